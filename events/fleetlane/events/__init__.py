@@ -1,0 +1,1 @@
+"""What travels through Fleetlane: names, lanes, topics, envelopes, canonical events, flows."""

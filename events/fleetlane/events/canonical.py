@@ -1,0 +1,113 @@
+"""The canonical event: CloudEvents 1.0, structured JSON, one Kafka record each."""
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import Final
+
+import msgspec
+import orjson
+
+from fleetlane.events.envelope import Message
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.event_time import EventTime, TimeQuality
+from fleetlane.events.times import rfc3339
+
+CANONICAL_CONTENT_TYPE: Final = "application/cloudevents+json"
+_REFUSED: Final = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
+
+
+class NotJsonError(FleetlaneError):
+    """A parser gave a value that JSON does not have. The message is malformed."""
+
+    reason = "malformed"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"an event holds what JSON does not: {self.problem}"
+
+
+class CanonicalEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """A canonical event as read back. ``time`` is ``None`` for an event without one.
+
+    ``arrivalmillis`` is decimal text: a CloudEvents Integer has only 32 bits. ``revision`` is
+    raised by a replay with a newer parser, which replaces the same ``rawid``'s events downstream.
+    """
+
+    specversion: str
+    id: str
+    source: str
+    type: str
+    rawid: str
+    arrivalmillis: str
+    parser: str
+    revision: int
+    timequality: TimeQuality
+    data: dict[str, object]
+    time: str | None = None
+
+
+_decoder = msgspec.json.Decoder(CanonicalEvent)
+
+
+def canonical_event_from(value: bytes) -> CanonicalEvent:
+    """Read a canonical record's value. Attributes it does not know are ignored.
+
+    Raises:
+        msgspec.DecodeError: It is no canonical event.
+    """
+    return _decoder.decode(value)
+
+
+def event_data(event: Mapping[str, object]) -> bytes:
+    """Write a parser's mapping as JSON.
+
+    Raises:
+        NotJsonError: A number that is not finite or has over 64 bits, or a value or key of a type
+            that JSON does not have.
+    """
+    if not isinstance(event, Mapping):
+        raise NotJsonError(f"an event is a {type(event).__name__}, not a mapping")
+    try:
+        data = orjson.dumps(event if type(event) is dict else dict(event), option=_REFUSED)
+    except TypeError as problem:
+        raise NotJsonError(str(problem)) from None
+    if b"null" in data:  # orjson writes a number that is not finite as null
+        _check_finite(event)
+    return data
+
+
+def message_prefix(message: Message, *, parser: str, revision: int = 0) -> bytes:
+    """The attributes that all canonical events of one message share: the start of each."""
+    attributes = {
+        "specversion": "1.0",
+        "source": message.source,
+        "type": message.stream,
+        "datacontenttype": "application/json",
+        "rawid": message.raw_id,
+        "arrivalmillis": str(message.arrival_millis),
+        "parser": parser,
+        "revision": revision,
+    }
+    return orjson.dumps(attributes)[:-1]
+
+
+def canonical_value(prefix: bytes, *, event_id: str, time: EventTime, data: bytes) -> bytes:
+    """Write one canonical event: ``prefix`` of its message, then what is its own."""
+    when = "" if time.millis is None else f'"time":"{rfc3339(time.millis)}",'
+    own = f',"id":"{event_id}",{when}"timequality":"{time.quality}","data":'
+    return b"%b%b%b}" % (prefix, own.encode(), data)
+
+
+def _check_finite(value: object) -> None:
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, float) and not isfinite(one):
+            raise NotJsonError(f"{one} is not finite")
+        if isinstance(one, Mapping):
+            waiting.extend(one.values())
+        elif isinstance(one, list | tuple):
+            waiting.extend(one)

@@ -1,0 +1,63 @@
+"""Event time: what the device says of when a thing happened, and how far that is believed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from fleetlane.events.flows import EventTimeRule, TimeUnit
+from fleetlane.events.times import MILLIS_MAX, MILLIS_MIN, millis_from_rfc3339
+
+
+class TimeQuality(StrEnum):
+    """What is to be thought of an event's time. A bad one never drops the event."""
+
+    OK = "ok"
+    MISSING = "missing"
+    FUTURE = "future"
+    ANCIENT = "ancient"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventTime:
+    """When an event happened. ``millis`` is the device's word, ``None`` where it gave none.
+
+    ``bucket_millis`` is event time where its quality is ok, else arrival time.
+    """
+
+    millis: int | None
+    quality: TimeQuality
+    bucket_millis: int
+
+
+def event_time_of(
+    event: Mapping[str, object], rule: EventTimeRule | None, *, arrival_millis: int
+) -> EventTime:
+    """Read an event's time by its flow's rule. Clocks are flagged, never corrected."""
+    millis = None if rule is None else _millis(_at(event, rule.path), rule.unit)
+    if rule is None or millis is None or not MILLIS_MIN <= millis <= MILLIS_MAX:
+        return EventTime(millis=None, quality=TimeQuality.MISSING, bucket_millis=arrival_millis)
+    if millis > arrival_millis + rule.future_after_s * 1000:
+        return EventTime(millis=millis, quality=TimeQuality.FUTURE, bucket_millis=arrival_millis)
+    if millis < arrival_millis - rule.ancient_after_s * 1000:
+        return EventTime(millis=millis, quality=TimeQuality.ANCIENT, bucket_millis=arrival_millis)
+    return EventTime(millis=millis, quality=TimeQuality.OK, bucket_millis=millis)
+
+
+def _at(event: Mapping[str, object], path: tuple[str, ...]) -> object:
+    value: object = event
+    for name in path:
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(name)
+    return value
+
+
+def _millis(value: object, unit: TimeUnit) -> int | None:
+    if unit is TimeUnit.RFC3339:
+        return millis_from_rfc3339(value) if isinstance(value, str) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    millis = value * 1000 if unit is TimeUnit.SECONDS else value
+    if not MILLIS_MIN <= millis <= MILLIS_MAX:  # nor is NaN
+        return None
+    return round(millis)  # 1.001 s times 1000 is a hair less than 1001

@@ -1,0 +1,161 @@
+"""Reading flow files, and the published ``flows.json``; errors say field, value and what may be."""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import inspect
+
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flows import Flow, FlowSet
+from fleetlane.events.lanes import Lane
+from fleetlane.events.topics import canonical_topic, platform_topics, raw_topic
+
+_VALUE_SHOWN_CHARS: Final = 80
+_PATH_STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
+_ABSENT: Final = re.compile("Object (?:contains )?(unknown|missing required) field `(.+)`")
+
+
+class BadFlowError(FleetlaneError):
+    """A flow file is refused. The problem names the field, its value and what is allowed."""
+
+    reason = "bad_flow"
+
+    def __init__(self, file: str, problem: str) -> None:
+        super().__init__(file, problem)
+        self.file, self.problem = file, problem
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.problem}"
+
+
+class PublishedFlows(msgspec.Struct, frozen=True, kw_only=True):
+    """The flows of a platform as published: one ``flows.json``. Unknown fields are ignored."""
+
+    version: str
+    flows: tuple[Flow, ...]
+
+    def by_stream(self) -> FlowSet:
+        return {flow.stream: flow for flow in self.flows}
+
+
+def flow_from_toml(text: str, *, file: str) -> Flow:
+    """Read one flow; ``file`` is what an error calls it.
+
+    Raises:
+        BadFlowError: No TOML, an unknown field, or a value that is not allowed.
+    """
+    try:
+        document = tomllib.loads(text)
+    except (ValueError, RecursionError) as problem:  # some numbers, some nesting: not TOML's error
+        raise BadFlowError(file, f"is not TOML: {problem}") from None
+    try:
+        return msgspec.convert(document, Flow, strict=True)
+    except msgspec.ValidationError as problem:
+        raise BadFlowError(file, _explained(str(problem), document)) from None
+
+
+def flows_in(folder: Path) -> FlowSet:
+    """Read every ``*.toml`` of a folder; each is named for its stream.
+
+    Raises:
+        BadFlowError: A file is refused, or is not named for the stream it declares.
+    """
+    flows = {}
+    for path in sorted(folder.glob("*.toml")):
+        flow = flow_from_toml(_text_of(path), file=str(path))
+        if path.stem != flow.stream:
+            problem = f"field `stream` is {flow.stream!r}; the file's name allows {path.stem!r}"
+            raise BadFlowError(str(path), problem)
+        flows[flow.stream] = flow
+    return flows
+
+
+def topics_of(flows: Iterable[Flow]) -> tuple[str, ...]:
+    """All topics that a platform with these flows needs, sorted; a device type's not."""
+    return tuple(sorted({*platform_topics(), *_topics_of_each(flows)}))
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as problem:
+        raise BadFlowError(str(path), f"is not UTF-8: {problem}") from None
+
+
+def _topics_of_each(flows: Iterable[Flow]) -> Iterator[str]:
+    for flow in flows:
+        yield canonical_topic(flow.stream)
+        yield from (canonical_topic(redirect.to) for redirect in flow.canonical.redirects)
+        named = {kind for rule in flow.parsers for kind in rule.device_types or ()}
+        for kind in named or (None,):
+            for lane in Lane:
+                yield raw_topic(lane, flow.topic, stream=flow.stream, device_type=kind)
+
+
+def _explained(problem: str, document: object) -> str:
+    """Turn msgspec's sentence into one that names field, value and what the field allows."""
+    sentence, _, path = problem.partition(" - at `$")
+    steps = [name or number for name, number in _PATH_STEP.findall(path.rstrip("`"))]
+    value, kind = document, inspect.type_info(Flow)
+    for step in steps:
+        value, kind = _value_at(value, step), _type_at(kind, step)
+    choice = _choice(kind)
+    allowed = f"; allowed: {choice}" if choice else ""
+    absent = _ABSENT.fullmatch(sentence)
+    if absent:
+        return f"{absent[1]} field `{'.'.join([*steps, absent[2]])}`{allowed}"
+    field = f"field `{'.'.join(steps)}`" if steps else "the file"
+    return f"{field} is {_shown(value)}: {sentence[:1].lower()}{sentence[1:]}{allowed}"
+
+
+def _value_at(value: object, step: str) -> object:
+    if isinstance(value, dict):
+        return value.get(step)
+    if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+        return value[int(step)]
+    return value
+
+
+def _type_at(kind: inspect.Type, step: str) -> inspect.Type:
+    kind = _plain(kind)
+    if isinstance(kind, inspect.StructType):
+        return next((field.type for field in kind.fields if field.encode_name == step), kind)
+    if isinstance(kind, inspect.VarTupleType | inspect.ListType):
+        return kind.item_type
+    return kind
+
+
+def _plain(kind: inspect.Type) -> inspect.Type:
+    if isinstance(kind, inspect.Metadata):
+        return _plain(kind.type)
+    if isinstance(kind, inspect.UnionType):
+        rest = [one for one in kind.types if not isinstance(one, inspect.NoneType)]
+        return _plain(rest[0]) if len(rest) == 1 else kind
+    return kind
+
+
+def _choice(kind: inspect.Type) -> str:
+    kind = _plain(kind)
+    match kind:
+        case inspect.StructType():
+            return ", ".join(field.encode_name for field in kind.fields)
+        case inspect.EnumType():
+            return ", ".join(str(one.value) for one in kind.cls)
+        case inspect.LiteralType():
+            return ", ".join(str(value) for value in kind.values)
+        case inspect.StrType(pattern=str() as pattern):
+            return f"text matching {pattern}"
+        case inspect.IntType(ge=int() as least, le=int() as most):
+            return f"{least} to {most}"
+        case _:
+            return ""
+
+
+def _shown(value: object) -> str:
+    shown = repr(value)
+    cut = len(shown) > _VALUE_SHOWN_CHARS
+    return f"{shown[:_VALUE_SHOWN_CHARS]}…" if cut else shown

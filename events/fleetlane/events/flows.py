@@ -1,0 +1,138 @@
+"""Flows: take this stream, parse it with this, put it there. One TOML file a stream."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import cached_property
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta, field
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from fleetlane.events.keys import CanonicalKey
+from fleetlane.events.lanes import Lane
+from fleetlane.events.names import NAME_PATTERN
+from fleetlane.events.topics import RawStrategy
+
+type Name = Annotated[str, Meta(pattern=rf"^{NAME_PATTERN}\Z")]
+type FieldName = Annotated[str, Meta(min_length=1, max_length=200)]
+type Seconds = Annotated[int, Meta(ge=1, le=4_000_000_000)]
+
+EVENT_BYTES_MAX: Final = 900_000
+EVENTS_MAX: Final = 100_000
+
+
+def is_firmware_range(text: str) -> bool:
+    """Whether ``text`` is a range of versions as in PEP 440, like ``>=2,<3``."""
+    try:
+        SpecifierSet(text)
+    except InvalidSpecifier:
+        return False
+    return True
+
+
+class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
+    """A table of a flow file: unknown fields are refused."""
+
+
+class TimeUnit(StrEnum):
+    """How an event's time is written."""
+
+    MILLISECONDS = "ms"
+    SECONDS = "s"
+    RFC3339 = "rfc3339"
+
+
+class EventTimeRule(_Table, frozen=True, kw_only=True):
+    """Which field of an event holds its time; a dot goes into a nested mapping.
+
+    Later than ``future_after_s`` after arrival is flagged ``future``; earlier than
+    ``ancient_after_s`` before it, ``ancient``.
+    """
+
+    field: FieldName
+    unit: TimeUnit
+    future_after_s: Seconds = 3_600
+    ancient_after_s: Seconds = 400 * 86_400
+
+    @cached_property
+    def path(self) -> tuple[str, ...]:
+        return tuple(self.field.split("."))
+
+
+class ParserRule(_Table, frozen=True, kw_only=True):
+    """One of a flow's parsers, and the devices it is for. The first rule that fits is used.
+
+    ``use`` is ``name==version``, or a built-in format's name alone. ``firmware`` is a range as in
+    PEP 440 (``>=2,<3``); a device that declares no firmware, or one that is no version, fits only
+    a rule without a range.
+    """
+
+    use: Annotated[str, Meta(pattern=rf"^{NAME_PATTERN}(==[0-9A-Za-z.+!_-]+)?\Z")]
+    firmware: str | None = None
+    device_types: Annotated[tuple[Name, ...], Meta(min_length=1)] | None = None
+    options: dict[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.firmware is not None and not is_firmware_range(self.firmware):
+            raise ValueError(f"`firmware` {self.firmware!r} is no range like >=2,<3 (PEP 440)")
+        if msgspec.json.decode(msgspec.json.encode(self.options)) != self.options:
+            raise ValueError("`options` hold what JSON does not: a date or time, nan, inf")
+
+
+class FlowLimits(_Table, frozen=True, kw_only=True):
+    """What one message of this flow may cost; ``None`` is the lane's own limit."""
+
+    parse_ms_max: Annotated[int, Meta(ge=1, le=60_000)] | None = None
+    events_max: Annotated[int, Meta(ge=1, le=EVENTS_MAX)] = EVENTS_MAX
+    event_bytes_max: Annotated[int, Meta(ge=1, le=EVENT_BYTES_MAX)] = EVENT_BYTES_MAX
+
+
+class Redirect(_Table, frozen=True, kw_only=True):
+    """Events in which field ``when`` equals ``equals`` go to stream ``to``'s canonical topic."""
+
+    when: FieldName
+    equals: str | int | bool
+    to: Name
+
+
+class CanonicalRule(_Table, frozen=True, kw_only=True):
+    """How a flow's canonical events are keyed, and which of them go elsewhere."""
+
+    key: CanonicalKey = CanonicalKey.DEVICE_HOUR
+    redirects: tuple[Redirect, ...] = ()
+
+
+class IdentityRule(_Table, frozen=True, kw_only=True):
+    """What makes two events the same one. ``fields`` belong to ``by = "fields"`` alone."""
+
+    by: Literal["message", "fields", "content"] = "message"
+    fields: tuple[FieldName, ...] = ()
+
+    def __post_init__(self) -> None:
+        if (self.by == "fields") is not bool(self.fields):
+            raise ValueError('`fields` and `by = "fields"` go together')
+
+
+class Flow(_Table, frozen=True, kw_only=True):
+    """A flow file. Everything but stream, owner and parsers has a default."""
+
+    stream: Name
+    owner: Annotated[str, Meta(min_length=1, max_length=100)]
+    parsers: Annotated[tuple[ParserRule, ...], Meta(min_length=1)]
+    event_time: EventTimeRule | None = None
+    lane: Lane = Lane.STANDARD
+    topic: RawStrategy = RawStrategy.LANE
+    oversize: Literal["slow", "truncate"] = "slow"
+    dedupe_by_content: bool = False
+    identity: IdentityRule = field(default_factory=IdentityRule)
+    canonical: CanonicalRule = field(default_factory=CanonicalRule)
+    limits: FlowLimits = field(default_factory=FlowLimits)
+
+    def __post_init__(self) -> None:
+        if self.identity.by == "content" and self.event_time is None:
+            raise ValueError('identity by = "content" needs [event_time]')
+
+
+type FlowSet = Mapping[str, Flow]
+"""All flows of a platform, by stream."""

@@ -1,0 +1,41 @@
+"""Ids of messages and events: equal content gives equal ids where a flow wants that."""
+
+import hashlib
+import re
+import secrets
+from collections.abc import Iterable
+from typing import Final
+
+RAW_ID_PATTERN: Final = "1[0-9a-f]{32}"
+_RAW_ID = re.compile(RAW_ID_PATTERN)
+
+
+def hashed_id(fields: Iterable[bytes]) -> str:
+    """``1`` and 32 hex digits: BLAKE2b-128 of the fields.
+
+    Each field is prefixed by its length in four bytes, big-endian, so that no two different lists
+    of fields are hashed alike.
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    for field in fields:
+        digest.update(len(field).to_bytes(4, "big"))
+        digest.update(field)
+    return f"1{digest.hexdigest()}"
+
+
+def keyed_raw_id(device_id: str, stream: str, idempotency_key: str, body_sha256: bytes) -> str:
+    """Id of a message sent with an ``Idempotency-Key``: the same key with other bytes differs."""
+    return hashed_id((device_id.encode(), stream.encode(), idempotency_key.encode(), body_sha256))
+
+
+def content_raw_id(device_id: str, stream: str, body_sha256: bytes) -> str:
+    """Id of a message whose flow dedupes by content."""
+    return hashed_id((device_id.encode(), stream.encode(), body_sha256))
+
+
+def random_raw_id() -> str:
+    return f"1{secrets.token_hex(16)}"
+
+
+def is_raw_id(value: str) -> bool:
+    return _RAW_ID.fullmatch(value) is not None

@@ -1,0 +1,107 @@
+"""Arguments of the Spark jobs: one dataclass a job, passed alike by Glue, EMR and the laptop."""
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Self
+
+import msgspec
+
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.lanes import LANE_LIMITS, Lane, LaneLimits
+
+
+class BadArgumentsError(FleetlaneError):
+    """A job was started with an argument missing or not allowed."""
+
+    reason = "bad_arguments"
+
+    def __init__(self, job: str, problem: str) -> None:
+        super().__init__(job, problem)
+        self.job, self.problem = job, problem
+
+    def __str__(self) -> str:
+        return f"{self.job}: {self.problem}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """Arguments as ``--name value`` pairs, the only form that Glue and EMR share."""
+
+    def to_argv(self) -> list[str]:
+        """Write the pairs; a field that is ``None`` is left out."""
+        argv = []
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if value is not None:
+                argv += [f"--{field.name}", str(value)]
+        return argv
+
+    @classmethod
+    def from_argv(cls, argv: Sequence[str]) -> Self:
+        """Read ``--name value`` pairs. Names that are not ours (Glue adds its own) are ignored.
+
+        Raises:
+            BadArgumentsError: One is missing, or its value is not allowed.
+        """
+        names = {field.name for field in dataclasses.fields(cls)}
+        given: dict[str, Any] = {}
+        for name, value in pairwise(argv):
+            if name.startswith("--") and name[2:] in names:
+                given[name[2:]] = value
+        try:
+            return msgspec.convert(given, cls, strict=False)
+        except msgspec.ValidationError as problem:
+            raise BadArgumentsError(cls.__name__, str(problem)) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostArguments(Arguments):
+    """Arguments of ``host``: the application's name, and its jobs as ``host.py`` describes."""
+
+    application: str
+    jobs: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobArguments(Arguments):
+    """What every job needs. ``checkpoint_folder`` is a URL that Hadoop can write to."""
+
+    kafka_bootstrap_servers: str
+    checkpoint_folder: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParseLaneArguments(JobArguments):
+    """Arguments of ``parse_lane``. ``flows_bucket`` holds the published flows.
+
+    The last three stand in for the lane's own limits; ``None`` leaves the lane's.
+    """
+
+    lane: Lane
+    flows_bucket: str
+    payload_bucket: str
+    parked_bucket: str
+    trigger_ms: int | None = None
+    parse_ms_max: int | None = None
+    messages_per_batch_max: int | None = None
+
+    @property
+    def limits(self) -> LaneLimits:
+        """The lane's limits, with those of these arguments instead where they are given."""
+        given = {
+            "trigger_ms": self.trigger_ms,
+            "parse_ms_max": self.parse_ms_max,
+            "messages_per_batch_max": self.messages_per_batch_max,
+        }
+        changes = {name: value for name, value in given.items() if value is not None}
+        return dataclasses.replace(LANE_LIMITS[self.lane], **changes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetMetadataArguments(JobArguments):
+    """Arguments of ``fleet_metadata``."""
+
+    metadata_trigger_ms: int = 1_000
+    metadata_messages_per_batch_max: int = 200_000

@@ -1,0 +1,84 @@
+"""Fleet metadata: one small JSON record for each message received and each attempt to parse it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+import orjson
+
+from fleetlane.events.errors import ParkedReason
+from fleetlane.events.lanes import Lane
+
+METADATA_CONTENT_TYPE: Final = "application/json"
+
+
+class Outcome(StrEnum):
+    """What came of one attempt to parse a message. All but ``diverted`` are final."""
+
+    PARSED = "parsed"
+    EMPTY = "empty"
+    DIVERTED = "diverted"
+    PARKED = "parked"
+
+
+class Received(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of ``fleet.received``: a message's first landing. Absent fields are ``None``."""
+
+    id: str
+    device_id: str
+    stream: str
+    lane: Lane
+    source_topic: str
+    source_partition: int
+    source_offset: int
+    received_ms: int
+    body_bytes: int
+    by_reference: bool
+    device_type: str | None = None
+    firmware: str | None = None
+    via: str | None = None
+    start_ms: int | None = None
+    end_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsed:
+    """A row of ``fleet.parsed``: one attempt. ``reason`` says why it was diverted or parked."""
+
+    id: str
+    attempt: int
+    device_id: str
+    stream: str
+    lane: Lane
+    source_topic: str
+    source_partition: int
+    source_offset: int
+    outcome: Outcome
+    parsed_ms: int
+    reason: ParkedReason | None = None
+    parser: str | None = None
+    events: int = 0
+    parse_us: int = 0
+    inflated_bytes: int = 0
+    first_event_ms: int | None = None
+    last_event_ms: int | None = None
+
+
+_received = msgspec.json.Decoder(Received)
+_parsed = msgspec.json.Decoder(Parsed)
+
+
+def received_from(value: bytes) -> Received:
+    """Read a record of ``fleet.received``; raises ``msgspec.DecodeError`` where it is none."""
+    return _received.decode(value)
+
+
+def parsed_from(value: bytes) -> Parsed:
+    """Read a record of ``fleet.parsed``; raises ``msgspec.DecodeError`` where it is none."""
+    return _parsed.decode(value)
+
+
+def parsed_value(parsed: Parsed) -> bytes:
+    """Write a record of ``fleet.parsed``."""
+    return orjson.dumps(parsed)

@@ -1,0 +1,62 @@
+"""Parked records: a raw record that could not be parsed, its value untouched, and why."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from fleetlane.events.envelope import Header
+from fleetlane.events.errors import ParkedReason
+from fleetlane.events.times import rfc3339
+
+DETAIL_BYTES_MAX: Final = 1024
+_PREFIX: Final = "ce_parked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaPosition:
+    """Where a record stands in Kafka."""
+
+    topic: str
+    partition: int
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}/{self.partition}/{self.offset}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parking:
+    """Why a message is parked, where it stood, which parser refused it, and when.
+
+    ``parser`` is ``name@version``, or ``None`` where no parser was chosen.
+    """
+
+    reason: ParkedReason
+    detail: str
+    position: KafkaPosition
+    parser: str | None
+    parked_millis: int
+
+
+def parked_headers(headers: Iterable[Header], parking: Parking) -> list[Header]:
+    """Add to a raw record's headers why it is parked. Those of an earlier parking go."""
+    added: list[Header] = [
+        ("ce_parkedreason", parking.reason.encode()),
+        ("ce_parkeddetail", cut_to_bytes(parking.detail, DETAIL_BYTES_MAX)),
+        ("ce_parkedfrom", str(parking.position).encode()),
+        ("ce_parkedat", rfc3339(parking.parked_millis).encode()),
+    ]
+    if parking.parser is not None:
+        added.append(("ce_parkedparser", parking.parser.encode()))
+    return raw_headers(headers) + added
+
+
+def raw_headers(headers: Iterable[Header]) -> list[Header]:
+    """Take away what parking added."""
+    return [header for header in headers if not header[0].startswith(_PREFIX)]
+
+
+def cut_to_bytes(text: str, bytes_max: int) -> bytes:
+    """UTF-8 of ``text``, cut to at most ``bytes_max`` bytes at a character's end."""
+    encoded = text.encode(errors="replace")[:bytes_max]
+    return encoded.decode(errors="ignore").encode()

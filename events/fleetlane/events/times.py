@@ -1,0 +1,51 @@
+"""Times as text. Milliseconds since 1970 in UTC everywhere else."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Final
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+DAY_MS: Final = 86_400_000
+HOUR_MS: Final = 3_600_000
+
+MILLIS_MIN: Final = -62_135_596_800_000
+"""The first millisecond of year 1: nothing before it has an RFC 3339 form."""
+MILLIS_MAX: Final = 253_402_300_799_999
+"""The last millisecond of year 9999."""
+
+_RFC3339: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?"
+    r"([Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
+
+
+@lru_cache(maxsize=1024)
+def _date(day: int) -> str:
+    return (EPOCH + timedelta(days=day)).strftime("%Y-%m-%d").rjust(10, "0")
+
+
+def rfc3339(millis: int) -> str:
+    """Format ``millis`` as ``2026-11-03T14:05:09.123Z``. Needs a year from 1 to 9999."""
+    day, rest = divmod(millis, DAY_MS)
+    seconds, fraction = divmod(rest, 1000)
+    minutes, second = divmod(seconds, 60)
+    hour, minute = divmod(minutes, 60)
+    return f"{_date(day)}T{hour:02d}:{minute:02d}:{second:02d}.{fraction:03d}Z"
+
+
+def hour_bucket(millis: int) -> str:
+    """Format the hour that ``millis`` falls in as ``2026-11-03T14``."""
+    day, rest = divmod(millis, DAY_MS)
+    return f"{_date(day)}T{rest // HOUR_MS:02d}"
+
+
+def millis_from_rfc3339(text: str) -> int | None:
+    """Read an RFC 3339 time; ``None`` where it is none. A fraction of a millisecond is cut off."""
+    if _RFC3339.fullmatch(text) is None:  # fromisoformat alone takes far more: weeks, no offset
+        return None
+    try:
+        moment = datetime.fromisoformat(text.upper())
+    except ValueError:
+        return None
+    return (moment - EPOCH) // timedelta(milliseconds=1)

@@ -1,0 +1,145 @@
+"""Kafka topics: the one place where they are named, matched and given their limits."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.lanes import Lane
+from fleetlane.events.names import NAME_PATTERN, checked_name
+
+PARKED: Final = "parked"
+FLEET_RECEIVED: Final = "fleet.received"
+FLEET_PARSED: Final = "fleet.parsed"
+FLEET_ALERTS: Final = "fleet.alerts"
+
+RECORD_BYTES_MAX: Final = 1_000_000
+"""The largest record (key, value and headers) that we write to any topic but the two below."""
+
+REROUTED_BYTES_MAX: Final = RECORD_BYTES_MAX + 64 * 1024
+"""``raw.slow`` and ``parked`` take any raw record again, with more headers than it came with."""
+
+_FRAME_BYTES: Final = 16 * 1024
+_DAY_MS: Final = 24 * 60 * 60 * 1000
+_RAW = re.compile(
+    rf"raw\.(?P<lane>fast|standard|slow)"
+    rf"(?:\.stream\.(?P<stream>{NAME_PATTERN})|\.type\.(?P<device_type>{NAME_PATTERN}))?"
+)
+
+
+class RawStrategy(StrEnum):
+    """Which raw topic a flow's messages land in: the lane's, one of its own, or its devices'."""
+
+    LANE = "lane"
+    STREAM = "stream"
+    DEVICE_TYPE = "device_type"
+
+
+class UnknownTopicError(FleetlaneError):
+    """A topic's name is not one of ours."""
+
+    reason = "unknown_topic"
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(topic)
+        self.topic = topic
+
+    def __str__(self) -> str:
+        return f"{self.topic[:120]!r} is not a raw topic"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawTopic:
+    """A raw topic's name, taken apart. At most one of ``stream`` and ``device_type`` is set."""
+
+    lane: Lane
+    stream: str | None = None
+    device_type: str | None = None
+
+    def __str__(self) -> str:
+        if self.stream is not None:
+            return f"raw.{self.lane}.stream.{self.stream}"
+        if self.device_type is not None:
+            return f"raw.{self.lane}.type.{self.device_type}"
+        return f"raw.{self.lane}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSettings:
+    """What a topic is created with. A ``retention_ms`` of -1 keeps records for ever."""
+
+    retention_ms: int
+    record_bytes_max: int
+
+    def kafka_configuration(self) -> dict[str, str]:
+        """Kafka's own names; the frame of a record batch comes on top of its record."""
+        return {
+            "retention.ms": str(self.retention_ms),
+            "max.message.bytes": str(self.record_bytes_max + _FRAME_BYTES),
+        }
+
+
+def raw_topic(
+    lane: Lane,
+    strategy: RawStrategy = RawStrategy.LANE,
+    *,
+    stream: str,
+    device_type: str | None = None,
+) -> str:
+    """Name the topic that a message lands in. Without a device type, its lane's shared topic.
+
+    Raises:
+        BadNameError: The stream or device type that is to be part of the name is not a name.
+    """
+    match strategy:
+        case RawStrategy.LANE:
+            return str(RawTopic(lane=lane))
+        case RawStrategy.STREAM:
+            return str(RawTopic(lane=lane, stream=checked_name(stream, kind="stream")))
+        case RawStrategy.DEVICE_TYPE:
+            kind = device_type and checked_name(device_type, kind="device type")
+            return str(RawTopic(lane=lane, device_type=kind or None))
+
+
+def parsed_raw_topic(topic: str) -> RawTopic:
+    """Take the name of a raw topic apart.
+
+    Raises:
+        UnknownTopicError: It is not the name of a raw topic.
+    """
+    found = _RAW.fullmatch(topic)
+    if found is None:
+        raise UnknownTopicError(topic)
+    return RawTopic(
+        lane=Lane(found["lane"]), stream=found["stream"], device_type=found["device_type"]
+    )
+
+
+def lane_pattern(*lanes: Lane) -> str:
+    """The regular expression (Python's and Java's) of all raw topics of these lanes."""
+    return rf"raw\.({'|'.join(lanes)})(\.(stream|type)\.{NAME_PATTERN})?"
+
+
+def canonical_topic(stream: str) -> str:
+    return f"canonical.{checked_name(stream, kind='stream')}"
+
+
+def unique_topic(stream: str) -> str:
+    return f"unique.{checked_name(stream, kind='stream')}"
+
+
+def platform_topics() -> tuple[str, ...]:
+    """The topics that exist whatever flows there are."""
+    raw = (str(RawTopic(lane=lane)) for lane in Lane)
+    return (*raw, PARKED, FLEET_RECEIVED, FLEET_PARSED, FLEET_ALERTS)
+
+
+def topic_settings(topic: str) -> TopicSettings:
+    """How long a topic keeps its records, and how large one may be."""
+    if topic == PARKED:
+        return TopicSettings(retention_ms=-1, record_bytes_max=REROUTED_BYTES_MAX)
+    if topic.startswith(str(RawTopic(lane=Lane.SLOW))):
+        return TopicSettings(retention_ms=3 * _DAY_MS, record_bytes_max=REROUTED_BYTES_MAX)
+    days = 3 if topic.startswith("raw.") else 7
+    return TopicSettings(retention_ms=days * _DAY_MS, record_bytes_max=RECORD_BYTES_MAX)

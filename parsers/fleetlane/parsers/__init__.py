@@ -1,0 +1,1 @@
+"""Parsers: what turns the bytes of one message into events. No AWS, no Spark."""

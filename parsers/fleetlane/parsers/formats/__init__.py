@@ -1,0 +1,1 @@
+"""The formats that need no parser of one's own; a flow names them without a version."""

@@ -1,0 +1,161 @@
+"""Comma-separated values, as RFC 4180 writes them."""
+
+import csv
+import io
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from fleetlane.parsers.contract import MalformedMessage
+from fleetlane.parsers.json_values import INTEGER_MAX, INTEGER_MIN
+
+CellType = Literal["int", "float", "str", "bool"]
+
+_BYTE_ORDER_MARK = "\ufeff"  # spreadsheets write it
+_INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
+_FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Csv:
+    """Each row is one event. Blank rows are skipped; a cell has at most 131,072 characters.
+
+    Attributes:
+        delimiter: One character between cells.
+        quote: One character around cells that hold a delimiter, quote or line break; empty: none.
+        columns: The columns' names, in order, where the rows have no header. Empty: the first
+            row is the header.
+        types: What the cells of a column are, by its name; text, unless said. An empty cell of
+            any type but ``str`` is null.
+    """
+
+    delimiter: str = ","
+    quote: str = '"'
+    columns: tuple[str, ...] = ()
+    types: Mapping[str, CellType] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        next(_numbered_rows("", self.delimiter, self.quote), None)  # raises where csv refuses them
+        if self.columns:
+            _require_columns(self.columns, self.types)
+
+    def parse(self, message: bytes) -> Iterator[Mapping[str, object]]:
+        rows = _numbered_rows(_text(message), self.delimiter, self.quote)
+        columns = self.columns or self._header(rows)
+        cell_readers = [_CELL_READERS[self.types.get(name, "str")] for name in columns]
+        for line_number, cells in rows:
+            if len(cells) != len(columns):
+                raise MalformedMessage(
+                    f"line {line_number}: {len(cells)} cells for {len(columns)} columns"
+                )
+            yield _event(columns, cell_readers, cells, line_number)
+
+    def _header(self, rows: Iterator[tuple[int, list[str]]]) -> Sequence[str]:
+        line_number, columns = next(rows, (0, ()))
+        if not columns:
+            return ()
+        try:
+            _require_columns(columns, self.types)
+        except ValueError as error:
+            raise MalformedMessage(f"line {line_number}: {error}") from None
+        return columns
+
+
+def _text(message: bytes) -> str:
+    try:
+        return message.decode().removeprefix(_BYTE_ORDER_MARK)
+    except UnicodeDecodeError as error:
+        line_number = message.count(b"\n", 0, error.start) + 1
+        offset = error.start - message.rfind(b"\n", 0, error.start) - 1
+        raise MalformedMessage(
+            f"line {line_number}: byte 0x{message[error.start]:02x} at offset {offset} of the line"
+            " is not UTF-8"
+        ) from None
+
+
+def _numbered_rows(text: str, delimiter: str, quote: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield each row that is not blank, after the number of the line it ends in."""
+    rows = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=delimiter,
+        quotechar=quote or None,
+        quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
+        strict=True,
+    )
+    try:
+        for cells in rows:
+            if cells:
+                yield rows.line_num, cells
+    except csv.Error as error:
+        raise MalformedMessage(f"line {rows.line_num}: {error}") from None
+
+
+def _require_columns(columns: Sequence[str], types: Mapping[str, CellType]) -> None:
+    seen: set[str] = set()
+    for name in columns:
+        if name in seen:
+            raise ValueError(f"column {name!r:.80} is repeated")
+        seen.add(name)
+    for name in types:
+        if name not in seen:
+            raise ValueError(f"no column {name!r:.80}, which the option types names")
+
+
+def _event(
+    columns: Sequence[str],
+    cell_readers: Sequence[Callable[[str], object]],
+    cells: Sequence[str],
+    line_number: int,
+) -> Mapping[str, object]:
+    event: dict[str, object] = {}
+    try:
+        for name, read, cell in zip(columns, cell_readers, cells, strict=True):
+            event[name] = read(cell)
+    except ValueError as error:
+        column = columns[len(event)]
+        raise MalformedMessage(f"line {line_number}, column {column!r:.80}: {error}") from None
+    return event
+
+
+def _integer(cell: str) -> int | None:
+    digits = cell.strip(" ")
+    if not digits:
+        return None
+    if not _INTEGER.fullmatch(digits):
+        raise ValueError(f"{cell!r:.80} is not an integer")
+    number = int(digits)
+    if not INTEGER_MIN <= number <= INTEGER_MAX:
+        raise ValueError(f"{digits:.80} is beyond 64 bits: {INTEGER_MIN} to {INTEGER_MAX}")
+    return number
+
+
+def _float(cell: str) -> float | None:
+    digits = cell.strip(" ")
+    if not digits:
+        return None
+    if not _FLOAT.fullmatch(digits):
+        raise ValueError(f"{cell!r:.80} is not a number")
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits:.80} is beyond the range of a float")
+    return number
+
+
+def _boolean(cell: str) -> bool | None:
+    word = cell.strip(" ").lower()
+    if not word:
+        return None
+    if word not in _BOOLEANS:
+        raise ValueError(f"{cell!r:.80} is none of: {', '.join(_BOOLEANS)}")
+    return _BOOLEANS[word]
+
+
+_CELL_READERS: Mapping[CellType, Callable[[str], object]] = {
+    "int": _integer,
+    "float": _float,
+    "bool": _boolean,
+    "str": str,
+}

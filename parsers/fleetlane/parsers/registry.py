@@ -1,0 +1,185 @@
+"""Finds a parser by what a flow file says of it, and makes it with the flow's options."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import ClassVar, cast, get_type_hints
+
+import msgspec
+from packaging.version import InvalidVersion, Version
+
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.parsers.contract import Parser
+
+ENTRY_POINT_GROUP = "fleetlane.parsers"
+BUILT_IN_DISTRIBUTION = "fleetlane-parsers"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstalledParser:
+    """A parser that is installed here. It may not have been imported yet."""
+
+    name: str
+    version: str
+    distribution: str
+    entry_point: EntryPoint
+
+    @property
+    def use(self) -> str:
+        """What a flow file writes to use it: ``json``, or ``acme-thermo==1.2.0``."""
+        return self.name if self.is_built_in else f"{self.name}=={self.version}"
+
+    @property
+    def is_built_in(self) -> bool:
+        return self.distribution == BUILT_IN_DISTRIBUTION
+
+    def answers_to(self, use: str) -> bool:
+        """Tell whether a flow that writes ``use`` means this one. Versions compare by PEP 440."""
+        name, pinned, version = (part.strip() for part in use.partition("=="))
+        if name != self.name or bool(pinned) == self.is_built_in:
+            return False
+        return self.is_built_in or _same_version(version, self.version)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedParser:
+    """A parser, made with its options and ready to parse."""
+
+    name: str
+    version: str
+    parser: Parser
+
+    @property
+    def identifier(self) -> str:
+        """What a canonical event says of it: ``acme-thermo@1.2.0``."""
+        return f"{self.name}@{self.version}"
+
+
+class UnknownParserError(FleetlaneError):
+    """No installed parser, or more than one, is what the flow asks for."""
+
+    reason: ClassVar[str] = "unknown_parser"
+
+    def __init__(self, use: str, matches: tuple[str, ...], installed: tuple[str, ...]) -> None:
+        super().__init__(use, matches, installed)
+        self.use, self.matches, self.installed = use, matches, installed
+
+    def __str__(self) -> str:
+        if self.matches:
+            return f"parser {self.use!r} comes from several packages: {', '.join(self.matches)}"
+        return f"no parser {self.use!r}; installed: {', '.join(self.installed) or 'none'}"
+
+
+class ParserOptionError(FleetlaneError):
+    """An option in the flow file does not fit the parser."""
+
+    reason: ClassVar[str] = "parser_option"
+
+    def __init__(self, parser: str, problem: str) -> None:
+        super().__init__(parser, problem)
+        self.parser, self.problem = parser, problem
+
+    def __str__(self) -> str:
+        return f"parser {self.parser!r}: {self.problem}"
+
+
+class BrokenParserError(FleetlaneError):
+    """The parser is installed, but its entry point leads to no parser."""
+
+    reason: ClassVar[str] = "broken_parser"
+
+    def __init__(self, parser: str, problem: str) -> None:
+        super().__init__(parser, problem)
+        self.parser, self.problem = parser, problem
+
+    def __str__(self) -> str:
+        return f"parser {self.parser!r} is broken: {self.problem}"
+
+
+def installed_parsers() -> tuple[InstalledParser, ...]:
+    """List what is installed, built-in formats first, then by name. Imports none of it."""
+    found = [
+        InstalledParser(
+            name=entry_point.name,
+            version=entry_point.dist.version,
+            distribution=entry_point.dist.name,
+            entry_point=entry_point,
+        )
+        for entry_point in entry_points(group=ENTRY_POINT_GROUP)
+        if entry_point.dist
+    ]
+    return tuple(sorted(found, key=lambda parser: (not parser.is_built_in, parser.use)))
+
+
+def find_parser(use: str) -> InstalledParser:
+    """Find the one that a flow means by ``use``: a built-in format's name, or ``name==version``.
+
+    Raises:
+        UnknownParserError: It is not installed, not in that version, or not pinned; or two
+            packages offer it.
+    """
+    installed = installed_parsers()
+    matches = [parser for parser in installed if parser.answers_to(use)]
+    if len(matches) != 1:
+        packages = tuple(f"{match.distribution} {match.version}" for match in matches)
+        raise UnknownParserError(use, packages, tuple(parser.use for parser in installed))
+    return matches[0]
+
+
+def load_parser(use: str, options: Mapping[str, object]) -> LoadedParser:
+    """Import the parser that a flow means by ``use`` and give it its options.
+
+    Raises:
+        UnknownParserError: As ``find_parser``.
+        BrokenParserError: Its module or class is missing or has no ``parse``. Whatever else its
+            module raises at import comes through.
+        ParserOptionError: An option is unknown, or its value is not allowed.
+    """
+    found = find_parser(use)
+    parser_class = _parser_class(found)
+    values = _option_values(use, parser_class, options)
+    try:
+        parser = cast("Parser", parser_class(**values))
+    except (TypeError, ValueError) as error:  # of its __post_init__
+        raise ParserOptionError(use, str(error)) from error
+    return LoadedParser(name=found.name, version=found.version, parser=parser)
+
+
+def _same_version(one: str, other: str) -> bool:
+    try:
+        return Version(one) == Version(other)
+    except InvalidVersion:
+        return False
+
+
+def _parser_class(found: InstalledParser) -> type:
+    try:
+        loaded: object = found.entry_point.load()
+    except (ImportError, AttributeError) as error:
+        raise BrokenParserError(found.use, str(error)) from error
+    if not isinstance(loaded, type) or not callable(getattr(loaded, "parse", None)):
+        raise BrokenParserError(found.use, f"{found.entry_point.value} is no class with a parse")
+    return loaded
+
+
+def _option_values(
+    use: str, parser_class: type, options: Mapping[str, object]
+) -> dict[str, object]:
+    types = _option_types(parser_class)
+    values: dict[str, object] = {}
+    for name, value in options.items():
+        if name not in types:
+            allowed = ", ".join(sorted(types)) or "none"
+            raise ParserOptionError(use, f"no option {name!r}; allowed: {allowed}")
+        try:
+            values[name] = msgspec.convert(value, types[name])
+        except msgspec.ValidationError as error:
+            raise ParserOptionError(use, f"option {name!r} is {value!r:.80}: {error}") from error
+    return values
+
+
+def _option_types(parser_class: type) -> Mapping[str, object]:
+    if not is_dataclass(parser_class):
+        return {}
+    types = get_type_hints(parser_class)
+    return {field.name: types[field.name] for field in fields(parser_class) if field.init}

@@ -1,0 +1,100 @@
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fleetlane.events.flow_files import PublishedFlows
+from fleetlane.events.flows import (
+    CanonicalRule,
+    EventTimeRule,
+    Flow,
+    FlowLimits,
+    IdentityRule,
+    ParserRule,
+    Redirect,
+    TimeUnit,
+)
+from fleetlane.events.keys import CanonicalKey
+from fleetlane.events.lanes import Lane
+from fleetlane.events.topics import RawStrategy
+from tests.unit.events.json_values import json_objects, texts
+from tests.unit.events.messages import names
+
+fields = texts.filter(bool)
+seconds = st.integers(1, 4_000_000_000)
+
+parser_rules = st.builds(
+    ParserRule,
+    use=st.sampled_from(["json", "acme-thermo==1.2.0", "x==1!2.0rc1+local-1"]),
+    firmware=st.none() | st.sampled_from(["", ">=2", ">=2,<3.1", "==1.*"]),
+    device_types=st.none() | st.lists(names, min_size=1, max_size=2).map(tuple),
+    options=json_objects,
+)
+event_times = st.builds(
+    EventTimeRule,
+    field=fields,
+    unit=st.sampled_from(TimeUnit),
+    future_after_s=seconds,
+    ancient_after_s=seconds,
+)
+identities = st.sampled_from([IdentityRule(), IdentityRule(by="content")]) | st.builds(
+    IdentityRule, by=st.just("fields"), fields=st.lists(fields, min_size=1, max_size=2).map(tuple)
+)
+redirects = st.builds(
+    Redirect, when=fields, equals=st.booleans() | st.integers(-9, 9) | texts, to=names
+)
+flows = st.builds(
+    Flow,
+    stream=names,
+    owner=fields,
+    parsers=st.lists(parser_rules, min_size=1, max_size=2).map(tuple),
+    event_time=event_times,
+    lane=st.sampled_from(Lane),
+    topic=st.sampled_from(RawStrategy),
+    oversize=st.sampled_from(["slow", "truncate"]),
+    dedupe_by_content=st.booleans(),
+    identity=identities,
+    canonical=st.builds(
+        CanonicalRule,
+        key=st.sampled_from(CanonicalKey),
+        redirects=st.lists(redirects, max_size=2).map(tuple),
+    ),
+    limits=st.builds(
+        FlowLimits,
+        parse_ms_max=st.none() | st.integers(1, 60_000),
+        events_max=st.integers(1, 100_000),
+        event_bytes_max=st.integers(1, 900_000),
+    ),
+)
+
+
+@given(st.builds(PublishedFlows, version=texts, flows=st.lists(flows, max_size=3).map(tuple)))
+def test_published_flows_read_back_equal(published: PublishedFlows) -> None:
+    read = msgspec.json.decode(msgspec.json.encode(published), type=PublishedFlows)
+
+    assert read == published
+
+
+@given(flows)
+def test_reading_a_rules_path_does_not_change_what_is_published(flow: Flow) -> None:
+    before = msgspec.json.encode(flow)
+
+    assert flow.event_time is not None
+    assert flow.event_time.path == tuple(flow.event_time.field.split("."))
+
+    assert msgspec.json.encode(flow) == before
+
+
+def test_published_flows_are_found_by_stream() -> None:
+    flow = Flow(stream="thermo", owner="acme", parsers=(ParserRule(use="json"),))
+
+    published = PublishedFlows(version="1", flows=(flow,))
+
+    assert published.by_stream() == {"thermo": flow}
+
+
+def test_unknown_fields_beside_the_flows_are_ignored() -> None:
+    value = b'{"version":"1","flows":[],"artifacts":{"acme-thermo":"s3://x"}}'
+
+    read = msgspec.json.decode(value, type=PublishedFlows)
+
+    assert read == PublishedFlows(version="1", flows=())
