@@ -1,0 +1,76 @@
+# Every target does its own set-up on first use: see local/setup.
+.DEFAULT_GOAL := help
+bin := .venv/bin
+pytest := $(bin)/pytest --quiet --durations=15
+
+.PHONY: help
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: platform ## run the whole platform with a simulated fleet, and prove that nothing was lost
+	$(bin)/fleetlane demo
+
+.PHONY: check
+check: format-check lint types layers dependencies unused ## format, lint, types, layers, dependencies, unused code
+
+.PHONY: test
+test: platform ## all tests; faults and fuzzing short
+	$(pytest)
+
+.PHONY: test-faults
+test-faults: platform ## faults and fuzzing at full length
+	$(pytest) -m faults --faults=full
+
+.PHONY: format
+format: environment ## format the code and mend what the linter can
+	$(bin)/ruff format
+	$(bin)/ruff check --fix
+
+.PHONY: clean
+clean: ## remove the environment and everything built
+	rm -rf build .venv
+
+# The steps of `make check`, each of them a target of its own.
+
+.PHONY: format-check lint types layers dependencies unused
+format-check: environment
+	$(bin)/ruff format --check
+
+lint: environment
+	$(bin)/ruff check
+
+types: environment
+	$(bin)/mypy
+
+layers: environment
+	$(bin)/lint-imports
+
+# Each workspace member against its own pyproject.toml; then the platform, by the settings in the root's; last all
+# of it with the tests, where every group counts and the tools that nothing imports are named.
+workspace := --package-module-name-map fleetlane-events=fleetlane,fleetlane-parsers=fleetlane
+groups := authorizer,ingest,flow-activation,jobs,spark,local,dev
+tools := boto3-stubs|deptry|detect-secrets|import-linter|mypy|pre-commit|ruff|vulture
+dependencies: environment
+	$(bin)/deptry events --config events/pyproject.toml --known-first-party fleetlane
+	$(bin)/deptry parsers --config parsers/pyproject.toml $(workspace)
+	$(bin)/deptry cli --config cli/pyproject.toml $(workspace) --known-first-party local
+	$(bin)/deptry examples/acme-sensors --config examples/acme-sensors/pyproject.toml $(workspace)
+	$(bin)/deptry .
+	$(bin)/deptry . --exclude '\.venv|\.git' --non-dev-dependency-groups $(groups) --per-rule-ignores 'DEP002=acme-sensors|$(tools)'
+
+unused: environment
+	$(bin)/vulture
+
+# By the look of keys and tokens. Ruff finds passwords by name (S105 to S107), and hexadecimal here is golden ids.
+not_secrets := --disable-plugin KeywordDetector --disable-plugin HexHighEntropyString --exclude-files 'uv\.lock$$'
+.PHONY: secrets
+secrets: environment
+	git ls-files -z | xargs -0 $(bin)/detect-secrets-hook $(not_secrets)
+
+.PHONY: environment platform
+environment:
+	@local/setup/run environment
+
+platform:
+	@local/setup/run platform

@@ -1,0 +1,82 @@
+"""Fetches the broker's jars and Spark's connector with the Ivy that pyspark ships."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from local.setup import java
+from local.setup.checkout import Checkout
+from local.setup.failures import CannotSetUpError
+from local.setup.stamps import key_of
+from local.setup.tools import Condense, Tool
+
+DEFINITION = Path(__file__).with_name("ivy.xml")
+SETTINGS = Path(__file__).with_name("ivysettings.xml")
+CONFIGURATIONS = ("broker", "spark")
+
+
+def folder(checkout: Checkout) -> Path:
+    return checkout.build / "jars"
+
+
+def key() -> str:
+    return key_of([DEFINITION, SETTINGS])
+
+
+def fetch(checkout: Checkout) -> None:
+    """Fill ``build/jars/{broker,spark}``: first beside it, then swapped, so no old jar lingers.
+
+    Ivy keeps what it fetched in ~/.ivy2, for all checkouts; an interrupted fetch goes on there.
+
+    Raises:
+        CannotSetUpError: A jar could not be fetched.
+    """
+    fresh = folder(checkout).with_name("jars.new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    Tool(
+        name="Ivy",
+        command=_ivy(checkout, fresh),
+        environment=checkout.environment,
+        log=checkout.logs / "jars.log",
+        condense=counted(),
+    ).run()
+    shutil.rmtree(folder(checkout), ignore_errors=True)
+    fresh.rename(folder(checkout))
+
+
+def counted() -> Condense:
+    """A line for each jar that was downloaded, numbered; nothing for one that was cached."""
+    count = 0
+
+    def condense(line: str) -> str | None:
+        nonlocal count
+        if "[SUCCESSFUL ]" not in line:
+            return None
+        count += 1
+        coordinates = line.split("]", 1)[1].split("!", 1)[0].strip()
+        return f"{count:3} {coordinates.partition('#')[2].replace(';', ' ')}"
+
+    return condense
+
+
+def _ivy(checkout: Checkout, target: Path) -> list[str]:
+    pattern = f"{target}/[conf]/[artifact]-[revision](-[classifier]).[ext]"
+    return [
+        str(java.executable(checkout) or "java"),
+        "-jar",
+        str(_ivy_jar(checkout)),
+        *("-settings", str(SETTINGS)),
+        *("-ivy", str(DEFINITION)),
+        *("-confs", *CONFIGURATIONS),
+        *("-retrieve", pattern),
+    ]
+
+
+def _ivy_jar(checkout: Checkout) -> Path:
+    shipped = sorted(checkout.venv.glob("lib/python*/site-packages/pyspark/jars/ivy-*.jar"))
+    if not shipped:
+        raise CannotSetUpError(
+            "pyspark in .venv ships no Ivy", "remove .venv and run the same command again"
+        )
+    return shipped[-1]

@@ -1,0 +1,104 @@
+"""Python packages: uv, at one version, and the environments that it makes from the locks."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from local.setup.checkout import Checkout, say
+from local.setup.stamps import key_of
+from local.setup.tools import Tool, version_text
+
+UV_VERSION = (0, 13, 8)  # at least, within the minor; uv itself refuses others, by pyproject.toml
+WORTH_SHOWING = re.compile(
+    r"\s*(Using CPython|Downloading|Building \S+==|Built \S+==|Prepared|Installed)\b"
+)
+
+
+def environment_key(checkout: Checkout) -> str:
+    """Of the lock and of each member's pyproject.toml: entry points stand only there."""
+    members = sorted(checkout.root.glob("*/pyproject.toml")) + sorted(
+        checkout.root.glob("examples/*/pyproject.toml")
+    )
+    root = [checkout.root / name for name in ("uv.lock", "pyproject.toml", ".python-version")]
+    return key_of([*root, *members])
+
+
+def sync_environment(checkout: Checkout) -> None:
+    """Make ``.venv`` hold what uv.lock says, and nothing else."""
+    _sync(checkout, project=checkout.root, venv=checkout.venv)
+
+
+def localstack_venv(checkout: Checkout) -> Path:
+    return checkout.build / "localstack"
+
+
+def localstack_key(checkout: Checkout) -> str:
+    project = _localstack_project(checkout)
+    return key_of([project / "uv.lock", project / "pyproject.toml"])
+
+
+def sync_localstack(checkout: Checkout) -> None:
+    """LocalStack lives apart: its own lock pins packages that the platform has outgrown."""
+    _sync(checkout, project=_localstack_project(checkout), venv=localstack_venv(checkout))
+
+
+def _localstack_project(checkout: Checkout) -> Path:
+    return checkout.root / "local" / "localstack_hostmode"
+
+
+def _sync(checkout: Checkout, *, project: Path, venv: Path) -> None:
+    environment = checkout.environment_with(UV_PROJECT_ENVIRONMENT=str(venv), UV_NO_PROGRESS="1")
+    environment.pop("VIRTUAL_ENV", None)
+    Tool(
+        name="uv",
+        command=[str(_uv(checkout)), "sync", "--locked", "--project", str(project)],
+        environment=environment,
+        log=checkout.logs / f"packages-{venv.name.lstrip('.')}.log",
+        condense=shown_of_uv,
+    ).run()
+
+
+def shown_of_uv(line: str) -> str | None:
+    """What takes time is worth a line; each package's name and pyenv's warnings are not."""
+    return line.strip() if WORTH_SHOWING.match(line) else None
+
+
+def _uv(checkout: Checkout) -> Path:
+    """A uv that satisfies the pin: our own, one on PATH, or our own freshly installed.
+
+    Raises:
+        CannotSetUpError: There is none and pip could not install it.
+    """
+    ours = checkout.build / "uv" / "bin" / "uv"
+    on_path = shutil.which("uv", path=checkout.environment.get("PATH"))
+    for candidate in [ours, *([Path(on_path)] if on_path else [])]:
+        if satisfies_pin(version_text(candidate, ("--version",), checkout.environment)):
+            return candidate
+    _install_uv(checkout)
+    return ours
+
+
+def satisfies_pin(text: str) -> bool:
+    """Whether ``uv --version`` printed a version that this project's lock was made for."""
+    found = re.match(r"uv (\d+)\.(\d+)\.(\d+)", text)
+    if not found:
+        return False
+    version = tuple(int(number) for number in found.groups())
+    return version[:2] == UV_VERSION[:2] and version >= UV_VERSION
+
+
+def _install_uv(checkout: Checkout) -> None:
+    """By pip, into a folder of its own: this needs no ensurepip and leaves python3 untouched."""
+    target, version = checkout.build / "uv", ".".join(map(str, UV_VERSION))
+    say(f"set-up: uv {version} into build/uv (about 18 MB)")
+    shutil.rmtree(target, ignore_errors=True)
+    Tool(
+        name="pip",
+        command=[sys.executable, "-m", "pip", "install", "--target", str(target), f"uv=={version}"],
+        environment=checkout.environment_with(PIP_USER="0", PIP_REQUIRE_VIRTUALENV="0"),
+        log=checkout.logs / "uv.log",
+        condense=lambda _: None,
+    ).run()

@@ -1,0 +1,120 @@
+"""Runs another program: its output condensed on the screen, whole in a log."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+from local.setup.checkout import say
+from local.setup.failures import CannotSetUpError, cause_of
+
+SILENCE_SECONDS = 15.0
+TAIL_LINES = 20
+ANSWER_SECONDS = 60.0
+
+Condense = Callable[[str], "str | None"]  # a line of output -> what to show of it, if anything
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One call of a program. ``log`` receives all that it prints."""
+
+    name: str
+    command: list[str]
+    environment: Mapping[str, str]
+    log: Path
+    condense: Condense
+
+    def run(self) -> None:
+        """Wait for the program to end; it is ended with us, whatever ends us.
+
+        Raises:
+            CannotSetUpError: It failed. A cause we do not know is told by its last lines.
+        """
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        process = subprocess.Popen(
+            self.command,
+            env=dict(self.environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            self._follow(process)
+            if process.wait() != 0:
+                raise self._failure(process.returncode)
+        finally:
+            _end(process)
+
+    def _follow(self, process: subprocess.Popen[bytes]) -> None:
+        with self.log.open("w", encoding="utf-8") as log:
+            for line in _lines(process):
+                log.write(f"{line}\n")
+                shown = self.condense(line)
+                if shown:
+                    say(f"  {shown}")
+
+    def _failure(self, exit_code: int) -> CannotSetUpError:
+        output = self.log.read_text(encoding="utf-8")
+        cause = cause_of(output)
+        if cause:
+            return CannotSetUpError(f"{cause.missing} ({self.name})", cause.remedy)
+        for line in output.splitlines()[-TAIL_LINES:]:
+            say(f"  | {line}")
+        return CannotSetUpError(
+            f"{self.name} failed with exit code {exit_code}", f"its whole output is in {self.log}"
+        )
+
+
+def version_text(program: Path, question: tuple[str, ...], environment: Mapping[str, str]) -> str:
+    """What a program prints when asked for its version; empty when it cannot be run."""
+    try:
+        answer = subprocess.run(
+            [str(program), *question],
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=ANSWER_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return answer.stdout + answer.stderr
+
+
+def _lines(process: subprocess.Popen[bytes]) -> Iterator[str]:
+    """The program's lines as they come; a long silence is filled with a sign of life."""
+    if process.stdout is None:
+        return
+    started_s, rest = time.monotonic(), b""
+    while True:
+        ready, _, _ = select.select([process.stdout], [], [], SILENCE_SECONDS)
+        if not ready:
+            say(f"  still working, {time.monotonic() - started_s:.0f} s so far")
+            continue
+        chunk = os.read(process.stdout.fileno(), 65536)
+        if not chunk:
+            break
+        *whole, rest = (rest + chunk).split(b"\n")
+        yield from (line.decode(errors="replace").rstrip() for line in whole)
+    if rest:
+        yield rest.decode(errors="replace").rstrip()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.stdout is not None:
+        process.stdout.close()
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
