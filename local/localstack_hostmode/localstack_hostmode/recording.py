@@ -1,0 +1,67 @@
+"""Writes each request that changed S3 or DynamoDB to the journal before it is answered."""
+
+import io
+import threading
+
+from localstack.aws.api import RequestContext
+from localstack.aws.app import LocalstackAwsGateway
+from localstack.aws.chain import HandlerChain
+from localstack.http import Response
+from localstack.http.request import get_raw_path
+
+from localstack_hostmode.draws import Draws, during
+from localstack_hostmode.journal import Journal, Record, Request
+
+_ARRIVED = "localstack_hostmode.arrived"
+_READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_READING_OPERATIONS = (
+    "BatchGet", "Describe", "Get", "Head", "List", "Query", "Scan", "Select", "TransactGet",
+)  # fmt: skip
+
+
+class Recorder:
+    """Two handlers in the gateway's chain: one sees a request as it arrives, one has it served.
+
+    What may change something is served one request at a time, so that the journal's order is the
+    order in which things happened.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._one_at_a_time = threading.Lock()
+
+    def install(self, gateway: LocalstackAwsGateway) -> None:
+        handlers = gateway.request_handlers
+        self._serve = gateway.service_request_router
+        handlers[handlers.index(self._serve)] = self.serve
+        handlers.insert(0, self.note)
+
+    def note(self, chain: HandlerChain, context: RequestContext, response: Response) -> None:
+        """Keep the request as it came in: later handlers decode it, move its parameters, eat it."""
+        request = context.request
+        if request.method in _READING_METHODS:
+            return
+        body = request.environ["wsgi.input"].read()
+        request.environ["wsgi.input"] = io.BytesIO(body)
+        request.environ[_ARRIVED] = Request(
+            method=request.method,
+            path=get_raw_path(request),
+            query=request.query_string.decode("latin-1"),
+            headers=list(request.headers.items()),
+            body=body,
+        )
+
+    def serve(self, chain: HandlerChain, context: RequestContext, response: Response) -> None:
+        arrived = context.request.environ.get(_ARRIVED)
+        if arrived is None or not context.operation or _only_reads(context.operation.name):
+            self._serve(chain, context, response)
+            return
+        draws = Draws()
+        with self._one_at_a_time, during(draws):
+            self._serve(chain, context, response)
+            if response.status_code < 300:  # noqa: PLR2004 - HTTP's own
+                self._journal.append(Record(request=arrived, draws=draws.noted))
+
+
+def _only_reads(operation: str) -> bool:
+    return operation.startswith(_READING_OPERATIONS)
