@@ -1,0 +1,28 @@
+"""Job ``fleet_metadata``: all raw lanes to ``fleet.received``, in the JVM alone."""
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from fleetlane.events.job_arguments import FleetMetadataArguments
+from fleetlane.events.lanes import Lane
+from fleetlane.events.topics import lane_pattern
+from glue_jobs.entry_point import run
+from glue_jobs.fleet_metadata.transforms import as_records, received_rows
+from glue_jobs.kafka import QueryPlan, raw_records, with_content_type, written_to_kafka
+
+
+def start(session: SparkSession, arguments: FleetMetadataArguments) -> StreamingQuery:
+    """Start the job's one query; returns at once."""
+    raw = raw_records(
+        session,
+        arguments,
+        pattern=lane_pattern(*Lane),
+        messages_per_batch_max=arguments.metadata_messages_per_batch_max,
+    )
+    records = with_content_type(as_records(received_rows(raw)))
+    plan = QueryPlan(name="fleet_metadata", trigger_ms=arguments.metadata_trigger_ms)
+    return written_to_kafka(records, arguments, plan=plan)
+
+
+if __name__ == "__main__":
+    run("fleet_metadata", start, FleetMetadataArguments)

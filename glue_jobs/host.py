@@ -1,0 +1,54 @@
+"""Several jobs in one Spark application: all of them on a laptop, three applications in AWS.
+
+``--jobs "parse_lane --lane fast; fleet_metadata"`` names the jobs, each with arguments of its own;
+the other arguments go to every job.
+"""
+
+import shlex
+import sys
+from collections.abc import Sequence
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from fleetlane.events.job_arguments import (
+    BadArgumentsError,
+    FleetMetadataArguments,
+    HostArguments,
+    ParseLaneArguments,
+)
+from glue_jobs.fleet_metadata import main as fleet_metadata
+from glue_jobs.parse_lane import main as parse_lane
+from glue_jobs.session import spark_session
+
+
+def start(session: SparkSession, jobs: str, shared: Sequence[str]) -> list[StreamingQuery]:
+    """Start every job that ``jobs`` names; returns at once.
+
+    Raises:
+        BadArgumentsError: A job is not known, or an argument of it is missing or not allowed.
+    """
+    return [_started(session, shlex.split(job), shared) for job in jobs.split(";") if job.strip()]
+
+
+def _started(session: SparkSession, job: Sequence[str], shared: Sequence[str]) -> StreamingQuery:
+    name, argv = job[0], [*shared, *job[1:]]
+    match name:
+        case "parse_lane":
+            return parse_lane.start(session, ParseLaneArguments.from_argv(argv))
+        case "fleet_metadata":
+            return fleet_metadata.start(session, FleetMetadataArguments.from_argv(argv))
+        case _:
+            raise BadArgumentsError("host", f"job {name!r} is not parse_lane or fleet_metadata")
+
+
+def main(argv: Sequence[str]) -> None:
+    """Start the jobs and stay until one of their queries fails; the others end with it."""
+    arguments = HostArguments.from_argv(argv)
+    session = spark_session(arguments.application)
+    start(session, arguments.jobs, argv)
+    session.streams.awaitAnyTermination()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

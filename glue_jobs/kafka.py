@@ -1,0 +1,94 @@
+"""Kafka as the jobs' source and sink, every option written out."""
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+from fleetlane.events.canonical import CANONICAL_CONTENT_TYPE
+from fleetlane.events.job_arguments import JobArguments
+from fleetlane.events.metadata import METADATA_CONTENT_TYPE
+from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, REROUTED_BYTES_MAX
+
+ASYNC_CHECKPOINT_INTERVAL_MS = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryPlan:
+    """How a query runs. Its name is its checkpoint's folder and its scheduler pool.
+
+    A ``trigger_ms`` of 0 starts a batch as soon as the one before is done, and writes progress
+    beside the batches instead of between them: a crash then repeats several batches, not one.
+    """
+
+    name: str
+    trigger_ms: int
+
+
+def raw_records(
+    session: SparkSession, arguments: JobArguments, *, pattern: str, messages_per_batch_max: int
+) -> DataFrame:
+    """Read all raw topics that match ``pattern``, from their beginning.
+
+    Gives key binary, value binary, topic string, partition int, offset long, headers
+    array<struct<key string, value binary>>. Topics made later are picked up from their first
+    record. A query fails, rather than going on silently, when records are gone that it never read.
+    """
+    return (
+        session.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", arguments.kafka_bootstrap_servers)
+        .option("subscribePattern", pattern)
+        .option("startingOffsets", "earliest")
+        .option("includeHeaders", "true")
+        .option("failOnDataLoss", "true")
+        .option("maxOffsetsPerTrigger", messages_per_batch_max)
+        .load()
+        .select("key", "value", "topic", "partition", "offset", "headers")
+    )
+
+
+def with_content_type(records: DataFrame) -> DataFrame:
+    """Give records that come without headers the one header that their topic's records have.
+
+    Needs and gives: topic string, key binary, value binary, headers array<struct<key, value>>.
+    """
+    is_metadata = F.col("topic").isin(FLEET_PARSED, FLEET_RECEIVED)
+    content_type = F.when(is_metadata, METADATA_CONTENT_TYPE).otherwise(CANONICAL_CONTENT_TYPE)
+    header = F.struct(
+        F.lit("content-type").alias("key"), content_type.cast("binary").alias("value")
+    )
+    return records.select(
+        "topic", "key", "value", F.coalesce("headers", F.array(header)).alias("headers")
+    )
+
+
+def written_to_kafka(
+    records: DataFrame, arguments: JobArguments, *, plan: QueryPlan
+) -> StreamingQuery:
+    """Start writing ``records`` to the topics that they name; returns at once.
+
+    No record may exceed its topic's limit: one that did would end the query at every retry.
+    """
+    session = records.sparkSession
+    session.sparkContext.setLocalProperty("spark.scheduler.pool", plan.name)
+    writer = (
+        records.writeStream.format("kafka")
+        .queryName(plan.name)
+        .outputMode("append")
+        .option("kafka.bootstrap.servers", arguments.kafka_bootstrap_servers)
+        .option("includeHeaders", "true")
+        .option("kafka.acks", "all")
+        .option("kafka.enable.idempotence", "true")
+        .option("kafka.linger.ms", "5")
+        .option("kafka.batch.size", str(256 * 1024))
+        .option("kafka.compression.type", "lz4")
+        .option("kafka.max.request.size", str(2 * REROUTED_BYTES_MAX))
+        .option("checkpointLocation", f"{arguments.checkpoint_folder}/{plan.name}")
+        .trigger(processingTime=f"{plan.trigger_ms} milliseconds")
+    )
+    if plan.trigger_ms == 0:
+        writer = writer.option("asyncProgressTrackingEnabled", "true").option(
+            "asyncProgressTrackingCheckpointIntervalMs", ASYNC_CHECKPOINT_INTERVAL_MS
+        )
+    return writer.start()

@@ -1,0 +1,36 @@
+"""Job ``parse_lane``: one lane's raw topics to canonical events, or to where else they go."""
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from fleetlane.events.job_arguments import ParseLaneArguments
+from fleetlane.events.topics import lane_pattern
+from glue_jobs.entry_point import run
+from glue_jobs.kafka import QueryPlan, raw_records, with_content_type, written_to_kafka
+from glue_jobs.parse_lane.output_batches import OUTPUT_SCHEMA
+from glue_jobs.parse_lane.parse import parsing
+
+
+def parsed_records(raw: DataFrame, arguments: ParseLaneArguments) -> DataFrame:
+    """What comes of every raw record, as records for the topics that they name.
+
+    Needs the columns of ``raw_records``; gives topic, key, value and headers.
+    """
+    return with_content_type(raw.mapInArrow(parsing(arguments), OUTPUT_SCHEMA))
+
+
+def start(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQuery:
+    """Start the lane's one query; returns at once."""
+    limits = arguments.limits
+    raw = raw_records(
+        session,
+        arguments,
+        pattern=lane_pattern(arguments.lane),
+        messages_per_batch_max=limits.messages_per_batch_max,
+    )
+    plan = QueryPlan(name=f"parse_lane_{arguments.lane}", trigger_ms=limits.trigger_ms)
+    return written_to_kafka(parsed_records(raw, arguments), arguments, plan=plan)
+
+
+if __name__ == "__main__":
+    run("parse_lane", start, ParseLaneArguments)

@@ -1,0 +1,63 @@
+"""Output records gathered into Arrow batches of bounded size."""
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+import pyarrow as pa
+
+from fleetlane.events.envelope import Header
+
+BATCH_BYTES_MAX: Final = 8 << 20
+OUTPUT_SCHEMA: Final = (
+    "topic string, key binary, value binary, headers array<struct<key: string, value: binary>>"
+)
+
+_HEADERS: Final = pa.list_(
+    pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
+)
+
+
+class OutputRecord(NamedTuple):
+    """One record to write. Without ``headers`` it gets its topic's content type."""
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    headers: list[Header] | None = None
+
+
+class OutputBatches:
+    """Gathers records, and gives them as a batch of ``OUTPUT_SCHEMA``."""
+
+    def __init__(self) -> None:
+        self._records: list[OutputRecord] = []
+        self._bytes = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self._bytes >= BATCH_BYTES_MAX
+
+    def extend(self, records: Iterable[OutputRecord]) -> None:
+        for record in records:
+            self._records.append(record)
+            self._bytes += len(record.value or b"")
+
+    def taken(self) -> pa.RecordBatch:
+        """Give what is gathered, and begin anew."""
+        records, self._records, self._bytes = self._records, [], 0
+        headers = [_as_structs(record.headers) for record in records]
+        return pa.RecordBatch.from_arrays(
+            [
+                pa.array([record.topic for record in records], pa.string()),
+                pa.array([record.key for record in records], pa.binary()),
+                pa.array([record.value for record in records], pa.binary()),
+                pa.array(headers, _HEADERS),
+            ],
+            names=["topic", "key", "value", "headers"],
+        )
+
+
+def _as_structs(headers: list[Header] | None) -> list[dict[str, object]] | None:
+    if headers is None:
+        return None
+    return [{"key": name, "value": value} for name, value in headers]

@@ -1,0 +1,52 @@
+"""Payloads by reference: where they wait, and where they go when their message is parked."""
+
+from hashlib import sha256
+from typing import Final, Protocol
+
+from clients.payload_bucket import parked_key
+from fleetlane.events.envelope import PayloadReference
+
+PAYLOAD_BYTES_MAX: Final = 64 << 20
+
+
+class Bucket(Protocol):
+    """A bucket of payloads; ``clients.payload_bucket.PayloadBucket`` is one."""
+
+    def get(self, reference: PayloadReference, *, body_bytes: int, bytes_max: int) -> bytes: ...
+
+    def put(self, key: str, body: bytes, sha256_hex: str) -> PayloadReference: ...
+
+    def copy_to(self, other_bucket: str, key: str, parked_key: str) -> None: ...
+
+
+class Payloads:
+    """Two buckets: what landed has a TTL, what is parked is kept for ever."""
+
+    def __init__(self, *, landed: Bucket, parked: Bucket, parked_bucket: str) -> None:
+        self._landed, self._parked, self._parked_bucket = landed, parked, parked_bucket
+
+    def fetched(self, reference: PayloadReference, *, body_bytes: int) -> bytes:
+        """Fetch a body and check its size and digest; raises the errors of ``PayloadBucket``."""
+        bucket = self._parked if _is_parked(reference) else self._landed
+        return bucket.get(reference, body_bytes=body_bytes, bytes_max=PAYLOAD_BYTES_MAX)
+
+    def kept(self, reference: PayloadReference) -> PayloadReference:
+        """Copy a payload to where nothing expires, before its message is parked.
+
+        Raises:
+            PayloadMissingError: There is nothing to copy.
+            PayloadUnavailableError: S3 did not confirm the copy.
+        """
+        if _is_parked(reference):
+            return reference
+        key = parked_key(reference.key)
+        self._landed.copy_to(self._parked_bucket, reference.key, key)
+        return PayloadReference(key=key, sha256=reference.sha256)
+
+    def stored(self, body: bytes, *, name: str) -> PayloadReference:
+        """Keep for ever a body that no parked record could hold."""
+        return self._parked.put(parked_key(name), body, sha256(body).hexdigest())
+
+
+def _is_parked(reference: PayloadReference) -> bool:
+    return reference.key == parked_key(reference.key)

@@ -1,0 +1,47 @@
+"""One Spark session for the tests of this folder, ended with them."""
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from glue_jobs.session import SESSION_SETTINGS
+from local.aws import LocalAws
+from local.checkout import ROOT, SPARK_JARS
+
+
+@pytest.fixture(scope="package")
+def spark(local_aws: LocalAws) -> Iterator[SparkSession]:
+    """A local session whose Python workers reach the local AWS."""
+    with pytest.MonkeyPatch.context() as patch:
+        aws = local_aws.client_settings
+        patch.setenv("AWS_ENDPOINT_URL", aws["endpoint_url"])
+        patch.setenv("AWS_DEFAULT_REGION", aws["region_name"])
+        patch.setenv("AWS_ACCESS_KEY_ID", aws["aws_access_key_id"])
+        patch.setenv("AWS_SECRET_ACCESS_KEY", aws["aws_secret_access_key"])
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("PYTHONPATH", str(ROOT))
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        session = _session()
+        yield session
+        session.stop()
+
+
+def _session() -> SparkSession:
+    settings = {
+        "spark.master": "local[2]",
+        "spark.driver.memory": "1g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.jars": ",".join(str(jar) for jar in sorted(SPARK_JARS.glob("*.jar"))),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "2",
+    }
+    builder: SparkSession.Builder = SparkSession.builder.appName("tests")
+    for name, value in {**settings, **SESSION_SETTINGS}.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session

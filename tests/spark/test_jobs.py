@@ -1,0 +1,160 @@
+"""The jobs as they are started everywhere: by host, with argv, from Kafka to Kafka."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import boto3
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from clients.flow_store import FlowStore
+from clients.kafka_producer import KafkaProducer
+from clients.kafka_reader import KafkaReader, Record
+from clients.kafka_topics import KafkaTopics
+from clients.producer_record import ProducerRecord
+from fleetlane.events.envelope import Message, headers_of
+from fleetlane.events.flow_files import flow_from_toml, topics_of
+from fleetlane.events.ids import random_raw_id
+from fleetlane.events.job_arguments import BadArgumentsError
+from fleetlane.events.keys import raw_key
+from fleetlane.events.lanes import Lane
+from fleetlane.events.metadata import parsed_from, received_from
+from glue_jobs import host
+from local.aws import LocalAws
+from local.kafka import KafkaBroker
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack]
+
+FLOWS_BUCKET = "test-flows"
+FLOW = """
+stream = "gps"
+owner = "acme"
+[[parsers]]
+use = "json"
+"""
+ARRIVAL_MILLIS = 1_762_178_709_123
+WAIT_S = 60.0
+
+
+@pytest.fixture(scope="module")
+def jobs(
+    spark: SparkSession,
+    kafka_broker: KafkaBroker,
+    local_aws: LocalAws,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[list[StreamingQuery]]:
+    """The standard lane and the metadata, as one application of AWS runs them."""
+    flow = flow_from_toml(FLOW, file="gps.toml")
+    local_aws.ensure_bucket(FLOWS_BUCKET)
+    store = FlowStore(boto3.client("s3", **local_aws.client_settings), FLOWS_BUCKET)
+    store.make_current(store.publish([flow]))
+    servers = kafka_broker.bootstrap_servers
+    topics = KafkaTopics(bootstrap_servers=servers, partitions=2, replication=1)
+    topics.create_missing(topics_of([flow]))
+    argv = [
+        *("--kafka_bootstrap_servers", servers),
+        *("--checkpoint_folder", tmp_path_factory.mktemp("checkpoints").as_uri()),
+        *("--flows_bucket", FLOWS_BUCKET),
+        *("--payload_bucket", "test-payloads"),
+        *("--parked_bucket", "test-parked"),
+        *("--metadata_trigger_ms", "100"),
+    ]
+    queries = host.start(spark, "parse_lane --lane standard --trigger_ms 100; fleet_metadata", argv)
+    yield queries
+    for query in queries:
+        query.stop()
+
+
+@pytest.fixture
+def sent(jobs: list[StreamingQuery], kafka_broker: KafkaBroker) -> Callable[[bytes], Message]:
+    assert all(query.isActive for query in jobs)
+    producer = KafkaProducer(bootstrap_servers=kafka_broker.bootstrap_servers)
+
+    def send(body: bytes) -> Message:
+        message = Message(
+            raw_id=random_raw_id(),
+            device_id="d-17",
+            stream="gps",
+            arrival_millis=ARRIVAL_MILLIS,
+            lane=Lane.STANDARD,
+            body=body,
+            body_bytes=len(body),
+            other_headers=(("traceparent", b"00-01"), ("x", None)),
+        )
+        producer.land(
+            ProducerRecord(
+                topic="raw.standard",
+                key=raw_key(ARRIVAL_MILLIS),
+                value=body,
+                headers=headers_of(message),
+            )
+        )
+        return message
+
+    return send
+
+
+def found(
+    broker: KafkaBroker, topic: str, is_wanted: Callable[[Record], bool], *, count: int = 1
+) -> list[Record]:
+    """Wait until ``count`` records of a topic are the wanted ones."""
+    reader, records = KafkaReader(broker.bootstrap_servers, topics=[topic]), list[Record]()
+    deadline = time.monotonic() + WAIT_S
+    while len(records) < count and time.monotonic() < deadline:
+        records.extend(record for record in reader.read_available() if is_wanted(record))
+    reader.close()
+    return records
+
+
+def test_a_message_comes_out_as_canonical_events(
+    sent: Callable[[bytes], Message], kafka_broker: KafkaBroker
+) -> None:
+    raw_id = sent(b'[{"a": 1}, {"a": 2}]').raw_id.encode()
+
+    records = found(
+        kafka_broker, "canonical.gps", lambda one: raw_id in (one.value or b""), count=2
+    )
+
+    assert len(records) == 2
+    assert records[0].headers == (("content-type", b"application/cloudevents+json"),)
+
+
+def test_a_malformed_message_is_parked_with_the_bytes_and_headers_that_came(
+    sent: Callable[[bytes], Message], kafka_broker: KafkaBroker
+) -> None:
+    message = sent(b"\x00{nope\xff")
+    headers = tuple(headers_of(message))
+
+    (parked,) = found(kafka_broker, "parked", lambda one: one.headers[: len(headers)] == headers)
+
+    assert parked.value == b"\x00{nope\xff"
+    assert dict(parked.headers)["ce_parkedreason"] == b"malformed"
+
+
+def test_every_message_is_told_to_the_fleet_once_received_and_once_parsed(
+    sent: Callable[[bytes], Message], kafka_broker: KafkaBroker
+) -> None:
+    raw_id = sent(b"{}").raw_id
+
+    (received,) = found(
+        kafka_broker, "fleet.received", lambda one: received_from(one.value or b"").id == raw_id
+    )
+    (parsed,) = found(
+        kafka_broker, "fleet.parsed", lambda one: parsed_from(one.value or b"").id == raw_id
+    )
+
+    assert received.headers == parsed.headers == (("content-type", b"application/json"),)
+
+
+def test_an_unknown_job_is_refused_by_name(spark: SparkSession) -> None:
+    with pytest.raises(BadArgumentsError, match="'parse_line'"):
+        host.start(spark, "parse_line --lane fast", [])
+
+
+def test_a_job_without_an_argument_says_which(spark: SparkSession, tmp_path: Path) -> None:
+    argv = ["--kafka_bootstrap_servers", "x", "--checkpoint_folder", tmp_path.as_uri()]
+
+    with pytest.raises(BadArgumentsError, match="flows_bucket"):
+        host.start(spark, "parse_lane --lane fast", argv)

@@ -1,0 +1,93 @@
+"""Rows of fleet.received, made in the JVM from headers alone."""
+
+from hashlib import sha256
+
+import pytest
+from pyspark.sql import SparkSession
+
+from fleetlane.events.envelope import Header, Message, PayloadReference, headers_of
+from fleetlane.events.lanes import Lane
+from fleetlane.events.metadata import Received, received_from
+from glue_jobs.fleet_metadata.transforms import as_records, received_rows
+
+pytestmark = pytest.mark.spark
+
+SCHEMA = (
+    "key binary, value binary, topic string, partition int, offset long,"
+    " headers array<struct<key: string, value: binary>>"
+)
+MESSAGE = Message(
+    raw_id="1" + "ab" * 16,
+    device_id="d-17",
+    stream="gps",
+    arrival_millis=1_762_178_709_123,
+    lane=Lane.FAST,
+    body=b"xy",
+    body_bytes=2,
+    device_type="tracker",
+    firmware="2.1",
+    start_millis=-5,
+    end_millis=7,
+    via="gw-1",
+)
+
+
+def received(spark: SparkSession, headers: list[Header]) -> list[Received]:
+    raw = [(b"k", b"xy", "raw.fast", 1, 42, headers)]
+    rows = as_records(received_rows(spark.createDataFrame(raw, SCHEMA))).collect()
+    return [received_from(bytes(row.value)) for row in rows]
+
+
+def test_a_message_is_told_with_all_that_its_headers_say(spark: SparkSession) -> None:
+    (row,) = received(spark, headers_of(MESSAGE))
+
+    assert row == Received(
+        id=MESSAGE.raw_id,
+        device_id="d-17",
+        stream="gps",
+        lane=Lane.FAST,
+        source_topic="raw.fast",
+        source_partition=1,
+        source_offset=42,
+        received_ms=MESSAGE.arrival_millis,
+        body_bytes=2,
+        by_reference=False,
+        device_type="tracker",
+        firmware="2.1",
+        via="gw-1",
+        start_ms=-5,
+        end_ms=7,
+    )
+
+
+def test_only_a_first_attempt_is_told(spark: SparkSession) -> None:
+    headers = [*headers_of(MESSAGE), ("ce_attempt", b"2")]
+
+    assert received(spark, [header for header in headers if header != ("ce_attempt", b"1")]) == []
+
+
+def test_a_reference_is_told_by_the_size_of_what_it_refers_to(spark: SparkSession) -> None:
+    reference = PayloadReference(key="payloads/x", sha256=sha256(b"").hexdigest())
+    fields = {name: getattr(MESSAGE, name) for name in MESSAGE.__slots__}
+    message = Message(**fields | {"body": None, "body_bytes": 900_000, "reference": reference})
+
+    (row,) = received(spark, headers_of(message))
+
+    assert (row.by_reference, row.body_bytes) == (True, 900_000)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [[], [("ce_id", b"1")], [("x", None), ("x", b"twice"), ("\u00fc", b"\xff")]],
+    ids=["none", "too-few", "strange"],
+)
+def test_a_record_that_is_no_message_is_left_out_and_ends_nothing(
+    spark: SparkSession, headers: list[Header]
+) -> None:
+    assert received(spark, headers) == []
+
+
+def test_a_repeated_unknown_header_ends_nothing(spark: SparkSession) -> None:
+    headers = [*headers_of(MESSAGE), ("x", b"1"), ("x", b"2")]
+
+    assert len(received(spark, headers)) == 1

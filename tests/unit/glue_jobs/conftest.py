@@ -1,0 +1,132 @@
+"""A lane parser over buckets in memory, and raw records for it."""
+
+from collections.abc import Callable
+from hashlib import sha256
+
+import pytest
+
+from clients.payload_bucket import (
+    PayloadCorruptError,
+    PayloadMissingError,
+    PayloadUnavailableError,
+)
+from fleetlane.events.envelope import Message, PayloadReference, headers_of
+from fleetlane.events.flow_files import PublishedFlows, flow_from_toml
+from fleetlane.events.lanes import LANE_LIMITS, Lane
+from glue_jobs.parse_lane.lane_parser import LaneParser
+from glue_jobs.parse_lane.payloads import Payloads
+from glue_jobs.parse_lane.raw_batches import RawRecord
+
+ARRIVAL_MILLIS = 1_762_178_709_123
+NOW_MS = ARRIVAL_MILLIS + 500
+RAW_ID = "1" + "ab" * 16
+
+FLOW = """
+stream = "gps"
+owner = "acme"
+[event_time]
+field = "at"
+unit = "ms"
+[canonical]
+redirects = [{ when = "kind", equals = "alarm", to = "gps-alarms" }]
+[limits]
+events_max = 5
+event_bytes_max = 100
+[[parsers]]
+use = "json"
+firmware = ">=2"
+[[parsers]]
+use = "acme-thermo==9.9"
+device_types = ["future-thing"]
+[[parsers]]
+use = "json"
+"""
+
+
+class MemoryBucket:
+    """A bucket in memory that keeps the contract of ``PayloadBucket``."""
+
+    def __init__(self, others: dict[str, "MemoryBucket"] | None = None) -> None:
+        self.objects: dict[str, bytes] = {}
+        self.is_down = False
+        self._others = others or {}
+
+    def put(self, key: str, body: bytes, sha256_hex: str) -> PayloadReference:
+        self._reach(key)
+        self.objects[key] = body
+        return PayloadReference(key=key, sha256=sha256_hex)
+
+    def get(self, reference: PayloadReference, *, body_bytes: int, bytes_max: int) -> bytes:
+        assert body_bytes <= bytes_max
+        self._reach(reference.key)
+        if reference.key not in self.objects:
+            raise PayloadMissingError(reference.key)
+        body = self.objects[reference.key]
+        if sha256(body).hexdigest() != reference.sha256:
+            raise PayloadCorruptError(reference.key, "other bytes", reference.sha256)
+        return body
+
+    def copy_to(self, other_bucket: str, key: str, parked_key: str) -> None:
+        self._reach(key)
+        if key not in self.objects:
+            raise PayloadMissingError(key)
+        self._others[other_bucket].objects[parked_key] = self.objects[key]
+
+    def _reach(self, key: str) -> None:
+        if self.is_down:
+            raise PayloadUnavailableError(key, "connection refused")
+
+
+class FixedFlows:
+    def __init__(self, *tomls: str) -> None:
+        flows = tuple(flow_from_toml(toml, file="test.toml") for toml in tomls)
+        self._published = PublishedFlows(version="1", flows=flows)
+
+    def current(self) -> PublishedFlows:
+        return self._published
+
+
+@pytest.fixture
+def parked_bucket() -> MemoryBucket:
+    return MemoryBucket()
+
+
+@pytest.fixture
+def payload_bucket(parked_bucket: MemoryBucket) -> MemoryBucket:
+    return MemoryBucket({"parked-bucket": parked_bucket})
+
+
+@pytest.fixture
+def lane_parser(
+    payload_bucket: MemoryBucket, parked_bucket: MemoryBucket
+) -> Callable[[Lane], LaneParser]:
+    def made(lane: Lane) -> LaneParser:
+        return LaneParser(
+            lane=lane,
+            limits=LANE_LIMITS[lane],
+            flows=FixedFlows(FLOW),
+            payloads=Payloads(
+                landed=payload_bucket, parked=parked_bucket, parked_bucket="parked-bucket"
+            ),
+            now_ms=lambda: NOW_MS,
+        )
+
+    return made
+
+
+def message_of(body: bytes | None, **changes: object) -> Message:
+    fields: dict[str, object] = {
+        "raw_id": RAW_ID,
+        "device_id": "d-17",
+        "stream": "gps",
+        "arrival_millis": ARRIVAL_MILLIS,
+        "lane": Lane.STANDARD,
+        "body": body,
+        "body_bytes": len(body or b""),
+    }
+    return Message(**fields | changes)  # type: ignore[arg-type] # a test's own fields
+
+
+def record_of(message: Message, *, topic: str = "raw.standard") -> RawRecord:
+    key = str(message.arrival_millis).encode()
+    return RawRecord(key, message.body, headers_of(message), topic, 1, 42)

@@ -1,0 +1,212 @@
+"""What becomes of a raw record: each outcome, and what is written for it."""
+
+from collections.abc import Callable
+from hashlib import sha256
+
+import pytest
+
+from clients.payload_bucket import PayloadUnavailableError
+from fleetlane.events.canonical import canonical_event_from
+from fleetlane.events.envelope import PayloadReference
+from fleetlane.events.envelope_reading import message_from
+from fleetlane.events.event_time import TimeQuality
+from fleetlane.events.lanes import Lane
+from fleetlane.events.metadata import parsed_from
+from fleetlane.events.topics import REROUTED_BYTES_MAX
+from glue_jobs.parse_lane.lane_parser import LaneParser
+from glue_jobs.parse_lane.raw_batches import RawRecord
+from tests.unit.glue_jobs.conftest import (
+    ARRIVAL_MILLIS,
+    NOW_MS,
+    RAW_ID,
+    MemoryBucket,
+    message_of,
+    record_of,
+)
+
+type Lanes = Callable[[Lane], LaneParser]
+
+BODY = b'[{"at": %d, "lat": 1.5}, {"at": %d, "kind": "alarm"}]' % (ARRIVAL_MILLIS, ARRIVAL_MILLIS)
+
+
+def test_every_event_becomes_a_canonical_record_in_its_stream_s_topic(lane_parser: Lanes) -> None:
+    first, second, _ = lane_parser(Lane.STANDARD).outputs_of(record_of(message_of(BODY)))
+
+    event = canonical_event_from(first.value or b"")
+
+    assert (first.topic, second.topic) == ("canonical.gps", "canonical.gps-alarms")
+    assert (first.key, first.headers) == (b"d-17/2025-11-03T14", None)
+    assert (event.id, event.rawid, event.timequality) == (f"{RAW_ID}-0", RAW_ID, TimeQuality.OK)
+    assert event.data == {"at": ARRIVAL_MILLIS, "lat": 1.5}
+
+
+def test_an_attempt_is_told_to_the_fleet(lane_parser: Lanes) -> None:
+    *_, told = lane_parser(Lane.STANDARD).outputs_of(record_of(message_of(BODY)))
+
+    parsed = parsed_from(told.value or b"")
+
+    assert (told.topic, told.key) == ("fleet.parsed", b"d-17")
+    assert (parsed.id, parsed.outcome, parsed.events, parsed.attempt) == (RAW_ID, "parsed", 2, 1)
+    assert (parsed.source_topic, parsed.source_partition, parsed.source_offset) == (
+        "raw.standard",
+        1,
+        42,
+    )
+    assert (parsed.first_event_ms, parsed.last_event_ms) == (ARRIVAL_MILLIS, ARRIVAL_MILLIS)
+    assert parsed.parsed_ms == NOW_MS
+
+
+def test_a_message_without_events_is_empty_and_neither_lost_nor_parked(lane_parser: Lanes) -> None:
+    (told,) = lane_parser(Lane.STANDARD).outputs_of(record_of(message_of(b"[]")))
+
+    assert parsed_from(told.value or b"").outcome == "empty"
+
+
+@pytest.mark.parametrize(
+    ("changes", "body", "reason", "detail"),
+    [
+        ({}, b"{nope", "malformed", "JSON"),
+        ({"stream": "nobodys"}, b"{}", "no_flow", "'nobodys'"),
+        ({}, b"[%b]" % b",".join([b"{}"] * 6), "too_many_events", "5 events"),
+        ({}, b'{"text": "%b"}' % (b"x" * 200), "event_too_large", "100 bytes"),
+    ],
+    ids=["malformed", "no-flow", "too-many", "too-large"],
+)
+def test_what_can_never_be_parsed_is_parked_at_once_with_its_bytes(
+    lane_parser: Lanes, changes: dict[str, object], body: bytes, reason: str, detail: str
+) -> None:
+    record = record_of(message_of(body, **changes))
+
+    parked, told = lane_parser(Lane.STANDARD).outputs_of(record)
+
+    headers = dict(parked.headers or ())
+    assert (parked.topic, parked.key, parked.value) == ("parked", record.key, body)
+    assert headers["ce_parkedreason"] == reason.encode()
+    assert detail in (headers["ce_parkeddetail"] or b"").decode()
+    assert headers["ce_parkedfrom"] == b"raw.standard/1/42"
+    assert (parsed_from(told.value or b"").outcome, parsed_from(told.value or b"").reason) == (
+        "parked",
+        reason,
+    )
+
+
+def test_a_parser_that_fails_sends_the_message_to_the_slow_lane(lane_parser: Lanes) -> None:
+    record = record_of(message_of(b"{}", device_type="future-thing"))
+
+    diverted, told = lane_parser(Lane.STANDARD).outputs_of(record)
+
+    again = message_from(diverted.headers or (), diverted.value)
+    assert (diverted.topic, diverted.key, diverted.value) == ("raw.slow", record.key, b"{}")
+    assert (again.attempt, again.slow_tries, again.raw_id) == (2, 0, RAW_ID)
+    assert parsed_from(told.value or b"").outcome == "diverted"
+
+
+def test_the_slow_lane_tries_three_times_and_then_parks(lane_parser: Lanes) -> None:
+    slow, record = lane_parser(Lane.SLOW), record_of(message_of(b"{}", device_type="future-thing"))
+
+    topics = []
+    for _ in range(3):
+        output, _told = slow.outputs_of(record)
+        topics.append(output.topic)
+        record = RawRecord(output.key, output.value, output.headers or [], "raw.slow", 0, 1)
+
+    assert topics == ["raw.slow", "raw.slow", "parked"]
+    assert dict(record.headers)["ce_parkedreason"] == b"parser_failed"
+
+
+def test_a_record_that_is_no_message_is_parked_as_it_is(lane_parser: Lanes) -> None:
+    record = RawRecord(b"k", b"bytes", [("x", None), ("ce_id", b"?")], "raw.fast", 0, 7)
+
+    (parked,) = lane_parser(Lane.FAST).outputs_of(record)
+
+    assert (parked.topic, parked.key, parked.value) == ("parked", b"k", b"bytes")
+    assert (parked.headers or [])[:2] == record.headers
+    assert dict(parked.headers or ())["ce_parkedreason"] == b"bad_envelope"
+
+
+def test_a_parked_record_too_large_for_its_topic_is_kept_by_reference(
+    lane_parser: Lanes, parked_bucket: MemoryBucket
+) -> None:
+    body = b"x" * (REROUTED_BYTES_MAX + 1)
+
+    (parked,) = lane_parser(Lane.FAST).outputs_of(RawRecord(b"k", body, [], "raw.fast", 0, 7))
+
+    key = dict(parked.headers or ())["ce_dataref"] or b""
+    assert parked.value is None
+    assert parked_bucket.objects[key.decode()] == body
+
+
+def test_a_parked_record_whose_headers_alone_are_too_large_can_still_be_written(
+    lane_parser: Lanes,
+) -> None:
+    headers = [("x", b"y" * 1000)] * 2000
+
+    (parked,) = lane_parser(Lane.FAST).outputs_of(RawRecord(b"k", b"", headers, "raw.fast", 0, 7))
+
+    assert sum(len(name) + len(value or b"") for name, value in parked.headers or ()) < 200_000
+    assert dict(parked.headers or ())["ce_parkedreason"] == b"bad_envelope"
+
+
+def _by_reference(body: bytes, **changes: object) -> RawRecord:
+    reference = PayloadReference(key="payloads/x", sha256=sha256(body).hexdigest())
+    message = message_of(None, reference=reference, body_bytes=len(body), **changes)
+    return record_of(message, topic="raw.slow")
+
+
+def test_a_payload_by_reference_is_fetched_and_parsed(
+    lane_parser: Lanes, payload_bucket: MemoryBucket
+) -> None:
+    payload_bucket.objects["payloads/x"] = BODY
+
+    first, _, told = lane_parser(Lane.SLOW).outputs_of(_by_reference(BODY))
+
+    assert first.topic == "canonical.gps"
+    assert parsed_from(told.value or b"").inflated_bytes == len(BODY)
+
+
+def test_a_payload_that_is_gone_is_parked_as_missing(lane_parser: Lanes) -> None:
+    parked, _ = lane_parser(Lane.SLOW).outputs_of(_by_reference(BODY))
+
+    assert dict(parked.headers or ())["ce_parkedreason"] == b"payload_missing"
+
+
+def test_a_payload_that_was_altered_is_parked_as_corrupt(
+    lane_parser: Lanes, payload_bucket: MemoryBucket
+) -> None:
+    payload_bucket.objects["payloads/x"] = BODY[::-1]
+
+    parked, _ = lane_parser(Lane.SLOW).outputs_of(_by_reference(BODY))
+
+    assert dict(parked.headers or ())["ce_parkedreason"] == b"payload_corrupt"
+
+
+def test_parking_a_reference_copies_its_payload_to_where_nothing_expires(
+    lane_parser: Lanes, payload_bucket: MemoryBucket, parked_bucket: MemoryBucket
+) -> None:
+    payload_bucket.objects["payloads/x"] = b"{nope"
+
+    parked, _ = lane_parser(Lane.SLOW).outputs_of(_by_reference(b"{nope"))
+
+    headers = dict(parked.headers or ())
+    assert headers["ce_dataref"] == b"parked/payloads/x"
+    assert parked_bucket.objects == {"parked/payloads/x": b"{nope"}
+
+
+def test_a_payload_that_cannot_be_reached_goes_to_the_slow_lane(
+    lane_parser: Lanes, payload_bucket: MemoryBucket
+) -> None:
+    payload_bucket.is_down = True
+
+    diverted, told = lane_parser(Lane.STANDARD).outputs_of(_by_reference(BODY))
+
+    assert diverted.topic == "raw.slow"
+    assert parsed_from(told.value or b"").reason is None
+
+
+def test_an_outage_of_s3_in_the_slow_lane_fails_the_batch_and_parks_nothing(
+    lane_parser: Lanes, payload_bucket: MemoryBucket
+) -> None:
+    payload_bucket.is_down = True
+
+    with pytest.raises(PayloadUnavailableError):
+        list(lane_parser(Lane.SLOW).outputs_of(_by_reference(BODY)))
