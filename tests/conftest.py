@@ -28,7 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def faults_are_full(pytestconfig: pytest.Config) -> bool:
-    return pytestconfig.getoption("faults") == "full"
+    return bool(pytestconfig.getoption("faults") == "full")
 
 
 @pytest.fixture(scope="session")

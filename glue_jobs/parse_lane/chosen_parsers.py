@@ -7,7 +7,7 @@ import orjson
 from fleetlane.events.envelope import Message
 from fleetlane.events.errors import FleetlaneError, ParkedReason
 from fleetlane.events.flow_files import PublishedFlows
-from fleetlane.events.flows import Flow, FlowSet, ParserRule
+from fleetlane.events.flows import Flow, ParserRule
 from fleetlane.events.parser_choice import parser_rule_for
 from fleetlane.parsers.registry import LoadedParser, load_parser
 
@@ -38,7 +38,6 @@ class ChosenParsers:
 
     def __init__(self) -> None:
         self._published: PublishedFlows | None = None
-        self._flows: FlowSet = {}
         self._loaded: dict[tuple[str, bytes], LoadedParser | NoParserError] = {}
 
     def chosen(self, published: PublishedFlows, message: Message) -> ChosenParser:
@@ -49,9 +48,9 @@ class ChosenParsers:
                 parser is not installed or broken.
         """
         if published is not self._published:
-            self._published, self._flows = published, published.by_stream()
+            self._published = published
             self._loaded.clear()
-        flow = self._flows.get(message.stream)
+        flow = published.by_stream.get(message.stream)
         if flow is None:
             problem = f"no flow takes stream {message.stream!r}"
             raise NoParserError(ParkedReason.NO_FLOW, problem)

@@ -48,32 +48,30 @@ _KNOWN: Final = frozenset(
 def message_from(headers: Iterable[Header], body: bytes | None) -> Message:
     """Read a raw record. Header names are matched without regard to case.
 
-    ``ce_time`` is not read: ``ce_arrivalmillis`` says the same, exactly.
+    ``ce_time`` is not read: ``ce_arrivalmillis`` says the same, exactly. A null value without a
+    reference is an empty body: that is how CloudEvents SDKs write one.
 
     Raises:
         BadEnvelopeError: A header is missing, repeated, or its value is not allowed.
     """
     known, others = _split(headers)
     read = _Reader(known)
-    key, sha256 = read.optional("ce_dataref", _text), read.optional("ce_datasha256", _sha256)
-    if (key is None) is not (sha256 is None):
-        raise BadEnvelopeError("ce_dataref", "ce_dataref and ce_datasha256 go together")
-    reference = None
-    if key is not None and sha256 is not None:
-        reference = PayloadReference(key=key, sha256=sha256)
-    elif body is None:
-        body = b""  # CloudEvents SDKs write an empty body as null
+    reference, body_bytes = _reference(read), read.required("ce_bodybytes", _count)
+    if reference is not None and body is not None:
+        raise BadEnvelopeError("ce_dataref", f"there is a value too, of {len(body)} bytes")
+    if reference is None and len(body or b"") != body_bytes:
+        raise BadEnvelopeError("ce_bodybytes", f"is {body_bytes}; the value has {len(body or b'')}")
     return Message(
         raw_id=read.required("ce_id", _raw_id),
         device_id=read.required("ce_source", _device_id),
         stream=read.required("ce_type", _name),
         arrival_millis=read.required("ce_arrivalmillis", _arrival_millis),
         lane=read.required("ce_lane", _lane),
-        body=None if reference else body,
-        body_bytes=read.required("ce_bodybytes", _count),
+        body=None if reference else body or b"",
+        body_bytes=body_bytes,
         reference=reference,
         content_type=read.optional("content-type", _text) or DEFAULT_CONTENT_TYPE,
-        attempt=read.required("ce_attempt", _count),
+        attempt=read.required("ce_attempt", _attempt),
         slow_tries=read.optional("ce_slowtries", _count) or 0,
         device_type=read.optional("ce_devicetype", _name),
         firmware=read.optional("ce_firmware", _text),
@@ -100,6 +98,13 @@ def _split(headers: Iterable[Header]) -> tuple[dict[str, bytes | None], tuple[He
     if known.get("ce_specversion") != b"1.0":
         raise BadEnvelopeError("ce_specversion", f"is {known.get('ce_specversion')!r}, not 1.0")
     return known, tuple(others)
+
+
+def _reference(read: "_Reader") -> PayloadReference | None:
+    key, sha256 = read.optional("ce_dataref", _text), read.optional("ce_datasha256", _sha256)
+    if (key is None) is not (sha256 is None):
+        raise BadEnvelopeError("ce_dataref", "ce_dataref and ce_datasha256 go together")
+    return None if key is None or sha256 is None else PayloadReference(key=key, sha256=sha256)
 
 
 class _Reader:
@@ -167,6 +172,13 @@ def _count(value: str) -> int:
     number = _integer(value)
     if number < 0:
         raise ValueError("is negative")
+    return number
+
+
+def _attempt(value: str) -> int:
+    number = _count(value)
+    if number == 0:
+        raise ValueError("is not 1 or more")
     return number
 
 

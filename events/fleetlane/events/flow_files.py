@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -12,11 +13,11 @@ from msgspec import inspect
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows import Flow, FlowSet
 from fleetlane.events.lanes import Lane
-from fleetlane.events.topics import canonical_topic, platform_topics, raw_topic
+from fleetlane.events.topics import canonical_topic, platform_topics
 
 _VALUE_SHOWN_CHARS: Final = 80
 _PATH_STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
-_ABSENT: Final = re.compile("Object (?:contains )?(unknown|missing required) field `(.+)`")
+_MISSING: Final = re.compile("Object missing required field `(.+)`")
 
 
 class BadFlowError(FleetlaneError):
@@ -32,12 +33,13 @@ class BadFlowError(FleetlaneError):
         return f"{self.file}: {self.problem}"
 
 
-class PublishedFlows(msgspec.Struct, frozen=True, kw_only=True):
+class PublishedFlows(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """The flows of a platform as published: one ``flows.json``. Unknown fields are ignored."""
 
     version: str
     flows: tuple[Flow, ...]
 
+    @cached_property
     def by_stream(self) -> FlowSet:
         return {flow.stream: flow for flow in self.flows}
 
@@ -52,6 +54,9 @@ def flow_from_toml(text: str, *, file: str) -> Flow:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as problem:  # some numbers, some nesting: not TOML's error
         raise BadFlowError(file, f"is not TOML: {problem}") from None
+    unknown = next(_unknown_fields(document, inspect.type_info(Flow)), None)
+    if unknown is not None:
+        raise BadFlowError(file, unknown)
     try:
         return msgspec.convert(document, Flow, strict=True)
     except msgspec.ValidationError as problem:
@@ -75,7 +80,7 @@ def flows_in(folder: Path) -> FlowSet:
 
 
 def topics_of(flows: Iterable[Flow]) -> tuple[str, ...]:
-    """All topics that a platform with these flows needs, sorted; a device type's not."""
+    """All topics that a platform with these flows needs, sorted."""
     return tuple(sorted({*platform_topics(), *_topics_of_each(flows)}))
 
 
@@ -90,10 +95,22 @@ def _topics_of_each(flows: Iterable[Flow]) -> Iterator[str]:
     for flow in flows:
         yield canonical_topic(flow.stream)
         yield from (canonical_topic(redirect.to) for redirect in flow.canonical.redirects)
-        named = {kind for rule in flow.parsers for kind in rule.device_types or ()}
-        for kind in named or (None,):
-            for lane in Lane:
-                yield raw_topic(lane, flow.topic, stream=flow.stream, device_type=kind)
+        for kind in (None, *flow.device_types):
+            yield from (flow.raw_topic(lane, device_type=kind) for lane in Lane)
+
+
+def _unknown_fields(value: object, kind: inspect.Type, *path: str) -> Iterator[str]:
+    kind = _plain(kind)
+    if isinstance(kind, inspect.StructType) and isinstance(value, dict):
+        fields = {field.encode_name: field.type for field in kind.fields}
+        for name, inner in value.items():
+            if name in fields:
+                yield from _unknown_fields(inner, fields[name], *path, name)
+            else:
+                yield f"unknown field `{'.'.join([*path, name])}`; allowed: {_choice(kind)}"
+    elif isinstance(kind, inspect.VarTupleType) and isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from _unknown_fields(inner, kind.item_type, *path, str(place))
 
 
 def _explained(problem: str, document: object) -> str:
@@ -105,9 +122,9 @@ def _explained(problem: str, document: object) -> str:
         value, kind = _value_at(value, step), _type_at(kind, step)
     choice = _choice(kind)
     allowed = f"; allowed: {choice}" if choice else ""
-    absent = _ABSENT.fullmatch(sentence)
-    if absent:
-        return f"{absent[1]} field `{'.'.join([*steps, absent[2]])}`{allowed}"
+    missing = _MISSING.fullmatch(sentence)
+    if missing:
+        return f"missing required field `{'.'.join([*steps, missing[1]])}`{allowed}"
     field = f"field `{'.'.join(steps)}`" if steps else "the file"
     return f"{field} is {_shown(value)}: {sentence[:1].lower()}{sentence[1:]}{allowed}"
 

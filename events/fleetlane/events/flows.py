@@ -12,7 +12,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from fleetlane.events.keys import CanonicalKey
 from fleetlane.events.lanes import Lane
 from fleetlane.events.names import NAME_PATTERN
-from fleetlane.events.topics import RawStrategy
+from fleetlane.events.topics import RawStrategy, raw_topic
 
 type Name = Annotated[str, Meta(pattern=rf"^{NAME_PATTERN}\Z")]
 type FieldName = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -31,8 +31,12 @@ def is_firmware_range(text: str) -> bool:
     return True
 
 
-class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
-    """A table of a flow file: unknown fields are refused."""
+class _Table(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """A table of a flow file.
+
+    An unknown field is refused in a file (``flow_files``), and ignored in what is published: an
+    older job must be able to read what a newer platform wrote.
+    """
 
 
 class TimeUnit(StrEnum):
@@ -132,6 +136,20 @@ class Flow(_Table, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.identity.by == "content" and self.event_time is None:
             raise ValueError('identity by = "content" needs [event_time]')
+
+    @cached_property
+    def device_types(self) -> frozenset[str]:
+        """The device types that this flow names: with ``topic = "device_type"``, theirs alone."""
+        return frozenset(kind for rule in self.parsers for kind in rule.device_types or ())
+
+    def raw_topic(self, lane: Lane, *, device_type: str | None) -> str:
+        """Name the topic that this flow's messages land in.
+
+        A device of a type that the flow does not name lands in its lane's shared topic: there is
+        no other that is sure to exist.
+        """
+        kind = device_type if device_type in self.device_types else None
+        return raw_topic(lane, self.topic, stream=self.stream, device_type=kind)
 
 
 type FlowSet = Mapping[str, Flow]

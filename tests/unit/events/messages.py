@@ -65,17 +65,18 @@ def messages(draw: st.DrawFn) -> Message:
             PayloadReference, key=texts, sha256=st.from_regex("[0-9a-f]{64}", fullmatch=True)
         )
     )
+    body = None if reference else draw(st.binary(max_size=50))
     return Message(
         raw_id=draw(st.from_regex("1[0-9a-f]{32}", fullmatch=True)),
         device_id=draw(device_ids),
         stream=draw(names),
         arrival_millis=draw(st.integers(0, MILLIS_MAX)),
         lane=draw(st.sampled_from(Lane)),
-        body=None if reference else draw(st.binary(max_size=50)),
-        body_bytes=draw(counts),
+        body=body,
+        body_bytes=draw(counts) if body is None else len(body),
         reference=reference,
         content_type=draw(texts.filter(bool)),
-        attempt=draw(counts),
+        attempt=draw(st.integers(1, 10**18 - 1)),
         slow_tries=draw(counts),
         device_type=draw(st.none() | names),
         firmware=draw(st.none() | texts),

@@ -50,6 +50,8 @@ BAD = [
     ("ce_lane", b"FAST"),
     ("ce_lane", b"quick"),
     ("ce_attempt", b"-1"),
+    ("ce_attempt", b"0"),
+    ("ce_attempt", b"-0"),
     ("ce_attempt", b"one"),
     ("ce_slowtries", b"-1"),
     ("ce_bodybytes", b"-1"),
@@ -79,7 +81,7 @@ def test_a_required_header_that_is_missing_is_named(name: str) -> None:
     headers = [header for header in headers_of(PLAIN) if header[0] != name]
 
     with pytest.raises(BadEnvelopeError) as refused:
-        message_from(headers, b"")
+        message_from(headers, PLAIN.body)
 
     assert refused.value.header == name
 
@@ -89,7 +91,7 @@ def test_a_required_header_that_is_null_is_named(name: str) -> None:
     headers = [(one, None if one == name else value) for one, value in headers_of(PLAIN)]
 
     with pytest.raises(BadEnvelopeError) as refused:
-        message_from(headers, b"")
+        message_from(headers, PLAIN.body)
 
     assert refused.value.header == name
 
@@ -100,7 +102,7 @@ def test_a_known_header_that_is_repeated_is_named(name: str) -> None:
     again = (name.title(), dict(headers)[name])
 
     with pytest.raises(BadEnvelopeError) as refused:
-        message_from([*headers, again], b"")
+        message_from([*headers, again], None)
 
     assert refused.value.header == name
 
@@ -122,16 +124,36 @@ def test_a_references_two_headers_go_together(lone: str) -> None:
     value = SHA256.encode()
 
     with pytest.raises(BadEnvelopeError, match="go together"):
-        message_from([*headers_of(PLAIN), (lone, value)], None)
+        message_from([*headers_of(PLAIN), (lone, value)], PLAIN.body)
 
 
 @pytest.mark.parametrize("name", ["ce_attempt", "ce_bodybytes", "ce_startmillis", "ce_endmillis"])
 def test_a_number_may_have_eighteen_digits(name: str) -> None:
-    headers = [header for header in headers_of(PLAIN) if header[0] != name]
+    headers = [header for header in headers_of(FULL) if header[0] != name]
 
-    message = message_from([*headers, (name, DIGITS_18)], b"")
+    message = message_from([*headers, (name, DIGITS_18)], None)
 
     assert dict(headers_of(message))[name] == DIGITS_18
+
+
+@pytest.mark.parametrize("body", [b"", b"\x00\xff"])
+def test_a_reference_together_with_a_value_is_refused(body: bytes) -> None:
+    with pytest.raises(BadEnvelopeError) as refused:
+        message_from(headers_of(FULL), body)
+
+    assert str(refused.value) == (f"header ce_dataref: there is a value too, of {len(body)} bytes")
+
+
+@pytest.mark.parametrize(
+    ("body", "size_bytes"), [(None, 0), (b"", 0), (b"\x00", 1), (b"\x00\xff\x00", 3)]
+)
+def test_a_value_of_another_size_than_declared_is_refused(
+    body: bytes | None, size_bytes: int
+) -> None:
+    with pytest.raises(BadEnvelopeError) as refused:
+        message_from(headers_of(PLAIN), body)
+
+    assert str(refused.value) == f"header ce_bodybytes: is 2; the value has {size_bytes}"
 
 
 def test_a_null_body_without_a_reference_is_an_empty_body() -> None:
@@ -150,7 +172,7 @@ def test_by_reference_there_is_no_body() -> None:
 def test_without_a_content_type_the_body_is_octets(given_type: bytes | None) -> None:
     headers = [header for header in headers_of(PLAIN) if header[0] != "content-type"]
 
-    message = message_from([*headers, ("content-type", given_type)], b"")
+    message = message_from([*headers, ("content-type", given_type)], PLAIN.body)
 
     assert message.content_type == "application/octet-stream"
 
@@ -167,7 +189,7 @@ def test_a_refusal_shows_a_long_value_cut_off() -> None:
     headers = [header for header in headers_of(PLAIN) if header[0] != "ce_type"]
 
     with pytest.raises(BadEnvelopeError) as refused:
-        message_from([*headers, ("ce_type", b"x" * 5000)], b"")
+        message_from([*headers, ("ce_type", b"x" * 5000)], PLAIN.body)
 
     assert len(str(refused.value)) < 200
 
@@ -212,6 +234,8 @@ def test_one_strange_value_gives_a_message_or_a_refusal_that_names_it(
 
 @given(headers=any_headers)
 def test_whatever_is_read_can_be_written_again(headers: list[Header]) -> None:
-    read = outcome_of(headers_of(PLAIN) + [one for one in headers if one[0] not in KNOWN], b"")
+    others = [one for one in headers if one[0] not in KNOWN]
+
+    read = outcome_of(headers_of(PLAIN) + others, PLAIN.body)
 
     assert not isinstance(read, Message) or message_from(headers_of(read), read.body) == read

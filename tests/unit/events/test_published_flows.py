@@ -89,7 +89,7 @@ def test_published_flows_are_found_by_stream() -> None:
 
     published = PublishedFlows(version="1", flows=(flow,))
 
-    assert published.by_stream() == {"thermo": flow}
+    assert published.by_stream == {"thermo": flow}
 
 
 def test_unknown_fields_beside_the_flows_are_ignored() -> None:
@@ -98,3 +98,28 @@ def test_unknown_fields_beside_the_flows_are_ignored() -> None:
     read = msgspec.json.decode(value, type=PublishedFlows)
 
     assert read == PublishedFlows(version="1", flows=())
+
+
+FROM_A_NEWER_PLATFORM = b"""{"new": 1, "version": "1", "flows": [{
+    "new": 1, "stream": "thermo", "owner": "acme",
+    "parsers": [{"use": "json"}, {"new": 1, "use": "csv"}],
+    "event_time": {"new": 1, "field": "t", "unit": "s"},
+    "identity": {"new": 1, "by": "content"},
+    "canonical": {"new": 1, "redirects": [{"new": 1, "when": "a", "equals": 1, "to": "b"}]},
+    "limits": {"new": 1, "events_max": 5}
+}]}"""
+
+
+def test_unknown_fields_are_ignored_at_every_level() -> None:
+    read = msgspec.json.decode(FROM_A_NEWER_PLATFORM, type=PublishedFlows)
+
+    flow = Flow(
+        stream="thermo",
+        owner="acme",
+        parsers=(ParserRule(use="json"), ParserRule(use="csv")),
+        event_time=EventTimeRule(field="t", unit=TimeUnit.SECONDS),
+        identity=IdentityRule(by="content"),
+        canonical=CanonicalRule(redirects=(Redirect(when="a", equals=1, to="b"),)),
+        limits=FlowLimits(events_max=5),
+    )
+    assert read == PublishedFlows(version="1", flows=(flow,))

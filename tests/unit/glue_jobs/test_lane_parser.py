@@ -7,7 +7,7 @@ import pytest
 
 from clients.payload_bucket import PayloadUnavailableError
 from fleetlane.events.canonical import canonical_event_from
-from fleetlane.events.envelope import PayloadReference
+from fleetlane.events.envelope import Header, PayloadReference
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.event_time import TimeQuality
 from fleetlane.events.lanes import Lane
@@ -139,7 +139,7 @@ def test_a_parked_record_too_large_for_its_topic_is_kept_by_reference(
 def test_a_parked_record_whose_headers_alone_are_too_large_can_still_be_written(
     lane_parser: Lanes,
 ) -> None:
-    headers = [("x", b"y" * 1000)] * 2000
+    headers: list[Header] = [("x", b"y" * 1000)] * 2000
 
     (parked,) = lane_parser(Lane.FAST).outputs_of(RawRecord(b"k", b"", headers, "raw.fast", 0, 7))
 

@@ -1,0 +1,24 @@
+"""The ``fleetlane`` command: all its nouns."""
+
+import typer
+
+from fleetlane.cli import demo, device, send, tail, up
+from fleetlane.cli.errors import ErrorsInOneLine
+
+app = typer.Typer(
+    cls=ErrorsInOneLine,
+    help="Fleetlane: telemetry ingestion for device fleets, whole on this machine.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("up")(up.up)
+app.command("demo")(demo.demo)
+app.add_typer(device.app, name="device")
+app.command("send")(send.send)
+app.command("tail")(tail.tail)
+
+if __name__ == "__main__":
+    app()

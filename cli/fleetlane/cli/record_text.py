@@ -1,0 +1,127 @@
+"""A Kafka record as text: for people, or as one line of JSON for scripts."""
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from fleetlane.events.times import MILLIS_MAX, rfc3339
+from fleetlane.events.topics import PARKED, UnknownTopicError, parsed_raw_topic
+
+if TYPE_CHECKING:
+    from clients.kafka_reader import Record
+
+_HEX_BYTES_MAX: Final = 256
+
+
+def record_text(record: "Record") -> str:
+    """Where a record stands, its headers, and its value.
+
+    Our own JSON is laid out over several lines; a device's bytes are shown as they came if they
+    are text, else as hex, cut. No control character of a device's reaches the terminal.
+    """
+    lines = [_head(record), *_header_lines(record), *_value_lines(record)]
+    return "\n".join(lines)
+
+
+def record_json(record: "Record") -> str:
+    """One line of JSON. ``json``, ``text`` or ``hex`` holds the whole value; null has none."""
+    line: dict[str, object] = {
+        "topic": record.topic,
+        "partition": record.partition,
+        "offset": record.offset,
+        "timestamp_ms": record.timestamp_ms,
+        "key": None if record.key is None else _shown(record.key),
+        "headers": [
+            [name, None if value is None else _shown(value)] for name, value in record.headers
+        ],
+    }
+    if record.value is not None:
+        line |= _value_fields(record.topic, record.value)
+    return json.dumps(line)
+
+
+def _head(record: "Record") -> str:
+    when = rfc3339(record.timestamp_ms) if 0 <= record.timestamp_ms <= MILLIS_MAX else "no time"
+    key = "no key" if record.key is None else f"key {_shown(record.key)}"
+    return f"{record.topic}/{record.partition}/{record.offset}  {when}  {key}"
+
+
+def _header_lines(record: "Record") -> Iterator[str]:
+    for name, value in record.headers:
+        yield f"  {_escaped(name)}: {'null' if value is None else _shown(value)}"
+
+
+def _value_lines(record: "Record") -> list[str]:
+    if record.value is None:
+        return ["  (no value)"]
+    if not record.value:
+        return ["  (empty)"]
+    found = _our_json(record.topic, record.value)
+    if found is not None:
+        text = _safe_json(found, indent=2)
+    else:
+        plain = _text(record.value)
+        text = _cut_hex(record.value) if plain is None else plain
+    return [f"  {line}" for line in text.splitlines()]
+
+
+def _value_fields(topic: str, value: bytes) -> dict[str, object]:
+    found = _our_json(topic, value)
+    if found is not None:
+        return {"json": found}
+    try:
+        return {"text": value.decode()}
+    except UnicodeDecodeError:
+        return {"hex": value.hex()}
+
+
+def _our_json(topic: str, value: bytes) -> object | None:
+    """What Fleetlane wrote itself. A device's own JSON is not read: its bytes are the truth."""
+    if topic == PARKED or _is_raw(topic):
+        return None
+    try:
+        found: object = json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+    return found
+
+
+def _is_raw(topic: str) -> bool:
+    try:
+        parsed_raw_topic(topic)
+    except UnknownTopicError:
+        return False
+    return True
+
+
+def _safe_json(value: object, *, indent: int) -> str:
+    readable = json.dumps(value, ensure_ascii=False, indent=indent)
+    return readable if _is_printable(readable) else json.dumps(value, indent=indent)
+
+
+def _text(value: bytes) -> str | None:
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        return None
+    return text if _is_printable(text) else None
+
+
+def _is_printable(text: str) -> bool:
+    return all(character.isprintable() or character in "\n\t" for character in text)
+
+
+def _cut_hex(value: bytes) -> str:
+    shown = value[:_HEX_BYTES_MAX].hex(" ", -2)
+    rest = len(value) - _HEX_BYTES_MAX
+    return f"{shown} … {rest} bytes more" if rest > 0 else shown
+
+
+def _shown(value: bytes) -> str:
+    return _escaped(value.decode(errors="backslashreplace"))
+
+
+def _escaped(text: str) -> str:
+    return "".join(
+        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
+    )

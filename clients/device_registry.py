@@ -1,0 +1,207 @@
+"""The registry of devices: who may send, and with which keys. One DynamoDB item a device."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.names import BadNameError, checked_device_id, checked_name
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.service_resource import Table
+
+KEYS_MAX: Final = 2
+_CURVES: Final = {"EC": "P-256", "OKP": "Ed25519"}
+
+type Jwk = Mapping[str, str]
+
+
+class DeviceStatus(StrEnum):
+    """How far a device is trusted: quarantined ones go to the slow lane, revoked ones nowhere."""
+
+    ACTIVE = "active"
+    QUARANTINED = "quarantined"
+    REVOKED = "revoked"
+
+
+class RegistryUnavailableError(FleetlaneError):
+    """DynamoDB does not answer, or not as it should. Trying again later may succeed."""
+
+    reason = "registry_unavailable"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"the device registry cannot be reached: {self.problem}"
+
+
+class UnknownDeviceError(FleetlaneError):
+    """There is no such device in the registry."""
+
+    reason = "unknown_device"
+
+    def __init__(self, device_id: str) -> None:
+        super().__init__(device_id)
+        self.device_id = device_id
+
+    def __str__(self) -> str:
+        return f"device {self.device_id} is not registered"
+
+
+class BadDeviceError(FleetlaneError):
+    """What is to be registered, or was, is no device."""
+
+    reason = "bad_device"
+
+    def __init__(self, device_id: str, problem: str) -> None:
+        super().__init__(device_id, problem)
+        self.device_id, self.problem = device_id, problem
+
+    def __str__(self) -> str:
+        return f"device {self.device_id[:80]!r}: {self.problem}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredDevice:
+    """A device. ``keys`` are public JWKs (ES256 or EdDSA), each with a ``kid`` of its own.
+
+    ``gateway_id`` is the device that may speak for it.
+
+    Raises:
+        BadDeviceError: A field is not allowed.
+    """
+
+    device_id: str
+    device_type: str
+    status: DeviceStatus = DeviceStatus.ACTIVE
+    keys: tuple[Jwk, ...]
+    gateway_id: str | None = None
+    registered_ms: int
+
+    def __post_init__(self) -> None:
+        try:
+            checked_device_id(self.device_id)
+            checked_name(self.device_type, kind="device type")
+        except BadNameError as problem:
+            raise BadDeviceError(self.device_id, str(problem)) from None
+        problem_of_keys = _problem_of(self.keys)
+        if problem_of_keys is not None:
+            raise BadDeviceError(self.device_id, problem_of_keys)
+
+    def key(self, kid: str) -> Jwk | None:
+        """The public key that ``kid`` names; ``None`` where the device has none such."""
+        return next((key for key in self.keys if key["kid"] == kid), None)
+
+
+class DeviceRegistry:
+    """Devices by id, in a table whose partition key is ``device_id``."""
+
+    def __init__(self, table: "Table") -> None:
+        self._table = table
+
+    def find(self, device_id: str) -> RegisteredDevice | None:
+        """Look a device up, as last written.
+
+        Raises:
+            RegistryUnavailableError: DynamoDB does not answer.
+            BadDeviceError: Something else wrote an item that is no device.
+        """
+        with _reaching_dynamodb():
+            answer = self._table.get_item(Key={"device_id": device_id}, ConsistentRead=True)
+        item = answer.get("Item")
+        return None if item is None else _device_from(item)
+
+    def register(self, device: RegisteredDevice) -> None:
+        """Write one device, over what was there.
+
+        Raises:
+            RegistryUnavailableError: DynamoDB does not answer.
+        """
+        with _reaching_dynamodb():
+            self._table.put_item(Item=_item_of(device))
+
+    def register_all(self, devices: Iterable[RegisteredDevice]) -> None:
+        """Write many devices; of one id, the last.
+
+        Raises:
+            RegistryUnavailableError: DynamoDB does not answer. Some may have been written.
+        """
+        with (
+            _reaching_dynamodb(),
+            self._table.batch_writer(overwrite_by_pkeys=["device_id"]) as batch,
+        ):
+            for device in devices:
+                batch.put_item(Item=_item_of(device))
+
+    def set_status(self, device_id: str, status: DeviceStatus) -> None:
+        """Change a device's status, and nothing else of it.
+
+        Raises:
+            UnknownDeviceError: There is no such device.
+            RegistryUnavailableError: DynamoDB does not answer.
+        """
+        with _reaching_dynamodb():
+            try:
+                self._table.update_item(
+                    Key={"device_id": device_id},
+                    UpdateExpression="SET #status = :status",
+                    ConditionExpression="attribute_exists(device_id)",
+                    ExpressionAttributeNames={"#status": "status"},
+                    ExpressionAttributeValues={":status": status.value},
+                )
+            except self._table.meta.client.exceptions.ConditionalCheckFailedException:
+                raise UnknownDeviceError(device_id) from None
+
+
+@contextmanager
+def _reaching_dynamodb() -> Iterator[None]:
+    try:
+        yield
+    except (BotoCoreError, ClientError) as problem:
+        raise RegistryUnavailableError(str(problem)) from problem
+
+
+def _problem_of(keys: tuple[Jwk, ...]) -> str | None:
+    if len(keys) > KEYS_MAX:
+        return f"has {len(keys)} keys; at most {KEYS_MAX} are allowed"
+    if not all(isinstance(key.get("kid"), str) for key in keys):
+        return "has a key without a `kid`"
+    if len({key["kid"] for key in keys}) < len(keys):
+        return f"has two keys named {keys[0]['kid']!r}"
+    for key in keys:
+        if key.get("crv") != _CURVES.get(key.get("kty", ""), ""):
+            return f"key {key['kid']!r} is neither EC on P-256 nor OKP on Ed25519"
+        if "d" in key:
+            return f"key {key['kid']!r} holds its private part"
+    return None
+
+
+def _item_of(device: RegisteredDevice) -> dict[str, Any]:
+    item = {
+        "device_id": device.device_id,
+        "device_type": device.device_type,
+        "status": device.status.value,
+        "keys": [dict(key) for key in device.keys],
+        "registered_ms": device.registered_ms,
+    }
+    return item if device.gateway_id is None else item | {"gateway_id": device.gateway_id}
+
+
+def _device_from(item: Mapping[str, Any]) -> RegisteredDevice:
+    try:
+        return RegisteredDevice(
+            device_id=item["device_id"],
+            device_type=item["device_type"],
+            status=DeviceStatus(item["status"]),
+            keys=tuple(item["keys"]),
+            gateway_id=item.get("gateway_id"),
+            registered_ms=int(item["registered_ms"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise BadDeviceError(str(item.get("device_id")), repr(problem)) from problem

@@ -1,0 +1,178 @@
+"""Published flows in S3: every version as it was published, and which of them is current."""
+
+import hashlib
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final, Protocol
+
+import msgspec
+from botocore.exceptions import BotoCoreError, ClientError
+
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flow_files import PublishedFlows
+from fleetlane.events.flows import Flow
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+
+_CURRENT: Final = "flows/current.json"
+_VERSION_CHARS: Final = 16
+_VERSION: Final = re.compile(f"[0-9a-f]{{{_VERSION_CHARS}}}")
+
+
+class FlowsUnavailableError(FleetlaneError):
+    """Flows cannot be read from S3. Trying again later may succeed."""
+
+    reason = "flows_unavailable"
+
+    def __init__(self, wanted: str, problem: str) -> None:
+        super().__init__(wanted, problem)
+        self.wanted, self.problem = wanted, problem
+
+    def __str__(self) -> str:
+        return f"{self.wanted} cannot be read: {self.problem}"
+
+
+class FlowsNotPublishedError(FlowsUnavailableError):
+    """There is no such version, or none was ever made current."""
+
+    reason = "flows_not_published"
+
+    def __init__(self, wanted: str, problem: str = "it was never published") -> None:
+        super().__init__(wanted, problem)
+
+
+class FlowStore:
+    """Flows under ``flows/`` of a bucket. ``s3`` is a client whose maker bounded its waits."""
+
+    def __init__(self, s3: "S3Client", bucket: str) -> None:
+        self._s3 = s3
+        self._bucket = bucket
+
+    def publish(self, flows: Iterable[Flow]) -> str:
+        """Store flows as a version, not yet current, and return its name: equal for equal flows.
+
+        Raises:
+            FlowsUnavailableError: S3 does not answer.
+        """
+        ordered = tuple(sorted(flows, key=lambda flow: flow.stream))
+        content = msgspec.json.encode(ordered, order="deterministic")
+        version = hashlib.sha256(content).hexdigest()[:_VERSION_CHARS]
+        self._write(_version_key(version), PublishedFlows(version=version, flows=ordered))
+        return version
+
+    def published(self, version: str) -> PublishedFlows:
+        """Read a version.
+
+        Raises:
+            FlowsNotPublishedError: There is none of this name.
+            FlowsUnavailableError: S3 does not answer, or what it holds are no flows.
+        """
+        if _VERSION.fullmatch(version) is None:
+            raise FlowsNotPublishedError(f"flows {version[:80]!r}")
+        return self._read(_version_key(version))
+
+    def make_current(self, version: str) -> PublishedFlows:
+        """Let a published version be the one in force, and return it.
+
+        Raises:
+            FlowsNotPublishedError: There is none of this name.
+            FlowsUnavailableError: S3 does not answer.
+        """
+        flows = self.published(version)
+        self._write(_CURRENT, flows)
+        return flows
+
+    def current(self) -> PublishedFlows:
+        """Read the version in force.
+
+        Raises:
+            FlowsNotPublishedError: None was ever made current.
+            FlowsUnavailableError: S3 does not answer, or what it holds are no flows.
+        """
+        return self._read(_CURRENT)
+
+    def _write(self, key: str, flows: PublishedFlows) -> None:
+        body = msgspec.json.encode(flows, order="deterministic")
+        try:
+            self._s3.put_object(
+                Bucket=self._bucket, Key=key, Body=body, ContentType="application/json"
+            )
+        except (BotoCoreError, ClientError) as problem:
+            raise FlowsUnavailableError(key, str(problem)) from problem
+
+    def _read(self, key: str) -> PublishedFlows:
+        try:
+            answer = self._s3.get_object(Bucket=self._bucket, Key=key)
+            with answer["Body"] as body:
+                return msgspec.json.decode(body.read(), type=PublishedFlows)
+        except self._s3.exceptions.NoSuchKey:
+            raise FlowsNotPublishedError(key) from None
+        except (BotoCoreError, ClientError, OSError, msgspec.MsgspecError) as problem:
+            raise FlowsUnavailableError(key, str(problem)) from problem
+
+
+def _version_key(version: str) -> str:
+    return f"flows/versions/{version}.json"
+
+
+class CurrentFlows(Protocol):
+    """What can be asked for the flows in force."""
+
+    def current(self) -> PublishedFlows: ...
+
+
+class CachedFlows:
+    """The flows in force, read again when they are too old; the last known while S3 fails.
+
+    May be used by several threads: one of them reads, and the others go on with the last known.
+    """
+
+    def __init__(
+        self,
+        store: CurrentFlows,
+        *,
+        max_age_s: float = 15.0,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store = store
+        self._max_age_s = max_age_s
+        self._monotonic = monotonic
+        self._reading = threading.Lock()
+        self._known: PublishedFlows | FlowsUnavailableError | None = None
+        self._read_again_s = 0.0
+
+    def current(self) -> PublishedFlows:
+        """Give the flows in force, at most ``max_age_s`` old unless S3 fails.
+
+        After a failure S3 is left alone for ``max_age_s``.
+
+        Raises:
+            FlowsUnavailableError: S3 fails, and no flows were ever read.
+        """
+        known = self._known
+        if known is None or self._monotonic() >= self._read_again_s:
+            known = self._read(wait=known is None)
+        if isinstance(known, FlowsUnavailableError):
+            raise type(known)(*known.args)  # anew: a traceback grows with each raise
+        return known
+
+    def _read(self, *, wait: bool) -> PublishedFlows | FlowsUnavailableError:
+        if self._reading.acquire(blocking=wait):
+            try:
+                if self._known is None or self._monotonic() >= self._read_again_s:
+                    self._known = self._newly_read()
+                    self._read_again_s = self._monotonic() + self._max_age_s
+            finally:
+                self._reading.release()
+        assert self._known is not None, "only the first reader waits, and it sets it"
+        return self._known
+
+    def _newly_read(self) -> PublishedFlows | FlowsUnavailableError:
+        try:
+            return self._store.current()
+        except FlowsUnavailableError as problem:
+            last = self._known
+            return last if isinstance(last, PublishedFlows) else problem

@@ -1,0 +1,1 @@
+"""Who is this device? API Gateway asks before it lets a request through."""

@@ -1,0 +1,1 @@
+"""Putting published flows into force: their topics first, then the flows."""

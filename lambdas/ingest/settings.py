@@ -1,0 +1,38 @@
+"""What ingest needs to know to run."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from clients.environment import count_setting, text_setting
+
+BODY_BYTES_MAX = 4_500_000
+"""About what Lambda takes: 6 MB of Base64."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Where bodies go, and the largest that is taken."""
+
+    kafka_bootstrap_servers: str
+    payload_bucket: str
+    flows_bucket: str
+    body_bytes_max: int = BODY_BYTES_MAX
+
+
+def settings_from(environ: Mapping[str, str]) -> Settings:
+    """Read the settings.
+
+    Raises:
+        BadSettingError: One is missing or not allowed.
+    """
+    return Settings(
+        kafka_bootstrap_servers=text_setting(environ, "KAFKA_BOOTSTRAP_SERVERS"),
+        payload_bucket=text_setting(environ, "PAYLOAD_BUCKET"),
+        flows_bucket=text_setting(environ, "FLOWS_BUCKET"),
+        body_bytes_max=count_setting(environ, "BODY_BYTES_MAX", default=BODY_BYTES_MAX),
+    )
+
+
+def settings() -> Settings:
+    return settings_from(os.environ)

@@ -1,0 +1,75 @@
+"""From what a device sent to the message that is landed: its id, its lane, what is cut off."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+from fleetlane.events.envelope import Message
+from fleetlane.events.flows import Flow
+from fleetlane.events.ids import content_raw_id, keyed_raw_id, random_raw_id
+from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane, LaneFacts, lane_for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Upload:
+    """What a device sent. ``asked`` is the lane of the endpoint that it used."""
+
+    device_id: str
+    device_type: str
+    is_quarantined: bool
+    stream: str
+    asked: Lane
+    arrival_millis: int
+    body: bytes
+    content_type: str
+    idempotency_key: str | None = None
+    firmware: str | None = None
+    start_millis: int | None = None
+    end_millis: int | None = None
+    body_encoding: str | None = None
+
+    @cached_property
+    def body_sha256(self) -> bytes:
+        return hashlib.sha256(self.body).digest()
+
+
+def message_of(upload: Upload, flow: Flow | None) -> Message:
+    """Make the message of an upload, its body inside, whatever its size."""
+    is_cut = flow is not None and flow.oversize == "truncate"
+    body = upload.body[:INLINE_BYTES_MAX] if is_cut else upload.body
+    return Message(
+        raw_id=_raw_id(upload, flow),
+        device_id=upload.device_id,
+        stream=upload.stream,
+        arrival_millis=upload.arrival_millis,
+        lane=lane_for(_lane_facts(upload, flow, len(body))),
+        body=body,
+        body_bytes=len(body),
+        content_type=upload.content_type,
+        device_type=upload.device_type,
+        firmware=upload.firmware,
+        start_millis=upload.start_millis,
+        end_millis=upload.end_millis,
+        body_encoding=upload.body_encoding,
+        truncated_from_bytes=len(upload.body) if len(body) < len(upload.body) else None,
+    )
+
+
+def _raw_id(upload: Upload, flow: Flow | None) -> str:
+    device_id, stream, key = upload.device_id, upload.stream, upload.idempotency_key
+    if key is not None:
+        return keyed_raw_id(device_id, stream, key, upload.body_sha256)
+    if flow is not None and flow.dedupe_by_content:
+        return content_raw_id(device_id, stream, upload.body_sha256)
+    return random_raw_id()
+
+
+def _lane_facts(upload: Upload, flow: Flow | None, body_bytes: int) -> LaneFacts:
+    end_millis = upload.end_millis
+    return LaneFacts(
+        asked=upload.asked,
+        declared=Lane.STANDARD if flow is None else flow.lane,
+        body_bytes=body_bytes,
+        data_age_ms=None if end_millis is None else upload.arrival_millis - end_millis,
+        is_quarantined=upload.is_quarantined,
+    )

@@ -1,0 +1,11 @@
+"""Where things lie in this checkout."""
+
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+FLOWS: Final = ROOT / "flows"
+DATA: Final = ROOT / "build" / "local"
+BROKER_JARS: Final = ROOT / "build" / "jars" / "broker"
+SPARK_JARS: Final = ROOT / "build" / "jars" / "spark"
+LOCALSTACK_ENVIRONMENT: Final = ROOT / "build" / "localstack"

@@ -1,0 +1,106 @@
+"""A platform's data folder: one platform at a time, and where others find it."""
+
+import fcntl
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import ClassVar, Final
+
+from fleetlane.events.errors import FleetlaneError
+from local.endpoints import Endpoints, PlatformNotRunningError
+
+_LOCK: Final = "lock"
+_ENDPOINTS: Final = "endpoints.json"
+
+
+class FolderInUseError(FleetlaneError):
+    """Another platform runs on the data folder."""
+
+    reason: ClassVar[str] = "folder_in_use"
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.folder = folder
+
+    def __str__(self) -> str:
+        other = "./fleetlane up --data DIR takes another folder"
+        return f"a platform runs on {self.folder} already: stop it first ({other})"
+
+
+class FolderNotOursError(FleetlaneError):
+    """A folder is to be emptied that no platform ever ran on."""
+
+    reason: ClassVar[str] = "folder_not_ours"
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.folder = folder
+
+    def __str__(self) -> str:
+        return f"{self.folder} is not emptied: it holds files, and no platform ever ran on it"
+
+
+@contextmanager
+def taken_data_folder(folder: Path, *, fresh: bool = False) -> Iterator[None]:
+    """Hold a data folder for one platform, and empty it first if it is to be ``fresh``.
+
+    The system gives the folder back when we end in any way.
+
+    Raises:
+        FolderInUseError: A platform holds it.
+        FolderNotOursError: It is to be emptied, and something else filled it.
+    """
+    if fresh and folder.exists() and any(folder.iterdir()) and not (folder / _LOCK).exists():
+        raise FolderNotOursError(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / _LOCK).open("ab") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise FolderInUseError(folder) from None
+        if fresh:
+            _empty(folder)
+        yield
+
+
+@contextmanager
+def announced(endpoints: Endpoints, folder: Path) -> Iterator[None]:
+    """Keep ``endpoints.json`` in the folder for as long as the platform runs."""
+    path = folder / _ENDPOINTS
+    endpoints.write(path)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def endpoints_of(folder: Path) -> Endpoints:
+    """Where the platform on this folder answers; one that was killed no longer counts.
+
+    Raises:
+        PlatformNotRunningError: None runs on it.
+    """
+    endpoints = Endpoints.read(folder / _ENDPOINTS)
+    if not _is_taken(folder):
+        raise PlatformNotRunningError(folder)
+    return endpoints
+
+
+def _is_taken(folder: Path) -> bool:
+    try:
+        with (folder / _LOCK).open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
+def _empty(folder: Path) -> None:
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path.name != _LOCK:
+            path.unlink()

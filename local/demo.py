@@ -1,0 +1,205 @@
+"""The demonstration: the whole platform under a simulated fleet, and the ledger of it."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from clients.kafka_reader import KafkaReader, KafkaUnreadableError, Record
+from clients.payload_bucket import PayloadBucket
+from fleetlane.events.lanes import Lane
+from local.checkout import ROOT
+from local.data_folder import announced, taken_data_folder
+from local.fleet.plan import FleetPlan
+from local.fleet.simulator import FleetProgress, FleetRun, run_fleet
+from local.lane_tally import LaneCounts, LaneTally
+from local.ledger import (
+    LEDGER_TOPICS,
+    Evidence,
+    Ledger,
+    Patience,
+    close_ledger,
+    settled,
+)
+from local.platform import PARKED_BUCKET, Platform, PlatformSettings
+
+_FIRST_DEVICES: Final = 40
+_SENDING_S: Final = 20.0
+_LOOK_EVERY_S: Final = 0.5
+_PATIENCE: Final = Patience(deadline_s=300, quiet_s=90)
+"""A busy machine may need more than a minute until its Spark jobs run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoSettings:
+    """How large the fleet is, and where the demonstration keeps what it leaves behind."""
+
+    devices: int
+    seed: int
+    folder: Path = ROOT / "build" / "demo"
+
+    @property
+    def data(self) -> Path:
+        """The platform's data folder, of the demonstration alone: emptied at each start."""
+        return self.folder / "data"
+
+    @property
+    def ledger_path(self) -> Path:
+        return self.folder / "ledger.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoProgress:
+    """How far it is. ``waiting`` are accepted messages without an outcome, once all are sent."""
+
+    planned: int
+    sent: int
+    waiting: int | None
+    lanes: Mapping[Lane, LaneCounts]
+    elapsed_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoResult:
+    """The closed ledger. ``surprises`` are answers that a device should not have been given."""
+
+    ledger: Ledger
+    surprises: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoEvents:
+    """Who is told: of each step of the start, of progress, and of parts that died."""
+
+    on_step: Callable[[str], None]
+    on_progress: Callable[[DemoProgress], None]
+    on_restart: Callable[[str], None]
+
+
+def run_demo(settings: DemoSettings, events: DemoEvents) -> DemoResult:
+    """Start a fresh platform, let the fleet send, wait until all has settled, and stop it.
+
+    Blocks for a minute or more; KeyboardInterrupt leaves nothing running. Writes the ledger.
+
+    Raises:
+        FleetlaneError: The platform did not start, or a part that died did not come back.
+    """
+    began_s = time.monotonic()
+    with (
+        taken_data_folder(settings.data, fresh=True),
+        Platform(PlatformSettings(folder=settings.data)) as platform,
+    ):
+        settings.ledger_path.unlink(missing_ok=True)
+        endpoints = platform.start(events.on_step)
+        with announced(endpoints, settings.data):
+            result = _Demonstration(platform, events, began_s).run(settings)
+    settings.ledger_path.write_bytes(result.ledger.to_json())
+    return result
+
+
+class _Demonstration:
+    """A running platform, what was read of it so far, and who is told."""
+
+    def __init__(self, platform: Platform, events: DemoEvents, began_s: float) -> None:
+        self._platform, self._events, self._began_s = platform, events, began_s
+        self._evidence, self._tally = Evidence(), LaneTally()
+        self._sent_before = 0
+        self._fleet = FleetProgress(planned=0, finished=0, lanes={}, statuses={}, seconds=0)
+
+    def run(self, settings: DemoSettings) -> DemoResult:
+        done = threading.Event()
+        with ThreadPoolExecutor(1) as pool:
+            keeper = pool.submit(
+                self._platform.keep_running, until=done, on_restart=self._events.on_restart
+            )
+            try:
+                result = self._run_kept(settings)
+            finally:
+                done.set()
+            keeper.result()
+        return result
+
+    def _run_kept(self, settings: DemoSettings) -> DemoResult:
+        kafka = self._platform.endpoints.kafka
+        with closing(KafkaReader(kafka, pattern=LEDGER_TOPICS)) as reader:
+            source = _TalliedSource(reader, self._tally)
+            first = self._run_first(settings, source)
+            rest = self._run_watched(settings, source)
+            receipts = [*first.receipts(), *rest.receipts()]
+            settled(receipts, self._evidence, source, patience=_PATIENCE, on_progress=self._show)
+        ledger = close_ledger(
+            receipts,
+            self._evidence,
+            payloads=PayloadBucket(self._platform.s3, PARKED_BUCKET),
+            seconds=time.monotonic() - self._began_s,
+        )
+        return DemoResult(ledger=ledger, surprises=(*first.surprises(), *rest.surprises()))
+
+    def _run_first(self, settings: DemoSettings, source: "_TalliedSource") -> FleetRun:
+        """Let a few devices send one message each, and wait for them: then every lane is awake."""
+        self._events.on_step("every lane, with the first devices")
+        plan = FleetPlan(devices=_FIRST_DEVICES, messages_per_device=1, seed=settings.seed + 1)
+        run = self._run_fleet(plan)
+        settled(run.receipts(), self._evidence, source, patience=_PATIENCE)
+        self._sent_before = len(run.sent)
+        return run
+
+    def _run_watched(self, settings: DemoSettings, source: "_TalliedSource") -> FleetRun:
+        """Let the others send in this thread, so that Ctrl-C reaches it; read in another."""
+        devices = settings.devices - _FIRST_DEVICES
+        plan = FleetPlan(devices=devices, seed=settings.seed, seconds=_SENDING_S)
+        sent = threading.Event()
+        with ThreadPoolExecutor(1) as pool:
+            watching = pool.submit(self._watch, source, sent)
+            try:
+                run = self._run_fleet(plan, on_progress=self._on_fleet_progress)
+            finally:
+                sent.set()
+            watching.result()
+        return run
+
+    def _run_fleet(
+        self, plan: FleetPlan, on_progress: Callable[[FleetProgress], None] = lambda _: None
+    ) -> FleetRun:
+        return run_fleet(
+            plan,
+            api_url=self._platform.endpoints.api,
+            registry=self._platform.registry,
+            on_progress=on_progress,
+        )
+
+    def _watch(self, source: "_TalliedSource", until: threading.Event) -> None:
+        while not until.wait(_LOOK_EVERY_S):
+            with suppress(KafkaUnreadableError):  # what is not read now is read later
+                self._evidence.fold(source.read_available())
+
+    def _on_fleet_progress(self, fleet: FleetProgress) -> None:
+        self._fleet = fleet
+        self._show(None)
+
+    def _show(self, waiting: int | None) -> None:
+        self._events.on_progress(
+            DemoProgress(
+                planned=self._sent_before + self._fleet.planned,
+                sent=self._sent_before + self._fleet.finished,
+                waiting=waiting,
+                lanes=self._tally.counts,
+                elapsed_s=time.monotonic() - self._began_s,
+            )
+        )
+
+
+class _TalliedSource:
+    """A reader whose records are counted as they go by."""
+
+    def __init__(self, reader: KafkaReader, tally: LaneTally) -> None:
+        self._reader, self._tally = reader, tally
+
+    def read_available(self) -> Sequence[Record]:
+        records = self._reader.read_available()
+        self._tally.fold(records)
+        return records

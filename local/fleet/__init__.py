@@ -1,0 +1,1 @@
+"""The simulated fleet: devices, their keys, and what they send."""

@@ -1,0 +1,91 @@
+"""Bodies as the firmware of each kind of device writes them."""
+
+import struct
+from collections.abc import Callable
+from random import Random
+from typing import Final
+
+import orjson
+
+from fleetlane.events.times import rfc3339
+
+SLOW_PASSES: Final = 8_000
+"""Passes of smoothing that take about half a second: too long for the standard lane."""
+ENDLESS_PASSES: Final = 4_000_000_000
+"""Passes that take days: too long for any lane."""
+
+_SAMPLES: Final = 500
+
+type WriteBody = Callable[[Random, int, int], bytes]
+"""Writes a body of so many events, the first at the given time in milliseconds."""
+
+
+def thermo(random: Random, at_ms: int, readings: int) -> bytes:
+    at_s = at_ms // 1000
+    return b"".join(
+        struct.pack("<Ih", at_s + second, random.randint(-2_000, 4_000))
+        for second in range(readings)
+    )
+
+
+def gps(random: Random, at_ms: int, fixes: int) -> bytes:
+    lat, lon = random.uniform(47, 54), random.uniform(6, 15)
+    return orjson.dumps(
+        [
+            {
+                "at": rfc3339(at_ms + number * 1000),
+                "lat": round(lat + number * 1e-4, 6),
+                "lon": round(lon + number * 1e-4, 6),
+                "speed_kmh": random.randint(0, 130),
+            }
+            for number in range(fixes)
+        ]
+    )
+
+
+def weather(random: Random, at_ms: int, rows: int) -> bytes:
+    lines = ["observed_at,celsius,humidity_percent,is_raining"]
+    for number in range(rows):
+        celsius, humidity_percent = random.uniform(-20, 40), random.randint(10, 100)
+        is_raining = "true" if humidity_percent > 85 else "false"  # noqa: PLR2004 - wet air
+        at = rfc3339(at_ms + number * 60_000)
+        lines.append(f"{at},{celsius:.1f},{humidity_percent},{is_raining}")
+    return "\r\n".join(lines).encode()
+
+
+def counters(random: Random, at_ms: int, lines: int) -> bytes:
+    parts = random.randint(0, 1_000_000)
+    return b"\n".join(
+        orjson.dumps({"at_ms": at_ms + number * 1000, "parts": parts + number})
+        for number in range(lines)
+    )
+
+
+def door(random: Random, at_ms: int, events: int) -> bytes:
+    kinds = ("opened", "closed", "alarm")
+    return orjson.dumps(
+        [
+            {"at_ms": at_ms + number, "kind": random.choice(kinds), "door": random.randint(1, 8)}
+            for number in range(events)
+        ]
+    )
+
+
+def vibration(random: Random, at_ms: int, passes: int) -> bytes:
+    """One event, whatever ``passes``: so often the parser is to smooth the trace."""
+    samples = (random.randint(-30_000, 30_000) for _ in range(_SAMPLES))
+    header = struct.pack("<4sIIH", b"VIB1", at_ms // 1000, passes, _SAMPLES)
+    return header + struct.pack(f"<{_SAMPLES}h", *samples)
+
+
+def diagnostics(random: Random, at_ms: int, entries: int) -> bytes:
+    """About a kilobyte an entry."""
+    return orjson.dumps(
+        {
+            "boot_id": random.randbytes(8).hex(),
+            "entries": [
+                {"at_ms": at_ms + number, "level": "debug", "dump": random.randbytes(480).hex()}
+                for number in range(entries)
+            ],
+        }
+    )

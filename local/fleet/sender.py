@@ -1,0 +1,99 @@
+"""Sending as firmware must: a device keeps a message until it has seen a 202."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from hashlib import sha256
+from typing import Final, Protocol
+
+import orjson
+
+from local.fleet.device import SimulatedDevice
+from local.fleet.http_api import HttpAnswer, NoAnswerError
+from local.fleet.messages import ACCEPTED, Answer, Outgoing, SentMessage
+
+_TOKEN_LIFETIME_S: Final = 12 * 60 * 60
+_RETRY_AFTER_S_MAX: Final = 2.0
+"""A simulation does not wait as long as a fleet does, whatever the answer asks for."""
+_RETRY_AFTER_S: Final = 0.5
+_WORTH_ANOTHER_TRY: Final = frozenset({429, 503, None})
+
+
+class Api(Protocol):
+    """Where messages are posted; ``HttpApi`` is one."""
+
+    async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+        """Send one request; raises ``NoAnswerError``."""
+
+
+class Sender:
+    """Sends the messages of all devices, and counts the answers."""
+
+    def __init__(self, api: Api, *, patience_s: float) -> None:
+        """Take the API; ``patience_s`` is how long one message is tried again."""
+        self._api, self._patience_s = api, patience_s
+        self.statuses: Counter[int | None] = Counter()
+        self.lanes: Counter[str] = Counter()
+
+    async def send(self, device: SimulatedDevice, token: str, message: Outgoing) -> SentMessage:
+        """Send one message until the device is done with it."""
+        headers = _headers(device, token, message)
+        to_lose, to_repeat = message.lost_answers, message.repeats
+        answers: list[Answer] = []
+        give_up_s = time.monotonic() + self._patience_s
+        while True:
+            answer, retry_after_s = await self._answer(message, headers)
+            if answer.status == ACCEPTED and to_lose:
+                to_lose -= 1
+                answers.append(replace(answer, is_seen=False))
+                continue
+            answers.append(answer)
+            if answer.status == ACCEPTED and to_repeat:
+                to_repeat -= 1
+            elif answer.status in _WORTH_ANOTHER_TRY and time.monotonic() < give_up_s:
+                await asyncio.sleep(retry_after_s)
+            else:
+                return SentMessage(
+                    device_id=device.device_id,
+                    stream=message.stream,
+                    sha256=sha256(message.body).hexdigest(),
+                    expected=message.expected,
+                    answers=tuple(answers),
+                )
+
+    async def _answer(self, message: Outgoing, headers: Mapping[str, str]) -> tuple[Answer, float]:
+        """Send once; gives the answer, and after how many seconds to try again."""
+        path = f"/v1/{'fast' if message.is_fast else 'streams'}/{message.stream}"
+        try:
+            response = await self._api.post(path, message.body, headers)
+        except NoAnswerError:
+            self.statuses[None] += 1
+            return Answer(status=None), _RETRY_AFTER_S
+        self.statuses[response.status] += 1
+        if response.status != ACCEPTED:
+            asked_s = response.retry_after_s
+            retry_after_s = _RETRY_AFTER_S if asked_s is None else min(asked_s, _RETRY_AFTER_S_MAX)
+            return Answer(status=response.status), retry_after_s
+        receipt = orjson.loads(response.content)
+        self.lanes[receipt["lane"]] += 1
+        return Answer(status=ACCEPTED, raw_id=receipt["id"], lane=receipt["lane"]), 0.0
+
+
+def token_of(device: SimulatedDevice, *, now_ms: int) -> str:
+    """A token for the whole run."""
+    return device.key.token(device.device_id, now_s=now_ms // 1000, lifetime_s=_TOKEN_LIFETIME_S)
+
+
+def _headers(device: SimulatedDevice, token: str, message: Outgoing) -> dict[str, str]:
+    headers = {
+        "Authorization": f"Bearer {token}",
+        "Content-Type": message.content_type,
+        "X-Firmware-Version": device.firmware,
+    }
+    if message.idempotency_key is not None:
+        headers["Idempotency-Key"] = message.idempotency_key
+    if message.end_millis is not None:
+        headers["X-Data-End-Millis"] = str(message.end_millis)
+    return headers

@@ -1,0 +1,183 @@
+"""The fleet: registers its devices, lets them all send, and keeps every answer."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from random import Random
+from typing import Final, Protocol
+
+from clients.device_registry import RegisteredDevice
+from local.fleet.behaviours import Circumstances
+from local.fleet.device import SimulatedDevice, signing_key
+from local.fleet.http_api import HttpApi
+from local.fleet.messages import Outgoing, SentMessage
+from local.fleet.plan import FleetPlan
+from local.fleet.roles import roles
+from local.fleet.sender import Api, Sender, token_of
+from local.ledger import Receipt
+
+_ANSWER_TIMEOUT_S: Final = 35.0
+_PROGRESS_EVERY_S: Final = 0.2
+_HERD_AT: Final = 0.5
+_FIRMWARES: Final = ("1.4.2", "2.0.0", "2.1.0")
+
+
+class Registry(Protocol):
+    """Where devices are registered; ``clients.device_registry.DeviceRegistry`` is one."""
+
+    def register_all(self, devices: Iterable[RegisteredDevice]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetProgress:
+    """How far the fleet is: messages ``planned`` and ``finished``, and answers so far.
+
+    ``lanes`` counts 202s by lane, ``statuses`` all answers; ``None`` is a request without one.
+    """
+
+    planned: int
+    finished: int
+    lanes: Mapping[str, int]
+    statuses: Mapping[int | None, int]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetRun:
+    """All that the fleet sent, and how long that took."""
+
+    sent: tuple[SentMessage, ...]
+    seconds: float
+
+    def receipts(self) -> Iterator[Receipt]:
+        """A receipt for each 202 that a device saw."""
+        for message in self.sent:
+            yield from message.receipts()
+
+    def surprises(self) -> tuple[str, ...]:
+        """A line for each message whose last answer was not the expected one."""
+        return tuple(filter(None, (message.surprise() for message in self.sent)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sending:
+    """A device, its token, and the messages in its memory."""
+
+    device: SimulatedDevice
+    token: str
+    messages: tuple[Outgoing, ...]
+
+
+def run_fleet(
+    plan: FleetPlan,
+    *,
+    api_url: str,
+    registry: Registry,
+    on_progress: Callable[[FleetProgress], None] = lambda _: None,
+) -> FleetRun:
+    """Register the fleet and let it send; blocks until every device is done with its messages.
+
+    Args:
+        plan: How many devices, and how they send.
+        api_url: Where ``/v1/…`` is.
+        registry: Takes the devices first.
+        on_progress: Told a few times a second, in this thread, and once at the end.
+
+    Raises:
+        RegistryUnavailableError: The devices could not be registered; nothing was sent.
+    """
+    api = HttpApi(api_url, connections=plan.connections, timeout_s=_ANSWER_TIMEOUT_S)
+    with closing(api):
+        return run_fleet_on(api, plan, registry=registry, on_progress=on_progress)
+
+
+def run_fleet_on(
+    api: Api,
+    plan: FleetPlan,
+    *,
+    registry: Registry,
+    on_progress: Callable[[FleetProgress], None] = lambda _: None,
+) -> FleetRun:
+    """Do as ``run_fleet`` does, on an API that is at hand already."""
+    now_ms = time.time_ns() // 1_000_000
+    sendings = tuple(_sendings(plan, now_ms=now_ms))
+    registrations = (one.device.registration(registered_ms=now_ms) for one in sendings)
+    registry.register_all(device for device in registrations if device is not None)
+    return asyncio.run(_run(sendings, plan, api, on_progress))
+
+
+def _sendings(plan: FleetPlan, *, now_ms: int) -> Iterator[_Sending]:
+    random = Random(plan.seed)  # noqa: S311 - a simulation, to be repeated
+    for number, role in enumerate(roles(plan.devices)):
+        device = SimulatedDevice(
+            device_id=f"{role.name}-{plan.seed}-{number:05d}",
+            device_type=role.device_type,
+            firmware=_FIRMWARES[number % len(_FIRMWARES)],
+            status=role.status,
+            key=signing_key(number, random),
+        )
+        at = Circumstances(random=random, now_ms=now_ms, messages=plan.messages_per_device)
+        token = token_of(device, now_ms=now_ms)
+        yield _Sending(device=device, token=token, messages=tuple(role.behaviour(at)))
+
+
+async def _run(
+    sendings: tuple[_Sending, ...],
+    plan: FleetPlan,
+    api: Api,
+    on_progress: Callable[[FleetProgress], None],
+) -> FleetRun:
+    sent: list[SentMessage] = []
+    sender = Sender(api, patience_s=plan.patience_s)
+    planned = sum(len(one.messages) for one in sendings)
+    started_s = time.monotonic()
+
+    def tell() -> float:
+        seconds = time.monotonic() - started_s
+        progress = FleetProgress(
+            planned=planned,
+            finished=len(sent),
+            lanes=dict(sender.lanes),
+            statuses=dict(sender.statuses),
+            seconds=seconds,
+        )
+        on_progress(progress)
+        return seconds
+
+    pulse = asyncio.create_task(_pulse(tell))
+    try:
+        async with asyncio.TaskGroup() as devices:
+            for number, one in enumerate(sendings):
+                devices.create_task(_send_all(one, sender, sent, _due_s(one, number, plan)))
+    finally:
+        pulse.cancel()
+    return FleetRun(sent=tuple(sent), seconds=tell())
+
+
+async def _pulse(beat: Callable[[], object]) -> None:
+    while True:
+        beat()
+        await asyncio.sleep(_PROGRESS_EVERY_S)
+
+
+def _due_s(sending: _Sending, number: int, plan: FleetPlan) -> tuple[float, ...]:
+    """When each of a device's messages is due, in seconds after the start of the run."""
+    if plan.seconds is None:
+        return (0.0,) * len(sending.messages)
+    each, offset = 1 / max(1, len(sending.messages)), number / plan.devices
+    return tuple(
+        plan.seconds * (_HERD_AT if message.is_herd else (place + offset) * each)
+        for place, message in enumerate(sending.messages)
+    )
+
+
+async def _send_all(
+    sending: _Sending, sender: Sender, sent: list[SentMessage], due_s: tuple[float, ...]
+) -> None:
+    """Send a device's messages one after another, each no earlier than it is due."""
+    started_s = time.monotonic()
+    for message, at_s in zip(sending.messages, due_s, strict=True):
+        await asyncio.sleep(max(0.0, started_s + at_s - time.monotonic()))
+        sent.append(await sender.send(sending.device, sending.token, message))

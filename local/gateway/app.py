@@ -1,0 +1,122 @@
+"""The gateway: one request after another through API Gateway's checks to the function."""
+
+import sys
+import time
+import traceback
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from fleetlane.events.errors import ProblemTag
+from local.gateway.authorizer import Authorizer
+from local.gateway.event import Event, answer_from, proxy_event, raw_path
+from local.gateway.functions import Functions, Handler
+from local.gateway.problems import RefusedError, refused
+from local.gateway.requests import body_of, check_headers, unpacked
+from local.gateway.routes import matched
+from local.gateway.throttle import TokenBucket
+
+EVENT_BYTES_MAX: Final = 6 * 1024 * 1024
+_METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewaySettings:
+    """API Gateway's own defaults. ``threads`` is how many requests the functions take at once."""
+
+    rate_per_s: float = 10_000
+    burst: int = 5_000
+    timeout_s: float = 29
+    authorizer_ttl_s: float = 300
+    threads: int = 32
+
+
+class Gateway:
+    """A REST API in front of two functions."""
+
+    def __init__(
+        self,
+        *,
+        ingest: Handler,
+        authorizer: Handler,
+        settings: GatewaySettings,
+        clock_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._ingest = ingest
+        self._functions = Functions(threads=settings.threads, timeout_s=settings.timeout_s)
+        self._throttle = TokenBucket(
+            rate_per_s=settings.rate_per_s, burst=settings.burst, clock_s=clock_s
+        )
+
+        async def ask(event: Event) -> object:
+            return await self._functions.called(authorizer, event, name="authorizer")
+
+        self._authorizer = Authorizer(ask, ttl_s=settings.authorizer_ttl_s, clock_s=clock_s)
+
+    def app(self) -> Starlette:
+        """The application for a server; its end closes the gateway."""
+
+        @asynccontextmanager
+        async def lifespan(_: Starlette) -> AsyncIterator[None]:
+            yield
+            self.close()
+
+        routes = [Route("/{path:path}", self._answered, methods=_METHODS)]
+        return Starlette(routes=routes, lifespan=lifespan)
+
+    def close(self) -> None:
+        """Call no function any more; those that are being called go on."""
+        self._functions.close()
+
+    async def _answered(self, request: Request) -> Response:
+        try:
+            return await self._integrated(await self._event_of(request))
+        except RefusedError as refusal:
+            if refusal.__cause__ is not None:
+                traceback.print_exception(refusal.__cause__, file=sys.stderr)
+            return refusal.response
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody is there to read it
+
+    async def _event_of(self, request: Request) -> Event:
+        """Check a request and make the function's event of it; raises ``RefusedError``."""
+        check_headers(request.headers)
+        match = matched(request.method, raw_path(request))
+        if match is None:
+            raise refused(ProblemTag.NO_ROUTE, "no such path and method")
+        if not self._throttle.take():
+            raise refused(ProblemTag.SLOW_DOWN, "too many requests")
+        body = unpacked(await body_of(request.stream()), request.headers)
+        event = proxy_event(request, match, body)
+        if not match.resource.is_public:
+            identity = await self._authorizer.identity_of(event)
+            event["requestContext"]["authorizer"] = identity
+        return event
+
+    async def _integrated(self, event: Event) -> Response:
+        """Call the function with an event and take its answer; raises ``RefusedError``."""
+        _check_size(event)
+        request_id = event["requestContext"]["requestId"]
+        try:
+            returned = await self._functions.called(self._ingest, event, name="ingest")
+            return answer_from(returned, request_id=request_id)
+        except TimeoutError:
+            raise refused(ProblemTag.TRY_LATER, "the function did not answer in time") from None
+        except Exception as problem:  # the edge to the function
+            raise refused(ProblemTag.TRY_LATER, "the function failed") from problem
+
+
+def _check_size(event: Event) -> None:
+    """Lambda takes at most 6 MB. Headers are small: only a large body is worth counting."""
+    if len(event["body"] or "") > EVENT_BYTES_MAX // 2:
+        event_bytes = len(orjson.dumps(event))
+        if event_bytes > EVENT_BYTES_MAX:
+            detail = f"the request makes {event_bytes} bytes; the limit is {EVENT_BYTES_MAX} bytes"
+            raise refused(ProblemTag.TOO_LARGE, f"{detail}; POST /v1/uploads/{{stream}} takes more")

@@ -1,0 +1,117 @@
+"""The events that API Gateway makes of requests, and answers made of what functions return."""
+
+import base64
+import time
+import uuid
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from local.gateway.routes import Match
+
+API_ARN: Final = "arn:aws:execute-api:eu-central-1:000000000000:local"
+STAGE: Final = "local"
+
+type Event = dict[str, Any]
+
+
+class BadAnswerError(Exception):
+    """A function returned what is no proxy answer."""
+
+
+def proxy_event(request: Request, match: Match, body: bytes) -> Event:
+    """Write a request as an event; all bodies are binary, as ``*/*`` makes them."""
+    path = raw_path(request)
+    multi_headers = _multi(request.headers.items())
+    multi_query = _multi(request.query_params.multi_items())
+    return {
+        "resource": match.resource.path,
+        "path": path,
+        "httpMethod": request.method,
+        "headers": _last(multi_headers),
+        "multiValueHeaders": multi_headers,
+        "queryStringParameters": _last(multi_query) or None,
+        "multiValueQueryStringParameters": multi_query or None,
+        "pathParameters": match.parameters or None,
+        "stageVariables": None,
+        "requestContext": _request_context(request, match, path),
+        "body": base64.b64encode(body).decode() if body else None,
+        "isBase64Encoded": bool(body),
+    }
+
+
+def authorizer_event(event: Event) -> Event:
+    """What a REQUEST authorizer is shown: everything but the body."""
+    shown = {name: event[name] for name in event if name not in ("body", "isBase64Encoded")}
+    return shown | {"type": "REQUEST", "methodArn": method_arn(event)}
+
+
+def method_arn(event: Event) -> str:
+    return f"{API_ARN}/{STAGE}/{event['httpMethod']}{event['path']}"
+
+
+def answer_from(returned: object, *, request_id: str) -> Response:
+    """Turn what a function returned into an answer.
+
+    Raises:
+        BadAnswerError: It is no proxy answer.
+    """
+    if not isinstance(returned, Mapping):
+        raise BadAnswerError(f"a function returned a {type(returned).__name__}, not a mapping")
+    try:
+        text: str = returned.get("body") or ""
+        is_binary = returned.get("isBase64Encoded")
+        content = base64.b64decode(text, validate=True) if is_binary else text.encode()
+        response = Response(content, int(returned["statusCode"]))
+        for name, value in (returned.get("headers") or {}).items():
+            response.headers[name] = str(value)
+        for name, values in (returned.get("multiValueHeaders") or {}).items():
+            _set_all(response, name, values)
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise BadAnswerError(f"a function returned no proxy answer: {problem!r}") from problem
+    response.headers.setdefault("content-type", "application/json")
+    response.headers["x-amzn-requestid"] = request_id
+    return response
+
+
+def raw_path(request: Request) -> str:
+    """The path as sent, not decoded."""
+    sent: bytes | None = request.scope.get("raw_path")
+    return request.url.path if sent is None else sent.decode("latin-1")
+
+
+def _set_all(response: Response, name: str, values: Iterable[object]) -> None:
+    del response.headers[name]
+    for value in values:
+        response.headers.append(name, str(value))
+
+
+def _multi(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    multi: dict[str, list[str]] = {}
+    for name, value in pairs:
+        multi.setdefault(name, []).append(value)
+    return multi
+
+
+def _last(multi: Mapping[str, list[str]]) -> dict[str, str]:
+    return {name: values[-1] for name, values in multi.items()}
+
+
+def _request_context(request: Request, match: Match, path: str) -> dict[str, Any]:
+    return {
+        "accountId": "000000000000",
+        "apiId": "local",
+        "stage": STAGE,
+        "httpMethod": request.method,
+        "path": path,
+        "resourcePath": match.resource.path,
+        "protocol": "HTTP/1.1",
+        "requestId": str(uuid.uuid4()),
+        "requestTimeEpoch": time.time_ns() // 1_000_000,
+        "identity": {
+            "sourceIp": request.client.host if request.client else "",
+            "userAgent": request.headers.get("user-agent"),
+        },
+    }

@@ -1,0 +1,72 @@
+"""What API Gateway checks and changes in a request before any function sees it."""
+
+import zlib
+from collections.abc import AsyncIterable
+from http import HTTPStatus
+from typing import Final
+
+from starlette.datastructures import Headers
+
+from fleetlane.events.errors import ProblemTag
+from local.gateway.problems import refused, refused_untagged
+
+REQUEST_BYTES_MAX: Final = 10 * 1024 * 1024
+HEADER_BYTES_MAX: Final = 10_240
+
+_GZIP_OR_ZLIB: Final = 32 + zlib.MAX_WBITS
+
+
+def check_headers(headers: Headers) -> None:
+    """Names and values of all headers together have at most 10,240 bytes.
+
+    Raises:
+        RefusedError: 431.
+    """
+    total_bytes = sum(len(name) + len(value) for name, value in headers.raw)
+    if total_bytes > HEADER_BYTES_MAX:
+        detail = f"the headers have {total_bytes} bytes; the limit is {HEADER_BYTES_MAX} bytes"
+        raise refused_untagged(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, detail)
+
+
+async def body_of(stream: AsyncIterable[bytes]) -> bytes:
+    """Read a body, of at most 10 MB.
+
+    Raises:
+        RefusedError: 413. The rest is left unread.
+    """
+    chunks, total_bytes = [], 0
+    async for chunk in stream:
+        chunks.append(chunk)
+        total_bytes += len(chunk)
+        if total_bytes > REQUEST_BYTES_MAX:
+            raise _too_large()
+    return b"".join(chunks)
+
+
+def unpacked(body: bytes, headers: Headers) -> bytes:
+    """Unpack a gzip or deflate body, as API Gateway does; it leaves the header as it was.
+
+    Raises:
+        RefusedError: 413 if it is over 10 MB, 415 for other codings, 400 if it is damaged.
+    """
+    coding = headers.get("content-encoding", "identity").strip().lower()
+    if coding == "identity":
+        return body
+    if coding not in ("gzip", "deflate"):
+        detail = f"content coding {coding[:80]!r}; allowed: gzip, deflate, identity"
+        raise refused_untagged(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail)
+    unpacking = zlib.decompressobj(_GZIP_OR_ZLIB)
+    try:
+        inflated = unpacking.decompress(body, REQUEST_BYTES_MAX)
+    except zlib.error as problem:
+        raise refused(ProblemTag.BAD_REQUEST, f"the body is not {coding}: {problem}") from None
+    if unpacking.unconsumed_tail:
+        raise _too_large()
+    if not unpacking.eof:
+        raise refused(ProblemTag.BAD_REQUEST, f"the body is not {coding}: it is cut short")
+    return inflated
+
+
+def _too_large() -> Exception:
+    detail = f"the body is over {REQUEST_BYTES_MAX} bytes; POST /v1/uploads/{{stream}} takes more"
+    return refused(ProblemTag.TOO_LARGE, detail)

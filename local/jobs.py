@@ -1,0 +1,132 @@
+"""All Spark jobs in one local application, started by the same spark-submit as on EMR."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from fleetlane.events.job_arguments import HostArguments
+from fleetlane.events.lanes import Lane
+from local.checkout import ROOT, SPARK_JARS
+from local.processes import ServerProcess
+
+DRIVER_MEMORY: Final = "1g"
+TASK_SLOTS: Final = 8
+"""More than cores: a lane whose tasks are slow must not take the slots of the others."""
+
+POLLING_DELAY: Final = "50ms"
+"""How often a query without a trigger interval asks for news: the fast lane, when it is idle."""
+
+SLOW_PARSE_MS_MAX: Final = 2_000
+SLOW_TRIGGER_MS: Final = 1_000
+STANDARD_TRIGGER_MS: Final = 500
+
+ALL_JOBS: Final = "; ".join(
+    (
+        f"parse_lane --lane {Lane.FAST}",
+        f"parse_lane --lane {Lane.STANDARD} --trigger_ms {STANDARD_TRIGGER_MS}",
+        f"parse_lane --lane {Lane.SLOW} --trigger_ms {SLOW_TRIGGER_MS}"
+        f" --parse_ms_max {SLOW_PARSE_MS_MAX}",
+        "fleet_metadata",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSettings:
+    """Where the jobs read and write, and what they may import.
+
+    ``environment`` is what their processes see, AWS's own variables included. ``python_path`` comes
+    after the checkout: parsers of a team's own.
+    """
+
+    folder: Path
+    bootstrap_servers: str
+    flows_bucket: str
+    payload_bucket: str
+    parked_bucket: str
+    environment: Mapping[str, str]
+    python_path: Sequence[Path] = ()
+    jobs: str = ALL_JOBS
+
+
+class LocalJobs:
+    """The application with all jobs. Its checkpoints outlive it: it goes on where it was."""
+
+    def __init__(self, settings: JobSettings) -> None:
+        script = str(ROOT / "glue_jobs" / "host.py")
+        self.process = ServerProcess(
+            "Spark jobs",
+            [*_spark_submit(settings.folder), script, *_argv(settings)],
+            log_path=settings.folder / "spark.log",
+            env=_environment(settings),
+            cwd=ROOT,
+        )
+
+    def start(self) -> None:
+        """Start the application; does not wait: Kafka keeps what arrives before it reads."""
+        self.process.start()
+
+    def stop(self) -> None:
+        self.process.stop()
+
+    def kill(self) -> None:
+        """Kill -9 of driver, JVM and workers together."""
+        self.process.kill()
+
+
+def _spark_submit(folder: Path) -> list[str]:
+    configuration = {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.local.dir": str(folder / "scratch"),
+        "spark.log.level": "WARN",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.streaming.pollingDelay": POLLING_DELAY,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
+    }
+    jars = ",".join(str(jar) for jar in sorted(SPARK_JARS.glob("*.jar")))
+    options = [f"--conf={name}={value}" for name, value in configuration.items()]
+    master = f"local[{TASK_SLOTS}]"
+    command = str(spark_home() / "bin" / "spark-submit")
+    return [
+        command, "--master", master, "--driver-memory", DRIVER_MEMORY, "--jars", jars, *options
+    ]  # fmt: skip
+
+
+def spark_home() -> Path:
+    """The Spark that the ``pyspark`` package brings."""
+    spec = find_spec("pyspark")
+    assert spec is not None, "pyspark is part of the set-up"
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
+def _argv(settings: JobSettings) -> list[str]:
+    host = HostArguments(application="fleetlane", jobs=settings.jobs)
+    shared = {
+        "kafka_bootstrap_servers": settings.bootstrap_servers,
+        "checkpoint_folder": (settings.folder / "checkpoints").as_uri(),
+        "flows_bucket": settings.flows_bucket,
+        "payload_bucket": settings.payload_bucket,
+        "parked_bucket": settings.parked_bucket,
+    }
+    pairs = (pair for name, value in shared.items() for pair in (f"--{name}", value))
+    return [*host.to_argv(), *pairs]
+
+
+def _environment(settings: JobSettings) -> dict[str, str]:
+    paths = [ROOT, *settings.python_path]
+    return {
+        **settings.environment,
+        "SPARK_HOME": str(spark_home()),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": os.pathsep.join(str(path) for path in paths),
+        "PYTHONUNBUFFERED": "1",
+    }

@@ -1,0 +1,19 @@
+"""The ledger: what devices were promised against what stands in Kafka, by id, never by count."""
+
+from local.ledger.closing import close_ledger
+from local.ledger.evidence import LEDGER_TOPICS, Evidence
+from local.ledger.receipts import Receipt
+from local.ledger.report import Finding, Findings, Ledger
+from local.ledger.settling import Patience, settled
+
+__all__ = [
+    "LEDGER_TOPICS",
+    "Evidence",
+    "Finding",
+    "Findings",
+    "Ledger",
+    "Patience",
+    "Receipt",
+    "close_ledger",
+    "settled",
+]

@@ -1,0 +1,193 @@
+"""The whole platform on one machine: broker, S3 and DynamoDB, gateway with the handlers, jobs."""
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Protocol, Self
+
+import boto3
+
+from clients.device_registry import DeviceRegistry
+from fleetlane.events.flow_files import flows_in
+from local.aws import REGION, LocalAws
+from local.checkout import BROKER_JARS, DATA, FLOWS, LOCALSTACK_ENVIRONMENT
+from local.endpoints import Endpoints
+from local.flow_publishing import publish_flows
+from local.gateway_process import LocalGateway
+from local.jobs import JobSettings, LocalJobs
+from local.kafka import KafkaBroker
+from local.processes import ServerProcess
+from local.team_parsers import installed_wheels
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+REGISTRY_TABLE: Final = "fleetlane-devices"
+PAYLOAD_BUCKET: Final = "fleetlane-payloads"
+PARKED_BUCKET: Final = "fleetlane-parked"
+FLOWS_BUCKET: Final = "fleetlane-flows"
+
+_LOOK_EVERY_S: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlatformSettings:
+    """Where the platform keeps its data, and whose flows and parsers (wheels) it runs."""
+
+    folder: Path = DATA
+    flows: Path = FLOWS
+    parsers: tuple[Path, ...] = ()
+
+
+class Part(Protocol):
+    """One server of the platform. Starting it again brings it back where it was."""
+
+    @property
+    def process(self) -> ServerProcess: ...
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def kill(self) -> None: ...
+
+
+class Platform:
+    """Starts all parts, restarts what dies, and stops them; a context manager that stops.
+
+    The parts are attributes, for tests that kill them. ``endpoints`` is known once started.
+    """
+
+    broker: KafkaBroker
+    aws: LocalAws
+    gateway: LocalGateway
+    jobs: LocalJobs
+    endpoints: Endpoints
+
+    def __init__(self, settings: PlatformSettings) -> None:
+        self.settings = settings
+        folder = settings.folder.resolve()
+        self.broker = KafkaBroker(folder / "kafka", jars=BROKER_JARS)
+        self.aws = LocalAws(folder / "aws", environment=LOCALSTACK_ENVIRONMENT)
+        self._started: list[Part] = []
+
+    def start(self, on_step: Callable[[str], None]) -> Endpoints:
+        """Start everything and wait until messages are taken; calls ``on_step`` before each step.
+
+        Raises:
+            FleetlaneError: A part did not start, or a flow or parser is refused. What was started
+                has been stopped.
+        """
+        try:
+            return self._start(on_step)
+        except BaseException:
+            self.stop()
+            raise
+
+    def keep_running(
+        self, *, until: threading.Event, on_restart: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """Start again whatever dies, until the event is set; blocks."""
+        while not until.wait(_LOOK_EVERY_S):
+            for part in self._started:
+                if not part.process.is_alive() and not until.is_set():
+                    on_restart(part.process.name)
+                    part.start()
+
+    def stop(self) -> None:
+        """Stop all parts, last first; what was stopped already stays so."""
+        while self._started:
+            self._started.pop().stop()
+
+    @property
+    def registry(self) -> DeviceRegistry:
+        resource = boto3.resource("dynamodb", **self.aws.client_settings)
+        return DeviceRegistry(resource.Table(REGISTRY_TABLE))
+
+    @property
+    def s3(self) -> "S3Client":
+        return boto3.client("s3", **self.aws.client_settings)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def _start(self, on_step: Callable[[str], None]) -> Endpoints:
+        on_step("flows and parsers")
+        python_path = installed_wheels(self.settings.parsers, self._folder("parsers"))
+        flows = flows_in(self.settings.flows)
+        on_step("Kafka broker, S3 and DynamoDB")
+        self._start_together(self.broker, self.aws)
+        for bucket in (PAYLOAD_BUCKET, PARKED_BUCKET, FLOWS_BUCKET):
+            self.aws.ensure_bucket(bucket)
+        self.aws.ensure_table(REGISTRY_TABLE)
+        on_step("topics and flows")
+        publish_flows(flows, self.s3, FLOWS_BUCKET, self.broker.bootstrap_servers)
+        on_step("gateway and Spark jobs")
+        self.gateway = LocalGateway(self._folder("gateway"), self._gateway_environment())
+        self.jobs = LocalJobs(self._job_settings(python_path))
+        self._start_together(self.gateway, self.jobs)
+        self.endpoints = Endpoints(
+            api=self.gateway.url,
+            kafka=self.broker.bootstrap_servers,
+            s3=self.aws.endpoint_url,
+            dynamodb=self.aws.endpoint_url,
+            region=REGION,
+        )
+        return self.endpoints
+
+    def _start_together(self, *parts: Part) -> None:
+        self._started.extend(parts)
+        with ThreadPoolExecutor(len(parts)) as pool:
+            for started in [pool.submit(part.start) for part in parts]:
+                started.result()
+
+    def _folder(self, name: str) -> Path:
+        folder = self.settings.folder.resolve() / name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def _aws_environment(self) -> Mapping[str, str]:
+        """Nothing of the user's own AWS settings, and all that ours needs."""
+        user = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}  # noqa: TID251 - passed on to our own servers
+        settings = self.aws.client_settings
+        return {
+            **user,
+            "AWS_ACCESS_KEY_ID": settings["aws_access_key_id"],
+            "AWS_SECRET_ACCESS_KEY": settings["aws_secret_access_key"],
+            "AWS_DEFAULT_REGION": settings["region_name"],
+            "AWS_ENDPOINT_URL": settings["endpoint_url"],
+        }
+
+    def _gateway_environment(self) -> Mapping[str, str]:
+        return {
+            **self._aws_environment(),
+            "KAFKA_BOOTSTRAP_SERVERS": self.broker.bootstrap_servers,
+            "PAYLOAD_BUCKET": PAYLOAD_BUCKET,
+            "FLOWS_BUCKET": FLOWS_BUCKET,
+            "REGISTRY_TABLE": REGISTRY_TABLE,
+            "POWERTOOLS_LOG_LEVEL": "WARNING",
+            "POWERTOOLS_METRICS_DISABLED": "true",  # a line a request
+        }
+
+    def _job_settings(self, python_path: tuple[Path, ...]) -> JobSettings:
+        return JobSettings(
+            folder=self._folder("jobs"),
+            bootstrap_servers=self.broker.bootstrap_servers,
+            flows_bucket=FLOWS_BUCKET,
+            payload_bucket=PAYLOAD_BUCKET,
+            parked_bucket=PARKED_BUCKET,
+            environment=self._aws_environment(),
+            python_path=python_path,
+        )

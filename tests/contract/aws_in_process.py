@@ -1,0 +1,37 @@
+"""AWS in this process, by moto: a client of S3 and a table of devices."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import boto3
+from moto import mock_aws
+
+from clients.aws import AwsSettings, dynamodb_table, s3_client
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.service_resource import Table
+    from mypy_boto3_s3.client import S3Client
+
+SETTINGS = AwsSettings(region="us-east-1")
+
+
+@contextmanager
+def buckets(*names: str) -> Iterator["S3Client"]:
+    with mock_aws():
+        s3 = s3_client(SETTINGS)
+        for name in names:
+            s3.create_bucket(Bucket=name)
+        yield s3
+
+
+@contextmanager
+def device_table() -> Iterator["Table"]:
+    with mock_aws():
+        boto3.client("dynamodb", region_name=SETTINGS.region).create_table(
+            TableName="devices",
+            KeySchema=[{"AttributeName": "device_id", "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": "device_id", "AttributeType": "S"}],
+            BillingMode="PAY_PER_REQUEST",
+        )
+        yield dynamodb_table(SETTINGS, "devices")

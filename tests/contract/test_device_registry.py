@@ -1,0 +1,135 @@
+"""The device registry: the fake and moto's DynamoDB keep the same promises."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+
+from clients.aws import AwsSettings, dynamodb_table
+from clients.device_registry import (
+    BadDeviceError,
+    DeviceRegistry,
+    DeviceStatus,
+    RegisteredDevice,
+    RegistryUnavailableError,
+    UnknownDeviceError,
+)
+from tests.contract.aws_in_process import device_table
+from tests.unit.lambdas.fakes import FakeDevices
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.service_resource import Table
+
+OLD_KEY = {"kid": "2025", "kty": "EC", "crv": "P-256", "x": "eA", "y": "eQ"}
+NEW_KEY = {"kid": "2026", "kty": "OKP", "crv": "Ed25519", "x": "eA"}
+
+
+class Devices(Protocol):
+    def register(self, device: RegisteredDevice) -> None: ...
+
+    def find(self, device_id: str) -> RegisteredDevice | None: ...
+
+
+@pytest.fixture
+def table() -> "Iterator[Table]":
+    with device_table() as table:
+        yield table
+
+
+@pytest.fixture
+def registry(table: "Table") -> DeviceRegistry:
+    return DeviceRegistry(table)
+
+
+@pytest.fixture(params=["fake", "moto"])
+def devices(request: pytest.FixtureRequest, registry: DeviceRegistry) -> Devices:
+    return FakeDevices() if request.param == "fake" else registry
+
+
+def test_a_registered_device_is_found_as_it_was_registered(devices: Devices) -> None:
+    device = _device("d-1", keys=(OLD_KEY, NEW_KEY), gateway_id="gw-1")
+
+    devices.register(device)
+
+    assert devices.find("d-1") == device
+
+
+def test_a_device_that_was_never_registered_is_not_found(devices: Devices) -> None:
+    assert devices.find("d-1") is None
+
+
+def test_registering_again_replaces_the_device(devices: Devices) -> None:
+    devices.register(_device("d-1", keys=(OLD_KEY,), gateway_id="gw-1"))
+
+    devices.register(_device("d-1", keys=(NEW_KEY,)))
+
+    assert devices.find("d-1") == _device("d-1", keys=(NEW_KEY,))
+
+
+def test_many_are_registered_at_once_and_the_last_of_one_id_stays(
+    registry: DeviceRegistry,
+) -> None:
+    fleet = [_device(f"d-{n}", keys=(OLD_KEY,)) for n in range(60)]
+
+    registry.register_all([*fleet, _device("d-7", keys=(NEW_KEY,))])
+
+    assert registry.find("d-59") == fleet[59]
+    assert registry.find("d-7") == _device("d-7", keys=(NEW_KEY,))
+
+
+def test_a_status_is_changed_alone(registry: DeviceRegistry) -> None:
+    registry.register(_device("d-1", keys=(OLD_KEY,)))
+
+    registry.set_status("d-1", DeviceStatus.REVOKED)
+
+    found = registry.find("d-1")
+    assert found == _device("d-1", keys=(OLD_KEY,), status=DeviceStatus.REVOKED)
+
+
+def test_the_status_of_an_unknown_device_cannot_be_changed(registry: DeviceRegistry) -> None:
+    with pytest.raises(UnknownDeviceError, match="d-1"):
+        registry.set_status("d-1", DeviceStatus.REVOKED)
+
+    assert registry.find("d-1") is None
+
+
+def test_an_item_that_is_no_device_is_an_error_of_its_own(
+    registry: DeviceRegistry, table: "Table"
+) -> None:
+    table.put_item(Item={"device_id": "d-1", "status": "sleepy"})
+
+    with pytest.raises(BadDeviceError, match="d-1"):
+        registry.find("d-1")
+
+
+def test_a_missing_table_is_an_outage(table: "Table") -> None:
+    table.delete()
+
+    with pytest.raises(RegistryUnavailableError):
+        DeviceRegistry(table).find("d-1")
+
+
+def test_a_registry_that_refuses_connections_is_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
+    settings = AwsSettings(endpoint_url="http://127.0.0.1:1", region="us-east-1")
+
+    with pytest.raises(RegistryUnavailableError):
+        DeviceRegistry(dynamodb_table(settings, "devices")).find("d-1")
+
+
+def _device(
+    device_id: str,
+    *,
+    keys: tuple[dict[str, str], ...],
+    status: DeviceStatus = DeviceStatus.ACTIVE,
+    gateway_id: str | None = None,
+) -> RegisteredDevice:
+    return RegisteredDevice(
+        device_id=device_id,
+        device_type="acme-thermo",
+        status=status,
+        keys=keys,
+        gateway_id=gateway_id,
+        registered_ms=1_790_000_000_000,
+    )

@@ -1,0 +1,99 @@
+"""Published flows in S3, here moto's."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clients.flow_store import FlowsNotPublishedError, FlowStore, FlowsUnavailableError
+from fleetlane.events.flow_files import flow_from_toml
+from fleetlane.events.flows import Flow
+from tests.contract.aws_in_process import buckets
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+
+
+@pytest.fixture
+def s3() -> "Iterator[S3Client]":
+    with buckets("flows") as s3:
+        yield s3
+
+
+@pytest.fixture
+def store(s3: "S3Client") -> FlowStore:
+    return FlowStore(s3, "flows")
+
+
+def test_a_version_is_read_back_as_it_was_published(store: FlowStore) -> None:
+    flows = (_flow("alpha"), _flow("beta"))
+
+    published = store.published(store.publish(flows))
+
+    assert published.flows == flows
+
+
+def test_the_same_flows_in_another_order_are_the_same_version(store: FlowStore) -> None:
+    versions = {
+        store.publish([_flow("alpha"), _flow("beta")]),
+        store.publish([_flow("beta"), _flow("alpha")]),
+    }
+
+    assert len(versions) == 1
+
+
+def test_other_flows_are_another_version(store: FlowStore) -> None:
+    versions = {store.publish([_flow("alpha")]), store.publish([_flow("alpha", owner="others")])}
+
+    assert len(versions) == 2
+
+
+def test_publishing_changes_nothing_of_what_is_current(store: FlowStore) -> None:
+    first = store.publish([_flow("alpha")])
+    store.make_current(first)
+
+    store.publish([_flow("beta")])
+
+    assert store.current().version == first
+
+
+def test_the_version_before_can_be_made_current_again(store: FlowStore) -> None:
+    first, second = store.publish([_flow("alpha")]), store.publish([_flow("beta")])
+    store.make_current(second)
+
+    store.make_current(first)
+
+    assert store.current() == store.published(first)
+
+
+def test_before_any_version_is_current_there_is_none(store: FlowStore) -> None:
+    store.publish([_flow("alpha")])
+
+    with pytest.raises(FlowsNotPublishedError):
+        store.current()
+
+
+@pytest.mark.parametrize("version", ["0" * 16, "../current", ""])
+def test_a_version_that_was_never_published_cannot_be_made_current(
+    store: FlowStore, version: str
+) -> None:
+    with pytest.raises(FlowsNotPublishedError):
+        store.make_current(version)
+
+
+def test_what_are_no_flows_cannot_be_read(store: FlowStore, s3: "S3Client") -> None:
+    s3.put_object(Bucket="flows", Key="flows/current.json", Body=b'{"version": 1}')
+
+    with pytest.raises(FlowsUnavailableError, match="Expected `str`"):
+        store.current()
+
+
+def test_a_missing_bucket_is_an_outage(s3: "S3Client") -> None:
+    with pytest.raises(FlowsUnavailableError, match="NoSuchBucket"):
+        FlowStore(s3, "not-there").current()
+
+
+def _flow(stream: str, owner: str = "acme") -> Flow:
+    return flow_from_toml(
+        f'stream = "{stream}"\nowner = "{owner}"\n[[parsers]]\nuse = "json"\n', file="test"
+    )

@@ -1,0 +1,77 @@
+"""Counting what goes by."""
+
+import pytest
+
+from clients.kafka_reader import Record
+from fleetlane.events.lanes import Lane
+from fleetlane.events.metadata import Outcome, Parsed, parsed_value
+from local.lane_tally import LaneCounts, LaneTally
+
+
+def raw(topic: str, attempt: bytes) -> Record:
+    return Record(
+        topic=topic,
+        partition=0,
+        offset=0,
+        timestamp_ms=0,
+        key=None,
+        value=b"x",
+        headers=(("ce_attempt", attempt),),
+    )
+
+
+def attempt(lane: Lane, outcome: Outcome) -> Record:
+    row = Parsed(
+        id="1" + "ab" * 16,
+        attempt=1,
+        device_id="d-1",
+        stream="thermo",
+        lane=lane,
+        source_topic=f"raw.{lane}",
+        source_partition=0,
+        source_offset=0,
+        outcome=outcome,
+        parsed_ms=0,
+    )
+    return Record(
+        topic="fleet.parsed",
+        partition=0,
+        offset=0,
+        timestamp_ms=0,
+        key=None,
+        value=parsed_value(row),
+        headers=(),
+    )
+
+
+def test_a_first_landing_counts_for_the_lane_of_its_topic() -> None:
+    tally = LaneTally()
+
+    tally.fold([raw("raw.fast.stream.thermo", b"1"), raw("raw.slow", b"1")])
+
+    assert [counts.landed for counts in tally.counts.values()] == [1, 0, 1]
+
+
+def test_a_diversion_is_no_landing() -> None:
+    tally = LaneTally()
+
+    tally.fold([raw("raw.slow", b"2")])
+
+    assert tally.counts[Lane.SLOW] == LaneCounts()
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_an_attempt_counts_for_its_lane_and_outcome(outcome: Outcome) -> None:
+    tally = LaneTally()
+
+    tally.fold([attempt(Lane.SLOW, outcome)])
+
+    assert getattr(tally.counts[Lane.SLOW], outcome.value) == 1
+
+
+def test_what_cannot_be_read_does_not_count() -> None:
+    tally = LaneTally()
+
+    tally.fold([raw("raw.unknown", b"1"), raw("fleet.parsed", b"1"), raw("canonical.x", b"1")])
+
+    assert set(tally.counts.values()) == {LaneCounts()}

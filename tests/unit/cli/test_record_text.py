@@ -1,0 +1,121 @@
+"""Records on the screen, and as lines for scripts."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from clients.kafka_reader import Record
+from fleetlane.cli.record_text import record_json, record_text
+
+CANONICAL = Record(
+    topic="canonical.thermo",
+    partition=1,
+    offset=17,
+    timestamp_ms=1_793_714_709_123,
+    key=b"d-17/2026-11-03T14",
+    value=b'{"id":"1ab-0","data":{"celsius":21.5}}',
+    headers=(("content-type", b"application/cloudevents+json"),),
+)
+RAW = replace(CANONICAL, topic="raw.standard", value=b'{"celsius": 21.50, "celsius": 1}')
+
+
+def test_a_canonical_record_is_laid_out() -> None:
+    text = record_text(CANONICAL)
+
+    assert text.splitlines() == [
+        "canonical.thermo/1/17  2026-11-03T14:05:09.123Z  key d-17/2026-11-03T14",
+        "  content-type: application/cloudevents+json",
+        "  {",
+        '    "id": "1ab-0",',
+        '    "data": {',
+        '      "celsius": 21.5',
+        "    }",
+        "  }",
+    ]
+
+
+def test_a_devices_json_is_shown_as_it_came() -> None:
+    text = record_text(RAW)
+
+    assert text.splitlines()[-1] == '  {"celsius": 21.50, "celsius": 1}'
+
+
+@pytest.mark.parametrize("topic", ["raw.slow", "raw.fast.stream.thermo", "parked"])
+def test_bytes_that_are_no_text_are_shown_as_hex(topic: str) -> None:
+    text = record_text(replace(RAW, topic=topic, value=b"\x00\xff\x10"))
+
+    assert text.splitlines()[-1] == "  00ff 10"
+
+
+def test_long_hex_is_cut_and_says_so() -> None:
+    text = record_text(replace(RAW, value=b"\xff" * 1000))
+
+    assert text.endswith("ffff … 744 bytes more")
+
+
+@pytest.mark.parametrize(("value", "shown"), [(None, "(no value)"), (b"", "(empty)")])
+def test_no_value_and_an_empty_one_are_told_apart(value: bytes | None, shown: str) -> None:
+    text = record_text(replace(RAW, value=value))
+
+    assert text.splitlines()[-1].strip() == shown
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        replace(RAW, value=b"\x1b[2Jgone"),
+        replace(RAW, value="\x9b2Jgone".encode()),
+        replace(RAW, value=b"one\rtwo"),
+        replace(RAW, headers=(("x", b"\x1b[2J"), ("\x1b[2J", b"x"))),
+        replace(RAW, key=b"\x1b[2J\n"),
+        replace(CANONICAL, value=b'{"data":"\xc2\x9b2J"}'),
+        replace(CANONICAL, value=b'"\\u001b[2J"'),
+    ],
+)
+def test_no_control_character_reaches_the_terminal(record: Record) -> None:
+    lines = record_text(record).split("\n")
+
+    assert all(line.isprintable() for line in lines)
+
+
+def test_text_beyond_ascii_is_readable() -> None:
+    text = record_text(replace(CANONICAL, value='{"unit":"°C"}'.encode()))
+
+    assert '"unit": "°C"' in text
+
+
+def test_a_json_line_holds_the_event() -> None:
+    line = json.loads(record_json(CANONICAL))
+
+    assert line["json"]["data"] == {"celsius": 21.5}
+
+
+def test_a_json_line_holds_all_that_stands_around_the_value() -> None:
+    line = json.loads(record_json(replace(CANONICAL, value=None)))
+
+    assert line == {
+        "topic": "canonical.thermo",
+        "partition": 1,
+        "offset": 17,
+        "timestamp_ms": 1_793_714_709_123,
+        "key": "d-17/2026-11-03T14",
+        "headers": [["content-type", "application/cloudevents+json"]],
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "field", "held"),
+    [(b'{"a": 1}', "text", '{"a": 1}'), (b"\xff\x00" * 500, "hex", "ff00" * 500)],
+)
+def test_a_json_line_holds_a_devices_bytes_whole(value: bytes, field: str, held: str) -> None:
+    line = json.loads(record_json(replace(RAW, value=value)))
+
+    assert line[field] == held
+
+
+@pytest.mark.parametrize("value", [b"{", b"\xff", b"[" * 100_000])
+def test_what_should_be_json_and_is_not_is_shown_all_the_same(value: bytes) -> None:
+    line = json.loads(record_json(replace(CANONICAL, value=value)))
+
+    assert "json" not in line

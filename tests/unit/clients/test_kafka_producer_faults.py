@@ -1,0 +1,96 @@
+"""What the producer does when Kafka fails in ways that a broker cannot be made to show."""
+
+import time
+from collections.abc import Mapping
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from clients.kafka_producer import DeliveryCallback, KafkaProducer, NotDurableError
+from clients.producer_record import ProducerRecord
+
+RECORD = ProducerRecord(topic="raw.fast", key=b"1", value=b"x")
+
+
+class Broken:
+    """A producer beneath whose idempotence is broken for good."""
+
+    def produce(
+        self,
+        topic: str,
+        *,
+        key: bytes,
+        value: bytes | None,
+        headers: list[tuple[str, str | bytes | None]],
+        on_delivery: DeliveryCallback,
+    ) -> None:
+        fatal = KafkaError(KafkaError._FATAL, "out of order", True)  # noqa: FBT003 - its signature
+        raise KafkaException(fatal)
+
+    def poll(self, timeout: float) -> int:
+        return 0
+
+
+class Full(Broken):
+    """A producer beneath whose queue is full."""
+
+    def produce(
+        self,
+        topic: str,
+        *,
+        key: bytes,
+        value: bytes | None,
+        headers: list[tuple[str, str | bytes | None]],
+        on_delivery: DeliveryCallback,
+    ) -> None:
+        raise BufferError("Local: Queue full")
+
+
+class Connections:
+    """Makes producers beneath of one kind, and counts them."""
+
+    def __init__(self, kind: type[Broken]) -> None:
+        self.kind = kind
+        self.opened = 0
+
+    def __call__(self, configuration: Mapping[str, object]) -> Broken:
+        self.opened += 1
+        return self.kind()
+
+
+def test_broken_idempotence_opens_a_new_producer() -> None:
+    connections = Connections(Broken)
+    producer = KafkaProducer(bootstrap_servers="unused", connect=connections)
+
+    with pytest.raises(NotDurableError, match="out of order"):
+        producer.land(RECORD)
+
+    assert connections.opened == 2
+
+
+def test_a_full_queue_is_refused_and_keeps_the_producer() -> None:
+    connections = Connections(Full)
+    producer = KafkaProducer(bootstrap_servers="unused", connect=connections)
+
+    with pytest.raises(NotDurableError, match="Queue full"):
+        producer.land(RECORD)
+
+    assert connections.opened == 1
+
+
+def test_an_unreachable_broker_is_given_up_in_time() -> None:
+    producer = KafkaProducer(bootstrap_servers="127.0.0.1:1", delivery_timeout_s=1.0)
+    began_s = time.monotonic()
+
+    with pytest.raises(NotDurableError, match=r"raw\.fast .* within 1\.0 s: .*(down|refused)"):
+        producer.land(RECORD)
+
+    assert time.monotonic() - began_s < 1.5
+
+
+def test_a_record_over_the_limit_is_refused_at_once() -> None:
+    producer = KafkaProducer(bootstrap_servers="127.0.0.1:1")
+    too_large = ProducerRecord(topic="raw.fast", key=b"1", value=bytes(1_200_000))
+
+    with pytest.raises(NotDurableError, match="Message size too large"):
+        producer.land(too_large)

@@ -1,0 +1,110 @@
+"""The reader, against the broker that the Kafka client carries for tests: same process, no JVM."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+from clients.kafka_reader import KafkaReader, Record
+
+type Write = Callable[..., None]
+type Open = Callable[..., KafkaReader]
+
+
+@pytest.fixture
+def producer() -> Iterator[Producer]:
+    producer = Producer({"test.mock.num.brokers": 1, "log_level": 0})
+    yield producer
+    producer.flush(5)
+
+
+@pytest.fixture
+def write(producer: Producer) -> Write:
+    def write_one(topic: str, value: bytes | None, **more: Any) -> None:
+        producer.produce(topic, value=value, partition=0, **more)
+        producer.flush(5)
+
+    return write_one
+
+
+@pytest.fixture
+def open_reader(producer: Producer) -> Iterator[Open]:
+    broker = next(iter(producer.list_topics(timeout=5).brokers.values()))
+    opened: list[KafkaReader] = []
+
+    def open_one(**wanted: Any) -> KafkaReader:
+        reader = KafkaReader(f"{broker.host}:{broker.port}", **wanted)
+        opened.append(reader)
+        return reader
+
+    yield open_one
+    for reader in opened:
+        reader.close()
+
+
+def values_of(records: list[Record]) -> list[bytes | None]:
+    return [record.value for record in records]
+
+
+def test_what_stands_in_a_topic_is_read_once(write: Write, open_reader: Open) -> None:
+    reader = open_reader(topics=["parked"])
+    write("parked", b"1")
+    first = reader.read_available()
+    write("parked", b"2")
+
+    second = reader.read_available()
+
+    assert (values_of(first), values_of(second)) == ([b"1"], [b"2"])
+
+
+def test_a_record_is_read_as_it_was_written(write: Write, open_reader: Open) -> None:
+    headers = [("ce_id", b"1"), ("ce_id", b"2"), ("none", None)]
+    write("parked", None, key=b"k", headers=headers)
+
+    record = open_reader(topics=["parked"]).read_available()[0]
+
+    assert (record.key, record.value, record.headers) == (b"k", None, tuple(headers))
+
+
+def test_a_topic_that_appears_later_is_read_from_its_beginning(
+    write: Write, open_reader: Open
+) -> None:
+    reader = open_reader(pattern=r"raw\..*", is_from_end=True)
+    write("raw.slow", b"before")
+    reader.read_available()
+    write("raw.fast", b"new topic")
+
+    read = reader.read_available()
+
+    assert values_of(read) == [b"new topic"]
+
+
+def test_a_topic_whose_name_only_begins_like_the_pattern_is_left_out(
+    write: Write, open_reader: Open
+) -> None:
+    write("parked.not", b"1")
+
+    read = open_reader(pattern="parked").read_available()
+
+    assert read == []
+
+
+def test_what_is_more_than_asked_for_is_left_for_the_next_reading(
+    write: Write, open_reader: Open
+) -> None:
+    for number in range(3):
+        write("a", b"%d" % number)
+        write("b", b"%d" % number)
+    reader = open_reader(topics=["a", "b"])
+
+    read = [reader.read_available(records_max=1) for _ in range(7)]
+
+    assert sorted(record.value or b"" for part in read for record in part) == [
+        b"0",
+        b"0",
+        b"1",
+        b"1",
+        b"2",
+        b"2",
+    ]

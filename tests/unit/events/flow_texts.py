@@ -1,0 +1,27 @@
+"""The smallest flow file, for the tests of this folder."""
+
+import pytest
+
+from fleetlane.events.flow_files import BadFlowError, flow_from_toml
+from fleetlane.events.flows import Flow
+
+SMALLEST = """
+stream = "thermo"
+owner = "acme-sensors"
+[[parsers]]
+use = "json"
+"""
+FLOW_FIELDS = (
+    "stream, owner, parsers, event_time, lane, topic, oversize, dedupe_by_content, identity, "
+    "canonical, limits"
+)
+
+
+def read(text: str) -> Flow:
+    return flow_from_toml(text, file="flows/thermo.toml")
+
+
+def refusal_of(text: str) -> str:
+    with pytest.raises(BadFlowError) as refused:
+        read(text)
+    return str(refused.value)

@@ -1,0 +1,93 @@
+"""Stand-ins for Kafka, S3 and DynamoDB. Each passes the contract tests of its real twin."""
+
+from collections.abc import Iterable
+
+from clients.device_registry import RegisteredDevice
+from clients.flow_store import FlowsNotPublishedError
+from clients.kafka_producer import NotDurableError
+from clients.payload_bucket import PayloadMissingError, PayloadUnavailableError
+from clients.producer_record import ProducerRecord
+from fleetlane.events.envelope import PayloadReference
+from fleetlane.events.flow_files import PublishedFlows
+from fleetlane.events.flows import Flow
+from fleetlane.events.parked import KafkaPosition
+
+
+class FakeKafka:
+    """Topics in memory, one partition each. ``is_up`` says whether Kafka answers."""
+
+    def __init__(self, topics: Iterable[str]) -> None:
+        self.topics: dict[str, list[ProducerRecord]] = {topic: [] for topic in topics}
+        self.is_up = True
+
+    def land(self, record: ProducerRecord) -> KafkaPosition:
+        if not self.is_up:
+            raise NotDurableError(record.topic, 4.0, "all brokers are down")
+        if record.topic not in self.topics:
+            raise NotDurableError(record.topic, 0.0, "Local: Unknown topic")
+        self.topics[record.topic].append(record)
+        offset = len(self.topics[record.topic]) - 1
+        return KafkaPosition(topic=record.topic, partition=0, offset=offset)
+
+    def create_missing(self, topics: Iterable[str]) -> tuple[str, ...]:
+        missing = tuple(sorted(set(topics) - set(self.topics)))
+        self.topics.update({topic: [] for topic in missing})
+        return missing
+
+    def records(self) -> list[ProducerRecord]:
+        return [record for records in self.topics.values() for record in records]
+
+
+class FakePayloads:
+    """A bucket in memory. ``is_up`` says whether S3 answers."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, bytes] = {}
+        self.is_up = True
+
+    def put(self, key: str, body: bytes, sha256_hex: str) -> PayloadReference:
+        if not self.is_up:
+            raise PayloadUnavailableError(key, "S3 did not take it")
+        self.objects[key] = body
+        return PayloadReference(key=key, sha256=sha256_hex)
+
+    def get(self, reference: PayloadReference, *, body_bytes: int, bytes_max: int) -> bytes:
+        assert body_bytes <= bytes_max
+        if reference.key not in self.objects:
+            raise PayloadMissingError(reference.key)
+        return self.objects[reference.key]
+
+
+class FakeFlows:
+    """Published flows in memory; ``versions`` by name."""
+
+    def __init__(self, *flows: Flow) -> None:
+        self.versions = {"v1": PublishedFlows(version="v1", flows=flows)}
+        self.current_version: str | None = "v1"
+
+    def published(self, version: str) -> PublishedFlows:
+        if version not in self.versions:
+            raise FlowsNotPublishedError(version)
+        return self.versions[version]
+
+    def make_current(self, version: str) -> PublishedFlows:
+        self.current_version = version
+        return self.published(version)
+
+    def current(self) -> PublishedFlows:
+        if self.current_version is None:
+            raise FlowsNotPublishedError("current")
+        return self.versions[self.current_version]
+
+
+class FakeDevices:
+    """A registry in memory."""
+
+    def __init__(self, *devices: RegisteredDevice) -> None:
+        self._devices = {device.device_id: device for device in devices}
+
+    def register(self, device: RegisteredDevice) -> None:
+        self._devices[device.device_id] = device
+
+    def find(self, device_id: str) -> RegisteredDevice | None:
+        return self._devices.get(device_id)

@@ -1,0 +1,75 @@
+from collections.abc import Iterable
+
+import pytest
+
+from clients.flow_store import FlowsNotPublishedError
+from clients.kafka_topics import TopicsNotCreatedError
+from fleetlane.events.flow_files import flow_from_toml
+from fleetlane.events.flows import Flow
+from fleetlane.events.topics import platform_topics
+from lambdas.flow_activation.service import FlowsRefusedError, activate
+from tests.unit.lambdas.fakes import FakeFlows, FakeKafka
+
+
+def test_missing_topics_are_created_and_the_version_is_current() -> None:
+    store, kafka = _store(_flow("thermo", topic="stream")), FakeKafka(platform_topics())
+
+    activation = activate("v1", store=store, topics=kafka)
+
+    assert store.current_version == activation.version == "v1"
+    assert activation.topics_created == (
+        "canonical.thermo",
+        "raw.fast.stream.thermo",
+        "raw.slow.stream.thermo",
+        "raw.standard.stream.thermo",
+    )
+
+
+def test_topics_of_flows_that_are_gone_stay() -> None:
+    store, kafka = _store(_flow("thermo")), FakeKafka(["canonical.gone"])
+
+    activate("v1", store=store, topics=kafka)
+
+    assert "canonical.gone" in kafka.topics
+
+
+def test_a_version_is_not_current_before_its_topics_exist() -> None:
+    class Refusing:
+        def create_missing(self, topics: Iterable[str]) -> tuple[str, ...]:
+            raise TopicsNotCreatedError(tuple(topics), "Kafka refuses")
+
+    store = _store(_flow("thermo"))
+
+    with pytest.raises(TopicsNotCreatedError):
+        activate("v1", store=store, topics=Refusing())
+
+    assert store.current_version is None
+
+
+def test_a_version_that_was_never_published_changes_nothing() -> None:
+    store, kafka = _store(), FakeKafka([])
+
+    with pytest.raises(FlowsNotPublishedError):
+        activate("v2", store=store, topics=kafka)
+
+    assert (store.current_version, kafka.topics) == (None, {})
+
+
+def test_two_flows_for_one_stream_are_refused() -> None:
+    store, kafka = _store(_flow("thermo"), _flow("thermo", topic="stream")), FakeKafka([])
+
+    with pytest.raises(FlowsRefusedError, match="several flows for stream thermo"):
+        activate("v1", store=store, topics=kafka)
+
+    assert (store.current_version, kafka.topics) == (None, {})
+
+
+def _store(*flows: Flow) -> FakeFlows:
+    store = FakeFlows(*flows)
+    store.current_version = None
+    return store
+
+
+def _flow(stream: str, topic: str = "lane") -> Flow:
+    text = f'stream = "{stream}"\nowner = "acme"\ntopic = "{topic}"\n[[parsers]]\nuse = "json"\n'
+    return flow_from_toml(text, file=f"{stream}.toml")

@@ -1,0 +1,338 @@
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clients.kafka_producer import KafkaProducer
+from clients.producer_record import ProducerRecord
+from fleetlane.events.envelope import Message
+from fleetlane.events.envelope_reading import message_from
+from lambdas.ingest.routes import OneThreadResolver
+from tests.unit.lambdas.api_gateway import ACTIVE, NOW_MS, event, ingest_routes, post, send
+from tests.unit.lambdas.fakes import FakeKafka, FakePayloads
+
+RAW_TOPICS = ("raw.fast", "raw.standard", "raw.slow")
+
+
+@pytest.fixture
+def kafka() -> FakeKafka:
+    return FakeKafka(RAW_TOPICS)
+
+
+@pytest.fixture
+def routes(kafka: FakeKafka) -> OneThreadResolver:
+    return ingest_routes(producer=kafka)
+
+
+def landed(kafka: FakeKafka) -> Message:
+    (record,) = kafka.records()
+    return message_from(record.headers, record.value)
+
+
+def test_a_message_is_answered_with_its_receipt(
+    routes: OneThreadResolver, kafka: FakeKafka
+) -> None:
+    answer = post(routes)
+
+    assert answer.status == 202
+    assert answer.body == {
+        "id": landed(kafka).raw_id,
+        "lane": "standard",
+        "landed": "kafka",
+        "next_upload_after_s": 0,
+    }
+
+
+@given(st.binary(max_size=2000))
+def test_any_body_lands_byte_for_byte(body: bytes) -> None:
+    kafka = FakeKafka(RAW_TOPICS)
+
+    post(ingest_routes(producer=kafka), body=body)
+
+    assert landed(kafka).body == body
+
+
+def test_an_empty_body_is_a_message(routes: OneThreadResolver, kafka: FakeKafka) -> None:
+    answer = post(routes, body=None)
+
+    assert answer.status == 202
+    assert landed(kafka).body == b""
+
+
+def test_a_body_that_api_gateway_left_as_text_lands_as_utf_8(
+    routes: OneThreadResolver, kafka: FakeKafka
+) -> None:
+    text = event("POST", "/v1/streams/thermo") | {"body": "21.5 °C"}
+
+    send(routes, text)
+
+    assert landed(kafka).body == "21.5 °C".encode()
+
+
+@pytest.mark.parametrize("body", ["!!!!", "aGVsbG8", "aGVs bG8=", "aGVsbG8=\n"])
+def test_invalid_base64_from_the_gateway_is_a_bad_request_and_nothing_is_stored(
+    routes: OneThreadResolver, kafka: FakeKafka, body: str
+) -> None:
+    broken = event("POST", "/v1/streams/thermo") | {"body": body, "isBase64Encoded": True}
+
+    answer = send(routes, broken)
+
+    assert (answer.status, answer.tag) == (400, "bad_request")
+    assert kafka.records() == []
+
+
+def test_what_a_device_declares_travels_with_its_message(
+    routes: OneThreadResolver, kafka: FakeKafka
+) -> None:
+    post(
+        routes,
+        headers={
+            "content-type": "text/csv; charset=utf-8",
+            "x-firmware-version": "2.1.0",
+            "X-DATA-START-MILLIS": "1789999990000",
+            "X-Data-End-Millis": "1789999999000",
+            "X-Body-Encoding": "gzip",
+        },
+    )
+
+    message = landed(kafka)
+    assert message.content_type == "text/csv; charset=utf-8"
+    assert message.firmware == "2.1.0"
+    assert (message.start_millis, message.end_millis) == (1_789_999_990_000, 1_789_999_999_000)
+    assert message.body_encoding == "gzip"
+
+
+def test_the_identity_is_the_authorizer_s_whatever_the_device_says(
+    routes: OneThreadResolver, kafka: FakeKafka
+) -> None:
+    post(routes, headers={"device_id": "d-2", "ce_source": "/devices/d-2"})
+
+    assert landed(kafka).device_id == "d-1"
+
+
+@pytest.mark.parametrize(
+    ("header", "value"),
+    [
+        ("Content-Type", "x" * 257),
+        ("Content-Type", "text/plain\x00"),
+        ("Idempotency-Key", ""),
+        ("Idempotency-Key", "k" * 257),
+        ("Idempotency-Key", "two words"),
+        ("Idempotency-Key", "schlüssel"),
+        ("X-Firmware-Version", "1" * 65),
+        ("X-Firmware-Version", "1 beta"),
+        ("X-Data-Start-Millis", "yesterday"),
+        ("X-Data-Start-Millis", "1.5"),
+        ("X-Data-End-Millis", "1" * 19),
+        ("X-Data-End-Millis", "١٢٣"),
+        ("X-Body-Encoding", "br"),
+        ("X-Body-Encoding", "GZIP"),
+        ("Content-Encoding", "gzip"),
+    ],
+)
+def test_a_header_that_is_not_allowed_is_named_and_nothing_is_stored(
+    routes: OneThreadResolver, kafka: FakeKafka, header: str, value: str
+) -> None:
+    answer = post(routes, headers={header: value})
+
+    assert (answer.status, answer.tag) == (400, "bad_request")
+    assert answer.body["detail"].startswith(f"header {header} is {value[:20]!r}"[:-1])
+    assert "; allowed: " in answer.body["detail"]
+    assert kafka.records() == []
+
+
+def test_data_that_ends_before_it_starts_is_a_bad_request(routes: OneThreadResolver) -> None:
+    answer = post(routes, headers={"X-Data-Start-Millis": "20", "X-Data-End-Millis": "10"})
+
+    assert answer.body["detail"] == (
+        "header X-Data-Start-Millis is '20'; allowed: at most X-Data-End-Millis, 10"
+    )
+
+
+def test_a_long_value_is_cut_in_the_answer(routes: OneThreadResolver) -> None:
+    answer = post(routes, headers={"X-Firmware-Version": "9" * 5000})
+
+    assert len(answer.body["detail"]) < 200
+
+
+def test_a_content_encoding_is_told_the_other_header(routes: OneThreadResolver) -> None:
+    answer = post(routes, headers={"Content-Encoding": "gzip"})
+
+    assert "X-Body-Encoding" in answer.body["detail"]
+
+
+@pytest.mark.parametrize("stream", ["Thermo", "1st", "a_b", "a.b", "x" * 49, "%2e%2e", "é"])
+def test_a_stream_outside_the_pattern_has_no_route(
+    routes: OneThreadResolver, kafka: FakeKafka, stream: str
+) -> None:
+    answer = post(routes, f"/v1/streams/{stream}")
+
+    assert (answer.status, answer.tag) == (404, "no_route")
+    assert kafka.records() == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/v1/elsewhere"),
+        ("GET", "/v1/streams/thermo"),
+        ("POST", "/"),
+        ("PUT", "/v1/health"),
+    ],
+)
+def test_an_unknown_path_or_method_has_no_route(
+    routes: OneThreadResolver, method: str, path: str
+) -> None:
+    answer = send(routes, event(method, path))
+
+    assert (answer.status, answer.tag) == (404, "no_route")
+
+
+@pytest.mark.parametrize(
+    "identity",
+    [
+        None,
+        {},
+        {"principalId": "d-1"},
+        {**ACTIVE, "device_id": "a/b"},
+        {**ACTIVE, "device_type": ""},
+        {**ACTIVE, "status": "sleepy"},
+    ],
+)
+def test_a_request_without_an_identity_is_unauthenticated_and_nothing_is_stored(
+    routes: OneThreadResolver, kafka: FakeKafka, identity: dict[str, str] | None
+) -> None:
+    answer = post(routes, identity=identity)
+
+    assert (answer.status, answer.tag) == (401, "unauthenticated")
+    assert kafka.records() == []
+
+
+def test_a_revoked_device_is_forbidden_even_if_it_gets_this_far(
+    routes: OneThreadResolver, kafka: FakeKafka
+) -> None:
+    answer = post(routes, identity={**ACTIVE, "status": "revoked"})
+
+    assert (answer.status, answer.tag) == (403, "forbidden")
+    assert kafka.records() == []
+
+
+def test_a_body_over_the_limit_is_too_large_and_nothing_is_stored(kafka: FakeKafka) -> None:
+    payloads = FakePayloads()
+
+    answer = post(ingest_routes(producer=kafka, payloads=payloads), body=bytes(1_000_001))
+
+    assert (answer.status, answer.tag) == (413, "too_large")
+    assert answer.body["detail"] == "the body is 1000001 bytes; the limit is 1000000 bytes"
+    assert (kafka.records(), payloads.objects) == ([], {})
+
+
+def test_a_problem_has_the_form_of_rfc_9457(routes: OneThreadResolver) -> None:
+    answer = post(routes, "/v1/streams/Thermo")
+
+    assert answer.content_type == "application/problem+json"
+    assert answer.body == {
+        "type": "urn:fleetlane:problem:no_route",
+        "title": "There is nothing at this address",
+        "status": 404,
+        "detail": "stream 'Thermo' does not match [a-z][a-z0-9-]{0,47}",
+    }
+
+
+def test_kafka_that_does_not_confirm_means_try_later(kafka: FakeKafka) -> None:
+    kafka.is_up = False
+
+    answer = post(ingest_routes(producer=kafka))
+
+    assert (answer.status, answer.tag) == (503, "try_later")
+    assert answer.headers["Retry-After"] == "5"
+
+
+def test_s3_that_does_not_confirm_means_try_later_and_no_reference(kafka: FakeKafka) -> None:
+    payloads = FakePayloads()
+    payloads.is_up = False
+
+    answer = post(ingest_routes(producer=kafka, payloads=payloads), body=bytes(300_000))
+
+    assert (answer.status, answer.tag) == (503, "try_later")
+    assert kafka.records() == []
+
+
+def test_an_unreachable_kafka_is_answered_within_five_seconds() -> None:
+    routes = ingest_routes(producer=KafkaProducer(bootstrap_servers="127.0.0.1:1"))
+    began_s = time.monotonic()
+
+    answer = post(routes)
+
+    assert (answer.status, "Retry-After" in answer.headers) == (503, True)
+    assert time.monotonic() - began_s < 5
+
+
+def test_a_fault_of_ours_means_try_later_and_logs_its_stack_but_no_body(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Faulty:
+        def land(self, record: ProducerRecord) -> object:
+            raise KeyError("a fault")
+
+    answer = post(ingest_routes(producer=Faulty()), body=b"the body's own bytes")
+
+    assert (answer.status, answer.tag) == (503, "try_later")
+    assert "Traceback" in caplog.text
+    assert "the body's own bytes" not in caplog.text
+
+
+def test_health_needs_no_identity(routes: OneThreadResolver) -> None:
+    answer = send(routes, event("GET", "/v1/health", identity=None))
+
+    assert (answer.status, answer.body) == (200, {"status": "ok"})
+
+
+def test_a_request_that_comes_while_another_is_read_does_not_take_its_place() -> None:
+    first, second = FakeKafka(RAW_TOPICS), FakeKafka(RAW_TOPICS)
+    of_another_thread = ingest_routes(producer=second)
+
+    def now_ms() -> int:
+        identity = {**ACTIVE, "device_id": "d-2"}
+        post(of_another_thread, "/v1/streams/second", b"of d-2", identity=identity)
+        return NOW_MS
+
+    post(ingest_routes(producer=first, now_ms=now_ms), "/v1/streams/first", b"of d-1")
+
+    assert (landed(first).device_id, landed(first).body) == ("d-1", b"of d-1")
+    assert (landed(second).device_id, landed(second).body) == ("d-2", b"of d-2")
+
+
+def test_a_message_is_counted_by_lane_and_size(
+    routes: OneThreadResolver, capsys: pytest.CaptureFixture[str]
+) -> None:
+    post(routes, body=b"12345")
+
+    logged = capsys.readouterr().out
+    assert '"lane":"standard"' in logged
+    assert '"Accepted":[1.0],"BodyBytes":[5.0]' in logged
+
+
+def test_a_refusal_is_counted_by_its_tag(
+    routes: OneThreadResolver, capsys: pytest.CaptureFixture[str]
+) -> None:
+    post(routes, "/v1/streams/Thermo")
+
+    logged = capsys.readouterr().out
+    assert '"tag":"no_route"' in logged
+    assert '"Refused":[1.0]' in logged
+
+
+def test_neither_body_nor_token_nor_key_is_logged(
+    kafka: FakeKafka, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    secrets: dict[str, Any] = {"Authorization": "Bearer top.secret", "Idempotency-Key": "my-key"}
+    kafka.is_up = False
+
+    post(ingest_routes(producer=kafka), body=b"the body's own bytes", headers=secrets)
+
+    logged = capsys.readouterr().out + str([vars(record) for record in caplog.records])
+    assert "raw.standard confirmed nothing" in logged
+    assert not any(text in logged for text in ("top.secret", "my-key", "the body's own bytes"))

@@ -1,0 +1,51 @@
+import pytest
+
+from clients.environment import BadSettingError
+from lambdas.authorizer import settings as authorizer
+from lambdas.flow_activation import settings as flow_activation
+from lambdas.ingest import settings as ingest
+
+KAFKA = {"KAFKA_BOOTSTRAP_SERVERS": "b-1:9098"}
+INGEST = KAFKA | {"PAYLOAD_BUCKET": "payloads", "FLOWS_BUCKET": "flows"}
+ACTIVATION = KAFKA | {"FLOWS_BUCKET": "flows", "TOPIC_PARTITIONS": "6", "TOPIC_REPLICATION": "3"}
+
+
+def test_ingest_reads_where_bodies_go() -> None:
+    read = ingest.settings_from(INGEST | {"BODY_BYTES_MAX": "1000"})
+
+    assert read == ingest.Settings(
+        kafka_bootstrap_servers="b-1:9098",
+        payload_bucket="payloads",
+        flows_bucket="flows",
+        body_bytes_max=1000,
+    )
+
+
+def test_activation_reads_what_new_topics_are_like() -> None:
+    read = flow_activation.settings_from(ACTIVATION)
+
+    assert read == flow_activation.Settings(
+        kafka_bootstrap_servers="b-1:9098",
+        flows_bucket="flows",
+        topic_partitions=6,
+        topic_replication=3,
+    )
+
+
+@pytest.mark.parametrize("name", INGEST)
+def test_ingest_does_not_start_without_a_setting(name: str) -> None:
+    with pytest.raises(BadSettingError, match=name):
+        ingest.settings_from({key: value for key, value in INGEST.items() if key != name})
+
+
+@pytest.mark.parametrize("name", ACTIVATION)
+def test_activation_does_not_start_without_a_setting(name: str) -> None:
+    with pytest.raises(BadSettingError, match=name):
+        flow_activation.settings_from(
+            {key: value for key, value in ACTIVATION.items() if key != name}
+        )
+
+
+def test_the_authorizer_does_not_start_without_its_table() -> None:
+    with pytest.raises(BadSettingError, match="REGISTRY_TABLE"):
+        authorizer.settings_from({})

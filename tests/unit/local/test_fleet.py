@@ -1,0 +1,206 @@
+"""The fleet sends as firmware must, and remembers every answer."""
+
+import asyncio
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import httpx
+import pytest
+
+from clients.device_registry import DeviceStatus, RegisteredDevice
+from fleetlane.events.ids import keyed_raw_id, random_raw_id
+from lambdas.authorizer.handler import authorize
+from local.fleet.device import SimulatedDevice, signing_key
+from local.fleet.http_api import HttpAnswer, NoAnswerError
+from local.fleet.messages import Expected, Outgoing, SentMessage
+from local.fleet.plan import FleetPlan
+from local.fleet.sender import Sender
+from local.fleet.simulator import FleetProgress, run_fleet_on
+from local.gateway.app import Gateway, GatewaySettings
+
+DEVICE = SimulatedDevice(
+    device_id="d-1",
+    device_type="tracker",
+    firmware="2.0.0",
+    status=DeviceStatus.ACTIVE,
+    key=signing_key(1, Random(1)),  # noqa: S311 - a test
+)
+MESSAGE = Outgoing(stream="gps", body=b"{}", content_type="application/json", expected=Expected())
+
+
+class FakeApi:
+    """Gives its answers one after another, then 202s; ``None`` stands for no answer."""
+
+    def __init__(self, *statuses: int | None) -> None:
+        self._statuses = list(statuses)
+
+    async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+        status = self._statuses.pop(0) if self._statuses else 202
+        if status is None:
+            raise NoAnswerError("refused")
+        lane = "fast" if "/fast/" in path else "standard"
+        receipt = json.dumps({"id": random_raw_id(), "lane": lane}).encode()
+        return HttpAnswer(status=status, content=receipt, retry_after_s=0)
+
+
+def sent(message: Outgoing, *statuses: int | None, patience_s: float = 10) -> SentMessage:
+    sender = Sender(FakeApi(*statuses), patience_s=patience_s)
+    return asyncio.run(sender.send(DEVICE, "token", message))
+
+
+def test_a_202_is_the_end_of_it_and_gives_a_receipt() -> None:
+    message = sent(MESSAGE)
+
+    assert [answer.status for answer in message.answers] == [202]
+    assert [receipt.raw_id for receipt in message.receipts()] == [message.final.raw_id]
+
+
+def test_a_message_is_kept_until_a_202() -> None:
+    message = sent(MESSAGE, 429, 503, None)
+
+    assert [answer.status for answer in message.answers] == [429, 503, None, 202]
+
+
+def test_patience_has_an_end() -> None:
+    message = sent(MESSAGE, 503, 503, patience_s=0)
+
+    assert [answer.status for answer in message.answers] == [503]
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 413])
+def test_what_no_retry_can_mend_is_sent_once(status: int) -> None:
+    message = sent(MESSAGE, status)
+
+    assert [answer.status for answer in message.answers] == [status]
+    assert list(message.receipts()) == []
+
+
+def test_after_a_lost_answer_it_is_sent_again_and_only_the_second_is_seen() -> None:
+    message = sent(replace(MESSAGE, lost_answers=1))
+
+    assert [answer.is_seen for answer in message.answers] == [False, True]
+    assert [receipt.raw_id for receipt in message.receipts()] == [message.final.raw_id]
+
+
+def test_a_repeat_gives_a_second_receipt() -> None:
+    message = sent(replace(MESSAGE, repeats=1))
+
+    assert len(list(message.receipts())) == 2
+
+
+def test_an_unexpected_lane_is_told() -> None:
+    message = sent(replace(MESSAGE, is_fast=True))
+
+    assert message.surprise() == "d-1 to gps: landed in lane fast, not standard"
+
+
+class FakeRegistry:
+    def __init__(self) -> None:
+        self.devices: dict[str, RegisteredDevice] = {}
+
+    def register_all(self, devices: Iterable[RegisteredDevice]) -> None:
+        self.devices = {device.device_id: device for device in devices}
+
+    def find(self, device_id: str) -> RegisteredDevice | None:
+        return self.devices.get(device_id)
+
+
+def ingest(event: dict[str, Any], _: object) -> dict[str, Any]:
+    """A receipt as the real function would write it, from what the gateway hands on."""
+    headers, identity = event["headers"], event["requestContext"]["authorizer"]
+    stream = event["pathParameters"]["stream"]
+    is_slow = (
+        len(event["body"] or "") > 350_000
+        or "x-data-end-millis" in headers
+        or identity["status"] == "quarantined"
+    )
+    lane = "fast" if "/fast/" in event["path"] else "slow" if is_slow else "standard"
+    key = headers.get("idempotency-key")
+    raw_id = keyed_raw_id(identity["device_id"], stream, key, b"") if key else random_raw_id()
+    return {"statusCode": 202, "body": json.dumps({"id": raw_id, "lane": lane})}
+
+
+@pytest.fixture
+def registry() -> FakeRegistry:
+    return FakeRegistry()
+
+
+class GatewayApi:
+    """The gateway with the real authorizer, without a network between."""
+
+    def __init__(self, registry: FakeRegistry) -> None:
+        def authorizer(event: dict[str, Any], _: object) -> object:
+            return authorize(event, devices=registry)
+
+        self.gateway = Gateway(ingest=ingest, authorizer=authorizer, settings=GatewaySettings())
+        self._transport = httpx.ASGITransport(self.gateway.app())
+
+    async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+        request = httpx.Request("POST", f"http://api{path}", content=body, headers=headers)
+        response = await self._transport.handle_async_request(request)
+        return HttpAnswer(status=response.status_code, content=await response.aread())
+
+
+@pytest.fixture
+def api(registry: FakeRegistry) -> Iterator[GatewayApi]:
+    api = GatewayApi(registry)
+    yield api
+    api.gateway.close()
+
+
+PLAN = FleetPlan(devices=40, messages_per_device=2)
+
+
+def test_every_device_of_a_fleet_is_answered_as_it_expects(
+    registry: FakeRegistry, api: GatewayApi
+) -> None:
+    run = run_fleet_on(api, PLAN, registry=registry)
+
+    assert run.surprises() == ()
+    assert len({message.device_id for message in run.sent}) == 40
+
+
+def test_a_fleet_has_devices_with_either_kind_of_key(
+    registry: FakeRegistry, api: GatewayApi
+) -> None:
+    run_fleet_on(api, PLAN, registry=registry)
+
+    curves = {device.keys[0]["crv"] for device in registry.devices.values()}
+    assert curves == {"Ed25519", "P-256"}
+
+
+def test_resends_with_a_key_give_equal_ids_and_without_one_others(
+    registry: FakeRegistry, api: GatewayApi
+) -> None:
+    run = run_fleet_on(api, PLAN, registry=registry)
+
+    ids = {
+        message.device_id: [answer.raw_id for answer in message.answers]
+        for message in run.sent
+        if message.device_id.startswith("resends")
+    }
+    assert {name[:-8]: len(set(pair)) for name, pair in ids.items()} == {
+        "resends-with-key": 1,
+        "resends-without-key": 2,
+    }
+
+
+def test_progress_ends_with_all_that_was_planned(registry: FakeRegistry, api: GatewayApi) -> None:
+    told: list[FleetProgress] = []
+
+    run = run_fleet_on(api, PLAN, registry=registry, on_progress=told.append)
+
+    assert told[-1].planned == told[-1].finished == len(run.sent)
+
+
+def test_messages_are_spread_over_the_time_that_is_asked_for(
+    registry: FakeRegistry, api: GatewayApi
+) -> None:
+    plan = replace(PLAN, devices=20, seconds=0.5)
+
+    run = run_fleet_on(api, plan, registry=registry)
+
+    assert 0.4 < run.seconds < 30

@@ -1,0 +1,206 @@
+"""The ledger finds every kind of trouble, by id."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clients.payload_bucket import PayloadMissingError
+from fleetlane.events.envelope import PayloadReference
+from fleetlane.events.errors import ParkedReason
+from fleetlane.events.metadata import Outcome
+from local.ledger import Evidence, Ledger, Receipt, close_ledger
+from tests.unit.local.kafka_records import (
+    BODY,
+    OTHER_ID,
+    RAW_ID,
+    SHA256,
+    FakeRecord,
+    canonical,
+    landed,
+    parked,
+    parking_of,
+    received,
+    tried,
+)
+
+RECEIPT = Receipt(raw_id=RAW_ID, sha256=SHA256)
+PARSED = [landed(), received(), canonical(0), canonical(1), tried(Outcome.PARSED, events=2)]
+
+
+class FakeBucket:
+    def __init__(self, **objects: bytes) -> None:
+        self._objects = objects
+
+    def get(self, reference: PayloadReference, *, body_bytes: int, bytes_max: int) -> bytes:
+        assert body_bytes <= bytes_max
+        if reference.key not in self._objects:
+            raise PayloadMissingError(reference.key)
+        return self._objects[reference.key]
+
+
+def closed(
+    records: Iterable[FakeRecord],
+    receipts: Iterable[Receipt] = (RECEIPT,),
+    *,
+    payloads: FakeBucket | None = None,
+) -> Ledger:
+    evidence = Evidence()
+    evidence.fold(records)
+    return close_ledger(receipts, evidence, payloads=payloads or FakeBucket(), seconds=1.5)
+
+
+def test_a_message_with_all_its_events_is_parsed() -> None:
+    ledger = closed(PARSED)
+
+    assert ledger.line() == (
+        "ledger: accepted=1 parsed=1 empty=0 duplicate=0 parked=0 unanswered=0 lost=0 invented=0"
+    )
+
+
+def test_the_machine_s_part_has_the_nine_numbers() -> None:
+    ledger = closed(PARSED)
+
+    assert orjson.loads(ledger.to_json()) == {
+        "accepted": 1,
+        "parsed": 1,
+        "empty": 0,
+        "duplicate": 0,
+        "parked": 0,
+        "lost": 0,
+        "invented": 0,
+        "unanswered": 0,
+        "seconds": 1.5,
+    }
+
+
+def test_a_message_without_events_is_empty() -> None:
+    ledger = closed([landed(), tried(Outcome.EMPTY)])
+
+    assert (ledger.empty, ledger.lost) == (1, 0)
+
+
+def test_a_message_parked_with_its_bytes_is_not_lost() -> None:
+    ledger = closed([landed(), tried(Outcome.PARKED), parked()])
+
+    assert (ledger.parked, ledger.lost) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("records", "problem"),
+    [
+        ([], "nothing of it is in Kafka"),
+        ([received()], "never landed"),
+        ([landed()], "landed, but never tried"),
+        ([landed(), tried(Outcome.DIVERTED)], "diverted in attempt 1, never finished"),
+        ([record for record in PARSED if record != canonical(1)], "of which 1 are there"),
+        ([landed(), tried(Outcome.PARKED)], "not in parked"),
+        ([landed(), tried(Outcome.PARKED), parked(body=b"other")], "parked with other bytes"),
+        ([*PARSED, landed(body=b"other")], "landed with SHA-256"),
+    ],
+)
+def test_what_is_lost_is_found(records: list[FakeRecord], problem: str) -> None:
+    ledger = closed(records)
+
+    assert ledger.lost == 1
+    assert problem in ledger.findings.lost[0].problem
+
+
+def test_fewer_events_than_were_sent_is_a_loss_whatever_the_parser_says() -> None:
+    ledger = closed(PARSED, [replace(RECEIPT, events=3)])
+
+    assert ledger.findings.lost[0].problem == "parsed to 2 events, 3 were sent"
+
+
+def test_a_diverted_message_that_is_parsed_later_is_parsed() -> None:
+    ledger = closed([tried(Outcome.PARSED, attempt=2, events=2), tried(Outcome.DIVERTED), *PARSED])
+
+    assert (ledger.parsed, ledger.lost) == (1, 0)
+
+
+def test_a_copy_in_the_slow_lane_alone_is_no_landing() -> None:
+    ledger = closed([landed(attempt=2), *PARSED[1:]])
+
+    assert ledger.findings.invented[0].problem == "stands downstream, but never landed"
+
+
+@pytest.mark.parametrize(
+    "record", [canonical(), tried(Outcome.EMPTY), parked()], ids=["canonical", "parsed", "parked"]
+)
+def test_what_never_landed_is_invented(record: FakeRecord) -> None:
+    ledger = closed([record], [])
+
+    assert ledger.invented == 1
+
+
+def test_an_event_that_no_attempt_gave_is_invented() -> None:
+    ledger = closed([*PARSED, canonical(2)])
+
+    assert (ledger.parsed, ledger.invented) == (1, 1)
+
+
+def test_a_record_downstream_that_nobody_can_read_is_invented() -> None:
+    ledger = closed([FakeRecord(topic="canonical.thermo", value=b"{", offset=7)], [])
+
+    assert str(ledger.findings.invented[0]).startswith("canonical.thermo/0/7: ")
+
+
+def test_a_parked_record_that_is_no_message_leads_back_to_one_that_landed() -> None:
+    foreign = FakeRecord(topic="raw.standard", value=b"x", headers=(("a", b"1"),))
+    position = parking_of(ParkedReason.BAD_ENVELOPE).position
+    headers = (("ce_parkedfrom", str(position).encode()),)
+
+    ledger = closed([foreign, FakeRecord(topic="parked", value=b"x", headers=headers)], [])
+
+    assert ledger.invented == 0
+
+
+def test_the_same_id_seen_twice_is_a_duplicate() -> None:
+    ledger = closed([*PARSED, landed()], [RECEIPT, RECEIPT])
+
+    assert (ledger.accepted, ledger.parsed, ledger.duplicate) == (2, 1, 1)
+
+
+def test_what_landed_without_a_receipt_is_unanswered_and_not_lost() -> None:
+    ledger = closed([*PARSED, landed(OTHER_ID)])
+
+    assert (ledger.unanswered, ledger.lost) == (1, 0)
+
+
+def test_repeats_with_equal_ids_are_counted_and_are_no_trouble() -> None:
+    ledger = closed([*PARSED, *PARSED[2:4]])
+
+    assert (ledger.findings.repeats, ledger.invented, ledger.lost) == (2, 0, 0)
+
+
+def test_a_landing_without_a_row_in_fleet_received_is_told() -> None:
+    ledger = closed([record for record in PARSED if record.topic != "fleet.received"])
+
+    assert ledger.findings.unreceived == 1
+
+
+def test_what_is_parked_by_reference_must_be_in_the_bucket() -> None:
+    kept = PayloadReference(key="kept", sha256=SHA256)
+    records = [landed(), tried(Outcome.PARKED), parked(reference=kept)]
+
+    ledgers = [closed(records, payloads=FakeBucket(kept=BODY)), closed(records)]
+
+    assert [ledger.lost for ledger in ledgers] == [0, 1]
+
+
+def test_an_end_that_the_device_did_not_expect_is_told() -> None:
+    expecting = replace(RECEIPT, parked=ParkedReason.TIMEOUT)
+
+    ledger = closed([landed(), tried(Outcome.PARKED), parked()], [expecting])
+
+    assert ledger.findings.unexpected[0].problem == "parked as malformed, not as timeout"
+
+
+@given(st.permutations([*PARSED, tried(Outcome.DIVERTED), canonical(0), landed(attempt=2)]))
+def test_the_order_of_records_does_not_matter(records: list[FakeRecord]) -> None:
+    ledger = closed(records)
+
+    assert (ledger.parsed, ledger.lost, ledger.invented) == (1, 0, 0)

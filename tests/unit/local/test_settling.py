@@ -1,0 +1,80 @@
+"""Waiting for the end of all messages: not longer than needed, and never for ever."""
+
+from collections.abc import Sequence
+
+from clients.kafka_reader import KafkaUnreadableError
+from fleetlane.events.metadata import Outcome
+from local.ledger import Evidence, Patience, Receipt, settled
+from tests.unit.local.kafka_records import RAW_ID, FakeRecord, canonical, landed, received, tried
+
+RECEIPTS = [Receipt(raw_id=RAW_ID)]
+PARSED = tried(Outcome.PARSED, events=1)
+
+
+class FakeSource:
+    """Gives its readings one after another, then nothing; ``None`` stands for Kafka being down."""
+
+    def __init__(self, *readings: Sequence[FakeRecord] | None) -> None:
+        self._readings = list(readings)
+
+    def read_available(self) -> Sequence[FakeRecord]:
+        reading = self._readings.pop(0) if self._readings else []
+        if reading is None:
+            raise KafkaUnreadableError("down")
+        return reading
+
+
+class FakeClock:
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def patience(self) -> Patience:
+        return Patience(
+            deadline_s=100, quiet_s=10, look_again_s=1, clock_s=lambda: self.now_s, wait=self.wait
+        )
+
+    def wait(self, seconds: float) -> None:
+        self.now_s += seconds
+
+
+def test_it_returns_as_soon_as_the_last_event_is_there() -> None:
+    source = FakeSource([landed(), received()], [PARSED], [], [canonical()], [canonical()])
+    clock = FakeClock()
+
+    is_settled = settled(RECEIPTS, Evidence(), source, patience=clock.patience())
+
+    assert (is_settled, clock.now_s) == (True, 3)
+
+
+def test_it_gives_up_when_nothing_moves() -> None:
+    clock = FakeClock()
+
+    is_settled = settled(RECEIPTS, Evidence(), FakeSource([landed()]), patience=clock.patience())
+
+    assert (is_settled, clock.now_s) == (False, 11)
+
+
+def test_it_gives_up_at_the_deadline_though_something_moves() -> None:
+    clock = FakeClock()
+    source = FakeSource(*([[landed()], []] * 200))
+
+    settled(RECEIPTS, Evidence(), source, patience=clock.patience())
+
+    assert clock.now_s == 101
+
+
+def test_it_outlasts_an_outage_of_kafka() -> None:
+    source = FakeSource([landed(), received()], None, None, [canonical(), PARSED])
+
+    is_settled = settled(RECEIPTS, Evidence(), source, patience=FakeClock().patience())
+
+    assert is_settled
+
+
+def test_it_tells_how_many_are_still_on_their_way() -> None:
+    told: list[int] = []
+    source = FakeSource([landed()], [received(), canonical(), PARSED])
+
+    settled(RECEIPTS, Evidence(), source, patience=FakeClock().patience(), on_progress=told.append)
+
+    assert told == [1, 0]
