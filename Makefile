@@ -50,14 +50,14 @@ layers: environment
 # of it with the tests, where every group counts and the tools that nothing imports are named.
 workspace := --package-module-name-map fleetlane-events=fleetlane,fleetlane-parsers=fleetlane
 groups := authorizer,ingest,flow-activation,jobs,spark,local,dev
-tools := boto3-stubs|deptry|detect-secrets|import-linter|mypy|pre-commit|ruff|vulture
+tools := boto3-stubs|cfn-lint|deptry|detect-secrets|import-linter|mypy|pre-commit|ruff|vulture
 dependencies: environment
 	$(bin)/deptry events --config events/pyproject.toml --known-first-party fleetlane
 	$(bin)/deptry parsers --config parsers/pyproject.toml $(workspace)
-	$(bin)/deptry cli --config cli/pyproject.toml $(workspace) --known-first-party local
-	$(bin)/deptry examples/acme-sensors --config examples/acme-sensors/pyproject.toml $(workspace)
+	$(bin)/deptry cli --config cli/pyproject.toml $(workspace) --known-first-party clients --known-first-party local
+	$(bin)/deptry examples/acme-sensors --config examples/acme-sensors/pyproject.toml --extend-exclude '.*/tests/' $(workspace)
 	$(bin)/deptry .
-	$(bin)/deptry . --exclude '\.venv|\.git' --non-dev-dependency-groups $(groups) --per-rule-ignores 'DEP002=acme-sensors|$(tools)'
+	$(bin)/deptry . --exclude '\.venv|\.git' --non-dev-dependency-groups $(groups) --per-rule-ignores 'DEP002=acme-sensors|pandas|$(tools)'
 
 unused: environment
 	$(bin)/vulture
