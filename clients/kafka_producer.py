@@ -7,8 +7,10 @@ from typing import Final, Protocol
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
+from clients.kafka_security import security_configuration
 from clients.producer_record import ProducerRecord
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.parked import KafkaPosition
 from fleetlane.events.topics import PARKED, topic_settings
 
@@ -58,6 +60,7 @@ class KafkaProducer:
         self,
         *,
         bootstrap_servers: str,
+        security: KafkaSecurity = KafkaSecurity.PLAINTEXT,
         delivery_timeout_s: float = 4.0,
         connect: Callable[[Mapping[str, object]], RawProducer] | None = None,
     ) -> None:
@@ -65,13 +68,16 @@ class KafkaProducer:
 
         Args:
             bootstrap_servers: ``host:port``, several separated by commas.
+            security: How to reach them.
             delivery_timeout_s: The longest that ``land`` blocks.
             connect: Makes the producer beneath from librdkafka's configuration.
         """
         self._delivery_timeout_s = delivery_timeout_s
         self._connect: Callable[[Mapping[str, object]], RawProducer] = connect or _connected
-        self._configuration = _configuration(bootstrap_servers, delivery_timeout_s) | {
-            "error_cb": self._on_error
+        self._configuration = {
+            **_configuration(bootstrap_servers, delivery_timeout_s),
+            **security_configuration(security),
+            "error_cb": self._on_error,
         }
         self._last_error: tuple[float, str] = (0.0, "")
         self._changing = threading.Lock()

@@ -9,7 +9,9 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from clients.kafka_security import security_configuration
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.topics import topic_settings
 
 _LOOK_AGAIN_S: Final = 0.1
@@ -31,13 +33,21 @@ class TopicsNotCreatedError(FleetlaneError):
 class KafkaTopics:
     """The topics of one Kafka cluster."""
 
-    def __init__(self, *, bootstrap_servers: str, partitions: int, replication: int) -> None:
+    def __init__(
+        self,
+        *,
+        bootstrap_servers: str,
+        partitions: int,
+        replication: int,
+        security: KafkaSecurity = KafkaSecurity.PLAINTEXT,
+    ) -> None:
         """Describe them; nothing is asked of the broker yet.
 
         Args:
             bootstrap_servers: ``host:port``, several separated by commas.
             partitions: How many a new topic gets.
             replication: How many brokers hold each record of a new topic.
+            security: How to reach them.
         """
         self._partitions, self._replication = partitions, replication
         # Kept: the results of its calls never come once it is gone.
@@ -47,6 +57,7 @@ class KafkaTopics:
                 "socket.timeout.ms": 5_000,
                 "socket.connection.setup.timeout.ms": 1_000,
                 "log_level": 0,
+                **security_configuration(security),
             }
         )
 

@@ -1,17 +1,29 @@
 """Kafka as the jobs' source and sink, every option written out."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from fleetlane.events.canonical import CANONICAL_CONTENT_TYPE
-from fleetlane.events.job_arguments import JobArguments
+from fleetlane.events.job_arguments import JobArguments, KafkaSecurity
 from fleetlane.events.metadata import METADATA_CONTENT_TYPE
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, REROUTED_BYTES_MAX
 
-ASYNC_CHECKPOINT_INTERVAL_MS = 1_000
+ASYNC_CHECKPOINT_INTERVAL_MS: Final = 1_000
+
+
+_IAM: Final = {
+    "kafka.security.protocol": "SASL_SSL",
+    "kafka.sasl.mechanism": "AWS_MSK_IAM",
+    "kafka.sasl.jaas.config": "software.amazon.msk.auth.iam.IAMLoginModule required;",
+    "kafka.sasl.client.callback.handler.class": (
+        "software.amazon.msk.auth.iam.IAMClientCallbackHandler"
+    ),
+}
+"""As Amazon's own login module wants it: the role's credentials, no secret in any option."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +49,7 @@ def raw_records(
     """
     return (
         session.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", arguments.kafka_bootstrap_servers)
+        .options(**_connection(arguments))
         .option("subscribePattern", pattern)
         .option("startingOffsets", "earliest")
         .option("includeHeaders", "true")
@@ -76,7 +88,7 @@ def written_to_kafka(
         records.writeStream.format("kafka")
         .queryName(plan.name)
         .outputMode("append")
-        .option("kafka.bootstrap.servers", arguments.kafka_bootstrap_servers)
+        .options(**_connection(arguments))
         .option("includeHeaders", "true")
         .option("kafka.acks", "all")
         .option("kafka.enable.idempotence", "true")
@@ -92,3 +104,12 @@ def written_to_kafka(
             "asyncProgressTrackingCheckpointIntervalMs", ASYNC_CHECKPOINT_INTERVAL_MS
         )
     return writer.start()
+
+
+def _connection(arguments: JobArguments) -> dict[str, str]:
+    servers = {"kafka.bootstrap.servers": arguments.kafka_bootstrap_servers}
+    match arguments.kafka_security:
+        case KafkaSecurity.PLAINTEXT:
+            return servers
+        case KafkaSecurity.IAM:
+            return servers | _IAM

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from fleetlane.events.job_arguments import HostArguments
+from fleetlane.events.job_arguments import HostArguments, KafkaSecurity
 from fleetlane.events.lanes import Lane
 from local.checkout import ROOT, SPARK_JARS
 from local.processes import ServerProcess
@@ -111,6 +111,7 @@ def _argv(settings: JobSettings) -> list[str]:
     host = HostArguments(application="fleetlane", jobs=settings.jobs)
     shared = {
         "kafka_bootstrap_servers": settings.bootstrap_servers,
+        "kafka_security": KafkaSecurity.PLAINTEXT,
         "checkpoint_folder": (settings.folder / "checkpoints").as_uri(),
         "flows_bucket": settings.flows_bucket,
         "payload_bucket": settings.payload_bucket,

@@ -13,6 +13,7 @@ import boto3
 
 from clients.device_registry import DeviceRegistry
 from fleetlane.events.flow_files import flows_in
+from fleetlane.events.job_arguments import KafkaSecurity
 from local.aws import REGION, LocalAws
 from local.checkout import BROKER_JARS, DATA, FLOWS, LOCALSTACK_ENVIRONMENT
 from local.endpoints import Endpoints
@@ -174,6 +175,7 @@ class Platform:
         return {
             **self._aws_environment(),
             "KAFKA_BOOTSTRAP_SERVERS": self.broker.bootstrap_servers,
+            "KAFKA_SECURITY": KafkaSecurity.PLAINTEXT,
             "PAYLOAD_BUCKET": PAYLOAD_BUCKET,
             "FLOWS_BUCKET": FLOWS_BUCKET,
             "REGISTRY_TABLE": REGISTRY_TABLE,

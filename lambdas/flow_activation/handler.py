@@ -36,4 +36,5 @@ def _topics() -> KafkaTopics:
         bootstrap_servers=ours.kafka_bootstrap_servers,
         partitions=ours.topic_partitions,
         replication=ours.topic_replication,
+        security=ours.kafka_security,
     )

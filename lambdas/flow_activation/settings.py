@@ -4,7 +4,8 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from clients.environment import count_setting, text_setting
+from clients.environment import choice_setting, count_setting, text_setting
+from fleetlane.events.job_arguments import KafkaSecurity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,6 +13,7 @@ class Settings:
     """Where flows and topics are; how many partitions and replicas a new topic gets."""
 
     kafka_bootstrap_servers: str
+    kafka_security: KafkaSecurity
     flows_bucket: str
     topic_partitions: int
     topic_replication: int
@@ -25,6 +27,9 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
     """
     return Settings(
         kafka_bootstrap_servers=text_setting(environ, "KAFKA_BOOTSTRAP_SERVERS"),
+        kafka_security=choice_setting(
+            environ, "KAFKA_SECURITY", KafkaSecurity, default=KafkaSecurity.IAM
+        ),
         flows_bucket=text_setting(environ, "FLOWS_BUCKET"),
         topic_partitions=count_setting(environ, "TOPIC_PARTITIONS"),
         topic_replication=count_setting(environ, "TOPIC_REPLICATION"),

@@ -37,7 +37,9 @@ def _ingest() -> Ingest:
     s3 = s3_client(AwsSettings())
     return Ingest(
         flows=CachedFlows(FlowStore(s3, ours.flows_bucket)),
-        producer=KafkaProducer(bootstrap_servers=ours.kafka_bootstrap_servers),
+        producer=KafkaProducer(
+            bootstrap_servers=ours.kafka_bootstrap_servers, security=ours.kafka_security
+        ),
         payloads=PayloadBucket(s3, ours.payload_bucket),
         body_bytes_max=ours.body_bytes_max,
         on_flows_unavailable=_flows_unavailable,

@@ -4,7 +4,8 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from clients.environment import count_setting, text_setting
+from clients.environment import choice_setting, count_setting, text_setting
+from fleetlane.events.job_arguments import KafkaSecurity
 
 BODY_BYTES_MAX = 4_500_000
 """About what Lambda takes: 6 MB of Base64."""
@@ -15,6 +16,7 @@ class Settings:
     """Where bodies go, and the largest that is taken."""
 
     kafka_bootstrap_servers: str
+    kafka_security: KafkaSecurity
     payload_bucket: str
     flows_bucket: str
     body_bytes_max: int = BODY_BYTES_MAX
@@ -28,6 +30,9 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
     """
     return Settings(
         kafka_bootstrap_servers=text_setting(environ, "KAFKA_BOOTSTRAP_SERVERS"),
+        kafka_security=choice_setting(
+            environ, "KAFKA_SECURITY", KafkaSecurity, default=KafkaSecurity.IAM
+        ),
         payload_bucket=text_setting(environ, "PAYLOAD_BUCKET"),
         flows_bucket=text_setting(environ, "FLOWS_BUCKET"),
         body_bytes_max=count_setting(environ, "BODY_BYTES_MAX", default=BODY_BYTES_MAX),

@@ -55,6 +55,7 @@ def jobs(
     topics.create_missing(topics_of([flow]))
     argv = [
         *("--kafka_bootstrap_servers", servers),
+        *("--kafka_security", "plaintext"),
         *("--checkpoint_folder", tmp_path_factory.mktemp("checkpoints").as_uri()),
         *("--flows_bucket", FLOWS_BUCKET),
         *("--payload_bucket", "test-payloads"),

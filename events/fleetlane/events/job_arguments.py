@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import pairwise
 from typing import Any, Self
 
@@ -10,6 +11,13 @@ import msgspec
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import LANE_LIMITS, Lane, LaneLimits
+
+
+class KafkaSecurity(StrEnum):
+    """How clients reach Kafka: as Amazon MSK wants it, or unprotected, on one machine."""
+
+    IAM = "iam"
+    PLAINTEXT = "plaintext"
 
 
 class BadArgumentsError(FleetlaneError):
@@ -70,6 +78,7 @@ class JobArguments(Arguments):
 
     kafka_bootstrap_servers: str
     checkpoint_folder: str
+    kafka_security: KafkaSecurity = KafkaSecurity.IAM
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

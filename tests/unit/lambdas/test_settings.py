@@ -1,6 +1,7 @@
 import pytest
 
 from clients.environment import BadSettingError
+from fleetlane.events.job_arguments import KafkaSecurity
 from lambdas.authorizer import settings as authorizer
 from lambdas.flow_activation import settings as flow_activation
 from lambdas.ingest import settings as ingest
@@ -11,10 +12,11 @@ ACTIVATION = KAFKA | {"FLOWS_BUCKET": "flows", "TOPIC_PARTITIONS": "6", "TOPIC_R
 
 
 def test_ingest_reads_where_bodies_go() -> None:
-    read = ingest.settings_from(INGEST | {"BODY_BYTES_MAX": "1000"})
+    read = ingest.settings_from(INGEST | {"BODY_BYTES_MAX": "1000", "KAFKA_SECURITY": "plaintext"})
 
     assert read == ingest.Settings(
         kafka_bootstrap_servers="b-1:9098",
+        kafka_security=KafkaSecurity.PLAINTEXT,
         payload_bucket="payloads",
         flows_bucket="flows",
         body_bytes_max=1000,
@@ -26,10 +28,16 @@ def test_activation_reads_what_new_topics_are_like() -> None:
 
     assert read == flow_activation.Settings(
         kafka_bootstrap_servers="b-1:9098",
+        kafka_security=KafkaSecurity.IAM,
         flows_bucket="flows",
         topic_partitions=6,
         topic_replication=3,
     )
+
+
+def test_a_setting_that_is_none_of_the_choices_names_them() -> None:
+    with pytest.raises(BadSettingError, match=r"KAFKA_SECURITY is 'ssl'; allowed: iam, plaintext"):
+        ingest.settings_from(INGEST | {"KAFKA_SECURITY": "ssl"})
 
 
 @pytest.mark.parametrize("name", INGEST)
