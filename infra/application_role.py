@@ -1,0 +1,58 @@
+"""What a Spark application may do: read its lane, write what comes of it, and nothing else."""
+
+from aws_cdk import RemovalPolicy
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from fleetlane.events.lanes import Lane
+from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED
+from infra.kafka_access import CANONICAL_TOPICS, RAW_TOPICS, KafkaAccess
+from infra.lane_metrics import grant_metrics
+from infra.log_retention import retention_of
+from infra.spark_applications import SparkApplication
+from infra.stacks.storage import Storage
+from infra.store_access import DELETE, READ, WRITE, grant_objects
+
+
+class ApplicationRole(Construct):
+    """One application's role, and the log group that it writes to."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        *,
+        application: SparkApplication,
+        principal: str,
+        storage: Storage,
+        kafka: KafkaAccess,
+        log_retention_days: int,
+    ) -> None:
+        super().__init__(scope, f"{application.name}-role")
+        self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal(principal))
+        self.logs = logs.LogGroup(
+            self,
+            "Logs",
+            retention=retention_of(log_retention_days),
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        self.logs.grant_write(self.role)
+        grant_metrics(self.role)
+        self._grant_stores(storage)
+        self._grant_topics(application, kafka)
+
+    def _grant_stores(self, storage: Storage) -> None:
+        """Parsing reads what landed or was parked, and copies the one to the other."""
+        grant_objects(self.role, storage.artifacts, READ)
+        grant_objects(self.role, storage.payloads, READ)
+        grant_objects(self.role, storage.parked, (*READ, *WRITE))
+        grant_objects(self.role, storage.checkpoints, (*READ, *WRITE, *DELETE))
+
+    def _grant_topics(self, application: SparkApplication, kafka: KafkaAccess) -> None:
+        read = RAW_TOPICS if application.has_metadata else f"raw.{application.lane}*"
+        received = (FLEET_RECEIVED,) if application.has_metadata else ()
+        kafka.grant_read(self.role, (read,))
+        kafka.grant_write(
+            self.role,
+            (CANONICAL_TOPICS, f"raw.{Lane.SLOW}*", PARKED, FLEET_PARSED, *received),
+        )

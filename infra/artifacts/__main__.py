@@ -1,0 +1,58 @@
+"""``make artifacts``: build all that a deploy uploads, and say what was built."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Final
+
+from fleetlane.events.errors import FleetlaneError
+from infra.artifacts.archive import Artifact
+from infra.artifacts.build import IN_AWS, Targets, build
+from infra.artifacts.failures import CannotBuildError
+from infra.artifacts.packages import Platform
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+
+
+def main() -> int:
+    """Build, with a line for each artifact; the exit code is 1 when one could not be built."""
+    options = _options()
+    folder, platform = options.out.resolve(), options.platform
+    targets = IN_AWS if platform is None else Targets(functions=platform, jobs=platform)
+    try:
+        for artifact in build(ROOT, folder, targets):
+            sys.stdout.write(f"{_line(artifact, folder)}\n")
+            sys.stdout.flush()
+    except FleetlaneError as problem:
+        return _failed(problem)
+    except OSError as problem:
+        remedy = "make room, or name another folder with --out"
+        return _failed(CannotBuildError(str(problem.filename), str(problem.strerror), remedy))
+    return 0
+
+
+def _failed(problem: FleetlaneError) -> int:
+    sys.stderr.write(f"error: {problem}\n")
+    return 1
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m infra.artifacts", description=__doc__)
+    parser.add_argument(
+        "--platform",
+        type=Platform,
+        choices=tuple(Platform),
+        help="for functions and jobs alike; by default what each of them runs on in AWS",
+    )
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "artifacts")
+    return parser.parse_args()
+
+
+def _line(artifact: Artifact, folder: Path) -> str:
+    name = artifact.path.relative_to(folder).as_posix()
+    size = f"{artifact.size_bytes:>10} bytes, {artifact.unpacked_bytes:>10} unpacked"
+    return f"{name:<48} {size}  sha256:{artifact.sha256}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""What ``make artifacts`` built, and the code that is uploaded as it is."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from fleetlane.events.errors import FleetlaneError
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+
+SCRIPT: Final = "host.py"
+SOURCES: Final = "fleetlane-jobs.zip"
+PACKAGES: Final = "fleetlane-packages.zip"
+PACKAGES_AS_WHEELS: Final = "fleetlane-packages.gluewheels.zip"
+
+
+class MissingArtifactError(FleetlaneError):
+    """What is to be uploaded was not built."""
+
+    reason = "missing_artifact"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"there is no {self.path}: run `make artifacts` first"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifacts:
+    """The folder of built artifacts. Every method gives a path that exists.
+
+    Raises:
+        MissingArtifactError: It does not.
+    """
+
+    folder: Path = ROOT / "build" / "artifacts"
+
+    def function(self, name: str) -> Path:
+        """The bundle of ``lambdas/<name>``."""
+        return _existing(self.folder / "functions" / f"{name}.zip")
+
+    def jobs_folder(self) -> Path:
+        """The folder with all that the Spark jobs need."""
+        for file in (SCRIPT, SOURCES, PACKAGES, PACKAGES_AS_WHEELS):
+            self.job_file(file)
+        return self.folder / "jobs"
+
+    def job_file(self, file: str) -> Path:
+        """One of the jobs' files: the script that the engines start, or what it imports."""
+        return _existing(self.folder / "jobs" / file)
+
+
+def handler_of(function: str) -> str:
+    """How Lambda finds a function's entry point in its bundle."""
+    return f"lambdas.{function}.handler.handle"
+
+
+def _existing(path: Path) -> Path:
+    if not path.is_file():
+        raise MissingArtifactError(path)
+    return path

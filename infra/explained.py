@@ -1,0 +1,32 @@
+"""Why a finding of cdk-nag is no fault: said on the resource that it is about."""
+
+from typing import Final
+
+from aws_cdk import Acknowledgment, Resource, Stack, Validations
+from aws_cdk import aws_iam as iam
+from constructs import IConstruct
+
+BASIC_LAMBDA_POLICY: Final = (
+    "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole]"
+)
+
+
+def explain(construct: IConstruct, rule: str, reason: str) -> None:
+    """Acknowledge ``rule`` of the AWS Solutions pack on ``construct`` and all within it."""
+    finding = Acknowledgment(id=f"AwsSolutions::AwsSolutions-{rule}", reason=reason)
+    Validations.of(construct).acknowledge(finding)
+
+
+def explain_wildcard(role: iam.Role, resource: str, reason: str) -> None:
+    """Acknowledge one resource of ``role``'s own policy that has a ``*`` in it."""
+    explain(role, f"IAM5[Resource::{resource}]", reason)
+
+
+def seen_arn(owner: Resource, arn: str, *, reader: IConstruct) -> str:
+    """How cdk-nag writes ``owner``'s ARN in a policy of ``reader``'s stack."""
+    stack = Stack.of(owner)
+    if stack is Stack.of(reader):
+        logical_id = stack.resolve(arn)["Fn::GetAtt"][0]
+        return f"<{logical_id}.Arn>"
+    exported: str = stack.resolve(stack.export_value(arn))["Fn::ImportValue"]
+    return exported

@@ -1,0 +1,81 @@
+"""Alarms of a lane: the fast one's are the strictest."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+
+from fleetlane.events.lanes import LANE_LIMITS, Lane
+from infra.alarms import AlarmRule
+from infra.kept_running import KeptRunning
+from infra.lane_metrics import LAG_SECONDS, PARKED, PARSED, lane_metric
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneTolerance:
+    """How long a lane may be too late, and how much of it may be parked, before it alarms."""
+
+    minutes_late: int
+    parked_percent: float
+
+
+TOLERANCES: Final = MappingProxyType(
+    {
+        Lane.FAST: LaneTolerance(minutes_late=2, parked_percent=1),
+        Lane.STANDARD: LaneTolerance(minutes_late=5, parked_percent=5),
+        Lane.SLOW: LaneTolerance(minutes_late=15, parked_percent=50),
+    }
+)
+RESTARTS_MAX: Final = 3
+
+
+def lane_alarms(lane: Lane) -> Iterator[AlarmRule]:
+    """Too late, or too much parked. A lane that says nothing is too late: its job does not run."""
+    tolerance, lag_s_max = TOLERANCES[lane], LANE_LIMITS[lane].lag_alarm_s
+    yield AlarmRule(
+        name=f"{lane}-lane-is-late",
+        meaning=f"Messages of the {lane} lane wait longer than {lag_s_max} s to be parsed.",
+        metric=lane_metric(LAG_SECONDS, lane, statistic="Maximum"),
+        threshold=lag_s_max,
+        periods=tolerance.minutes_late,
+        silence_alarms=True,
+    )
+    yield AlarmRule(
+        name=f"{lane}-lane-parks",
+        meaning=f"Over {tolerance.parked_percent} % of the {lane} lane's messages are parked.",
+        metric=_parked_percent(lane),
+        threshold=tolerance.parked_percent,
+        periods=5,
+    )
+
+
+def restart_alarm(kept: KeptRunning) -> AlarmRule:
+    """A job that ends again and again stands still, however often it is started."""
+    restarts = cloudwatch.Metric(
+        namespace="AWS/Events",
+        metric_name="Invocations",
+        dimensions_map={"RuleName": kept.ended.rule_name},
+        statistic="Sum",
+        period=Duration.minutes(30),
+    )
+    return AlarmRule(
+        name=f"{kept.application}-job-restarts",
+        meaning=f"The {kept.application} job ended more than {RESTARTS_MAX} times in 30 minutes.",
+        metric=restarts,
+        threshold=RESTARTS_MAX,
+    )
+
+
+def _parked_percent(lane: Lane) -> cloudwatch.MathExpression:
+    return cloudwatch.MathExpression(
+        expression="100 * parked / (parked + parsed)",
+        using_metrics={
+            "parked": lane_metric(PARKED, lane),
+            "parsed": lane_metric(PARSED, lane),
+        },
+        period=Duration.minutes(1),
+        label=f"parked, % {lane}",
+    )

@@ -1,0 +1,42 @@
+"""What the jobs tell of a lane, under names that alarms and dashboard share."""
+
+from typing import Final
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_iam as iam
+
+from fleetlane.events.lanes import Lane
+from infra.explained import explain_wildcard
+
+NAMESPACE: Final = "Fleetlane"
+LAG_SECONDS: Final = "LagSeconds"
+"""The age of a lane's oldest record that no attempt was made of; 0 when there is none."""
+
+PARSED: Final = "Parsed"
+PARKED: Final = "Parked"
+
+_NO_ARNS: Final = "Metrics have no ARNs; the condition allows our namespace alone."
+
+
+def lane_metric(name: str, lane: Lane, *, statistic: str = "Sum") -> cloudwatch.Metric:
+    """One of the metrics above, minute by minute."""
+    return cloudwatch.Metric(
+        namespace=NAMESPACE,
+        metric_name=name,
+        dimensions_map={"lane": lane},
+        statistic=statistic,
+        period=Duration.minutes(1),
+        label=f"{name} {lane}",
+    )
+
+
+def grant_metrics(role: iam.Role) -> None:
+    """Let ``role`` write metrics of our namespace."""
+    iam.Grant.add_to_principal(
+        grantee=role,
+        actions=["cloudwatch:PutMetricData"],
+        resource_arns=["*"],
+        conditions={"StringEquals": {"cloudwatch:namespace": NAMESPACE}},
+    )
+    explain_wildcard(role, "*", _NO_ARNS)

@@ -1,0 +1,93 @@
+"""The three Spark applications: which jobs share one, and what each is started with."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import batched
+from typing import Final
+
+from fleetlane.events.job_arguments import (
+    FleetMetadataArguments,
+    HostArguments,
+    JobArguments,
+    KafkaSecurity,
+    ParseLaneArguments,
+)
+from fleetlane.events.lanes import Lane
+
+_JOB_NAMES: Final = {ParseLaneArguments: "parse_lane", FleetMetadataArguments: "fleet_metadata"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Where the jobs read and write: names and addresses, known only as a stage is deployed."""
+
+    bootstrap_servers: str
+    checkpoint_folder: str
+    flows_bucket: str
+    payload_bucket: str
+    parked_bucket: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkApplication:
+    """Jobs that share a driver and workers. ``workers`` counts the driver's."""
+
+    name: str
+    lane: Lane
+    workers: int
+    has_metadata: bool = False
+
+    def argv(self, places: Places) -> list[str]:
+        """The arguments of ``glue_jobs/host.py``, in which each job finds all of its own."""
+        jobs: list[JobArguments] = [_parse_lane(self.lane, places)]
+        if self.has_metadata:
+            jobs.append(_fleet_metadata(places))
+        host = HostArguments(
+            application=f"fleetlane-{self.name}", jobs="; ".join(_job(job) for job in jobs)
+        )
+        return host.to_argv()
+
+
+def spark_applications(
+    *, fast_workers: int, standard_workers: int, slow_workers: int
+) -> tuple[SparkApplication, ...]:
+    """Three: what may be slow shares no worker with what must be fast."""
+    return (
+        SparkApplication(name="fast", lane=Lane.FAST, workers=fast_workers),
+        SparkApplication(
+            name="standard", lane=Lane.STANDARD, workers=standard_workers, has_metadata=True
+        ),
+        SparkApplication(name="slow", lane=Lane.SLOW, workers=slow_workers),
+    )
+
+
+def named_arguments(argv: Sequence[str]) -> dict[str, str]:
+    """The same arguments as Glue wants them: values by name."""
+    return dict(batched(argv, 2, strict=True))
+
+
+def _job(arguments: JobArguments) -> str:
+    """A job as ``host.py`` reads it. Quoted: an address may become anything while deploying."""
+    words = [_JOB_NAMES[type(arguments)], *arguments.to_argv()]
+    return " ".join(word if word.startswith("--") else shlex.quote(word) for word in words)
+
+
+def _parse_lane(lane: Lane, places: Places) -> ParseLaneArguments:
+    return ParseLaneArguments(
+        kafka_bootstrap_servers=places.bootstrap_servers,
+        kafka_security=KafkaSecurity.IAM,
+        checkpoint_folder=places.checkpoint_folder,
+        lane=lane,
+        flows_bucket=places.flows_bucket,
+        payload_bucket=places.payload_bucket,
+        parked_bucket=places.parked_bucket,
+    )
+
+
+def _fleet_metadata(places: Places) -> FleetMetadataArguments:
+    return FleetMetadataArguments(
+        kafka_bootstrap_servers=places.bootstrap_servers,
+        kafka_security=KafkaSecurity.IAM,
+        checkpoint_folder=places.checkpoint_folder,
+    )

@@ -1,0 +1,143 @@
+"""What devices talk to: the API and the functions behind it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aws_cdk import CfnOutput, Stack
+from constructs import Construct
+
+from fleetlane.events.job_arguments import KafkaSecurity
+from infra.device_api import DeviceApi, DeviceApiProps
+from infra.kafka_access import CANONICAL_TOPICS, RAW_TOPICS, KafkaAccess
+from infra.platform_function import FunctionSize, FunctionSurroundings, PlatformFunction
+from infra.stacks.storage import Storage
+from infra.stages import Stage
+from infra.store_access import READ, WRITE, grant_items, grant_objects
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestProps:
+    """What differs between stages."""
+
+    ingest: FunctionSize
+    authorizer: FunctionSize
+    topic_partitions: int
+    topic_replication: int
+    is_cloud: bool
+    api: DeviceApiProps
+
+    @classmethod
+    def of(cls, stage: Stage) -> "IngestProps":
+        return cls(
+            ingest=FunctionSize(
+                memory_mib=stage.ingest_memory_mib, concurrency=stage.ingest_concurrency
+            ),
+            authorizer=FunctionSize(concurrency=stage.authorizer_concurrency),
+            topic_partitions=stage.topic_partitions,
+            topic_replication=stage.topic_replication,
+            is_cloud=stage.is_cloud,
+            api=DeviceApiProps.of(stage),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaPlace:
+    """Where Kafka is. ``access`` is ``None`` where anybody on the machine may use it."""
+
+    bootstrap_servers: str
+    access: KafkaAccess | None
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """What a function is told of it."""
+        security = KafkaSecurity.PLAINTEXT if self.access is None else KafkaSecurity.IAM
+        return {
+            "KAFKA_BOOTSTRAP_SERVERS": self.bootstrap_servers,
+            "KAFKA_SECURITY": security,
+        }
+
+
+class Ingest(Stack):
+    """The API with ``ingest`` and ``authorizer`` behind it, and ``flow_activation`` beside it."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        name: str,
+        *,
+        props: IngestProps,
+        surroundings: FunctionSurroundings,
+        storage: Storage,
+        kafka: KafkaPlace,
+    ) -> None:
+        super().__init__(
+            scope, name, env={"region": storage.region}, description="Fleetlane: what devices call"
+        )
+        self._props, self._storage, self._kafka = props, storage, kafka
+        self._surroundings = surroundings
+        self.ingest = self._ingest()
+        self.authorizer = self._authorizer()
+        self.flow_activation = self._flow_activation()
+        self.api = DeviceApi(
+            self,
+            "Api",
+            props=props.api,
+            ingest=self.ingest.function,
+            authorizer=self.authorizer.function,
+        )
+        CfnOutput(self, "ApiUrl", value=self.api.url)
+        CfnOutput(self, "ApiId", value=self.api.rest.rest_api_id)
+        CfnOutput(self, "FlowActivationFunction", value=self.flow_activation.function.function_name)
+
+    def _ingest(self) -> PlatformFunction:
+        stores = self._storage
+        ingest = PlatformFunction(
+            self,
+            "ingest",
+            surroundings=self._surroundings,
+            size=self._props.ingest,
+            environment={
+                **self._kafka.settings,
+                "PAYLOAD_BUCKET": stores.payloads.bucket_name,
+                "FLOWS_BUCKET": stores.artifacts.bucket_name,
+            },
+            in_network=True,
+        )
+        grant_objects(ingest.role, stores.payloads, WRITE, prefix="payloads/")
+        grant_objects(ingest.role, stores.artifacts, READ, prefix="flows/")
+        if self._kafka.access is not None:
+            self._kafka.access.grant_write(ingest.role, (RAW_TOPICS,))
+        return ingest
+
+    def _authorizer(self) -> PlatformFunction:
+        authorizer = PlatformFunction(
+            self,
+            "authorizer",
+            surroundings=self._surroundings,
+            size=self._props.authorizer,
+            environment={"REGISTRY_TABLE": self._storage.registry.table_name},
+            in_network=False,  # it asks DynamoDB alone
+        )
+        grant_items(authorizer.role, self._storage.registry, ["dynamodb:GetItem"])
+        return authorizer
+
+    def _flow_activation(self) -> PlatformFunction:
+        """One at a time: two that make different versions current would race."""
+        props = self._props
+        activation = PlatformFunction(
+            self,
+            "flow_activation",
+            surroundings=self._surroundings,
+            size=FunctionSize(timeout_s=90, concurrency=1 if props.is_cloud else None),
+            environment={
+                **self._kafka.settings,
+                "FLOWS_BUCKET": self._storage.artifacts.bucket_name,
+                "TOPIC_PARTITIONS": str(props.topic_partitions),
+                "TOPIC_REPLICATION": str(props.topic_replication),
+            },
+            in_network=True,
+        )
+        grant_objects(activation.role, self._storage.artifacts, (*READ, *WRITE), prefix="flows/")
+        if self._kafka.access is not None:
+            self._kafka.access.grant_create(activation.role, (RAW_TOPICS, CANONICAL_TOPICS))
+        return activation

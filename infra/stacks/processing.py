@@ -1,0 +1,105 @@
+"""The Spark applications, on the engine that the stage names."""
+
+from dataclasses import dataclass
+
+from aws_cdk import Stack
+from constructs import Construct
+
+from infra import emr_engine, glue_engine
+from infra.application_role import ApplicationRole
+from infra.artifacts_folder import Artifacts
+from infra.emr_engine import EmrEngine
+from infra.engine_surroundings import EngineSurroundings
+from infra.glue_engine import GlueEngine
+from infra.jobs_code import JobsCode
+from infra.spark_applications import Places, SparkApplication, spark_applications
+from infra.stacks.storage import Storage
+from infra.stacks.streaming import Streaming
+from infra.stages import Engine, Stage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessingProps:
+    """What differs between stages."""
+
+    stage: str
+    engine: Engine
+    applications: tuple[SparkApplication, ...]
+    log_retention_days: int
+
+    @classmethod
+    def of(cls, stage: Stage) -> "ProcessingProps":
+        return cls(
+            stage=stage.name,
+            engine=stage.engine,
+            applications=spark_applications(
+                fast_workers=stage.fast_workers,
+                standard_workers=stage.standard_workers,
+                slow_workers=stage.slow_workers,
+            ),
+            log_retention_days=stage.log_retention_days,
+        )
+
+
+class Processing(Stack):
+    """Three applications with a role each. ``kept_running`` has them by name."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        name: str,
+        *,
+        props: ProcessingProps,
+        artifacts: Artifacts,
+        storage: Storage,
+        streaming: Streaming,
+    ) -> None:
+        super().__init__(
+            scope, name, env={"region": storage.region}, description="Fleetlane: the Spark jobs"
+        )
+        code = JobsCode(
+            self,
+            "Code",
+            artifacts=artifacts,
+            bucket=storage.artifacts,
+            log_retention_days=props.log_retention_days,
+        )
+        surroundings = _surroundings(props, code, storage, streaming)
+        is_glue = props.engine is Engine.GLUE
+        principal = glue_engine.PRINCIPAL if is_glue else emr_engine.PRINCIPAL
+        engine = (GlueEngine if is_glue else EmrEngine)(self, "Engine", surroundings=surroundings)
+        self.kept_running = {}
+        for application in props.applications:
+            role = ApplicationRole(
+                self,
+                application=application,
+                principal=principal,
+                storage=storage,
+                kafka=streaming.access,
+                log_retention_days=props.log_retention_days,
+            )
+            self.kept_running[application.name] = engine.run(application, role)
+        engine.node.add_dependency(code.uploaded)
+
+
+def _surroundings(
+    props: ProcessingProps,
+    code: JobsCode,
+    storage: Storage,
+    streaming: Streaming,
+) -> EngineSurroundings:
+    assert storage.key is not None, "a stage in AWS has a key of its own"
+    return EngineSurroundings(
+        stage=props.stage,
+        code=code,
+        places=Places(
+            bootstrap_servers=streaming.bootstrap_servers,
+            checkpoint_folder=f"s3://{storage.checkpoints.bucket_name}",
+            flows_bucket=storage.artifacts.bucket_name,
+            payload_bucket=storage.payloads.bucket_name,
+            parked_bucket=storage.parked.bucket_name,
+        ),
+        network=streaming.network,
+        key=storage.key,
+        log_retention_days=props.log_retention_days,
+    )

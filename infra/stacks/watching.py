@@ -1,0 +1,94 @@
+"""Alarms, whom they tell, and one page that shows the platform."""
+
+from dataclasses import dataclass
+
+from aws_cdk import Stack
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sns_subscriptions as subscriptions
+from constructs import Construct
+
+from fleetlane.events.lanes import Lane
+from infra.alarms import AlarmRule
+from infra.api_alarms import api_alarms
+from infra.dashboard import add_dashboard
+from infra.kafka_alarms import kafka_alarms
+from infra.lane_alarms import lane_alarms, restart_alarm
+from infra.stacks.ingest import Ingest
+from infra.stacks.processing import Processing
+from infra.stacks.streaming import Streaming
+from infra.stages import Stage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchingProps:
+    """What differs between stages."""
+
+    stage: str
+    alarm_email: str | None
+
+    @classmethod
+    def of(cls, stage: Stage) -> "WatchingProps":
+        return cls(stage=stage.name, alarm_email=stage.alarm_email)
+
+
+class Watching(Stack):
+    """Every alarm tells the same topic, when it starts and when it is over."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        name: str,
+        *,
+        props: WatchingProps,
+        ingest: Ingest,
+        streaming: Streaming,
+        processing: Processing,
+    ) -> None:
+        super().__init__(
+            scope, name, env={"region": ingest.region}, description="Fleetlane: alarms, dashboard"
+        )
+        self._props = props
+        self.topic = self._topic()
+        rules = [
+            *(rule for lane in Lane for rule in lane_alarms(lane)),
+            *(restart_alarm(kept) for kept in processing.kept_running.values()),
+            *api_alarms(ingest),
+            *kafka_alarms(streaming),
+        ]
+        alarms = [self._alarm(rule) for rule in rules]
+        add_dashboard(self, f"fleetlane-{props.stage}", ingest=ingest, alarms=alarms)
+
+    def _alarm(self, rule: AlarmRule) -> cloudwatch.Alarm:
+        alarm = cloudwatch.Alarm(
+            self,
+            rule.name,
+            alarm_name=f"fleetlane-{self._props.stage}-{rule.name}",
+            alarm_description=rule.meaning,
+            metric=rule.metric,
+            threshold=rule.threshold,
+            evaluation_periods=rule.periods,
+            datapoints_to_alarm=rule.periods,
+            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
+            treat_missing_data=(
+                cloudwatch.TreatMissingData.BREACHING
+                if rule.silence_alarms
+                else cloudwatch.TreatMissingData.NOT_BREACHING
+            ),
+        )
+        tell = actions.SnsAction(self.topic)
+        alarm.add_alarm_action(tell)
+        alarm.add_ok_action(tell)
+        return alarm
+
+    def _topic(self) -> sns.Topic:
+        """CloudWatch writes to an encrypted topic only with a key that lets it."""
+        key = kms.Key(self, "Key", description="Fleetlane's alarms", enable_key_rotation=True)
+        key.grant_encrypt_decrypt(iam.ServicePrincipal("cloudwatch.amazonaws.com"))
+        topic = sns.Topic(self, "Alarms", master_key=key, enforce_ssl=True)
+        if self._props.alarm_email is not None:
+            topic.add_subscription(subscriptions.EmailSubscription(self._props.alarm_email))
+        return topic

@@ -1,0 +1,149 @@
+"""The stages side by side: all that differs between them, and nothing else."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, Final
+
+from fleetlane.events.errors import FleetlaneError
+
+
+class Engine(StrEnum):
+    """What runs the Spark jobs. A laptop runs them itself."""
+
+    GLUE = "glue"
+    EMR = "emr"
+    LAPTOP = "laptop"
+
+
+class BadStageError(FleetlaneError):
+    """A stage is not described as it must be."""
+
+    reason = "bad_stage"
+
+    def __init__(self, stage: str, field: str, problem: str) -> None:
+        super().__init__(stage, field, problem)
+        self.stage, self.field, self.problem = stage, field, problem
+
+    def __str__(self) -> str:
+        return f"infra/stages.py: stage {self.stage}, `{self.field}`: {self.problem}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceDomain:
+    """A name of our own for the API, which then asks devices for a client certificate as well.
+
+    ``certificate_arn`` is ACM's, in the stage's region; ``truststore_uri`` is an ``s3://`` URL of
+    the PEM file with the authorities that may sign a device's certificate.
+    """
+
+    name: str
+    certificate_arn: str
+    truststore_uri: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """One deployed platform.
+
+    ``keeps_data``: nothing that holds data can be deleted with its stack. Without ``alarm_email``
+    alarms tell nobody; without ``device_domain`` devices use API Gateway's own address.
+    """
+
+    name: str
+    is_cloud: bool
+    region: str
+    availability_zones: tuple[str, ...]
+    nat_gateways: int
+    keeps_data: bool
+    payload_ttl_days: int
+    log_retention_days: int
+    broker_type: str | None
+    broker_count: int
+    broker_storage_gib: int
+    topic_partitions: int
+    topic_replication: int
+    ingest_memory_mib: int
+    ingest_concurrency: int | None
+    authorizer_concurrency: int | None
+    requests_per_s: int
+    requests_burst: int
+    has_firewall: bool
+    device_domain: DeviceDomain | None
+    engine: Engine
+    fast_workers: int
+    standard_workers: int
+    slow_workers: int
+    alarm_email: str | None
+
+
+_ZONES: Final = ("eu-central-1a", "eu-central-1b", "eu-central-1c")
+_LAPTOP, _GLUE, _EMR = Engine.LAPTOP, Engine.GLUE, Engine.EMR
+
+LOG_RETENTION_DAYS: Final = (1, 7, 14, 30, 90, 180, 365)
+"""What CloudWatch can do, and a stage may ask for."""
+
+STAGE_NAMES: Final = ("local", "dev", "staging", "prod")
+
+# fmt: off
+_SIDE_BY_SIDE: Final[Mapping[str, tuple[Any, Any, Any, Any]]] = MappingProxyType({
+    #                          local           dev               staging            prod
+    "is_cloud":               (False,          True,             True,              True),
+    "region":                 ("eu-central-1", "eu-central-1",   "eu-central-1",    "eu-central-1"),
+    "availability_zones":     ((),             _ZONES,           _ZONES,            _ZONES),
+    "nat_gateways":           (0,              0,                0,                 0),
+    "keeps_data":             (False,          False,            False,             True),
+    "payload_ttl_days":       (14,             14,               14,                21),
+    "log_retention_days":     (7,              7,                30,                90),
+    "broker_type":            (None,           "t3.small",       "m7g.large",       "m7g.xlarge"),
+    "broker_count":           (1,              3,                3,                 3),
+    "broker_storage_gib":     (1,              50,               250,               1_000),
+    "topic_partitions":       (2,              3,                12,                24),
+    "topic_replication":      (1,              3,                3,                 3),
+    "ingest_memory_mib":      (512,            1_024,            1_769,             1_769),
+    "ingest_concurrency":     (None,           50,               200,               600),
+    "authorizer_concurrency": (None,           10,               50,                150),
+    "requests_per_s":         (100,            200,              2_000,             8_000),
+    "requests_burst":         (200,            400,              2_000,             5_000),
+    "has_firewall":           (False,          False,            False,             False),
+    "device_domain":          (None,           None,             None,              None),
+    "engine":                 (_LAPTOP,        _GLUE,            _EMR,              _GLUE),
+    "fast_workers":           (1,              2,                2,                 4),
+    "standard_workers":       (1,              2,                4,                 10),
+    "slow_workers":           (1,              2,                2,                 6),
+    "alarm_email":            (None,           None,             None,              None),
+})
+# fmt: on
+
+
+def settings_of(name: str) -> dict[str, Any]:
+    """A stage's column of the table.
+
+    Raises:
+        BadStageError: There is no such stage.
+    """
+    if name not in STAGE_NAMES:
+        problem = f"is not a stage; give one of {', '.join(STAGE_NAMES)} by `-c stage=<name>`"
+        raise BadStageError(name, "name", problem)
+    column = STAGE_NAMES.index(name)
+    return {field: values[column] for field, values in _SIDE_BY_SIDE.items()}
+
+
+def stage_from(name: str, settings: Mapping[str, Any]) -> Stage:
+    """Make a stage of its settings.
+
+    Raises:
+        BadStageError: A setting is missing, none of ours, or not allowed.
+    """
+    fields = {field.name for field in dataclasses.fields(Stage)} - {"name"}
+    for missing in sorted(fields - settings.keys()):
+        raise BadStageError(name, missing, "is missing; add it to the table, for every stage")
+    for unknown in sorted(settings.keys() - fields):
+        raise BadStageError(name, unknown, "is no setting; remove it, or add it to `Stage`")
+    days = settings["log_retention_days"]
+    if days not in LOG_RETENTION_DAYS:
+        allowed = ", ".join(map(str, LOG_RETENTION_DAYS))
+        raise BadStageError(name, "log_retention_days", f"is {days}; choose one of {allowed}")
+    return Stage(name=name, **settings)

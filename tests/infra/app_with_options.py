@@ -1,0 +1,27 @@
+"""The app with a stage that has everything on that the others have off."""
+
+from aws_cdk import App
+
+from infra.app import add_stage
+from infra.stages import DeviceDomain, settings_of, stage_from
+
+OPTIONS = {
+    "has_firewall": True,
+    "nat_gateways": 1,
+    "alarm_email": "on-call@example.com",
+    "device_domain": DeviceDomain(
+        name="devices.example.com",
+        certificate_arn="arn:aws:acm:eu-central-1:123456789012:certificate/a-b-c",
+        truststore_uri="s3://our-authorities/devices.pem",
+    ),
+}
+
+
+def main() -> None:
+    app = App()
+    add_stage(app, stage_from("options", settings_of("dev") | OPTIONS))
+    app.synth()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""The CDK app, run as ``cdk`` runs it, and what came of it."""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+FUNCTIONS = ("authorizer", "flow_activation", "ingest")
+SYNTH_LIMIT_S = 60
+
+type Template = Mapping[str, Any]
+type Resource = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synthesized:
+    """The templates of one stage, by the last word of their stacks' names."""
+
+    folder: Path
+    templates: Mapping[str, Template]
+    seconds: float
+
+    def resources(self, kind: str, *, of: str | None = None) -> dict[str, Resource]:
+        """All resources of a type, in one stack or in all."""
+        return {
+            name: resource
+            for stack, name, resource in self.all_resources()
+            if resource["Type"] == kind and of in (None, stack)
+        }
+
+    def all_resources(self) -> Iterator[tuple[str, str, Resource]]:
+        for stack, template in self.templates.items():
+            for name, resource in template["Resources"].items():
+                yield stack, name, resource
+
+
+def run_app(
+    context: Mapping[str, str], out: Path, *, module: str = "infra.app"
+) -> subprocess.CompletedProcess[str]:
+    """Run the app without credentials, with the context of ``cdk.json`` and this one."""
+    given = json.loads((ROOT / "cdk.json").read_text())["context"] | dict(context)
+    tools = Path(sys.executable).parent  # node is there
+    variables = {
+        "PATH": f"{tools}{os.pathsep}{os.defpath}",
+        "CDK_CONTEXT_JSON": json.dumps(given),
+        "CDK_OUTDIR": str(out),
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+    settings = [f"{name}={value}" for name, value in variables.items()]
+    return subprocess.run(
+        ["/usr/bin/env", *settings, sys.executable, "-m", module],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=4 * SYNTH_LIMIT_S,
+        check=False,
+    )
+
+
+def synthesized(folder: Path, *, seconds: float) -> Synthesized:
+    paths = sorted(folder.glob("*.template.json"))
+    templates = {
+        path.name.removesuffix(".template.json").rsplit("-", 1)[1]: json.loads(path.read_text())
+        for path in paths
+    }
+    return Synthesized(folder=folder, templates=templates, seconds=seconds)
+
+
+def write_stand_ins(folder: Path) -> None:
+    """Tiny files where ``make artifacts`` puts large ones."""
+    jobs = ("fleetlane-jobs", "fleetlane-packages", "fleetlane-packages.gluewheels")
+    names = [*(f"functions/{name}" for name in FUNCTIONS), *(f"jobs/{name}" for name in jobs)]
+    for name in names:
+        path = folder / f"{name}.zip"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("stand_in.txt", name)
+    (folder / "jobs" / "host.py").write_text("")

@@ -1,0 +1,165 @@
+import json
+from http import HTTPStatus
+
+import pytest
+
+from fleetlane.events.errors import ProblemTag
+from infra.problem_answers import problem_answers
+from lambdas.authorizer.handler import authorize
+from local.gateway.authorizer import is_allowed
+from local.gateway.problems import refused
+from local.gateway.routes import RESOURCES
+from tests.infra.devices import DEVICES, device_token
+from tests.infra.synthesis import Resource, Synthesized
+
+
+def _routes(stage: Synthesized) -> dict[tuple[str, str], Resource]:
+    """The API's methods, by HTTP method and whole path."""
+    resources = stage.resources("AWS::ApiGateway::Resource")
+
+    def path_of(reference: Resource) -> str:
+        if "Ref" not in reference:
+            return ""
+        properties = resources[reference["Ref"]]["Properties"]
+        return f"{path_of(properties['ParentId'])}/{properties['PathPart']}"
+
+    methods = [one["Properties"] for one in stage.resources("AWS::ApiGateway::Method").values()]
+    return {(one["HttpMethod"], path_of(one["ResourceId"])): one for one in methods}
+
+
+def test_the_routes_are_those_of_the_local_gateway(any_stage: Synthesized) -> None:
+    assert set(_routes(any_stage)) == {(one.method, one.path) for one in RESOURCES}
+
+
+def test_every_route_but_the_public_one_asks_the_authorizer(any_stage: Synthesized) -> None:
+    kinds = {route: one["AuthorizationType"] for route, one in _routes(any_stage).items()}
+
+    assert kinds == {
+        (one.method, one.path): "NONE" if one.is_public else "CUSTOM" for one in RESOURCES
+    }
+
+
+def test_an_answer_of_the_authorizer_is_kept_for_its_token_alone(any_stage: Synthesized) -> None:
+    [authorizer] = any_stage.resources("AWS::ApiGateway::Authorizer").values()
+
+    assert authorizer["Properties"]["Type"] == "REQUEST"
+    assert authorizer["Properties"]["IdentitySource"] == "method.request.header.Authorization"
+    assert authorizer["Properties"]["AuthorizerResultTtlInSeconds"] == 300
+
+
+def test_the_authorizers_kept_policy_covers_all_routes_of_the_stage(dev: Synthesized) -> None:
+    routes = [(method, path.format(stream="gps")) for method, path in _routes(dev) if "{" in path]
+    [stage] = dev.resources("AWS::ApiGateway::Stage").values()
+    base = (
+        f"arn:aws:execute-api:eu-central-1:123456789012:a1b2c3/{stage['Properties']['StageName']}"
+    )
+    asked = {
+        "methodArn": f"{base}/POST/v1/streams/thermo",
+        "headers": {"Authorization": f"Bearer {device_token()}"},
+    }
+
+    policy = authorize(asked, devices=DEVICES)["policyDocument"]
+
+    assert len(routes) == 2
+    assert all(is_allowed(policy, f"{base}/{method}{path}") for method, path in routes)
+
+
+def test_every_body_is_binary(any_stage: Synthesized) -> None:
+    [api] = any_stage.resources("AWS::ApiGateway::RestApi").values()
+
+    assert api["Properties"]["BinaryMediaTypes"] == ["*/*"]
+
+
+def test_the_whole_stage_is_throttled(cloud_stage: Synthesized) -> None:
+    [stage] = cloud_stage.resources("AWS::ApiGateway::Stage").values()
+    [settings] = stage["Properties"]["MethodSettings"]
+
+    assert (settings["HttpMethod"], settings["ResourcePath"]) == ("*", "/*")
+    assert settings["ThrottlingRateLimit"] > 0
+    assert settings["ThrottlingBurstLimit"] > 0
+
+
+def test_logs_hold_neither_bodies_nor_tokens(cloud_stage: Synthesized) -> None:
+    [stage] = cloud_stage.resources("AWS::ApiGateway::Stage").values()
+    [settings] = stage["Properties"]["MethodSettings"]
+    fields = json.loads(stage["Properties"]["AccessLogSetting"]["Format"])
+
+    assert settings["DataTraceEnabled"] is False
+    assert set(fields) <= {
+        "requestId", "requestTime", "httpMethod", "resourcePath", "status", "responseLength",
+        "ip", "user", "caller", "protocol",
+    }  # fmt: skip
+    assert "$context.identity" not in str(fields)
+
+
+@pytest.mark.parametrize(
+    ("kind", "tag"),
+    [
+        ("UNAUTHORIZED", ProblemTag.UNAUTHENTICATED),
+        ("ACCESS_DENIED", ProblemTag.FORBIDDEN),
+        ("REQUEST_TOO_LARGE", ProblemTag.TOO_LARGE),
+        ("THROTTLED", ProblemTag.SLOW_DOWN),
+        ("MISSING_AUTHENTICATION_TOKEN", ProblemTag.NO_ROUTE),
+        ("DEFAULT_5XX", ProblemTag.TRY_LATER),
+        ("INTEGRATION_TIMEOUT", ProblemTag.TRY_LATER),
+        ("AUTHORIZER_FAILURE", ProblemTag.TRY_LATER),
+    ],
+)
+def test_the_gateways_own_answers_are_those_of_the_local_gateway(
+    dev: Synthesized, kind: str, tag: ProblemTag
+) -> None:
+    answers = [
+        one["Properties"] for one in dev.resources("AWS::ApiGateway::GatewayResponse").values()
+    ]
+    [answer] = [one for one in answers if one["ResponseType"] == kind]
+    headers = answer["ResponseParameters"]
+    body = json.loads(answer["ResponseTemplates"]["application/json"])
+    local = refused(tag, body["detail"]).response
+
+    assert answer["StatusCode"] == str(local.status_code)
+    assert body == json.loads(bytes(local.body))
+    assert headers["gatewayresponse.header.Content-Type"] == f"'{local.headers['content-type']}'"
+    again = headers.get("gatewayresponse.header.Retry-After")
+    expected = local.headers.get("retry-after")
+    assert again == (None if expected is None else f"'{expected}'")
+
+
+def test_no_answer_of_the_gateway_is_a_500() -> None:
+    statuses = {answer.tag.status for answer in problem_answers()}
+
+    assert HTTPStatus.INTERNAL_SERVER_ERROR not in statuses
+
+
+def test_functions_that_call_kafka_run_in_private_subnets(cloud_stage: Synthesized) -> None:
+    functions = cloud_stage.resources("AWS::Lambda::Function", of="ingest").values()
+    placed = {one["Properties"]["Handler"]: "VpcConfig" in one["Properties"] for one in functions}
+
+    assert placed == {
+        "lambdas.ingest.handler.handle": True,
+        "lambdas.flow_activation.handler.handle": True,
+        "lambdas.authorizer.handler.handle": False,
+    }
+
+
+def test_functions_run_on_arm_with_a_share_of_the_account_of_their_own(
+    cloud_stage: Synthesized,
+) -> None:
+    functions = cloud_stage.resources("AWS::Lambda::Function", of="ingest").values()
+
+    for function in functions:
+        assert function["Properties"]["Architectures"] == ["arm64"]
+        assert function["Properties"]["Runtime"] == "python3.13"
+        assert function["Properties"]["ReservedConcurrentExecutions"] >= 1
+
+
+def test_what_is_off_by_default_can_be_had(options: Synthesized) -> None:
+    [domain] = options.resources("AWS::ApiGateway::DomainName").values()
+    [api] = options.resources("AWS::ApiGateway::RestApi").values()
+
+    assert domain["Properties"]["MutualTlsAuthentication"] == {
+        "TruststoreUri": "s3://our-authorities/devices.pem"
+    }
+    assert api["Properties"]["DisableExecuteApiEndpoint"] is True
+    assert len(options.resources("AWS::WAFv2::WebACLAssociation")) == 1
+    assert len(options.resources("AWS::EC2::NatGateway")) == 1
+    assert len(options.resources("AWS::SNS::Subscription")) == 1

@@ -1,0 +1,273 @@
+"""What ``make artifacts`` builds, on its own: nothing but the archive and the standard library."""
+
+import re
+import struct
+import subprocess
+import sys
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import boto3
+import pytest
+
+from infra.artifacts.archive import Artifact, archive_bytes, merged
+from infra.artifacts.build import Targets, build
+from infra.artifacts.contents import AWS_SERVICES, source_contents, wheel_contents
+from infra.artifacts.failures import ArtifactTooLargeError, CannotBuildError
+from infra.artifacts.functions import FUNCTION_BYTES_MAX, FunctionBuild, function_names
+from infra.artifacts.jobs import write_jobs
+from infra.artifacts.packages import Group, Platform, install
+from infra.artifacts.uv import uv_of
+from infra.artifacts.wheels import WHEEL_BYTES_MAX
+
+ROOT = Path(__file__).resolve().parents[2]
+HOST = Targets(functions=Platform.HOST, jobs=Platform.HOST)
+
+ELF_ARM64, ELF_X86_64 = 183, 62
+
+IMPORT = """
+import importlib, sys
+*paths, name = sys.argv[1:]
+sys.path[:0] = paths
+importlib.import_module(name)
+"""
+
+OPEN_AWS_CLIENTS = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from clients.aws import AwsSettings, dynamodb_table, s3_client
+s3_client(AwsSettings(region="eu-central-1"))
+dynamodb_table(AwsSettings(region="eu-central-1"), "devices")
+"""
+
+LOAD_JOBS = """
+import sys
+archive, packages, engine = sys.argv[1:]
+sys.path[:0] = [archive, packages]
+sys.path.append(engine)
+import glue_jobs.host, glue_jobs.parse_lane.parse
+from fleetlane.parsers.registry import load_parser
+load_parser("json", {})
+for module in list(sys.modules.values()):
+    print(getattr(module, "__file__", None) or "")
+"""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Artifact]:
+    """Everything, for this machine, by paths inside the folder."""
+    folder = tmp_path_factory.mktemp("artifacts")
+    return by_name(folder)
+
+
+def by_name(folder: Path) -> dict[str, Artifact]:
+    return {
+        artifact.path.relative_to(folder).as_posix(): artifact
+        for artifact in build(ROOT, folder, HOST)
+    }
+
+
+def unpacked(artifact: Artifact, folder: Path) -> Path:
+    with zipfile.ZipFile(artifact.path) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def run_alone(script: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a script with nothing on the path but the standard library."""
+    command = [sys.executable, "-I", "-S", "-c", script, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env={})
+
+
+def elf_machines(path: Path) -> set[int]:
+    """For what processors the compiled files inside an archive are."""
+    with zipfile.ZipFile(path) as archive:
+        binaries = [name for name in archive.namelist() if ".so" in Path(name).suffixes]
+        return {struct.unpack_from("<H", archive.read(name), 18)[0] for name in binaries}
+
+
+@pytest.mark.parametrize("name", function_names(ROOT))
+def test_a_functions_zip_is_all_that_its_handler_imports(
+    built: Mapping[str, Artifact], tmp_path: Path, name: str
+) -> None:
+    folder = unpacked(built[f"functions/{name}.zip"], tmp_path)
+
+    done = run_alone(IMPORT, folder, f"lambdas.{name}.handler")
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_function_can_open_its_clients_of_aws(
+    built: Mapping[str, Artifact], tmp_path: Path
+) -> None:
+    folder = unpacked(built["functions/ingest.zip"], tmp_path)
+
+    done = run_alone(OPEN_AWS_CLIENTS, folder)
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_aws_service_that_our_code_calls_is_bundled() -> None:
+    code = merged(source_contents(ROOT, "clients"), source_contents(ROOT, "lambdas"))
+
+    called = {
+        service.decode()
+        for text in code.values()
+        for service in re.findall(rb'boto3\.(?:client|resource)\(\s*"([\w-]+)"', text)
+    }
+
+    assert called
+    assert called <= AWS_SERVICES
+
+
+def test_the_jobs_run_with_their_archives_and_what_an_engine_brings(
+    built: Mapping[str, Artifact], tmp_path: Path
+) -> None:
+    packages = unpacked(built["jobs/fleetlane-packages.zip"], tmp_path)
+    engine = Path(boto3.__file__).parents[1]
+
+    done = run_alone(LOAD_JOBS, built["jobs/fleetlane-jobs.zip"].path, packages, engine)
+
+    assert done.returncode == 0, done.stderr
+    brought = {
+        Path(line).relative_to(engine).parts[0]
+        for line in done.stdout.splitlines()
+        if Path(line).is_relative_to(engine)
+    }
+    assert not brought & {"msgspec", "orjson", "packaging", "confluent_kafka", "fleetlane"}
+
+
+def test_the_jobs_own_code_comes_from_their_archive(
+    built: Mapping[str, Artifact], tmp_path: Path
+) -> None:
+    archive = built["jobs/fleetlane-jobs.zip"].path
+    packages = unpacked(built["jobs/fleetlane-packages.zip"], tmp_path)
+
+    done = run_alone(LOAD_JOBS, archive, packages, Path(boto3.__file__).parents[1])
+
+    assert f"{archive}/fleetlane/parsers/registry.py" in done.stdout.splitlines()
+
+
+def test_glue_can_install_its_zip_of_wheels_without_a_network(
+    built: Mapping[str, Artifact], tmp_path: Path
+) -> None:
+    wheels = unpacked(built["jobs/fleetlane-packages.gluewheels.zip"], tmp_path) / "wheels"
+    target = tmp_path / "installed"
+    source = ["--offline", "--no-index", "--find-links", str(wheels)]
+    options = ["--target", str(target), "--python", sys.executable, *source]
+
+    uv_of(ROOT).run(
+        "pip", "install", *options, "-r", str(wheels / "requirements.txt"), subject="wheels"
+    )
+
+    done = run_alone(IMPORT, target, "msgspec")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_clean_build_gives_the_same_digests_again(
+    built: Mapping[str, Artifact], tmp_path: Path
+) -> None:
+    again = by_name(tmp_path)
+
+    assert {name: artifact.sha256 for name, artifact in again.items()} == {
+        name: artifact.sha256 for name, artifact in built.items()
+    }
+
+
+def test_no_artifact_knows_where_it_was_built(built: Mapping[str, Artifact]) -> None:
+    places = [str(ROOT).encode(), sys.prefix.encode(), str(Path.home()).encode() + b"/."]
+    knowing = []
+
+    for artifact in built.values():
+        if zipfile.is_zipfile(artifact.path):
+            with zipfile.ZipFile(artifact.path) as archive:
+                knowing += [
+                    f"{artifact.path.name}: {name}"
+                    for name in archive.namelist()
+                    if any(place in archive.read(name) for place in places)
+                ]
+
+    assert not knowing
+
+
+def test_functions_and_wheels_are_within_their_limits(built: Mapping[str, Artifact]) -> None:
+    functions = [built[f"functions/{name}.zip"] for name in function_names(ROOT)]
+    wheels = [artifact for name, artifact in built.items() if name.endswith(".whl")]
+
+    assert all(function.unpacked_bytes < FUNCTION_BYTES_MAX for function in functions)
+    assert all(wheel.size_bytes < WHEEL_BYTES_MAX for wheel in wheels)
+
+
+def test_nothing_but_artifacts_is_left_behind(built: Mapping[str, Artifact]) -> None:
+    folder = built["jobs/host.py"].path.parents[1]
+
+    left = {path for path in folder.rglob("*") if path.is_file()}
+
+    assert left == {artifact.path for artifact in built.values()}
+
+
+def test_in_aws_functions_get_packages_for_arm64(tmp_path: Path) -> None:
+    functions = FunctionBuild(
+        uv=uv_of(ROOT), platform=Platform.ARM64, events={}, scratch=tmp_path / "scratch"
+    )
+
+    artifact = functions.write("authorizer", tmp_path / "authorizer.zip")
+
+    assert elf_machines(artifact.path) == {ELF_ARM64}
+
+
+def test_in_aws_jobs_get_packages_for_x86(tmp_path: Path) -> None:
+    *_, packages, _ = write_jobs(
+        uv_of(ROOT), ours={}, platform=Platform.X86_64, scratch=tmp_path / "s", folder=tmp_path
+    )
+
+    assert elf_machines(packages.path) == {ELF_X86_64}
+
+
+def test_a_group_that_is_missing_is_named(tmp_path: Path) -> None:
+    group = Group(name="no-such-group", platform=Platform.HOST)
+
+    with pytest.raises(CannotBuildError, match=r"pyproject\.toml, group no-such-group: .*defined"):
+        install(uv_of(ROOT), group, tmp_path)
+
+
+def test_a_missing_uv_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(CannotBuildError, match="is missing; run `make environment`"):
+        uv_of(tmp_path)
+
+
+def test_a_checkout_without_functions_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CannotBuildError, match="lambdas: holds no handler"):
+        function_names(tmp_path)
+
+
+def test_two_packages_with_different_files_of_one_name_are_refused() -> None:
+    with pytest.raises(CannotBuildError, match=r"six\.py: comes from two packages"):
+        merged({"six.py": b"1"}, {"six.py": b"2"})
+
+
+def test_an_archive_does_not_depend_on_the_order_of_its_files() -> None:
+    forwards = archive_bytes({"a/x.py": b"1", "b.py": b"2"})
+
+    backwards = archive_bytes({"b.py": b"2", "a/x.py": b"1"})
+
+    assert forwards == backwards
+
+
+def test_what_an_installer_noted_is_left_out(tmp_path: Path) -> None:
+    wheel = tmp_path / "thing.whl"
+    files = {"thing.py": b"", "thing-1.dist-info/RECORD": b"", "thing-1.dist-info/LICENSE": b""}
+    wheel.write_bytes(archive_bytes(files))
+
+    contents = wheel_contents(wheel)
+
+    assert set(contents) == {"thing.py", "thing-1.dist-info/LICENSE"}
+
+
+def test_an_artifact_that_is_too_large_says_by_how_much() -> None:
+    error = ArtifactTooLargeError("ingest.zip", 60_000_000, FUNCTION_BYTES_MAX)
+
+    assert str(error).startswith("ingest.zip would hold 60000000 bytes; the limit is 50000000:")

@@ -1,0 +1,137 @@
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from fleetlane.events.job_arguments import (
+    FleetMetadataArguments,
+    HostArguments,
+    KafkaSecurity,
+    ParseLaneArguments,
+)
+from fleetlane.events.lanes import Lane
+from infra.artifacts.build import IN_AWS
+from infra.spark_applications import Places, named_arguments, spark_applications
+from tests.infra.host_jobs import jobs_of
+from tests.infra.synthesis import Synthesized
+
+PLACES = Places(
+    bootstrap_servers="b-1.example:9098,b-2.example:9098",
+    checkpoint_folder="s3://checkpoints",
+    flows_bucket="flows",
+    payload_bucket="payloads",
+    parked_bucket="parked",
+)
+APPLICATIONS = {
+    one.name: one for one in spark_applications(fast_workers=2, standard_workers=4, slow_workers=2)
+}
+
+
+def test_what_may_be_slow_shares_no_application_with_what_must_be_fast() -> None:
+    jobs = {
+        name: [(type(job), getattr(job, "lane", None)) for job in jobs_of(one.argv(PLACES))]
+        for name, one in APPLICATIONS.items()
+    }
+
+    assert jobs == {
+        "fast": [(ParseLaneArguments, Lane.FAST)],
+        "standard": [(ParseLaneArguments, Lane.STANDARD), (FleetMetadataArguments, None)],
+        "slow": [(ParseLaneArguments, Lane.SLOW)],
+    }
+
+
+@pytest.mark.parametrize("name", APPLICATIONS)
+def test_each_job_finds_all_of_its_arguments(name: str) -> None:
+    argv = APPLICATIONS[name].argv(PLACES)
+
+    host, jobs = HostArguments.from_argv(argv), jobs_of(argv)
+
+    assert host.application == f"fleetlane-{name}"
+    for job in jobs:
+        assert job.kafka_bootstrap_servers == PLACES.bootstrap_servers
+        assert job.kafka_security is KafkaSecurity.IAM
+        assert job.checkpoint_folder == PLACES.checkpoint_folder
+
+
+def test_glue_is_given_the_same_arguments_by_name() -> None:
+    argv = APPLICATIONS["standard"].argv(PLACES)
+
+    named = named_arguments(argv)
+
+    assert [word for pair in named.items() for word in pair] == argv
+
+
+def _text(value: Any) -> str:
+    """A value of a template with its references written as words."""
+    match value:
+        case {"Fn::Join": [separator, parts]}:
+            return str(separator).join(_text(part) for part in parts)
+        case {"Fn::ImportValue": str(name)}:
+            return name.rsplit(":", 1)[1]
+        case dict():
+            return "reference"
+        case _:
+            return str(value)
+
+
+def _emr_arguments(stage: Synthesized) -> Iterator[list[str]]:
+    for machine in stage.resources("AWS::StepFunctions::StateMachine").values():
+        states = json.loads(_text(machine["Properties"]["DefinitionString"]))["States"]
+        for state in states.values():
+            if state.get("Resource", "").endswith("emrserverless:startJobRun"):
+                yield state["Parameters"]["JobDriver"]["SparkSubmit"]["EntryPointArguments"]
+
+
+def _glue_arguments(stage: Synthesized) -> Iterator[list[str]]:
+    for job in stage.resources("AWS::Glue::Job").values():
+        arguments = job["Properties"]["DefaultArguments"]
+        yield [word for name, value in arguments.items() for word in (name, _text(value))]
+
+
+def test_glue_and_emr_start_the_same_jobs_with_the_same_arguments(
+    dev: Synthesized, staging: Synthesized
+) -> None:
+    by_glue = [jobs_of(argv) for argv in _glue_arguments(dev)]
+    by_emr = [jobs_of(argv) for argv in _emr_arguments(staging)]
+
+    assert by_glue == by_emr
+    assert [len(jobs) for jobs in by_glue] == [1, 2, 1]
+
+
+def test_glue_runs_each_job_once_at_a_time_on_the_version_we_test(prod: Synthesized) -> None:
+    jobs = [one["Properties"] for one in prod.resources("AWS::Glue::Job").values()]
+
+    assert [job["GlueVersion"] for job in jobs] == 3 * ["6.0"]
+    assert [job["ExecutionProperty"]["MaxConcurrentRuns"] for job in jobs] == 3 * [1]
+    assert {job["Command"]["Name"] for job in jobs} == {"gluestreaming"}
+
+
+def test_emr_runs_each_job_once_at_a_time_on_the_release_we_test(staging: Synthesized) -> None:
+    found = staging.resources("AWS::EMRServerless::Application").values()
+    applications = [one["Properties"] for one in found]
+
+    assert [one["ReleaseLabel"] for one in applications] == 3 * ["emr-spark-8.1.0"]
+    assert [one["SchedulerConfiguration"]["MaxConcurrentRuns"] for one in applications] == 3 * [1]
+
+
+def test_engines_and_functions_run_on_what_their_packages_are_built_for(
+    staging: Synthesized,
+) -> None:
+    applications = staging.resources("AWS::EMRServerless::Application").values()
+    functions = staging.resources("AWS::Lambda::Function", of="ingest").values()
+
+    assert {one["Properties"]["Architecture"] for one in applications} == {IN_AWS.jobs.name}
+    assert {one["Properties"]["Architectures"][0] for one in functions} == {
+        IN_AWS.functions.name.lower()
+    }
+
+
+def test_a_job_that_ended_is_started_again_however_it_ended(cloud_stage: Synthesized) -> None:
+    rules = [one["Properties"] for one in cloud_stage.resources("AWS::Events::Rule").values()]
+    ends = [rule["EventPattern"]["detail"]["state"] for rule in rules if "EventPattern" in rule]
+    clocks = [rule["ScheduleExpression"] for rule in rules if "ScheduleExpression" in rule]
+
+    assert len(ends) == 3
+    assert all("FAILED" in states for states in ends)
+    assert clocks == 3 * ["rate(5 minutes)"]

@@ -1,0 +1,130 @@
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from fleetlane.events.flow_files import BadFlowError
+from infra.artifacts_folder import Artifacts, MissingArtifactError
+from infra.flow_topics import check_flow_topics
+from infra.log_retention import retention_of
+from infra.payload_ttl import check_payload_ttl, days_on_the_way
+from infra.stages import (
+    LOG_RETENTION_DAYS,
+    STAGE_NAMES,
+    BadStageError,
+    Stage,
+    settings_of,
+    stage_from,
+)
+from tests.infra.synthesis import ROOT, run_app
+
+FLOW = """
+stream = "{stream}"
+owner = "somebody"
+[[parsers]]
+use = "json"
+"""
+REDIRECT = '[canonical]\nredirects = [{ when = "kind", equals = "alarm", to = "gps" }]\n'
+
+
+def test_every_stage_of_the_table_is_complete() -> None:
+    stages = [stage_from(name, settings_of(name)) for name in STAGE_NAMES]
+
+    assert [stage.name for stage in stages] == list(STAGE_NAMES)
+
+
+@pytest.mark.parametrize("field", [f.name for f in dataclasses.fields(Stage) if f.name != "name"])
+def test_a_missing_setting_is_named_with_its_file_and_the_remedy(field: str) -> None:
+    settings = settings_of("dev")
+    del settings[field]
+
+    with pytest.raises(BadStageError) as refused:
+        stage_from("dev", settings)
+
+    assert str(refused.value) == (
+        f"infra/stages.py: stage dev, `{field}`: is missing; add it to the table, for every stage"
+    )
+
+
+def test_an_unknown_setting_is_refused() -> None:
+    with pytest.raises(BadStageError, match="`brokers`: is no setting"):
+        stage_from("dev", settings_of("dev") | {"brokers": 3})
+
+
+def test_an_unknown_stage_is_answered_with_those_that_there_are() -> None:
+    with pytest.raises(BadStageError, match="local, dev, staging, prod"):
+        settings_of("production")
+
+
+def test_logs_are_kept_for_a_time_that_cloudwatch_knows() -> None:
+    for days in LOG_RETENTION_DAYS:
+        retention_of(days)
+
+    with pytest.raises(BadStageError, match="`log_retention_days`: is 10; choose one of 1, 7"):
+        stage_from("dev", settings_of("dev") | {"log_retention_days": 10})
+
+
+def test_a_payload_lives_longer_than_all_retentions_on_its_way() -> None:
+    stages = [stage_from(name, settings_of(name)) for name in STAGE_NAMES]
+
+    for stage in stages:
+        check_payload_ttl(stage)
+
+    assert days_on_the_way() == 3 + 3 + 5
+
+
+def test_a_ttl_that_is_no_longer_than_the_way_is_refused_with_the_remedy() -> None:
+    stage = stage_from("prod", settings_of("prod") | {"payload_ttl_days": days_on_the_way()})
+
+    with pytest.raises(BadStageError) as refused:
+        check_payload_ttl(stage)
+
+    assert str(refused.value) == (
+        "infra/stages.py: stage prod, `payload_ttl_days`: is 11 days, but a record may refer to a "
+        "payload for 11; raise it to 12 or more"
+    )
+
+
+def test_the_repositorys_own_flows_do_not_collide() -> None:
+    check_flow_topics(ROOT / "flows")
+
+
+def test_a_flow_that_writes_to_anothers_topic_is_refused_with_file_and_remedy(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "gps.toml").write_text(FLOW.format(stream="gps"))
+    (tmp_path / "door.toml").write_text(FLOW.format(stream="door") + REDIRECT)
+
+    with pytest.raises(BadFlowError) as refused:
+        check_flow_topics(tmp_path)
+
+    assert str(refused.value) == (
+        f"{tmp_path}/door.toml: field `canonical.redirects` names 'gps', but canonical.gps is the "
+        "topic of gps.toml; redirect to a name that no flow has"
+    )
+
+
+@pytest.mark.parametrize("file", ["host.py", "fleetlane-jobs.zip", "fleetlane-packages.zip"])
+def test_a_job_without_its_artifact_is_refused(tmp_path: Path, file: str) -> None:
+    artifacts = Artifacts(folder=tmp_path)
+
+    with pytest.raises(MissingArtifactError, match="run `make artifacts` first"):
+        artifacts.job_file(file)
+
+
+@pytest.mark.parametrize(
+    ("context", "sentence"),
+    [
+        ({"stage": "dev", "artifacts": "/nowhere"}, "there is no /nowhere/functions/ingest.zip"),
+        ({"stage": "local"}, "infra/stages.py: stage local, `kafka`: is missing"),
+        ({}, "infra/stages.py: stage , `name`: is not a stage"),
+    ],
+)
+def test_synthesis_stops_with_one_sentence(
+    tmp_path: Path, context: dict[str, str], sentence: str
+) -> None:
+    ended = run_app(context, tmp_path)
+
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(f"error: {sentence}")
+    assert "Traceback" not in ended.stderr

@@ -1,0 +1,214 @@
+import json
+from collections.abc import Iterator
+
+from clients.payload_bucket import payload_key
+from fleetlane.events.topics import canonical_topic, platform_topics
+from infra.kafka_access import CANONICAL_TOPICS, FLEET_TOPICS, RAW_TOPICS
+from tests.infra.synthesis import Resource, Synthesized
+
+NAMELESS = {
+    "cloudwatch:PutMetricData",  # only in our namespace: see below
+    "ec2:AssignPrivateIpAddresses",
+    "ec2:CreateNetworkInterface",
+    "ec2:CreateTags",
+    "ec2:DeleteNetworkInterface",
+    "ec2:DescribeNetworkInterfaces",
+    "ec2:DescribeRouteTables",
+    "ec2:DescribeSecurityGroups",
+    "ec2:DescribeSubnets",
+    "ec2:DescribeVpcAttribute",
+    "ec2:DescribeVpcEndpoints",
+    "ec2:UnassignPrivateIpAddresses",
+    "logs:CreateLogDelivery",
+    "logs:DeleteLogDelivery",
+    "logs:DescribeLogGroups",
+    "logs:DescribeResourcePolicies",
+    "logs:GetLogDelivery",
+    "logs:ListLogDeliveries",
+    "logs:PutResourcePolicy",
+    "logs:UpdateLogDelivery",
+    "xray:GetSamplingRules",
+    "xray:GetSamplingTargets",
+    "xray:PutTelemetryRecords",
+    "xray:PutTraceSegments",
+}
+"""What AWS lets nobody narrow down to a resource."""
+
+CDKS_OWN = "CustomCDKBucketDeployment"
+SECRETS = ("secret", "password", "token", "credential", "private")
+
+
+def _statements(stage: Synthesized) -> Iterator[tuple[str, Resource]]:
+    for name, policy in stage.resources("AWS::IAM::Policy").items():
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
+            yield name, statement
+
+
+def _listed(value: str | list[str]) -> list[str]:
+    return value if isinstance(value, list) else [value]
+
+
+def _of_role(stage: Synthesized, role: str) -> list[Resource]:
+    return [statement for name, statement in _statements(stage) if name.startswith(role)]
+
+
+def _kafka_topics(stage: Synthesized, role: str, action: str) -> set[str]:
+    """What may be done to which topics: the last part of each ARN."""
+    return {
+        json.dumps(resource).rsplit("/", 1)[1].rstrip('"]}')
+        for statement in _of_role(stage, role)
+        if action in _listed(statement["Action"])
+        for resource in _listed(statement["Resource"])
+    }
+
+
+def test_nobody_may_do_all_things_of_a_service(any_stage: Synthesized) -> None:
+    wide = {
+        (name, action)
+        for name, statement in _statements(any_stage)
+        for action in _listed(statement["Action"])
+        if "*" in action and not name.startswith(CDKS_OWN)
+    }
+
+    assert wide == set()
+
+
+def test_only_what_cannot_be_narrowed_down_is_allowed_on_all_resources(
+    any_stage: Synthesized,
+) -> None:
+    wide = {
+        action
+        for _, statement in _statements(any_stage)
+        for action in _listed(statement["Action"])
+        if "*" in _listed(statement["Resource"])
+    }
+
+    assert wide <= NAMELESS
+
+
+def test_metrics_are_written_in_our_namespace_alone(cloud_stage: Synthesized) -> None:
+    conditions = [
+        statement["Condition"]
+        for _, statement in _statements(cloud_stage)
+        if "cloudwatch:PutMetricData" in _listed(statement["Action"])
+    ]
+
+    assert conditions == 3 * [{"StringEquals": {"cloudwatch:namespace": "Fleetlane"}}]
+
+
+def test_no_function_is_told_a_secret(any_stage: Synthesized) -> None:
+    functions = any_stage.resources("AWS::Lambda::Function", of="ingest").values()
+    names = {name for one in functions for name in one["Properties"]["Environment"]["Variables"]}
+
+    assert names == {
+        "FLOWS_BUCKET",
+        "KAFKA_BOOTSTRAP_SERVERS",
+        "KAFKA_SECURITY",
+        "PAYLOAD_BUCKET",
+        "POWERTOOLS_TRACE_DISABLED",
+        "REGISTRY_TABLE",
+        "TOPIC_PARTITIONS",
+        "TOPIC_REPLICATION",
+    }
+    assert not [name for name in names if any(word in name.lower() for word in SECRETS)]
+
+
+def test_kafka_is_used_as_the_stage_demands(local: Synthesized, dev: Synthesized) -> None:
+    told = {
+        one["Properties"]["Environment"]["Variables"].get("KAFKA_SECURITY")
+        for stage in (local, dev)
+        for one in stage.resources("AWS::Lambda::Function", of="ingest").values()
+    }
+
+    assert told == {"plaintext", "iam", None}  # the authorizer needs no Kafka
+
+
+def test_the_authorizer_reads_one_device_and_no_more(cloud_stage: Synthesized) -> None:
+    actions = {
+        action
+        for statement in _of_role(cloud_stage, "authorizer")
+        for action in _listed(statement["Action"])
+    }
+
+    assert actions == {
+        "dynamodb:GetItem",
+        "kms:Decrypt",
+        "kms:GenerateDataKey",
+        "logs:CreateLogStream",
+        "logs:PutLogEvents",
+    }
+
+
+def test_ingest_may_put_payloads_where_it_puts_them_and_nowhere_else(
+    cloud_stage: Synthesized,
+) -> None:
+    [statement] = [
+        one for one in _of_role(cloud_stage, "ingestRole") if "s3:PutObject" in one["Action"]
+    ]
+    folder = payload_key("id").removesuffix("id")
+
+    assert json.dumps(statement["Resource"]).endswith(f'"/{folder}*"]]}}')
+
+
+def test_ingest_writes_raw_topics_and_reads_none(cloud_stage: Synthesized) -> None:
+    assert _kafka_topics(cloud_stage, "ingestRole", "kafka-cluster:WriteData") == {"raw.*"}
+    assert _kafka_topics(cloud_stage, "ingestRole", "kafka-cluster:ReadData") == set()
+
+
+def test_flow_activation_creates_topics_and_can_neither_change_nor_delete_one(
+    cloud_stage: Synthesized,
+) -> None:
+    actions = {
+        action
+        for statement in _of_role(cloud_stage, "flowactivation")
+        for action in _listed(statement["Action"])
+        if action.startswith("kafka-cluster:")
+    }
+    created = _kafka_topics(cloud_stage, "flowactivation", "kafka-cluster:CreateTopic")
+
+    assert actions == {
+        "kafka-cluster:Connect",
+        "kafka-cluster:CreateTopic",
+        "kafka-cluster:DescribeCluster",
+        "kafka-cluster:DescribeTopic",
+    }
+    assert created == {"canonical.*", "raw.*"}
+
+
+def test_each_application_reads_its_own_lane(cloud_stage: Synthesized) -> None:
+    read = {
+        name: _kafka_topics(cloud_stage, f"{name}role", "kafka-cluster:ReadData")
+        for name in ("fast", "standard", "slow")
+    }
+
+    assert read == {"fast": {"raw.fast*"}, "standard": {"raw.*"}, "slow": {"raw.slow*"}}
+
+
+def test_each_application_writes_what_comes_of_its_lane(cloud_stage: Synthesized) -> None:
+    common = {"canonical.*", "fleet.parsed", "parked", "raw.slow*"}
+
+    written = {
+        name: _kafka_topics(cloud_stage, f"{name}role", "kafka-cluster:WriteData")
+        for name in ("fast", "standard", "slow")
+    }
+
+    assert written == {"fast": common, "standard": common | {"fleet.received"}, "slow": common}
+
+
+def test_an_application_may_learn_that_a_payload_is_missing(cloud_stage: Synthesized) -> None:
+    [statement] = [
+        statement
+        for statement in _of_role(cloud_stage, "slowrole")
+        if "s3:ListBucket" in _listed(statement["Action"])
+    ]
+
+    assert "GetAttPayloads" in json.dumps(statement["Resource"])
+
+
+def test_the_patterns_of_rights_fit_the_topics_that_there_are() -> None:
+    patterns = {RAW_TOPICS: "raw.", CANONICAL_TOPICS: "canonical.", FLEET_TOPICS: "fleet."}
+    topics = (*platform_topics(), canonical_topic("thermo"))
+
+    for pattern, prefix in patterns.items():
+        assert pattern == f"{prefix}*"
+        assert any(topic.startswith(prefix) for topic in topics)

@@ -1,0 +1,69 @@
+from fleetlane.events.lanes import LANE_LIMITS, Lane
+from tests.infra.synthesis import Resource, Synthesized
+
+
+def _alarms(stage: Synthesized) -> dict[str, Resource]:
+    alarms = [one["Properties"] for one in stage.resources("AWS::CloudWatch::Alarm").values()]
+    return {one["AlarmName"].split("-", 2)[2]: one for one in alarms}
+
+
+def test_every_lane_has_its_alarms(cloud_stage: Synthesized) -> None:
+    names = set(_alarms(cloud_stage))
+
+    for lane in Lane:
+        assert {f"{lane}-lane-is-late", f"{lane}-lane-parks", f"{lane}-job-restarts"} <= names
+
+
+def test_a_lane_is_late_when_its_limits_say_so(cloud_stage: Synthesized) -> None:
+    alarms = _alarms(cloud_stage)
+
+    thresholds = {lane: alarms[f"{lane}-lane-is-late"]["Threshold"] for lane in Lane}
+
+    assert thresholds == {lane: LANE_LIMITS[lane].lag_alarm_s for lane in Lane}
+
+
+def test_the_fast_lane_alarms_first(cloud_stage: Synthesized) -> None:
+    alarms = _alarms(cloud_stage)
+    patience = [
+        (one["Threshold"], one["EvaluationPeriods"] * one["Metrics"][0]["MetricStat"]["Period"])
+        if "Metrics" in one
+        else (one["Threshold"], one["EvaluationPeriods"] * one["Period"])
+        for one in (alarms[f"{lane}-lane-is-late"] for lane in Lane)
+    ]
+    parked = [alarms[f"{lane}-lane-parks"]["Threshold"] for lane in Lane]
+    slow = [alarms[f"{route}-route-is-slow"]["Threshold"] for route in ("fast", "standard")]
+
+    assert list(Lane) == [Lane.FAST, Lane.STANDARD, Lane.SLOW]
+    assert patience == sorted(patience)
+    assert parked == sorted(parked)
+    assert slow == sorted(slow)
+
+
+def test_a_lane_that_says_nothing_alarms(cloud_stage: Synthesized) -> None:
+    alarms = _alarms(cloud_stage)
+
+    assert {alarms[f"{lane}-lane-is-late"]["TreatMissingData"] for lane in Lane} == {"breaching"}
+
+
+def test_every_alarm_says_what_it_means_and_tells_somebody(cloud_stage: Synthesized) -> None:
+    for alarm in _alarms(cloud_stage).values():
+        assert alarm["AlarmDescription"].endswith(".")
+        assert len(alarm["AlarmActions"]) == 1
+
+
+def test_what_devices_see_and_what_keeps_their_messages_has_alarms(
+    cloud_stage: Synthesized,
+) -> None:
+    names = set(_alarms(cloud_stage))
+
+    assert {
+        "api-fails",
+        "ingest-is-throttled",
+        "broker-1-fills",
+        "partitions-are-offline",
+        "flow-activation-fails",
+    } <= names
+
+
+def test_there_is_one_page_that_shows_the_platform(cloud_stage: Synthesized) -> None:
+    assert len(cloud_stage.resources("AWS::CloudWatch::Dashboard")) == 1
