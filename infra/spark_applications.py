@@ -14,6 +14,7 @@ from fleetlane.events.job_arguments import (
     ParseLaneArguments,
 )
 from fleetlane.events.lanes import Lane
+from infra.lane_metrics import NAMESPACE
 
 _JOB_NAMES: Final = {ParseLaneArguments: "parse_lane", FleetMetadataArguments: "fleet_metadata"}
 
@@ -82,6 +83,7 @@ def _parse_lane(lane: Lane, places: Places) -> ParseLaneArguments:
         flows_bucket=places.flows_bucket,
         payload_bucket=places.payload_bucket,
         parked_bucket=places.parked_bucket,
+        metrics_namespace=NAMESPACE,
     )
 
 

@@ -46,5 +46,9 @@ def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
             parked=PayloadBucket(s3, arguments.parked_bucket),
             parked_bucket=arguments.parked_bucket,
         ),
-        now_ms=lambda: time.time_ns() // 1_000_000,
+        now_ms=now_ms,
     )
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000

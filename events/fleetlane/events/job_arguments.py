@@ -85,13 +85,15 @@ class JobArguments(Arguments):
 class ParseLaneArguments(JobArguments):
     """Arguments of ``parse_lane``. ``flows_bucket`` holds the published flows.
 
-    The last three stand in for the lane's own limits; ``None`` leaves the lane's.
+    ``metrics_namespace`` is CloudWatch's; without one, no metrics are published. The last three
+    stand in for the lane's own limits; ``None`` leaves the lane's.
     """
 
     lane: Lane
     flows_bucket: str
     payload_bucket: str
     parked_bucket: str
+    metrics_namespace: str | None = None
     trigger_ms: int | None = None
     parse_ms_max: int | None = None
     messages_per_batch_max: int | None = None

@@ -1,0 +1,112 @@
+"""What a lane tells of itself after every batch: how late it is, how much it parsed and parked."""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.listener import (
+    QueryIdleEvent,
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    StreamingQueryListener,
+)
+
+from clients.aws import client_config
+from fleetlane.events.lanes import Lane
+from fleetlane.events.topics import FLEET_PARSED, PARKED, RawTopic
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudwatch import CloudWatchClient
+
+ARRIVALS: Final = "arrivals"
+OUTPUTS: Final = "outputs"
+
+_log = logging.getLogger(__name__)
+
+type LaneValues = Mapping[str, float]
+"""Metrics by name: ``LagSeconds``, and since the batch before ``Parsed`` and ``Parked``."""
+
+
+class Row(Protocol):
+    """What Spark observed of a batch."""
+
+    def asDict(self) -> dict[str, Any]: ...  # noqa: N802 - Spark's name
+
+
+def observing_arrivals(raw: DataFrame) -> DataFrame:
+    """Let Spark note the oldest arrival of each batch. Needs: key binary, as ``raw_key`` makes."""
+    arrival_ms = F.expr("try_cast(cast(key as string) as long)")
+    return raw.observe(ARRIVALS, F.min(arrival_ms).alias("oldest_ms"))
+
+
+def observing_outputs(records: DataFrame) -> DataFrame:
+    """Let Spark count what came of each batch. Needs: topic string."""
+    topics = {"attempts": FLEET_PARSED, "parked": PARKED, "diverted": str(RawTopic(lane=Lane.SLOW))}
+    counts = [F.count_if(F.col("topic") == topic).alias(name) for name, topic in topics.items()]
+    return records.observe(OUTPUTS, *counts)
+
+
+def lane_values(observed: Mapping[str, Row], *, now_ms: int) -> LaneValues:
+    """What a finished batch says of its lane. Without messages it is not late at all."""
+    arrivals = observed[ARRIVALS].asDict() if ARRIVALS in observed else {}
+    outputs = observed[OUTPUTS].asDict() if OUTPUTS in observed else {}
+    oldest_ms = arrivals.get("oldest_ms")
+    parked, rest = outputs.get("parked", 0), outputs.get("attempts", 0)
+    return {
+        "LagSeconds": 0.0 if oldest_ms is None else max(0, now_ms - oldest_ms) / 1000,
+        "Parsed": max(0, rest - parked - outputs.get("diverted", 0)),
+        "Parked": parked,
+    }
+
+
+class LaneListener(StreamingQueryListener):
+    """Publishes a lane's values after each of its batches, and while nothing arrives."""
+
+    def __init__(
+        self, query_name: str, *, publish: Callable[[LaneValues], None], now_ms: Callable[[], int]
+    ) -> None:
+        self._query_name, self._publish, self._now_ms = query_name, publish, now_ms
+        self._run_id: object = None
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802 - Spark's name
+        if event.name == self._query_name:
+            self._run_id = event.runId
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
+        if event.progress.name == self._query_name:
+            self._publish(lane_values(event.progress.observedMetrics, now_ms=self._now_ms()))
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
+        if event.runId == self._run_id:
+            self._publish({"LagSeconds": 0.0})
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
+        """Says nothing: a lane that falls silent is what alarms."""
+
+
+class CloudWatchMetrics:
+    """Publishes a lane's values. CloudWatch being away costs a line in the log, never a batch."""
+
+    def __init__(self, cloudwatch: "CloudWatchClient", *, namespace: str, lane: Lane) -> None:
+        self._cloudwatch, self._namespace, self._lane = cloudwatch, namespace, lane
+
+    def publish(self, values: LaneValues) -> None:
+        dimensions: Any = [{"Name": "lane", "Value": str(self._lane)}]
+        data: Any = [
+            {"MetricName": name, "Value": value, "Dimensions": dimensions}
+            for name, value in values.items()
+        ]
+        try:
+            self._cloudwatch.put_metric_data(Namespace=self._namespace, MetricData=data)
+        except (BotoCoreError, ClientError) as problem:
+            _log.warning("metrics of lane %s not published: %s", self._lane, problem)
+
+
+def cloudwatch_metrics(namespace: str, lane: Lane) -> CloudWatchMetrics:
+    cloudwatch = boto3.client("cloudwatch", config=client_config())
+    return CloudWatchMetrics(cloudwatch, namespace=namespace, lane=lane)

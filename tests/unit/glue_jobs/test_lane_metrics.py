@@ -1,0 +1,81 @@
+"""What a lane's batches say of it."""
+
+from typing import Any
+
+import boto3
+import pytest
+from botocore.stub import Stubber
+
+from fleetlane.events.lanes import Lane
+from glue_jobs.parse_lane.lane_metrics import CloudWatchMetrics, LaneValues, lane_values
+
+NOW_MS = 1_762_178_709_123
+
+
+class Observed:
+    def __init__(self, **values: Any) -> None:
+        self._values = values
+
+    def asDict(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        return self._values
+
+
+@pytest.mark.parametrize(
+    ("observed", "values"),
+    [
+        ({}, {"LagSeconds": 0, "Parsed": 0, "Parked": 0}),
+        (
+            {
+                "arrivals": Observed(oldest_ms=NOW_MS - 2_500),
+                "outputs": Observed(attempts=10, parked=2, diverted=1),
+            },
+            {"LagSeconds": 2.5, "Parsed": 7, "Parked": 2},
+        ),
+        (
+            {"arrivals": Observed(oldest_ms=None), "outputs": Observed(attempts=0, parked=1)},
+            {"LagSeconds": 0, "Parsed": 0, "Parked": 1},
+        ),
+        ({"arrivals": Observed(oldest_ms=NOW_MS + 9)}, {"LagSeconds": 0, "Parsed": 0, "Parked": 0}),
+    ],
+    ids=["idle", "busy", "no-message-of-ours", "clocks-differ"],
+)
+def test_a_batch_says_how_late_it_was_and_what_came_of_it(
+    observed: dict[str, Observed], values: LaneValues
+) -> None:
+    assert lane_values(observed, now_ms=NOW_MS) == values
+
+
+def cloudwatch() -> Any:
+    return boto3.client(
+        "cloudwatch",
+        region_name="eu-central-1",
+        aws_access_key_id="test",
+        aws_secret_access_key="test",  # noqa: S106 - nobody's
+    )
+
+
+def test_values_are_published_under_their_lane() -> None:
+    client = cloudwatch()
+    dimensions = [{"Name": "lane", "Value": "fast"}]
+    expected = {
+        "Namespace": "Fleetlane",
+        "MetricData": [{"MetricName": "LagSeconds", "Value": 1.5, "Dimensions": dimensions}],
+    }
+
+    with Stubber(client) as stub:
+        stub.add_response("put_metric_data", {}, expected)
+        CloudWatchMetrics(client, namespace="Fleetlane", lane=Lane.FAST).publish(
+            {"LagSeconds": 1.5}
+        )
+
+    stub.assert_no_pending_responses()
+
+
+def test_cloudwatch_being_away_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    client = cloudwatch()
+
+    with Stubber(client) as stub:
+        stub.add_client_error("put_metric_data", "InternalServiceFault")
+        CloudWatchMetrics(client, namespace="Fleetlane", lane=Lane.FAST).publish({"Parked": 1})
+
+    assert "metrics of lane fast not published" in caplog.text
