@@ -132,7 +132,8 @@ class KafkaBroker:
             return
         shutil.rmtree(self._data, ignore_errors=True)
         cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        arguments = ("format", "-t", cluster_id, "-c", str(self._properties))
+        # One word: an id may begin with a dash.
+        arguments = ("format", f"--cluster-id={cluster_id}", "-c", str(self._properties))
         result = subprocess.run(  # noqa: S603 - our own command, never a shell
             self._java("kafka.tools.StorageTool", *arguments),
             stdin=subprocess.DEVNULL,

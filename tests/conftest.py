@@ -26,6 +26,15 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile(config.getoption("faults"))
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what belongs to the full length alone."""
+    if config.getoption("faults") == "full":
+        return
+    left_out = [item for item in items if item.get_closest_marker("full_length")]
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=left_out)
+
+
 @pytest.fixture(scope="session")
 def faults_are_full(pytestconfig: pytest.Config) -> bool:
     return bool(pytestconfig.getoption("faults") == "full")

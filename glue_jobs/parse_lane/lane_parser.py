@@ -18,10 +18,12 @@ from fleetlane.events.lanes import SLOW_TRIES_MAX, WIGGLE, Lane, LaneLimits
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
 from fleetlane.events.parked import Parking
 from fleetlane.events.topics import FLEET_PARSED
+from fleetlane.parsers.body_encoding import BodyTooLargeError, decoded_body
+from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.sandbox.attempt import Attempt, ParseJob, attempted
 from glue_jobs.parse_lane.chosen_parsers import ChosenParser, ChosenParsers, NoParserError
 from glue_jobs.parse_lane.output_batches import OutputRecord
-from glue_jobs.parse_lane.payloads import Payloads
+from glue_jobs.parse_lane.payloads import PAYLOAD_BYTES_MAX, Payloads
 from glue_jobs.parse_lane.raw_batches import RawRecord
 from glue_jobs.parse_lane.rerouted import diverted_record, parked_record
 
@@ -34,6 +36,15 @@ MAY_PASS_NEXT_TIME: Final = frozenset(
     }
 )
 """Failures that another attempt may not have. The same bytes fail again for any other reason."""
+
+
+_BODY_ERRORS: Final = (
+    PayloadMissingError,
+    PayloadCorruptError,
+    PayloadTooLargeError,
+    BodyTooLargeError,
+    MalformedMessage,
+)
 
 
 class Flows(Protocol):
@@ -113,8 +124,10 @@ class LaneParser:
             return _Tried(attempt=Attempt(reason=problem.parked_reason, detail=str(problem)))
         name = chosen.loaded.identifier
         try:
-            body = self._body(message)
-        except (PayloadMissingError, PayloadCorruptError, PayloadTooLargeError) as problem:
+            body = decoded_body(
+                self._body(message), message.body_encoding, bytes_max=PAYLOAD_BYTES_MAX
+            )
+        except _BODY_ERRORS as problem:
             reason = ParkedReason(problem.reason)
             return _Tried(attempt=Attempt(reason=reason, detail=str(problem)), parser=name)
         except PayloadUnavailableError:

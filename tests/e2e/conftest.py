@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from clients.kafka_reader import KafkaReader
 from clients.payload_bucket import PayloadBucket
 from local.fleet.plan import FleetPlan
 from local.fleet.simulator import FleetRun, run_fleet
-from local.ledger import LEDGER_TOPICS, Evidence, Ledger, close_ledger, settled
+from local.ledger import LEDGER_TOPICS, Evidence, Ledger, Receipt, close_ledger, settled
 from local.ledger.settling import Patience
 from local.platform import PARKED_BUCKET, Platform, PlatformSettings
 
@@ -31,12 +31,16 @@ class RunningPlatform:
 
     def ledger_of(self, run: FleetRun) -> Ledger:
         """Wait until all that the fleet sent has settled, and close the books on it."""
-        receipts, evidence, began_s = list(run.receipts()), Evidence(), time.monotonic()
+        return self.ledger_on(run.receipts())
+
+    def ledger_on(self, receipts: Iterable[Receipt]) -> Ledger:
+        """Wait until all that was accepted has settled, and close the books on it."""
+        accepted, evidence, began_s = list(receipts), Evidence(), time.monotonic()
         with closing(KafkaReader(self.platform.endpoints.kafka, pattern=LEDGER_TOPICS)) as reader:
-            settled(receipts, evidence, reader, patience=PATIENCE)
+            settled(accepted, evidence, reader, patience=PATIENCE)
         payloads = PayloadBucket(self.platform.s3, PARKED_BUCKET)
         seconds = time.monotonic() - began_s
-        return close_ledger(receipts, evidence, payloads=payloads, seconds=seconds)
+        return close_ledger(accepted, evidence, payloads=payloads, seconds=seconds)
 
 
 @pytest.fixture(scope="package")

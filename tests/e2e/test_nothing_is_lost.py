@@ -62,7 +62,15 @@ def test_a_quiet_run_is_answered_as_devices_expect(running: RunningPlatform) -> 
 
 
 @pytest.mark.faults
-@pytest.mark.parametrize("part", ["jobs", "broker", "gateway", "aws"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        "jobs",
+        "broker",
+        pytest.param("gateway", marks=pytest.mark.full_length),
+        pytest.param("aws", marks=pytest.mark.full_length),
+    ],
+)
 def test_nothing_is_lost_when_a_part_is_killed_under_load(
     running: RunningPlatform, part: str, *, faults_are_full: bool
 ) -> None:

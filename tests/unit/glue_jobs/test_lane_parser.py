@@ -1,5 +1,6 @@
 """What becomes of a raw record: each outcome, and what is written for it."""
 
+import gzip
 from collections.abc import Callable
 from hashlib import sha256
 
@@ -14,6 +15,7 @@ from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import parsed_from
 from fleetlane.events.topics import REROUTED_BYTES_MAX
 from glue_jobs.parse_lane.lane_parser import LaneParser
+from glue_jobs.parse_lane.payloads import PAYLOAD_BYTES_MAX
 from glue_jobs.parse_lane.raw_batches import RawRecord
 from tests.unit.glue_jobs.conftest import (
     ARRIVAL_MILLIS,
@@ -88,6 +90,30 @@ def test_what_can_never_be_parsed_is_parked_at_once_with_its_bytes(
         "parked",
         reason,
     )
+
+
+def test_a_body_is_inflated_as_its_device_declared(lane_parser: Lanes) -> None:
+    record = record_of(message_of(gzip.compress(BODY), body_encoding="gzip"))
+
+    first, _, told = lane_parser(Lane.STANDARD).outputs_of(record)
+
+    assert first.topic == "canonical.gps"
+    assert parsed_from(told.value or b"").inflated_bytes == len(BODY)
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [(b"no gzip", b"malformed"), (gzip.compress(bytes(PAYLOAD_BYTES_MAX + 1)), b"too_large")],
+    ids=["not-gzip", "bomb"],
+)
+def test_a_body_that_cannot_be_inflated_is_parked_as_it_came(
+    lane_parser: Lanes, body: bytes, reason: bytes
+) -> None:
+    record = record_of(message_of(body, body_encoding="gzip"))
+
+    parked, _ = lane_parser(Lane.STANDARD).outputs_of(record)
+
+    assert (parked.value, dict(parked.headers or ())["ce_parkedreason"]) == (body, reason)
 
 
 def test_a_parser_that_fails_sends_the_message_to_the_slow_lane(lane_parser: Lanes) -> None:

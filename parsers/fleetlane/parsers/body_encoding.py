@@ -1,0 +1,104 @@
+"""Undoes the compression that a device declares, within a cap on what comes out."""
+
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol
+
+from backports import zstd
+
+from fleetlane.events.errors import FleetlaneError, ParkedReason
+from fleetlane.parsers.contract import MalformedMessage
+
+PARTS_MAX: Final = 100
+"""Gzip members or zstd frames in one body."""
+
+_GZIP_WINDOW = 16 + zlib.MAX_WBITS
+_ZSTD_WINDOW_BYTES_LOG2 = 23  # 8 MiB, which RFC 8878 asks of every decoder; allocated at once
+
+
+class BodyTooLargeError(FleetlaneError):
+    """The body inflates to more than is allowed. What it would come to is never known."""
+
+    reason = ParkedReason.TOO_LARGE.value
+
+    def __init__(self, encoding: str, limit_bytes: int) -> None:
+        super().__init__(encoding, limit_bytes)
+        self.encoding, self.limit_bytes = encoding, limit_bytes
+
+    def __str__(self) -> str:
+        return f"{self.encoding} body inflates to more than {self.limit_bytes} bytes, the limit"
+
+
+def decoded_body(body: bytes, encoding: str | None, *, bytes_max: int) -> bytes:
+    """Return ``body`` without its ``encoding``: gzip, deflate, zstd, or ``None`` for as it is.
+
+    Inflates no more than ``bytes_max``, and needs about twice that in memory. Several gzip
+    members or zstd frames one after another are one body, as their RFCs say, up to ``PARTS_MAX``;
+    anything else behind the end is refused, padding too. ``deflate`` is what HTTP means by it:
+    in zlib's format, with its checksum, and once. A zstd window has at most 8 MiB.
+
+    Raises:
+        MalformedMessage: It is not in that encoding, is cut or damaged, or something follows it;
+            or the encoding is unknown.
+        BodyTooLargeError: It inflates to more than ``bytes_max``.
+    """
+    if encoding is None:
+        return body
+    if encoding not in _INFLATERS:
+        allowed = ", ".join(_INFLATERS)
+        raise MalformedMessage(f"body encoding {encoding!r:.80}; allowed: {allowed}")
+    try:
+        return _inflated(body, encoding, bytes_max)
+    except (zlib.error, zstd.ZstdError) as error:
+        raise MalformedMessage(f"not {encoding}: {error}") from None
+
+
+class _Inflater(Protocol):
+    """One member or frame."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, _bytes_max: int, /) -> bytes:
+        """Inflate up to ``_bytes_max``, or less where the end is reached or ``data`` runs out."""
+
+
+def _inflated(body: bytes, encoding: str, bytes_max: int) -> bytes:
+    parts: list[bytes] = []
+    room_bytes, rest = bytes_max, body
+    while rest or not parts:
+        if len(parts) == _PARTS_MAX[encoding]:
+            raise MalformedMessage(f"{len(rest)} bytes follow the {encoding} body; allowed: none")
+        inflater = _INFLATERS[encoding]()
+        part = inflater.decompress(rest, room_bytes + 1)  # 0 would mean: without limit
+        if len(part) > room_bytes:
+            raise BodyTooLargeError(encoding, bytes_max)
+        if not inflater.eof:
+            raise MalformedMessage(f"{encoding} body is cut after {len(body)} bytes")
+        parts.append(part)
+        room_bytes, rest = room_bytes - len(part), inflater.unused_data
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _gzip() -> _Inflater:
+    return zlib.decompressobj(_GZIP_WINDOW)
+
+
+def _deflate() -> _Inflater:
+    return zlib.decompressobj()
+
+
+def _zstd() -> _Inflater:
+    window_log_max: int = zstd.DecompressionParameter.window_log_max
+    return zstd.ZstdDecompressor(options={window_log_max: _ZSTD_WINDOW_BYTES_LOG2})
+
+
+_INFLATERS: Final[Mapping[str, Callable[[], _Inflater]]] = {
+    "gzip": _gzip,
+    "deflate": _deflate,
+    "zstd": _zstd,
+}
+_PARTS_MAX: Final = {"gzip": PARTS_MAX, "deflate": 1, "zstd": PARTS_MAX}

@@ -1,0 +1,1 @@
+"""Avro: container files, and single records behind a schema's id."""

@@ -1,0 +1,1 @@
+"""Fixed layouts, declared in the flow file: the commonest firmware payload."""

@@ -1,0 +1,183 @@
+"""How a flow file declares a field, and what is refused of it."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+
+import msgspec
+
+NUMBER_CODES: Mapping[str, str] = {
+    "i8": "b",
+    "u8": "B",
+    **{
+        f"{kind}{order}": sign + code
+        for order, sign in (("le", "<"), ("be", ">"))
+        for kind, code in (
+            *(("i16", "h"), ("i32", "i"), ("i64", "q"), ("f32", "f"), ("f64", "d")),
+            *(("u16", "H"), ("u32", "I"), ("u64", "Q")),
+        )
+    },
+}
+"""What ``struct`` calls each type: its byte order, where it has one, and its letter."""
+
+_SIZED = re.compile(r"(text|bytes|skip):([1-9][0-9]{0,4})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversion:
+    """What a number becomes: ``number * scale + offset``, or what ``values`` names it.
+
+    ``values`` is keyed by the number as decimal text; a number that it does not name is malformed.
+    """
+
+    name: str = ""
+    scale: float = 1.0
+    offset: float = 0.0
+    values: Mapping[str, str | bool | int | float] = field(default_factory=dict)
+
+    @property
+    def is_scaled(self) -> bool:
+        return (self.scale, self.offset) != (1.0, 0.0)
+
+    @property
+    def is_converted(self) -> bool:
+        return self.is_scaled or bool(self.values)
+
+    def require_sense(self) -> None:
+        if not self.scale or not math.isfinite(self.scale) or not math.isfinite(self.offset):
+            raise ValueError(f"scale {self.scale} or offset {self.offset} is 0 or not finite")
+        if self.is_scaled and self.values:
+            raise ValueError("values, and scale or offset: only one of them can be")
+        for key, value in self.values.items():
+            if not re.fullmatch(r"0|-?[1-9][0-9]{0,19}", key):
+                raise ValueError(f"values has the key {key!r:.80}, which is no integer")
+            if isinstance(value, float) and not math.isfinite(value):
+                raise ValueError(f"values has {value} for {key}, which is not finite")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BitField(Conversion):
+    """Some bits of a word: the first declared are the lowest. Without a name they are skipped.
+
+    Attributes:
+        bits: How many there are.
+        signed: Whether they are two's complement.
+    """
+
+    bits: int
+    signed: bool = False
+
+    def require_sense(self) -> None:
+        Conversion.require_sense(self)
+        if self.bits < 1:
+            raise ValueError(f"bits is {self.bits}; at least 1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field(Conversion):
+    """One field. Without a name it is read and checked, and left out of the event.
+
+    Attributes:
+        type: ``i8``, ``u8``; ``i16``, ``u16``, ``i32``, ``u32``, ``i64``, ``u64``, ``f32``, ``f64``
+            followed by ``le`` or ``be``; ``text:8``, UTF-8 up to the first NUL in 8 bytes;
+            ``bytes:8``, which become hex digits; ``skip:8``.
+        equals: The one value allowed: a number, a text, or hex digits.
+        bits: The parts of an unsigned word. What they leave over is ignored.
+    """
+
+    type: str
+    equals: int | float | str | None = None
+    bits: tuple[Mapping[str, object], ...] = ()
+
+    @property
+    def is_number(self) -> bool:
+        return self.type in NUMBER_CODES
+
+    @property
+    def is_float(self) -> bool:
+        return self.is_number and self.type.startswith("f")
+
+    @property
+    def is_unsigned(self) -> bool:
+        return self.is_number and self.type.startswith("u")
+
+    @property
+    def kind(self) -> str:
+        """``number``, ``text``, ``bytes`` or ``skip``."""
+        return "number" if self.is_number else self.type.partition(":")[0]
+
+    @property
+    def size_bytes(self) -> int:
+        """Of text, bytes and what is skipped."""
+        return int(self.type.partition(":")[2])
+
+    @property
+    def bit_fields(self) -> tuple[BitField, ...]:
+        return tuple(
+            _checked(BitField, option, f"bits[{position}]")
+            for position, option in enumerate(self.bits)
+        )
+
+    @property
+    def names(self) -> Iterator[str]:
+        """What it adds to an event."""
+        return (each.name for each in (self, *self.bit_fields) if each.name)
+
+    def require_sense(self) -> None:
+        Conversion.require_sense(self)
+        if not self.is_number and not _SIZED.fullmatch(self.type):
+            allowed = ", ".join(NUMBER_CODES)
+            raise ValueError(
+                f"type {self.type!r:.80}; allowed: {allowed}, and text:N, bytes:N, skip:N"
+                " of 1 to 99999 bytes"
+            )
+        if self.is_converted and not self.is_number:
+            raise ValueError(f"scale, offset and values are for numbers, not for {self.type}")
+        if self.values and self.is_float:
+            raise ValueError(f"values are for integers, not for {self.type}")
+        self._require_purpose()
+        self._require_bits_fit()
+
+    def _require_purpose(self) -> None:
+        if self.kind == "skip":
+            if self.name or self.equals is not None:
+                raise ValueError("what is skipped has no name and equals nothing")
+        elif not self.name and not self.bits and self.equals is None:
+            raise ValueError("a name, equals or bits is missing; padding is of type skip:N")
+
+    def _require_bits_fit(self) -> None:
+        if not self.bits:
+            return
+        if not self.is_unsigned:
+            raise ValueError(f"bits are for unsigned words, not for {self.type}")
+        word_bits = int(self.type.strip("ulbe"))
+        taken = sum(each.bits for each in self.bit_fields)
+        if taken > word_bits:
+            raise ValueError(f"bits are {taken} together; {self.type} has {word_bits}")
+
+
+def declared_fields(options: Sequence[Mapping[str, object]], option: str) -> tuple[Field, ...]:
+    """Read what stands under ``option`` in a flow file.
+
+    Raises:
+        ValueError: A key is unknown, a value is not allowed, or they do not go together.
+    """
+    return tuple(
+        _checked(Field, each, f"{option}[{position}]") for position, each in enumerate(options)
+    )
+
+
+def _checked[Declared: Conversion](
+    kind: type[Declared], option: Mapping[str, object], place: str
+) -> Declared:
+    allowed = {each.name for each in fields(kind)}
+    for key in option:
+        if key not in allowed:
+            raise ValueError(f"{place}: no key {key!r:.80}; allowed: {', '.join(sorted(allowed))}")
+    try:
+        declared = msgspec.convert(option, kind)
+        declared.require_sense()
+    except ValueError as problem:  # msgspec.ValidationError is one
+        raise ValueError(f"{place}: {problem}") from None
+    return declared

@@ -1,0 +1,113 @@
+"""A header, then records of a fixed size to the end."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from fleetlane.parsers.contract import MalformedMessage
+from fleetlane.parsers.formats.binary.fields import Field, declared_fields
+from fleetlane.parsers.formats.binary.layout import Layout, compile_layout
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binary:
+    """Each record is one event, with the header's fields copied into it.
+
+    Without ``fields``, the header is the one event. A message of any other length is malformed.
+    In a flow file::
+
+        [[parsers]]
+        use = "binary"
+
+        [parsers.options]
+        count = "readings"
+        header = [
+            { type = "bytes:2", equals = "a55a" },
+            { name = "serial", type = "text:8" },
+            { name = "readings", type = "u16be" },
+        ]
+        fields = [
+            { name = "measured_at", type = "u32le" },
+            { name = "celsius", type = "i16le", scale = 0.01 },
+            { name = "mode", type = "u8", values = { "0" = "idle", "1" = "heating" } },
+            { type = "u8", bits = [{ name = "is_on", bits = 1 }, { name = "battery", bits = 7 }] },
+            { type = "skip:2" },
+        ]
+
+    Attributes:
+        fields: What a record holds, in order; their keys are those of ``Field`` and ``BitField``.
+        header: What stands once before the records, in the same form.
+        count: The field of the header that holds the number of records. It is not copied into the
+            events. Empty: as many as there are.
+    """
+
+    fields: tuple[Mapping[str, object], ...] = ()
+    header: tuple[Mapping[str, object], ...] = ()
+    count: str = ""
+    _record_layout: Layout = field(init=False, repr=False, compare=False)
+    _header_layout: Layout = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        record = declared_fields(self.fields, "fields")
+        header = declared_fields(self.header, "header")
+        if not record and not header:
+            raise ValueError("neither fields nor header says what a message holds")
+        _require_distinct_names(header + record)
+        if self.count:
+            _require_count(self.count, header, record)
+        object.__setattr__(self, "_record_layout", compile_layout(record))
+        object.__setattr__(self, "_header_layout", compile_layout(header))
+
+    def parse(self, message: bytes) -> Iterator[Mapping[str, object]]:
+        header = self._header_layout
+        if len(message) < header.size_bytes:
+            raise MalformedMessage(f"{len(message)} bytes; the header has {header.size_bytes}")
+        shared = header.event(header.values_at_start(message))
+        if not self.fields:
+            _require_length(message, header.size_bytes, "the header has")
+            yield shared
+            return
+        self._require_whole_records(message, shared.pop(self.count, None))
+        record = self._record_layout
+        rows = record.rows(message, header.size_bytes)
+        for number, values in enumerate(rows, start=1):
+            try:
+                event = record.event(values)
+            except MalformedMessage as error:
+                raise MalformedMessage(f"record {number}: {error}") from None
+            yield {**shared, **event} if shared else event
+
+    def _require_whole_records(self, message: bytes, count: object) -> None:
+        header_bytes, record_bytes = self._header_layout.size_bytes, self._record_layout.size_bytes
+        if isinstance(count, int):
+            wanted = header_bytes + count * record_bytes
+            _require_length(
+                message,
+                wanted,
+                f"{count} records of {record_bytes} after a header of {header_bytes} are",
+            )
+        elif (len(message) - header_bytes) % record_bytes:
+            raise MalformedMessage(
+                f"{len(message) - header_bytes} bytes of records; a record has {record_bytes}"
+            )
+
+
+def _require_length(message: bytes, wanted_bytes: int, wanted: str) -> None:
+    if len(message) != wanted_bytes:
+        raise MalformedMessage(f"{len(message)} bytes; {wanted} {wanted_bytes}")
+
+
+def _require_distinct_names(declared: tuple[Field, ...]) -> None:
+    seen: set[str] = set()
+    for name in (name for each in declared for name in each.names):
+        if name in seen:
+            raise ValueError(f"name {name!r:.80} is repeated")
+        seen.add(name)
+
+
+def _require_count(count: str, header: tuple[Field, ...], record: tuple[Field, ...]) -> None:
+    if not record:
+        raise ValueError(f"count {count!r} counts records, and there are no fields")
+    for each in header:
+        if each.name == count and each.is_unsigned and not each.is_converted:
+            return
+    raise ValueError(f"count {count!r} is no plain unsigned field of the header")

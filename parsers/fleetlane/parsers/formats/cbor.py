@@ -1,0 +1,158 @@
+"""One CBOR data item a message (RFC 8949)."""
+
+import io
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Final
+
+import cbor2
+
+from fleetlane.parsers.contract import MalformedMessage
+from fleetlane.parsers.document_events import EventsInDocument
+from fleetlane.parsers.json_domain import BYTES_WRITERS, BytesAs, in_json_domain
+from fleetlane.parsers.json_values import DEPTH_MAX
+
+_TagReader = Callable[[object, bool], object]  # what stands in the tag; whether it is for a key
+
+_INTEGER_BYTES_MAX = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cbor(EventsInDocument):
+    """A map is one event; an array of maps is one event each (see ``EventsInDocument``).
+
+    What JSON lacks becomes the nearest that JSON has, or the message is malformed:
+
+    - A byte string is text, written as ``bytes_as`` says, or as its tag 21, 22 or 23 does.
+    - Undefined is null. Other simple values, NaN, infinities and integers beyond 64 bits (as a
+      bignum or not) are malformed.
+    - A time stays what it is within its tag: text (tag 0), or seconds since 1970 (tag 1).
+    - Tags that only describe (24, embedded CBOR; 32 to 34, 36, texts; 55799) leave what they
+      describe as it is. Any other tag is malformed, shared values and references among them.
+    - Keys are text and never repeated.
+
+    At most 64 levels, of which a tag is one, and 1,000,000 values. A length is not believed
+    before its bytes are there. Nothing may follow the data item.
+
+    Attributes:
+        bytes_as: How a byte string becomes text; ``base64url`` is without padding.
+        integer_keys: Whether keys may be integers besides, which are then written in decimal:
+            ``{1: 20.5}`` is ``{"1": 20.5}``. Only for devices that need it: cbor2 then lets arrays
+            be keys until the end, and crafted ones take it until the sandbox's time limit.
+        tags_ignored: More tags that leave what they stand before as it is.
+    """
+
+    bytes_as: BytesAs = "base64url"
+    integer_keys: bool = False
+    tags_ignored: tuple[int, ...] = ()
+
+    def parse(self, message: bytes) -> Iterator[Mapping[str, object]]:
+        item = _data_item(message, _tag_readers(self.tags_ignored), integer_keys=self.integer_keys)
+        yield from self.events_in(in_json_domain(item, bytes_as=self.bytes_as, foreign=_simple))
+
+
+def _data_item(
+    message: bytes, tag_readers: Mapping[int, _TagReader], *, integer_keys: bool
+) -> object:
+    source = io.BytesIO(message)
+    decoder = cbor2.CBORDecoder(
+        source,
+        semantic_decoders=tag_readers,
+        max_depth=DEPTH_MAX,
+        allow_duplicate_keys=False,
+        strict_hashable_types=not integer_keys,
+    )
+    try:
+        item: object = decoder.decode()
+    except cbor2.CBORDecodeError as error:
+        if isinstance(error.__cause__, MalformedMessage):  # of a tag
+            raise error.__cause__ from None
+        raise MalformedMessage(f"not CBOR: {_why(error)}") from None
+    if source.tell() != len(message):
+        raise MalformedMessage(
+            f"{len(message) - source.tell()} bytes follow the data item; allowed: none"
+        )
+    return item
+
+
+def _why(error: cbor2.CBORDecodeError) -> str:
+    return f"{error!s:.120}: {error.__cause__!s:.120}" if error.__cause__ else f"{error!s:.120}"
+
+
+def _simple(value: object) -> object:
+    if value is cbor2.undefined:
+        return None
+    raise MalformedMessage(f"{value!r:.80} is no value of JSON, nor a byte string or undefined")
+
+
+class _TagReaders(dict[int, _TagReader]):
+    """Refuses every tag that has no reader, also those that cbor2 would read by itself."""
+
+    def __missing__(self, tag: int) -> _TagReader:
+        return partial(_refuse, tag)
+
+
+@cache
+def _tag_readers(tags_ignored: tuple[int, ...]) -> Mapping[int, _TagReader]:
+    return _TagReaders({**_TAG_READERS, **dict.fromkeys(tags_ignored, _content)})
+
+
+def _refuse(tag: int, *_: object) -> object:
+    known = ", ".join(map(str, _TAG_READERS))
+    raise MalformedMessage(f"tag {tag}; allowed: {known}, and those of tags_ignored")
+
+
+def _content(content: object, *_: object) -> object:
+    return content
+
+
+def _time_text(content: object, *_: object) -> object:
+    if not isinstance(content, str):
+        raise MalformedMessage(f"tag 0 stands before {type(content).__name__}; allowed: text")
+    return content
+
+
+def _time_seconds(content: object, *_: object) -> object:
+    if isinstance(content, bool) or not isinstance(content, int | float):
+        raise MalformedMessage(f"tag 1 stands before {type(content).__name__}; allowed: a number")
+    return content
+
+
+def _bignum(tag: int, content: object, *_: object) -> object:
+    digits = _byte_string(tag, content).lstrip(b"\0")
+    if len(digits) > _INTEGER_BYTES_MAX:
+        raise MalformedMessage(f"bignum of {len(digits)} bytes; allowed: {_INTEGER_BYTES_MAX}")
+    number = int.from_bytes(digits)
+    return number if tag == _POSITIVE_BIGNUM else -1 - number
+
+
+def _written(tag: int, bytes_as: BytesAs, content: object, *_: object) -> object:
+    return BYTES_WRITERS[bytes_as](_byte_string(tag, content))
+
+
+def _byte_string(tag: int, content: object) -> bytes:
+    if not isinstance(content, bytes):
+        raise MalformedMessage(
+            f"tag {tag} stands before {type(content).__name__}; allowed: a byte string"
+        )
+    return content
+
+
+_POSITIVE_BIGNUM = 2
+_NEGATIVE_BIGNUM = 3
+_TAG_READERS: Final[Mapping[int, _TagReader]] = {
+    0: _time_text,
+    1: _time_seconds,
+    _POSITIVE_BIGNUM: partial(_bignum, _POSITIVE_BIGNUM),
+    _NEGATIVE_BIGNUM: partial(_bignum, _NEGATIVE_BIGNUM),
+    21: partial(_written, 21, "base64url"),
+    22: partial(_written, 22, "base64"),
+    23: partial(_written, 23, "hex"),
+    24: _content,
+    32: _content,
+    33: _content,
+    34: _content,
+    36: _content,
+    55799: _content,
+}

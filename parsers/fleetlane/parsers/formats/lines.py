@@ -1,0 +1,116 @@
+"""Lines of text, taken apart by a regular expression."""
+
+import io
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final, Literal, NamedTuple
+
+import re2  # type: ignore[import-untyped]
+
+from fleetlane.parsers.contract import MalformedMessage
+from fleetlane.parsers.text_cells import CELL_READERS, CellType, utf8_text
+
+LINE_BYTES_MAX: Final = 131_072
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lines:
+    r"""Each line is one event: the named groups of a regular expression that fits all of it.
+
+    Lines end in ``\n`` or ``\r\n``, are UTF-8 and have at most 131,072 bytes. Blank lines are
+    skipped. A group that took no part in the match is null.
+
+    The expression is RE2's (https://github.com/google/re2/wiki/Syntax): Python's, without
+    look-around and back-references. It reads each byte a bounded number of times whatever a
+    device sends, where Python's ``re`` may need years.
+
+    Attributes:
+        pattern: The expression, with named groups: ``(?P<celsius>-?[0-9.]+) (?P<unit>\w+)``.
+        types: What the text of a group is, by its name; text, unless said. An empty text of any
+            type but ``str`` is null.
+        unmatched: What a line that does not fit does: ``refuse`` the message, or ``skip`` the
+            line.
+    """
+
+    pattern: str
+    types: Mapping[str, CellType] = field(default_factory=dict)
+    unmatched: Literal["refuse", "skip"] = "refuse"
+
+    def __post_init__(self) -> None:
+        names = {group.name for group in _compiled(self.pattern).groups}
+        if not names:
+            raise ValueError("pattern has no named group, as in (?P<celsius>[0-9]+)")
+        for name in self.types:
+            if name not in names:
+                raise ValueError(f"no group {name!r:.80}, which the option types names")
+
+    def parse(self, message: bytes) -> Iterator[Mapping[str, object]]:
+        utf8_text(message)
+        lines = io.BytesIO(message.removeprefix(_BYTE_ORDER_MARK))
+        expression, groups = _compiled(self.pattern)
+        for line_number, line in enumerate(lines, start=1):
+            if line.isspace():
+                continue
+            _check_length(line, line_number)
+            match = expression.fullmatch(_without_end(line))
+            if match:
+                yield self._event(match.groups(), groups, line_number)
+            elif self.unmatched == "refuse":
+                raise MalformedMessage(f"line {line_number}: {line!r:.80} does not fit the pattern")
+
+    def _event(
+        self, texts: tuple[bytes | None, ...], groups: tuple["_Group", ...], line_number: int
+    ) -> Mapping[str, object]:
+        event: dict[str, object] = {}
+        for name, number in groups:
+            text = texts[number - 1]
+            if text is None:
+                event[name] = None
+                continue
+            try:
+                event[name] = CELL_READERS[self.types.get(name, "str")](text.decode())
+            except ValueError as error:
+                raise MalformedMessage(f"line {line_number}, group {name!r:.80}: {error}") from None
+        return event
+
+
+class _Group(NamedTuple):
+    name: str
+    number: int
+
+
+class _Expression(NamedTuple):
+    expression: re2._Regexp
+    groups: tuple[_Group, ...]
+
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_GROUP_NAME = re.compile(r"(?<!\\)\(\?P?<\w+>")
+
+
+@cache
+def _compiled(pattern: str) -> _Expression:
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        expression = re2.compile(pattern, options)
+    except re2.error as error:
+        (why,) = error.args
+        raise ValueError(f"pattern {pattern!r:.80}: {why.decode()}") from None
+    named = sorted(expression.groupindex.items(), key=lambda item: item[1])
+    if len(named) != len(_GROUP_NAME.findall(pattern)):  # RE2 would keep the first
+        raise ValueError(f"pattern {pattern!r:.80}: two groups have one name")
+    return _Expression(expression, tuple(_Group(*item) for item in named))
+
+
+def _check_length(line: bytes, line_number: int) -> None:
+    if len(line) > LINE_BYTES_MAX:
+        raise MalformedMessage(
+            f"line {line_number} has {len(line)} bytes; allowed: {LINE_BYTES_MAX} bytes"
+        )
+
+
+def _without_end(line: bytes) -> bytes:
+    return line.removesuffix(b"\n").removesuffix(b"\r")

@@ -1,0 +1,99 @@
+"""One MessagePack object a message."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import msgpack  # type: ignore[import-untyped]
+
+from fleetlane.parsers.contract import MalformedMessage
+from fleetlane.parsers.document_events import EventsInDocument
+from fleetlane.parsers.json_domain import BytesAs, in_json_domain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Msgpack(EventsInDocument):
+    """A map is one event; an array of maps is one event each (see ``EventsInDocument``).
+
+    What JSON lacks becomes the nearest that JSON has, or the message is malformed:
+
+    - A ``bin`` is text, written as ``bytes_as`` says. A ``str`` must be UTF-8.
+    - A timestamp (extension type -1) is text as in RFC 3339, in UTC, with as many digits of a
+      second as it has; years 1 to 9999. Any other extension type is malformed.
+    - NaN and infinities are malformed.
+    - Keys are text and never repeated.
+
+    At most 64 levels and 1,000,000 values. A length that the message is too short for is refused
+    before anything is made for it. Nothing may follow the object.
+
+    Attributes:
+        bytes_as: How a ``bin`` becomes text; ``base64url`` is without padding.
+        integer_keys: Whether keys may be integers besides, which are then written in decimal:
+            ``{1: 20.5}`` is ``{"1": 20.5}``.
+    """
+
+    bytes_as: BytesAs = "base64url"
+    integer_keys: bool = False
+
+    def parse(self, message: bytes) -> Iterator[Mapping[str, object]]:
+        found = _unpacked(message, integer_keys=self.integer_keys)
+        yield from self.events_in(in_json_domain(found, bytes_as=self.bytes_as, foreign=_rfc3339))
+
+
+def _unpacked(message: bytes, *, integer_keys: bool) -> object:
+    try:
+        found: object = msgpack.unpackb(
+            message,
+            strict_map_key=not integer_keys,
+            object_pairs_hook=_distinct,
+            ext_hook=_refuse_extension,
+        )
+    except msgpack.ExtraData as error:
+        raise MalformedMessage(
+            f"{len(error.extra)} bytes follow the object; allowed: none"
+        ) from None
+    except msgpack.StackError:
+        raise MalformedMessage("nested deeper than MessagePack can be read") from None
+    except msgpack.FormatError:
+        raise MalformedMessage("not MessagePack: byte 0xc1 begins nothing") from None
+    except ValueError as error:
+        raise MalformedMessage(f"not MessagePack: {error!s:.200}") from None
+    return found
+
+
+def _distinct(pairs: list[tuple[object, object]]) -> dict[object, object]:
+    try:
+        members = dict(pairs)
+    except TypeError:  # a list or dict cannot be one
+        raise MalformedMessage("a key is an array or a map; allowed: text") from None
+    if len(members) != len(pairs):
+        raise MalformedMessage(f"key {_first_repeated(pairs)!r:.80} is repeated within an object")
+    return members
+
+
+def _first_repeated(pairs: list[tuple[object, object]]) -> object:
+    seen = set()
+    for key, _ in pairs:
+        if key in seen:
+            return key
+        seen.add(key)
+    return None
+
+
+def _refuse_extension(extension_type: int, data: bytes) -> object:
+    raise MalformedMessage(
+        f"extension type {extension_type} of {len(data)} bytes; allowed: -1, a timestamp"
+    )
+
+
+def _rfc3339(value: object) -> object:
+    if not isinstance(value, msgpack.Timestamp):
+        raise MalformedMessage(f"{value!r:.80} is no value of JSON, nor a bin or timestamp")
+    try:
+        second = datetime.fromtimestamp(value.seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        raise MalformedMessage(
+            f"timestamp of {value.seconds} seconds; allowed: years 1 to 9999"
+        ) from None
+    fraction = f".{value.nanoseconds:09d}".rstrip("0") if value.nanoseconds else ""
+    return f"{second:%Y-%m-%dT%H:%M:%S}{fraction}Z"

@@ -1,0 +1,1 @@
+"""Protocol Buffers: messages of one type, described by a descriptor set."""

@@ -1,0 +1,214 @@
+"""What a decoded message becomes in JSON's values."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from google.protobuf.descriptor import FieldDescriptor  # type: ignore[import-untyped]
+
+from fleetlane.parsers.contract import MalformedMessage
+from fleetlane.parsers.formats.protobuf.descriptors import MessageTypes, decoded
+from fleetlane.parsers.json_domain import VALUES_MAX
+from fleetlane.parsers.json_values import DEPTH_MAX
+
+
+class Walk:
+    """How deep in one message a writer is, and how many values may still come."""
+
+    __slots__ = ("_levels_left", "_values_left")
+
+    def __init__(self) -> None:
+        self._levels_left = DEPTH_MAX
+        self._values_left = VALUES_MAX
+
+    def enter(self, values: int) -> None:
+        self._levels_left -= 1
+        self._values_left -= values
+        if self._levels_left < 0:
+            raise MalformedMessage(f"nested deeper than {DEPTH_MAX} levels")
+        if self._values_left < 0:
+            raise MalformedMessage(f"more than {VALUES_MAX} values in one message")
+
+    def leave(self) -> None:
+        self._levels_left += 1
+
+
+type Write = Callable[[Any, Walk], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scope:
+    """Writers of the message types that were met so far, by full name."""
+
+    types: MessageTypes
+    write_bytes: Callable[[bytes], str]
+    writers: dict[str, Write] = field(default_factory=dict)
+
+
+def message_writer(
+    types: MessageTypes, name: str, write_bytes: Callable[[bytes], str]
+) -> Callable[[bytes], object]:
+    """Compile what decodes messages of the type ``name`` into JSON's values.
+
+    It raises ``MalformedMessage`` for what is no such message, or is beyond JSON or the caps.
+
+    Raises:
+        ValueError: There is no such type.
+    """
+    write = _octets_writer(name, _Scope(types=types, write_bytes=write_bytes))
+    return lambda octets: write(octets, Walk())
+
+
+def _octets_writer(name: str, scope: _Scope) -> Write:
+    message_class = scope.types.message_class(name)
+    write = _message_writer(message_class.DESCRIPTOR, scope)
+    return lambda octets, walk: write(decoded(message_class, octets), walk)
+
+
+def _message_writer(descriptor: Any, scope: _Scope) -> Write:
+    name, writers = descriptor.full_name, scope.writers
+    if name in writers:
+        return writers[name]
+    if name in _WITH_JSON_TEXT:
+        writers[name] = _json_text
+        return _json_text
+
+    def write_late(message: Any, walk: Walk) -> object:
+        return writers[name](message, walk)
+
+    writers[name] = write_late
+    write = _fields_writer([(each, _field_writer(each, scope)) for each in descriptor.fields])
+    writers[name] = _unwrapping(name, write)
+    return writers[name]
+
+
+def _fields_writer(fields: Iterable[tuple[Any, Write]]) -> Callable[[Any, Walk], dict[str, object]]:
+    plan = [(each.name, each.has_presence, write) for each, write in fields]
+
+    def write_message(message: Any, walk: Walk) -> dict[str, object]:
+        walk.enter(len(plan))
+        event = {
+            name: write(getattr(message, name), walk)
+            for name, has_presence, write in plan
+            if not has_presence or message.HasField(name)
+        }
+        walk.leave()
+        return event
+
+    return write_message
+
+
+def _unwrapping(name: str, write: Callable[[Any, Walk], dict[str, object]]) -> Write:
+    if name == "google.protobuf.Value":
+        return lambda message, walk: next(iter(write(message, walk).values()), None)
+    if name in _UNWRAPPED:
+        inner = _UNWRAPPED[name]
+        return lambda message, walk: write(message, walk)[inner]
+    return write
+
+
+def _field_writer(each: Any, scope: _Scope) -> Write:
+    element_type = scope.types.element_types.get(each.full_name)
+    if element_type in scope.types.map_entries:
+        return _map_writer(scope.types.message_class(element_type), scope)
+    if element_type is not None:
+        return _list_writer(_octets_writer(element_type, scope))
+    write = _value_writer(each, scope)
+    return _list_writer(write) if each.is_repeated else write
+
+
+def _list_writer(write: Write) -> Write:
+    def write_list(values: Any, walk: Walk) -> object:
+        walk.enter(len(values))
+        written = [write(value, walk) for value in values]
+        walk.leave()
+        return written
+
+    return write_list
+
+
+def _map_writer(entry_class: Any, scope: _Scope) -> Write:
+    key_field, value_field = (
+        entry_class.DESCRIPTOR.fields_by_name[name] for name in ("key", "value")
+    )
+    write_key = _MAP_KEYS.get(key_field.type, _key)
+    write = _value_writer(value_field, scope)
+
+    def write_map(entries: Any, walk: Walk) -> object:
+        walk.enter(len(entries))
+        written: dict[str, object] = {}
+        for octets in entries:
+            entry = decoded(entry_class, octets)
+            key = write_key(entry.key)
+            if key in written:
+                raise MalformedMessage(f"key {key!r:.80} is repeated within a map")
+            written[key] = write(entry.value, walk)
+        walk.leave()
+        return written
+
+    return write_map
+
+
+def _value_writer(each: Any, scope: _Scope) -> Write:
+    if each.message_type is not None:
+        return _message_writer(each.message_type, scope)
+    if each.enum_type is not None:
+        return _enum_writer(each.enum_type)
+    if each.type == FieldDescriptor.TYPE_BYTES:
+        return lambda value, _: scope.write_bytes(value)
+    if each.type in (FieldDescriptor.TYPE_FLOAT, FieldDescriptor.TYPE_DOUBLE):
+        return _finite
+    return _text if each.type == FieldDescriptor.TYPE_STRING else _plain
+
+
+def _enum_writer(enumeration: Any) -> Write:
+    if enumeration.full_name == "google.protobuf.NullValue":
+        return lambda *_: None
+    names = {number: value.name for number, value in enumeration.values_by_number.items()}
+    return lambda number, _: names.get(number, number)
+
+
+def _plain(value: object, _: Walk) -> object:
+    return value
+
+
+def _text(value: object, _: Walk) -> object:
+    if not isinstance(value, str):  # proto2 allows it, and hands out the bytes
+        raise MalformedMessage(f"text {value!r:.80} is not UTF-8")
+    return value
+
+
+def _finite(number: float, _: Walk) -> object:
+    if not math.isfinite(number):
+        raise MalformedMessage(f"a number is {number}; numbers are finite")
+    return number
+
+
+def _json_text(message: Any, _: Walk) -> object:
+    try:
+        return message.ToJsonString()
+    except ValueError as problem:
+        raise MalformedMessage(f"{message.DESCRIPTOR.name}: {problem}") from None
+
+
+def _key(key: object) -> str:
+    return str(key)
+
+
+_MAP_KEYS: Mapping[object, Callable[[Any], str]] = {
+    FieldDescriptor.TYPE_BOOL: lambda key: "true" if key else "false"
+}
+_WITH_JSON_TEXT = frozenset(
+    f"google.protobuf.{name}" for name in ("Timestamp", "Duration", "FieldMask")
+)
+_UNWRAPPED: Mapping[str, str] = {
+    "google.protobuf.Struct": "fields",
+    "google.protobuf.ListValue": "values",
+    **{
+        f"google.protobuf.{kind}Value": "value"
+        for kind in (
+            *("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes"),
+        )
+    },
+}

@@ -1,0 +1,1 @@
+"""The whole platform, end to end."""

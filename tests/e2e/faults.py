@@ -1,0 +1,35 @@
+"""What can befall one part of a platform, and how it is over."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from local.guard import signal_group
+from local.platform import Part
+
+_BACK_WITHIN_S_MAX: Final = 90.0
+_LOOK_AGAIN_S: Final = 0.1
+
+
+@contextmanager
+def frozen(part: Part) -> Iterator[None]:
+    """A part that does nothing for the block, though its connections stay open."""
+    group_id = part.process.pid
+    assert group_id is not None, "not started yet"
+    signal_group(group_id, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        signal_group(group_id, signal.SIGCONT)
+
+
+def stopped_and_back(part: Part, *, answers: Callable[[], bool]) -> None:
+    """Stop a part cleanly, and wait until whoever keeps it running has it answering again."""
+    before = part.process.pid
+    part.stop()
+    give_up_s = time.monotonic() + _BACK_WITHIN_S_MAX
+    while part.process.pid == before or not (part.process.is_alive() and answers()):
+        assert time.monotonic() < give_up_s, f"{part.process.name} did not come back"
+        time.sleep(_LOOK_AGAIN_S)
