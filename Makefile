@@ -23,7 +23,7 @@ test-faults: platform ## faults and fuzzing at full length
 	$(pytest) -m faults --faults=full
 
 .PHONY: artifacts
-artifacts: environment ## build what a deploy uploads: functions, job archives, wheels
+artifacts: platform ## build what a deploy uploads: functions, job archives, wheels
 	$(bin)/python -m infra.artifacts
 
 .PHONY: format

@@ -1,6 +1,5 @@
 """Published flows in S3: every version as it was published, and which of them is current."""
 
-import hashlib
 import re
 import threading
 import time
@@ -11,15 +10,14 @@ import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flow_files import PublishedFlows
+from fleetlane.events.flow_files import VERSION_CHARS, PublishedFlows, version_key
 from fleetlane.events.flows import Flow
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
 _CURRENT: Final = "flows/current.json"
-_VERSION_CHARS: Final = 16
-_VERSION: Final = re.compile(f"[0-9a-f]{{{_VERSION_CHARS}}}")
+_VERSION: Final = re.compile(f"[0-9a-f]{{{VERSION_CHARS}}}")
 
 
 class FlowsUnavailableError(FleetlaneError):
@@ -57,11 +55,9 @@ class FlowStore:
         Raises:
             FlowsUnavailableError: S3 does not answer.
         """
-        ordered = tuple(sorted(flows, key=lambda flow: flow.stream))
-        content = msgspec.json.encode(ordered, order="deterministic")
-        version = hashlib.sha256(content).hexdigest()[:_VERSION_CHARS]
-        self._write(_version_key(version), PublishedFlows(version=version, flows=ordered))
-        return version
+        published = PublishedFlows.of(flows)
+        self._write(version_key(published.version), published)
+        return published.version
 
     def published(self, version: str) -> PublishedFlows:
         """Read a version.
@@ -72,7 +68,7 @@ class FlowStore:
         """
         if _VERSION.fullmatch(version) is None:
             raise FlowsNotPublishedError(f"flows {version[:80]!r}")
-        return self._read(_version_key(version))
+        return self._read(version_key(version))
 
     def make_current(self, version: str) -> PublishedFlows:
         """Let a published version be the one in force, and return it.
@@ -95,10 +91,9 @@ class FlowStore:
         return self._read(_CURRENT)
 
     def _write(self, key: str, flows: PublishedFlows) -> None:
-        body = msgspec.json.encode(flows, order="deterministic")
         try:
             self._s3.put_object(
-                Bucket=self._bucket, Key=key, Body=body, ContentType="application/json"
+                Bucket=self._bucket, Key=key, Body=flows.to_json(), ContentType="application/json"
             )
         except (BotoCoreError, ClientError) as problem:
             raise FlowsUnavailableError(key, str(problem)) from problem
@@ -112,10 +107,6 @@ class FlowStore:
             raise FlowsNotPublishedError(key) from None
         except (BotoCoreError, ClientError, OSError, msgspec.MsgspecError) as problem:
             raise FlowsUnavailableError(key, str(problem)) from problem
-
-
-def _version_key(version: str) -> str:
-    return f"flows/versions/{version}.json"
 
 
 class CurrentFlows(Protocol):

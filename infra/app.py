@@ -8,7 +8,7 @@ from cdk_nag import AwsSolutionsChecks
 
 from fleetlane.events.errors import FleetlaneError
 from infra.artifacts_folder import ROOT, Artifacts
-from infra.flow_topics import check_flow_topics
+from infra.deployed_flows import deployed_flows
 from infra.platform_stacks import add_cloud_stacks, add_local_stacks
 from infra.stages import BadStageError, Stage, settings_of, stage_from
 
@@ -17,7 +17,8 @@ def build(app: App) -> None:
     """Add a stage's stacks to ``app``, and what checks them.
 
     The context says which ``stage``; for the local one, ``kafka``: where the laptop's broker is.
-    ``artifacts`` is a folder to take instead of the one that ``make artifacts`` fills.
+    ``artifacts`` is a folder to take instead of the one that ``make artifacts`` fills, and
+    ``flows`` one instead of the repository's.
 
     Raises:
         FleetlaneError: The stage, a flow or an artifact is not as it must be.
@@ -28,11 +29,11 @@ def build(app: App) -> None:
 
 def add_stage(app: App, stage: Stage) -> None:
     """The same for any stage, of the table or not; raises as ``build`` does."""
-    check_flow_topics(ROOT / "flows")
+    flows = deployed_flows(Path(app.node.try_get_context("flows") or ROOT / "flows"))
     folder = app.node.try_get_context("artifacts")
     artifacts = Artifacts(folder=Path(folder)) if folder else Artifacts()
     if stage.is_cloud:
-        add_cloud_stacks(app, stage, artifacts)
+        add_cloud_stacks(app, stage, artifacts, flows)
         Validations.of(app).add_plugins(AwsSolutionsChecks(app))
         return
     kafka = app.node.try_get_context("kafka")

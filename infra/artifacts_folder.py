@@ -12,6 +12,7 @@ SCRIPT: Final = "host.py"
 SOURCES: Final = "fleetlane-jobs.zip"
 PACKAGES: Final = "fleetlane-packages.zip"
 PACKAGES_AS_WHEELS: Final = "fleetlane-packages.gluewheels.zip"
+JARS: Final = "jars"
 
 
 class MissingArtifactError(FleetlaneError):
@@ -29,7 +30,7 @@ class MissingArtifactError(FleetlaneError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Artifacts:
-    """The folder of built artifacts. Every method gives a path that exists.
+    """The folder of built artifacts. Every method gives what exists.
 
     Raises:
         MissingArtifactError: It does not.
@@ -45,11 +46,20 @@ class Artifacts:
         """The folder with all that the Spark jobs need."""
         for file in (SCRIPT, SOURCES, PACKAGES, PACKAGES_AS_WHEELS):
             self.job_file(file)
+        self.jars()
         return self.folder / "jobs"
 
     def job_file(self, file: str) -> Path:
         """One of the jobs' files: the script that the engines start, or what it imports."""
         return _existing(self.folder / "jobs" / file)
+
+    def jars(self) -> tuple[str, ...]:
+        """The names of the jars that the jobs bring, in the jobs' folder under ``jars``."""
+        folder = self.folder / "jobs" / JARS
+        names = tuple(sorted(jar.name for jar in folder.glob("*.jar")))
+        if not names:
+            raise MissingArtifactError(folder)
+        return names
 
 
 def handler_of(function: str) -> str:

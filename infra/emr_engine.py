@@ -125,6 +125,7 @@ class EmrEngine(Construct):
     def _submit_parameters(self, application: SparkApplication) -> str:
         code = self._around.code
         settings = {
+            "spark.jars": ",".join(code.jar_urls),
             "spark.submit.pyFiles": code.sources_url,
             "spark.archives": f"{code.packages_url}#{_PACKAGES}",
             "spark.emr-serverless.driverEnv.PYTHONPATH": f"./{_PACKAGES}",

@@ -108,6 +108,8 @@ class GlueEngine(Construct):
                 **named_arguments(application.argv(around.places)),
                 "--extra-py-files": around.code.sources_url,
                 "--additional-python-modules": around.code.wheels_url,
+                "--extra-jars": ",".join(around.code.jar_urls),
+                "--user-jars-first": "true",
                 "--enable-metrics": "true",
                 "--enable-continuous-cloudwatch-log": "true",
                 "--continuous-log-logGroup": role.logs.log_group_name,

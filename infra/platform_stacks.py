@@ -5,7 +5,9 @@ import platform
 from aws_cdk import App, Tags
 from aws_cdk import aws_lambda as lambda_
 
+from fleetlane.events.flow_files import PublishedFlows
 from infra.artifacts_folder import Artifacts
+from infra.flow_publication import FlowPublication
 from infra.jobs_code import LocalJobsCode
 from infra.platform_function import FunctionSurroundings
 from infra.stacks.ingest import Ingest, IngestProps, KafkaPlace
@@ -17,7 +19,7 @@ from infra.stacks.watching import Watching, WatchingProps
 from infra.stages import Stage
 
 
-def add_cloud_stacks(app: App, stage: Stage, artifacts: Artifacts) -> None:
+def add_cloud_stacks(app: App, stage: Stage, artifacts: Artifacts, flows: PublishedFlows) -> None:
     """All six stacks, in AWS."""
     network = Network(
         app, _name(stage, "network"), props=NetworkProps.of(stage), region=stage.region
@@ -40,6 +42,15 @@ def add_cloud_stacks(app: App, stage: Stage, artifacts: Artifacts) -> None:
         storage=storage,
         streaming=streaming,
     )
+    publication = FlowPublication(
+        processing,
+        "Flows",
+        flows=flows,
+        uploads=processing.uploads,
+        activation=ingest.flow_activation.function,
+        log_retention_days=stage.log_retention_days,
+    )
+    publication.activated.node.add_dependency(processing.engine)  # its code has their parsers
     Watching(
         app,
         _name(stage, "watching"),
@@ -56,7 +67,11 @@ def add_cloud_stacks(app: App, stage: Stage, artifacts: Artifacts) -> None:
 def add_local_stacks(
     app: App, stage: Stage, artifacts: Artifacts, *, bootstrap_servers: str
 ) -> None:
-    """Stores and functions alone, for a laptop that runs Kafka and the jobs itself."""
+    """Stores and functions alone, for a laptop that runs Kafka and the jobs itself.
+
+    No flows are published: LocalStack runs functions in Python alone, and CDK's own are in Node.
+    The laptop's commands publish them after the deploy.
+    """
     storage = _storage(app, stage)
     LocalJobsCode(storage, "JobsCode", artifacts=artifacts)
     Ingest(

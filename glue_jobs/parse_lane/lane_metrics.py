@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 ARRIVALS: Final = "arrivals"
 OUTPUTS: Final = "outputs"
+LAG_SECONDS: Final = "LagSeconds"
+PUBLISH_EVERY_MS: Final = 60_000
+"""CloudWatch keeps a minute's values, and each call costs."""
 
 _log = logging.getLogger(__name__)
 
@@ -58,20 +61,28 @@ def lane_values(observed: Mapping[str, Row], *, now_ms: int) -> LaneValues:
     oldest_ms = arrivals.get("oldest_ms")
     parked, rest = outputs.get("parked", 0), outputs.get("attempts", 0)
     return {
-        "LagSeconds": 0.0 if oldest_ms is None else max(0, now_ms - oldest_ms) / 1000,
+        LAG_SECONDS: 0.0 if oldest_ms is None else max(0, now_ms - oldest_ms) / 1000,
         "Parsed": max(0, rest - parked - outputs.get("diverted", 0)),
         "Parked": parked,
     }
 
 
 class LaneListener(StreamingQueryListener):
-    """Publishes a lane's values after each of its batches, and while nothing arrives."""
+    """Publishes a lane's values of all batches since the last time, while nothing arrives too."""
 
     def __init__(
-        self, query_name: str, *, publish: Callable[[LaneValues], None], now_ms: Callable[[], int]
+        self,
+        query_name: str,
+        *,
+        publish: Callable[[LaneValues], None],
+        now_ms: Callable[[], int],
+        every_ms: int = PUBLISH_EVERY_MS,
     ) -> None:
         self._query_name, self._publish, self._now_ms = query_name, publish, now_ms
+        self._every_ms = every_ms
         self._run_id: object = None
+        self._gathered: LaneValues = {}
+        self._published_ms = 0
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802 - Spark's name
         if event.name == self._query_name:
@@ -79,14 +90,29 @@ class LaneListener(StreamingQueryListener):
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
         if event.progress.name == self._query_name:
-            self._publish(lane_values(event.progress.observedMetrics, now_ms=self._now_ms()))
+            self._gather(lane_values(event.progress.observedMetrics, now_ms=self._now_ms()))
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
         if event.runId == self._run_id:
-            self._publish({"LagSeconds": 0.0})
+            self._gather(lane_values({}, now_ms=self._now_ms()))
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
         """Says nothing: a lane that falls silent is what alarms."""
+
+    def _gather(self, values: LaneValues) -> None:
+        self._gathered = together(self._gathered, values)
+        now_ms = self._now_ms()
+        if now_ms - self._published_ms >= self._every_ms:
+            self._publish(self._gathered)
+            self._gathered, self._published_ms = {}, now_ms
+
+
+def together(one: LaneValues, other: LaneValues) -> LaneValues:
+    """The values of two stretches of time as those of one: the worst lag, and all messages."""
+    return {
+        name: max(value, one.get(name, 0)) if name == LAG_SECONDS else value + one.get(name, 0)
+        for name, value in other.items()
+    }
 
 
 class CloudWatchMetrics:

@@ -51,7 +51,7 @@ def _options() -> argparse.Namespace:
 def _line(artifact: Artifact, folder: Path) -> str:
     name = artifact.path.relative_to(folder).as_posix()
     size = f"{artifact.size_bytes:>10} bytes, {artifact.unpacked_bytes:>10} unpacked"
-    return f"{name:<48} {size}  sha256:{artifact.sha256}"
+    return f"{name:<66} {size}  sha256:{artifact.sha256}"
 
 
 if __name__ == "__main__":

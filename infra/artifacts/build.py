@@ -9,6 +9,7 @@ from typing import Final
 from infra.artifacts.archive import Artifact, merged
 from infra.artifacts.contents import wheel_contents
 from infra.artifacts.functions import FunctionBuild, function_names
+from infra.artifacts.jars import write_jars
 from infra.artifacts.jobs import write_jobs
 from infra.artifacts.packages import Platform
 from infra.artifacts.uv import uv_of
@@ -53,3 +54,4 @@ def build(root: Path, folder: Path, targets: Targets = IN_AWS) -> Iterator[Artif
             scratch=scratch / "jobs",
             folder=folder / "jobs",
         )
+        yield from write_jars(root, folder / "jobs" / "jars")

@@ -8,6 +8,7 @@ from constructs import Construct
 from infra import emr_engine, glue_engine
 from infra.application_role import ApplicationRole
 from infra.artifacts_folder import Artifacts
+from infra.bucket_uploads import BucketUploads
 from infra.emr_engine import EmrEngine
 from infra.engine_surroundings import EngineSurroundings
 from infra.glue_engine import GlueEngine
@@ -42,7 +43,7 @@ class ProcessingProps:
 
 
 class Processing(Stack):
-    """Three applications with a role each. ``kept_running`` has them by name."""
+    """Three applications with a role each, on an engine. ``kept_running`` has them by name."""
 
     def __init__(
         self,
@@ -57,17 +58,18 @@ class Processing(Stack):
         super().__init__(
             scope, name, env={"region": storage.region}, description="Fleetlane: the Spark jobs"
         )
-        code = JobsCode(
+        self.uploads = BucketUploads(
             self,
-            "Code",
-            artifacts=artifacts,
+            "Uploads",
             bucket=storage.artifacts,
             log_retention_days=props.log_retention_days,
         )
+        code = JobsCode(self.uploads, artifacts=artifacts)
         surroundings = _surroundings(props, code, storage, streaming)
         is_glue = props.engine is Engine.GLUE
         principal = glue_engine.PRINCIPAL if is_glue else emr_engine.PRINCIPAL
         engine = (GlueEngine if is_glue else EmrEngine)(self, "Engine", surroundings=surroundings)
+        self.engine = engine
         self.kept_running = {}
         for application in props.applications:
             role = ApplicationRole(

@@ -1,7 +1,11 @@
-"""What is called to put a published version of the flows into force: ``{"version": "..."}``."""
+"""What is called to put a published version of the flows into force: ``{"version": "..."}``.
+
+A deploy calls too, through CDK's provider framework, for the repository's own flows: with an event
+of CloudFormation's, to which a version is what identifies the resource.
+"""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -10,7 +14,7 @@ from aws_lambda_powertools import Logger
 from clients.aws import AwsSettings, s3_client
 from clients.flow_store import FlowStore
 from clients.kafka_topics import KafkaTopics
-from lambdas.flow_activation.service import activate
+from lambdas.flow_activation.service import Activation, activate
 from lambdas.flow_activation.settings import settings
 
 logger = Logger(service="flow_activation")
@@ -18,10 +22,27 @@ logger = Logger(service="flow_activation")
 
 def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
     """Activate the version; errors go to the caller as they are."""
-    activation = activate(event["version"], store=_store(), topics=_topics())
-    answer = dataclasses.asdict(activation)
-    logger.info("activated", extra=answer)
-    return answer
+    return answer(event, _activate)
+
+
+def answer(event: Mapping[str, Any], activated: Callable[[str], Activation]) -> dict[str, Any]:
+    """Have the version activated, and answer as the caller understands it.
+
+    When a deploy deletes its stack, or is done with the version before, what is in force stays.
+    """
+    match event:
+        case {"RequestType": "Delete"}:
+            return {}
+        case {"RequestType": "Create" | "Update", "ResourceProperties": {"version": version}}:
+            return {"PhysicalResourceId": activated(version).version}
+        case _:
+            return dataclasses.asdict(activated(event["version"]))
+
+
+def _activate(version: str) -> Activation:
+    activation = activate(version, store=_store(), topics=_topics())
+    logger.info("activated", extra=dataclasses.asdict(activation))
+    return activation
 
 
 @cache

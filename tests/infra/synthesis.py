@@ -84,3 +84,6 @@ def write_stand_ins(folder: Path) -> None:
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("stand_in.txt", name)
     (folder / "jobs" / "host.py").write_text("")
+    (folder / "jobs" / "jars").mkdir()
+    for jar in ("connector", "login"):
+        (folder / "jobs" / "jars" / f"{jar}-1.0.jar").write_text(jar)

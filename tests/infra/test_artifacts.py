@@ -16,6 +16,7 @@ from infra.artifacts.build import Targets, build
 from infra.artifacts.contents import AWS_SERVICES, source_contents, wheel_contents
 from infra.artifacts.failures import ArtifactTooLargeError, CannotBuildError
 from infra.artifacts.functions import FUNCTION_BYTES_MAX, FunctionBuild, function_names
+from infra.artifacts.jars import write_jars
 from infra.artifacts.jobs import write_jobs
 from infra.artifacts.packages import Group, Platform, install
 from infra.artifacts.uv import uv_of
@@ -176,7 +177,7 @@ def test_a_clean_build_gives_the_same_digests_again(
 
 
 def test_no_artifact_knows_where_it_was_built(built: Mapping[str, Artifact]) -> None:
-    places = [str(ROOT).encode(), sys.prefix.encode(), str(Path.home()).encode() + b"/."]
+    places = [str(ROOT).encode(), sys.prefix.encode(), str(Path.home()).encode() + b"/.cache/uv"]
     knowing = []
 
     for artifact in built.values():
@@ -189,6 +190,35 @@ def test_no_artifact_knows_where_it_was_built(built: Mapping[str, Artifact]) -> 
                 ]
 
     assert not knowing
+
+
+def test_the_jars_are_those_that_the_set_up_fetched(built: Mapping[str, Artifact]) -> None:
+    fetched = {
+        f"jobs/jars/{jar.name}": jar.read_bytes()
+        for conf in ("spark", "msk")
+        for jar in (ROOT / "build" / "jars" / conf).iterdir()
+    }
+
+    jars = {name: one.path.read_bytes() for name, one in built.items() if name.endswith(".jar")}
+
+    assert jars == fetched
+
+
+def test_jars_of_an_earlier_build_are_gone(tmp_path: Path) -> None:
+    (tmp_path / "connector-1.0.jar").touch()
+
+    jars = [artifact.path for artifact in write_jars(ROOT, tmp_path)]
+
+    assert sorted(tmp_path.iterdir()) == sorted(jars)
+
+
+def test_without_fetched_jars_the_remedy_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CannotBuildError) as refused:
+        list(write_jars(tmp_path, tmp_path / "jars"))
+
+    assert str(refused.value) == (
+        "build/jars/spark: holds no jar; run `make platform`, which fetches them"
+    )
 
 
 def test_functions_and_wheels_are_within_their_limits(built: Mapping[str, Artifact]) -> None:

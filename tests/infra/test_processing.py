@@ -1,5 +1,6 @@
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -75,18 +76,43 @@ def _text(value: Any) -> str:
             return str(value)
 
 
-def _emr_arguments(stage: Synthesized) -> Iterator[list[str]]:
+def _emr_submits(stage: Synthesized) -> Iterator[dict[str, Any]]:
     for machine in stage.resources("AWS::StepFunctions::StateMachine").values():
         states = json.loads(_text(machine["Properties"]["DefinitionString"]))["States"]
         for state in states.values():
             if state.get("Resource", "").endswith("emrserverless:startJobRun"):
-                yield state["Parameters"]["JobDriver"]["SparkSubmit"]["EntryPointArguments"]
+                yield state["Parameters"]["JobDriver"]["SparkSubmit"]
+
+
+def _emr_arguments(stage: Synthesized) -> Iterator[list[str]]:
+    for submit in _emr_submits(stage):
+        yield submit["EntryPointArguments"]
+
+
+def _glue_named_arguments(stage: Synthesized) -> Iterator[dict[str, str]]:
+    for job in stage.resources("AWS::Glue::Job").values():
+        arguments = job["Properties"]["DefaultArguments"]
+        yield {name: _text(value) for name, value in arguments.items()}
 
 
 def _glue_arguments(stage: Synthesized) -> Iterator[list[str]]:
-    for job in stage.resources("AWS::Glue::Job").values():
-        arguments = job["Properties"]["DefaultArguments"]
-        yield [word for name, value in arguments.items() for word in (name, _text(value))]
+    for arguments in _glue_named_arguments(stage):
+        yield [word for pair in arguments.items() for word in pair]
+
+
+def _jars_by_emr(stage: Synthesized) -> Iterator[tuple[str, list[str]]]:
+    """The script, and the jars: for each application."""
+    for submit in _emr_submits(stage):
+        words = submit["SparkSubmitParameters"].split()
+        [jars] = [word for word in words if word.startswith("spark.jars=")]
+        yield submit["EntryPoint"], jars.removeprefix("spark.jars=").split(",")
+
+
+def _jars_by_glue(stage: Synthesized) -> Iterator[tuple[str, list[str]]]:
+    jobs = stage.resources("AWS::Glue::Job").values()
+    for job, arguments in zip(jobs, _glue_named_arguments(stage), strict=True):
+        script = _text(job["Properties"]["Command"]["ScriptLocation"])
+        yield script, arguments["--extra-jars"].split(",")
 
 
 def test_glue_and_emr_start_the_same_jobs_with_the_same_arguments(
@@ -97,6 +123,27 @@ def test_glue_and_emr_start_the_same_jobs_with_the_same_arguments(
 
     assert by_glue == by_emr
     assert [len(jobs) for jobs in by_glue] == [1, 2, 1]
+
+
+@pytest.mark.parametrize("engine", ["glue", "emr"])
+def test_each_engine_gets_exactly_the_jars_that_were_built_beside_the_script(
+    dev: Synthesized, staging: Synthesized, artifacts_folder: Path, engine: str
+) -> None:
+    built = sorted((artifacts_folder / "jobs").rglob("*.jar"))
+    paths = [jar.relative_to(artifacts_folder / "jobs").as_posix() for jar in built]
+
+    given = list(_jars_by_glue(dev) if engine == "glue" else _jars_by_emr(staging))
+
+    assert len(given) == 3
+    for script, jars in given:
+        folder = script.removesuffix("host.py")
+        assert jars == [f"{folder}{path}" for path in paths]
+
+
+def test_glues_own_connector_stands_behind_ours(dev: Synthesized) -> None:
+    first = [arguments["--user-jars-first"] for arguments in _glue_named_arguments(dev)]
+
+    assert first == 3 * ["true"]
 
 
 def test_glue_runs_each_job_once_at_a_time_on_the_version_we_test(prod: Synthesized) -> None:

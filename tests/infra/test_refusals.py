@@ -5,7 +5,7 @@ import pytest
 
 from fleetlane.events.flow_files import BadFlowError
 from infra.artifacts_folder import Artifacts, MissingArtifactError
-from infra.flow_topics import check_flow_topics
+from infra.deployed_flows import deployed_flows
 from infra.log_retention import retention_of
 from infra.payload_ttl import check_payload_ttl, days_on_the_way
 from infra.stages import (
@@ -86,7 +86,14 @@ def test_a_ttl_that_is_no_longer_than_the_way_is_refused_with_the_remedy() -> No
 
 
 def test_the_repositorys_own_flows_do_not_collide() -> None:
-    check_flow_topics(ROOT / "flows")
+    deployed_flows(ROOT / "flows")
+
+
+def test_a_deploy_without_any_flow_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadFlowError) as refused:
+        deployed_flows(tmp_path)
+
+    assert str(refused.value).startswith(f"{tmp_path}: holds no flow file")
 
 
 def test_a_flow_that_writes_to_anothers_topic_is_refused_with_file_and_remedy(
@@ -96,7 +103,7 @@ def test_a_flow_that_writes_to_anothers_topic_is_refused_with_file_and_remedy(
     (tmp_path / "door.toml").write_text(FLOW.format(stream="door") + REDIRECT)
 
     with pytest.raises(BadFlowError) as refused:
-        check_flow_topics(tmp_path)
+        deployed_flows(tmp_path)
 
     assert str(refused.value) == (
         f"{tmp_path}/door.toml: field `canonical.redirects` names 'gps', but canonical.gps is the "
@@ -110,6 +117,13 @@ def test_a_job_without_its_artifact_is_refused(tmp_path: Path, file: str) -> Non
 
     with pytest.raises(MissingArtifactError, match="run `make artifacts` first"):
         artifacts.job_file(file)
+
+
+def test_jobs_without_their_jars_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "jobs" / "jars").mkdir(parents=True)
+
+    with pytest.raises(MissingArtifactError, match="/jobs/jars: run `make artifacts` first"):
+        Artifacts(folder=tmp_path).jars()
 
 
 @pytest.mark.parametrize(

@@ -175,6 +175,23 @@ def test_flow_activation_creates_topics_and_can_neither_change_nor_delete_one(
     assert created == {"canonical.*", "raw.*"}
 
 
+def test_a_deploy_may_call_flow_activation_and_no_other_function(
+    cloud_stage: Synthesized,
+) -> None:
+    called = [
+        (_listed(statement["Action"]), resource)
+        for statement in _of_role(cloud_stage, "FlowsRole")
+        for resource in map(json.dumps, _listed(statement["Resource"]))
+        if "logs:PutLogEvents" not in _listed(statement["Action"])
+    ]
+
+    assert {action for actions, _ in called for action in actions} == {
+        "lambda:GetFunction",
+        "lambda:InvokeFunction",
+    }
+    assert all("flowactivationFunction" in resource for _, resource in called)
+
+
 def test_each_application_reads_its_own_lane(cloud_stage: Synthesized) -> None:
     read = {
         name: _kafka_topics(cloud_stage, f"{name}role", "kafka-cluster:ReadData")

@@ -1,5 +1,6 @@
 """Reading flow files, and the published ``flows.json``; errors say field, value and what may be."""
 
+import hashlib
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -14,6 +15,9 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows import Flow, FlowSet
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topics import canonical_topic, platform_topics
+
+VERSION_CHARS: Final = 16
+"""A version is so many lowercase hexadecimal digits."""
 
 _VALUE_SHOWN_CHARS: Final = 80
 _PATH_STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
@@ -38,6 +42,17 @@ class PublishedFlows(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     version: str
     flows: tuple[Flow, ...]
+
+    @classmethod
+    def of(cls, flows: Iterable[Flow]) -> "PublishedFlows":
+        """Make a version of flows in any order: the same flows are the same version."""
+        ordered = tuple(sorted(flows, key=lambda flow: flow.stream))
+        content = msgspec.json.encode(ordered, order="deterministic")
+        return cls(version=hashlib.sha256(content).hexdigest()[:VERSION_CHARS], flows=ordered)
+
+    def to_json(self) -> bytes:
+        """Write ``flows.json``: the same bytes for the same flows."""
+        return msgspec.json.encode(self, order="deterministic")
 
     @cached_property
     def by_stream(self) -> FlowSet:
@@ -77,6 +92,11 @@ def flows_in(folder: Path) -> FlowSet:
             raise BadFlowError(str(path), problem)
         flows[flow.stream] = flow
     return flows
+
+
+def version_key(version: str) -> str:
+    """Where the platform's bucket holds a version."""
+    return f"flows/versions/{version}.json"
 
 
 def topics_of(flows: Iterable[Flow]) -> tuple[str, ...]:

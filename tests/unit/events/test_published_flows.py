@@ -1,8 +1,10 @@
+from random import Random
+
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetlane.events.flow_files import PublishedFlows
+from fleetlane.events.flow_files import VERSION_CHARS, PublishedFlows
 from fleetlane.events.flows import (
     CanonicalRule,
     EventTimeRule,
@@ -69,9 +71,28 @@ flows = st.builds(
 
 @given(st.builds(PublishedFlows, version=texts, flows=st.lists(flows, max_size=3).map(tuple)))
 def test_published_flows_read_back_equal(published: PublishedFlows) -> None:
-    read = msgspec.json.decode(msgspec.json.encode(published), type=PublishedFlows)
+    read = msgspec.json.decode(published.to_json(), type=PublishedFlows)
 
     assert read == published
+
+
+@given(st.lists(flows, max_size=3, unique_by=lambda flow: flow.stream), st.randoms())
+def test_the_same_flows_in_any_order_are_published_byte_for_byte_alike(
+    some: list[Flow], random: Random
+) -> None:
+    shuffled = random.sample(some, len(some))
+
+    assert PublishedFlows.of(shuffled).to_json() == PublishedFlows.of(some).to_json()
+
+
+def test_flows_that_differ_anywhere_are_another_version() -> None:
+    flow = Flow(stream="thermo", owner="acme", parsers=(ParserRule(use="json"),))
+    other = msgspec.structs.replace(flow, owner="others")
+
+    versions = {PublishedFlows.of(some).version for some in ([], [flow], [other], [flow, other])}
+
+    assert len(versions) == 4
+    assert {len(version) for version in versions} == {VERSION_CHARS}
 
 
 @given(flows)

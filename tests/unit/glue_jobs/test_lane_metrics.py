@@ -7,7 +7,7 @@ import pytest
 from botocore.stub import Stubber
 
 from fleetlane.events.lanes import Lane
-from glue_jobs.parse_lane.lane_metrics import CloudWatchMetrics, LaneValues, lane_values
+from glue_jobs.parse_lane.lane_metrics import CloudWatchMetrics, LaneValues, lane_values, together
 
 NOW_MS = 1_762_178_709_123
 
@@ -43,6 +43,13 @@ def test_a_batch_says_how_late_it_was_and_what_came_of_it(
     observed: dict[str, Observed], values: LaneValues
 ) -> None:
     assert lane_values(observed, now_ms=NOW_MS) == values
+
+
+def test_stretches_of_time_add_up_to_the_worst_lag_and_all_messages() -> None:
+    one = {"LagSeconds": 9.0, "Parsed": 1, "Parked": 2}
+    other = {"LagSeconds": 3.0, "Parsed": 10, "Parked": 20}
+
+    assert together(together({}, one), other) == {"LagSeconds": 9.0, "Parsed": 11, "Parked": 22}
 
 
 def cloudwatch() -> Any:

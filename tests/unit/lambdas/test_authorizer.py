@@ -3,7 +3,7 @@ import hashlib
 import hmac
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jwt
@@ -56,8 +56,8 @@ def token(
     without: str | None = None,
     **claims: object,
 ) -> str:
-    now_s = int(time.time())
-    good = {"sub": "d-active", "aud": "fleetlane", "iat": now_s, "exp": now_s + 3600}
+    issued_s = now_s()
+    good = {"sub": "d-active", "aud": "fleetlane", "iat": issued_s, "exp": issued_s + 3600}
     given = {name: value for name, value in (good | claims).items() if name != without}
     headers = {} if kid is None else {"kid": kid}
     return jwt.encode(given, key, algorithm=alg, headers=headers)
@@ -82,48 +82,60 @@ def event(authorization: str | None, *, header: str = "Authorization") -> dict[s
     return {"type": "REQUEST", "methodArn": ARN, "headers": headers}
 
 
-NOW_S = int(time.time())
-REFUSED = {
-    "empty": ("", "no_token"),
-    "no jwt": ("hello", "malformed"),
-    "half a jwt": (token().rsplit(".", 1)[0], "malformed"),
-    "payload is no object": ("e30.W10.AA", "malformed"),
-    "deeply nested": (f"{base64url(b'{}')}.{base64url(b'[' * 2900)}.AA", "malformed"),
-    "wrong key": (token(OTHER_KEY), "wrong_key"),
-    "another device's claims": (with_another_payload(), "wrong_key"),
-    "expired": (token(iat=NOW_S - 7200, exp=NOW_S - 301), "expired"),
-    "lifetime over a day": (token(exp=NOW_S + DAY_S + 60), "lifetime"),
-    "ends before it begins": (token(iat=NOW_S + 200, exp=NOW_S + 100), "lifetime"),
-    "from the future": (token(iat=NOW_S + 600, exp=NOW_S + 900), "not_yet_valid"),
-    "wrong audience": (token(aud="elsewhere"), "wrong_audience"),
-    "no audience": (token(without="aud"), "claim_missing"),
-    "no end": (token(without="exp"), "claim_missing"),
-    "no beginning": (token(without="iat"), "claim_missing"),
-    "endless": (token(exp=float("inf")), "malformed"),
-    "no subject": (token(without="sub"), "malformed"),
-    "subject no device id": (token(sub="a/b"), "malformed"),
-    "alg none": (token("", alg="none"), "wrong_algorithm"),
-    "hs256 with the public key": (signed_with_the_public_key_as_secret(), "wrong_algorithm"),
-    "eddsa with the ec key's id": (token(ED_KEY, alg="EdDSA", kid="first"), "wrong_algorithm"),
-    "unknown kid": (token(kid="third"), "unknown_key"),
-    "no kid": (token(kid=None), "malformed"),
-    "unknown device": (token(sub="d-nobody"), "unknown_device"),
-    "huge": (token(more="x" * 4096), "token_too_large"),
+def now_s() -> int:
+    return int(time.time())
+
+
+type MakeToken = Callable[[], str]
+"""Made as a test runs: a token made at collection may have expired by then."""
+
+REFUSED: dict[str, tuple[MakeToken, str]] = {
+    "empty": (lambda: "", "no_token"),
+    "no jwt": (lambda: "hello", "malformed"),
+    "half a jwt": (lambda: token().rsplit(".", 1)[0], "malformed"),
+    "payload is no object": (lambda: "e30.W10.AA", "malformed"),
+    "deeply nested": (lambda: f"{base64url(b'{}')}.{base64url(b'[' * 2900)}.AA", "malformed"),
+    "wrong key": (lambda: token(OTHER_KEY), "wrong_key"),
+    "another device's claims": (with_another_payload, "wrong_key"),
+    "expired": (lambda: token(iat=now_s() - 7200, exp=now_s() - 301), "expired"),
+    "lifetime over a day": (lambda: token(exp=now_s() + DAY_S + 60), "lifetime"),
+    "ends before it begins": (lambda: token(iat=now_s() + 200, exp=now_s() + 100), "lifetime"),
+    "from the future": (lambda: token(iat=now_s() + 600, exp=now_s() + 900), "not_yet_valid"),
+    "wrong audience": (lambda: token(aud="elsewhere"), "wrong_audience"),
+    "no audience": (lambda: token(without="aud"), "claim_missing"),
+    "no end": (lambda: token(without="exp"), "claim_missing"),
+    "no beginning": (lambda: token(without="iat"), "claim_missing"),
+    "endless": (lambda: token(exp=float("inf")), "malformed"),
+    "no subject": (lambda: token(without="sub"), "malformed"),
+    "subject no device id": (lambda: token(sub="a/b"), "malformed"),
+    "alg none": (lambda: token("", alg="none"), "wrong_algorithm"),
+    "hs256 with the public key": (
+        signed_with_the_public_key_as_secret,
+        "wrong_algorithm",
+    ),
+    "eddsa with the ec key's id": (
+        lambda: token(ED_KEY, alg="EdDSA", kid="first"),
+        "wrong_algorithm",
+    ),
+    "unknown kid": (lambda: token(kid="third"), "unknown_key"),
+    "no kid": (lambda: token(kid=None), "malformed"),
+    "unknown device": (lambda: token(sub="d-nobody"), "unknown_device"),
+    "huge": (lambda: token(more="x" * 4096), "token_too_large"),
 }
 
 
 @pytest.mark.parametrize(("refused", "why"), REFUSED.values(), ids=REFUSED)
-def test_a_token_that_proves_nothing_is_refused(refused: str, why: str) -> None:
+def test_a_token_that_proves_nothing_is_refused(refused: MakeToken, why: str) -> None:
     with pytest.raises(TokenRefusedError) as refusal:
-        device_of(refused, devices=DEVICES)
+        device_of(refused(), devices=DEVICES)
 
     assert refusal.value.why == why
 
 
 @pytest.mark.parametrize(("refused", "why"), REFUSED.values(), ids=REFUSED)
-def test_api_gateway_is_told_to_answer_401_and_nothing_else(refused: str, why: str) -> None:
+def test_api_gateway_is_told_to_answer_401_and_nothing_else(refused: MakeToken, why: str) -> None:
     with pytest.raises(Exception, match=r"^Unauthorized$") as refusal:
-        authorize(event(f"Bearer {refused}"), devices=DEVICES)
+        authorize(event(f"Bearer {refused()}"), devices=DEVICES)
 
     assert type(refusal.value) is Exception
 
@@ -137,16 +149,16 @@ def test_a_request_without_a_bearer_token_is_refused(authorization: str | None) 
 @pytest.mark.parametrize(
     "good",
     [
-        token(),
-        token(ED_KEY, alg="EdDSA", kid="second"),
-        token(iat=NOW_S, exp=NOW_S + DAY_S),
-        token(iat=NOW_S - 7200, exp=NOW_S - 200),
-        token(iat=NOW_S + 200, exp=NOW_S + 600),
+        token,
+        lambda: token(ED_KEY, alg="EdDSA", kid="second"),
+        lambda: token(iat=now_s(), exp=now_s() + DAY_S),
+        lambda: token(iat=now_s() - 7200, exp=now_s() - 200),
+        lambda: token(iat=now_s() + 200, exp=now_s() + 600),
     ],
     ids=["first key", "second key", "a day", "just expired", "a clock ahead"],
 )
-def test_a_device_s_own_token_is_allowed(good: str) -> None:
-    answer = authorize(event(f"Bearer {good}"), devices=DEVICES)
+def test_a_device_s_own_token_is_allowed(good: MakeToken) -> None:
+    answer = authorize(event(f"Bearer {good()}"), devices=DEVICES)
 
     assert _effect(answer) == "Allow"
 

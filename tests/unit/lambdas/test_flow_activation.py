@@ -7,7 +7,8 @@ from clients.kafka_topics import TopicsNotCreatedError
 from fleetlane.events.flow_files import flow_from_toml
 from fleetlane.events.flows import Flow
 from fleetlane.events.topics import platform_topics
-from lambdas.flow_activation.service import FlowsRefusedError, activate
+from lambdas.flow_activation.handler import answer
+from lambdas.flow_activation.service import Activation, FlowsRefusedError, activate
 from tests.unit.lambdas.fakes import FakeFlows, FakeKafka
 
 
@@ -62,6 +63,39 @@ def test_two_flows_for_one_stream_are_refused() -> None:
         activate("v1", store=store, topics=kafka)
 
     assert (store.current_version, kafka.topics) == (None, {})
+
+
+def test_who_names_a_version_learns_which_topics_are_new() -> None:
+    told = answer({"version": "v1"}, _activated)
+
+    assert told == {"version": "v1", "topics_created": ("canonical.thermo",)}
+
+
+@pytest.mark.parametrize("request_type", ["Create", "Update"])
+def test_a_deploy_names_a_version_in_cloudformations_words(request_type: str) -> None:
+    event = {"RequestType": request_type, "ResourceProperties": {"version": "v1"}}
+
+    assert answer(event, _activated) == {"PhysicalResourceId": "v1"}
+
+
+def test_a_deploy_that_is_done_with_a_version_changes_nothing() -> None:
+    event = {"RequestType": "Delete", "ResourceProperties": {"version": "v1"}}
+
+    def refuse(version: str) -> Activation:
+        raise FlowsRefusedError(version, "it is called for")
+
+    assert answer(event, refuse) == {}
+
+
+def test_a_deploy_is_told_why_its_version_is_refused() -> None:
+    event = {"RequestType": "Update", "ResourceProperties": {"version": "v2"}}
+
+    with pytest.raises(FlowsNotPublishedError):
+        answer(event, lambda version: activate(version, store=_store(), topics=FakeKafka([])))
+
+
+def _activated(version: str) -> Activation:
+    return Activation(version=version, topics_created=("canonical.thermo",))
 
 
 def _store(*flows: Flow) -> FakeFlows:

@@ -1,0 +1,67 @@
+"""A month's bill, and what of it falls on a million messages."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from fleetlane.events.lanes import Lane
+from infra.cost.edge import edge_lines
+from infra.cost.figures import Figures
+from infra.cost.jobs import job_lines
+from infra.cost.line import Line
+from infra.cost.scenario import Scenario
+from infra.cost.standing import standing_lines
+from infra.cost.stores import store_lines
+
+MILLION: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bill:
+    """A month's lines, and the messages that they are paid for."""
+
+    lines: tuple[Line, ...]
+    messages: Mapping[Lane, float]
+
+    @property
+    def fixed_usd(self) -> float:
+        return sum(line.fixed_usd for line in self.lines)
+
+    @property
+    def growing_usd(self) -> float:
+        return sum(line.growing_usd for line in self.lines)
+
+    @property
+    def usd(self) -> float:
+        return self.fixed_usd + self.growing_usd
+
+    @property
+    def usd_a_million(self) -> float:
+        return self.usd / sum(self.messages.values()) * MILLION
+
+    def lane_usd_a_million(self, lane: Lane) -> float:
+        """A lane's own lines, and its messages' part of those that all lanes share."""
+        share = self.messages[lane] / sum(self.messages.values())
+        own = sum(line.usd for line in self.lines if line.lane is lane)
+        shared = sum(line.usd for line in self.lines if line.lane is None)
+        return (own + share * shared) / self.messages[lane] * MILLION
+
+    def of_component(self, component: str) -> Line:
+        """All its lines as one."""
+        lines = [line for line in self.lines if line.component == component]
+        return Line(
+            component=component,
+            fixed_usd=sum(line.fixed_usd for line in lines),
+            growing_usd=sum(line.growing_usd for line in lines),
+        )
+
+
+def bill(scenario: Scenario, figures: Figures) -> Bill:
+    """Add everything up."""
+    parts: Iterable[Iterable[Line]] = (
+        part(scenario, figures) for part in (edge_lines, store_lines, job_lines, standing_lines)
+    )
+    return Bill(
+        lines=tuple(line for part in parts for line in part),
+        messages={lane: one.messages_a_month for lane, one in scenario.traffic.items()},
+    )

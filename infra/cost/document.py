@@ -1,0 +1,49 @@
+"""The part of a document that the command writes."""
+
+from pathlib import Path
+from typing import Final
+
+from fleetlane.events.errors import FleetlaneError
+
+BEGIN: Final = "<!-- what `python -m infra.cost` prints: begin -->"
+END: Final = "<!-- what `python -m infra.cost` prints: end -->"
+
+
+class NoMarkersError(FleetlaneError):
+    """A document does not say where the tables go."""
+
+    reason = "no_markers"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"{self.path} has no lines {BEGIN!r} and {END!r}, in this order"
+
+
+def written_between_markers(path: Path) -> str:
+    """What stands there now.
+
+    Raises:
+        NoMarkersError: It has no place for it.
+    """
+    return _parts(path)[1].strip("\n")
+
+
+def write_between_markers(path: Path, text: str) -> None:
+    """Replace what stands there.
+
+    Raises:
+        NoMarkersError: It has no place for it.
+    """
+    before, _, after = _parts(path)
+    path.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
+
+
+def _parts(path: Path) -> tuple[str, str, str]:
+    before, begin, rest = path.read_text().partition(BEGIN)
+    between, end, after = rest.partition(END)
+    if not begin or not end:
+        raise NoMarkersError(path)
+    return before, between, after

@@ -1,0 +1,98 @@
+"""What the Spark jobs cost: workers that always run, checkpoints, and telling CloudWatch."""
+
+import math
+from collections.abc import Iterator
+from typing import Final
+
+from fleetlane.events.job_arguments import FleetMetadataArguments
+from fleetlane.events.lanes import LANE_LIMITS, Lane
+from infra.cost.figures import Figures
+from infra.cost.line import Line
+from infra.cost.scenario import HOURS_A_MONTH, Scenario, per_second
+from infra.stages import Engine
+
+WORKER_VCPUS: Final = 4
+WORKER_GIB: Final = 16
+"""A worker of either engine: Glue's G.1X, which is one DPU, and EMR's as we ask for it."""
+
+_DRIVER: Final = 1
+_MONTH_MS: Final = HOURS_A_MONTH * 60 * 60 * 1000
+MINUTES_A_MONTH: Final = HOURS_A_MONTH * 60
+"""So often each lane tells CloudWatch of itself."""
+
+
+def job_lines(scenario: Scenario, figures: Figures) -> Iterator[Line]:
+    """Time costs more than messages here: workers and triggers run at night, too."""
+    for lane in scenario.traffic:
+        yield _workers(scenario, lane, figures)
+        trigger_ms = LANE_LIMITS[lane].trigger_ms
+        puts_usd = checkpoints_usd(trigger_ms, figures)
+        yield Line(component="S3: checkpoints", lane=lane, fixed_usd=puts_usd)
+        calls_usd = figures.usd("metrics_call", MINUTES_A_MONTH)
+        yield Line(component="CloudWatch: lanes' metrics", lane=lane, fixed_usd=calls_usd)
+    puts_usd = checkpoints_usd(_metadata_trigger_ms(), figures)
+    yield Line(component="S3: checkpoints", fixed_usd=puts_usd)
+
+
+def batches_a_month(trigger_ms: int, figures: Figures) -> float:
+    """Of a query that always has messages."""
+    return _MONTH_MS / max(trigger_ms, figures.measure("batch_floor_ms"))
+
+
+def checkpoints_usd(trigger_ms: int, figures: Figures, *, is_async_at_0: bool = True) -> float:
+    """A month's checkpoints of one query; at trigger 0 they are written beside its batches."""
+    is_async = trigger_ms == 0 and is_async_at_0
+    every_ms = int(figures.measure("async_checkpoint_ms")) if is_async else trigger_ms
+    puts = figures.measure("puts_per_checkpoint") * batches_a_month(every_ms, figures)
+    return figures.usd("s3_put", puts)
+
+
+def worker_hour_usd(engine: Engine, figures: Figures) -> float:
+    """One worker; the driver's costs the same."""
+    if engine is Engine.GLUE:
+        return figures.usd("glue_dpu_hour")
+    memory = figures.usd("emr_gb_hour", WORKER_GIB)
+    return figures.usd("emr_vcpu_hour", WORKER_VCPUS) + memory
+
+
+def workers_needed(scenario: Scenario, lane: Lane, figures: Figures) -> int:
+    """The driver's and as many as the peak keeps busy, at least one."""
+    traffic = scenario.traffic[lane]
+    cpu_us = figures.measure("parse_cpu_us_per_kib") * max(1, traffic.body_kib)
+    busy_vcpus = per_second(traffic) * cpu_us / 1e6
+    if lane is Lane.STANDARD:
+        messages_per_s = sum(per_second(one) for one in scenario.traffic.values())
+        busy_vcpus += messages_per_s * figures.measure("metadata_cpu_us") / 1e6
+    of_worker = WORKER_VCPUS * figures.measure("worker_busy_share")
+    return _DRIVER + max(1, math.ceil(busy_vcpus * scenario.peak / of_worker))
+
+
+def workers_of_stage(scenario: Scenario, lane: Lane) -> int:
+    """What runs whatever comes."""
+    stage = scenario.stage
+    match lane:
+        case Lane.FAST:
+            return stage.fast_workers
+        case Lane.STANDARD:
+            return stage.standard_workers
+        case Lane.SLOW:
+            return stage.slow_workers
+
+
+def _workers(scenario: Scenario, lane: Lane, figures: Figures) -> Line:
+    engine = scenario.stage.engine
+    usd = worker_hour_usd(engine, figures) * HOURS_A_MONTH
+    at_least = workers_of_stage(scenario, lane)
+    more = max(0, workers_needed(scenario, lane, figures) - at_least)
+    return Line(
+        component="Spark: workers",
+        lane=lane,
+        fixed_usd=usd * at_least,
+        growing_usd=usd * more,
+    )
+
+
+def _metadata_trigger_ms() -> int:
+    return FleetMetadataArguments(
+        kafka_bootstrap_servers="", checkpoint_folder=""
+    ).metadata_trigger_ms

@@ -1,0 +1,131 @@
+"""What is to be paid for: how many messages, how large, in which lanes, on which stage."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final
+
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.lanes import INLINE_BYTES_MAX, LANE_LIMITS, Lane
+from infra.stages import Stage
+
+DAYS_A_MONTH: Final = 365 / 12
+HOURS_A_MONTH: Final = 24 * DAYS_A_MONTH
+INLINE_KIB_MAX: Final = INLINE_BYTES_MAX / 1024
+LANE_SHARES: Final = MappingProxyType({Lane.FAST: 0.10, Lane.STANDARD: 0.89, Lane.SLOW: 0.01})
+
+_DAY_S: Final = 24 * 60 * 60
+
+
+class BadScenarioError(FleetlaneError):
+    """No platform as it stands could take this traffic."""
+
+    reason = "bad_scenario"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return self.problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traffic:
+    """What one lane gets: so many messages, each of the same size."""
+
+    messages_a_day: float
+    body_kib: float
+
+    @property
+    def messages_a_month(self) -> float:
+        return self.messages_a_day * DAYS_A_MONTH
+
+    @property
+    def is_by_reference(self) -> bool:
+        return self.body_kib > INLINE_KIB_MAX
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """One stage under one traffic.
+
+    ``authorizer_hits`` is the share of requests that API Gateway's cache answers: four in five
+    where a device sends once a minute. ``peak`` is the busiest time over the mean.
+
+    Raises:
+        BadScenarioError: A lane gets bodies or a rate that it does not take.
+    """
+
+    stage: Stage
+    traffic: Mapping[Lane, Traffic]
+    authorizer_hits: float = 0.8
+    peak: float = 3
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.authorizer_hits <= 1:
+            raise BadScenarioError(f"a share of {self.authorizer_hits:g} hits; allowed: 0 to 1")
+        if self.peak < 1:
+            raise BadScenarioError(f"a peak of {self.peak:g} times the mean; allowed: 1 or more")
+        for lane, traffic in self.traffic.items():
+            _check_lane(lane, traffic)
+
+    @property
+    def messages_a_month(self) -> float:
+        return sum(traffic.messages_a_month for traffic in self.traffic.values())
+
+    def with_body(self, lane: Lane, body_kib: float) -> "Scenario":
+        """The same, with other bodies in one lane."""
+        changed = replace(self.traffic[lane], body_kib=body_kib)
+        return replace(self, traffic={**self.traffic, lane: changed})
+
+    def in_one_lane(self, lane: Lane, *, messages_a_day: float) -> "Scenario":
+        """The same stage with one lane's messages alone, as large as they are there."""
+        alone = replace(self.traffic[lane], messages_a_day=messages_a_day)
+        return replace(self, traffic={lane: alone})
+
+    def with_messages(self, factor: float) -> "Scenario":
+        """The same with so many times the messages, in every lane."""
+        scaled = {
+            lane: replace(one, messages_a_day=one.messages_a_day * factor)
+            for lane, one in self.traffic.items()
+        }
+        return replace(self, traffic=scaled)
+
+
+def usual_traffic(
+    messages_a_day: float, *, body_kib: float, slow_body_kib: float
+) -> Mapping[Lane, Traffic]:
+    """Messages spread over the lanes as they usually are; the slow lane's are larger."""
+    return {
+        lane: Traffic(
+            messages_a_day=messages_a_day * share,
+            body_kib=slow_body_kib if lane is Lane.SLOW else body_kib,
+        )
+        for lane, share in LANE_SHARES.items()
+    }
+
+
+def per_second(traffic: Traffic) -> float:
+    """The mean rate."""
+    return traffic.messages_a_day / _DAY_S
+
+
+def _check_lane(lane: Lane, traffic: Traffic) -> None:
+    if traffic.messages_a_day <= 0 or traffic.body_kib <= 0:
+        raise BadScenarioError(
+            f"{traffic.messages_a_day:g} messages a day of {traffic.body_kib:g} KiB in the {lane} "
+            "lane; both must be above 0"
+        )
+    if traffic.is_by_reference and lane is not Lane.SLOW:
+        raise BadScenarioError(
+            f"bodies of {traffic.body_kib:g} KiB in the {lane} lane; over {INLINE_KIB_MAX:g} KiB "
+            "they go to the slow lane"
+        )
+    limits = LANE_LIMITS[lane]
+    per_s_max = limits.messages_per_batch_max * 1000 / max(1, limits.trigger_ms)
+    if per_second(traffic) > per_s_max:
+        raise BadScenarioError(
+            f"{per_second(traffic):,.1f} messages a second in the {lane} lane; it takes "
+            f"{per_s_max:,.0f}: {limits.messages_per_batch_max} in {limits.trigger_ms} ms"
+        )

@@ -1,0 +1,168 @@
+"""The model's answers as Markdown."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from fleetlane.events.lanes import LANE_LIMITS, Lane
+from infra.cost.bill import MILLION, Bill, bill
+from infra.cost.edge import edge_lines
+from infra.cost.figures import Figures
+from infra.cost.jobs import batches_a_month, checkpoints_usd, worker_hour_usd
+from infra.cost.levers import batched, levers, receipt_usd, with_engine
+from infra.cost.own_handler import break_even_messages_per_s
+from infra.cost.scenario import HOURS_A_MONTH, INLINE_KIB_MAX, Scenario
+from infra.cost.stores import store_lines
+from infra.stages import Engine
+
+SIZES_KIB: Final = (0.25, 1, 10, 100, 1_000, 4_000)
+READINGS: Final = (1, 10, 60)
+TRIGGERS_MS: Final = (0, 1_000, 10_000, 60_000)
+
+_ENGINES: Final = {Engine.GLUE: "Glue", Engine.EMR: "EMR Serverless"}
+_NOT_HERE: Final = "-"
+
+
+def report(scenario: Scenario, figures: Figures) -> str:
+    """All tables, for one scenario."""
+    month = bill(scenario, figures)
+    parts = (
+        _scenario(scenario),
+        "### A month",
+        _table(("component", "fixed", "grows with messages", "together"), _month(month)),
+        "### A million messages, by lane, engine and size of the body",
+        _table(("lane", "engine", *_size_names()), _by_lane(scenario, figures)),
+        "### A million messages more: what grows, by size of the body",
+        _table(("component", *_size_names()), _growing(scenario, figures)),
+        "### Levers, in USD a month",
+        _table(("lever", "now", "then", "saves"), _levers(scenario, figures)),
+        "### A million readings, by how many a message carries",
+        _table(("readings a message", "all costs", "what grows"), _batches(scenario, figures)),
+        "### Trigger intervals, in USD a month and query that always has messages",
+        _table(
+            ("trigger", "checkpoints", "checkpoints without async progress"),
+            _triggers(figures),
+        ),
+        "### Rates worth knowing",
+        _rates(scenario, figures),
+    )
+    return "\n\n".join(parts)
+
+
+def _scenario(scenario: Scenario) -> str:
+    stage = scenario.stage
+    messages_a_day = sum(one.messages_a_day for one in scenario.traffic.values())
+    lanes = "; ".join(
+        f"{lane} {one.messages_a_day / messages_a_day:.0%} at {one.body_kib:g} KiB"
+        for lane, one in scenario.traffic.items()
+    )
+    workers = f"{stage.fast_workers}, {stage.standard_workers} and {stage.slow_workers}"
+    return (
+        f"Stage {stage.name} in {stage.region}: {messages_a_day:,.0f} messages a day ({lanes}), "
+        f"the peak {scenario.peak:g} times the mean, {scenario.authorizer_hits:.0%} of requests "
+        f"answered by the authorizer's cache. {stage.broker_count} brokers {stage.broker_type} "
+        f"with {stage.broker_storage_gib:,} GiB each, {workers} workers in the three "
+        f"applications, on {_ENGINES[stage.engine]}. In USD."
+    )
+
+
+def _month(month: Bill) -> Iterator[Sequence[str]]:
+    for component in dict.fromkeys(line.component for line in month.lines):
+        line = month.of_component(component)
+        yield component, _usd(line.fixed_usd), _usd(line.growing_usd), _usd(line.usd)
+    yield "**all**", _usd(month.fixed_usd), _usd(month.growing_usd), _usd(month.usd)
+
+
+def _by_lane(scenario: Scenario, figures: Figures) -> Iterator[Sequence[str]]:
+    for lane in scenario.traffic:
+        for engine, name in _ENGINES.items():
+            ours = with_engine(scenario, engine)
+            yield lane, name, *(_lane_cell(ours, lane, kib, figures) for kib in SIZES_KIB)
+
+
+def _lane_cell(scenario: Scenario, lane: Lane, kib: float, figures: Figures) -> str:
+    if kib > INLINE_KIB_MAX and lane is not Lane.SLOW:
+        return _NOT_HERE
+    month = bill(scenario.with_body(lane, kib), figures)
+    return _usd(month.lane_usd_a_million(lane))
+
+
+def _growing(scenario: Scenario, figures: Figures) -> Iterator[Sequence[str]]:
+    """Of a standard message, or of one in the slow lane where it is too large; disks full."""
+    columns = []
+    for kib in SIZES_KIB:
+        lane = Lane.SLOW if kib > INLINE_KIB_MAX else Lane.STANDARD
+        ours = replace(
+            scenario.with_body(lane, kib), stage=replace(scenario.stage, broker_storage_gib=0)
+        )
+        lines = [*edge_lines(ours, figures), *store_lines(ours, figures)]
+        millions = ours.traffic[lane].messages_a_month / MILLION
+        columns.append(
+            {one.component: one.growing_usd / millions for one in lines if one.lane is lane}
+        )
+    for component in columns[0]:
+        yield component, *(_usd(column[component]) for column in columns)
+    yield "**all**", *(_usd(sum(column.values())) for column in columns)
+
+
+def _levers(scenario: Scenario, figures: Figures) -> Iterator[Sequence[str]]:
+    for lever in levers(scenario, figures):
+        yield lever.name, _usd(lever.now_usd), _usd(lever.then_usd), _usd(lever.saved_usd)
+
+
+def _batches(scenario: Scenario, figures: Figures) -> Iterator[Sequence[str]]:
+    million_readings = scenario.messages_a_month / MILLION
+    for readings in READINGS:
+        month = bill(batched(scenario, readings), figures)
+        a_million = (one / million_readings for one in (month.usd, month.growing_usd))
+        yield str(readings), *map(_usd, a_million)
+
+
+def _triggers(figures: Figures) -> Iterator[Sequence[str]]:
+    for trigger_ms in TRIGGERS_MS:
+        usd = (
+            checkpoints_usd(trigger_ms, figures),
+            checkpoints_usd(trigger_ms, figures, is_async_at_0=False),
+        )
+        yield f"{trigger_ms / 1000:g} s", *map(_usd, usd)
+
+
+def _rates(scenario: Scenario, figures: Figures) -> str:
+    even_per_s = break_even_messages_per_s(scenario, figures)
+    slow = LANE_LIMITS[Lane.SLOW]
+    slow_per_s = slow.messages_per_batch_max * 1000 / slow.trigger_ms
+    puts = figures.measure("puts_per_checkpoint") * batches_a_month(0, figures)
+    workers = {
+        name: worker_hour_usd(engine, figures) * HOURS_A_MONTH for engine, name in _ENGINES.items()
+    }
+    return "\n".join(
+        (
+            f"- A handler of one's own on Fargate is cheaper from {even_per_s:.0f} messages a "
+            "second on the mean.",
+            f"- A worker costs {_usd(workers['Glue'])} a month on Glue, "
+            f"{_usd(workers['EMR Serverless'])} on EMR Serverless.",
+            f"- A query at trigger 0 without async progress writes {puts / MILLION:.0f} million "
+            "checkpoint files a month.",
+            f"- A receipt costs {_usd(receipt_usd(figures) * MILLION)} a million messages.",
+            f"- The slow lane takes at most {slow_per_s:.0f} messages a second.",
+        )
+    )
+
+
+def _size_names() -> tuple[str, ...]:
+    return tuple(f"{kib:,g} KiB" for kib in SIZES_KIB)
+
+
+def _usd(amount: float) -> str:
+    return f"{amount + 0.0:,.2f}"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Text to the left, numbers to the right."""
+    rows = [tuple(row) for row in rows]
+    is_number = [
+        all(row[at][-1].isdigit() or row[at] == _NOT_HERE for row in rows)
+        for at in range(len(head))
+    ]
+    rule = ["---:" if number else "---" for number in is_number]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))

@@ -1,0 +1,263 @@
+import ast
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fleetlane.events.lanes import Lane
+from glue_jobs import kafka
+from infra import cost, emr_engine, glue_engine
+from infra.cost.__main__ import main
+from infra.cost.bill import bill
+from infra.cost.document import BEGIN, NoMarkersError, written_between_markers
+from infra.cost.figures import Figures, UnknownFigureError, figures_of_files
+from infra.cost.jobs import WORKER_GIB, WORKER_VCPUS, checkpoints_usd
+from infra.cost.levers import batched, with_engine
+from infra.cost.own_handler import break_even_messages_per_s, gateway_usd, own_handler_usd
+from infra.cost.scenario import BadScenarioError, Scenario, Traffic, usual_traffic
+from infra.stages import Engine, settings_of, stage_from
+from tests.infra.synthesis import ROOT, Synthesized
+
+DOCUMENT = ROOT / "docs" / "cost.md"
+FIGURES = figures_of_files()
+PROD = stage_from("prod", settings_of("prod"))
+A_DAY = 120_000  # 3.65 million in a twelfth of a year
+
+
+def _scenario(messages_a_day: float = A_DAY, *, body_kib: float = 1) -> Scenario:
+    traffic = usual_traffic(messages_a_day, body_kib=body_kib, slow_body_kib=body_kib)
+    return Scenario(stage=PROD, traffic=traffic)
+
+
+def _priced(usd: Mapping[str, float]) -> Figures:
+    """The files' figures with these prices alone; the rest is free."""
+    prices = {
+        name: replace(price, usd=usd.get(name, 0.0), tiers=())
+        for name, price in FIGURES.prices.items()
+    }
+    tiers = ((1e6, 4.0), (float("inf"), 2.0))
+    prices["api_request"] = replace(prices["api_request"], tiers=tiers)
+    return Figures(prices=prices, measures=FIGURES.measures)
+
+
+def test_a_month_is_what_one_adds_up_by_hand() -> None:
+    figures = _priced({"lambda_request": 1, "glue_dpu_hour": 1, "broker_hour_m7g_xlarge": 1})
+
+    month = bill(_scenario(), figures)
+
+    api = 1 * 4 + 2.65 * 2
+    calls = 3.65 * (1 + 0.2)  # one request in five asks the authorizer
+    workers = (4 + 10 + 6) * 730
+    brokers = 3 * 730
+    assert month.growing_usd == pytest.approx(api + calls)
+    assert month.fixed_usd == pytest.approx(workers + brokers)
+
+
+def test_a_large_body_is_paid_for_as_an_object() -> None:
+    figures = _priced({"s3_put": 1, "s3_get": 1})
+    scenario = _scenario().with_body(Lane.SLOW, 512)
+
+    line = bill(scenario, figures).of_component("S3: large bodies")
+
+    assert line.usd == pytest.approx(36.5 * 2)  # thousands of messages, each a PUT and a GET
+
+
+def test_trigger_0_without_async_progress_writes_21_million_files_a_month() -> None:
+    figures = _priced({"s3_put": 1})
+
+    thousands = checkpoints_usd(0, figures, is_async_at_0=False)
+
+    assert thousands == pytest.approx(21_024)
+
+
+def test_more_messages_cost_more_in_all_and_less_each() -> None:
+    months = [bill(_scenario(a_day), FIGURES) for a_day in (1e5, 1e6, 1e7, 1e8)]
+
+    totals = [month.usd for month in months]
+    each = [month.usd_a_million for month in months]
+    assert totals == sorted(totals)
+    assert each == sorted(each, reverse=True)
+
+
+@pytest.mark.parametrize("lane", Lane)
+def test_larger_bodies_never_cost_less(lane: Lane) -> None:
+    sizes = (0.25, 1, 10, 100, 256, *((257, 1_000, 4_000) if lane is Lane.SLOW else ()))
+
+    costs = [
+        bill(_scenario(1e7).with_body(lane, size), FIGURES).lane_usd_a_million(lane)
+        for size in sizes
+        if size != 257  # from here on the body is in S3, where a byte costs less
+    ]
+
+    assert costs == sorted(costs)
+
+
+def test_lanes_share_the_whole_bill() -> None:
+    month = bill(_scenario(), FIGURES)
+
+    by_lane = sum(
+        month.lane_usd_a_million(lane) * messages / 1e6 for lane, messages in month.messages.items()
+    )
+
+    assert by_lane == pytest.approx(month.usd)
+
+
+def test_fixed_costs_do_not_grow_with_messages() -> None:
+    few, many = bill(_scenario(1e5), FIGURES), bill(_scenario(1e8), FIGURES)
+
+    assert few.fixed_usd == pytest.approx(many.fixed_usd)
+
+
+def test_batching_makes_a_reading_cheaper() -> None:
+    months = [bill(batched(_scenario(1e7), readings), FIGURES) for readings in (1, 10, 60)]
+
+    growing = [month.growing_usd for month in months]
+
+    assert growing == sorted(growing, reverse=True)
+
+
+def test_the_engines_differ_by_their_workers_and_endpoints_alone() -> None:
+    glue, emr = (bill(with_engine(_scenario(), one), FIGURES) for one in (Engine.GLUE, Engine.EMR))
+
+    differing = {a.component for a, b in zip(glue.lines, emr.lines, strict=True) if a.usd != b.usd}
+
+    assert differing == {"Spark: workers", "VPC endpoints"}
+
+
+def test_a_handler_of_ones_own_pays_from_the_rate_that_is_named() -> None:
+    even_per_s = break_even_messages_per_s(_scenario(), FIGURES)
+
+    def saved_usd(messages_per_s: float) -> float:
+        at = _scenario().in_one_lane(Lane.STANDARD, messages_a_day=messages_per_s * 86_400)
+        return gateway_usd(at, FIGURES) - own_handler_usd(at, FIGURES)
+
+    assert saved_usd(even_per_s * 0.9) < 0 < saved_usd(even_per_s * 1.1)
+
+
+@pytest.mark.parametrize(
+    ("lane", "traffic", "problem"),
+    [
+        (Lane.FAST, Traffic(messages_a_day=1, body_kib=257), "they go to the slow lane"),
+        (Lane.SLOW, Traffic(messages_a_day=2e6, body_kib=1), "it takes 20: 200 in 10000 ms"),
+        (Lane.STANDARD, Traffic(messages_a_day=0, body_kib=1), "both must be above 0"),
+    ],
+)
+def test_traffic_that_no_lane_takes_is_refused(lane: Lane, traffic: Traffic, problem: str) -> None:
+    with pytest.raises(BadScenarioError, match=problem):
+        Scenario(stage=PROD, traffic={lane: traffic})
+
+
+def test_a_figure_that_no_file_has_is_named() -> None:
+    with pytest.raises(UnknownFigureError, match=r"prices\.toml has no \[gold\]"):
+        FIGURES.usd("gold")
+
+
+def test_every_price_and_figure_is_used() -> None:
+    modules = Path(cost.__path__[0]).glob("*.py")
+    texts = {
+        node.value
+        for module in modules
+        for node in ast.walk(ast.parse(module.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+
+    by_broker = ("broker_hour_", "broker_mib_per_s_")
+    names = {
+        name for name in (*FIGURES.prices, *FIGURES.measures) if not name.startswith(by_broker)
+    }
+
+    assert names <= texts
+
+
+def test_every_price_says_where_it_is_from_and_every_figure_how_it_came_by() -> None:
+    for price in FIGURES.prices.values():
+        assert "pricing" in price.source
+    for figure in FIGURES.measures.values():
+        assert figure.how in {"measured", "indicative", "counted", "assumed"}
+        assert figure.by
+
+
+def test_what_is_counted_is_what_the_code_has() -> None:
+    assert FIGURES.measure("async_checkpoint_ms") == kafka.ASYNC_CHECKPOINT_INTERVAL_MS
+    assert (WORKER_VCPUS, WORKER_GIB) == (emr_engine.WORKER_CPUS, emr_engine.WORKER_MEMORY_GIB)
+    assert glue_engine.WORKER_TYPE == "G.1X"
+
+
+def test_alarms_are_counted_as_the_template_has_them(prod: Synthesized) -> None:
+    alarms = prod.resources("AWS::CloudWatch::Alarm", of="watching").values()
+
+    metrics = sum(
+        sum("MetricStat" in one for one in alarm["Properties"].get("Metrics", [{"MetricStat": 1}]))
+        for alarm in alarms
+    )
+
+    assert FIGURES.measure("alarm_metrics") == metrics
+
+
+def test_keys_are_counted_as_the_templates_have_them(prod: Synthesized) -> None:
+    kinds = [resource["Type"] for _, _, resource in prod.all_resources()]
+
+    assert FIGURES.measure("kms_keys") == kinds.count("AWS::KMS::Key")
+
+
+def test_the_authorizers_memory_is_the_templates(prod: Synthesized) -> None:
+    functions = prod.resources("AWS::Lambda::Function", of="ingest").items()
+
+    memory_mib = [
+        one["Properties"]["MemorySize"] for name, one in functions if "authorizer" in name
+    ]
+
+    assert memory_mib == [FIGURES.measure("authorizer_memory_mib")]
+
+
+@pytest.mark.parametrize("stage", ["dev", "staging", "prod"])
+def test_every_stage_in_aws_has_a_price(stage: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["--stage", stage, "--messages-per-day", "1e5"])
+
+    assert code == 0
+    assert f"Stage {stage} in eu-central-1" in capsys.readouterr().out
+
+
+def test_the_document_says_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    main([])
+
+    printed = capsys.readouterr().out.strip("\n")
+
+    assert written_between_markers(DOCUMENT) == printed, (
+        "run `.venv/bin/python -m infra.cost --into docs/cost.md`"
+    )
+
+
+def test_the_command_writes_into_a_document(tmp_path: Path) -> None:
+    document = tmp_path / "cost.md"
+    document.write_text(DOCUMENT.read_text().replace("| API Gateway |", "| old |"))
+
+    main(["--into", str(document)])
+
+    assert document.read_text() == DOCUMENT.read_text()
+
+
+def test_a_document_without_a_place_for_the_tables_is_refused(tmp_path: Path) -> None:
+    document = tmp_path / "cost.md"
+    document.write_text(BEGIN)
+
+    with pytest.raises(NoMarkersError, match=r"cost\.md has no lines"):
+        written_between_markers(document)
+
+
+def test_a_scenario_that_cannot_be_is_told_in_a_sentence(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code = main(["--kib", "300"])
+
+    assert code == 1
+    assert capsys.readouterr().err.startswith("error: bodies of 300 KiB in the fast lane")
+
+
+def test_lines_add_up() -> None:
+    month = bill(_scenario(), FIGURES)
+
+    by_component = {line.component: month.of_component(line.component) for line in month.lines}
+
+    assert sum(line.usd for line in by_component.values()) == pytest.approx(month.usd)
