@@ -137,18 +137,16 @@ class Feeding:
         child.ask(chunk.request(first, count, overtime_us_max=left_us), chunk.descriptor)
 
     def _patience(self, count: int) -> Patience:
+        """How long to wait; the second limit is for a parser that feigns progress."""
         assignment = self._run.assignment
         overtime_s = max(0, self._overtime.left_us(assignment)) / 1e6
-        request_s = count * assignment.usual_s + overtime_s + assignment.kill_s
+        honest_s = count * assignment.usual_s + overtime_s + assignment.kill_s
+        request_s = min(count * assignment.kill_s, honest_s)
         return Patience(message_s=assignment.kill_s, request_s=request_s)
 
     def _answered(self, reply: Reply, descriptor: int) -> Iterator[Result]:
         piece = self._asked[0]
-        attempts, records = read_result(reply, descriptor, self._topics)
-        is_next = (reply.mark, reply.first) == (piece.chunk.mark, piece.first)
-        if not is_next or not 0 < len(attempts) <= piece.count:
-            raise ForgedReplyError("a reply to what it was not asked")
-        self._overtime.use(self._run.assignment, reply.overtime_us)
+        attempts, records = self._read(reply, descriptor, piece)
         decided = dict(enumerate(attempts, start=piece.first))
         piece.first, piece.count = piece.first + len(attempts), piece.count - len(attempts)
         if not piece.count:
@@ -161,6 +159,16 @@ class Feeding:
             self._waiting.appendleft(_Retry(chunk=piece.chunk, failed=failed))
         rest = {place: one for place, one in decided.items() if place not in failed}
         yield self._result(piece.chunk, rest, records)
+
+    def _read(
+        self, reply: Reply, descriptor: int, piece: _Piece
+    ) -> tuple[list[Attempt], CanonicalRecords]:
+        attempts, records = read_result(reply, descriptor, self._topics)
+        is_next = (reply.mark, reply.first) == (piece.chunk.mark, piece.first)
+        if not is_next or not 0 < len(attempts) <= piece.count:
+            raise ForgedReplyError("a reply to what it was not asked")
+        self._overtime.use(self._run.assignment, reply.overtime_us)
+        return attempts, records
 
     def _after(self, death: Death) -> None:
         """Put back what the child was asked; who seems to be to blame has one more try."""
@@ -206,13 +214,13 @@ class Feeding:
             self._send(child, chunk, place, 1)
             reply = child.reply(self._patience(1))
             if reply is not None:
-                (attempt,), records = read_result(*reply, self._topics)
-                self._overtime.use(self._run.assignment, reply[0].overtime_us)
+                only = _Piece(chunk=chunk, first=place, count=1)
+                (attempt,), records = self._read(*reply, only)
                 if reply[0].is_retiring:
                     child.end()
                 return attempt, records, None if reply[0].is_retiring else child
             death = child.end()
-        except (ForgedReplyError, ValueError) as problem:
+        except ForgedReplyError as problem:
             death = _forger(child.end(), problem)
         self._overtime.use(self._run.assignment, death.worked_us)
         return Attempt(death.verdict, death.detail, 0, death.worked_us), nothing, None
