@@ -22,6 +22,10 @@ test: platform ## all tests; faults and fuzzing short
 test-faults: platform ## faults and fuzzing at full length
 	$(pytest) -m faults --faults=full
 
+.PHONY: bench-parser
+bench-parser: environment ## what the sandbox costs a message, into build/bench/parser.json
+	$(bin)/python -m benchmarks.parser
+
 .PHONY: format
 format: environment ## format the code and mend what the linter can
 	$(bin)/ruff format

@@ -9,9 +9,9 @@ from fleetlane.parsers.sandbox.runs import Run
 from fleetlane.parsers.sandbox.shared_memory import WorkerMemory
 
 SLOTS: Final = 3
-SLOT_BYTES: Final = 1 << 20
+SLOT_BYTES: Final = 2 << 20
 CHUNK_MESSAGES: Final = 256
-CHUNK_BODY_BYTES: Final = 256 << 10
+CHUNK_BODY_BYTES: Final = 1 << 20
 
 
 @dataclass(eq=False, slots=True, kw_only=True)

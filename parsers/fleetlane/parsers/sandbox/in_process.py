@@ -7,7 +7,7 @@ takes this process with it, and two versions of one parser cannot run side by si
 
 import array
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from fleetlane.parsers.contract import Parser
 from fleetlane.parsers.registry import load_parser
@@ -23,8 +23,9 @@ from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 class InProcess:
     """Parses runs as ``Sandboxes`` does, without children."""
 
-    def __init__(self) -> None:
-        self._parsers: dict[Program, Parser | Attempt] = {}
+    def __init__(self, parsers: Mapping[Program, Parser] | None = None) -> None:
+        """Take parsers that are loaded already; the others are loaded when a run needs them."""
+        self._parsers: dict[Program, Parser | Attempt] = dict(parsers or {})
 
     def parsed(self, run: Run, overtime: Overtime) -> Iterator[Result]:
         parser, place = self._loaded(run.program), 0

@@ -86,6 +86,10 @@ class Sandboxes:
         self._new_budget = new_budget
         self._sandboxes: OrderedDict[Program, Sandbox] = OrderedDict()
 
+    @property
+    def zygote_pid(self) -> int:
+        return self._zygote.pid
+
     def parsed(self, run: Run, overtime: Overtime) -> Iterator[Result]:
         """Parse the messages of a run. Nothing that a parser does raises anything here.
 

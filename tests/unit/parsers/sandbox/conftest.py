@@ -52,12 +52,20 @@ def hostile(install: Install) -> Program:
 
 @pytest.fixture
 def sandboxes() -> Iterator[Sandboxes]:
+    yield from _sandboxes()
+
+
+@pytest.fixture(scope="module")
+def lasting_sandboxes() -> Iterator[Sandboxes]:
+    yield from _sandboxes()
+
+
+def _sandboxes() -> Iterator[Sandboxes]:
     """Sandboxes that may use up children as they like; nothing may be left of them."""
     before = _belongings()
     sandboxes = Sandboxes(new_budget=lambda: RespawnBudget(burst=100_000))
     yield sandboxes
     sandboxes.close()
-    gc.collect()
     assert _belongings() == before
 
 
@@ -144,7 +152,7 @@ def _belongings() -> tuple[int, int, list[int], int]:
     gc.collect()
     maps = Path("/proc/self/maps").read_text().count("memfd:")
     return (
-        len(os.listdir("/proc/self/fd")),
+        len(list(Path("/proc/self/fd").iterdir())),
         threading.active_count(),
         children_of(os.getpid()),
         maps,

@@ -187,6 +187,18 @@ def _leaves_process_and_exits(order: Order) -> None:
     os._exit(9)
 
 
+def _leaves_process_and_hangs(order: Order) -> None:
+    _leaves_process(order)
+    time.sleep(1000)
+
+
+def _works_a_while(order: Order) -> None:
+    """Use the CPU for a time, as a parser of a large message does."""
+    until_s = time.thread_time() + order.get("work_s", 0.6)
+    while time.thread_time() < until_s:
+        pass
+
+
 def _forks_in_c(_: Order) -> None:
     if ctypes.CDLL(None).fork() == 0:
         os.setsid()
@@ -194,7 +206,7 @@ def _forks_in_c(_: Order) -> None:
 
 def _bombs_in_c(_: Order) -> None:
     fork = ctypes.CDLL(None).fork
-    for _ in range(7):
+    for _generation in range(7):
         fork()
     time.sleep(100)
 
@@ -223,8 +235,7 @@ def _scribbles(_: Order) -> None:
         may = may or libc.mprotect(ctypes.c_void_p(begin), ctypes.c_size_t(size), 3) == 0
         if may:
             ctypes.memset(begin, 0x41, size)
-    for descriptor in os.listdir("/proc/self/fd"):
-        path = Path(f"/proc/self/fd/{descriptor}")
+    for path in Path("/proc/self/fd").iterdir():
         try:
             if "memfd" in str(path.readlink()):
                 with path.open("r+b") as memory:
@@ -332,6 +343,8 @@ ACTS: dict[str, Callable[[Order], None]] = {
     "leaves-time-bomb": _leaves_time_bomb,
     "leaves-process": _leaves_process,
     "leaves-process-and-exits": _leaves_process_and_exits,
+    "leaves-process-and-hangs": _leaves_process_and_hangs,
+    "works-a-while": _works_a_while,
     "forks-in-c": _forks_in_c,
     "bombs-in-c": _bombs_in_c,
     "bombs": _bombs,

@@ -54,16 +54,18 @@ VERDICTS = {
     "forges-progress-for-ever": Verdict.TIMEOUT,
     "blames-and-exits": Verdict.CRASHED,
 }
+KINDS_IN_MIXTURE = sorted(VERDICTS.keys() - {"forges-progress-for-ever"})
+"""All but one: where overtime has no limit, it takes a chunk's whole time to find out."""
 
 
 @pytest.mark.parametrize("kind", VERDICTS)
 def test_a_hostile_message_harms_none_of_its_neighbours(
-    sandboxes: Sandboxes, hostile: Program, tmp_path: Path, kind: str
+    lasting_sandboxes: Sandboxes, hostile: Program, tmp_path: Path, kind: str
 ) -> None:
     bodies = [body_of(number) for number in range(10)]
     bodies[4] = body_of(4, kind, marker=str(tmp_path / "marker"))
 
-    outcomes = outcomes_of(sandboxes, run_of(hostile, bodies))
+    outcomes = outcomes_of(lasting_sandboxes, run_of(hostile, bodies))
 
     wanted = dict.fromkeys(range(10), Verdict.OK) | {4: VERDICTS[kind]}
     good = {number for number, verdict in wanted.items() if verdict is Verdict.OK}
@@ -71,6 +73,7 @@ def test_a_hostile_message_harms_none_of_its_neighbours(
     assert outcomes.events == {
         number: [{"id": number, "event": 0}, {"id": number, "event": 1}] for number in good
     }
+    assert len(children_of(lasting_sandboxes.zygote_pid)) <= 1
 
 
 def _mixed(
@@ -80,7 +83,7 @@ def _mixed(
     bodies, verdicts, events = [], [], []
     for number in range(count):
         if random.random() < hostile_share:
-            kind = random.choice(list(VERDICTS))
+            kind = random.choice(KINDS_IN_MIXTURE)
             body, verdict, some = (
                 body_of(number, kind, marker=str(folder / f"{number}")),
                 VERDICTS[kind],
@@ -100,9 +103,13 @@ def _mixed(
 
 @pytest.mark.faults
 def test_among_many_messages_each_comes_out_once_as_it_should(
-    sandboxes: Sandboxes, hostile: Program, tmp_path: Path, faults_are_full: bool
+    sandboxes: Sandboxes,
+    hostile: Program,
+    tmp_path: Path,
+    *,
+    faults_are_full: bool,
 ) -> None:
-    count = 20_000 if faults_are_full else 1_500
+    count = 20_000 if faults_are_full else 1_000
     random = Random(17)  # noqa: S311 - a test
     bodies, verdicts, events = _mixed(random, count, tmp_path, hostile_share=0.01)
     runs = [run_of(hostile, bodies[at : at + 1000]) for at in range(0, count, 1000)]
@@ -117,4 +124,4 @@ def test_among_many_messages_each_comes_out_once_as_it_should(
         if verdict is not verdicts[place]
     ] == []
     assert given == events
-    assert len(children_of(sandboxes._zygote.pid)) <= 1
+    assert len(children_of(sandboxes.zygote_pid)) <= 1
