@@ -26,6 +26,7 @@ PART_BYTES: Final = 2 << 20
 NOTE_FIELDS: Final = 5
 IDLE: Final = -1
 _NO_TIME: Final = -(1 << 62)
+_VERDICTS: Final = {int(verdict): verdict for verdict in Verdict}
 
 
 class Part(NamedTuple):
@@ -46,18 +47,22 @@ class Part(NamedTuple):
         return len(self.notes) // NOTE_FIELDS
 
     def attempts(self) -> list[Attempt]:
-        """What came of each message; for a text see ``details``, by place in this part."""
-        notes, details = self.notes, self.details
+        """What came of each message; for a text see ``details``, by place in this part.
+
+        Raises:
+            LookupError: There is no such verdict.
+        """
+        details, rows = self.details, zip(*[iter(self.notes.tolist())] * NOTE_FIELDS, strict=True)
         return [
             Attempt(
-                Verdict(notes[at]),
-                details.get(at // NOTE_FIELDS, ""),
-                notes[at + 1],
-                notes[at + 2],
-                None if notes[at + 3] == _NO_TIME else notes[at + 3],
-                None if notes[at + 4] == _NO_TIME else notes[at + 4],
+                _VERDICTS[verdict],
+                details.get(place, "") if verdict else "",
+                events,
+                parse_us,
+                None if first_ms == _NO_TIME else first_ms,
+                None if last_ms == _NO_TIME else last_ms,
             )
-            for at in range(0, len(notes), NOTE_FIELDS)
+            for place, (verdict, events, parse_us, first_ms, last_ms) in enumerate(rows)
         ]
 
 

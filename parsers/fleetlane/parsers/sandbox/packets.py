@@ -7,13 +7,14 @@ so that neither side can block the other.
 import struct
 from array import array
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Final, NamedTuple, Self
 
 OWN_MEMORY: Final = -1
 HELLO_BYTES_MAX: Final = 4096
 READY: Final = b"\x00ready"
 _WORD: Final = 8
+_SMALL_BODY_BYTES: Final = 16 << 10
 _REQUEST: Final = struct.Struct("<6q")
 _REPLY: Final = struct.Struct("<9q")
 REQUEST_BYTES: Final = _REQUEST.size
@@ -77,11 +78,14 @@ class ChunkMessages(NamedTuple):
 
 def chunk_buffers(
     assignment: bytes, envelopes: Sequence[bytes], bodies: Sequence[bytes]
-) -> list[bytes | memoryview]:
+) -> list[bytes]:
     """A chunk's parts, in order: their number, where each ends, and the parts themselves."""
-    parts = [assignment, *envelopes, *bodies]
-    ends = array("q", [len(envelopes), *accumulate(map(len, parts))])
-    return [memoryview(ends).cast("B"), *parts]
+    ends = array("q", [len(envelopes)])
+    ends.extend(accumulate(map(len, (assignment, *envelopes, *bodies))))
+    head = b"".join((ends.tobytes(), assignment, *envelopes))
+    if len(bodies) * _SMALL_BODY_BYTES > ends[-1]:
+        return [head, b"".join(bodies)]
+    return [head, *bodies]
 
 
 def messages_of(chunk: memoryview, first: int, count: int) -> ChunkMessages:
@@ -90,12 +94,13 @@ def messages_of(chunk: memoryview, first: int, count: int) -> ChunkMessages:
     ends_bytes = _WORD * (2 * messages + 2)
     ends = [0, *chunk[_WORD:ends_bytes].cast("q").tolist()]
     data = chunk[ends_bytes:]
-    envelopes = range(1 + first, 1 + first + count)
-    bodies = range(1 + messages + first, 1 + messages + first + count)
+    head = bytes(data[: ends[messages + 1]])
+    envelopes = pairwise(ends[1 + first : 2 + first + count])
+    bodies = pairwise(ends[1 + messages + first : 2 + messages + first + count])
     return ChunkMessages(
-        assignment=bytes(data[: ends[1]]),
-        envelopes=[bytes(data[ends[at] : ends[at + 1]]) for at in envelopes],
-        bodies=[bytes(data[ends[at] : ends[at + 1]]) for at in bodies],
+        assignment=head[: ends[1]],
+        envelopes=[head[begin:end] for begin, end in envelopes],
+        bodies=[bytes(data[begin:end]) for begin, end in bodies],
     )
 
 

@@ -145,9 +145,13 @@ class ParserChild:
             return None
 
     def _received(self, size: int, patience: Patience) -> tuple[bytes, list[int]] | None:
-        self._watch_anew()
+        is_watched = False
         while not self._poll.poll(TICK_S * 1000):
-            if self._condemned is None and self._is_over(patience):
+            if not is_watched:
+                self._stopwatch.restart()
+                self._seen, self._seen_from_s = self._progress.number[0], 0.0
+                is_watched = True
+            elif self._condemned is None and self._is_over(patience):
                 self._condemned = self._seen
                 signal.pidfd_send_signal(self._handle, signal.SIGKILL)
         try:
@@ -155,10 +159,6 @@ class ParserChild:
         except (BlockingIOError, ConnectionResetError):
             return None
         return (packet, descriptors) if packet else None
-
-    def _watch_anew(self) -> None:
-        self._stopwatch.restart()
-        self._seen, self._seen_from_s = self._progress.number[0], 0.0
 
     def _is_over(self, patience: Patience) -> bool:
         """Look at the child. A number that it forges to win time does not help it for long."""

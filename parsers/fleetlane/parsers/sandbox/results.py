@@ -71,12 +71,13 @@ def _attempts(notes: memoryview, details: bytes) -> list[Attempt]:
         told = json.loads(details) if details else {}
         texts = {int(place): str(text)[:DETAIL_CHARS_MAX] for place, text in told.items()}
         attempts = Part(notes, texts).attempts()
-    except (ValueError, AttributeError, RecursionError) as problem:
+    except (ValueError, LookupError, AttributeError, RecursionError) as problem:
         raise ForgedReplyError(f"notes that cannot be read: {problem}") from None
-    if any(attempt.events < 0 or attempt.parse_us < 0 for attempt in attempts):
-        raise ForgedReplyError("a negative number")
-    if any(attempt.events for attempt in attempts if attempt.verdict is not Verdict.OK):
-        raise ForgedReplyError("events of a message that failed")
+    for attempt in attempts:
+        if attempt.events < 0 or attempt.parse_us < 0:
+            raise ForgedReplyError("a negative number")
+        if attempt.events and attempt.verdict is not Verdict.OK:
+            raise ForgedReplyError("events of a message that failed")
     return attempts
 
 
