@@ -26,6 +26,7 @@ class Sandbox:
         self._program, self._zygote, self._budget = program, zygote, budget
         self._slots = Slots()
         self._child: ParserChild | None = None
+        self._is_alarmed = False
 
     def parsed(self, run: Run, overtime: Overtime) -> Iterator[Result]:
         """Give every message of a run its result. Its records may be kept as long as wanted."""
@@ -61,11 +62,13 @@ class Sandbox:
     def may_respawn(self) -> bool:
         """Whether one more child may be used up; counts it."""
         may = self._budget.take()
-        if not may:
-            _log.error(
-                "parser %s uses up its children too fast: messages go on unparsed",
-                self._program.use,
-            )
+        if self._is_alarmed is may:  # once when it begins, not once a message
+            self._is_alarmed = not may
+            if not may:
+                _log.error(
+                    "parser %s uses up its children too fast: messages go on unparsed",
+                    self._program.use,
+                )
         return may
 
     def close(self) -> None:
