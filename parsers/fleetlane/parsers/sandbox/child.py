@@ -31,6 +31,9 @@ from fleetlane.parsers.sandbox.runs import Assignment, Program
 from fleetlane.parsers.sandbox.shared_memory import progress_of, read_only, sealed
 
 FILE_BYTES_MAX: Final = 4 * OUTPUT_BYTES_MAX
+LOAD_BYTES_MAX: Final = 4 << 30
+"""Address space that loading a parser may take; its messages' limits come on top."""
+
 _FILES_MAX: Final = 256
 
 _assignments: Final = msgspec.json.Decoder(Assignment)
@@ -47,7 +50,7 @@ def serve(program: Program, doorbell: socket.socket, input_memory: int, progress
     marks = progress_of(progress)
     os.close(input_memory)
     os.close(progress)
-    memory = _MemoryLimit(program.memory_bytes_max)
+    _limit_address_space(_address_space_bytes() + LOAD_BYTES_MAX)
     try:
         parser = _loaded(program)
     except Exception as problem:  # noqa: BLE001 - importing a parser runs code that is not ours
@@ -55,7 +58,7 @@ def serve(program: Program, doorbell: socket.socket, input_memory: int, progress
         doorbell.send(text.encode(errors="replace")[:HELLO_BYTES_MAX])
         return
     doorbell.send(READY)
-    _Server(parser, doorbell, slots, marks, memory).serve()
+    _Server(parser, doorbell, slots, marks, _MemoryLimit(program.memory_bytes_max)).serve()
 
 
 def _loaded(program: Program) -> Parser:
@@ -76,7 +79,7 @@ class _Server:
         self._parser, self._doorbell, self._slots = parser, doorbell, slots
         self._progress, self._memory = progress, memory
         self._assignment: tuple[bytes, Assignment] | None = None
-        self._pid = os.getpid()
+        self._pid, self._company = os.getpid(), _company()
 
     def serve(self) -> None:
         receive = partial(socket.recv_fds, self._doorbell, REQUEST_BYTES, 1)
@@ -116,7 +119,8 @@ class _Server:
             mark=request.mark + request.first + done,
             overtime_us_max=request.overtime_us_max,
         )
-        is_fit = not (part.is_out_of_memory or _has_company() or self._memory.is_half_used())
+        has_left_any = _company() != self._company
+        is_fit = not (part.is_out_of_memory or has_left_any or self._memory.is_half_used())
         if os.getpid() != self._pid:  # a copy that the parser forked: it has no say
             os._exit(os.EX_SOFTWARE)
         self._send(request, done, part, columns, is_fit=is_fit)
@@ -176,7 +180,11 @@ class _MemoryLimit:
 
     def _allow(self, bytes_max: int) -> None:
         total = self._began_with + bytes_max + 2 * OUTPUT_BYTES_MAX
-        resource.setrlimit(resource.RLIMIT_AS, (total, resource.RLIM_INFINITY))
+        _limit_address_space(total)
+
+
+def _limit_address_space(total_bytes: int) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (total_bytes, resource.RLIM_INFINITY))
 
 
 def _limit_files() -> None:
@@ -189,7 +197,7 @@ def _address_space_bytes() -> int:
     return int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
 
 
-def _has_company() -> bool:
-    """Whether a parser left a thread or a process running."""
-    tasks = os.listdir("/proc/self/task")  # noqa: PTH208 - names are all that is wanted
-    return len(tasks) > 1 or bool(Path(f"/proc/self/task/{tasks[0]}/children").read_bytes())
+def _company() -> tuple[int, bytes]:
+    """The number of threads here, and the processes that the first of them started."""
+    threads = len(os.listdir("/proc/self/task"))  # noqa: PTH208 - names are all that is wanted
+    return threads, Path(f"/proc/self/task/{os.getpid()}/children").read_bytes()

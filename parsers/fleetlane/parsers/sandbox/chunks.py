@@ -10,7 +10,7 @@ from fleetlane.parsers.sandbox.shared_memory import WorkerMemory
 
 SLOTS: Final = 3
 SLOT_BYTES: Final = 2 << 20
-CHUNK_MESSAGES: Final = 256
+CHUNK_MESSAGES: Final = 512
 CHUNK_BODY_BYTES: Final = 1 << 20
 
 

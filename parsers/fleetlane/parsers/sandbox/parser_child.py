@@ -24,7 +24,7 @@ from fleetlane.parsers.sandbox.verdicts import Verdict
 from fleetlane.parsers.sandbox.zygote_client import Ending, Zygote, ZygoteGoneError
 
 TICK_S: Final = 0.05
-LOAD_S_MAX: Final = 60.0
+LOAD_S_MAX: Final = 20.0
 _UNREAD_BYTES_MAX: Final = 4096  # of replies: each has memory of its own
 
 

@@ -1,6 +1,7 @@
 """A parser's sandbox in one worker: its child, the memory they share, and its budget."""
 
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -15,6 +16,7 @@ from fleetlane.parsers.sandbox.runs import Program, Run
 from fleetlane.parsers.sandbox.zygote_client import Zygote
 
 CHILDREN_MAX: Final = 4
+LOAD_PAUSE_SHARE: Final = 10
 
 _log = logging.getLogger(__name__)
 
@@ -27,6 +29,8 @@ class Sandbox:
         self._slots = Slots()
         self._child: ParserChild | None = None
         self._is_alarmed = False
+        self._problem: ParserNotLoadedError | None = None
+        self._load_again_s = 0.0
 
     def parsed(self, run: Run, overtime: Overtime) -> Iterator[Result]:
         """Give every message of a run its result. Its records may be kept as long as wanted."""
@@ -34,15 +38,31 @@ class Sandbox:
         return feeding.results()
 
     def current(self) -> ParserChild:
+        """The child that lives on; made if there is none.
+
+        Raises:
+            ParserNotLoadedError: There can be none. For ten times as long as it took to find
+                that out it is not tried again: a parser that hangs at import holds up nobody.
+        """
         if self._child is None:
-            child = ParserChild(self._zygote, self._program, self._slots.memory)
-            try:
-                child.await_parser()
-            except ParserNotLoadedError as problem:
-                _log.warning("parser %s cannot be loaded: %s", self._program.use, problem)
-                raise
-            self._child = child
+            self._child = self._loaded()
         return self._child
+
+    def _loaded(self) -> ParserChild:
+        began_s = time.monotonic()
+        if self._problem is not None and began_s < self._load_again_s:
+            raise ParserNotLoadedError(*self._problem.args)
+        child = ParserChild(self._zygote, self._program, self._slots.memory)
+        try:
+            child.await_parser()
+        except ParserNotLoadedError as problem:
+            now_s = time.monotonic()
+            self._problem = problem
+            self._load_again_s = now_s + LOAD_PAUSE_SHARE * (now_s - began_s)
+            _log.warning("parser %s cannot be loaded: %s", self._program.use, problem)
+            raise
+        self._problem = None
+        return child
 
     def end_current(self) -> Death:
         assert self._child is not None, "who ends it has asked it"
@@ -52,12 +72,10 @@ class Sandbox:
     def fresh(self) -> ParserChild | None:
         if not self.may_respawn():
             return None
-        child = ParserChild(self._zygote, self._program, self._slots.memory)
         try:
-            child.await_parser()
+            return self._loaded()
         except ParserNotLoadedError:
             return None
-        return child
 
     def may_respawn(self) -> bool:
         """Whether one more child may be used up; counts it."""

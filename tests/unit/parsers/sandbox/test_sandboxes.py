@@ -122,6 +122,42 @@ def test_a_parser_that_cannot_be_loaded_fails_its_messages_and_no_others(
     assert others.verdicts == {0: Verdict.OK}
 
 
+THREADED = """
+import threading
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+
+class Threaded:
+    def parse(self, message):
+        yield {}
+"""
+
+
+def test_a_library_that_starts_threads_at_import_costs_no_child(
+    sandboxes: Sandboxes, install: Install
+) -> None:
+    site = install("threaded==1.0", "threaded:Threaded", THREADED)
+    run = run_of(program("threaded==1.0", site), [b""])
+    outcomes_of(sandboxes, run)
+    before = children_of(sandboxes.zygote_pid)
+
+    outcomes_of(sandboxes, run)
+
+    assert children_of(sandboxes.zygote_pid) == before
+
+
+def test_a_parser_that_cannot_be_loaded_is_not_loaded_again_for_every_batch(
+    sandboxes: Sandboxes, install: Install, tmp_path: Path
+) -> None:
+    log = tmp_path / "loaded"
+    code = f"open({str(log)!r}, 'a').write('x'); import time; time.sleep(0.5); 1 / 0"
+    run = run_of(program("broken==1.0", install("broken==1.0", "broken:Broken", code)), [b""])
+
+    outcomes = [outcomes_of(sandboxes, run) for _ in range(5)]
+
+    assert log.read_text() == "x"
+    assert {one.verdicts[0] for one in outcomes} == {Verdict.PARSER_FAILED}
+
+
 def test_a_parser_that_kills_every_child_has_its_messages_go_on_unparsed(
     thrifty: Sandboxes, hostile: Program, caplog: pytest.LogCaptureFixture
 ) -> None:
