@@ -26,6 +26,10 @@ test-faults: platform ## faults and fuzzing at full length
 artifacts: platform ## build what a deploy uploads: functions, job archives, wheels
 	$(bin)/python -m infra.artifacts
 
+.PHONY: bench-parser
+bench-parser: environment ## what the sandbox costs a message, into build/bench/parser.json
+	$(bin)/python -m benchmarks.parser
+
 .PHONY: format
 format: environment ## format the code and mend what the linter can
 	$(bin)/ruff format

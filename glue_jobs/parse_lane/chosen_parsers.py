@@ -1,4 +1,4 @@
-"""The parser for a message: its flow's rule for that device, loaded once."""
+"""The parser for a message: its flow's rule for that device, found once. None is imported here."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,8 @@ from fleetlane.events.errors import FleetlaneError, ParkedReason
 from fleetlane.events.flow_files import PublishedFlows
 from fleetlane.events.flows import Flow, ParserRule
 from fleetlane.events.parser_choice import parser_rule_for
-from fleetlane.parsers.registry import LoadedParser, load_parser
+from fleetlane.parsers.registry import UnknownParserError, located_parser
+from fleetlane.parsers.sandbox.runs import Assignment, Program
 
 
 class NoParserError(FleetlaneError):
@@ -27,29 +28,34 @@ class NoParserError(FleetlaneError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenParser:
-    """A message's flow, and the parser that the flow has for its device."""
+    """What a message is to be parsed with, and by which rules its events are written."""
 
-    flow: Flow
-    loaded: LoadedParser
+    program: Program
+    assignment: Assignment
 
 
 class ChosenParsers:
-    """Chooses and loads parsers; what is loaded is kept until other flows are published."""
+    """Chooses parsers. What was found is kept until other flows are published.
 
-    def __init__(self) -> None:
+    ``parse_s_max`` and ``memory_bytes_max`` are the lane's; a flow may allow itself less time.
+    """
+
+    def __init__(self, *, parse_s_max: float, memory_bytes_max: int, wiggle: float) -> None:
+        self._parse_s_max, self._memory_bytes_max = parse_s_max, memory_bytes_max
+        self._wiggle = wiggle
         self._published: PublishedFlows | None = None
-        self._loaded: dict[tuple[str, bytes], LoadedParser | NoParserError] = {}
+        self._found: dict[tuple[str, int], ChosenParser | NoParserError] = {}
 
     def chosen(self, published: PublishedFlows, message: Message) -> ChosenParser:
-        """Give flow and parser for a message.
+        """Choose the parser for a message.
 
         Raises:
             NoParserError: The stream has no flow, the flow no parser for this device, or that
-                parser is not installed or broken.
+                parser is not installed.
         """
         if published is not self._published:
             self._published = published
-            self._loaded.clear()
+            self._found.clear()
         flow = published.by_stream.get(message.stream)
         if flow is None:
             problem = f"no flow takes stream {message.stream!r}"
@@ -60,21 +66,32 @@ class ChosenParsers:
             device = f"device type {kind!r} and firmware {firmware!r}"
             problem = f"flow {flow.stream!r} has no parser for {device}"
             raise NoParserError(ParkedReason.NO_FLOW, problem)
-        return ChosenParser(flow=flow, loaded=self._load(rule))
+        return self._of_rule(flow, rule)
 
-    def _load(self, rule: ParserRule) -> LoadedParser:
-        key = (rule.use, orjson.dumps(rule.options, option=orjson.OPT_SORT_KEYS))
-        found = self._loaded.get(key)
+    def _of_rule(self, flow: Flow, rule: ParserRule) -> ChosenParser:
+        key = (flow.stream, id(rule))  # the published flows keep the rule alive
+        found = self._found.get(key)
         if found is None:
-            found = self._loaded[key] = _loaded_or_error(rule)
+            found = self._found[key] = self._found_or_error(flow, rule)
         if isinstance(found, NoParserError):
             raise NoParserError(found.parked_reason, found.problem)
         return found
 
-
-def _loaded_or_error(rule: ParserRule) -> LoadedParser | NoParserError:
-    try:
-        return load_parser(rule.use, rule.options)
-    except Exception as problem:  # noqa: BLE001 - importing a parser runs code that is not ours
-        sentence = f"{type(problem).__name__}: {problem}"
-        return NoParserError(ParkedReason.PARSER_FAILED, sentence)
+    def _found_or_error(self, flow: Flow, rule: ParserRule) -> ChosenParser | NoParserError:
+        try:
+            parser = located_parser(rule.use)
+        except UnknownParserError as problem:
+            sentence = f"{type(problem).__name__}: {problem}"
+            return NoParserError(ParkedReason.PARSER_FAILED, sentence)
+        parse_s = min(self._parse_s_max, (flow.limits.parse_ms_max or 60_000) / 1000)
+        return ChosenParser(
+            program=Program(
+                use=rule.use,
+                options=orjson.dumps(rule.options, option=orjson.OPT_SORT_KEYS),
+                memory_bytes_max=self._memory_bytes_max,
+                location=parser.location,
+            ),
+            assignment=Assignment(
+                flow=flow, parser=parser.identifier, parse_s=parse_s * self._wiggle
+            ),
+        )

@@ -1,7 +1,6 @@
-"""What becomes of one raw record: canonical events, another try in the slow lane, or parked."""
+"""What becomes of raw records: canonical events, another try in the slow lane, or parked."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Protocol
 
 from clients.payload_bucket import (
@@ -14,28 +13,31 @@ from fleetlane.events.envelope import BadEnvelopeError, Message
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.flow_files import PublishedFlows
-from fleetlane.events.lanes import SLOW_TRIES_MAX, WIGGLE, Lane, LaneLimits
+from fleetlane.events.lanes import WIGGLE, Lane, LaneLimits
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
 from fleetlane.events.parked import Parking
 from fleetlane.events.topics import FLEET_PARSED
 from fleetlane.parsers.body_encoding import BodyTooLargeError, decoded_body
 from fleetlane.parsers.contract import MalformedMessage
-from fleetlane.parsers.sandbox.attempt import Attempt, ParseJob, attempted
-from glue_jobs.parse_lane.chosen_parsers import ChosenParser, ChosenParsers, NoParserError
+from fleetlane.parsers.sandbox.columns import CanonicalRecords
+from fleetlane.parsers.sandbox.overtime import Overtime
+from fleetlane.parsers.sandbox.platforms import ParsesRuns
+from fleetlane.parsers.sandbox.verdicts import Attempt
+from glue_jobs.parse_lane.chosen_parsers import ChosenParsers, NoParserError
 from glue_jobs.parse_lane.output_batches import OutputRecord
 from glue_jobs.parse_lane.payloads import PAYLOAD_BYTES_MAX, Payloads
 from glue_jobs.parse_lane.raw_batches import RawRecord
 from glue_jobs.parse_lane.rerouted import diverted_record, parked_record
+from glue_jobs.parse_lane.tried import Tried
+from glue_jobs.parse_lane.waiting_messages import WaitingMessage, WaitingMessages, WaitingRun
 
-MAY_PASS_NEXT_TIME: Final = frozenset(
-    {
-        ParkedReason.TIMEOUT,
-        ParkedReason.PARSER_FAILED,
-        ParkedReason.MEMORY,
-        ParkedReason.CRASHED,
-    }
-)
-"""Failures that another attempt may not have. The same bytes fail again for any other reason."""
+BATCHES_TO_ALARM: Final = 3
+"""A batch's budget of time: so many batches that use theirs up bring the lane's lag to an alarm."""
+
+OVERTIME_SHARE_MAX: Final = 1 / 5
+"""Of a batch's budget; what one flow may use of it before its messages go to the slow lane."""
+
+type Output = OutputRecord | CanonicalRecords
 
 
 _BODY_ERRORS: Final = (
@@ -53,20 +55,6 @@ class Flows(Protocol):
     def current(self) -> PublishedFlows: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Tried:
-    """What came of trying a message. Unreachable: its payload could not be fetched just now."""
-
-    attempt: Attempt
-    parser: str | None = None
-    body_bytes: int = 0
-    is_unreachable: bool = False
-
-    @property
-    def may_pass_next_time(self) -> bool:
-        return self.is_unreachable or self.attempt.reason in MAY_PASS_NEXT_TIME
-
-
 class LaneParser:
     """Parses the records of one lane. Not for use by several threads."""
 
@@ -77,88 +65,103 @@ class LaneParser:
         limits: LaneLimits,
         flows: Flows,
         payloads: Payloads,
+        sandboxes: ParsesRuns,
         now_ms: Callable[[], int],
     ) -> None:
         self._lane, self._limits, self._flows = lane, limits, flows
-        self._payloads, self._now_ms = payloads, now_ms
-        self._parsers = ChosenParsers()
+        self._payloads, self._sandboxes, self._now_ms = payloads, sandboxes, now_ms
+        self._parsers = ChosenParsers(
+            parse_s_max=limits.parse_ms_max / 1000,
+            memory_bytes_max=limits.memory_bytes_max,
+            wiggle=WIGGLE,
+        )
+        self.begin_batch()
 
-    def outputs_of(self, record: RawRecord) -> Iterator[OutputRecord]:
-        """Give all that is to be written for a record.
+    def begin_batch(self) -> None:
+        """Give every flow its share of time anew."""
+        flow_s_max = self._limits.lag_alarm_s / BATCHES_TO_ALARM * OVERTIME_SHARE_MAX
+        self._overtime = Overtime(flow_s_max=flow_s_max)
+
+    def outputs_of(self, records: Iterable[RawRecord]) -> Iterator[Output]:
+        """Give all that is to be written for records; those of one flow keep their order.
 
         Raises:
             FlowsUnavailableError: No flows could be read yet. The batch is to be tried again.
             PayloadUnavailableError: S3 does not answer, and there is no slower lane. Likewise.
         """
-        try:
-            message = message_from(record.headers, record.value)
-        except BadEnvelopeError as problem:
-            failed = Attempt(reason=ParkedReason.BAD_ENVELOPE, detail=str(problem))
-            yield self._parked(record, _Tried(attempt=failed), None)
-            return
-        tried = self._tried(message)
-        outcome = self._outcome(message, tried)
-        match outcome:
-            case Outcome.PARSED:
-                yield from (OutputRecord(*event) for event in tried.attempt.records)
-            case Outcome.DIVERTED:
-                yield diverted_record(record, message, lane=self._lane)
-            case Outcome.PARKED:
-                yield self._parked(record, tried, message)
-            case Outcome.EMPTY:
-                pass
-        yield self._metadata(record, message, tried, outcome)
+        waiting = WaitingMessages()
+        for record in records:
+            try:
+                message = message_from(record.headers, record.value)
+            except BadEnvelopeError as problem:
+                failed = Tried(reason=ParkedReason.BAD_ENVELOPE, detail=str(problem))
+                yield self._parked(record, failed, None)
+                continue
+            tried = self._tried_or_waiting(record, message, waiting)
+            if tried is not None:
+                yield from self._rerouted(record, message, tried)
+            if waiting.is_full:
+                yield from self._parsed(waiting)
+        yield from self._parsed(waiting)
 
-    def _outcome(self, message: Message, tried: _Tried) -> Outcome:
-        if tried.may_pass_next_time:
-            was_last = self._lane is Lane.SLOW and message.slow_tries + 1 >= SLOW_TRIES_MAX
-            return Outcome.PARKED if was_last else Outcome.DIVERTED
-        if tried.attempt.reason is not None:
-            return Outcome.PARKED
-        return Outcome.PARSED if tried.attempt.records else Outcome.EMPTY
-
-    def _tried(self, message: Message) -> _Tried:
+    def _tried_or_waiting(
+        self, record: RawRecord, message: Message, waiting: WaitingMessages
+    ) -> Tried | None:
+        """Let a message wait for its parser; or say why it will not come to that."""
         try:
             chosen = self._parsers.chosen(self._flows.current(), message)
         except NoParserError as problem:
-            return _Tried(attempt=Attempt(reason=problem.parked_reason, detail=str(problem)))
-        name = chosen.loaded.identifier
+            return Tried(reason=problem.parked_reason, detail=str(problem))
+        parser = chosen.assignment.parser
         try:
             body = decoded_body(
                 self._body(message), message.body_encoding, bytes_max=PAYLOAD_BYTES_MAX
             )
         except _BODY_ERRORS as problem:
             reason = ParkedReason(problem.reason)
-            return _Tried(attempt=Attempt(reason=reason, detail=str(problem)), parser=name)
+            return Tried(reason=reason, detail=str(problem), parser=parser)
         except PayloadUnavailableError:
             if self._lane is Lane.SLOW:
                 raise
-            return _Tried(attempt=Attempt(), parser=name, is_unreachable=True)
-        attempt = self._attempted_twice(message, body, chosen)
-        return _Tried(attempt=attempt, parser=name, body_bytes=len(body))
+            return Tried(parser=parser, is_put_off=True)
+        waiting.add(WaitingMessage(record, message, body), chosen)
+        return None
 
     def _body(self, message: Message) -> bytes:
         if message.reference is None:
             return message.body or b""
         return self._payloads.fetched(message.reference, body_bytes=message.body_bytes)
 
-    def _attempted_twice(self, message: Message, body: bytes, chosen: ChosenParser) -> Attempt:
-        limit_ms = min(self._limits.parse_ms_max, chosen.flow.limits.parse_ms_max or 60_000)
-        job = ParseJob(
-            message=message,
-            body=body,
-            flow=chosen.flow,
-            parser=chosen.loaded.parser,
-            parser_identifier=chosen.loaded.identifier,
-            limit_s=limit_ms * WIGGLE / 1000,
-        )
-        attempt = attempted(job)
-        return attempted(job) if attempt.reason is ParkedReason.PARSER_FAILED else attempt
+    def _parsed(self, waiting: WaitingMessages) -> Iterator[Output]:
+        for waiting_run in waiting.taken():
+            for result in self._sandboxes.parsed(waiting_run.run, self._overtime):
+                yield result.records
+                for place, attempt in result.attempts:
+                    yield from self._after(waiting_run, place, attempt)
 
-    def _parked(self, record: RawRecord, tried: _Tried, message: Message | None) -> OutputRecord:
+    def _after(self, run: WaitingRun, place: int, attempt: Attempt) -> Iterator[OutputRecord]:
+        record, message, body = run.messages[place]
+        parser = run.chosen.assignment.parser
+        tried = Tried.by_parser(attempt, parser=parser, body_bytes=len(body))
+        yield from self._rerouted(record, message, tried)
+
+    def _rerouted(
+        self, record: RawRecord, message: Message, tried: Tried
+    ) -> Iterator[OutputRecord]:
+        """The message itself, if it goes elsewhere, and what is told to the fleet."""
+        outcome = tried.outcome(lane=self._lane, slow_tries=message.slow_tries)
+        if outcome is Outcome.DIVERTED:
+            counts = self._lane is Lane.SLOW and not tried.is_put_off
+            yield diverted_record(record, message, counts_as_slow_try=counts)
+        elif outcome is Outcome.PARKED:
+            yield self._parked(record, tried, message)
+        yield self._metadata(record, message, tried, outcome)
+
+    def _parked(self, record: RawRecord, tried: Tried, message: Message | None) -> OutputRecord:
+        assert tried.reason is not None, "nothing is parked without a reason"
         parking = Parking(
-            reason=tried.attempt.reason or ParkedReason.PAYLOAD_MISSING,
-            detail=tried.attempt.detail,
+            reason=tried.reason,
+            detail=tried.detail,
             position=record.position,
             parser=tried.parser,
             parked_millis=self._now_ms(),
@@ -166,9 +169,8 @@ class LaneParser:
         return parked_record(record, parking, message=message, payloads=self._payloads)
 
     def _metadata(
-        self, record: RawRecord, message: Message, tried: _Tried, outcome: Outcome
+        self, record: RawRecord, message: Message, tried: Tried, outcome: Outcome
     ) -> OutputRecord:
-        attempt = tried.attempt
         parsed = Parsed(
             id=message.raw_id,
             attempt=message.attempt,
@@ -179,13 +181,13 @@ class LaneParser:
             source_partition=record.partition,
             source_offset=record.offset,
             outcome=outcome,
-            reason=attempt.reason,
+            reason=tried.reason,
             parser=tried.parser,
-            events=len(attempt.records),
-            parse_us=attempt.parse_us,
+            events=tried.events,
+            parse_us=tried.parse_us,
             inflated_bytes=tried.body_bytes,
-            first_event_ms=attempt.first_event_ms,
-            last_event_ms=attempt.last_event_ms,
+            first_event_ms=tried.first_event_ms,
+            last_event_ms=tried.last_event_ms,
             parsed_ms=self._now_ms(),
         )
         return OutputRecord(FLEET_PARSED, message.device_id.encode(), parsed_value(parsed))

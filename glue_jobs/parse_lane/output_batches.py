@@ -1,11 +1,11 @@
 """Output records gathered into Arrow batches of bounded size."""
 
-from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 import pyarrow as pa
 
 from fleetlane.events.envelope import Header
+from fleetlane.parsers.sandbox.columns import CanonicalRecords
 
 BATCH_BYTES_MAX: Final = 8 << 20
 OUTPUT_SCHEMA: Final = (
@@ -37,10 +37,9 @@ class OutputBatches:
     def is_full(self) -> bool:
         return self._bytes >= BATCH_BYTES_MAX
 
-    def extend(self, records: Iterable[OutputRecord]) -> None:
-        for record in records:
-            self._records.append(record)
-            self._bytes += len(record.value or b"")
+    def add(self, record: OutputRecord) -> None:
+        self._records.append(record)
+        self._bytes += len(record.value or b"")
 
     def taken(self) -> pa.RecordBatch:
         """Give what is gathered, and begin anew."""
@@ -55,6 +54,25 @@ class OutputBatches:
             ],
             names=["topic", "key", "value", "headers"],
         )
+
+
+def canonical_batch(records: CanonicalRecords) -> pa.RecordBatch:
+    """Wrap canonical records, uncopied, as a batch of ``OUTPUT_SCHEMA``."""
+    count = len(records)
+    indexes = pa.Array.from_buffers(pa.uint8(), count, [None, pa.py_buffer(records.topic_indexes)])
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array(records.topics, pa.string()).take(indexes),
+            _column(count, records.key_ends, records.keys),
+            _column(count, records.value_ends, records.values),
+            pa.nulls(count, _HEADERS),
+        ],
+        names=["topic", "key", "value", "headers"],
+    )
+
+
+def _column(count: int, ends: memoryview, data: memoryview) -> pa.Array:
+    return pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(ends), pa.py_buffer(data)])
 
 
 def _as_structs(headers: list[Header] | None) -> list[dict[str, object]] | None:

@@ -10,8 +10,10 @@ from clients.aws import AwsSettings, s3_client
 from clients.flow_store import CachedFlows, FlowStore
 from clients.payload_bucket import PayloadBucket
 from fleetlane.events.job_arguments import ParseLaneArguments
+from fleetlane.parsers.sandbox.columns import CanonicalRecords
+from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
 from glue_jobs.parse_lane.lane_parser import LaneParser
-from glue_jobs.parse_lane.output_batches import OutputBatches
+from glue_jobs.parse_lane.output_batches import OutputBatches, canonical_batch
 from glue_jobs.parse_lane.payloads import Payloads
 from glue_jobs.parse_lane.raw_batches import raw_records_of
 
@@ -22,13 +24,18 @@ def parsing(arguments: ParseLaneArguments) -> ParseBatches:
     """The function that Spark runs in its Python workers."""
 
     def parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        lane_parser, output = _lane_parser(arguments), OutputBatches()
+        lane_parser, rows = _lane_parser(arguments), OutputBatches()
+        lane_parser.begin_batch()
         for batch in batches:
-            for record in raw_records_of(batch):
-                output.extend(lane_parser.outputs_of(record))
-                if output.is_full:
-                    yield output.taken()
-        yield output.taken()
+            for output in lane_parser.outputs_of(raw_records_of(batch)):
+                if isinstance(output, CanonicalRecords):
+                    if len(output):
+                        yield canonical_batch(output)
+                    continue
+                rows.add(output)
+                if rows.is_full:
+                    yield rows.taken()
+        yield rows.taken()
 
     return parse
 
@@ -46,9 +53,16 @@ def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
             parked=PayloadBucket(s3, arguments.parked_bucket),
             parked_bucket=arguments.parked_bucket,
         ),
+        sandboxes=_sandboxes(),
         now_ms=now_ms,
     )
 
 
 def now_ms() -> int:
     return time.time_ns() // 1_000_000
+
+
+@cache
+def _sandboxes() -> ParsesRuns:
+    """One a worker process, for all lanes that it serves."""
+    return sandboxes_for_this_system()

@@ -17,12 +17,14 @@ _HEADER_BYTES_MAX: Final = 1024
 _HEADERS_MAX: Final = 100
 
 
-def diverted_record(record: RawRecord, message: Message, *, lane: Lane) -> OutputRecord:
-    """The same message for another attempt in the slow lane; ``lane`` is where it was tried."""
+def diverted_record(
+    record: RawRecord, message: Message, *, counts_as_slow_try: bool
+) -> OutputRecord:
+    """The same message for another attempt in the slow lane."""
     again = replace(
         message,
         attempt=message.attempt + 1,
-        slow_tries=message.slow_tries + (lane is Lane.SLOW),
+        slow_tries=message.slow_tries + counts_as_slow_try,
     )
     topic = str(RawTopic(lane=Lane.SLOW))
     return OutputRecord(topic, record.key, record.value, headers_of(again))

@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from math import isfinite
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 import orjson
 
-from fleetlane.events.envelope import Message
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.event_time import EventTime, TimeQuality
 from fleetlane.events.times import rfc3339
@@ -27,6 +26,25 @@ class NotJsonError(FleetlaneError):
 
     def __str__(self) -> str:
         return f"an event holds what JSON does not: {self.problem}"
+
+
+class MessageFacts(Protocol):
+    """What canonical events take over from their message. ``Message`` is one."""
+
+    @property
+    def raw_id(self) -> str: ...
+
+    @property
+    def device_id(self) -> str: ...
+
+    @property
+    def source(self) -> str: ...
+
+    @property
+    def stream(self) -> str: ...
+
+    @property
+    def arrival_millis(self) -> int: ...
 
 
 class CanonicalEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +97,7 @@ def event_data(event: Mapping[str, object]) -> bytes:
     return data
 
 
-def message_prefix(message: Message, *, parser: str, revision: int = 0) -> bytes:
+def message_prefix(message: MessageFacts, *, parser: str, revision: int = 0) -> bytes:
     """The attributes that all canonical events of one message share: the start of each."""
     attributes = {
         "specversion": "1.0",

@@ -1,11 +1,13 @@
 """Finds a parser by what a flow file says of it, and makes it with the flow's options."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
-from importlib.metadata import EntryPoint, entry_points
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from importlib.metadata import EntryPoint, distributions
 from typing import ClassVar, cast, get_type_hints
 
 import msgspec
+from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from fleetlane.events.errors import FleetlaneError
@@ -17,17 +19,27 @@ BUILT_IN_DISTRIBUTION = "fleetlane-parsers"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstalledParser:
-    """A parser that is installed here. It may not have been imported yet."""
+    """A parser that is installed here. It may not have been imported yet.
+
+    ``location`` is set where another version would be imported in its place, unless this entry
+    of ``sys.path`` came first.
+    """
 
     name: str
     version: str
     distribution: str
     entry_point: EntryPoint
+    location: str | None = None
 
     @property
     def use(self) -> str:
         """What a flow file writes to use it: ``json``, or ``acme-thermo==1.2.0``."""
         return self.name if self.is_built_in else f"{self.name}=={self.version}"
+
+    @property
+    def identifier(self) -> str:
+        """What a canonical event says of it: ``acme-thermo@1.2.0``."""
+        return f"{self.name}@{self.version}"
 
     @property
     def is_built_in(self) -> bool:
@@ -51,7 +63,6 @@ class LoadedParser:
 
     @property
     def identifier(self) -> str:
-        """What a canonical event says of it: ``acme-thermo@1.2.0``."""
         return f"{self.name}@{self.version}"
 
 
@@ -96,34 +107,62 @@ class BrokenParserError(FleetlaneError):
         return f"parser {self.parser!r} is broken: {self.problem}"
 
 
-def installed_parsers() -> tuple[InstalledParser, ...]:
-    """List what is installed, built-in formats first, then by name. Imports none of it."""
-    found = [
-        InstalledParser(
-            name=entry_point.name,
-            version=entry_point.dist.version,
-            distribution=entry_point.dist.name,
-            entry_point=entry_point,
-        )
-        for entry_point in entry_points(group=ENTRY_POINT_GROUP)
-        if entry_point.dist
-    ]
+def installed_parsers(path: Sequence[str] | None = None) -> tuple[InstalledParser, ...]:
+    """List what is installed, built-in formats first, then by name. Imports none of it.
+
+    ``path`` is ``sys.path`` unless given. Of a package with several versions on it only the first
+    is listed, as only the first can be imported.
+    """
+    found, seen = [], set[str]()
+    for distribution in distributions(path=list(sys.path if path is None else path)):
+        name = distribution.name
+        if canonicalize_name(name) in seen:
+            continue
+        seen.add(canonicalize_name(name))
+        found += [
+            InstalledParser(
+                name=entry_point.name,
+                version=distribution.version,
+                distribution=name,
+                entry_point=entry_point,
+            )
+            for entry_point in distribution.entry_points.select(group=ENTRY_POINT_GROUP)
+        ]
     return tuple(sorted(found, key=lambda parser: (not parser.is_built_in, parser.use)))
 
 
-def find_parser(use: str) -> InstalledParser:
+def find_parser(use: str, path: Sequence[str] | None = None) -> InstalledParser:
     """Find the one that a flow means by ``use``: a built-in format's name, or ``name==version``.
 
     Raises:
         UnknownParserError: It is not installed, not in that version, or not pinned; or two
             packages offer it.
     """
-    installed = installed_parsers()
+    installed = installed_parsers(path)
     matches = [parser for parser in installed if parser.answers_to(use)]
     if len(matches) != 1:
         packages = tuple(f"{match.distribution} {match.version}" for match in matches)
         raise UnknownParserError(use, packages, tuple(parser.use for parser in installed))
     return matches[0]
+
+
+def located_parser(use: str) -> InstalledParser:
+    """Find a parser for a process of its own, where it may be a version that others hide here.
+
+    Raises:
+        UnknownParserError: As ``find_parser``, on no single entry of ``sys.path`` either.
+    """
+    try:
+        return find_parser(use)
+    except UnknownParserError as problem:
+        if problem.matches:
+            raise
+        for entry in sys.path:
+            try:
+                return replace(find_parser(use, [entry]), location=entry)
+            except UnknownParserError:
+                continue
+        raise
 
 
 def load_parser(use: str, options: Mapping[str, object]) -> LoadedParser:

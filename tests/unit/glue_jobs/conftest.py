@@ -1,6 +1,6 @@
 """A lane parser over buckets in memory, and raw records for it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 
 import pytest
@@ -13,7 +13,10 @@ from clients.payload_bucket import (
 from fleetlane.events.envelope import Message, PayloadReference, headers_of
 from fleetlane.events.flow_files import PublishedFlows, flow_from_toml
 from fleetlane.events.lanes import LANE_LIMITS, Lane
-from glue_jobs.parse_lane.lane_parser import LaneParser
+from fleetlane.parsers.sandbox.columns import CanonicalRecords
+from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
+from glue_jobs.parse_lane.lane_parser import LaneParser, Output
+from glue_jobs.parse_lane.output_batches import OutputRecord
 from glue_jobs.parse_lane.payloads import Payloads
 from glue_jobs.parse_lane.raw_batches import RawRecord
 
@@ -96,9 +99,16 @@ def payload_bucket(parked_bucket: MemoryBucket) -> MemoryBucket:
     return MemoryBucket({"parked-bucket": parked_bucket})
 
 
+@pytest.fixture(scope="package")
+def sandboxes() -> Iterator[ParsesRuns]:
+    sandboxes = sandboxes_for_this_system()
+    yield sandboxes
+    sandboxes.close()
+
+
 @pytest.fixture
 def lane_parser(
-    payload_bucket: MemoryBucket, parked_bucket: MemoryBucket
+    payload_bucket: MemoryBucket, parked_bucket: MemoryBucket, sandboxes: ParsesRuns
 ) -> Callable[[Lane], LaneParser]:
     def made(lane: Lane) -> LaneParser:
         return LaneParser(
@@ -108,6 +118,7 @@ def lane_parser(
             payloads=Payloads(
                 landed=payload_bucket, parked=parked_bucket, parked_bucket="parked-bucket"
             ),
+            sandboxes=sandboxes,
             now_ms=lambda: NOW_MS,
         )
 
@@ -130,3 +141,14 @@ def message_of(body: bytes | None, **changes: object) -> Message:
 def record_of(message: Message, *, topic: str = "raw.standard") -> RawRecord:
     key = str(message.arrival_millis).encode()
     return RawRecord(key, message.body, headers_of(message), topic, 1, 42)
+
+
+def rows_of(outputs: Iterable[Output]) -> list[OutputRecord]:
+    """All rows, those of canonical records among them."""
+    rows: list[OutputRecord] = []
+    for output in outputs:
+        if isinstance(output, CanonicalRecords):
+            rows.extend(OutputRecord(*record) for record in output)
+        else:
+            rows.append(output)
+    return rows

@@ -1,4 +1,5 @@
 import pickle
+import sys
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -15,6 +16,7 @@ from fleetlane.parsers.registry import (
     find_parser,
     installed_parsers,
     load_parser,
+    located_parser,
 )
 
 THERMO = "acme_sensors.thermo:AcmeThermo"
@@ -194,3 +196,13 @@ def test_the_errors_cross_a_process(error: FleetlaneError) -> None:
     copy = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
 
     assert str(copy) == str(error)
+
+
+def test_a_version_that_another_hides_is_found_for_a_process_of_its_own(install: Install) -> None:
+    install("versioned", "versioned==1.0", THERMO)
+    hidden = sys.path[0]
+    install("Versioned", "versioned==2.0", THERMO)
+
+    found = located_parser("versioned==1.0")
+
+    assert (found.identifier, found.location) == ("versioned@1.0", hidden)

@@ -1,0 +1,1 @@
+"""What things cost, measured. Each writes a file of numbers into ``build/bench``."""

@@ -1,0 +1,149 @@
+"""What the sandbox costs: CPU time a message, in it and in a plain loop that does the same work.
+
+Both sides parse, and write canonical records by the same flow. The sandboxed side is the worker
+and the child together. A ratio is bare CPU time over sandboxed CPU time: 1 would be free.
+``parse_only_us`` is the parser alone, its events thrown away.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
+
+from benchmarks.spinning_parser import Spinning
+from fleetlane.events.flow_files import flow_from_toml
+from fleetlane.parsers.sandbox.in_process import InProcess
+from fleetlane.parsers.sandbox.overtime import Overtime
+from fleetlane.parsers.sandbox.results import Result
+from fleetlane.parsers.sandbox.runs import Assignment, Program, Run
+from fleetlane.parsers.sandbox.sandbox import Sandboxes
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+COSTS_US: Final = (13, 42)
+BODY_KIB: Final = (1, 100, 900)
+ROUNDS: Final = 7
+ROUND_BYTES_MAX: Final = 64 << 20
+MESSAGES_MAX: Final = 4_000
+FLOW: Final = """
+stream = "bench"
+owner = "bench"
+[event_time]
+field = "at"
+unit = "ms"
+[[parsers]]
+use = "spinning==1.0"
+"""
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--output", type=Path, default=ROOT / "build" / "bench" / "parser.json")
+    output: Path = arguments.parse_args().output
+    with tempfile.TemporaryDirectory() as site:
+        _install(Path(site))
+        numbers = _measured(site)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(json.dumps(numbers, indent=2) + "\n")
+    print(output.read_text(), end="")  # noqa: T201 - for whoever runs it
+
+
+def _measured(site: str) -> dict[str, float]:
+    numbers: dict[str, float] = {}
+    sandboxes = Sandboxes()
+    for cost_us in COSTS_US:
+        turns = _turns_for(cost_us)
+        for body_kib in BODY_KIB:
+            run = _run(site, turns, body_kib << 10)
+            _measure(numbers, f"{cost_us}us_{body_kib}kib", run, sandboxes, turns)
+        numbers[f"ratio_{cost_us}us"] = numbers[f"{cost_us}us_1kib_ratio"]
+    sandboxes.close()
+    return numbers
+
+
+def _measure(
+    numbers: dict[str, float], name: str, run: Run, sandboxes: Sandboxes, turns: int
+) -> None:
+    """Measure both sides in turn, so that a noisy moment hits both."""
+    parser, bare, messages = Spinning(turns=turns), _bare(run, turns), len(run.bodies)
+    rounds: list[tuple[float, float, float]] = []
+    for _ in range(ROUNDS + 1):
+        parse_only_us = _cpu_us(lambda: _drain(e for b in run.bodies for e in parser.parse(b)), [])
+        bare_us = _cpu_us(lambda: _drain(bare()), [])
+        sandboxed_us = _cpu_us(
+            lambda: _drain(sandboxes.parsed(run, Overtime(flow_s_max=1e6))), _children(sandboxes)
+        )
+        rounds.append((parse_only_us, bare_us, sandboxed_us))
+    for column, title in enumerate(("parse_only_us", "bare_us", "sandboxed_us")):
+        value = statistics.median(one[column] for one in rounds[1:]) / messages
+        numbers[f"{name}_{title}"] = round(value, 2)
+    ratio = statistics.median(bare / sandboxed for _, bare, sandboxed in rounds[1:])
+    numbers[f"{name}_ratio"] = round(ratio, 3)
+
+
+def _bare(run: Run, turns: int) -> Callable[[], Iterable[Result]]:
+    """The same parsing and encoding as in the child, in a plain loop of this process."""
+    in_process = InProcess({run.program: Spinning(turns=turns)})
+    return lambda: in_process.parsed(run, Overtime(flow_s_max=1e6))
+
+
+def _drain(things: Iterable[object]) -> None:
+    for _ in things:
+        pass
+
+
+def _cpu_us(work: Callable[[], None], others: list[int]) -> float:
+    before = time.process_time_ns() + sum(map(_cpu_ns, others))
+    work()
+    return (time.process_time_ns() + sum(map(_cpu_ns, others)) - before) / 1000
+
+
+def _cpu_ns(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0])
+
+
+def _children(sandboxes: Sandboxes) -> list[int]:
+    zygote = sandboxes.zygote_pid
+    children = Path(f"/proc/{zygote}/task/{zygote}/children").read_text().split()
+    return [zygote, *map(int, children)]
+
+
+def _turns_for(cost_us: int) -> int:
+    turns = 2_000
+    parser = Spinning(turns=turns)
+    cost = min(_cpu_us(lambda: _drain(parser.parse(b"")), []) for _ in range(200))
+    return round(turns * cost_us / cost)
+
+
+def _run(site: str, turns: int, body_bytes: int) -> Run:
+    messages = min(MESSAGES_MAX, ROUND_BYTES_MAX // body_bytes)
+    flow = flow_from_toml(FLOW, file="bench.toml")
+    return Run(
+        program=Program(
+            use="spinning==1.0",
+            options=json.dumps({"turns": turns}).encode(),
+            memory_bytes_max=512 << 20,
+            location=site,
+        ),
+        assignment=Assignment(flow=flow, parser="spinning@1.0", parse_s=0.3),
+        envelopes=[
+            f"1{number:032x}\nd-{number}\n1762178709123".encode() for number in range(messages)
+        ],
+        bodies=[os.urandom(body_bytes) for _ in range(messages)],
+    )
+
+
+def _install(site: Path) -> None:
+    metadata = site / "spinning-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Name: spinning\nVersion: 1.0\n")
+    entry = "[fleetlane.parsers]\nspinning = benchmarks.spinning_parser:Spinning\n"
+    (metadata / "entry_points.txt").write_text(entry)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""What came of trying a message, and what becomes of it for that."""
+
+from dataclasses import dataclass
+from typing import Final, Self
+
+from fleetlane.events.errors import ParkedReason
+from fleetlane.events.lanes import SLOW_TRIES_MAX, Lane
+from fleetlane.events.metadata import Outcome
+from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
+
+MAY_PASS_NEXT_TIME: Final = frozenset(
+    {
+        ParkedReason.TIMEOUT,
+        ParkedReason.PARSER_FAILED,
+        ParkedReason.MEMORY,
+        ParkedReason.CRASHED,
+    }
+)
+"""Failures that another attempt may not have. The same bytes fail again for any other reason."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """What came of trying a message; ``parser`` is ``name@version``, where one was chosen.
+
+    Put off: nothing is known against the message, it could just not be tried. Its payload could
+    not be fetched, or its flow or parser takes more than its share. In the slow lane that which
+    was not even started does not count as a try.
+    """
+
+    reason: ParkedReason | None = None
+    detail: str = ""
+    parser: str | None = None
+    body_bytes: int = 0
+    events: int = 0
+    parse_us: int = 0
+    first_event_ms: int | None = None
+    last_event_ms: int | None = None
+    is_put_off: bool = False
+
+    @classmethod
+    def by_parser(cls, attempt: Attempt, *, parser: str, body_bytes: int) -> Self:
+        return cls(
+            reason=attempt.verdict.reason,
+            detail=attempt.detail,
+            parser=parser,
+            body_bytes=body_bytes,
+            events=attempt.events,
+            parse_us=attempt.parse_us,
+            first_event_ms=attempt.first_event_ms,
+            last_event_ms=attempt.last_event_ms,
+            is_put_off=attempt.verdict is Verdict.NOT_TRIED,
+        )
+
+    def outcome(self, *, lane: Lane, slow_tries: int) -> Outcome:
+        """What becomes of a message that was tried in ``lane``, after ``slow_tries`` before."""
+        if self.is_put_off:
+            return Outcome.DIVERTED
+        if self.reason in MAY_PASS_NEXT_TIME:
+            was_last = lane is Lane.SLOW and slow_tries + 1 >= SLOW_TRIES_MAX
+            return Outcome.PARKED if was_last else Outcome.DIVERTED
+        if self.reason is not None:
+            return Outcome.PARKED
+        return Outcome.PARSED if self.events else Outcome.EMPTY

@@ -1,0 +1,203 @@
+"""The parser's process: takes chunks, parses them, and hands sealed columns back."""
+
+import json
+import os
+import resource
+import socket
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from fleetlane.parsers.contract import Parser
+from fleetlane.parsers.registry import load_parser
+from fleetlane.parsers.sandbox.attempts import Attempts, Part
+from fleetlane.parsers.sandbox.columns import Columns
+from fleetlane.parsers.sandbox.encoding import OUTPUT_BYTES_MAX, Encoder
+from fleetlane.parsers.sandbox.packets import (
+    HELLO_BYTES_MAX,
+    OWN_MEMORY,
+    READY,
+    REQUEST_BYTES,
+    Reply,
+    Request,
+    filling,
+    messages_of,
+)
+from fleetlane.parsers.sandbox.runs import Assignment, Program
+from fleetlane.parsers.sandbox.shared_memory import progress_of, read_only, sealed
+
+FILE_BYTES_MAX: Final = 4 * OUTPUT_BYTES_MAX
+LOAD_BYTES_MAX: Final = 4 << 30
+"""Address space that loading a parser may take; its messages' limits come on top."""
+
+_FILES_MAX: Final = 256
+
+_assignments: Final = msgspec.json.Decoder(Assignment)
+
+
+def serve(program: Program, doorbell: socket.socket, input_memory: int, progress: int) -> None:
+    """Load the parser, say so, and answer requests until the worker closes the socket.
+
+    Limits this process for ever: what runs here must be a child of its own.
+    """
+    _limit_files()
+    os.register_at_fork(after_in_child=partial(os._exit, os.EX_SOFTWARE))
+    slots = read_only(input_memory, os.fstat(input_memory).st_size)
+    marks = progress_of(progress)
+    os.close(input_memory)
+    os.close(progress)
+    _limit_address_space(_address_space_bytes() + LOAD_BYTES_MAX)
+    try:
+        parser = _loaded(program)
+    except Exception as problem:  # noqa: BLE001 - importing a parser runs code that is not ours
+        text = f"{type(problem).__name__}: {problem}"
+        doorbell.send(text.encode(errors="replace")[:HELLO_BYTES_MAX])
+        return
+    doorbell.send(READY)
+    _Server(parser, doorbell, slots, marks, _MemoryLimit(program.memory_bytes_max)).serve()
+
+
+def _loaded(program: Program) -> Parser:
+    if program.location is not None:
+        sys.path.insert(0, program.location)
+    return load_parser(program.use, json.loads(program.options)).parser
+
+
+class _Server:
+    def __init__(
+        self,
+        parser: Parser,
+        doorbell: socket.socket,
+        slots: memoryview,
+        progress: memoryview,
+        memory: "_MemoryLimit",
+    ) -> None:
+        self._parser, self._doorbell, self._slots = parser, doorbell, slots
+        self._progress, self._memory = progress, memory
+        self._assignment: tuple[bytes, Assignment] | None = None
+        self._pid, self._company = os.getpid(), _company()
+
+    def serve(self) -> None:
+        receive = partial(socket.recv_fds, self._doorbell, REQUEST_BYTES, 1)
+        is_fit = True
+        while is_fit:
+            packet, descriptors, _, _ = receive()
+            if not packet:
+                return
+            request = Request.unpacked(packet)
+            is_fit = self._answered(request, descriptors)
+
+    def _answered(self, request: Request, descriptors: Sequence[int]) -> bool:
+        """Answer a request, in several parts if need be; false where this child must end."""
+        if request.begin == OWN_MEMORY:
+            self._memory.allow_also(request.chunk_bytes)
+            chunk = read_only(descriptors[0], request.chunk_bytes)
+            os.close(descriptors[0])
+        else:
+            begin = request.begin
+            chunk = self._slots[begin : begin + request.chunk_bytes]
+        done = 0
+        while done < request.messages:
+            parsed, is_fit = self._part_sent(request, chunk, done)
+            if not is_fit:
+                return False
+            done += parsed
+        return True
+
+    def _part_sent(self, request: Request, chunk: memoryview, done: int) -> tuple[int, bool]:
+        messages = messages_of(chunk, request.first + done, request.messages - done)
+        columns = Columns()
+        assignment = self._decoded(messages.assignment)
+        encoder = Encoder(assignment, self._parser, columns)
+        part = Attempts(assignment, encoder, columns, self._progress).part(
+            messages.envelopes,
+            messages.bodies,
+            mark=request.mark + request.first + done,
+            overtime_us_max=request.overtime_us_max,
+        )
+        has_left_any = _company() != self._company
+        is_fit = not (part.is_out_of_memory or has_left_any or self._memory.is_half_used())
+        if os.getpid() != self._pid:  # a copy that the parser forked: it has no say
+            os._exit(os.EX_SOFTWARE)
+        self._send(request, done, part, columns, is_fit=is_fit)
+        return part.messages, is_fit
+
+    def _decoded(self, assignment: bytes) -> Assignment:
+        if self._assignment is None or self._assignment[0] != assignment:
+            self._assignment = assignment, _assignments.decode(assignment)
+        return self._assignment[1]
+
+    def _send(
+        self, request: Request, done: int, part: Part, columns: Columns, *, is_fit: bool
+    ) -> None:
+        details = json.dumps(part.details).encode() if part.details else b""
+        buffers = (
+            memoryview(part.notes),
+            memoryview(columns.key_ends),
+            memoryview(columns.value_ends),
+            columns.topic_indexes,
+            columns.keys,
+            columns.values,
+            details,
+        )
+        aligned: list[bytes | bytearray | memoryview] = []
+        for buffer in buffers:
+            aligned += [buffer, filling(memoryview(buffer).nbytes)]
+        reply = Reply(
+            mark=request.mark,
+            first=request.first + done,
+            messages=part.messages,
+            events=len(columns.topic_indexes),
+            key_bytes=len(columns.keys),
+            value_bytes=len(columns.values),
+            detail_bytes=len(details),
+            overtime_us=part.overtime_us,
+            is_retiring=not is_fit,
+        )
+        memory = sealed(aligned, "parsed")
+        socket.send_fds(self._doorbell, [reply.packed()], [memory])
+        os.close(memory)
+
+
+class _MemoryLimit:
+    """The most address space that this process may have. Python meets it with ``MemoryError``."""
+
+    def __init__(self, bytes_max: int) -> None:
+        self._bytes_max, self._began_with = bytes_max, _address_space_bytes()
+        self._allow(bytes_max)
+
+    def allow_also(self, chunk_bytes: int) -> None:
+        """Let one large chunk not count: twice, as it is there mapped and as ``bytes``."""
+        self._allow(self._bytes_max + 2 * chunk_bytes)
+
+    def is_half_used(self) -> bool:
+        """Whether parsing has left so much behind that the next message might pay for it."""
+        return _address_space_bytes() - self._began_with > self._bytes_max // 2
+
+    def _allow(self, bytes_max: int) -> None:
+        total = self._began_with + bytes_max + 2 * OUTPUT_BYTES_MAX
+        _limit_address_space(total)
+
+
+def _limit_address_space(total_bytes: int) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (total_bytes, resource.RLIM_INFINITY))
+
+
+def _limit_files() -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES_MAX, FILE_BYTES_MAX))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_FILES_MAX, _FILES_MAX))
+
+
+def _address_space_bytes() -> int:
+    return int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
+
+
+def _company() -> tuple[int, bytes]:
+    """The number of threads here, and the processes that the first of them started."""
+    threads = len(os.listdir("/proc/self/task"))  # noqa: PTH208 - names are all that is wanted
+    return threads, Path(f"/proc/self/task/{os.getpid()}/children").read_bytes()

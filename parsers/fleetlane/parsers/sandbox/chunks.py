@@ -1,0 +1,105 @@
+"""A run cut into chunks, each written into memory that the child may only read."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from fleetlane.parsers.sandbox.packets import OWN_MEMORY, Request, chunk_buffers
+from fleetlane.parsers.sandbox.runs import Run
+from fleetlane.parsers.sandbox.shared_memory import WorkerMemory
+
+SLOTS: Final = 3
+SLOT_BYTES: Final = 2 << 20
+CHUNK_MESSAGES: Final = 512
+CHUNK_BODY_BYTES: Final = 1 << 20
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class Chunk:
+    """Messages ``first`` to ``first + count`` of a run, in a slot or in ``memory`` of its own.
+
+    ``undecided`` messages have no result yet. A chunk is suspect once a message was blamed for
+    what it did not do: its messages then are asked one by one, where no blame can be false.
+    """
+
+    first: int
+    count: int
+    mark: int
+    slot: int
+    size_bytes: int
+    undecided: int
+    memory: WorkerMemory | None = None
+    is_suspect: bool = False
+
+    def request(self, first: int, count: int, *, overtime_us_max: int) -> Request:
+        return Request(
+            mark=self.mark,
+            begin=OWN_MEMORY if self.memory else self.slot * SLOT_BYTES,
+            chunk_bytes=self.size_bytes,
+            first=first,
+            messages=count,
+            overtime_us_max=overtime_us_max,
+        )
+
+    @property
+    def descriptor(self) -> int | None:
+        return None if self.memory is None else self.memory.descriptor
+
+
+class Slots:
+    """Memory for the chunks in flight; a large chunk has its own, and takes a slot as well."""
+
+    def __init__(self) -> None:
+        self.memory = WorkerMemory(SLOTS * SLOT_BYTES, "slots")
+        self._free = list(range(SLOTS))
+        self._next_mark = 0
+
+    @property
+    def has_free(self) -> bool:
+        return bool(self._free)
+
+    def written(self, run: Run, first: int, count: int) -> Chunk:
+        """Write messages of a run into a slot that is free."""
+        last = first + count
+        buffers = chunk_buffers(
+            run.assignment.encoded, run.envelopes[first:last], run.bodies[first:last]
+        )
+        size_bytes = sum(len(buffer) for buffer in buffers)
+        slot, memory = self._free.pop(), None
+        if size_bytes > SLOT_BYTES:
+            memory = WorkerMemory(size_bytes, "large chunk")
+        area, at = (self.memory.view, slot * SLOT_BYTES) if memory is None else (memory.view, 0)
+        for buffer in buffers:
+            area[at : at + len(buffer)] = buffer
+            at += len(buffer)
+        mark, self._next_mark = self._next_mark, self._next_mark + count
+        return Chunk(
+            first=first,
+            count=count,
+            mark=mark,
+            slot=slot,
+            size_bytes=size_bytes,
+            undecided=count,
+            memory=memory,
+        )
+
+    def release(self, chunk: Chunk) -> None:
+        self._free.append(chunk.slot)
+        if chunk.memory is not None:
+            chunk.memory.close()
+
+    def close(self) -> None:
+        self.memory.close()
+
+
+def chunk_bounds(run: Run) -> Iterator[tuple[int, int]]:
+    """Where each chunk begins, and how many messages it has: bounded in number and bytes."""
+    first, body_bytes = 0, 0
+    for place, body in enumerate(run.bodies):
+        is_full = place - first == CHUNK_MESSAGES or body_bytes + len(body) > CHUNK_BODY_BYTES
+        if is_full and place > first:
+            yield first, place - first
+            first, body_bytes = place, 0
+        body_bytes += len(body)
+    if first < len(run.bodies):
+        yield first, len(run.bodies) - first

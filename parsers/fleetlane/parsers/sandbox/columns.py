@@ -1,0 +1,88 @@
+"""Canonical records as columns: collected message by message, and as they are handed on."""
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class CanonicalRecord(NamedTuple):
+    """One canonical event, ready for Kafka."""
+
+    topic: str
+    key: bytes
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanonicalRecords:
+    """Canonical records of a run of messages, in order, as columns that Arrow wraps uncopied.
+
+    ``key_ends`` and ``value_ends`` are 32-bit offsets, one more than there are records, the first
+    of them 0; ``topic_indexes`` one byte a record: its place in ``topics``.
+    """
+
+    topics: tuple[str, ...]
+    topic_indexes: memoryview
+    key_ends: memoryview
+    keys: memoryview
+    value_ends: memoryview
+    values: memoryview
+
+    def __len__(self) -> int:
+        return len(self.topic_indexes)
+
+    def __iter__(self) -> Iterator[CanonicalRecord]:
+        key_ends, value_ends = self.key_ends.tolist(), self.value_ends.tolist()
+        for number, topic in enumerate(self.topic_indexes):
+            yield CanonicalRecord(
+                topic=self.topics[topic],
+                key=bytes(self.keys[key_ends[number] : key_ends[number + 1]]),
+                value=bytes(self.values[value_ends[number] : value_ends[number + 1]]),
+            )
+
+
+class Columns:
+    """Collects canonical records. Those of a message that fails are taken back whole."""
+
+    __slots__ = ("_began", "key_ends", "keys", "topic_indexes", "value_ends", "values")
+
+    def __init__(self) -> None:
+        self.topic_indexes, self.keys, self.values = bytearray(), bytearray(), bytearray()
+        self.key_ends, self.value_ends = array("i", [0]), array("i", [0])
+        self.begin_message()
+
+    def begin_message(self) -> None:
+        self._began = len(self.topic_indexes), len(self.keys), len(self.values)
+
+    def append(self, topic_index: int, key: bytes, value: bytes) -> None:
+        self.topic_indexes.append(topic_index)
+        self.keys += key
+        self.key_ends.append(len(self.keys))
+        self.values += value
+        self.value_ends.append(len(self.values))
+
+    @property
+    def message_events(self) -> int:
+        return len(self.topic_indexes) - self._began[0]
+
+    @property
+    def message_bytes(self) -> int:
+        return len(self.values) - self._began[2]
+
+    def taken(self, topics: tuple[str, ...]) -> CanonicalRecords:
+        """Give what is collected; these columns can then grow no more."""
+        return CanonicalRecords(
+            topics=topics,
+            topic_indexes=memoryview(self.topic_indexes),
+            key_ends=memoryview(self.key_ends),
+            keys=memoryview(self.keys),
+            value_ends=memoryview(self.value_ends),
+            values=memoryview(self.values),
+        )
+
+    def take_back_message(self) -> None:
+        """Drop what the message has given; right wherever ``append`` was interrupted."""
+        events, key_bytes, value_bytes = self._began
+        del self.topic_indexes[events:], self.keys[key_bytes:], self.values[value_bytes:]
+        del self.key_ends[events + 1 :], self.value_ends[events + 1 :]

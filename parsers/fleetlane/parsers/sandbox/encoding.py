@@ -1,0 +1,98 @@
+"""From a parser's events to canonical records, by the rules of a flow and within its limits."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Final
+
+from fleetlane.events.canonical import canonical_value, event_data, message_prefix
+from fleetlane.events.event_ids import event_ids
+from fleetlane.events.event_time import TimeQuality, event_time_of
+from fleetlane.events.flows import Flow
+from fleetlane.events.keys import canonical_key
+from fleetlane.events.topics import canonical_topic
+from fleetlane.parsers.contract import Parser
+from fleetlane.parsers.sandbox.columns import Columns
+from fleetlane.parsers.sandbox.runs import Assignment, sender_from
+from fleetlane.parsers.sandbox.verdicts import OverLimitError, Verdict
+
+OUTPUT_BYTES_MAX: Final = 64 << 20
+"""All events of one message together."""
+
+
+def topics_of(flow: Flow) -> tuple[str, ...]:
+    """The topics of a flow's canonical records: its stream's, then those of its redirects."""
+    streams = (flow.stream, *(redirect.to for redirect in flow.canonical.redirects))
+    return tuple(canonical_topic(stream) for stream in streams)
+
+
+class Encoder:
+    """Parses the messages of one assignment, and appends their canonical records to columns.
+
+    ``first_event_ms`` and ``last_event_ms`` are those of the message parsed last.
+    """
+
+    def __init__(self, assignment: Assignment, parser: Parser, columns: Columns) -> None:
+        self._flow, self._identifier = assignment.flow, assignment.parser
+        self._parser, self._columns = parser, columns
+        self.first_event_ms: int | None = None
+        self.last_event_ms: int | None = None
+
+    def encode(self, envelope: bytes, body: bytes) -> None:
+        """Parse one message.
+
+        Raises:
+            OverLimitError: Its events are too many, or too large.
+            NotJsonError: An event holds what JSON does not.
+            BaseException: Whatever the parser raises.
+        """
+        self.first_event_ms = self.last_event_ms = None
+        events = self._parser.parse(body)
+        try:
+            self._append_all(events, envelope)
+        finally:
+            close = getattr(events, "close", None)  # now, while its time still counts
+            if close is not None:
+                with suppress(Exception):
+                    close()
+
+    def _append_all(self, events: object, envelope: bytes) -> None:
+        flow, columns = self._flow, self._columns
+        sender = sender_from(envelope, stream=flow.stream)
+        prefix = message_prefix(sender, parser=self._identifier)
+        id_of = event_ids(sender, flow.identity)
+        for event in events:  # type: ignore[attr-defined] # what is no iterator fails here
+            data = event_data(event)
+            self._check(len(data))
+            when = event_time_of(event, flow.event_time, arrival_millis=sender.arrival_millis)
+            if when.quality is TimeQuality.OK:
+                self._widen(when.bucket_millis)
+            key = canonical_key(
+                flow.canonical.key, device_id=sender.device_id, bucket_millis=when.bucket_millis
+            )
+            value = canonical_value(prefix, event_id=id_of(event), time=when, data=data)
+            columns.append(self._topic_index(event), key, value)
+
+    def _topic_index(self, event: Mapping[str, object]) -> int:
+        for index, redirect in enumerate(self._flow.canonical.redirects, start=1):
+            if event.get(redirect.when) == redirect.equals:
+                return index
+        return 0
+
+    def _check(self, event_bytes: int) -> None:
+        limits, columns = self._flow.limits, self._columns
+        if columns.message_events >= limits.events_max:
+            detail = f"more than {limits.events_max} events; the flow allows {limits.events_max}"
+            raise OverLimitError(Verdict.TOO_MANY_EVENTS, detail)
+        if event_bytes > limits.event_bytes_max:
+            allowed = limits.event_bytes_max
+            detail = f"an event is {event_bytes} bytes; the flow allows {allowed} bytes"
+            raise OverLimitError(Verdict.EVENT_TOO_LARGE, detail)
+        if columns.message_bytes + event_bytes > OUTPUT_BYTES_MAX:
+            detail = f"the events have over {OUTPUT_BYTES_MAX} bytes together, which is the limit"
+            raise OverLimitError(Verdict.TOO_LARGE, detail)
+
+    def _widen(self, millis: int) -> None:
+        if self.first_event_ms is None or millis < self.first_event_ms:
+            self.first_event_ms = millis
+        if self.last_event_ms is None or millis > self.last_event_ms:
+            self.last_event_ms = millis

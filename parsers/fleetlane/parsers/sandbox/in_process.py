@@ -1,0 +1,64 @@
+"""The sandbox's stand-in where there is no Linux: parsers run in this very process.
+
+For authors' machines. Python code is cut at the time limit where the system has an interval timer
+(not on Windows), and events are capped; a parser that crashes, hangs in C or eats the memory
+takes this process with it, and two versions of one parser cannot run side by side.
+"""
+
+import array
+import json
+from collections.abc import Iterator, Mapping
+
+from fleetlane.parsers.contract import Parser
+from fleetlane.parsers.registry import load_parser
+from fleetlane.parsers.sandbox.attempts import Attempts
+from fleetlane.parsers.sandbox.columns import Columns
+from fleetlane.parsers.sandbox.encoding import Encoder, topics_of
+from fleetlane.parsers.sandbox.overtime import Overtime
+from fleetlane.parsers.sandbox.results import Result, no_records
+from fleetlane.parsers.sandbox.runs import Program, Run
+from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
+
+
+class InProcess:
+    """Parses runs as ``Sandboxes`` does, without children."""
+
+    def __init__(self, parsers: Mapping[Program, Parser] | None = None) -> None:
+        """Take parsers that are loaded already; the others are loaded when a run needs them."""
+        self._parsers: dict[Program, Parser | Attempt] = dict(parsers or {})
+
+    def parsed(self, run: Run, overtime: Overtime) -> Iterator[Result]:
+        parser, place = self._loaded(run.program), 0
+        if isinstance(parser, Attempt):
+            attempts = [(place, parser) for place in range(len(run.bodies))]
+            yield Result(attempts, no_records(topics_of(run.assignment.flow)))
+            return
+        while place < len(run.bodies):
+            result, overtime_us = _part(run, parser, place, overtime.left_us(run.assignment))
+            overtime.use(run.assignment, overtime_us)
+            place += len(result.attempts)
+            yield result
+
+    def close(self) -> None:
+        """Nothing is left to end."""
+
+    def _loaded(self, program: Program) -> Parser | Attempt:
+        found = self._parsers.get(program)
+        if found is None:
+            try:
+                found = load_parser(program.use, json.loads(program.options)).parser
+            except Exception as problem:  # noqa: BLE001 - importing a parser runs code that is not ours
+                text = f"{type(problem).__name__}: {problem}"
+                found = Attempt(Verdict.PARSER_FAILED, text)
+            self._parsers[program] = found
+        return found
+
+
+def _part(run: Run, parser: Parser, first: int, overtime_us_max: int) -> tuple[Result, int]:
+    columns, progress = Columns(), memoryview(array.array("q", [0]))
+    encoder = Encoder(run.assignment, parser, columns)
+    part = Attempts(run.assignment, encoder, columns, progress).part(
+        run.envelopes[first:], run.bodies[first:], mark=first, overtime_us_max=overtime_us_max
+    )
+    records = columns.taken(topics_of(run.assignment.flow))
+    return Result(list(enumerate(part.attempts(), start=first)), records), part.overtime_us

@@ -1,0 +1,28 @@
+"""Which sandbox this machine can have."""
+
+import sys
+from collections.abc import Iterator
+from typing import Protocol
+
+from fleetlane.parsers.sandbox.overtime import Overtime
+from fleetlane.parsers.sandbox.results import Result
+from fleetlane.parsers.sandbox.runs import Run
+
+
+class ParsesRuns(Protocol):
+    """Parses messages within limits: ``sandbox.Sandboxes``, or ``in_process.InProcess``."""
+
+    def parsed(self, run: Run, overtime: Overtime) -> Iterator[Result]: ...
+
+    def close(self) -> None: ...
+
+
+def sandboxes_for_this_system() -> ParsesRuns:
+    """Parsers in children on Linux; in this process on systems that cannot seal or adopt."""
+    if sys.platform == "linux":
+        from fleetlane.parsers.sandbox.sandbox import Sandboxes  # noqa: PLC0415 - Linux alone
+
+        return Sandboxes()
+    from fleetlane.parsers.sandbox.in_process import InProcess  # noqa: PLC0415
+
+    return InProcess()

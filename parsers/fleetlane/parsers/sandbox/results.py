@@ -1,0 +1,95 @@
+"""Results of a run, and the reading of what a child sent: nothing of it is taken on trust."""
+
+import json
+import os
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from fleetlane.events.flows import EVENT_BYTES_MAX
+from fleetlane.events.topics import RECORD_BYTES_MAX
+from fleetlane.parsers.sandbox.attempts import NOTE_FIELDS, Part
+from fleetlane.parsers.sandbox.columns import CanonicalRecords
+from fleetlane.parsers.sandbox.packets import Reply, reply_sizes
+from fleetlane.parsers.sandbox.shared_memory import ForgedReplyError, opened
+from fleetlane.parsers.sandbox.verdicts import DETAIL_CHARS_MAX, Attempt, Verdict
+
+
+class Result(NamedTuple):
+    """Attempts at some messages of a run, by their places in it, and all their records.
+
+    Over a run every message is in exactly one result.
+    """
+
+    attempts: Sequence[tuple[int, Attempt]]
+    records: CanonicalRecords
+
+
+def no_records(topics: tuple[str, ...]) -> CanonicalRecords:
+    none, zero = memoryview(b""), memoryview(bytes(4)).cast("i")
+    return CanonicalRecords(
+        topics=topics, topic_indexes=none, key_ends=zero, keys=none, value_ends=zero, values=none
+    )
+
+
+def read_result(
+    reply: Reply, descriptor: int, topics: tuple[str, ...]
+) -> tuple[list[Attempt], CanonicalRecords]:
+    """Read what a child sent; closes ``descriptor``.
+
+    Raises:
+        ForgedReplyError: It does not hold together.
+    """
+    try:
+        if min(reply) < 0:
+            raise ForgedReplyError("a negative size")
+        sizes = reply_sizes(reply, NOTE_FIELDS)
+        memory = opened(descriptor, sum(sizes))
+    finally:
+        os.close(descriptor)
+    begins = [0, *accumulate(sizes)]
+    notes, key_ends, value_ends, topic_indexes, keys, values, details = (
+        memory[begin:end] for begin, end in pairwise(begins)
+    )
+    records = CanonicalRecords(
+        topics=topics,
+        topic_indexes=topic_indexes[: reply.events],
+        key_ends=key_ends.cast("i")[: reply.events + 1],
+        keys=keys[: reply.key_bytes],
+        value_ends=value_ends.cast("i")[: reply.events + 1],
+        values=values[: reply.value_bytes],
+    )
+    _check_records(records)
+    attempts = _attempts(notes.cast("q"), bytes(details[: reply.detail_bytes]))
+    if sum(attempt.events for attempt in attempts) != reply.events:
+        raise ForgedReplyError("another number of events than of records")
+    return attempts, records
+
+
+def _attempts(notes: memoryview, details: bytes) -> list[Attempt]:
+    try:
+        told = json.loads(details) if details else {}
+        texts = {int(place): str(text)[:DETAIL_CHARS_MAX] for place, text in told.items()}
+        attempts = Part(notes, texts).attempts()
+    except (ValueError, LookupError, AttributeError, RecursionError) as problem:
+        raise ForgedReplyError(f"notes that cannot be read: {problem}") from None
+    for attempt in attempts:
+        if attempt.events < 0 or attempt.parse_us < 0:
+            raise ForgedReplyError("a negative number")
+        if attempt.events and attempt.verdict is not Verdict.OK:
+            raise ForgedReplyError("events of a message that failed")
+    return attempts
+
+
+def _check_records(records: CanonicalRecords) -> None:
+    """Rows that do not hold together would end the query, and so would one that is too large."""
+    for ends, data in ((records.key_ends, records.keys), (records.value_ends, records.values)):
+        offsets = ends.tolist()
+        if offsets[0] != 0 or offsets[-1] != len(data) or offsets != sorted(offsets):
+            raise ForgedReplyError("offsets that do not hold together")
+        if len(data) > EVENT_BYTES_MAX:
+            largest = max(end - begin for begin, end in pairwise(offsets))
+            if largest > RECORD_BYTES_MAX:
+                raise ForgedReplyError(f"a record of {largest} bytes")
+    if len(records) and max(records.topic_indexes) >= len(records.topics):
+        raise ForgedReplyError("a topic that its flow does not have")

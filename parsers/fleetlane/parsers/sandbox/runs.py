@@ -1,0 +1,86 @@
+"""What the sandbox is given: messages of one flow for one parser, and what they may cost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import msgspec
+
+from fleetlane.events.canonical import MessageFacts
+from fleetlane.events.envelope import SOURCE_PREFIX
+from fleetlane.events.flows import Flow
+
+_SEPARATOR = "\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """What a child runs: a parser with its options. Equal programs share a child.
+
+    ``use`` is what the flow writes, ``options`` JSON with sorted keys. ``location`` is the folder
+    or archive that comes first on the child's ``sys.path``: the parser's artifact.
+    """
+
+    use: str
+    options: bytes
+    memory_bytes_max: int
+    location: str | None = None
+
+
+class Assignment(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """What holds for all messages of a run. ``parser`` is ``name@version``.
+
+    A message is cut after ``parse_s``, and its child killed after ``kill_s``.
+    """
+
+    flow: Flow
+    parser: str
+    parse_s: float
+
+    @property
+    def kill_s(self) -> float:
+        return self.parse_s + max(0.1, self.parse_s / 4)
+
+    @property
+    def usual_s(self) -> float:
+        """What a message may take before it counts as its flow's overtime."""
+        return self.parse_s / 10
+
+    @cached_property
+    def encoded(self) -> bytes:
+        return msgspec.json.encode(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """Messages of one flow for one parser, in order: an envelope and a body each."""
+
+    program: Program
+    assignment: Assignment
+    envelopes: Sequence[bytes] = field(repr=False)
+    bodies: Sequence[bytes] = field(repr=False)
+
+
+class Sender(NamedTuple):
+    """What canonical events take over from their message, and no more."""
+
+    raw_id: str
+    device_id: str
+    stream: str
+    arrival_millis: int
+
+    @property
+    def source(self) -> str:
+        return SOURCE_PREFIX + self.device_id
+
+
+def envelope_of(message: MessageFacts) -> bytes:
+    """Write what the child needs of a message; its stream is in the assignment."""
+    parts = (message.raw_id, message.device_id, str(message.arrival_millis))
+    return _SEPARATOR.join(parts).encode()
+
+
+def sender_from(envelope: bytes, *, stream: str) -> Sender:
+    raw_id, device_id, arrival_millis = envelope.decode().split(_SEPARATOR)
+    return Sender(raw_id, device_id, stream, int(arrival_millis))

@@ -1,0 +1,101 @@
+"""Many records at once: each has its outputs, whatever flow and parser it is for."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from fleetlane.events.envelope_reading import message_from
+from fleetlane.events.lanes import LANE_LIMITS, Lane
+from fleetlane.events.metadata import parsed_from
+from fleetlane.parsers.sandbox.encoding import topics_of
+from fleetlane.parsers.sandbox.overtime import Overtime
+from fleetlane.parsers.sandbox.platforms import ParsesRuns
+from fleetlane.parsers.sandbox.results import Result, no_records
+from fleetlane.parsers.sandbox.runs import Run
+from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
+from glue_jobs.parse_lane.lane_parser import LaneParser
+from glue_jobs.parse_lane.output_batches import canonical_batch
+from glue_jobs.parse_lane.payloads import Payloads
+from glue_jobs.parse_lane.waiting_messages import WAITING_MESSAGES_MAX
+from tests.unit.glue_jobs.conftest import (
+    FLOW,
+    NOW_MS,
+    FixedFlows,
+    MemoryBucket,
+    message_of,
+    record_of,
+    rows_of,
+)
+
+OTHER_FLOW = FLOW.replace('"gps"', '"other"').replace('"gps-alarms"', '"other-alarms"')
+
+
+class BusyParsers:
+    """Stands for sandboxes in which no message has its turn."""
+
+    def parsed(self, run: Run, overtime: Overtime) -> Iterator[Result]:
+        assert overtime.left_us(run.assignment) > 0
+        attempts = [(place, Attempt(Verdict.NOT_TRIED)) for place in range(len(run.bodies))]
+        yield Result(attempts, no_records(topics_of(run.assignment.flow)))
+
+    def close(self) -> None: ...
+
+
+def lane_parser_of(sandboxes: ParsesRuns, lane: Lane = Lane.STANDARD) -> LaneParser:
+    bucket = MemoryBucket()
+    return LaneParser(
+        lane=lane,
+        limits=LANE_LIMITS[lane],
+        flows=FixedFlows(FLOW, OTHER_FLOW),
+        payloads=Payloads(landed=bucket, parked=bucket, parked_bucket="parked-bucket"),
+        sandboxes=sandboxes,
+        now_ms=lambda: NOW_MS,
+    )
+
+
+def test_messages_of_several_flows_in_one_batch_come_out_once_each(sandboxes: ParsesRuns) -> None:
+    streams = ["gps", "other", "nobodys"]
+    records = [
+        record_of(
+            message_of(b'{"n": %d}' % number, raw_id=f"1{number:032x}", stream=streams[number % 3])
+        )
+        for number in range(WAITING_MESSAGES_MAX + 100)
+    ]
+
+    rows = rows_of(lane_parser_of(sandboxes).outputs_of(records))
+
+    told = [parsed_from(row.value or b"") for row in rows if row.topic == "fleet.parsed"]
+    assert sorted(one.id for one in told) == [f"1{number:032x}" for number in range(len(records))]
+    assert {(one.stream, str(one.outcome)) for one in told} == {
+        ("gps", "parsed"),
+        ("other", "parsed"),
+        ("nobodys", "parked"),
+    }
+
+
+@pytest.mark.parametrize("lane", list(Lane))
+def test_a_message_that_did_not_have_its_turn_is_put_off_and_counts_no_try(lane: Lane) -> None:
+    record = record_of(message_of(b"{}", slow_tries=2))
+
+    diverted, told = rows_of(lane_parser_of(BusyParsers(), lane).outputs_of([record]))
+
+    again = message_from(diverted.headers or (), diverted.value)
+    assert (diverted.topic, again.slow_tries, again.attempt) == ("raw.slow", 2, 2)
+    assert (parsed_from(told.value or b"").outcome, parsed_from(told.value or b"").reason) == (
+        "diverted",
+        None,
+    )
+
+
+def test_canonical_records_become_a_batch_as_they_are(sandboxes: ParsesRuns) -> None:
+    records, *_ = lane_parser_of(sandboxes).outputs_of(
+        [record_of(message_of(b'[{"a": 1}, {"kind": "alarm"}]'))]
+    )
+    assert not isinstance(records, tuple)
+
+    batch = canonical_batch(records)
+
+    batch.validate(full=True)
+    rows = [(row["topic"], row["key"], row["value"]) for row in batch.to_pylist()]
+    assert rows == [tuple(record) for record in records]
+    assert [topic for topic, _, _ in rows] == ["canonical.gps", "canonical.gps-alarms"]

@@ -1,0 +1,127 @@
+"""Hostile messages among good ones: each has its right verdict, and all good ones come out once."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from fleetlane.parsers.sandbox.runs import Program
+from fleetlane.parsers.sandbox.sandbox import Sandboxes
+from fleetlane.parsers.sandbox.verdicts import Verdict
+from tests.unit.parsers.sandbox.conftest import body_of, children_of, outcomes_of, run_of
+
+VERDICTS = {
+    "malformed": Verdict.MALFORMED,
+    "no-mapping": Verdict.MALFORMED,
+    "fails": Verdict.PARSER_FAILED,
+    "fails-with-base-exception": Verdict.PARSER_FAILED,
+    "fails-unspeakably": Verdict.PARSER_FAILED,
+    "fails-once": Verdict.OK,
+    "exits-once": Verdict.OK,
+    "recurses": Verdict.PARSER_FAILED,
+    "raises-system-exit": Verdict.PARSER_FAILED,
+    "loops": Verdict.TIMEOUT,
+    "swallows": Verdict.TIMEOUT,
+    "sleeps": Verdict.TIMEOUT,
+    "sleeps-in-finally": Verdict.TIMEOUT,
+    "loops-in-c": Verdict.TIMEOUT,
+    "matches-for-ever": Verdict.TIMEOUT,
+    "stops-itself": Verdict.TIMEOUT,
+    "switches-timer-off": Verdict.TIMEOUT,
+    "exits": Verdict.CRASHED,
+    "segfaults": Verdict.CRASHED,
+    "aborts": Verdict.CRASHED,
+    "kills-its-zygote": Verdict.CRASHED,
+    "closes-descriptors": Verdict.CRASHED,
+    "hogs-at-once": Verdict.MEMORY,
+    "hogs-bit-by-bit": Verdict.MEMORY,
+    "leaks": Verdict.OK,
+    "prints": Verdict.OK,
+    "leaves-thread": Verdict.OK,
+    "leaves-time-bomb": Verdict.OK,
+    "leaves-process": Verdict.OK,
+    "leaves-process-and-exits": Verdict.CRASHED,
+    "forks-in-c": Verdict.OK,
+    "bombs-in-c": Verdict.TIMEOUT,
+    "bombs": Verdict.TIMEOUT,
+    "flood": Verdict.TOO_MANY_EVENTS,
+    "flood-that-never-closes": Verdict.TIMEOUT,
+    "flood-that-ignores-its-end": Verdict.TOO_MANY_EVENTS,
+    "large-event": Verdict.EVENT_TOO_LARGE,
+    "large-output": Verdict.TOO_LARGE,
+    "scribbles": Verdict.OK,
+    "forges-progress": Verdict.TIMEOUT,
+    "forges-progress-for-ever": Verdict.TIMEOUT,
+    "blames-and-exits": Verdict.CRASHED,
+}
+KINDS_IN_MIXTURE = sorted(VERDICTS.keys() - {"forges-progress-for-ever"})
+"""All but one: where overtime has no limit, it takes a chunk's whole time to find out."""
+
+
+@pytest.mark.parametrize("kind", VERDICTS)
+def test_a_hostile_message_harms_none_of_its_neighbours(
+    lasting_sandboxes: Sandboxes, hostile: Program, tmp_path: Path, kind: str
+) -> None:
+    bodies = [body_of(number) for number in range(10)]
+    bodies[4] = body_of(4, kind, marker=str(tmp_path / "marker"))
+
+    outcomes = outcomes_of(lasting_sandboxes, run_of(hostile, bodies))
+
+    wanted = dict.fromkeys(range(10), Verdict.OK) | {4: VERDICTS[kind]}
+    good = {number for number, verdict in wanted.items() if verdict is Verdict.OK}
+    assert outcomes.verdicts == wanted, outcomes.details
+    assert outcomes.events == {
+        number: [{"id": number, "event": 0}, {"id": number, "event": 1}] for number in good
+    }
+    assert len(children_of(lasting_sandboxes.zygote_pid)) <= 1
+
+
+def _mixed(
+    random: Random, count: int, folder: Path, *, hostile_share: float
+) -> tuple[list[bytes], list[Verdict], list[int]]:
+    """Bodies, what is to become of each, and how many events each is to give."""
+    bodies, verdicts, events = [], [], []
+    for number in range(count):
+        if random.random() < hostile_share:
+            kind = random.choice(KINDS_IN_MIXTURE)
+            body, verdict, some = (
+                body_of(number, kind, marker=str(folder / f"{number}")),
+                VERDICTS[kind],
+                2,
+            )
+        else:
+            some = random.choice([0, 1, 10, 10, 10, 10, 300])
+            padding = random.choice([0, 100, 1000, 1000, 10_000])
+            if random.random() < 0.002:
+                some, padding = random.choice([(1, 3 << 20), (4_000, 0), (10, 300_000)])
+            body, verdict = body_of(number, events=some, padding=padding), Verdict.OK
+        bodies.append(body)
+        verdicts.append(verdict)
+        events.append(some if verdict is Verdict.OK else 0)
+    return bodies, verdicts, events
+
+
+@pytest.mark.faults
+def test_among_many_messages_each_comes_out_once_as_it_should(
+    sandboxes: Sandboxes,
+    hostile: Program,
+    tmp_path: Path,
+    *,
+    faults_are_full: bool,
+) -> None:
+    count = 20_000 if faults_are_full else 1_000
+    random = Random(17)  # noqa: S311 - a test
+    bodies, verdicts, events = _mixed(random, count, tmp_path, hostile_share=0.01)
+    runs = [run_of(hostile, bodies[at : at + 1000]) for at in range(0, count, 1000)]
+
+    outcomes = [outcomes_of(sandboxes, run) for run in runs]
+
+    found = [verdict for one in outcomes for _, verdict in sorted(one.verdicts.items())]
+    given = [len(one.events.get(place, ())) for one in outcomes for place in sorted(one.verdicts)]
+    assert [
+        (place, bodies[place][:40], verdict, outcomes[place // 1000].details[place % 1000])
+        for place, verdict in enumerate(found)
+        if verdict is not verdicts[place]
+    ] == []
+    assert given == events
+    assert len(children_of(sandboxes.zygote_pid)) <= 1

@@ -1,0 +1,70 @@
+"""The stand-in without children, for machines that are no Linux: the same results, less safety."""
+
+import pytest
+
+from fleetlane.parsers.sandbox.in_process import InProcess
+from fleetlane.parsers.sandbox.overtime import Overtime
+from fleetlane.parsers.sandbox.runs import Program
+from fleetlane.parsers.sandbox.sandbox import Sandboxes
+from fleetlane.parsers.sandbox.verdicts import Verdict
+from tests.unit.parsers.sandbox.conftest import (
+    Outcomes,
+    body_of,
+    no_overtime_limit,
+    program,
+    run_of,
+)
+from tests.unit.parsers.sandbox.hostile_parser import Hostile
+
+JSON = program("json", None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "verdict"),
+    [
+        ("good", Verdict.OK),
+        ("malformed", Verdict.MALFORMED),
+        ("fails", Verdict.PARSER_FAILED),
+        ("loops", Verdict.TIMEOUT),
+        ("sleeps", Verdict.TIMEOUT),
+        ("flood", Verdict.TOO_MANY_EVENTS),
+        ("large-event", Verdict.EVENT_TOO_LARGE),
+    ],
+)
+def test_what_python_can_interrupt_is_told_apart_here_too(
+    hostile: Program, kind: str, verdict: Verdict
+) -> None:
+    run = run_of(hostile, [body_of(0), body_of(1, kind), body_of(2)])
+
+    outcomes = Outcomes(run, InProcess({hostile: Hostile()}).parsed(run, no_overtime_limit()))
+
+    assert outcomes.verdicts == {0: Verdict.OK, 1: verdict, 2: Verdict.OK}
+
+
+def test_both_ways_give_the_same_records(sandboxes: Sandboxes) -> None:
+    run = run_of(JSON, [b'[{"n": %d}, {"n": 2}]' % number for number in range(300)])
+
+    found = [
+        [record for result in one.parsed(run, no_overtime_limit()) for record in result.records]
+        for one in (InProcess(), sandboxes)
+    ]
+
+    assert found[0] == found[1]
+
+
+def test_a_parser_that_cannot_be_loaded_fails_its_messages() -> None:
+    run = run_of(program("nobodys==1.0", None), [b""])
+
+    outcomes = Outcomes(run, InProcess().parsed(run, no_overtime_limit()))
+
+    assert outcomes.verdicts == {0: Verdict.PARSER_FAILED}
+    assert "no parser 'nobodys==1.0'" in outcomes.details[0]
+
+
+def test_overtime_is_counted_here_too(hostile: Program) -> None:
+    run = run_of(hostile, [body_of(number, "sleeps") for number in range(5)], parse_s=0.1)
+
+    outcomes = Outcomes(run, InProcess({hostile: Hostile()}).parsed(run, Overtime(flow_s_max=0.1)))
+
+    assert outcomes.verdicts[0] is Verdict.TIMEOUT
+    assert outcomes.verdicts[4] is Verdict.NOT_TRIED

@@ -1,0 +1,335 @@
+"""What a worker's sandboxes promise beyond one message: versions, budgets, and a clean end."""
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from fleetlane.parsers.sandbox.overtime import Overtime
+from fleetlane.parsers.sandbox.respawn_budget import RespawnBudget
+from fleetlane.parsers.sandbox.runs import Program
+from fleetlane.parsers.sandbox.sandbox import CHILDREN_MAX, Sandboxes
+from fleetlane.parsers.sandbox.verdicts import Verdict
+from tests.unit.parsers.sandbox.conftest import (
+    Install,
+    body_of,
+    children_of,
+    no_overtime_limit,
+    outcomes_of,
+    program,
+    run_of,
+)
+
+WAIT_S = 20.0
+VERSIONED = """
+VERSION = "{version}"
+
+class Versioned:
+    def parse(self, message):
+        yield {{"version": VERSION}}
+"""
+
+
+@pytest.fixture
+def thrifty() -> Iterator[Sandboxes]:
+    """Sandboxes whose parsers may use up three children each, and no more."""
+    sandboxes = Sandboxes(new_budget=lambda: RespawnBudget(burst=3, per_s=0))
+    yield sandboxes
+    sandboxes.close()
+
+
+def test_two_versions_of_one_parser_run_side_by_side(
+    sandboxes: Sandboxes, install: Install
+) -> None:
+    programs = [
+        program(
+            f"versioned=={version}",
+            install(
+                f"versioned=={version}", "versioned:Versioned", VERSIONED.format(version=version)
+            ),
+        )
+        for version in ("1.0", "2.0")
+    ]
+
+    found = [
+        outcomes_of(sandboxes, run_of(one, [b""])).events[0][0]["version"]
+        for one in (*programs, *programs)
+    ]
+
+    assert found == ["1.0", "2.0", "1.0", "2.0"]
+
+
+def test_options_reach_the_parser(sandboxes: Sandboxes, hostile: Program) -> None:
+    unknown = program(hostile.use, hostile.location, colour="red")
+
+    outcomes = outcomes_of(sandboxes, run_of(unknown, [body_of(0)]))
+
+    assert outcomes.verdicts == {0: Verdict.PARSER_FAILED}
+    assert "no option 'colour'; allowed: greeting" in outcomes.details[0]
+
+
+def test_the_child_that_was_used_least_recently_is_stopped(
+    sandboxes: Sandboxes, hostile: Program
+) -> None:
+    programs = [
+        program(hostile.use, hostile.location, greeting=str(number))
+        for number in range(CHILDREN_MAX + 1)
+    ]
+    for one in (*programs[:-1], programs[0]):
+        outcomes_of(sandboxes, run_of(one, [body_of(0)]))
+    before = children_of(sandboxes.zygote_pid)
+
+    outcomes_of(sandboxes, run_of(programs[-1], [body_of(0)]))
+
+    after = children_of(sandboxes.zygote_pid)
+    assert len(before) == len(after) == CHILDREN_MAX
+    assert set(before) - set(after) == {before[1]}
+
+
+def test_the_zygote_has_one_thread(sandboxes: Sandboxes, hostile: Program) -> None:
+    outcomes_of(sandboxes, run_of(hostile, [body_of(0)]))
+
+    threads = list(Path(f"/proc/{sandboxes.zygote_pid}/task").iterdir())
+
+    assert len(threads) == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict"),
+    [
+        ("raise ValueError('at import')", Verdict.PARSER_FAILED),
+        ("import os; os._exit(4)", Verdict.CRASHED),
+        ("Versioned = 1", Verdict.PARSER_FAILED),
+    ],
+    ids=["raises", "exits", "no-class"],
+)
+def test_a_parser_that_cannot_be_loaded_fails_its_messages_and_no_others(
+    sandboxes: Sandboxes, hostile: Program, install: Install, code: str, verdict: Verdict
+) -> None:
+    broken = program("broken==1.0", install("broken==1.0", "broken:Versioned", code))
+
+    outcomes = outcomes_of(sandboxes, run_of(broken, [b"", b""]))
+    others = outcomes_of(sandboxes, run_of(hostile, [body_of(0)]))
+
+    assert outcomes.verdicts == {0: verdict, 1: verdict}
+    assert others.verdicts == {0: Verdict.OK}
+
+
+THREADED = """
+import threading
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+
+class Threaded:
+    def parse(self, message):
+        yield {}
+"""
+
+
+def test_a_library_that_starts_threads_at_import_costs_no_child(
+    sandboxes: Sandboxes, install: Install
+) -> None:
+    site = install("threaded==1.0", "threaded:Threaded", THREADED)
+    run = run_of(program("threaded==1.0", site), [b""])
+    outcomes_of(sandboxes, run)
+    before = children_of(sandboxes.zygote_pid)
+
+    outcomes_of(sandboxes, run)
+
+    assert children_of(sandboxes.zygote_pid) == before
+
+
+def test_a_parser_that_cannot_be_loaded_is_not_loaded_again_for_every_batch(
+    sandboxes: Sandboxes, install: Install, tmp_path: Path
+) -> None:
+    log = tmp_path / "loaded"
+    code = f"open({str(log)!r}, 'a').write('x'); import time; time.sleep(0.5); 1 / 0"
+    run = run_of(program("broken==1.0", install("broken==1.0", "broken:Broken", code)), [b""])
+
+    outcomes = [outcomes_of(sandboxes, run) for _ in range(5)]
+
+    assert log.read_text() == "x"
+    assert {one.verdicts[0] for one in outcomes} == {Verdict.PARSER_FAILED}
+
+
+def test_a_parser_that_kills_every_child_has_its_messages_go_on_unparsed(
+    thrifty: Sandboxes, hostile: Program, caplog: pytest.LogCaptureFixture
+) -> None:
+    bodies = [body_of(number, "exits") for number in range(500)]
+
+    with caplog.at_level(logging.ERROR):
+        outcomes = outcomes_of(thrifty, run_of(hostile, bodies))
+
+    verdicts = list(outcomes.verdicts.values())
+    assert verdicts.count(Verdict.CRASHED) <= 3
+    assert verdicts.count(Verdict.NOT_TRIED) >= 497
+    assert "uses up its children too fast" in caplog.text
+
+
+def test_a_spent_budget_is_another_parser_s_no_matter(thrifty: Sandboxes, hostile: Program) -> None:
+    other = program(hostile.use, hostile.location, greeting="other")
+    outcomes_of(thrifty, run_of(hostile, [body_of(number, "exits") for number in range(9)]))
+
+    outcomes = outcomes_of(thrifty, run_of(other, [body_of(0)]))
+
+    assert outcomes.verdicts == {0: Verdict.OK}
+
+
+def test_a_flow_that_used_up_its_overtime_is_not_tried_and_others_are(
+    sandboxes: Sandboxes, hostile: Program
+) -> None:
+    overtime = Overtime(flow_s_max=0.5)
+    slow = [body_of(number, "sleeps") for number in range(30)]
+
+    outcomes = outcomes_of(sandboxes, run_of(hostile, slow), overtime)
+    others = outcomes_of(sandboxes, run_of(hostile, [body_of(0)], stream="other"), overtime)
+
+    verdicts = [outcomes.verdicts[place] for place in range(30)]
+    tried = verdicts.count(Verdict.TIMEOUT)
+    assert 1 <= tried <= 3
+    assert verdicts == [Verdict.TIMEOUT] * tried + [Verdict.NOT_TRIED] * (30 - tried)
+    assert others.verdicts == {0: Verdict.OK}
+
+
+def test_results_that_nobody_takes_disturb_no_later_run(
+    sandboxes: Sandboxes, hostile: Program
+) -> None:
+    run = run_of(hostile, [body_of(number) for number in range(1_000)])
+    results = sandboxes.parsed(run, no_overtime_limit())
+    next(results)
+
+    results.close()  # type: ignore[attr-defined] # it is a generator
+    outcomes = outcomes_of(sandboxes, run)
+
+    assert set(outcomes.verdicts.values()) == {Verdict.OK}
+
+
+def test_results_stay_as_they_are_after_later_runs(sandboxes: Sandboxes, hostile: Program) -> None:
+    bodies = [body_of(number, events=3) for number in range(300)]
+    kept = list(sandboxes.parsed(run_of(hostile, bodies), no_overtime_limit()))
+    before = [list(result.records) for result in kept]
+
+    outcomes_of(sandboxes, run_of(hostile, [body_of(number, "scribbles") for number in range(300)]))
+
+    assert [list(result.records) for result in kept] == before
+
+
+SCRIPT = """
+import sys
+from tests.unit.parsers.sandbox.conftest import body_of, no_overtime_limit, program, run_of
+from fleetlane.parsers.sandbox.sandbox import Sandboxes
+sandboxes = Sandboxes()
+run = run_of(program("hostile==1.0", sys.argv[1]), [body_of(0, "good"), body_of(1, sys.argv[2])],
+             parse_s=float(sys.argv[3]))
+for result in sandboxes.parsed(run, no_overtime_limit()):
+    print(*(attempt.verdict.name for _, attempt in result.attempts), flush=True)
+"""
+
+
+def _worker(hostile: Program, kind: str, *, parse_s: float) -> subprocess.Popen[str]:
+    assert hostile.location is not None
+    root = Path(__file__).parents[4]
+    command = [sys.executable, "-c", textwrap.dedent(SCRIPT), hostile.location, kind, str(parse_s)]
+    return subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True)
+
+
+def _descendants(pid: int) -> set[int]:
+    children = set(children_of(pid))
+    return children.union(*(_descendants(child) for child in children))
+
+
+def _wait_until(holds: Callable[[], bool]) -> bool:
+    deadline_s = time.monotonic() + WAIT_S
+    while not holds() and time.monotonic() < deadline_s:
+        time.sleep(0.05)
+    return holds()
+
+
+@pytest.mark.parametrize("kind", ["sleeps", "loops-in-c", "leaves-process-and-hangs"])
+def test_a_worker_that_is_killed_leaves_no_process_behind(hostile: Program, kind: str) -> None:
+    started = 2 + (kind == "leaves-process-and-hangs")
+    with _worker(hostile, kind, parse_s=600) as worker:
+        assert _wait_until(lambda: len(_descendants(worker.pid)) >= started)
+        processes = _descendants(worker.pid)
+
+        worker.kill()
+
+        assert _wait_until(lambda: not any(_is_alive(pid) for pid in processes))
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_a_machine_that_pauses_condemns_no_message(hostile: Program) -> None:
+    with _worker(hostile, "works-a-while", parse_s=1.0) as worker:
+        assert _wait_until(lambda: len(_descendants(worker.pid)) >= 2)
+        processes = [worker.pid, *_descendants(worker.pid)]
+        time.sleep(0.1)
+
+        for pid in processes:
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(2.5)
+        for pid in reversed(processes):
+            os.kill(pid, signal.SIGCONT)
+
+        output, _ = worker.communicate()
+        assert output.split() == ["OK", "OK"]
+
+
+@pytest.mark.faults
+def test_a_machine_loaded_at_twice_its_cores_condemns_no_message(
+    sandboxes: Sandboxes,
+    hostile: Program,
+    *,
+    faults_are_full: bool,
+) -> None:
+    cores = os.cpu_count() or 1
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * cores)]
+    bodies = [body_of(number, "works-a-while", work_s=0.04) for number in range(60)]
+    runs = [run_of(hostile, bodies, parse_s=0.1) for _ in range(10 if faults_are_full else 1)]
+
+    try:
+        outcomes = [outcomes_of(sandboxes, run) for run in runs]
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+    assert {verdict for one in outcomes for verdict in one.verdicts.values()} == {Verdict.OK}
+
+
+@pytest.mark.faults
+def test_memory_stays_flat_over_many_messages(
+    sandboxes: Sandboxes,
+    hostile: Program,
+    *,
+    faults_are_full: bool,
+) -> None:
+    bodies = [body_of(number) for number in range(1_000)]
+    run, runs = run_of(hostile, bodies), 1_000 if faults_are_full else 20
+    for _ in range(10):
+        outcomes_of(sandboxes, run)
+    (child,) = children_of(sandboxes.zygote_pid)
+    before = [_resident_bytes(pid) for pid in (os.getpid(), sandboxes.zygote_pid, child)]
+
+    for _ in range(runs):
+        outcomes_of(sandboxes, run)
+
+    after = [_resident_bytes(pid) for pid in (os.getpid(), sandboxes.zygote_pid, child)]
+    growth = [now - then for then, now in zip(before, after, strict=True)]
+    assert all(grown < 8 << 20 for grown in growth), growth
+
+
+def _resident_bytes(pid: int) -> int:
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
