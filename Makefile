@@ -11,15 +11,19 @@ help: ## list these targets
 demo: platform ## run the whole platform with a simulated fleet, and prove that nothing was lost
 	$(bin)/fleetlane demo
 
+.PHONY: local-cloud
+local-cloud: cloud ## deploy the local stage into LocalStack by cdk, send to it, and prove that nothing was lost
+	$(bin)/python -m local.cloud
+
 .PHONY: check
 check: format-check lint types layers dependencies unused ## format, lint, types, layers, dependencies, unused code
 
 .PHONY: test
-test: platform ## all tests; faults and fuzzing short
+test: cloud ## all tests; faults and fuzzing short
 	$(pytest)
 
 .PHONY: test-faults
-test-faults: platform ## faults and fuzzing at full length
+test-faults: cloud ## faults and fuzzing at full length
 	$(pytest) -m faults --faults=full
 
 .PHONY: artifacts
@@ -78,9 +82,12 @@ not_secrets := --disable-plugin KeywordDetector --disable-plugin HexHighEntropyS
 secrets: environment
 	git ls-files -z | xargs -0 $(bin)/detect-secrets-hook $(not_secrets)
 
-.PHONY: environment platform
+.PHONY: environment platform cloud
 environment:
 	@local/setup/run environment
 
 platform:
 	@local/setup/run platform
+
+cloud:
+	@local/setup/run cloud

@@ -1,9 +1,12 @@
-"""S3 and DynamoDB on 127.0.0.1: LocalStack community in host mode, without Docker."""
+"""AWS on 127.0.0.1: LocalStack community in host mode, without Docker."""
 
 import os
 import shutil
+from collections.abc import Mapping
 from contextlib import closing
+from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final, TypedDict
 
 import boto3
@@ -22,6 +25,40 @@ REGION: Final = "eu-central-1"
 _READY_TIMEOUT_S = 120.0
 _STOP_GRACE_S = 10.0
 _ANSWER_TIMEOUT_S = 20.0
+_CLOUD_SERVICES = (
+    "apigateway,cloudformation,cloudwatch,dynamodb,events,iam,lambda,logs,s3,sqs,ssm,sts"
+)
+_BY_CDK_ITSELF = "AWS::CDK::Metadata"
+
+
+class Services(StrEnum):
+    """Which services run.
+
+    ``STORES``: S3 and DynamoDB, quick to start; what they hold outlives any end of the process.
+    ``CLOUD``: all that ``cdk deploy`` needs, functions as processes; nothing outlives a restart.
+    """
+
+    STORES = "stores"
+    CLOUD = "cloud"
+
+
+_VARIABLES: Final[Mapping[Services, Mapping[str, str]]] = MappingProxyType(
+    {
+        Services.STORES: {"SERVICES": "s3,dynamodb", "LOCALSTACK_JOURNAL": "journal"},
+        Services.CLOUD: {
+            "SERVICES": _CLOUD_SERVICES,
+            "LOCALSTACK_FUNCTION_LOGS": "functions",
+            "LAMBDA_RUNTIME_EXECUTOR": "process",
+            "PROVIDER_OVERRIDE_APIGATEWAY": "hostmode",
+            "PROVIDER_OVERRIDE_CLOUDFORMATION": "hostmode",
+            # Strict: a resource that nothing here makes ends the deploy.
+            "CFN_IGNORE_UNSUPPORTED_RESOURCE_TYPES": "0",
+            "CFN_IGNORE_UNSUPPORTED_TYPE_CREATE": _BY_CDK_ITSELF,
+            "CFN_IGNORE_UNSUPPORTED_TYPE_UPDATE": _BY_CDK_ITSELF,
+        },
+    }
+)
+"""What tells them apart. Paths are relative to LocalStack's folder, where it runs."""
 
 
 class ClientSettings(TypedDict):
@@ -47,19 +84,24 @@ class LocalStackMissingError(FleetlaneError):
 
 
 class LocalAws:
-    """LocalStack with its journal, port and log in ``folder``; comes back on the same address.
+    """LocalStack with all that it keeps in ``folder``; comes back on the same address.
 
-    Buckets, objects, tables and items outlive ``stop``, ``kill`` and any other end of the process.
+    With ``Services.STORES`` buckets, objects, tables and items outlive ``stop``, ``kill`` and any
+    other end of the process.
     """
 
-    def __init__(self, folder: Path, *, environment: Path) -> None:
+    def __init__(
+        self, folder: Path, *, environment: Path, services: Services = Services.STORES
+    ) -> None:
         """Describe the server; nothing runs yet.
 
         Args:
             folder: Its own; made if need be.
             environment: The virtual environment of ``local/localstack_hostmode``.
+            services: What it offers.
         """
         self._folder, self._environment = folder.resolve(), environment.absolute()
+        self._services = services
         self._port: int | None = None
         self._variables: dict[str, str] = {}
         self.process = ServerProcess(
@@ -109,11 +151,11 @@ class LocalAws:
             raise
 
     def stop(self) -> None:
-        """Let LocalStack end; kills it after ten seconds. Nothing is lost either way."""
+        """Let LocalStack end; kills it after ten seconds, which loses nothing more."""
         self.process.stop()
 
     def kill(self) -> None:
-        """End LocalStack with kill -9. Every answered request is in the journal."""
+        """End LocalStack with kill -9. Where there is a journal, every answer is in it."""
         self.process.kill()
 
     def ensure_bucket(self, name: str) -> None:
@@ -157,10 +199,8 @@ class LocalAws:
             "TEMP": str(self._scratch / "tmp"),
             "XDG_CACHE_HOME": str(self._environment / "cache"),
             "FILESYSTEM_ROOT": str(self._scratch),
-            "LOCALSTACK_JOURNAL": str(self._folder / "journal"),
             "GATEWAY_LISTEN": f"127.0.0.1:{port}",
             "LOCALSTACK_HOST": f"127.0.0.1:{port}",
-            "SERVICES": "s3,dynamodb",
             "PROVIDER_OVERRIDE_DYNAMODB": "moto",
             "S3_SKIP_SIGNATURE_VALIDATION": "0",
             "LS_LOG": "warning",
@@ -168,6 +208,7 @@ class LocalAws:
             "DISABLE_EVENTS": "1",
             "SKIP_SSL_CERT_DOWNLOAD": "1",
             "DNS_ADDRESS": "0",
+            **_VARIABLES[self._services],
         }
 
     def _s3(self) -> "S3Client":

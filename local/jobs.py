@@ -60,9 +60,9 @@ class LocalJobs:
         script = str(ROOT / "glue_jobs" / "host.py")
         self.process = ServerProcess(
             "Spark jobs",
-            [*_spark_submit(settings.folder), script, *_argv(settings)],
+            [*spark_submit(settings.folder), script, *host_argv(settings)],
             log_path=settings.folder / "spark.log",
-            env=_environment(settings),
+            env=job_environment(settings),
             cwd=ROOT,
         )
 
@@ -78,7 +78,8 @@ class LocalJobs:
         self.process.kill()
 
 
-def _spark_submit(folder: Path) -> list[str]:
+def spark_submit(folder: Path) -> list[str]:
+    """The command up to the script; ``folder`` takes what Spark leaves behind."""
     configuration = {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
@@ -107,7 +108,8 @@ def spark_home() -> Path:
     return Path(spec.origin).parent
 
 
-def _argv(settings: JobSettings) -> list[str]:
+def host_argv(settings: JobSettings) -> list[str]:
+    """The arguments of ``glue_jobs/host.py``."""
     host = HostArguments(application="fleetlane", jobs=settings.jobs)
     shared = {
         "kafka_bootstrap_servers": settings.bootstrap_servers,
@@ -121,7 +123,8 @@ def _argv(settings: JobSettings) -> list[str]:
     return [*host.to_argv(), *pairs]
 
 
-def _environment(settings: JobSettings) -> dict[str, str]:
+def job_environment(settings: JobSettings) -> dict[str, str]:
+    """What the application sees, with the checkout first on its path."""
     paths = [ROOT, *settings.python_path]
     return {
         **settings.environment,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
-from local.setup import jars, java, packages
+from local.setup import cdk, jars, java, packages
 from local.setup.checkout import Checkout, say
 from local.setup.stamps import Stamp
 
@@ -39,11 +39,16 @@ def environment_plan(checkout: Checkout) -> Plan:
 
 def platform_plan(checkout: Checkout) -> Plan:
     """What running the platform needs: Java, the environment, the jars and LocalStack."""
-    steps = [_java(checkout), _environment(checkout), _jars(checkout), _localstack(checkout)]
-    return _plan(checkout, steps)
+    return _plan(checkout, _platform_steps(checkout))
+
+
+def cloud_plan(checkout: Checkout) -> Plan:
+    """What a deploy of the local stage needs: the platform, and the CDK's command line."""
+    return _plan(checkout, [*_platform_steps(checkout), _cdk(checkout)])
 
 
 GOALS: Mapping[str, Callable[[Checkout], Plan]] = {
+    "cloud": cloud_plan,
     "environment": environment_plan,
     "platform": platform_plan,
 }
@@ -88,6 +93,10 @@ def _plan(checkout: Checkout, steps: Sequence[Step]) -> Plan:
     return Plan(steps=steps, lock=checkout.logs / "lock")
 
 
+def _platform_steps(checkout: Checkout) -> list[Step]:
+    return [_java(checkout), _environment(checkout), _jars(checkout), _localstack(checkout)]
+
+
 def _java(checkout: Checkout) -> Step:
     stamp = Stamp(folder=checkout.logs / "java", key=java.key(checkout))
     return Step(title="", stamp=stamp, make=lambda: java.check(checkout))
@@ -111,9 +120,17 @@ def _jars(checkout: Checkout) -> Step:
 
 def _localstack(checkout: Checkout) -> Step:
     return Step(
-        title="LocalStack into build/localstack (about 50 MB)",
+        title="LocalStack into build/localstack (about 55 MB)",
         stamp=Stamp(
             folder=packages.localstack_venv(checkout), key=packages.localstack_key(checkout)
         ),
         make=lambda: packages.sync_localstack(checkout),
+    )
+
+
+def _cdk(checkout: Checkout) -> Step:
+    return Step(
+        title="the CDK's command line into build/cdk (about 8 MB)",
+        stamp=Stamp(folder=cdk.folder(checkout), key=cdk.key(checkout)),
+        make=lambda: cdk.install(checkout),
     )

@@ -29,7 +29,7 @@ def bind_loopback() -> None:
 def keep_state() -> None:
     """Bring S3 and DynamoDB back to where the journal left them, and note what changes from now on.
 
-    The port opens after this.
+    The port opens after this. Nothing is kept where no journal is named.
     """
     from localstack.runtime.current import get_current_runtime
 
@@ -39,8 +39,11 @@ def keep_state() -> None:
     from localstack_hostmode.replay import replay
     from localstack_hostmode.settings import journal_path
 
+    path = journal_path()
+    if path is None:
+        return
     gateway = get_current_runtime().components.gateway
     draws.install()
-    journal = Journal(journal_path())
+    journal = Journal(path)
     replay(journal, gateway)
     Recorder(journal).install(gateway)

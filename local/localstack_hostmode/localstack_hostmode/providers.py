@@ -1,10 +1,14 @@
-"""DynamoDB by moto, in process; LocalStack's own provider would download DynamoDBLocal."""
+"""Services as we want them: LocalStack's own with what it leaves out, or moto in process.
+
+Each is chosen by ``PROVIDER_OVERRIDE_<SERVICE>``, and loaded when its service is first used.
+"""
 
 from localstack.services.plugins import Service, aws_provider
 
 
 @aws_provider(api="dynamodb", name="moto")  # type: ignore[untyped-decorator]
 def dynamodb() -> Service:
+    """In process; LocalStack's own provider would download DynamoDBLocal."""
     from localstack.aws.skeleton import Skeleton
     from localstack.aws.spec import load_service
     from localstack.services import moto
@@ -12,3 +16,33 @@ def dynamodb() -> Service:
     model = load_service("dynamodb")
     by_moto = dict.fromkeys(model.operation_names, moto._proxy_moto)  # noqa: SLF001 - the only way
     return Service("dynamodb", skeleton=Skeleton(model, by_moto))
+
+
+@aws_provider(api="apigateway", name="hostmode")  # type: ignore[untyped-decorator]
+def apigateway() -> Service:
+    """With authorizers, binary bodies, limits and the gateway's own answers."""
+    from localstack.services.apigateway.next_gen.execute_api import handlers
+    from localstack.services.apigateway.next_gen.provider import ApigatewayNextGenProvider
+    from localstack.services.moto import MotoFallbackDispatcher
+
+    from localstack_hostmode.api_gateway import answers, bodies
+    from localstack_hostmode.api_gateway.authorizer import Authorization
+
+    handlers.preprocess_request.append(bodies.check_size)
+    handlers.preprocess_request.append(Authorization())
+    bodies.encode_binary_bodies()
+    answers.honour_templates()
+    return Service.for_provider(
+        ApigatewayNextGenProvider(), dispatch_table_factory=MotoFallbackDispatcher
+    )
+
+
+@aws_provider(api="cloudformation", name="hostmode")  # type: ignore[untyped-decorator]
+def cloudformation() -> Service:
+    """Strict without a network."""
+    from localstack.services.cloudformation.v2.provider import CloudformationProviderV2
+
+    from localstack_hostmode.cloudformation.supported_types import decide_offline
+
+    decide_offline()
+    return Service.for_provider(CloudformationProviderV2())

@@ -1,0 +1,1 @@
+"""The local stage: deployed into LocalStack by a plain ``cdk deploy``, with the real broker."""

@@ -1,0 +1,138 @@
+"""The CDK's own command line, against a LocalStack."""
+
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Final
+
+from fleetlane.events.errors import FleetlaneError
+from local.aws import ClientSettings
+from local.checkout import ROOT
+from local.processes import ServerProcess
+
+CDK: Final = ROOT / "build" / "cdk" / "node_modules" / "aws-cdk" / "bin" / "cdk"
+_ACCOUNT: Final = "000000000000"
+_TIMEOUT_S: Final = 300.0
+_DONE: Final = re.compile(r"^ *✅ +(?P<stack>\S+)(?P<same> \(no changes\))?$", re.MULTILINE)
+
+type Outputs = Mapping[str, Mapping[str, str]]
+"""The outputs by their names, by stack."""
+
+
+class CdkMissingError(FleetlaneError):
+    """The CDK's command line is not set up."""
+
+    reason: ClassVar[str] = "cdk_missing"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"there is no {self.path}: the set-up installs the CDK's command line there"
+
+
+class CdkFailedError(FleetlaneError):
+    """A command of the CDK ended with an error. Its log's last lines usually say why."""
+
+    reason: ClassVar[str] = "cdk_failed"
+
+    def __init__(self, command: str, exit_code: int | None, log_path: Path, log_tail: str) -> None:
+        super().__init__(command, exit_code, log_path, log_tail)
+        self.command, self.exit_code = command, exit_code
+        self.log_path, self.log_tail = log_path, log_tail
+
+    def __str__(self) -> str:
+        how = "took too long" if self.exit_code is None else f"failed ({self.exit_code})"
+        return f"cdk {self.command} {how}; the end of {self.log_path}:\n{self.log_tail}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeployResult:
+    """The outputs of all stacks, and the names of those that were made or changed."""
+
+    outputs: Outputs
+    changed: tuple[str, ...]
+
+
+class Cdk:
+    """Commands for one account and region, one at a time; logs and output lie in ``folder``."""
+
+    def __init__(self, folder: Path, aws: ClientSettings) -> None:
+        """Take where AWS is.
+
+        Raises:
+            CdkMissingError: The command line is not set up.
+        """
+        if not CDK.is_file():
+            raise CdkMissingError(CDK)
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder, self._region = folder, aws["region_name"]
+        self._environment = _environment(folder, aws)
+
+    def bootstrap(self) -> None:
+        """Make what every deploy needs; raises ``CdkFailedError``."""
+        self._run("bootstrap", f"aws://{_ACCOUNT}/{self._region}", "--app", "")
+
+    def deploy(self, context: Mapping[str, str]) -> DeployResult:
+        """Synthesize the app with this context and deploy all its stacks.
+
+        Raises:
+            CdkFailedError: A stack is refused, or could not be made.
+        """
+        outputs = self._folder / "outputs.json"
+        said = self._run(
+            "deploy",
+            "--all",
+            *("--require-approval", "never"),
+            *("--output", str(self._folder / "cdk.out")),
+            *("--outputs-file", str(outputs)),
+            *(word for name, value in context.items() for word in ("--context", f"{name}={value}")),
+        )
+        changed = (done["stack"] for done in _DONE.finditer(said) if not done["same"])
+        return DeployResult(outputs=json.loads(outputs.read_text()), changed=tuple(changed))
+
+    def _run(self, command: str, *arguments: str) -> str:
+        """Run a command to its end, and give all that it said."""
+        log_path = self._folder / f"{command}.log"
+        log_path.unlink(missing_ok=True)
+        process = ServerProcess(
+            f"cdk {command}",
+            [_node(), str(CDK), command, *arguments, "--no-color", "--no-notices"],
+            log_path=log_path,
+            env=self._environment,
+            cwd=ROOT,
+        )
+        process.start()
+        try:
+            process.wait(_TIMEOUT_S)
+            exit_code = process.exit_code
+        finally:
+            process.stop()
+        if exit_code != 0:
+            raise CdkFailedError(command, exit_code, log_path, process.log_tail())
+        return log_path.read_text()
+
+
+def _node() -> str:
+    """Of the environment that we run in."""
+    return str(Path(sys.executable).parent / "node")
+
+
+def _environment(folder: Path, aws: ClientSettings) -> Mapping[str, str]:
+    """Nothing of the user's own: neither AWS settings nor a proxy nor the CDK's home."""
+    return {
+        "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.defpath)),
+        "HOME": str(folder),
+        "CDK_HOME": str(folder / "home"),
+        "CDK_DISABLE_CLI_TELEMETRY": "true",
+        "CDK_DISABLE_VERSION_CHECK": "true",
+        "AWS_ENDPOINT_URL": aws["endpoint_url"],
+        "AWS_REGION": aws["region_name"],
+        "AWS_ACCESS_KEY_ID": aws["aws_access_key_id"],
+        "AWS_SECRET_ACCESS_KEY": aws["aws_secret_access_key"],
+    }

@@ -1,0 +1,66 @@
+"""What a deploy of the local stage tells of itself: names and addresses."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Self
+from urllib.parse import urlsplit
+
+from fleetlane.events.errors import FleetlaneError
+from local.cloud.cdk import Outputs
+
+
+class OutputMissingError(FleetlaneError):
+    """The stacks do not tell what is needed of them."""
+
+    reason: ClassVar[str] = "output_missing"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+    def __str__(self) -> str:
+        return f"no stack of the local stage has an output {self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeployedStage:
+    """Where things are. ``api_path`` is the API's, on LocalStack's own address."""
+
+    api_path: str
+    flow_activation: str
+    registry_table: str
+    payload_bucket: str
+    parked_bucket: str
+    flows_bucket: str
+    job_script_url: str
+    job_archive_url: str
+    job_packages_url: str
+
+    @classmethod
+    def of(cls, outputs: Outputs) -> Self:
+        """Read the outputs of all stacks.
+
+        Raises:
+            OutputMissingError: One is missing.
+        """
+        every = {name: value for stack in outputs.values() for name, value in stack.items()}
+        api_stage = urlsplit(_output(every, "ApiUrl")).path.strip("/")
+        return cls(
+            api_path=f"/_aws/execute-api/{_output(every, 'ApiId')}/{api_stage}",
+            flow_activation=_output(every, "FlowActivationFunction"),
+            registry_table=_output(every, "RegistryTableName"),
+            payload_bucket=_output(every, "PayloadBucketName"),
+            parked_bucket=_output(every, "ParkedBucketName"),
+            flows_bucket=_output(every, "FlowsBucketName"),
+            job_script_url=_output(every, "JobsCodeScriptUrl"),
+            job_archive_url=_output(every, "JobsCodeArchiveUrl"),
+            job_packages_url=_output(every, "JobsCodePackagesUrl"),
+        )
+
+
+def _output(outputs: Mapping[str, str], name: str) -> str:
+    """By name; the CDK adds a hash to the names of those inside a construct."""
+    value = next((outputs[found] for found in sorted(outputs) if found.startswith(name)), None)
+    if value is None:
+        raise OutputMissingError(name)
+    return value

@@ -1,0 +1,56 @@
+"""Devices that send to a deployed stage, and the ledger of what became of it."""
+
+import time
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Final
+
+from clients.kafka_reader import KafkaReader
+from clients.payload_bucket import PayloadBucket
+from local.cloud.device_api import DeployedApi, HttpsDevice
+from local.cloud.local_cloud import LocalCloud
+from local.fleet.plan import FleetPlan
+from local.fleet.simulator import run_fleet_on
+from local.ledger import LEDGER_TOPICS, Evidence, Ledger, Patience, Receipt, close_ledger, settled
+
+PLAN: Final = FleetPlan(devices=40, messages_per_device=2, connections=4)
+"""Small: each function is as many processes as there are requests at a time."""
+
+_PATIENCE: Final = Patience(deadline_s=240, quiet_s=90)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialResult:
+    """The closed ledger. ``surprises`` are answers that a device should not have been given."""
+
+    ledger: Ledger
+    surprises: tuple[str, ...]
+
+
+def tried(cloud: LocalCloud, plan: FleetPlan = PLAN) -> TrialResult:
+    """Let a fleet send, and one device more by HTTPS, and wait until all has settled.
+
+    Raises:
+        MessageRefusedError: The message by HTTPS was not taken.
+        RegistryUnavailableError: The devices could not be registered.
+    """
+    began_s = time.monotonic()
+    with closing(DeployedApi(cloud.api_url, connections=plan.connections)) as api:
+        run = run_fleet_on(api, plan, registry=cloud.registry)
+    device = HttpsDevice.registered(cloud.api_url, cloud.registry)
+    ledger = ledger_on([*run.receipts(), device.accepted()], cloud, began_s=began_s)
+    return TrialResult(ledger=ledger, surprises=run.surprises())
+
+
+def ledger_on(receipts: Iterable[Receipt], cloud: LocalCloud, *, began_s: float) -> Ledger:
+    """Wait until all that was accepted has settled, and close the books on it.
+
+    ``began_s`` is when the first of it was sent, by the monotonic clock.
+    """
+    accepted, evidence = list(receipts), Evidence()
+    with closing(KafkaReader(cloud.bootstrap_servers, pattern=LEDGER_TOPICS)) as reader:
+        settled(accepted, evidence, reader, patience=_PATIENCE)
+    payloads = PayloadBucket(cloud.s3, cloud.stage.parked_bucket)
+    seconds = time.monotonic() - began_s
+    return close_ledger(accepted, evidence, payloads=payloads, seconds=seconds)

@@ -1,0 +1,1 @@
+"""What LocalStack community leaves out of API Gateway's REST APIs."""

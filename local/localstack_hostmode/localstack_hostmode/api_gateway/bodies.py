@@ -1,0 +1,55 @@
+"""Bodies as API Gateway hands them on: binary ones in Base64, and none that is too large."""
+
+import base64
+import json
+from typing import Any
+
+from localstack.aws.chain import HandlerChain
+from localstack.http import Response
+from localstack.services.apigateway.next_gen.execute_api import gateway_response as errors
+from localstack.services.apigateway.next_gen.execute_api.context import RestApiInvocationContext
+from localstack.services.apigateway.next_gen.execute_api.helpers import (
+    mime_type_matches_binary_media_types,
+)
+from localstack.services.apigateway.next_gen.execute_api.integrations.aws import (
+    RestApiAwsProxyIntegration,
+)
+
+REQUEST_BYTES_MAX = 10 * 1024 * 1024
+EVENT_BYTES_MAX = 6 * 1024 * 1024
+"""What Lambda takes, the body in Base64 included."""
+
+_TOO_LONG = "Request Too Long"
+
+
+def check_size(chain: HandlerChain, context: RestApiInvocationContext, response: Response) -> None:
+    """Refuse what API Gateway would not take."""
+    if len(context.invocation_request["body"] or b"") > REQUEST_BYTES_MAX:
+        raise errors.RequestTooLargeError(_TOO_LONG)
+
+
+def encode_binary_bodies() -> None:
+    """Let events for functions hold their bodies as the API declares, not as the bytes look."""
+    made = RestApiAwsProxyIntegration.create_lambda_input_event
+
+    def create_lambda_input_event(
+        self: RestApiAwsProxyIntegration, context: RestApiInvocationContext
+    ) -> dict[str, Any]:
+        event: dict[str, Any] = made(self, context)
+        if body := context.invocation_request["body"]:
+            is_binary = _is_binary(context)
+            event["isBase64Encoded"] = is_binary
+            event["body"] = (
+                base64.b64encode(body).decode() if is_binary else body.decode(errors="replace")
+            )
+        if len(json.dumps(event)) > EVENT_BYTES_MAX:
+            raise errors.RequestTooLargeError(_TOO_LONG)
+        return event
+
+    RestApiAwsProxyIntegration.create_lambda_input_event = create_lambda_input_event
+
+
+def _is_binary(context: RestApiInvocationContext) -> bool:
+    declared = context.deployment.rest_api.rest_api.get("binaryMediaTypes") or []
+    content_type = context.invocation_request["headers"].get("Content-Type")
+    return "*/*" in declared or bool(mime_type_matches_binary_media_types(content_type, declared))

@@ -1,0 +1,1 @@
+"""What LocalStack community leaves out of CloudFormation."""

@@ -1,0 +1,78 @@
+"""``AWS::ApiGateway::Authorizer``."""
+
+from typing import Any, ClassVar
+
+from localstack.services.cloudformation.resource_provider import (
+    OperationStatus,
+    ProgressEvent,
+    ResourceProvider,
+    ResourceRequest,
+)
+
+_ARGUMENTS = {
+    "AuthorizerUri": "authorizerUri",
+    "AuthorizerCredentials": "authorizerCredentials",
+    "IdentitySource": "identitySource",
+    "AuthorizerResultTtlInSeconds": "authorizerResultTtlInSeconds",
+}
+
+
+class AuthorizerProvider(ResourceProvider):  # type: ignore[misc]
+    """Makes, changes and removes Lambda authorizers of the type REQUEST."""
+
+    TYPE = "AWS::ApiGateway::Authorizer"
+    SCHEMA: ClassVar[dict[str, Any]] = {
+        "typeName": TYPE,
+        "properties": {"RestApiId": {"type": "string"}, "AuthorizerId": {"type": "string"}},
+        "required": ["RestApiId", "Name", "Type"],
+        "createOnlyProperties": ["/properties/RestApiId"],
+        "primaryIdentifier": ["/properties/RestApiId", "/properties/AuthorizerId"],
+        "readOnlyProperties": ["/properties/AuthorizerId"],
+    }
+
+    def create(self, request: ResourceRequest) -> ProgressEvent:
+        model = request.desired_state
+        if model["Type"] != "REQUEST":
+            message = f"an authorizer of the type {model['Type']} is not supported; REQUEST is"
+            return ProgressEvent(OperationStatus.FAILED, resource_model=model, message=message)
+        answer = request.aws_client_factory.apigateway.create_authorizer(
+            restApiId=model["RestApiId"], name=model["Name"], type="REQUEST", **_arguments(model)
+        )
+        return _done(model | {"AuthorizerId": answer["id"]})
+
+    def update(self, request: ResourceRequest) -> ProgressEvent:
+        model = {**(request.previous_state or {}), **request.desired_state}
+        changes = [
+            {"op": "replace", "path": f"/{argument}", "value": str(value)}
+            for argument, value in _arguments(model).items()
+        ]
+        request.aws_client_factory.apigateway.update_authorizer(
+            restApiId=model["RestApiId"],
+            authorizerId=model["AuthorizerId"],
+            patchOperations=changes,
+        )
+        return _done(model)
+
+    def delete(self, request: ResourceRequest) -> ProgressEvent:
+        model, client = request.desired_state, request.aws_client_factory.apigateway
+        client.delete_authorizer(restApiId=model["RestApiId"], authorizerId=model["AuthorizerId"])
+        return _done({})
+
+    def read(self, request: ResourceRequest) -> ProgressEvent:
+        return _done(request.desired_state)
+
+
+def _arguments(model: dict[str, Any]) -> dict[str, Any]:
+    """The properties as API Gateway names them; CloudFormation hands numbers over as text."""
+    found = {
+        argument: model[name]
+        for name, argument in _ARGUMENTS.items()
+        if model.get(name) is not None
+    }
+    if "authorizerResultTtlInSeconds" in found:
+        found["authorizerResultTtlInSeconds"] = int(found["authorizerResultTtlInSeconds"])
+    return found
+
+
+def _done(model: dict[str, Any]) -> ProgressEvent:
+    return ProgressEvent(OperationStatus.SUCCESS, resource_model=model)

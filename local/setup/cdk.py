@@ -1,0 +1,47 @@
+"""The CDK's command line, by the npm that the environment brings."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from local.setup.checkout import Checkout
+from local.setup.stamps import key_of
+from local.setup.tools import Tool
+
+
+def folder(checkout: Checkout) -> Path:
+    return checkout.build / "cdk"
+
+
+def key(checkout: Checkout) -> str:
+    return key_of(_definition(checkout))
+
+
+def install(checkout: Checkout) -> None:
+    """Make ``build/cdk`` hold what ``infra/cdk/package-lock.json`` says, and nothing else.
+
+    Raises:
+        CannotSetUpError: The registry of packages could not be reached.
+    """
+    target = folder(checkout)
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    for file in _definition(checkout):
+        shutil.copy(file, target)
+    bin_folder = checkout.venv / "bin"
+    path = os.pathsep.join((str(bin_folder), checkout.environment.get("PATH", os.defpath)))
+    npm = [str(bin_folder / "npm"), "ci", "--prefix", str(target)]
+    Tool(
+        name="npm",
+        command=[*npm, "--no-audit", "--no-fund", "--no-update-notifier"],
+        environment=checkout.environment_with(PATH=path),
+        log=checkout.logs / "cdk.log",
+        condense=lambda _: None,
+    ).run()
+
+
+def _definition(checkout: Checkout) -> tuple[Path, Path]:
+    project = checkout.root / "infra" / "cdk"
+    return project / "package.json", project / "package-lock.json"
