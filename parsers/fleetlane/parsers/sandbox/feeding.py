@@ -16,7 +16,8 @@ from fleetlane.parsers.sandbox.parser_child import (
     Patience,
 )
 from fleetlane.parsers.sandbox.pieces import Children, Piece, Retry
-from fleetlane.parsers.sandbox.results import Result, no_records, read_result
+from fleetlane.parsers.sandbox.replies import read_result
+from fleetlane.parsers.sandbox.run_result import Result, no_records
 from fleetlane.parsers.sandbox.runs import Run
 from fleetlane.parsers.sandbox.shared_memory import ForgedReplyError
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
