@@ -1,5 +1,6 @@
 """The jobs as they are started everywhere: by host, with argv, from Kafka to Kafka."""
 
+import struct
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,6 +35,13 @@ owner = "acme"
 [[parsers]]
 use = "json"
 """
+VIBRATION_FLOW = """
+stream = "vibration"
+owner = "acme"
+[[parsers]]
+use = "acme-vibration==1.2.0"
+"""
+ENDLESS_TRACE = struct.pack("<4sIIH2h", b"VIB1", 1_762_178_709, 4_000_000_000, 2, 1, -1)
 ARRIVAL_MILLIS = 1_762_178_709_123
 WAIT_S = 60.0
 
@@ -46,13 +54,13 @@ def jobs(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[list[StreamingQuery]]:
     """The standard lane and the metadata, as one application of AWS runs them."""
-    flow = flow_from_toml(FLOW, file="gps.toml")
+    flows = [flow_from_toml(toml, file="test.toml") for toml in (FLOW, VIBRATION_FLOW)]
     local_aws.ensure_bucket(FLOWS_BUCKET)
     store = FlowStore(boto3.client("s3", **local_aws.client_settings), FLOWS_BUCKET)
-    store.make_current(store.publish([flow]))
+    store.make_current(store.publish(flows))
     servers = kafka_broker.bootstrap_servers
     topics = KafkaTopics(bootstrap_servers=servers, partitions=2, replication=1)
-    topics.create_missing(topics_of([flow]))
+    topics.create_missing(topics_of(flows))
     argv = [
         *("--kafka_bootstrap_servers", servers),
         *("--kafka_security", "plaintext"),
@@ -69,15 +77,15 @@ def jobs(
 
 
 @pytest.fixture
-def sent(jobs: list[StreamingQuery], kafka_broker: KafkaBroker) -> Callable[[bytes], Message]:
+def sent(jobs: list[StreamingQuery], kafka_broker: KafkaBroker) -> Callable[..., Message]:
     assert all(query.isActive for query in jobs)
     producer = KafkaProducer(bootstrap_servers=kafka_broker.bootstrap_servers)
 
-    def send(body: bytes) -> Message:
+    def send(body: bytes, stream: str = "gps") -> Message:
         message = Message(
             raw_id=random_raw_id(),
             device_id="d-17",
-            stream="gps",
+            stream=stream,
             arrival_millis=ARRIVAL_MILLIS,
             lane=Lane.STANDARD,
             body=body,
@@ -147,6 +155,26 @@ def test_every_message_is_told_to_the_fleet_once_received_and_once_parsed(
     )
 
     assert received.headers == parsed.headers == (("content-type", b"application/json"),)
+
+
+def test_a_message_that_hangs_its_parser_is_moved_aside_and_its_neighbours_come_out(
+    sent: Callable[..., Message], kafka_broker: KafkaBroker
+) -> None:
+    endless = sent(ENDLESS_TRACE, "vibration").raw_id.encode()
+    good = {sent(b'{"a": 1}').raw_id.encode() for _ in range(20)}
+
+    (moved,) = found(
+        kafka_broker, "raw.slow", lambda one: dict(one.headers).get("ce_id") == endless
+    )
+    records = found(
+        kafka_broker,
+        "canonical.gps",
+        lambda one: any(raw_id in (one.value or b"") for raw_id in good),
+        count=20,
+    )
+
+    assert (moved.value, dict(moved.headers)["ce_attempt"]) == (ENDLESS_TRACE, b"2")
+    assert len(records) == 20
 
 
 def test_an_unknown_job_is_refused_by_name(spark: SparkSession) -> None:

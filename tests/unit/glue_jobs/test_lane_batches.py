@@ -10,7 +10,7 @@ from fleetlane.events.metadata import parsed_from
 from fleetlane.parsers.sandbox.encoding import topics_of
 from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
-from fleetlane.parsers.sandbox.results import Result, no_records
+from fleetlane.parsers.sandbox.run_result import Result, no_records
 from fleetlane.parsers.sandbox.runs import Run
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 from glue_jobs.parse_lane.lane_parser import LaneParser

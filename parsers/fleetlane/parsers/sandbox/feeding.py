@@ -2,8 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from fleetlane.parsers.sandbox.chunks import Chunk, Slots, chunk_bounds
 from fleetlane.parsers.sandbox.columns import CanonicalRecords
@@ -16,7 +15,9 @@ from fleetlane.parsers.sandbox.parser_child import (
     ParserNotLoadedError,
     Patience,
 )
-from fleetlane.parsers.sandbox.results import Result, no_records, read_result
+from fleetlane.parsers.sandbox.pieces import Children, Piece, Retry
+from fleetlane.parsers.sandbox.replies import read_result
+from fleetlane.parsers.sandbox.run_result import Result, no_records
 from fleetlane.parsers.sandbox.runs import Run
 from fleetlane.parsers.sandbox.shared_memory import ForgedReplyError
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
@@ -28,46 +29,14 @@ TRIED_AGAIN: Final = frozenset({Verdict.PARSER_FAILED, Verdict.MEMORY, Verdict.C
 NOT_TRIED: Final = Attempt(Verdict.NOT_TRIED)
 
 
-class Children(Protocol):
-    """Where children come from. ``Sandbox`` is one."""
-
-    def current(self) -> ParserChild:
-        """The child that goes on from run to run; raises ``ParserNotLoadedError``."""
-
-    def end_current(self) -> Death: ...
-
-    def fresh(self) -> ParserChild | None:
-        """A child for the caller alone; ``None`` where the parser has used up too many."""
-
-    def may_respawn(self) -> bool: ...
-
-
-@dataclass(slots=True, kw_only=True)
-class _Piece:
-    """Messages of a chunk, by their places in it, that the current child is to parse."""
-
-    chunk: Chunk
-    first: int
-    count: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Retry:
-    """Messages that failed, each with its first attempt. ``is_blamed``: a child died of it."""
-
-    chunk: Chunk
-    failed: dict[int, Attempt]
-    is_blamed: bool = False
-
-
 class Feeding:
     """The state of one run: what is still to be asked, and what the child was asked already."""
 
     def __init__(self, run: Run, *, children: Children, slots: Slots, overtime: Overtime) -> None:
         self._run, self._children, self._slots, self._overtime = run, children, slots, overtime
         self._topics = topics_of(run.assignment.flow)
-        self._waiting: deque[_Piece | _Retry] = deque()
-        self._asked: deque[_Piece] = deque()
+        self._waiting: deque[Piece | Retry] = deque()
+        self._asked: deque[Piece] = deque()
         self._chunks: set[Chunk] = set()
         self._refused: Attempt | None = None
 
@@ -79,7 +48,7 @@ class Feeding:
                     yield from self._step()
                 chunk = self._slots.written(self._run, first, count)
                 self._chunks.add(chunk)
-                self._waiting.append(_Piece(chunk=chunk, first=0, count=count))
+                self._waiting.append(Piece(chunk=chunk, first=0, count=count))
             while self._waiting or self._asked:
                 yield from self._step()
         finally:
@@ -92,14 +61,14 @@ class Feeding:
         """Go on by one reply, one retry or one death."""
         if not self._asked:
             first = self._waiting[0]
-            if isinstance(first, _Retry):
+            if isinstance(first, Retry):
                 self._waiting.popleft()
                 yield from self._tried_again(first)
                 return
             refused = self._refusal()
             if refused is not None:
                 self._waiting.popleft()
-                yield self._result(first.chunk, dict.fromkeys(_places(first), refused))
+                yield self._result(first.chunk, dict.fromkeys(first.places, refused))
                 return
         try:
             self._ask()
@@ -123,7 +92,7 @@ class Feeding:
         child = self._children.current()
         while self._waiting and self._refusal() is None and len(self._asked) < REQUESTS_IN_FLIGHT:
             piece = self._waiting[0]
-            if isinstance(piece, _Retry):  # it has its turn once the child has no more to do
+            if isinstance(piece, Retry):  # it has its turn once the child has no more to do
                 return
             self._waiting.popleft()
             if piece.chunk.is_suspect and piece.count > 1:
@@ -156,12 +125,12 @@ class Feeding:
             self._put_asked_back()
         failed = {place: one for place, one in decided.items() if one.verdict in TRIED_AGAIN}
         if failed:
-            self._waiting.appendleft(_Retry(chunk=piece.chunk, failed=failed))
+            self._waiting.appendleft(Retry(chunk=piece.chunk, failed=failed))
         rest = {place: one for place, one in decided.items() if place not in failed}
         yield self._result(piece.chunk, rest, records)
 
     def _read(
-        self, reply: Reply, descriptor: int, piece: _Piece
+        self, reply: Reply, descriptor: int, piece: Piece
     ) -> tuple[list[Attempt], CanonicalRecords]:
         attempts, records = read_result(reply, descriptor, self._topics)
         is_next = (reply.mark, reply.first) == (piece.chunk.mark, piece.first)
@@ -175,13 +144,14 @@ class Feeding:
         self._overtime.use(self._run.assignment, death.worked_us)
         self._put_asked_back()
         piece = self._waiting.popleft()
-        assert isinstance(piece, _Piece), "only pieces are asked of the current child"
+        assert isinstance(piece, Piece), "only pieces are asked of the current child"
         chunk, end = piece.chunk, piece.first + piece.count
         blamed = piece.first if piece.count == 1 else death.mark - chunk.mark
         if piece.first <= blamed < end:
             self._put_back(chunk, (blamed + 1, end - blamed - 1))
-            failed = {blamed: Attempt(death.verdict, death.detail, 0, death.worked_us)}
-            self._waiting.appendleft(_Retry(chunk=chunk, failed=failed, is_blamed=True))
+            attempt = Attempt(death.verdict, death.detail, 0, death.worked_us)
+            failed = {blamed: attempt if piece.count == 1 else NOT_TRIED}
+            self._waiting.appendleft(Retry(chunk=chunk, failed=failed, is_blamed=True))
             self._put_back(chunk, (piece.first, blamed - piece.first))
         else:
             chunk.is_suspect = True
@@ -189,7 +159,7 @@ class Feeding:
         if not self._children.may_respawn():
             self._refused = NOT_TRIED
 
-    def _tried_again(self, retry: _Retry) -> Iterator[Result]:
+    def _tried_again(self, retry: Retry) -> Iterator[Result]:
         child: ParserChild | None = None
         try:
             for place, earlier in retry.failed.items():
@@ -214,7 +184,7 @@ class Feeding:
             self._send(child, chunk, place, 1)
             reply = child.reply(self._patience(1))
             if reply is not None:
-                only = _Piece(chunk=chunk, first=place, count=1)
+                only = Piece(chunk=chunk, first=place, count=1)
                 (attempt,), records = self._read(*reply, only)
                 if reply[0].is_retiring:
                     child.end()
@@ -241,11 +211,7 @@ class Feeding:
 
     def _put_back(self, chunk: Chunk, bounds: tuple[int, int]) -> None:
         if bounds[1]:
-            self._waiting.appendleft(_Piece(chunk=chunk, first=bounds[0], count=bounds[1]))
-
-
-def _places(piece: _Piece) -> range:
-    return range(piece.first, piece.first + piece.count)
+            self._waiting.appendleft(Piece(chunk=chunk, first=bounds[0], count=bounds[1]))
 
 
 def _forger(death: Death, problem: Exception) -> Death:

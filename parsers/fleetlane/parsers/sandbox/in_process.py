@@ -15,7 +15,7 @@ from fleetlane.parsers.sandbox.attempts import Attempts
 from fleetlane.parsers.sandbox.columns import Columns
 from fleetlane.parsers.sandbox.encoding import Encoder, topics_of
 from fleetlane.parsers.sandbox.overtime import Overtime
-from fleetlane.parsers.sandbox.results import Result, no_records
+from fleetlane.parsers.sandbox.run_result import Result, no_records
 from fleetlane.parsers.sandbox.runs import Program, Run
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 

@@ -1,8 +1,11 @@
 """How much of a batch's time each flow may use beyond what is usual."""
 
+import logging
 from collections import defaultdict
 
 from fleetlane.parsers.sandbox.runs import Assignment
+
+_log = logging.getLogger(__name__)
 
 
 class Overtime:
@@ -19,4 +22,8 @@ class Overtime:
         return self._left_us[assignment.flow.stream]
 
     def use(self, assignment: Assignment, overtime_us: int) -> None:
-        self._left_us[assignment.flow.stream] -= overtime_us
+        stream = assignment.flow.stream
+        before_us = self._left_us[stream]
+        self._left_us[stream] = before_us - overtime_us
+        if before_us >= 0 > self._left_us[stream]:
+            _log.warning("flow %s used up its time in this batch: the rest is put off", stream)

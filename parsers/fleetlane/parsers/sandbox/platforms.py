@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from fleetlane.parsers.sandbox.overtime import Overtime
-from fleetlane.parsers.sandbox.results import Result
+from fleetlane.parsers.sandbox.run_result import Result
 from fleetlane.parsers.sandbox.runs import Run
 
 

@@ -11,7 +11,7 @@ from fleetlane.parsers.sandbox.feeding import Feeding
 from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.parser_child import Death, ParserChild, ParserNotLoadedError
 from fleetlane.parsers.sandbox.respawn_budget import RespawnBudget
-from fleetlane.parsers.sandbox.results import Result
+from fleetlane.parsers.sandbox.run_result import Result
 from fleetlane.parsers.sandbox.runs import Program, Run
 from fleetlane.parsers.sandbox.zygote_client import Zygote
 

@@ -13,7 +13,7 @@ import pytest
 from fleetlane.events.flow_files import flow_from_toml
 from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.respawn_budget import RespawnBudget
-from fleetlane.parsers.sandbox.results import Result
+from fleetlane.parsers.sandbox.run_result import Result
 from fleetlane.parsers.sandbox.runs import Assignment, Program, Run
 from fleetlane.parsers.sandbox.sandbox import Sandboxes
 from fleetlane.parsers.sandbox.verdicts import Verdict

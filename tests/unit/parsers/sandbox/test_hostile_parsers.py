@@ -57,6 +57,9 @@ VERDICTS = {
 KINDS_IN_MIXTURE = sorted(VERDICTS.keys() - {"forges-progress-for-ever"})
 """All but one: where overtime has no limit, it takes a chunk's whole time to find out."""
 
+MIXTURE_PARSE_S = 0.5
+"""Enough for 64 MB of output on a busy machine: its reason is to be its size."""
+
 
 @pytest.mark.parametrize("kind", VERDICTS)
 def test_a_hostile_message_harms_none_of_its_neighbours(
@@ -112,7 +115,10 @@ def test_among_many_messages_each_comes_out_once_as_it_should(
     count = 20_000 if faults_are_full else 1_000
     random = Random(17)  # noqa: S311 - a test
     bodies, verdicts, events = _mixed(random, count, tmp_path, hostile_share=0.01)
-    runs = [run_of(hostile, bodies[at : at + 1000]) for at in range(0, count, 1000)]
+    runs = [
+        run_of(hostile, bodies[at : at + 1000], parse_s=MIXTURE_PARSE_S)
+        for at in range(0, count, 1000)
+    ]
 
     outcomes = [outcomes_of(sandboxes, run) for run in runs]
 

@@ -1,5 +1,8 @@
 """The stand-in without children, for machines that are no Linux: the same results, less safety."""
 
+import subprocess
+import sys
+
 import pytest
 
 from fleetlane.parsers.sandbox.in_process import InProcess
@@ -68,3 +71,18 @@ def test_overtime_is_counted_here_too(hostile: Program) -> None:
 
     assert outcomes.verdicts[0] is Verdict.TIMEOUT
     assert outcomes.verdicts[4] is Verdict.NOT_TRIED
+
+
+def test_it_needs_nothing_that_only_linux_has() -> None:
+    code = """
+import sys
+for missing in ("fcntl", "resource"):
+    sys.modules[missing] = None
+sys.platform = "darwin"
+from fleetlane.parsers.sandbox.platforms import sandboxes_for_this_system
+print(type(sandboxes_for_this_system()).__name__)
+"""
+
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert found.stdout == "InProcess\n"

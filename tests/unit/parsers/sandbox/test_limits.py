@@ -8,8 +8,8 @@ import time
 import pytest
 
 from fleetlane.parsers.sandbox.packets import Reply
+from fleetlane.parsers.sandbox.replies import read_result
 from fleetlane.parsers.sandbox.respawn_budget import RespawnBudget
-from fleetlane.parsers.sandbox.results import read_result
 from fleetlane.parsers.sandbox.shared_memory import (
     ForgedReplyError,
     WorkerMemory,

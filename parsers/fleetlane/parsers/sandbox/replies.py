@@ -1,10 +1,8 @@
-"""Results of a run, and the reading of what a child sent: nothing of it is taken on trust."""
+"""The reading of what a child sent: nothing of it is taken on trust."""
 
 import json
 import os
-from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from typing import NamedTuple
 
 from fleetlane.events.flows import EVENT_BYTES_MAX
 from fleetlane.events.topics import RECORD_BYTES_MAX
@@ -13,23 +11,6 @@ from fleetlane.parsers.sandbox.columns import CanonicalRecords
 from fleetlane.parsers.sandbox.packets import Reply, reply_sizes
 from fleetlane.parsers.sandbox.shared_memory import ForgedReplyError, opened
 from fleetlane.parsers.sandbox.verdicts import DETAIL_CHARS_MAX, Attempt, Verdict
-
-
-class Result(NamedTuple):
-    """Attempts at some messages of a run, by their places in it, and all their records.
-
-    Over a run every message is in exactly one result.
-    """
-
-    attempts: Sequence[tuple[int, Attempt]]
-    records: CanonicalRecords
-
-
-def no_records(topics: tuple[str, ...]) -> CanonicalRecords:
-    none, zero = memoryview(b""), memoryview(bytes(4)).cast("i")
-    return CanonicalRecords(
-        topics=topics, topic_indexes=none, key_ends=zero, keys=none, value_ends=zero, values=none
-    )
 
 
 def read_result(
