@@ -1,7 +1,8 @@
 """A Kafka record as one line of JSON, whole: what ``tail --json`` prints and others read back.
 
     {"topic": "parked", "partition": 0, "offset": 7, "timestamp_ms": 1762178709123,
-     "key": "1762178709123", "headers": [["ce_id", "1ab…"], ["x", null], ["odd", {"base64": "/w=="}]], "value": "AQI="}
+     "key": "1762178709123", "value": "AQI=",
+     "headers": [["ce_id", "1ab…"], ["x", null], ["odd", {"base64": "/w=="}]]}
 
 ``value`` is base64, or null; a key or a header is text, null, or base64 where it is not UTF-8.
 Only ``headers`` and ``value`` must be there.
