@@ -107,9 +107,10 @@ def new_parser_files(name: str, owner: str, start_from: StartFrom) -> Mapping[Pa
         "samples/two-readings.json": json.dumps(_EVENTS, indent=2) + "\n",
         "samples/bad.json": json.dumps(refused, indent=2) + "\n",
         f"tests/test_{module}.py": _filled("test_samples.py.txt", known),
-        ".gitignore": ".venv/\ndist/\nfailures/\n__pycache__/\n",
+        ".gitignore": ".venv/\ndist/\nfailures/\n.hypothesis/\n__pycache__/\n",
     }
     if start_from is StartFrom.PYTHON:
+        texts[".python-version"] = "3.13\n"
         texts["pyproject.toml"] = _filled("pyproject.toml.txt", known)
         texts[f"{module}/__init__.py"] = _filled("module.py.txt", known)
     samples = {
