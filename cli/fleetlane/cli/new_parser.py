@@ -12,6 +12,8 @@ from string import Template
 from types import MappingProxyType
 from typing import Final
 
+from packaging.utils import canonicalize_name
+
 from fleetlane.events.names import checked_name
 from fleetlane.parsers.registry import BUILT_IN_DISTRIBUTION, installed_parsers
 
@@ -95,6 +97,7 @@ def new_parser_files(name: str, owner: str, start_from: StartFrom) -> Mapping[Pa
     module = _module_for(name)
     known = {
         "name": name,
+        "distribution": canonicalize_name(name).strip("-"),
         "owner": json.dumps(owner)[1:-1],
         "module": module,
         "class_name": "".join(part.capitalize() for part in name.split("-")),

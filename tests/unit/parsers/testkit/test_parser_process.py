@@ -14,7 +14,7 @@ from tests.unit.parsers.testkit.conftest import Subjects
         ("index-error", b"abc", "parser_failed", "IndexError: index out of range"),
         ("not-json", b"n", "malformed", "an event holds what JSON does not"),
         ("exits", b"x", "crashed", "exit code 3"),
-        ("hangs", b"h", "timeout", "not parsed within 120 ms"),
+        ("hangs", b"h", "timeout", "not parsed within"),
     ],
 )
 def test_a_message_that_is_not_parsed_says_why(
