@@ -4,6 +4,7 @@ import base64
 import hashlib
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -85,7 +86,7 @@ class VersionTakenError(FleetlaneError):
 
 
 class ParserStore:
-    """Artifacts under ``parsers/`` of a bucket. ``s3`` is a client whose maker bounded its waits."""
+    """Artifacts under ``parsers/`` of a bucket. ``s3`` is a client with bounded waits."""
 
     def __init__(self, s3: "S3Client", bucket: str) -> None:
         self._s3, self._bucket = s3, bucket
@@ -128,9 +129,7 @@ class ParserStore:
                 may hold a part of it.
             ArtifactUnavailableError: S3 did not give it now; it may later.
         """
-        found = self._fetched(artifact.key, path)
-        if found != artifact.sha256:
-            raise ArtifactChangedError(artifact.key, f"SHA-256 {found}", artifact.sha256)
+        _check(artifact, self._fetched(artifact.key, path))
 
     def manifest(self, artifact: FlowArtifact) -> Manifest:
         """Read the manifest of an artifact whose digest is the published one.
@@ -138,10 +137,9 @@ class ParserStore:
         Raises:
             BadArtifactError: It is no artifact; and all that ``fetch`` raises.
         """
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "artifact.zip"
-            self.fetch(artifact, path)
-            return read_manifest(path, artifact=artifact.key)
+        sha256, manifest = self._read(artifact.key)
+        _check(artifact, sha256)
+        return manifest
 
     def offering(self, owner: str, use: str) -> FlowArtifact | None:
         """Find the owner's artifact that offers a flow's ``name==version``.
@@ -188,11 +186,14 @@ class ParserStore:
         digest, size_bytes = hashlib.sha256(), 0
         try:
             answer = self._s3.get_object(Bucket=self._bucket, Key=key)
-            with answer["Body"] as body, path.open("wb") as file:
+            with closing(answer["Body"]) as body, path.open("wb") as file:
                 for piece in body.iter_chunks(_PIECE_BYTES):
                     size_bytes += len(piece)
                     if size_bytes > 2 * ARTIFACT_BYTES_MAX:
-                        found, most = f"over {size_bytes} bytes", f"{2 * ARTIFACT_BYTES_MAX} at most"
+                        found, most = (
+                            f"over {size_bytes} bytes",
+                            f"{2 * ARTIFACT_BYTES_MAX} at most",
+                        )
                         raise ArtifactChangedError(key, found, most)
                     digest.update(piece)
                     file.write(piece)
@@ -203,6 +204,11 @@ class ParserStore:
         except (BotoCoreError, OSError) as problem:
             raise ArtifactUnavailableError(key, str(problem)) from problem
         return digest.hexdigest()
+
+
+def _check(artifact: FlowArtifact, sha256: str) -> None:
+    if sha256 != artifact.sha256:
+        raise ArtifactChangedError(artifact.key, f"SHA-256 {sha256}", artifact.sha256)
 
 
 def _code_of(problem: ClientError) -> str:

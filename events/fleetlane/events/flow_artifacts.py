@@ -1,4 +1,4 @@
-"""Which parser artifact a flow's rule is parsed with: its place in the flows' bucket, its digest."""
+"""Which artifact the parser of a flow's rule comes in: its place in the bucket, its digest."""
 
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Final

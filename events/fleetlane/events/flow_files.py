@@ -51,9 +51,7 @@ class PublishedFlows(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     before: tuple[str, ...] = ()
 
     @classmethod
-    def of(
-        cls, flows: Iterable[Flow], artifacts: Iterable[FlowArtifact] = ()
-    ) -> "PublishedFlows":
+    def of(cls, flows: Iterable[Flow], artifacts: Iterable[FlowArtifact] = ()) -> "PublishedFlows":
         """Make a version of flows in any order: the same flows are the same version."""
         ordered = tuple(sorted(flows, key=lambda flow: flow.stream))
         brought = tuple(sorted(artifacts, key=lambda one: (one.owner, one.use)))

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from importlib.metadata import EntryPoint, distributions
 from typing import ClassVar, cast, get_type_hints
 
@@ -19,17 +19,12 @@ BUILT_IN_DISTRIBUTION = "fleetlane-parsers"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstalledParser:
-    """A parser that is installed here. It may not have been imported yet.
-
-    ``location`` is set where another version would be imported in its place, unless this entry
-    of ``sys.path`` came first.
-    """
+    """A parser that is installed here. It may not have been imported yet."""
 
     name: str
     version: str
     distribution: str
     entry_point: EntryPoint
-    location: str | None = None
 
     @property
     def use(self) -> str:
@@ -146,27 +141,12 @@ def find_parser(use: str, path: Sequence[str] | None = None) -> InstalledParser:
     return matches[0]
 
 
-def located_parser(use: str) -> InstalledParser:
-    """Find a parser for a process of its own, where it may be a version that others hide here.
-
-    Raises:
-        UnknownParserError: As ``find_parser``, on no single entry of ``sys.path`` either.
-    """
-    try:
-        return find_parser(use)
-    except UnknownParserError as problem:
-        if problem.matches:
-            raise
-        for entry in sys.path:
-            try:
-                return replace(find_parser(use, [entry]), location=entry)
-            except UnknownParserError:
-                continue
-        raise
-
-
-def load_parser(use: str, options: Mapping[str, object]) -> LoadedParser:
+def load_parser(
+    use: str, options: Mapping[str, object], path: Sequence[str] | None = None
+) -> LoadedParser:
     """Import the parser that a flow means by ``use`` and give it its options.
+
+    ``path`` is where it is looked for, as by ``find_parser``; it is imported by ``sys.path``.
 
     Raises:
         UnknownParserError: As ``find_parser``.
@@ -174,7 +154,7 @@ def load_parser(use: str, options: Mapping[str, object]) -> LoadedParser:
             module raises at import comes through.
         ParserOptionError: An option is unknown, or its value is not allowed.
     """
-    found = find_parser(use)
+    found = find_parser(use, path)
     parser_class = _parser_class(found)
     values = _option_values(use, parser_class, options)
     try:
