@@ -139,11 +139,11 @@ def _names_in(requirements: str) -> Iterator[str]:
 
 
 def _parsers_of(itself: Distribution, uv: Uv) -> dict[str, str]:
-    parsers = {
-        one.name: one.value for one in itself.entry_points.select(group=ENTRY_POINT_GROUP)
-    }
+    parsers = {one.name: one.value for one in itself.entry_points.select(group=ENTRY_POINT_GROUP)}
     if not parsers:
-        problem = f'it offers no parser: name one under [project.entry-points."{ENTRY_POINT_GROUP}"]'
+        problem = (
+            f'it offers no parser: name one under [project.entry-points."{ENTRY_POINT_GROUP}"]'
+        )
         raise CannotBuildError(uv.project.name, problem)
     odd = next((name for name in parsers if not is_name(name)), None)
     if odd is not None:

@@ -57,5 +57,7 @@ def uv_for(project: Path, program: Path | None = None) -> Uv:
     """
     found = program or shutil.which("uv")
     if found is None:
-        raise CannotBuildError(project.name, "uv is not on the PATH: install it (docs.astral.sh/uv)")
+        raise CannotBuildError(
+            project.name, "uv is not on the PATH: install it (docs.astral.sh/uv)"
+        )
     return Uv(program=Path(found), project=project.absolute())

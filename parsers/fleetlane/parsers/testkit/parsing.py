@@ -4,6 +4,7 @@ Started by ``parser_process``. The first line is the subject, each other one a l
 an answer the list of their outcomes. What a parser prints goes to standard error.
 """
 
+import logging
 import os
 import sys
 from collections import defaultdict
@@ -26,6 +27,7 @@ _trials = msgspec.json.Decoder(tuple[Trial, ...])
 
 def main() -> None:
     """Answer until standard input ends."""
+    logging.disable()  # outcomes say it all
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     serve(sys.stdin.buffer, answers)
@@ -48,7 +50,9 @@ def tried(sandboxes: ParsesRuns, subject: Subject, trials: Sequence[Trial]) -> l
     run = Run(
         program=subject.program,
         assignment=subject.assignment,
-        envelopes=[envelope_of(_Facts(subject, trial, place)) for place, trial in enumerate(trials)],
+        envelopes=[
+            envelope_of(_Facts(subject, trial, place)) for place, trial in enumerate(trials)
+        ],
         bodies=[trial.body for trial in trials],
     )
     attempts: dict[int, Attempt] = {}

@@ -1,6 +1,5 @@
-"""Where a parser's code is: installed, in a project that is built for the purpose, or an artifact."""
+"""Where a parser's code is: installed, in a project that is built to try it, or an artifact."""
 
-import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError
@@ -15,7 +14,6 @@ from fleetlane.parsers.artifacts.building import Platform, built
 from fleetlane.parsers.artifacts.unpacking import unpack
 from fleetlane.parsers.artifacts.uv import uv_for
 from fleetlane.parsers.registry import (
-    UnknownParserError,
     find_parser,
     installed_parsers,
     located_parser,
@@ -128,6 +126,6 @@ def _is_editable(name: str, folder: Path) -> bool:
         origin = Distribution.from_name(name).origin
     except PackageNotFoundError:
         return False
-    if not getattr(getattr(origin, "dir_info", None), "editable", False):
+    if origin is None or not getattr(getattr(origin, "dir_info", None), "editable", False):
         return False
     return Path(url2pathname(urlsplit(origin.url).path)).resolve() == folder
