@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib.metadata import EntryPoint, distributions
 from typing import ClassVar, cast, get_type_hints
 
@@ -19,12 +19,17 @@ BUILT_IN_DISTRIBUTION = "fleetlane-parsers"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstalledParser:
-    """A parser that is installed here. It may not have been imported yet."""
+    """A parser that is installed here. It may not have been imported yet.
+
+    ``location`` is set where another version would be imported in its place, unless this entry
+    of ``sys.path`` came first.
+    """
 
     name: str
     version: str
     distribution: str
     entry_point: EntryPoint
+    location: str | None = None
 
     @property
     def use(self) -> str:
@@ -139,6 +144,25 @@ def find_parser(use: str, path: Sequence[str] | None = None) -> InstalledParser:
         packages = tuple(f"{match.distribution} {match.version}" for match in matches)
         raise UnknownParserError(use, packages, tuple(parser.use for parser in installed))
     return matches[0]
+
+
+def located_parser(use: str) -> InstalledParser:
+    """Find a parser for a process of its own, where it may be a version that others hide here.
+
+    Raises:
+        UnknownParserError: As ``find_parser``, on no single entry of ``sys.path`` either.
+    """
+    try:
+        return find_parser(use)
+    except UnknownParserError as problem:
+        if problem.matches:
+            raise
+        for entry in sys.path:
+            try:
+                return replace(find_parser(use, [entry]), location=entry)
+            except UnknownParserError:
+                continue
+        raise
 
 
 def load_parser(

@@ -16,6 +16,7 @@ from fleetlane.parsers.registry import (
     find_parser,
     installed_parsers,
     load_parser,
+    located_parser,
 )
 
 THERMO = "acme_sensors.thermo:AcmeThermo"
@@ -205,3 +206,13 @@ def test_a_version_that_another_hides_is_loaded_from_where_one_says(install: Ins
     loaded = load_parser("versioned==1.0", {}, [hidden])
 
     assert loaded.identifier == "versioned@1.0"
+
+
+def test_a_version_that_another_hides_is_found_for_a_process_of_its_own(install: Install) -> None:
+    install("versioned", "versioned==1.0", THERMO)
+    hidden = sys.path[0]
+    install("Versioned", "versioned==2.0", THERMO)
+
+    found = located_parser("versioned==1.0")
+
+    assert (found.identifier, found.location) == ("versioned@1.0", hidden)
