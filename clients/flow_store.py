@@ -3,7 +3,7 @@
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
@@ -102,6 +102,22 @@ class FlowStore:
             FlowsUnavailableError: S3 does not answer, or what it holds are no flows.
         """
         return self._read(_CURRENT)
+
+    def versions(self) -> Iterator[tuple[str, int]]:
+        """The names of all versions, and when each was published last, in epoch milliseconds.
+
+        Raises:
+            FlowsUnavailableError: S3 does not answer.
+        """
+        prefix = version_key("").removesuffix(".json")
+        pages = self._s3.get_paginator("list_objects_v2")
+        try:
+            for page in pages.paginate(Bucket=self._bucket, Prefix=prefix):
+                for one in page.get("Contents", ()):
+                    version = one["Key"].removeprefix(prefix).removesuffix(".json")
+                    yield version, int(one["LastModified"].timestamp() * 1000)
+        except (BotoCoreError, ClientError) as problem:
+            raise FlowsUnavailableError(prefix, str(problem)) from problem
 
     def _before(self, version: str) -> tuple[str, ...]:
         try:

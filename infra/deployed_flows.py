@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from fleetlane.events.flow_files import BadFlowError, PublishedFlows, flows_in
+from fleetlane.events.flow_topics import topic_collisions
 from fleetlane.events.flows import FlowSet
-from fleetlane.events.topics import canonical_topic
 
 
 def deployed_flows(folder: Path) -> PublishedFlows:
@@ -24,12 +24,5 @@ def deployed_flows(folder: Path) -> PublishedFlows:
 
 def _check_topics(flows: FlowSet, folder: Path) -> None:
     """Refuse flows of which one writes to another's canonical topic."""
-    for flow in flows.values():
-        for redirect in flow.canonical.redirects:
-            if redirect.to in flows:
-                topic = canonical_topic(redirect.to)
-                problem = (
-                    f"field `canonical.redirects` names {redirect.to!r}, but {topic} is the topic "
-                    f"of {redirect.to}.toml; redirect to a name that no flow has"
-                )
-                raise BadFlowError(str(folder / f"{flow.stream}.toml"), problem)
+    for stream, problem in topic_collisions(flows.values()):
+        raise BadFlowError(str(folder / f"{stream}.toml"), problem)

@@ -20,9 +20,10 @@ def overlaps(flow: Flow) -> Iterator[str]:
         firmware = common_firmware(one.firmware or "", later.firmware or "")
         if kinds is not None and firmware is not None:
             device = _described(kinds[0] if kinds else None)
+            both = f"[[parsers]] {place} ({one.use}) and {later_place} ({later.use})"
             yield (
-                f"[[parsers]] {place} ({one.use}) and {later_place} ({later.use}) are both for "
-                f"{device} with firmware {firmware}: only {one.use} would be used; let their ranges not meet"
+                f"{both} are both for {device} with firmware {firmware}, and only the first would "
+                "be used; let their ranges not meet"
             )
 
 
