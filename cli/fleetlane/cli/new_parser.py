@@ -12,6 +12,8 @@ from string import Template
 from types import MappingProxyType
 from typing import Final
 
+from packaging.utils import canonicalize_name
+
 from fleetlane.events.names import checked_name
 from fleetlane.parsers.registry import BUILT_IN_DISTRIBUTION, installed_parsers
 
@@ -95,6 +97,7 @@ def new_parser_files(name: str, owner: str, start_from: StartFrom) -> Mapping[Pa
     module = _module_for(name)
     known = {
         "name": name,
+        "distribution": canonicalize_name(name).strip("-"),
         "owner": json.dumps(owner)[1:-1],
         "module": module,
         "class_name": "".join(part.capitalize() for part in name.split("-")),
@@ -107,9 +110,10 @@ def new_parser_files(name: str, owner: str, start_from: StartFrom) -> Mapping[Pa
         "samples/two-readings.json": json.dumps(_EVENTS, indent=2) + "\n",
         "samples/bad.json": json.dumps(refused, indent=2) + "\n",
         f"tests/test_{module}.py": _filled("test_samples.py.txt", known),
-        ".gitignore": ".venv/\ndist/\nfailures/\n__pycache__/\n",
+        ".gitignore": ".venv/\ndist/\nfailures/\n.hypothesis/\n__pycache__/\n",
     }
     if start_from is StartFrom.PYTHON:
+        texts[".python-version"] = "3.13\n"
         texts["pyproject.toml"] = _filled("pyproject.toml.txt", known)
         texts[f"{module}/__init__.py"] = _filled("module.py.txt", known)
     samples = {

@@ -1,7 +1,7 @@
 """``fleetlane parser try``: one message, and what a parser makes of it."""
 
-import io
 import json
+import time
 from typing import Annotated, ClassVar
 
 import typer
@@ -88,14 +88,11 @@ def _message(content: bytes, name: str, *, is_hex: bool, is_record: bool) -> Rec
             raise BadInputError(name, f"holds {len(records)} records; this takes one")
         return recorded_message(records[0])
     body = bytes_from_hex(content, name) if is_hex else content
-    trial = Trial(body=body)
+    trial = Trial(body=body, arrival_millis=int(time.time() * 1000))
     return RecordedMessage(trial=trial, stream="", device_type=None, firmware=None)
 
 
 def _json(outcome: Outcome, parser: str) -> str:
     import msgspec
 
-    text = io.StringIO()
-    told = {"parser": parser, **msgspec.to_builtins(outcome)}
-    json.dump(told, text, indent=2)
-    return text.getvalue()
+    return json.dumps({"parser": parser, **msgspec.to_builtins(outcome)}, indent=2)

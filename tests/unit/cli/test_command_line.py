@@ -10,7 +10,10 @@ from typer.testing import CliRunner
 from fleetlane.cli.checkout import CheckoutMissingError, use_checkout
 from fleetlane.cli.main import app
 
-COMMANDS = ["up", "demo", "device add", "device token", "send", "tail"]
+COMMANDS = [
+    *("up", "demo", "device add", "device token", "send", "tail"),
+    *("parser new", "parser try", "parser test", "parser bench", "parser build", "parser diff"),
+]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -36,6 +39,9 @@ def test_the_command_alone_shows_its_help() -> None:
         ["device", "token", "d-1", "--minutes", "1441"],
         ["demo", "--devices", "0"],
         ["up", "--flows", "there-is-no-such-folder"],
+        ["parser", "try", "there-is-no-such-file", "--parser", "json"],
+        ["parser", "test", "there-is-no-such-folder"],
+        ["parser", "new", "tank", "--format", "xml"],
         ["up", "--parsers", "there-is-no-such.whl"],
     ],
 )
@@ -68,7 +74,16 @@ def test_what_is_installed_without_the_checkout_says_so(tmp_path: Path) -> None:
 
 
 def test_the_help_loads_nothing_of_the_platform() -> None:
-    heavy = ("local", "clients", "boto3", "confluent_kafka", "httpx", "rich", "pyarrow")
+    heavy = (
+        "local",
+        "clients",
+        "hypothesis",
+        "boto3",
+        "confluent_kafka",
+        "httpx",
+        "rich",
+        "pyarrow",
+    )
     script = (
         "import sys, fleetlane.cli.main\n"
         f"print([name for name in {heavy!r} if name in sys.modules])\n"

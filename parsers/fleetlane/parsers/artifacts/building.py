@@ -118,13 +118,13 @@ def _install_locked(
     if not _has_lock(uv.project):
         raise CannotBuildError(uv.project.name, "it has dependencies and no uv.lock: run `uv lock`")
     pruned = [f"--prune={one}" for one in OURS]
-    export = ["export", "--locked", "--no-header", "--no-annotate", "--no-dev", "--package", name]
-    locked = uv.run(*export, "--no-emit-project", *pruned)
-    omitted = [f"--no-emit-package={one}" for one in brought]
-    needed = uv.run(*export, "--no-emit-project", *pruned, *omitted)
-    if needed.strip():
-        hashed = ("--no-deps", "--require-hashes", "--requirements", "-")
-        uv.run("pip", "install", *_into(site, platform), *hashed, given=needed)
+    plain = ("--no-header", "--no-annotate", "--no-dev", "--no-editable", "--no-emit-project")
+    export = ["export", "--locked", "--package", name, *plain, *pruned]
+    locked = uv.run(*export)
+    needed = uv.run(*export, *(f"--no-emit-package={one}" for one in brought))
+    if needed.strip():  # each with its hashes, which uv checks
+        given = ("--no-deps", "--requirements", "-")
+        uv.run("pip", "install", *_into(site, platform), *given, given=needed)
     return tuple(sorted({*_names_in(locked)} - {*_names_in(needed)}))
 
 
