@@ -13,16 +13,17 @@ import boto3
 
 from clients.device_registry import DeviceRegistry
 from fleetlane.events.flow_files import flows_in
+from fleetlane.events.flows import FlowSet
 from fleetlane.events.job_arguments import KafkaSecurity
 from local.aws import REGION, LocalAws
 from local.checkout import BROKER_JARS, DATA, FLOWS, LOCALSTACK_ENVIRONMENT
 from local.endpoints import Endpoints
-from local.flow_publishing import publish_flows
+from local.example_parsers import deploy_example
+from local.flow_publishing import FLOWS_BUCKET, local_publisher, publish_news
 from local.gateway_process import LocalGateway
 from local.jobs import JobSettings, LocalJobs
 from local.kafka import KafkaBroker
 from local.processes import ServerProcess
-from local.team_parsers import installed_wheels
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -30,18 +31,15 @@ if TYPE_CHECKING:
 REGISTRY_TABLE: Final = "fleetlane-devices"
 PAYLOAD_BUCKET: Final = "fleetlane-payloads"
 PARKED_BUCKET: Final = "fleetlane-parked"
-FLOWS_BUCKET: Final = "fleetlane-flows"
 
 _LOOK_EVERY_S: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformSettings:
-    """Where the platform keeps its data, and whose flows and parsers (wheels) it runs."""
+    """Where the platform keeps its data, the flows that were published among it."""
 
     folder: Path = DATA
-    flows: Path = FLOWS
-    parsers: tuple[Path, ...] = ()
 
 
 class Part(Protocol):
@@ -60,7 +58,8 @@ class Part(Protocol):
 class Platform:
     """Starts all parts, restarts what dies, and stops them; a context manager that stops.
 
-    The parts are attributes, for tests that kill them. ``endpoints`` is known once started.
+    The parts are attributes, for tests that kill them. ``endpoints`` and ``flows``, those in
+    force at the start, are known once started.
     """
 
     broker: KafkaBroker
@@ -68,6 +67,7 @@ class Platform:
     gateway: LocalGateway
     jobs: LocalJobs
     endpoints: Endpoints
+    flows: FlowSet
 
     def __init__(self, settings: PlatformSettings) -> None:
         self.settings = settings
@@ -125,19 +125,18 @@ class Platform:
         self.stop()
 
     def _start(self, on_step: Callable[[str], None]) -> Endpoints:
-        on_step("flows and parsers")
-        python_path = installed_wheels(self.settings.parsers, self._folder("parsers"))
-        flows = flows_in(self.settings.flows)
         on_step("Kafka broker, S3 and DynamoDB")
         self._start_together(self.broker, self.aws)
         for bucket in (PAYLOAD_BUCKET, PARKED_BUCKET, FLOWS_BUCKET):
             self.aws.ensure_bucket(bucket)
         self.aws.ensure_table(REGISTRY_TABLE)
-        on_step("topics and flows")
-        publish_flows(flows, self.s3, FLOWS_BUCKET, self.broker.bootstrap_servers)
+        on_step("parsers, flows and their topics")
+        publisher = local_publisher(self.s3, self.broker.bootstrap_servers)
+        deploy_example(publisher.parsers)
+        self.flows = publish_news(flows_in(FLOWS), publisher)
         on_step("gateway and Spark jobs")
         self.gateway = LocalGateway(self._folder("gateway"), self._gateway_environment())
-        self.jobs = LocalJobs(self._job_settings(python_path))
+        self.jobs = LocalJobs(self._job_settings())
         self._start_together(self.gateway, self.jobs)
         self.endpoints = Endpoints(
             api=self.gateway.url,
@@ -183,7 +182,7 @@ class Platform:
             "POWERTOOLS_METRICS_DISABLED": "true",  # a line a request
         }
 
-    def _job_settings(self, python_path: tuple[Path, ...]) -> JobSettings:
+    def _job_settings(self) -> JobSettings:
         return JobSettings(
             folder=self._folder("jobs"),
             bootstrap_servers=self.broker.bootstrap_servers,
@@ -191,5 +190,4 @@ class Platform:
             payload_bucket=PAYLOAD_BUCKET,
             parked_bucket=PARKED_BUCKET,
             environment=self._aws_environment(),
-            python_path=python_path,
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from aws_cdk import CfnOutput, Stack
 from constructs import Construct
 
+from fleetlane.events.flow_artifacts import PARSERS_PREFIX
 from fleetlane.events.job_arguments import KafkaSecurity
 from infra.device_api import DeviceApi, DeviceApiProps
 from infra.kafka_access import CANONICAL_TOPICS, RAW_TOPICS, KafkaAccess
@@ -138,6 +139,7 @@ class Ingest(Stack):
             in_network=True,
         )
         grant_objects(activation.role, self._storage.artifacts, (*READ, *WRITE), prefix="flows/")
+        grant_objects(activation.role, self._storage.artifacts, READ, prefix=PARSERS_PREFIX)
         if self._kafka.access is not None:
             self._kafka.access.grant_create(activation.role, (RAW_TOPICS, CANONICAL_TOPICS))
         return activation
