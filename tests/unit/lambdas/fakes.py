@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from clients.device_registry import RegisteredDevice
 from clients.flow_store import FlowsNotPublishedError
-from clients.kafka_producer import NotDurableError
+from clients.kafka_producer import NotDurableError, RecordRefusedError
 from clients.payload_bucket import PayloadMissingError, PayloadUnavailableError
 from clients.producer_record import ProducerRecord
 from fleetlane.events.envelope import PayloadReference
@@ -38,7 +38,7 @@ class FakeKafka:
         if not self.is_up:
             return NotDurableError(record.topic, 4.0, "all brokers are down")
         if record.topic not in self.topics:
-            return NotDurableError(record.topic, 0.0, "Local: Unknown topic")
+            return RecordRefusedError(record.topic, 0.0, "Local: Unknown topic")
         self.topics[record.topic].append(record)
         offset = len(self.topics[record.topic]) - 1
         return KafkaPosition(topic=record.topic, partition=0, offset=offset)
