@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 REGISTRY_TABLE: Final = "fleetlane-devices"
 PAYLOAD_BUCKET: Final = "fleetlane-payloads"
 PARKED_BUCKET: Final = "fleetlane-parked"
+SPOOL_BUCKET: Final = "fleetlane-spool"
 FLOWS_BUCKET: Final = "fleetlane-flows"
 
 _LOOK_EVERY_S: Final = 0.5
@@ -130,7 +131,7 @@ class Platform:
         flows = flows_in(self.settings.flows)
         on_step("Kafka broker, S3 and DynamoDB")
         self._start_together(self.broker, self.aws)
-        for bucket in (PAYLOAD_BUCKET, PARKED_BUCKET, FLOWS_BUCKET):
+        for bucket in (PAYLOAD_BUCKET, PARKED_BUCKET, SPOOL_BUCKET, FLOWS_BUCKET):
             self.aws.ensure_bucket(bucket)
         self.aws.ensure_table(REGISTRY_TABLE)
         on_step("topics and flows")
@@ -177,6 +178,7 @@ class Platform:
             "KAFKA_BOOTSTRAP_SERVERS": self.broker.bootstrap_servers,
             "KAFKA_SECURITY": KafkaSecurity.PLAINTEXT,
             "PAYLOAD_BUCKET": PAYLOAD_BUCKET,
+            "SPOOL_BUCKET": SPOOL_BUCKET,
             "FLOWS_BUCKET": FLOWS_BUCKET,
             "REGISTRY_TABLE": REGISTRY_TABLE,
             "POWERTOOLS_LOG_LEVEL": "WARNING",
