@@ -4,7 +4,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Protocol, Self
@@ -38,11 +38,15 @@ _LOOK_EVERY_S: Final = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformSettings:
-    """Where the platform keeps its data, and whose flows and parsers (wheels) it runs."""
+    """Where the platform keeps its data, and whose flows and parsers (wheels) it runs.
+
+    ``functions_environment`` is what the functions see besides, and before, all else.
+    """
 
     folder: Path = DATA
     flows: Path = FLOWS
     parsers: tuple[Path, ...] = ()
+    functions_environment: Mapping[str, str] = field(default_factory=dict)
 
 
 class Part(Protocol):
@@ -183,6 +187,7 @@ class Platform:
             "REGISTRY_TABLE": REGISTRY_TABLE,
             "POWERTOOLS_LOG_LEVEL": "WARNING",
             "POWERTOOLS_METRICS_DISABLED": "true",  # a line a request
+            **self.settings.functions_environment,
         }
 
     def _job_settings(self, python_path: tuple[Path, ...]) -> JobSettings:
