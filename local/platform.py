@@ -4,7 +4,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Protocol, Self
@@ -31,15 +31,20 @@ if TYPE_CHECKING:
 REGISTRY_TABLE: Final = "fleetlane-devices"
 PAYLOAD_BUCKET: Final = "fleetlane-payloads"
 PARKED_BUCKET: Final = "fleetlane-parked"
+SPOOL_BUCKET: Final = "fleetlane-spool"
 
 _LOOK_EVERY_S: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformSettings:
-    """Where the platform keeps its data, the flows that were published among it."""
+    """Where the platform keeps its data, the flows that were published among it.
+
+    ``functions_environment`` is what the functions see besides, and before, all else.
+    """
 
     folder: Path = DATA
+    functions_environment: Mapping[str, str] = field(default_factory=dict)
 
 
 class Part(Protocol):
@@ -127,7 +132,7 @@ class Platform:
     def _start(self, on_step: Callable[[str], None]) -> Endpoints:
         on_step("Kafka broker, S3 and DynamoDB")
         self._start_together(self.broker, self.aws)
-        for bucket in (PAYLOAD_BUCKET, PARKED_BUCKET, FLOWS_BUCKET):
+        for bucket in (PAYLOAD_BUCKET, PARKED_BUCKET, SPOOL_BUCKET, FLOWS_BUCKET):
             self.aws.ensure_bucket(bucket)
         self.aws.ensure_table(REGISTRY_TABLE)
         on_step("parsers, flows and their topics")
@@ -176,10 +181,12 @@ class Platform:
             "KAFKA_BOOTSTRAP_SERVERS": self.broker.bootstrap_servers,
             "KAFKA_SECURITY": KafkaSecurity.PLAINTEXT,
             "PAYLOAD_BUCKET": PAYLOAD_BUCKET,
+            "SPOOL_BUCKET": SPOOL_BUCKET,
             "FLOWS_BUCKET": FLOWS_BUCKET,
             "REGISTRY_TABLE": REGISTRY_TABLE,
             "POWERTOOLS_LOG_LEVEL": "WARNING",
             "POWERTOOLS_METRICS_DISABLED": "true",  # a line a request
+            **self.settings.functions_environment,
         }
 
     def _job_settings(self) -> JobSettings:

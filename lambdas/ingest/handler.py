@@ -9,10 +9,13 @@ from typing import Any
 
 from aws_lambda_powertools import Logger
 
-from clients.aws import AwsSettings, s3_client
+from clients.aws import AwsSettings, request_config, s3_client
+from clients.circuit_breaker import CircuitBreaker
 from clients.flow_store import CachedFlows, FlowStore, FlowsUnavailableError
+from clients.kafka_or_spool import PRODUCE_S, KafkaOrSpool
 from clients.kafka_producer import KafkaProducer
 from clients.payload_bucket import PayloadBucket
+from clients.spool import Spool
 from lambdas.ingest.metrics import count_flows_unavailable
 from lambdas.ingest.routes import OneThreadResolver, Surroundings, routes_of
 from lambdas.ingest.service import Ingest
@@ -34,11 +37,19 @@ def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
 @cache
 def _ingest() -> Ingest:
     ours = settings()
-    s3 = s3_client(AwsSettings())
+    s3 = s3_client(AwsSettings(), config=request_config())
+    kafka = KafkaProducer(
+        bootstrap_servers=ours.kafka_bootstrap_servers,
+        security=ours.kafka_security,
+        delivery_timeout_s=PRODUCE_S,
+    )
     return Ingest(
         flows=CachedFlows(FlowStore(s3, ours.flows_bucket)),
-        producer=KafkaProducer(
-            bootstrap_servers=ours.kafka_bootstrap_servers, security=ours.kafka_security
+        producer=KafkaOrSpool(
+            producer=kafka,
+            spool=Spool(s3, ours.spool_bucket),
+            breaker=CircuitBreaker(),
+            now_ms=_now_ms,
         ),
         payloads=PayloadBucket(s3, ours.payload_bucket),
         body_bytes_max=ours.body_bytes_max,

@@ -18,6 +18,7 @@ class Settings:
     kafka_bootstrap_servers: str
     kafka_security: KafkaSecurity
     payload_bucket: str
+    spool_bucket: str
     flows_bucket: str
     body_bytes_max: int = BODY_BYTES_MAX
 
@@ -34,6 +35,7 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
             environ, "KAFKA_SECURITY", KafkaSecurity, default=KafkaSecurity.IAM
         ),
         payload_bucket=text_setting(environ, "PAYLOAD_BUCKET"),
+        spool_bucket=text_setting(environ, "SPOOL_BUCKET"),
         flows_bucket=text_setting(environ, "FLOWS_BUCKET"),
         body_bytes_max=count_setting(environ, "BODY_BYTES_MAX", default=BODY_BYTES_MAX),
     )
