@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
@@ -51,7 +51,7 @@ class RawProducer(Protocol):
 
 
 class KafkaProducer:
-    """Lands records one by one, from any number of threads, over one connection to a broker.
+    """Lands records, one or many at a time, from any number of threads.
 
     Opened anew by itself when idempotence is broken for good.
     """
@@ -69,7 +69,7 @@ class KafkaProducer:
         Args:
             bootstrap_servers: ``host:port``, several separated by commas.
             security: How to reach them.
-            delivery_timeout_s: The longest that ``land`` blocks.
+            delivery_timeout_s: The longest that ``land`` and ``land_all`` block.
             connect: Makes the producer beneath from librdkafka's configuration.
         """
         self._delivery_timeout_s = delivery_timeout_s
@@ -90,27 +90,27 @@ class KafkaProducer:
         Raises:
             NotDurableError: That was not confirmed in time, or the topic does not exist.
         """
+        (landed,) = self.land_all([record])
+        if isinstance(landed, NotDurableError):
+            raise landed
+        return landed
+
+    def land_all(self, records: Sequence[ProducerRecord]) -> list[KafkaPosition | NotDurableError]:
+        """Write all records, then wait for all of them together, no longer than for one.
+
+        Gives, in the order of ``records``, where each stands or why it may not.
+        """
         began_s = time.monotonic()
         producer = self._producer
-        delivery = _Delivery()
-        try:
-            producer.produce(
-                record.topic,
-                key=record.key,
-                value=record.value,
-                headers=list(record.headers),
-                on_delivery=delivery.on_delivery,
-            )
-        except (KafkaException, BufferError) as problem:
-            delivery.error = _kafka_error(problem)
-        else:
+        deliveries = [_produced(producer, record) for record in records]
+        for delivery in deliveries:
             self._wait(producer, delivery, began_s + self._delivery_timeout_s)
-        if delivery.position is not None:
-            return delivery.position
-        if delivery.error is not None and delivery.error.fatal():
+        if any(delivery.error is not None and delivery.error.fatal() for delivery in deliveries):
             self._replace(producer)
-        waited_s = time.monotonic() - began_s
-        raise NotDurableError(record.topic, waited_s, self._problem(delivery, began_s))
+        return [
+            delivery.position or self._not_durable(record, delivery, began_s)
+            for record, delivery in zip(records, deliveries, strict=True)
+        ]
 
     def _wait(self, producer: RawProducer, delivery: "_Delivery", deadline_s: float) -> None:
         """Let one waiting thread serve the callbacks of all; the others wake as theirs comes."""
@@ -122,6 +122,12 @@ class KafkaProducer:
                     self._polling.release()
             else:
                 delivery.done.wait(_TAKE_OVER_S)
+
+    def _not_durable(
+        self, record: ProducerRecord, delivery: "_Delivery", began_s: float
+    ) -> NotDurableError:
+        waited_s = time.monotonic() - began_s
+        return NotDurableError(record.topic, waited_s, self._problem(delivery, began_s))
 
     def _replace(self, broken: RawProducer) -> None:
         with self._changing:
@@ -156,6 +162,23 @@ class _Delivery:
         elif topic is not None and partition is not None and offset is not None:
             self.position = KafkaPosition(topic=topic, partition=partition, offset=offset)
         self.done.set()
+
+
+def _produced(producer: RawProducer, record: ProducerRecord) -> _Delivery:
+    """Hand a record over; one that is refused at once is done."""
+    delivery = _Delivery()
+    try:
+        producer.produce(
+            record.topic,
+            key=record.key,
+            value=record.value,
+            headers=list(record.headers),
+            on_delivery=delivery.on_delivery,
+        )
+    except (KafkaException, BufferError) as problem:
+        delivery.error = _kafka_error(problem)
+        delivery.done.set()
+    return delivery
 
 
 def _kafka_error(problem: KafkaException | BufferError) -> KafkaError:

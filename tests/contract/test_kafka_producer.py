@@ -1,7 +1,7 @@
 """Landing records in Kafka: the fake and a real broker keep the same promises."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Thread
 from typing import Protocol
@@ -22,6 +22,10 @@ TOPIC = "raw.standard.stream.producer-contract"
 
 class Lander(Protocol):
     def land(self, record: ProducerRecord) -> KafkaPosition: ...
+
+    def land_all(
+        self, records: Sequence[ProducerRecord]
+    ) -> list[KafkaPosition | NotDurableError]: ...
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,32 @@ def test_records_of_one_thread_stand_in_order(kafka: Kafka) -> None:
     offsets = [kafka.producer.land(_record(b"%d" % n)).offset for n in range(20)]
 
     assert offsets == sorted(set(offsets))
+
+
+def test_many_records_land_together_and_are_answered_in_their_order(kafka: Kafka) -> None:
+    records = [_record(b"%d" % n) for n in range(500)]
+
+    landed = kafka.producer.land_all(records)
+
+    positions = [one for one in landed if not isinstance(one, NotDurableError)]
+    assert [kafka.read(one) for one in positions[::100]] == records[::100]
+    assert len(positions) == 500
+
+
+def test_one_of_many_without_a_topic_keeps_none_of_the_others_back(kafka: Kafka) -> None:
+    missing = ProducerRecord(topic="raw.fast.stream.nowhere", key=b"1", value=b"x")
+
+    before, refused, after = kafka.producer.land_all([_record(b"a"), missing, _record(b"b")])
+
+    assert [type(one) for one in (before, refused, after)] == [
+        KafkaPosition,
+        NotDurableError,
+        KafkaPosition,
+    ]
+
+
+def test_no_records_are_landed_at_once(kafka: Kafka) -> None:
+    assert kafka.producer.land_all([]) == []
 
 
 def test_a_missing_topic_is_named_within_seconds(kafka: Kafka) -> None:

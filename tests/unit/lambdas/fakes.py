@@ -1,6 +1,6 @@
 """Stand-ins for Kafka, S3 and DynamoDB. Each passes the contract tests of its real twin."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from clients.device_registry import RegisteredDevice
 from clients.flow_store import FlowsNotPublishedError
@@ -21,18 +21,27 @@ class FakeKafka:
         self.is_up = True
 
     def land(self, record: ProducerRecord) -> KafkaPosition:
-        if not self.is_up:
-            raise NotDurableError(record.topic, 4.0, "all brokers are down")
-        if record.topic not in self.topics:
-            raise NotDurableError(record.topic, 0.0, "Local: Unknown topic")
-        self.topics[record.topic].append(record)
-        offset = len(self.topics[record.topic]) - 1
-        return KafkaPosition(topic=record.topic, partition=0, offset=offset)
+        (landed,) = self.land_all([record])
+        if isinstance(landed, NotDurableError):
+            raise landed
+        return landed
+
+    def land_all(self, records: Sequence[ProducerRecord]) -> list[KafkaPosition | NotDurableError]:
+        return [self._landed(record) for record in records]
 
     def create_missing(self, topics: Iterable[str]) -> tuple[str, ...]:
         missing = tuple(sorted(set(topics) - set(self.topics)))
         self.topics.update({topic: [] for topic in missing})
         return missing
+
+    def _landed(self, record: ProducerRecord) -> KafkaPosition | NotDurableError:
+        if not self.is_up:
+            return NotDurableError(record.topic, 4.0, "all brokers are down")
+        if record.topic not in self.topics:
+            return NotDurableError(record.topic, 0.0, "Local: Unknown topic")
+        self.topics[record.topic].append(record)
+        offset = len(self.topics[record.topic]) - 1
+        return KafkaPosition(topic=record.topic, partition=0, offset=offset)
 
     def records(self) -> list[ProducerRecord]:
         return [record for records in self.topics.values() for record in records]
