@@ -74,7 +74,12 @@ class ManyLander(Protocol):
     def land_all(self, uploads: Sequence[Upload]) -> Sequence[Receipt | FleetlaneError]: ...
 
 
-type Outcome = Receipt | FleetlaneError
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of one entry, and how large the message in it was (0 if there was none)."""
+
+    result: Receipt | FleetlaneError
+    body_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +103,12 @@ class BatchIngest:
         senders = self._senders(batch.sender, [one for one in read if isinstance(one, Entry)])
         admitted = [_admitted(one, batch, senders) for one in read]
         landed = iter(self.lander.land_all([one for one in admitted if isinstance(one, Upload)]))
-        return [next(landed) if isinstance(one, Upload) else one for one in admitted]
+        return [
+            Outcome(result=next(landed), body_bytes=len(one.body))
+            if isinstance(one, Upload)
+            else Outcome(result=one, body_bytes=0)
+            for one in admitted
+        ]
 
     def _senders(self, sender: Sender, entries: Sequence[Entry]) -> "_Senders":
         others = frozenset(one.device_id for one in entries) - {sender.device_id}

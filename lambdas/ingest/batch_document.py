@@ -177,9 +177,10 @@ def _required(members: _Members, name: str) -> str:
 
 def _text(members: _Members, name: str) -> str | None:
     """An attribute; one that is null counts as absent."""
-    if name not in members:
+    raw = members.get(name)
+    if raw is None or bytes(raw) == b"null":
         return None
-    return _read(members[name], str | None, f"attribute {name} is no text")
+    return _read(raw, str, f"attribute {name} is no text")
 
 
 def _read[T](raw: msgspec.Raw, kind: type[T], otherwise: str) -> T:

@@ -32,12 +32,8 @@ class Rule:
     allowed: str
 
 
-CONTENT_TYPE: Final = Rule(
-    pattern=re.compile("[ -~]{1,256}"), allowed="1 to 256 ASCII characters"
-)
-IDEMPOTENCY_KEY: Final = Rule(
-    pattern=re.compile("[!-~]{1,256}"), allowed="1 to 256 visible ASCII"
-)
+CONTENT_TYPE: Final = Rule(pattern=re.compile("[ -~]{1,256}"), allowed="1 to 256 ASCII characters")
+IDEMPOTENCY_KEY: Final = Rule(pattern=re.compile("[!-~]{1,256}"), allowed="1 to 256 visible ASCII")
 FIRMWARE: Final = Rule(pattern=re.compile("[!-~]{1,64}"), allowed="1 to 64 visible ASCII")
 BODY_ENCODING: Final = Rule(
     pattern=re.compile("|".join(BODY_ENCODINGS)), allowed=", ".join(BODY_ENCODINGS)

@@ -6,9 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lambdas.ingest.routes import OneThreadResolver, Surroundings, routes_of
+from clients.bound_devices import CachedBoundDevices, ManyDevices
+from lambdas.ingest.batch import BatchIngest
+from lambdas.ingest.reception import Reception
+from lambdas.ingest.repeats import ReceiptStore, Repeats
+from lambdas.ingest.routes import OneThreadResolver, Services, Surroundings, routes_of
 from lambdas.ingest.service import Flows, Ingest, PayloadStore, RecordLander
-from tests.unit.lambdas.fakes import FakeFlows, FakeKafka, FakePayloads
+from lambdas.ingest.sink_health import SinkHealth, WatchedLander, WatchedPayloads
+from tests.unit.lambdas.fake_receipts import FakeReceipts
+from tests.unit.lambdas.fakes import FakeDevices, FakeFlows, FakeKafka, FakePayloads
 
 NOW_MS = 1_790_000_000_000
 ACTIVE: Mapping[str, str] = {
@@ -38,16 +44,27 @@ def ingest_routes(
     flows: Flows | None = None,
     producer: RecordLander | None = None,
     payloads: PayloadStore | None = None,
+    receipts: ReceiptStore | None = None,
+    devices: ManyDevices | None = None,
     now_ms: Callable[[], int] = lambda: NOW_MS,
 ) -> OneThreadResolver:
+    health, flows = SinkHealth(), flows or FakeFlows()
+    kafka = producer or FakeKafka(["raw.fast", "raw.standard", "raw.slow"])
     ingest = Ingest(
-        flows=flows or FakeFlows(),
-        producer=producer or FakeKafka(["raw.fast", "raw.standard", "raw.slow"]),
-        payloads=payloads or FakePayloads(),
+        flows=flows,
+        producer=WatchedLander(kafka, health),
+        payloads=WatchedPayloads(payloads or FakePayloads(), health),
         body_bytes_max=1_000_000,
         on_flows_unavailable=lambda _: None,
     )
-    return routes_of(ingest, Surroundings(now_ms=now_ms, jitter=lambda least, _: least))
+    repeats = Repeats(receipts or FakeReceipts(), on_unavailable=lambda _: None)
+    reception = Reception(flows=flows, lander=ingest, repeats=repeats)
+    bound = CachedBoundDevices(devices or FakeDevices())
+    batches = BatchIngest(lander=reception, devices=bound, check_size=ingest.check_size)
+    return routes_of(
+        Services(reception=reception, batches=batches, health=health),
+        Surroundings(now_ms=now_ms, jitter=lambda least, _: least),
+    )
 
 
 def post(

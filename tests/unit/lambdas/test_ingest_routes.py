@@ -1,4 +1,5 @@
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -277,17 +278,14 @@ def test_a_fault_of_ours_means_try_later_and_logs_its_stack_but_no_body(
         def land(self, record: ProducerRecord) -> object:
             raise KeyError("a fault")
 
+        def land_all(self, records: Sequence[ProducerRecord]) -> Sequence[object]:
+            raise KeyError("a fault")
+
     answer = post(ingest_routes(producer=Faulty()), body=b"the body's own bytes")
 
     assert (answer.status, answer.tag) == (503, "try_later")
     assert "Traceback" in caplog.text
     assert "the body's own bytes" not in caplog.text
-
-
-def test_health_needs_no_identity(routes: OneThreadResolver) -> None:
-    answer = send(routes, event("GET", "/v1/health", identity=None))
-
-    assert (answer.status, answer.body) == (200, {"status": "ok"})
 
 
 def test_a_request_that_comes_while_another_is_read_does_not_take_its_place() -> None:

@@ -7,7 +7,12 @@ from lambdas.flow_activation import settings as flow_activation
 from lambdas.ingest import settings as ingest
 
 KAFKA = {"KAFKA_BOOTSTRAP_SERVERS": "b-1:9098"}
-INGEST = KAFKA | {"PAYLOAD_BUCKET": "payloads", "FLOWS_BUCKET": "flows"}
+INGEST = KAFKA | {
+    "PAYLOAD_BUCKET": "payloads",
+    "FLOWS_BUCKET": "flows",
+    "REGISTRY_TABLE": "devices",
+    "RECEIPTS_TABLE": "receipts",
+}
 ACTIVATION = KAFKA | {"FLOWS_BUCKET": "flows", "TOPIC_PARTITIONS": "6", "TOPIC_REPLICATION": "3"}
 
 
@@ -19,6 +24,9 @@ def test_ingest_reads_where_bodies_go() -> None:
         kafka_security=KafkaSecurity.PLAINTEXT,
         payload_bucket="payloads",
         flows_bucket="flows",
+        registry_table="devices",
+        receipts_table="receipts",
+        receipts_wait_ms=200,
         body_bytes_max=1000,
     )
 
