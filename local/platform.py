@@ -28,20 +28,27 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 REGISTRY_TABLE: Final = "fleetlane-devices"
+RECEIPTS_TABLE: Final = "fleetlane-receipts"
 PAYLOAD_BUCKET: Final = "fleetlane-payloads"
 PARKED_BUCKET: Final = "fleetlane-parked"
 FLOWS_BUCKET: Final = "fleetlane-flows"
 
 _LOOK_EVERY_S: Final = 0.5
+_RECEIPTS_WAIT_MS: Final = 2_000
+"""Longer than in the cloud: LocalStack shares its cores with everything else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformSettings:
-    """Where the platform keeps its data, and whose flows and parsers (wheels) it runs."""
+    """Where the platform keeps its data, and whose flows and parsers (wheels) it runs.
+
+    Without ``has_jobs`` messages land, and nothing parses them.
+    """
 
     folder: Path = DATA
     flows: Path = FLOWS
     parsers: tuple[Path, ...] = ()
+    has_jobs: bool = True
 
 
 class Part(Protocol):
@@ -133,12 +140,13 @@ class Platform:
         for bucket in (PAYLOAD_BUCKET, PARKED_BUCKET, FLOWS_BUCKET):
             self.aws.ensure_bucket(bucket)
         self.aws.ensure_table(REGISTRY_TABLE)
+        self.aws.ensure_table(RECEIPTS_TABLE, key="receipt_key")
         on_step("topics and flows")
         publish_flows(flows, self.s3, FLOWS_BUCKET, self.broker.bootstrap_servers)
-        on_step("gateway and Spark jobs")
+        on_step("gateway and Spark jobs" if self.settings.has_jobs else "gateway")
         self.gateway = LocalGateway(self._folder("gateway"), self._gateway_environment())
         self.jobs = LocalJobs(self._job_settings(python_path))
-        self._start_together(self.gateway, self.jobs)
+        self._start_together(self.gateway, *([self.jobs] if self.settings.has_jobs else []))
         self.endpoints = Endpoints(
             api=self.gateway.url,
             kafka=self.broker.bootstrap_servers,
@@ -179,6 +187,8 @@ class Platform:
             "PAYLOAD_BUCKET": PAYLOAD_BUCKET,
             "FLOWS_BUCKET": FLOWS_BUCKET,
             "REGISTRY_TABLE": REGISTRY_TABLE,
+            "RECEIPTS_TABLE": RECEIPTS_TABLE,
+            "RECEIPTS_WAIT_MS": str(_RECEIPTS_WAIT_MS),
             "POWERTOOLS_LOG_LEVEL": "WARNING",
             "POWERTOOLS_METRICS_DISABLED": "true",  # a line a request
         }
