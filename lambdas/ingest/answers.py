@@ -7,12 +7,11 @@ from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
 
-from lambdas.ingest.problems import Problem
+from lambdas.ingest.problems import PROBLEM_CONTENT_TYPE, Problem
 from lambdas.ingest.service import Receipt
 from lambdas.ingest.sink_health import Condition, Sink
 
 _JSON: Final = "application/json"
-_PROBLEM: Final = "application/problem+json"
 
 
 def receipt_answer(receipt: Receipt) -> Response[str]:
@@ -22,8 +21,8 @@ def receipt_answer(receipt: Receipt) -> Response[str]:
 
 def problem_answer(problem: Problem) -> Response[str]:
     """The problem's own status; ``Retry-After`` where it is worth another try."""
-    body = json.dumps(problem.members())
-    return Response(problem.tag.status, _PROBLEM, body, _retry_after(problem.retry_after_s))
+    headers = _retry_after(problem.retry_after_s)
+    return Response(problem.tag.status, PROBLEM_CONTENT_TYPE, problem.body(), headers)
 
 
 def batch_answer(outcomes: Sequence[Receipt | Problem]) -> Response[str]:

@@ -1,5 +1,6 @@
 """Errors as the caller sees them: RFC 9457 problems, each with a tag that never changes."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -62,6 +63,9 @@ class Problem:
             "status": self.tag.status,
             "detail": self.detail,
         }
+
+    def body(self) -> str:
+        return json.dumps(self.members())
 
 
 def is_expected(error: Exception) -> bool:
