@@ -4,7 +4,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Protocol, Self
@@ -31,6 +31,7 @@ REGISTRY_TABLE: Final = "fleetlane-devices"
 RECEIPTS_TABLE: Final = "fleetlane-receipts"
 PAYLOAD_BUCKET: Final = "fleetlane-payloads"
 PARKED_BUCKET: Final = "fleetlane-parked"
+SPOOL_BUCKET: Final = "fleetlane-spool"
 FLOWS_BUCKET: Final = "fleetlane-flows"
 
 _LOOK_EVERY_S: Final = 0.5
@@ -42,13 +43,15 @@ _RECEIPTS_WAIT_MS: Final = 2_000
 class PlatformSettings:
     """Where the platform keeps its data, and whose flows and parsers (wheels) it runs.
 
-    Without ``has_jobs`` messages land, and nothing parses them.
+    Without ``has_jobs`` messages land, and nothing parses them. ``functions_environment`` is what
+    the functions see besides, and before, all else.
     """
 
     folder: Path = DATA
     flows: Path = FLOWS
     parsers: tuple[Path, ...] = ()
     has_jobs: bool = True
+    functions_environment: Mapping[str, str] = field(default_factory=dict)
 
 
 class Part(Protocol):
@@ -137,7 +140,7 @@ class Platform:
         flows = flows_in(self.settings.flows)
         on_step("Kafka broker, S3 and DynamoDB")
         self._start_together(self.broker, self.aws)
-        for bucket in (PAYLOAD_BUCKET, PARKED_BUCKET, FLOWS_BUCKET):
+        for bucket in (PAYLOAD_BUCKET, PARKED_BUCKET, SPOOL_BUCKET, FLOWS_BUCKET):
             self.aws.ensure_bucket(bucket)
         self.aws.ensure_table(REGISTRY_TABLE)
         self.aws.ensure_table(RECEIPTS_TABLE, key="receipt_key")
@@ -185,12 +188,14 @@ class Platform:
             "KAFKA_BOOTSTRAP_SERVERS": self.broker.bootstrap_servers,
             "KAFKA_SECURITY": KafkaSecurity.PLAINTEXT,
             "PAYLOAD_BUCKET": PAYLOAD_BUCKET,
+            "SPOOL_BUCKET": SPOOL_BUCKET,
             "FLOWS_BUCKET": FLOWS_BUCKET,
             "REGISTRY_TABLE": REGISTRY_TABLE,
             "RECEIPTS_TABLE": RECEIPTS_TABLE,
             "RECEIPTS_WAIT_MS": str(_RECEIPTS_WAIT_MS),
             "POWERTOOLS_LOG_LEVEL": "WARNING",
             "POWERTOOLS_METRICS_DISABLED": "true",  # a line a request
+            **self.settings.functions_environment,
         }
 
     def _job_settings(self, python_path: tuple[Path, ...]) -> JobSettings:

@@ -1,5 +1,6 @@
 """Landing a batch: each entry by itself, so that a bad one stops no other."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -9,7 +10,7 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
 from lambdas.ingest.batch_document import Entry, RawEntry, entries_in, entry_from
 from lambdas.ingest.declarations import BadRequestError
-from lambdas.ingest.service import Receipt
+from lambdas.ingest.service import ANSWER_S, Receipt
 from lambdas.ingest.uploads import Upload
 
 
@@ -71,7 +72,9 @@ class BoundDevices(Protocol):
 class ManyLander(Protocol):
     """Makes messages durable; an error stands in the place of one that is not."""
 
-    def land_all(self, uploads: Sequence[Upload]) -> Sequence[Receipt | FleetlaneError]: ...
+    def land_all(
+        self, uploads: Sequence[Upload], *, until_s: float
+    ) -> Sequence[Receipt | FleetlaneError]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +87,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchIngest:
-    """All that landing a batch needs. ``is_too_large`` raises for a document over the limit."""
+    """All that landing a batch needs. ``check_size`` raises for a document that is too large."""
 
     lander: ManyLander
     devices: BoundDevices
@@ -98,11 +101,13 @@ class BatchIngest:
             BatchTooLongError: It has too many entries; nothing was landed.
             PayloadTooLargeError: It is too large; nothing was landed.
         """
+        until_s = time.monotonic() + ANSWER_S
         self.check_size(len(batch.document))
         read = [_read(raw) for raw in entries_in(batch.document)]
         senders = self._senders(batch.sender, [one for one in read if isinstance(one, Entry)])
         admitted = [_admitted(one, batch, senders) for one in read]
-        landed = iter(self.lander.land_all([one for one in admitted if isinstance(one, Upload)]))
+        uploads = [one for one in admitted if isinstance(one, Upload)]
+        landed = iter(self.lander.land_all(uploads, until_s=until_s))
         return [
             Outcome(result=next(landed), body_bytes=len(one.body))
             if isinstance(one, Upload)

@@ -9,21 +9,19 @@ from typing import Any, Final
 
 from aws_lambda_powertools import Logger
 
-from clients.aws import AwsSettings, dynamodb_table, hasty_config, s3_client
-from clients.bound_devices import CachedBoundDevices
+from clients.aws import AwsSettings, dynamodb_table, hasty_config, request_config, s3_client
+from clients.circuit_breaker import CircuitBreaker
 from clients.device_registry import DeviceRegistry, RegisteredDevice
 from clients.flow_store import CachedFlows, FlowStore, FlowsUnavailableError
+from clients.kafka_or_spool import PRODUCE_S, KafkaOrSpool
 from clients.kafka_producer import KafkaProducer
 from clients.payload_bucket import PayloadBucket
 from clients.receipts import KeptReceipt, ReceiptStore, ReceiptsUnavailableError
-from lambdas.ingest.batch import BatchIngest
+from clients.spool import Spool
+from lambdas.ingest.assembly import Foundations, Services, services_on
 from lambdas.ingest.metrics import count_flows_unavailable, count_receipts_unavailable
-from lambdas.ingest.reception import Reception
-from lambdas.ingest.repeats import Repeats
-from lambdas.ingest.routes import OneThreadResolver, Services, Surroundings, routes_of
-from lambdas.ingest.service import Ingest
+from lambdas.ingest.routes import OneThreadResolver, Surroundings, routes_of
 from lambdas.ingest.settings import settings
-from lambdas.ingest.sink_health import SinkHealth, WatchedLander, WatchedPayloads
 
 _LOOK_UP_S: Final = 1.0
 """The most that a batch waits for the registry: the entries of other devices then try later."""
@@ -43,25 +41,29 @@ def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
 
 @cache
 def _services() -> Services:
-    ours, health = settings(), SinkHealth()
-    s3 = s3_client(AwsSettings())
-    flows = CachedFlows(FlowStore(s3, ours.flows_bucket))
-    producer = KafkaProducer(
-        bootstrap_servers=ours.kafka_bootstrap_servers, security=ours.kafka_security
+    ours = settings()
+    s3 = s3_client(AwsSettings(), config=request_config())
+    kafka = KafkaProducer(
+        bootstrap_servers=ours.kafka_bootstrap_servers,
+        security=ours.kafka_security,
+        delivery_timeout_s=PRODUCE_S,
     )
-    ingest = Ingest(
-        flows=flows,
-        producer=WatchedLander(producer, health),
-        payloads=WatchedPayloads(PayloadBucket(s3, ours.payload_bucket), health),
+    foundations = Foundations(
+        flows=CachedFlows(FlowStore(s3, ours.flows_bucket)),
+        producer=KafkaOrSpool(
+            producer=kafka,
+            spool=Spool(s3, ours.spool_bucket),
+            breaker=CircuitBreaker(),
+            now_ms=_now_ms,
+        ),
+        payloads=PayloadBucket(s3, ours.payload_bucket),
+        receipts=_Receipts(),
+        devices=_Registry(),
         body_bytes_max=ours.body_bytes_max,
         on_flows_unavailable=_flows_unavailable,
+        on_receipts_unavailable=_receipts_unavailable,
     )
-    repeats = Repeats(_Receipts(), on_unavailable=_receipts_unavailable)
-    reception = Reception(flows=flows, lander=ingest, repeats=repeats)
-    batches = BatchIngest(
-        lander=reception, devices=CachedBoundDevices(_Registry()), check_size=ingest.check_size
-    )
-    return Services(reception=reception, batches=batches, health=health)
+    return services_on(foundations)
 
 
 class _Registry:

@@ -1,5 +1,6 @@
 """What stands around landing: repeats are recognised, and a receipt says all that it should."""
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
@@ -12,7 +13,7 @@ from fleetlane.events.flows import Flow, UploadRule
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
 from fleetlane.events.upload_slots import next_upload_after_s
 from lambdas.ingest.repeats import Remembered, Repeats, first_receipt, is_same, repeat_key
-from lambdas.ingest.service import Notice, Receipt
+from lambdas.ingest.service import ANSWER_S, Notice, Receipt
 from lambdas.ingest.uploads import Upload
 
 _NO_RULE: Final = UploadRule()
@@ -29,7 +30,9 @@ class Lander(Protocol):
 
     def land(self, upload: Upload) -> Receipt: ...
 
-    def land_all(self, uploads: Sequence[Upload]) -> Sequence[Receipt | FleetlaneError]: ...
+    def land_all(
+        self, uploads: Sequence[Upload], *, until_s: float
+    ) -> Sequence[Receipt | FleetlaneError]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,21 +52,27 @@ class Reception:
         arrival = _Arrival(upload=upload, flow=self._flow_of(upload.stream))
         if not arrival.is_remembered:
             return arrival.told(self.lander.land(upload))
-        (outcome,) = self._outcomes([arrival])
+        (outcome,) = self._outcomes([arrival], time.monotonic() + ANSWER_S)
         if isinstance(outcome, FleetlaneError):
             raise outcome
         return outcome
 
-    def land_all(self, uploads: Sequence[Upload]) -> list[Receipt | FleetlaneError]:
-        """Do so with many; in the place of one that did not land stands its error."""
-        return self._outcomes(
-            [_Arrival(upload=one, flow=self._flow_of(one.stream)) for one in uploads]
-        )
+    def land_all(
+        self, uploads: Sequence[Upload], *, until_s: float
+    ) -> list[Receipt | FleetlaneError]:
+        """Do so with many; in the place of one that did not land stands its error.
 
-    def _outcomes(self, arrivals: Sequence["_Arrival"]) -> list[Receipt | FleetlaneError]:
+        ``until_s``, by ``time.monotonic``, is when all of it must have landed.
+        """
+        arrivals = [_Arrival(upload=one, flow=self._flow_of(one.stream)) for one in uploads]
+        return self._outcomes(arrivals, until_s)
+
+    def _outcomes(
+        self, arrivals: Sequence["_Arrival"], until_s: float
+    ) -> list[Receipt | FleetlaneError]:
         arrivals = self._recognised(arrivals)
         new = [one for one in arrivals if not one.is_repeat]
-        landed = self.lander.land_all([one.upload for one in new])
+        landed = self.lander.land_all([one.upload for one in new], until_s=until_s)
         self._remember(zip(new, landed, strict=True))
         rest = iter(landed)
         outcomes = [one.first_receipt() or next(rest) for one in arrivals]

@@ -6,13 +6,12 @@ A convenience, never a guard: while the store of receipts fails, a repeat lands 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Protocol
 
+from clients.circuit_breaker import CircuitBreaker, Turn
 from clients.receipts import KeptReceipt, ReceiptsUnavailableError, receipt_key
 from lambdas.ingest.service import Landed, Notice, Receipt
 from lambdas.ingest.uploads import Upload
-
-_LEAVE_ALONE_S: Final = 5.0
 
 
 class ReceiptStore(Protocol):
@@ -43,11 +42,12 @@ class Repeats:
         store: ReceiptStore,
         *,
         on_unavailable: Callable[[ReceiptsUnavailableError], None],
+        breaker: CircuitBreaker,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """Take the store; ``on_unavailable`` is told of each failure."""
-        self._store, self._on_unavailable, self._monotonic = store, on_unavailable, monotonic
-        self._ask_again_s = float("-inf")
+        self._store, self._on_unavailable = store, on_unavailable
+        self._breaker, self._monotonic = breaker, monotonic
 
     def of(self, uploads: Sequence[Upload]) -> Mapping[str, KeptReceipt]:
         """Find the first receipts of these messages, by ``repeat_key``; none if that fails."""
@@ -55,10 +55,12 @@ class Repeats:
             return {}
         keys = [repeat_key(one) for one in uploads]
         try:
-            return self._store.find_all(keys, now_s=uploads[0].arrival_millis // 1000)
+            found = self._store.find_all(keys, now_s=uploads[0].arrival_millis // 1000)
         except ReceiptsUnavailableError as problem:
-            self._leave_alone(problem)
+            self._failed(problem)
             return {}
+        self._breaker.succeeded()
+        return found
 
     def remember(self, messages: Sequence[Remembered]) -> None:
         """Keep the receipts of messages that are durable. If that fails, nothing else does."""
@@ -67,14 +69,17 @@ class Repeats:
         try:
             self._store.keep_all({repeat_key(one.upload): _kept(one) for one in messages})
         except ReceiptsUnavailableError as problem:
-            self._leave_alone(problem)
+            self._failed(problem)
 
     def _is_left_alone(self) -> bool:
-        return self._monotonic() < self._ask_again_s
+        return self._breaker.turn(self._now_ms()) is Turn.LEAVE
 
-    def _leave_alone(self, problem: ReceiptsUnavailableError) -> None:
-        self._ask_again_s = self._monotonic() + _LEAVE_ALONE_S
+    def _failed(self, problem: ReceiptsUnavailableError) -> None:
+        self._breaker.failed(self._now_ms())
         self._on_unavailable(problem)
+
+    def _now_ms(self) -> int:
+        return int(self._monotonic() * 1000)
 
 
 def repeat_key(upload: Upload) -> str:

@@ -10,14 +10,13 @@ from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 
 from fleetlane.events.lanes import Lane
 from lambdas.ingest.answers import batch_answer, health_answer, problem_answer, receipt_answer
-from lambdas.ingest.batch import BatchIngest, Outcome
+from lambdas.ingest.assembly import Services
+from lambdas.ingest.batch import Outcome
 from lambdas.ingest.batch_accounts import count_batch
 from lambdas.ingest.http_request import batch_from, upload_from
 from lambdas.ingest.metrics import count_accepted, count_refused
 from lambdas.ingest.problems import Problem, is_expected, problem_of
-from lambdas.ingest.reception import Reception
 from lambdas.ingest.service import Receipt
-from lambdas.ingest.sink_health import SinkHealth
 
 logger = Logger(service="ingest")
 
@@ -40,15 +39,6 @@ class Surroundings:
 
     now_ms: Callable[[], int]
     jitter: Callable[[int, int], int]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Services:
-    """What stands behind the routes; for all threads."""
-
-    reception: Reception
-    batches: BatchIngest
-    health: SinkHealth
 
 
 def routes_of(services: Services, surroundings: Surroundings) -> OneThreadResolver:

@@ -1,29 +1,38 @@
 """Landing one message: its bytes are durable before the device is told so."""
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 from clients.flow_store import FlowsUnavailableError
+from clients.kafka_producer import NotDurableError
 from clients.payload_bucket import PayloadTooLargeError, PayloadUnavailableError, payload_key
 from clients.producer_record import ProducerRecord
+from clients.spool import Spooled
 from fleetlane.events.envelope import Message, PayloadReference, headers_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flow_files import PublishedFlows
 from fleetlane.events.flows import Flow
 from fleetlane.events.keys import raw_key
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
+from fleetlane.events.parked import KafkaPosition
 from fleetlane.events.topics import raw_topic
 from lambdas.ingest.uploads import Upload, message_of
 
+ANSWER_S: Final = 4.75
+"""A device waits no longer than this, or little longer: below five seconds with all around it."""
+
 
 class Landed(StrEnum):
-    """Where the bytes of a body are."""
+    """Where a message is: in Kafka, whole or with its body in S3; or on its way there, in S3."""
 
     KAFKA = "kafka"
     OBJECT = "object"
+    SPOOL = "spool"
 
 
 class Notice(StrEnum):
@@ -53,11 +62,11 @@ class Flows(Protocol):
 
 
 class RecordLander(Protocol):
-    """Writes records so that they last; raises ``NotDurableError``, or gives it in a place."""
+    """Writes records so that they last; ``clients.kafka_or_spool.KafkaOrSpool`` is one."""
 
-    def land(self, record: ProducerRecord) -> object: ...
-
-    def land_all(self, records: Sequence[ProducerRecord]) -> Sequence[object]: ...
+    def land_all(
+        self, records: Sequence[ProducerRecord], *, until_s: float = ...
+    ) -> Sequence[KafkaPosition | Spooled | NotDurableError]: ...
 
 
 class PayloadStore(Protocol):
@@ -80,29 +89,38 @@ class Ingest:
     body_bytes_max: int
     on_flows_unavailable: Callable[[FlowsUnavailableError], None]
 
-    def land(self, upload: Upload) -> Receipt:
-        """Make a message durable: in Kafka, a large body in S3 first. Blocks until it is.
+    def land(self, upload: Upload, *, until_s: float = math.inf) -> Receipt:
+        """Make a message durable: in Kafka or the spool, a large body in S3 first.
+
+        Blocks until it is, for at most ``ANSWER_S`` or a little longer; ``until_s``, by
+        ``time.monotonic``, shortens that.
 
         Raises:
             PayloadTooLargeError: The body is over ``body_bytes_max``; nothing was stored.
             PayloadUnavailableError: S3 did not confirm the body.
-            NotDurableError: Kafka did not confirm the record in time.
+            NotDurableError: Neither Kafka nor the spool confirmed the record in time.
         """
+        until_s = min(until_s, time.monotonic() + ANSWER_S)
         self.check_size(len(upload.body))
-        message, topic = self._prepared(upload)
-        self.producer.land(_record_of(message, topic))
-        return _receipt_of(message)
+        message, record = self._prepared(upload)
+        (place,) = self.producer.land_all([record], until_s=until_s)
+        if isinstance(place, NotDurableError):
+            raise place
+        return _receipt_of(message, place)
 
-    def land_all(self, uploads: Sequence[Upload]) -> list[Receipt | FleetlaneError]:
+    def land_all(
+        self, uploads: Sequence[Upload], *, until_s: float = math.inf
+    ) -> list[Receipt | FleetlaneError]:
         """Do so with many, all waits together: S3's for the large bodies, then Kafka's for all.
 
         In the place of a message that is not durable stands the error that ``land`` would raise.
         """
+        until_s = min(until_s, time.monotonic() + ANSWER_S)
         prepared = self._all_prepared(uploads)
-        records = [_record_of(*one) for one in prepared if not isinstance(one, FleetlaneError)]
-        landed = iter(self.producer.land_all(records))
+        records = [one[1] for one in prepared if not isinstance(one, FleetlaneError)]
+        places = iter(self.producer.land_all(records, until_s=until_s) if records else ())
         return [
-            one if isinstance(one, FleetlaneError) else _outcome(one[0], next(landed))
+            one if isinstance(one, FleetlaneError) else _outcome(one[0], next(places))
             for one in prepared
         ]
 
@@ -115,8 +133,8 @@ class Ingest:
         if size_bytes > self.body_bytes_max:
             raise PayloadTooLargeError(size_bytes, self.body_bytes_max)
 
-    def _prepared(self, upload: Upload) -> tuple[Message, str]:
-        """The message and its topic; a large body is in S3 by then."""
+    def _prepared(self, upload: Upload) -> "_Prepared":
+        """The message and its record; a large body is in S3 by then."""
         flow = self._flow_of(upload.stream)
         message = message_of(upload, flow)
         if message.body_bytes > INLINE_BYTES_MAX:
@@ -124,18 +142,18 @@ class Ingest:
                 payload_key(message.raw_id), upload.body, upload.body_sha256.hex()
             )
             message = replace(message, body=None, reference=reference)
-        return message, _topic_of(message, flow)
+        return message, _record_of(message, _topic_of(message, flow))
 
     def _all_prepared(
         self, uploads: Sequence[Upload]
-    ) -> list[tuple[Message, str] | PayloadUnavailableError]:
-        large = [one for one in uploads if len(one.body) > INLINE_BYTES_MAX]
-        if len(large) <= 1:
+    ) -> "list[_Prepared | PayloadUnavailableError]":
+        large = sum(len(one.body) > INLINE_BYTES_MAX for one in uploads)
+        if large <= 1:
             return [self._tried(one) for one in uploads]
-        with ThreadPoolExecutor(len(large)) as pool:  # so few fit into one request
+        with ThreadPoolExecutor(large) as pool:  # so few fit into one request
             return list(pool.map(self._tried, uploads))
 
-    def _tried(self, upload: Upload) -> tuple[Message, str] | PayloadUnavailableError:
+    def _tried(self, upload: Upload) -> "_Prepared | PayloadUnavailableError":
         try:
             return self._prepared(upload)
         except PayloadUnavailableError as problem:
@@ -149,13 +167,23 @@ class Ingest:
             return None
 
 
-def _receipt_of(message: Message) -> Receipt:
-    landed = Landed.KAFKA if message.reference is None else Landed.OBJECT
-    return Receipt(id=message.raw_id, lane=message.lane, landed=landed)
+type _Prepared = tuple[Message, ProducerRecord]
 
 
-def _outcome(message: Message, landed: object) -> Receipt | FleetlaneError:
-    return landed if isinstance(landed, FleetlaneError) else _receipt_of(message)
+def _receipt_of(message: Message, place: KafkaPosition | Spooled) -> Receipt:
+    return Receipt(id=message.raw_id, lane=message.lane, landed=_landed(message, place))
+
+
+def _outcome(
+    message: Message, place: KafkaPosition | Spooled | NotDurableError
+) -> Receipt | NotDurableError:
+    return place if isinstance(place, NotDurableError) else _receipt_of(message, place)
+
+
+def _landed(message: Message, place: KafkaPosition | Spooled) -> Landed:
+    if isinstance(place, Spooled):
+        return Landed.SPOOL
+    return Landed.KAFKA if message.reference is None else Landed.OBJECT
 
 
 def _topic_of(message: Message, flow: Flow | None) -> str:

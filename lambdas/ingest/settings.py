@@ -20,6 +20,7 @@ class Settings:
     kafka_bootstrap_servers: str
     kafka_security: KafkaSecurity
     payload_bucket: str
+    spool_bucket: str
     flows_bucket: str
     registry_table: str
     receipts_table: str
@@ -39,6 +40,7 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
             environ, "KAFKA_SECURITY", KafkaSecurity, default=KafkaSecurity.IAM
         ),
         payload_bucket=text_setting(environ, "PAYLOAD_BUCKET"),
+        spool_bucket=text_setting(environ, "SPOOL_BUCKET"),
         flows_bucket=text_setting(environ, "FLOWS_BUCKET"),
         registry_table=text_setting(environ, "REGISTRY_TABLE"),
         receipts_table=text_setting(environ, "RECEIPTS_TABLE"),

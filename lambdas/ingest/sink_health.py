@@ -1,5 +1,6 @@
 """How the sinks of ingest are, by what recent requests saw of them. Nothing is asked for it."""
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
@@ -8,14 +9,16 @@ from typing import Final
 from clients.kafka_producer import NotDurableError
 from clients.payload_bucket import PayloadUnavailableError
 from clients.producer_record import ProducerRecord
+from clients.spool import Spooled
 from fleetlane.events.envelope import PayloadReference
+from fleetlane.events.parked import KafkaPosition
 from lambdas.ingest.service import PayloadStore, RecordLander
 
 RECENT_S: Final = 60.0
 
 
 class Sink(StrEnum):
-    """Where bytes are made durable."""
+    """Where bytes are made durable: the object store has the large bodies, and the spool."""
 
     KAFKA = "kafka"
     OBJECT_STORE = "object_store"
@@ -47,28 +50,23 @@ class SinkHealth:
 
 
 class WatchedLander:
-    """Another lander, whose successes and failures are remembered."""
+    """Another lander; where each record came to stand is remembered."""
 
     def __init__(self, lander: RecordLander, health: SinkHealth) -> None:
         self._lander, self._health = lander, health
 
-    def land(self, record: ProducerRecord) -> object:
-        """Raises as the other does."""
-        try:
-            landed = self._lander.land(record)
-        except NotDurableError:
-            self._health.saw(Sink.KAFKA, Condition.FAILING)
-            raise
-        self._health.saw(Sink.KAFKA, Condition.OK)
-        return landed
-
-    def land_all(self, records: Sequence[ProducerRecord]) -> Sequence[object]:
-        """Of records together, one that failed is what is remembered."""
-        landed = self._lander.land_all(records)
-        if records:
-            has_failed = any(isinstance(one, NotDurableError) for one in landed)
-            self._health.saw(Sink.KAFKA, Condition.FAILING if has_failed else Condition.OK)
-        return landed
+    def land_all(
+        self, records: Sequence[ProducerRecord], *, until_s: float = math.inf
+    ) -> Sequence[KafkaPosition | Spooled | NotDurableError]:
+        """Land as the other does. Of records together, those that failed are what counts."""
+        places = self._lander.land_all(records, until_s=until_s)
+        is_confirmed = all(isinstance(place, KafkaPosition) for place in places)
+        self._health.saw(Sink.KAFKA, Condition.OK if is_confirmed else Condition.FAILING)
+        if not is_confirmed:  # the rest went to the spool, or tried to
+            is_lost = any(isinstance(place, NotDurableError) for place in places)
+            condition = Condition.FAILING if is_lost else Condition.OK
+            self._health.saw(Sink.OBJECT_STORE, condition)
+        return places
 
 
 class WatchedPayloads:

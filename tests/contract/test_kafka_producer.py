@@ -9,7 +9,7 @@ from typing import Protocol
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from clients.kafka_producer import KafkaProducer, NotDurableError
+from clients.kafka_producer import KafkaProducer, NotDurableError, RecordRefusedError
 from clients.kafka_topics import KafkaTopics
 from clients.producer_record import ProducerRecord
 from fleetlane.events.envelope import Header
@@ -88,7 +88,7 @@ def test_one_of_many_without_a_topic_keeps_none_of_the_others_back(kafka: Kafka)
 
     assert [type(one) for one in (before, refused, after)] == [
         KafkaPosition,
-        NotDurableError,
+        RecordRefusedError,
         KafkaPosition,
     ]
 
@@ -101,7 +101,7 @@ def test_a_missing_topic_is_named_within_seconds(kafka: Kafka) -> None:
     missing = ProducerRecord(topic="raw.fast.stream.nowhere", key=b"1", value=b"x")
     began_s = time.monotonic()
 
-    with pytest.raises(NotDurableError, match=r"raw\.fast\.stream\.nowhere.*[Uu]nknown topic"):
+    with pytest.raises(RecordRefusedError, match=r"raw\.fast\.stream\.nowhere.*[Uu]nknown topic"):
         kafka.producer.land(missing)
 
     assert time.monotonic() - began_s < 5
@@ -123,6 +123,14 @@ def test_many_threads_each_get_their_own_position(kafka: Kafka) -> None:
         thread.join()
 
     assert found == [True] * 80
+
+
+@pytest.mark.kafka
+def test_a_record_over_the_limit_is_refused(kafka_broker: KafkaBroker) -> None:
+    producer = KafkaProducer(bootstrap_servers=kafka_broker.bootstrap_servers)
+
+    with pytest.raises(RecordRefusedError, match="Message size too large"):
+        producer.land(_record(bytes(1_200_000)))
 
 
 @pytest.mark.kafka

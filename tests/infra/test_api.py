@@ -155,6 +155,7 @@ def test_functions_that_call_kafka_run_in_private_subnets(cloud_stage: Synthesiz
     assert placed == {
         "lambdas.ingest.handler.handle": True,
         "lambdas.flow_activation.handler.handle": True,
+        "lambdas.respool.handler.handle": True,
         "lambdas.authorizer.handler.handle": False,
     }
 

@@ -6,13 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from clients.bound_devices import CachedBoundDevices, ManyDevices
-from lambdas.ingest.batch import BatchIngest
-from lambdas.ingest.reception import Reception
-from lambdas.ingest.repeats import ReceiptStore, Repeats
-from lambdas.ingest.routes import OneThreadResolver, Services, Surroundings, routes_of
-from lambdas.ingest.service import Flows, Ingest, PayloadStore, RecordLander
-from lambdas.ingest.sink_health import SinkHealth, WatchedLander, WatchedPayloads
+from clients.bound_devices import ManyDevices
+from lambdas.ingest.assembly import Foundations, services_on
+from lambdas.ingest.repeats import ReceiptStore
+from lambdas.ingest.routes import OneThreadResolver, Surroundings, routes_of
+from lambdas.ingest.service import Flows, PayloadStore, RecordLander
 from tests.unit.lambdas.fake_receipts import FakeReceipts
 from tests.unit.lambdas.fakes import FakeDevices, FakeFlows, FakeKafka, FakePayloads
 
@@ -48,23 +46,18 @@ def ingest_routes(
     devices: ManyDevices | None = None,
     now_ms: Callable[[], int] = lambda: NOW_MS,
 ) -> OneThreadResolver:
-    health, flows = SinkHealth(), flows or FakeFlows()
-    kafka = producer or FakeKafka(["raw.fast", "raw.standard", "raw.slow"])
-    ingest = Ingest(
-        flows=flows,
-        producer=WatchedLander(kafka, health),
-        payloads=WatchedPayloads(payloads or FakePayloads(), health),
+    foundations = Foundations(
+        flows=flows or FakeFlows(),
+        producer=producer or FakeKafka(["raw.fast", "raw.standard", "raw.slow"]),
+        payloads=payloads or FakePayloads(),
+        receipts=receipts or FakeReceipts(),
+        devices=devices or FakeDevices(),
         body_bytes_max=1_000_000,
         on_flows_unavailable=lambda _: None,
+        on_receipts_unavailable=lambda _: None,
     )
-    repeats = Repeats(receipts or FakeReceipts(), on_unavailable=lambda _: None)
-    reception = Reception(flows=flows, lander=ingest, repeats=repeats)
-    bound = CachedBoundDevices(devices or FakeDevices())
-    batches = BatchIngest(lander=reception, devices=bound, check_size=ingest.check_size)
-    return routes_of(
-        Services(reception=reception, batches=batches, health=health),
-        Surroundings(now_ms=now_ms, jitter=lambda least, _: least),
-    )
+    surroundings = Surroundings(now_ms=now_ms, jitter=lambda least, _: least)
+    return routes_of(services_on(foundations), surroundings)
 
 
 def post(

@@ -1,9 +1,11 @@
 """What a receipt says, and what becomes of a key that comes again."""
 
+import math
 from dataclasses import replace
 
 import pytest
 
+from clients.circuit_breaker import CircuitBreaker
 from clients.kafka_producer import NotDurableError
 from clients.receipts import ReceiptsUnavailableError
 from fleetlane.events.flow_files import flow_from_toml
@@ -50,7 +52,10 @@ class World:
             on_flows_unavailable=lambda _: None,
         )
         repeats = Repeats(
-            self.receipts, on_unavailable=self.outages.append, monotonic=lambda: self.now_s
+            self.receipts,
+            on_unavailable=self.outages.append,
+            breaker=CircuitBreaker(),
+            monotonic=lambda: self.now_s,
         )
         self.reception = Reception(flows=flows, lander=ingest, repeats=repeats)
 
@@ -200,7 +205,7 @@ def test_receipts_that_failed_are_left_alone_for_a_while() -> None:
     for _ in range(10):
         world.land()
 
-    world.now_s = 5.1
+    world.now_s = 0.6
     world.land()
 
     assert (world.receipts.asked, len(world.outages)) == (2, 2)
@@ -212,7 +217,7 @@ def test_many_are_looked_up_and_remembered_together() -> None:
     world.land(uploads[7])
     asked_before = world.receipts.asked
 
-    outcomes = world.reception.land_all(uploads)
+    outcomes = world.reception.land_all(uploads, until_s=math.inf)
 
     repeats = [outcome for outcome in outcomes if _notices(outcome) == (Notice.REPEATED,)]
     assert (repeats, world.landed) == ([outcomes[7]], 30)
@@ -224,7 +229,8 @@ def test_of_many_those_that_did_not_land_are_errors_and_not_remembered() -> None
     first = world.land()
     world.kafka.is_up = False
 
-    outcomes = world.reception.land_all([UPLOAD, replace(UPLOAD, idempotency_key="k-2")])
+    uploads = [UPLOAD, replace(UPLOAD, idempotency_key="k-2")]
+    outcomes = world.reception.land_all(uploads, until_s=math.inf)
 
     assert isinstance(outcomes[0], Receipt)
     assert outcomes[0].id == first.id
