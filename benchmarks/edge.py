@@ -30,8 +30,8 @@ from clients.producer_record import ProducerRecord
 from clients.raw_producer import connected, producer_configuration
 from fleetlane.events.flow_files import PublishedFlows, flows_in
 from fleetlane.events.topics import platform_topics
+from lambdas.ingest.assembly import Foundations, services_on
 from lambdas.ingest.routes import Surroundings, routes_of
-from lambdas.ingest.service import Ingest
 from local.checkout import BROKER_JARS, FLOWS, ROOT
 from local.gateway.functions import LambdaContext
 from local.kafka import KafkaBroker
@@ -147,9 +147,15 @@ class _Recording:
 
 
 class _Nowhere:
-    """S3, which is not needed for what is measured; and the flows, which are read once."""
+    """S3 and DynamoDB, not needed for what is measured; and the flows, which are read once."""
 
     def put(self, *_: object, **__: object) -> Any:
+        raise NotImplementedError
+
+    def find_all(self, *_: object, **__: object) -> Any:
+        raise NotImplementedError
+
+    def keep_all(self, *_: object) -> None:
         raise NotImplementedError
 
     def current(self) -> PublishedFlows:
@@ -163,7 +169,7 @@ def _producer(servers: str) -> KafkaProducer:
 def _handler(producer: _Recording) -> Handler:
     """Ingest as it runs in Lambda, but for S3."""
     nowhere = _Nowhere()
-    ingest = Ingest(
+    foundations = Foundations(
         flows=CachedFlows(nowhere),
         producer=KafkaOrSpool(
             producer=producer,
@@ -172,13 +178,16 @@ def _handler(producer: _Recording) -> Handler:
             now_ms=lambda: time.time_ns() // 1_000_000,
         ),
         payloads=nowhere,
+        receipts=nowhere,
+        devices=nowhere,
         body_bytes_max=4_500_000,
         on_flows_unavailable=lambda _: None,
+        on_receipts_unavailable=lambda _: None,
     )
     surroundings = Surroundings(
         now_ms=lambda: time.time_ns() // 1_000_000, jitter=lambda least, _: least
     )
-    return routes_of(ingest, surroundings).resolve
+    return routes_of(services_on(foundations), surroundings).resolve
 
 
 def _floor(servers: str, record: ProducerRecord) -> Handler:

@@ -29,21 +29,26 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 REGISTRY_TABLE: Final = "fleetlane-devices"
+RECEIPTS_TABLE: Final = "fleetlane-receipts"
 PAYLOAD_BUCKET: Final = "fleetlane-payloads"
 PARKED_BUCKET: Final = "fleetlane-parked"
 SPOOL_BUCKET: Final = "fleetlane-spool"
 
 _LOOK_EVERY_S: Final = 0.5
+_RECEIPTS_WAIT_MS: Final = 2_000
+"""Longer than in the cloud: LocalStack shares its cores with everything else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformSettings:
     """Where the platform keeps its data, the flows that were published among it.
 
-    ``functions_environment`` is what the functions see besides, and before, all else.
+    Without ``has_jobs`` messages land, and nothing parses them. ``functions_environment`` is what
+    the functions see besides, and before, all else.
     """
 
     folder: Path = DATA
+    has_jobs: bool = True
     functions_environment: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -135,14 +140,15 @@ class Platform:
         for bucket in (PAYLOAD_BUCKET, PARKED_BUCKET, SPOOL_BUCKET, FLOWS_BUCKET):
             self.aws.ensure_bucket(bucket)
         self.aws.ensure_table(REGISTRY_TABLE)
+        self.aws.ensure_table(RECEIPTS_TABLE, key="receipt_key")
         on_step("parsers, flows and their topics")
         publisher = local_publisher(self.s3, self.broker.bootstrap_servers)
         deploy_example(publisher.parsers)
         self.flows = publish_news(flows_in(FLOWS), publisher)
-        on_step("gateway and Spark jobs")
+        on_step("gateway and Spark jobs" if self.settings.has_jobs else "gateway")
         self.gateway = LocalGateway(self._folder("gateway"), self._gateway_environment())
         self.jobs = LocalJobs(self._job_settings())
-        self._start_together(self.gateway, self.jobs)
+        self._start_together(self.gateway, *([self.jobs] if self.settings.has_jobs else []))
         self.endpoints = Endpoints(
             api=self.gateway.url,
             kafka=self.broker.bootstrap_servers,
@@ -184,6 +190,8 @@ class Platform:
             "SPOOL_BUCKET": SPOOL_BUCKET,
             "FLOWS_BUCKET": FLOWS_BUCKET,
             "REGISTRY_TABLE": REGISTRY_TABLE,
+            "RECEIPTS_TABLE": RECEIPTS_TABLE,
+            "RECEIPTS_WAIT_MS": str(_RECEIPTS_WAIT_MS),
             "POWERTOOLS_LOG_LEVEL": "WARNING",
             "POWERTOOLS_METRICS_DISABLED": "true",  # a line a request
             **self.settings.functions_environment,

@@ -105,8 +105,14 @@ class Ingest(Stack):
                 "PAYLOAD_BUCKET": stores.payloads.bucket_name,
                 "SPOOL_BUCKET": stores.spool.bucket_name,
                 "FLOWS_BUCKET": stores.artifacts.bucket_name,
+                "REGISTRY_TABLE": stores.registry.table_name,
+                "RECEIPTS_TABLE": stores.receipts.table_name,
             },
             in_network=True,
+        )
+        grant_items(ingest.role, stores.registry, ["dynamodb:BatchGetItem"])
+        grant_items(
+            ingest.role, stores.receipts, ["dynamodb:BatchGetItem", "dynamodb:BatchWriteItem"]
         )
         grant_objects(ingest.role, stores.payloads, WRITE, prefix="payloads/")
         grant_objects(ingest.role, stores.spool, WRITE, prefix="spool/")
