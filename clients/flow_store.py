@@ -90,7 +90,8 @@ class FlowStore:
             FlowsUnavailableError: S3 does not answer.
         """
         flows = self.published(version)
-        current = msgspec.structs.replace(flows, before=self._before(version))
+        before = [one for one in self.history() if one != version][:BEFORE_MAX]
+        current = msgspec.structs.replace(flows, before=tuple(before))
         self._write(_CURRENT, current)
         return current
 
@@ -119,13 +120,17 @@ class FlowStore:
         except (BotoCoreError, ClientError) as problem:
             raise FlowsUnavailableError(prefix, str(problem)) from problem
 
-    def _before(self, version: str) -> tuple[str, ...]:
+    def history(self) -> tuple[str, ...]:
+        """The version in force and those before it, newest first; empty where there is none.
+
+        Raises:
+            FlowsUnavailableError: S3 does not answer.
+        """
         try:
-            last = self.current()
+            current = self.current()
         except (FlowsNotPublishedError, FlowsUnreadableError):
             return ()
-        known = (last.version, *last.before)
-        return tuple(one for one in known if one != version)[:BEFORE_MAX]
+        return (current.version, *current.before)
 
     def _write(self, key: str, flows: PublishedFlows) -> None:
         try:

@@ -45,11 +45,14 @@ def publish(  # noqa: PLR0913 - each is an option of the command
     only: Annotated[
         bool, typer.Option("--only", help="These flows and no others: all owners' go.")
     ] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait/--no-wait", help="Until gateway and jobs have read them.")
+    ] = True,
     data: DataOption = None,
     bucket: BucketOption = None,
     function: FunctionOption = None,
 ) -> None:
-    """Check flows, publish them, put them into force, and wait until all have read them.
+    """Check flows, publish them, and put them into force.
 
     They replace all flows of their owners; those of other owners stay. Exit code 1 says that they
     are refused: what was in force stays.
@@ -63,9 +66,10 @@ def publish(  # noqa: PLR0913 - each is an option of the command
         publisher.activate(version)
     else:
         version = _published(folder or Path("flows"), publisher, only=only)
-    from clients.flow_publisher import IN_FORCE_WITHIN_S
+    if wait:
+        from clients.flow_publisher import IN_FORCE_WITHIN_S
 
-    time.sleep(IN_FORCE_WITHIN_S)
+        time.sleep(IN_FORCE_WITHIN_S)
     typer.echo(f"flows {version} are in force")
 
 

@@ -11,6 +11,7 @@ from fleetlane.events.errors import FleetlaneError
 
 if TYPE_CHECKING:
     from clients.flow_publisher import FlowPublisher
+    from clients.flow_store import FlowStore
 
 BucketOption = Annotated[
     str | None,
@@ -33,6 +34,17 @@ class HalfAStageError(FleetlaneError):
 
     def __str__(self) -> str:
         return "a stage in AWS has both: give --bucket and --function"
+
+
+def store_for(*, data: Path | None, bucket: str | None) -> "FlowStore":
+    """Where versions are; raises ``PlatformNotRunningError`` where none is named, and none runs."""
+    if bucket is None:
+        return publisher_for(data=data, bucket=None, function=None).flows
+    use_checkout()
+    from clients.aws import AwsSettings, s3_client
+    from clients.flow_store import FlowStore
+
+    return FlowStore(s3_client(AwsSettings()), bucket)
 
 
 def publisher_for(
