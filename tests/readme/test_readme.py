@@ -1,11 +1,7 @@
 """The README, followed to the letter in a fresh checkout by somebody who knows nothing else.
 
 Then docs/parsers.md, while the platform runs that the README has started. `make demo` and
-<<<<<<< HEAD
 `make test`, with which the README begins, are left out: the second runs this.
-=======
-`make test`, which it begins with, are left out: the second runs this.
->>>>>>> artifacts
 """
 
 import json
