@@ -35,6 +35,10 @@ artifacts: platform ## build what a deploy uploads: functions, job archives, whe
 bench-parser: environment ## what the sandbox costs a message, into build/bench/parser.json
 	$(bin)/python -m benchmarks.parser
 
+.PHONY: bench-edge
+bench-edge: platform ## what ingest costs beside bare producing, into build/bench/edge.json
+	$(bin)/python -m benchmarks.edge
+
 .PHONY: format
 format: environment ## format the code and mend what the linter can
 	$(bin)/ruff format

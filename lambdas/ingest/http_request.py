@@ -1,9 +1,10 @@
 """Reading API Gateway's event: who sends, what it declares, and the body's very bytes."""
 
-import base64
 import binascii
 from collections.abc import Mapping
 from typing import Any, Final
+
+import pybase64
 
 from clients.device_registry import DeviceStatus
 from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE
@@ -144,7 +145,7 @@ def _body(event: Mapping[str, Any]) -> bytes:
     if not event.get("isBase64Encoded"):
         return body.encode()
     try:
-        return base64.b64decode(body, validate=True)
+        return pybase64.b64decode(body, validate=True)
     except binascii.Error as problem:
         raise BadRequestError(f"the body is not Base64, as its event says: {problem}") from None
 
