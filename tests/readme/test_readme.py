@@ -16,7 +16,7 @@ from typing import Any, Final
 import pytest
 
 from local.checkout import ROOT
-from tests.readme.newcomer import copy_checkout, followed
+from tests.readme.newcomer import ENDPOINTS, STAYS, copy_checkout, followed
 from tests.readme.terminal import Terminal
 
 pytestmark = [
@@ -30,8 +30,10 @@ README: Final = (ROOT / "README.md").read_text()
 FOR_AUTHORS: Final = (ROOT / "docs" / "parsers.md").read_text()
 AUTHORS_SECTIONS: Final = (
     *("Begin", "Write it", "Try it", "Test it", "Build it"),
-    *("Change it", "Real messages"),
+    *("Change it", "Real messages", "Deploy it"),
 )
+OF_FLOWS: Final = (ROOT / "docs" / "flows.md").read_text()
+FLOWS_SECTIONS: Final = ("Check", "Publish")
 FIRST: Final = {"at": "2026-11-03T14:05:00Z", "lat": 47.37, "lon": 8.54}
 BY_CURL: Final = {"at": "2026-11-03T14:06:00Z", "lat": 47.38, "lon": 8.55}
 BOTH_POSITIONS: Final = "./fleetlane tail canonical.gps --from-beginning --limit 2"
@@ -46,8 +48,9 @@ class Visit:
     """What a newcomer saw, and what was left when they had gone.
 
     ``first`` and ``own`` are what was printed in the two sections that are followed, ``both`` the
-    events of the first, and ``again`` the same once the platform had been started anew. ``author``
-    is what was printed in each section of docs/parsers.md.
+    events of the first, and ``again`` the same once the platform had been started anew, with the
+    versions of the flows that are then ``published``. ``author`` is what was printed in
+    each section of docs/parsers.md, ``flows`` of docs/flows.md.
     """
 
     first: str
@@ -55,7 +58,9 @@ class Visit:
     own: str
     five_bytes: str
     author: Mapping[str, str]
+    flows: Mapping[str, str]
     again: str
+    published: str
     exit_codes: tuple[int | None, ...]
     left_running: tuple[str, ...]
 
@@ -71,13 +76,16 @@ def visit(tmp_path_factory: pytest.TempPathFactory) -> Visit:
         at_the_end.callback(terminal.ctrl_c)
         first = followed(README, "Run it", checkout, terminal)
         both = terminal.run(BOTH_POSITIONS)
-        exit_code = terminal.ctrl_c()
         own = followed(README, "Your own parser and flow", checkout, terminal)
         five_bytes = terminal.run(FIVE_BYTES)
         author = {
             name: followed(FOR_AUTHORS, name, checkout, terminal) for name in AUTHORS_SECTIONS
         }
+        flows = {name: followed(OF_FLOWS, name, checkout, terminal) for name in FLOWS_SECTIONS}
+        exit_code = terminal.ctrl_c()
+        terminal.start(STAYS, until_there_is=checkout / ENDPOINTS)
         again = terminal.run(BOTH_POSITIONS)
+        published = terminal.run("./fleetlane flow list")
         exit_codes = exit_code, terminal.ctrl_c()
     return Visit(
         first=first,
@@ -85,7 +93,9 @@ def visit(tmp_path_factory: pytest.TempPathFactory) -> Visit:
         own=own,
         five_bytes=five_bytes,
         author=author,
+        flows=flows,
         again=again,
+        published=published,
         exit_codes=exit_codes,
         left_running=tuple(processes_of(checkout)),
     )
@@ -138,6 +148,29 @@ def test_an_author_compares_real_messages(visit: Visit) -> None:
 
 def test_an_author_tries_a_parked_message_again(visit: Visit) -> None:
     assert visit.author["Real messages"].endswith("it still is malformed\n")
+
+
+def test_an_author_deploys_publishes_and_rolls_back(visit: Visit) -> None:
+    printed = visit.author["Deploy it"]
+
+    assert "parsers/water-works/tank/0.1.0.zip: flows of water-works may use tank==0.1.0" in printed
+    assert printed.count(" are in force\n") == 2
+
+
+def test_flows_are_checked_published_listed_and_rolled_back(visit: Visit) -> None:
+    checked, published = visit.flows["Check"], visit.flows["Publish"]
+
+    assert checked.endswith("build/pollen: 1 flow, all right\n")
+    assert published.count(" are in force\n") == 2
+    assert sum(line.endswith("  in force") for line in published.splitlines()) == 1
+
+
+def test_what_was_published_is_in_force_after_a_restart(visit: Visit) -> None:
+    in_force = [line for line in visit.published.splitlines() if line.endswith("  in force")]
+    rolled_back_to = visit.flows["Publish"].splitlines()[-1]
+
+    assert len(in_force) == 1
+    assert in_force[0].split()[0] in rolled_back_to
 
 
 def test_the_data_is_there_at_the_next_start(visit: Visit) -> None:

@@ -165,8 +165,12 @@ def located_parser(use: str) -> InstalledParser:
         raise
 
 
-def load_parser(use: str, options: Mapping[str, object]) -> LoadedParser:
+def load_parser(
+    use: str, options: Mapping[str, object], path: Sequence[str] | None = None
+) -> LoadedParser:
     """Import the parser that a flow means by ``use`` and give it its options.
+
+    ``path`` is where it is looked for, as by ``find_parser``; it is imported by ``sys.path``.
 
     Raises:
         UnknownParserError: As ``find_parser``.
@@ -174,7 +178,7 @@ def load_parser(use: str, options: Mapping[str, object]) -> LoadedParser:
             module raises at import comes through.
         ParserOptionError: An option is unknown, or its value is not allowed.
     """
-    found = find_parser(use)
+    found = find_parser(use, path)
     parser_class = _parser_class(found)
     values = _option_values(use, parser_class, options)
     try:

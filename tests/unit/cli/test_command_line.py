@@ -13,6 +13,7 @@ from fleetlane.cli.main import app
 COMMANDS = [
     *("up", "demo", "device add", "device token", "send", "tail"),
     *("parser new", "parser try", "parser test", "parser bench", "parser build", "parser diff"),
+    *("parser deploy", "flow new", "flow check", "flow publish", "flow list"),
 ]
 
 
@@ -38,11 +39,12 @@ def test_the_command_alone_shows_its_help() -> None:
         ["send", "thermo", __file__],
         ["device", "token", "d-1", "--minutes", "1441"],
         ["demo", "--devices", "0"],
-        ["up", "--flows", "there-is-no-such-folder"],
+        ["flow", "check", "there-is-no-such-folder"],
+        ["parser", "deploy", "there-is-no-such.zip", "--owner", "acme"],
+        ["parser", "deploy", __file__],
         ["parser", "try", "there-is-no-such-file", "--parser", "json"],
         ["parser", "test", "there-is-no-such-folder"],
         ["parser", "new", "tank", "--format", "xml"],
-        ["up", "--parsers", "there-is-no-such.whl"],
     ],
 )
 def test_a_wrong_argument_is_told_and_nothing_is_done(arguments: list[str]) -> None:
@@ -53,7 +55,12 @@ def test_a_wrong_argument_is_told_and_nothing_is_done(arguments: list[str]) -> N
 
 @pytest.mark.parametrize(
     "arguments",
-    [["tail", "parked"], ["send", "thermo", __file__, "--device", "d-1"], ["device", "add", "d-1"]],
+    [
+        ["flow", "list"],
+        ["tail", "parked"],
+        ["send", "thermo", __file__, "--device", "d-1"],
+        ["device", "add", "d-1"],
+    ],
 )
 def test_without_a_platform_one_line_says_how_to_start_it(
     arguments: list[str], tmp_path: Path
