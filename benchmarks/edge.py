@@ -28,6 +28,7 @@ from clients.kafka_producer import KafkaProducer
 from clients.kafka_topics import KafkaTopics
 from clients.producer_record import ProducerRecord
 from clients.raw_producer import connected, producer_configuration
+from clients.spool import Spooled
 from fleetlane.events.flow_files import PublishedFlows, flows_in
 from fleetlane.events.topics import platform_topics
 from lambdas.ingest.routes import Surroundings, routes_of
@@ -38,6 +39,7 @@ from local.kafka import KafkaBroker
 
 BODIES: Final = {"1kb": 1_000, "100kb": 100_000}
 ROUNDS: Final = 9
+ACCEPTED: Final = 202
 REQUESTS: Final = {"1kb": 400, "100kb": 150}
 IMPORTS: Final = {
     "import_cpu_ms": "import lambdas.ingest.handler",
@@ -47,7 +49,7 @@ IMPORTS: Final = {
     "import_nothing_cpu_ms": "pass",
 }
 
-type Handler = Callable[[Mapping[str, Any], object], object]
+type Handler = Callable[[Mapping[str, Any], object], Mapping[str, Any]]
 
 
 @dataclass(slots=True)
@@ -122,7 +124,8 @@ def _round(handler: Handler, event: Mapping[str, Any], requests: int) -> Round:
         cpu_s, began_s = time.process_time(), time.perf_counter()
         for _ in range(requests):
             at_s = time.perf_counter()
-            handler(event, None)
+            if handler(event, None)["statusCode"] != ACCEPTED:
+                raise ConnectionError("Kafka takes nothing: there is nothing to measure")
             result.waits_ms.append((time.perf_counter() - at_s) * 1e3)
         result.cpu_us = (time.process_time() - cpu_s) / requests * 1e6
         result.requests_per_s = requests / (time.perf_counter() - began_s)
@@ -147,13 +150,17 @@ class _Recording:
 
 
 class _Nowhere:
-    """S3, which is not needed for what is measured; and the flows, which are read once."""
+    """S3, which is not needed for what is measured; and the flows, which are at hand."""
+
+    def __init__(self) -> None:
+        self._flows = PublishedFlows(version="bench", flows=tuple(flows_in(FLOWS).values()))
 
     def put(self, *_: object, **__: object) -> Any:
-        raise NotImplementedError
+        """A spool, for a record that Kafka confirmed too late: a busy machine's affair."""
+        return Spooled(key="nowhere")
 
     def current(self) -> PublishedFlows:
-        return PublishedFlows(version="bench", flows=tuple(flows_in(FLOWS).values()))
+        return self._flows
 
 
 def _producer(servers: str) -> KafkaProducer:
@@ -184,9 +191,9 @@ def _handler(producer: _Recording) -> Handler:
 def _floor(servers: str, record: ProducerRecord) -> Handler:
     """Hand the same bytes to Kafka's client, and wait until they are confirmed. Nothing else."""
     producer = connected(producer_configuration(servers, PRODUCE_S))
-    answer = {"statusCode": 202, "body": "{}"}
+    answer = {"statusCode": ACCEPTED, "body": "{}"}
 
-    def handle(_event: Mapping[str, Any], _context: object) -> object:
+    def handle(_event: Mapping[str, Any], _context: object) -> Mapping[str, Any]:
         confirmed: list[object] = []
         producer.produce(
             record.topic,
