@@ -30,6 +30,7 @@ from tests.unit.lambdas.fakes import FakeKafka
 API: Mapping[str, Any] = yaml.safe_load((ROOT / "docs" / "openapi.yaml").read_text())
 COMPONENTS: Mapping[str, Any] = API["components"]
 SCHEMAS: Mapping[str, Any] = COMPONENTS["schemas"]
+UPLOADS = ("POST", "/v1/uploads/{stream}")
 
 
 def operations() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -39,10 +40,10 @@ def operations() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
                 yield method.upper(), path, operation
 
 
-def test_the_routes_are_those_of_the_gateway() -> None:
+def test_the_routes_are_those_of_the_gateway_and_that_of_uploads() -> None:
     described = {(method, path) for method, path, _ in operations()}
 
-    assert described == {(one.method, one.path) for one in RESOURCES}
+    assert described == {(one.method, one.path) for one in RESOURCES} | {UPLOADS}
 
 
 def test_only_what_is_public_needs_no_token() -> None:
