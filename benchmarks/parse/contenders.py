@@ -44,9 +44,7 @@ def contenders(turns_40us: int) -> tuple[Contender, ...]:
         Contender(name="bare", commands=_bare),
         Contender(name="job_40us", commands=_job, turns=turns_40us, share=0.6),
         Contender(name="bare_40us", commands=_bare, turns=turns_40us, share=0.6),
-        Contender(
-            name="copy", commands=_copy, output_topic=COPIES_TOPIC, records_a_message=1
-        ),
+        Contender(name="copy", commands=_copy, output_topic=COPIES_TOPIC, records_a_message=1),
         Contender(name="row_udf", commands=_row_udf, share=0.5),
         Contender(name="bytewax", commands=_bytewax, share=0.5),
         Contender(name="quix", commands=_quix, share=0.3),

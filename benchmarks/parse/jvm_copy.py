@@ -17,7 +17,10 @@ def main(argv: Sequence[str]) -> None:
     arguments = SparkArguments.from_argv(argv)
     session = spark_session("jvm_copy")
     raw = raw_records(
-        session, arguments, pattern="raw\\.standard", messages_per_batch_max=arguments.messages_per_batch_max
+        session,
+        arguments,
+        pattern="raw\\.standard",
+        messages_per_batch_max=arguments.messages_per_batch_max,
     )
     copies = raw.select(F.lit(COPIES_TOPIC).alias("topic"), "key", "value", "headers")
     plan = QueryPlan(name="jvm_copy", trigger_ms=arguments.trigger_ms)

@@ -30,5 +30,7 @@ def report(trials: Mapping[str, Sequence[Trial]]) -> dict[str, object]:
     for name, of in trials.items():
         numbers[f"{name}_cpu_s_per_million"] = round(cpu[name], 2)
         numbers[f"{name}_messages_per_s"] = round(rate[name])
-        numbers[f"{name}_cpu_s_per_million_of_each"] = [round(one.cpu_us_a_message, 2) for one in of]
+        numbers[f"{name}_cpu_s_per_million_of_each"] = [
+            round(one.cpu_us_a_message, 2) for one in of
+        ]
     return numbers

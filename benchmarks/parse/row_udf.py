@@ -30,13 +30,19 @@ def main(argv: Sequence[str]) -> None:
     def records_of(
         headers: list[Row], body: bytes | None, topic: str, partition: int, offset: int
     ) -> list[CanonicalRecord]:
-        pairs = [(header.key, None if header.value is None else bytes(header.value)) for header in headers]
+        pairs = [
+            (header.key, None if header.value is None else bytes(header.value))
+            for header in headers
+        ]
         position = Position(topic, partition, offset)
         return _work(turns).records_of(pairs, None if body is None else bytes(body), position)
 
     session = spark_session("row_udf")
     raw = raw_records(
-        session, arguments, pattern="raw\\.standard", messages_per_batch_max=arguments.messages_per_batch_max
+        session,
+        arguments,
+        pattern="raw\\.standard",
+        messages_per_batch_max=arguments.messages_per_batch_max,
     )
     columns = ("headers", "value", "topic", "partition", "offset")
     records = raw.select(F.explode(records_of(*columns)).alias("record")).select("record.*")

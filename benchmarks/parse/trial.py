@@ -1,7 +1,6 @@
 """One contender measured: its CPU time and its rate, between two looks at what it has written."""
 
 import time
-from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path

@@ -13,7 +13,6 @@ from clients.payload_bucket import (
 from fleetlane.events.envelope import Message, PayloadReference, headers_of
 from fleetlane.events.flow_files import PublishedFlows, flow_from_toml
 from fleetlane.events.lanes import LANE_LIMITS, Lane
-from fleetlane.parsers.sandbox.columns import CanonicalRecords
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
 from glue_jobs.parse_lane.lane_parser import LaneParser, Output
 from glue_jobs.parse_lane.output_batches import OutputRecord
@@ -147,8 +146,8 @@ def rows_of(outputs: Iterable[Output]) -> list[OutputRecord]:
     """All rows, those of canonical records among them."""
     rows: list[OutputRecord] = []
     for output in outputs:
-        if isinstance(output, CanonicalRecords):
-            rows.extend(OutputRecord(*record) for record in output)
-        else:
+        if isinstance(output, OutputRecord):
             rows.append(output)
+        else:
+            rows.extend(OutputRecord(*record) for record in output)
     return rows

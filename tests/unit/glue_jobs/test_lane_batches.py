@@ -16,7 +16,6 @@ from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 from glue_jobs.parse_lane.lane_parser import LaneParser
 from glue_jobs.parse_lane.output_batches import canonical_batch
 from glue_jobs.parse_lane.payloads import Payloads
-from glue_jobs.parse_lane.waiting_messages import WAITING_MESSAGES_MAX
 from tests.unit.glue_jobs.conftest import (
     FLOW,
     NOW_MS,
@@ -59,7 +58,7 @@ def test_messages_of_several_flows_in_one_batch_come_out_once_each(sandboxes: Pa
         record_of(
             message_of(b'{"n": %d}' % number, raw_id=f"1{number:032x}", stream=streams[number % 3])
         )
-        for number in range(WAITING_MESSAGES_MAX + 100)
+        for number in range(2_100)
     ]
 
     rows = rows_of(lane_parser_of(sandboxes).outputs_of(records))
