@@ -36,8 +36,14 @@ class _Records(Columns):
         super().__init__()
         self._topics, self.records = topics, list[CanonicalRecord]()
 
-    def append(self, topic_index: int, key: bytes, value: bytes) -> None:
-        self.records.append(CanonicalRecord(self._topics[topic_index], key, value))
+    def append_message(
+        self, topic_indexes: bytes | bytearray, keys: Sequence[bytes], values: Sequence[bytes]
+    ) -> None:
+        topics = self._topics
+        self.records = [
+            CanonicalRecord(topics[index], key, value)
+            for index, key, value in zip(topic_indexes, keys, values, strict=True)
+        ]
 
 
 class PlainWork:

@@ -20,7 +20,7 @@ from fleetlane.parsers.sandbox.verdicts import (
     Verdict,
 )
 
-PART_BYTES: Final = 2 << 20
+PART_BYTES: Final = 4 << 20
 """What was parsed is handed on once its records have this many bytes."""
 
 NOTE_FIELDS: Final = 5

@@ -3,6 +3,7 @@
 import json
 import os
 from itertools import accumulate, pairwise
+from operator import sub
 from typing import Final
 
 from fleetlane.events.flows import EVENT_BYTES_MAX
@@ -54,14 +55,14 @@ def _details(written: bytes) -> dict[int, str]:
         told = json.loads(written) if written else {}
         return {int(place): str(text)[:DETAIL_CHARS_MAX] for place, text in told.items()}
     except (ValueError, AttributeError, RecursionError) as problem:
-        raise ForgedReplyError(f"details that cannot be read: {problem}") from None
+        raise ForgedReplyError(f"notes that cannot be read: {problem}") from None
 
 
 def _check_notes(part: Part, *, events: int) -> None:
     numbers = part.notes.tolist()
     verdicts, told, parse_us = (numbers[field::NOTE_FIELDS] for field in range(3))
     if not _VERDICTS.issuperset(verdicts):
-        raise ForgedReplyError("a verdict that there is not")
+        raise ForgedReplyError("notes of a verdict that there is not")
     if min(told, default=0) < 0 or min(parse_us, default=0) < 0:
         raise ForgedReplyError("a negative number")
     if any(verdicts) and any(count for count, failed in zip(told, verdicts, strict=True) if failed):
@@ -77,7 +78,7 @@ def _check_records(records: CanonicalRecords) -> None:
         if offsets[0] != 0 or offsets[-1] != len(data) or offsets != sorted(offsets):
             raise ForgedReplyError("offsets that do not hold together")
         if len(data) > EVENT_BYTES_MAX:
-            largest = max(end - begin for begin, end in pairwise(offsets))
+            largest = max(map(sub, offsets[1:], offsets))
             if largest > RECORD_BYTES_MAX:
                 raise ForgedReplyError(f"a record of {largest} bytes")
     if len(records) and max(records.topic_indexes) >= len(records.topics):
