@@ -5,7 +5,6 @@ from typing import Final
 
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka import Message as KafkaRecord
-from confluent_kafka.admin import OffsetSpec
 
 from benchmarks.parse.jvm_copy import COPIES_TOPIC
 from benchmarks.parse.plain_work import PlainWork, Position
@@ -25,10 +24,9 @@ class WrongRecordError(Exception):
 
 def end_offset(stage: Stage, topic: str) -> int:
     """The number of records that were ever written to a topic."""
-    partitions = [TopicPartition(topic, number) for number in range(PARTITIONS)]
-    wanted = {partition: OffsetSpec.latest() for partition in partitions}
-    offsets = stage.admin.list_offsets(wanted, request_timeout=_WAIT_S)
-    return sum(int(future.result().offset) for future in offsets.values())
+    partitions = (TopicPartition(topic, number) for number in range(PARTITIONS))
+    bounds = (stage.watcher.get_watermark_offsets(one, timeout=_WAIT_S) for one in partitions)
+    return sum(end for _, end in bounds)
 
 
 def check_records(stage: Stage, topic: str) -> None:

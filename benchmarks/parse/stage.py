@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import boto3
+from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient
 
 from benchmarks.parse.jvm_copy import COPIES_TOPIC
@@ -28,7 +29,7 @@ _BROKER_HEAP_MB: Final = 512
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """``site`` is the folder where the parser is installed."""
+    """``site`` is the folder where the parser is installed; ``watcher`` is asked for offsets."""
 
     folder: Path
     site: Path
@@ -36,6 +37,7 @@ class Stage:
     aws_variables: Mapping[str, str]
     s3: "S3Client"
     admin: AdminClient
+    watcher: Consumer
 
     def publish(self, turns: int) -> None:
         """Let the flow be one whose parser turns so often for each message."""
@@ -70,6 +72,7 @@ def stage(folder: Path, messages: int) -> Iterator[Stage]:
             },
             s3=boto3.client("s3", **settings),
             admin=AdminClient({"bootstrap.servers": servers, "log_level": 0}),
+            watcher=Consumer({"bootstrap.servers": servers, "group.id": "watcher"}),
         )
     finally:
         aws.stop()

@@ -15,7 +15,7 @@ from local.checkout import ROOT
 from local.processes import ServerProcess
 
 _LOOK_EVERY_S: Final = 0.05
-_SECONDS_MAX: Final = 300.0
+_SECONDS_MAX: Final = 1_200.0
 
 
 class TrialError(Exception):

@@ -23,18 +23,10 @@ PARSER: Final = "readings@1.0"
 _BODIES: Final = 2_000
 _DEVICES: Final = 5_000
 _BEGAN_MS: Final = 1_794_000_000_000
-_NAMES: Final = [
-    "temperature",
-    "humidity",
-    "pressure",
-    "co2",
-    "voltage",
-    "current",
-    "rssi",
-    "light",
-    "accel_x",
-    "accel_y",
-]
+_NAMES: Final = (
+    *("temperature", "humidity", "pressure", "co2", "voltage"),
+    *("current", "rssi", "light", "accel_x", "accel_y"),
+)
 
 
 def flow(turns: int) -> Flow:

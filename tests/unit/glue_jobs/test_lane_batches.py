@@ -7,6 +7,7 @@ import pytest
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metadata import parsed_from
+from fleetlane.parsers.sandbox.columns import CanonicalRecords
 from fleetlane.parsers.sandbox.encoding import topics_of
 from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
@@ -90,7 +91,7 @@ def test_canonical_records_become_a_batch_as_they_are(sandboxes: ParsesRuns) -> 
     records, *_ = lane_parser_of(sandboxes).outputs_of(
         [record_of(message_of(b'[{"a": 1}, {"kind": "alarm"}]'))]
     )
-    assert not isinstance(records, tuple)
+    assert isinstance(records, CanonicalRecords)
 
     batch = canonical_batch(records)
 
