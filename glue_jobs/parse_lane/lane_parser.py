@@ -1,7 +1,7 @@
 """What becomes of raw records: canonical events, another try in the slow lane, or parked."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 
@@ -14,8 +14,7 @@ from clients.payload_bucket import (
 from fleetlane.events.envelope import BadEnvelopeError, Message
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.errors import ParkedReason
-from fleetlane.events.flow_files import PublishedFlows
-from fleetlane.events.lanes import WIGGLE, Lane, LaneLimits
+from fleetlane.events.lanes import Lane, LaneLimits
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
 from fleetlane.events.parked import Parking
 from fleetlane.events.topics import FLEET_PARSED
@@ -26,7 +25,11 @@ from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.run_result import NotedAttempts
 from fleetlane.parsers.sandbox.verdicts import Attempt
-from glue_jobs.parse_lane.chosen_parsers import ChosenParsers, NoParserError
+from glue_jobs.parse_lane.chosen_parsers import (
+    ChosenParsers,
+    NoParserError,
+    ParserUnavailableError,
+)
 from glue_jobs.parse_lane.good_attempts import GoodAttempts, good_and_others
 from glue_jobs.parse_lane.output_batches import OutputRecord, ParsedRows
 from glue_jobs.parse_lane.parsed_rows import parsed_rows, row_with_gaps
@@ -55,12 +58,6 @@ _BODY_ERRORS: Final = (
 )
 
 
-class Flows(Protocol):
-    """Where the current flows come from."""
-
-    def current(self) -> PublishedFlows: ...
-
-
 class LaneParser:
     """Parses the records of one lane. Not for use by several threads."""
 
@@ -69,22 +66,18 @@ class LaneParser:
         *,
         lane: Lane,
         limits: LaneLimits,
-        flows: Flows,
+        parsers: ChosenParsers,
         payloads: Payloads,
         sandboxes: ParsesRuns,
         now_ms: Callable[[], int],
     ) -> None:
-        self._lane, self._limits, self._flows = lane, limits, flows
+        self._lane, self._limits, self._parsers = lane, limits, parsers
         self._payloads, self._sandboxes, self._now_ms = payloads, sandboxes, now_ms
-        self._parsers = ChosenParsers(
-            parse_s_max=limits.parse_ms_max / 1000,
-            memory_bytes_max=limits.memory_bytes_max,
-            wiggle=WIGGLE,
-        )
         self.begin_batch()
 
     def begin_batch(self) -> None:
-        """Give every flow its share of time anew."""
+        """Give every flow its share of time anew, and take the flows that are in force."""
+        self._parsers.begin_batch()
         flow_s_max = self._limits.lag_alarm_s / BATCHES_TO_ALARM * OVERTIME_SHARE_MAX
         self._overtime = Overtime(flow_s_max=flow_s_max)
 
@@ -94,6 +87,7 @@ class LaneParser:
         Raises:
             FlowsUnavailableError: No flows could be read yet. The batch is to be tried again.
             PayloadUnavailableError: S3 does not answer, and there is no slower lane. Likewise.
+            ParserUnavailableError: Likewise.
         """
         batch = records if isinstance(records, RawBatch) else RawBatch.of(records)
         plain = plain_messages(batch)
@@ -121,10 +115,11 @@ class LaneParser:
         for rows in plain.kinds():
             record = batch.record(int(rows[0]))
             try:
-                chosen = self._parsers.chosen(
-                    self._flows.current(), message_from(record.headers, record.value)
-                )
-            except NoParserError:
+                chosen = self._parsers.chosen(message_from(record.headers, record.value))
+            except (
+                NoParserError,
+                ParserUnavailableError,
+            ):  # each of them is told so, or tried again
                 is_odd[rows] = True
             else:
                 waiting.add_plain(rows, chosen)
@@ -135,9 +130,13 @@ class LaneParser:
     ) -> Tried | None:
         """Let a message wait for its parser; or say why it will not come to that."""
         try:
-            chosen = self._parsers.chosen(self._flows.current(), message)
+            chosen = self._parsers.chosen(message)
         except NoParserError as problem:
             return Tried(reason=problem.parked_reason, detail=str(problem))
+        except ParserUnavailableError:
+            if self._lane is Lane.SLOW:
+                raise
+            return Tried(is_put_off=True)
         parser = chosen.assignment.parser
         try:
             body = decoded_body(
@@ -175,8 +174,13 @@ class LaneParser:
 
     def _after(self, run: WaitingRun, place: int, attempt: Attempt) -> Iterator[OutputRecord]:
         record, message, body = run.at(place)
-        parser = run.chosen.assignment.parser
-        tried = Tried.by_parser(attempt, parser=parser, body_bytes=len(body))
+        chosen = run.chosen
+        tried = Tried.by_parser(
+            attempt,
+            parser=chosen.assignment.parser,
+            instead_of=chosen.instead_of,
+            body_bytes=len(body),
+        )
         yield from self._rerouted(record, message, tried)
 
     def _rerouted(
@@ -217,6 +221,7 @@ class LaneParser:
             outcome=outcome,
             reason=tried.reason,
             parser=tried.parser,
+            instead_of=tried.instead_of,
             events=tried.events,
             parse_us=tried.parse_us,
             inflated_bytes=tried.body_bytes,

@@ -57,6 +57,7 @@ def row_with_gaps(run: WaitingRun, *, lane: Lane, now_ms: int) -> Parsed:
     """What the rows of a run have in common; the rest is not looked at."""
     assignment = run.chosen.assignment
     return Parsed(
+        instead_of=run.chosen.instead_of,
         id="",
         attempt=0,
         device_id="",

@@ -90,7 +90,7 @@ class WaitingMessages:
 
     def __init__(self, batch: RawBatch, plain: PlainMessages) -> None:
         self._batch, self._plain = batch, plain
-        self._runs: dict[tuple[Program, str], _Gathered] = {}
+        self._runs: dict[tuple[Program, str, str | None], _Gathered] = {}
         self._taken_until = self._odd_bytes = 0
 
     @property
@@ -121,7 +121,7 @@ class WaitingMessages:
                 )
 
     def _run_of(self, chosen: ChosenParser) -> _Gathered:
-        key = (chosen.program, chosen.assignment.flow.stream)
+        key = (chosen.program, chosen.assignment.flow.stream, chosen.instead_of)
         return self._runs.setdefault(key, _Gathered(chosen=chosen))
 
 
