@@ -35,6 +35,10 @@ artifacts: platform ## build what a deploy uploads: functions, job archives, whe
 bench-parser: environment ## what the sandbox costs a message, into build/bench/parser.json
 	$(bin)/python -m benchmarks.parser
 
+.PHONY: bench-parse
+bench-parse: platform ## the parse job against others, Kafka to Kafka, into build/bench/parse.json
+	$(bin)/python -m benchmarks.parse
+
 .PHONY: bench-edge
 bench-edge: platform ## what ingest costs beside bare producing, into build/bench/edge.json
 	$(bin)/python -m benchmarks.edge
