@@ -4,7 +4,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Protocol, Self
@@ -29,17 +29,27 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 REGISTRY_TABLE: Final = "fleetlane-devices"
+RECEIPTS_TABLE: Final = "fleetlane-receipts"
 PAYLOAD_BUCKET: Final = "fleetlane-payloads"
 PARKED_BUCKET: Final = "fleetlane-parked"
+SPOOL_BUCKET: Final = "fleetlane-spool"
 
 _LOOK_EVERY_S: Final = 0.5
+_RECEIPTS_WAIT_MS: Final = 2_000
+"""Longer than in the cloud: LocalStack shares its cores with everything else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformSettings:
-    """Where the platform keeps its data, the flows that were published among it."""
+    """Where the platform keeps its data, the flows that were published among it.
+
+    Without ``has_jobs`` messages land, and nothing parses them. ``functions_environment`` is what
+    the functions see besides, and before, all else.
+    """
 
     folder: Path = DATA
+    has_jobs: bool = True
+    functions_environment: Mapping[str, str] = field(default_factory=dict)
 
 
 class Part(Protocol):
@@ -127,17 +137,18 @@ class Platform:
     def _start(self, on_step: Callable[[str], None]) -> Endpoints:
         on_step("Kafka broker, S3 and DynamoDB")
         self._start_together(self.broker, self.aws)
-        for bucket in (PAYLOAD_BUCKET, PARKED_BUCKET, FLOWS_BUCKET):
+        for bucket in (PAYLOAD_BUCKET, PARKED_BUCKET, SPOOL_BUCKET, FLOWS_BUCKET):
             self.aws.ensure_bucket(bucket)
         self.aws.ensure_table(REGISTRY_TABLE)
+        self.aws.ensure_table(RECEIPTS_TABLE, key="receipt_key")
         on_step("parsers, flows and their topics")
         publisher = local_publisher(self.s3, self.broker.bootstrap_servers)
         deploy_example(publisher.parsers)
         self.flows = publish_news(flows_in(FLOWS), publisher)
-        on_step("gateway and Spark jobs")
+        on_step("gateway and Spark jobs" if self.settings.has_jobs else "gateway")
         self.gateway = LocalGateway(self._folder("gateway"), self._gateway_environment())
         self.jobs = LocalJobs(self._job_settings())
-        self._start_together(self.gateway, self.jobs)
+        self._start_together(self.gateway, *([self.jobs] if self.settings.has_jobs else []))
         self.endpoints = Endpoints(
             api=self.gateway.url,
             kafka=self.broker.bootstrap_servers,
@@ -176,10 +187,14 @@ class Platform:
             "KAFKA_BOOTSTRAP_SERVERS": self.broker.bootstrap_servers,
             "KAFKA_SECURITY": KafkaSecurity.PLAINTEXT,
             "PAYLOAD_BUCKET": PAYLOAD_BUCKET,
+            "SPOOL_BUCKET": SPOOL_BUCKET,
             "FLOWS_BUCKET": FLOWS_BUCKET,
             "REGISTRY_TABLE": REGISTRY_TABLE,
+            "RECEIPTS_TABLE": RECEIPTS_TABLE,
+            "RECEIPTS_WAIT_MS": str(_RECEIPTS_WAIT_MS),
             "POWERTOOLS_LOG_LEVEL": "WARNING",
             "POWERTOOLS_METRICS_DISABLED": "true",  # a line a request
+            **self.settings.functions_environment,
         }
 
     def _job_settings(self) -> JobSettings:

@@ -70,7 +70,7 @@ def test_a_payload_lives_longer_than_all_retentions_on_its_way() -> None:
     for stage in stages:
         check_payload_ttl(stage)
 
-    assert days_on_the_way() == 3 + 3 + 5
+    assert days_on_the_way() == 2 + 3 + 3 + 5
 
 
 def test_a_ttl_that_is_no_longer_than_the_way_is_refused_with_the_remedy() -> None:
@@ -80,8 +80,8 @@ def test_a_ttl_that_is_no_longer_than_the_way_is_refused_with_the_remedy() -> No
         check_payload_ttl(stage)
 
     assert str(refused.value) == (
-        "infra/stages.py: stage prod, `payload_ttl_days`: is 11 days, but a record may refer to a "
-        "payload for 11; raise it to 12 or more"
+        "infra/stages.py: stage prod, `payload_ttl_days`: is 13 days, but a record may refer to a "
+        "payload for 11; raise it to 14 or more"
     )
 
 

@@ -16,9 +16,9 @@ _STARTED_AS: Final = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
 from fleetlane.parsers.testkit.parsing import main
-main()
+main(is_sandboxed=json.loads(sys.argv[2]))
 """
-_ANSWER_S_MAX: Final = 120.0
+_PATIENCE_S: Final = 60.0
 _TRIALS_AT_ONCE: Final = 500
 _outcomes: Final = msgspec.json.Decoder(tuple[Outcome, ...])
 
@@ -39,11 +39,29 @@ class ParserProcessGoneError(FleetlaneError):
 class ParserProcess:
     """Tries messages with one subject. Use it as a context: it ends the process.
 
-    ``environment`` is the process's whole environment; by default it is this one's.
+    Without the sandbox a parser runs in that process itself: what crashes or hangs takes it along,
+    and the next message has another one.
     """
 
-    def __init__(self, subject: Subject, *, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        subject: Subject,
+        *,
+        environment: Mapping[str, str] | None = None,
+        is_sandboxed: bool | None = None,
+        patience_s: float = _PATIENCE_S,
+    ) -> None:
+        """Take what is to be tried; nothing is started yet.
+
+        Args:
+            subject: The parser, its options and limits.
+            environment: The process's whole environment; by default this one's.
+            is_sandboxed: By default as the system has it: on Linux.
+            patience_s: How long the process may stay silent beyond what messages may take.
+        """
         self.subject = subject
+        self._is_sandboxed = has_sandbox() if is_sandboxed is None else is_sandboxed
+        self._base_patience_s = patience_s
         self._environment = None if environment is None else dict(environment)
         self._process: subprocess.Popen[bytes] | None = None
         self._is_late = False
@@ -62,9 +80,9 @@ class ParserProcess:
         """Try messages in order.
 
         Raises:
-            ParserProcessGoneError: On Linux alone; elsewhere it is the outcome of a message.
+            ParserProcessGoneError: With the sandbox alone; without, it is a message's outcome.
         """
-        at_once = _TRIALS_AT_ONCE if has_sandbox() else 1
+        at_once = _TRIALS_AT_ONCE if self._is_sandboxed else 1
         found: list[Outcome] = []
         for first in range(0, len(trials), at_once):
             found += self._answered(trials[first : first + at_once])
@@ -91,14 +109,14 @@ class ParserProcess:
         status = self._end()
         limit_s = self._patience_s(trials)
         ended = f"did not answer for {limit_s:g} s" if self._is_late else f"ended: status {status}"
-        if has_sandbox():
+        if self._is_sandboxed:
             raise ParserProcessGoneError(self.subject.rule.use, ended)
         reason = "timeout" if self._is_late else "crashed"
         return [Outcome(reason=reason, detail=f"the process {ended}", parse_us=0)]
 
     def _patience_s(self, trials: Sequence[Trial]) -> float:
         """Twice what each message may take, as each may be tried again; and time to load."""
-        return _ANSWER_S_MAX + 2 * self.subject.assignment.kill_s * len(trials)
+        return self._base_patience_s + 2 * self.subject.assignment.kill_s * len(trials)
 
     def _kill_late(self, process: subprocess.Popen[bytes]) -> None:
         self._is_late = True
@@ -106,8 +124,9 @@ class ParserProcess:
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None:
+            told = json.dumps(self._is_sandboxed)
             self._process = subprocess.Popen(  # noqa: S603 - Python, with code of our own
-                [sys.executable, "-c", _STARTED_AS, json.dumps(sys.path)],
+                [sys.executable, "-c", _STARTED_AS, json.dumps(sys.path), told],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=self._environment,

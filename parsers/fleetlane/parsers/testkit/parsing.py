@@ -15,6 +15,7 @@ import msgspec
 
 from fleetlane.events.canonical import canonical_event_from
 from fleetlane.parsers.sandbox.columns import CanonicalRecord
+from fleetlane.parsers.sandbox.in_process import InProcess
 from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
 from fleetlane.parsers.sandbox.runs import Run, envelope_of
@@ -25,19 +26,19 @@ _subjects = msgspec.json.Decoder(Subject)
 _trials = msgspec.json.Decoder(tuple[Trial, ...])
 
 
-def main() -> None:
+def main(*, is_sandboxed: bool) -> None:
     """Answer until standard input ends."""
     logging.disable()  # outcomes say it all
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    serve(sys.stdin.buffer, answers)
+    serve(sys.stdin.buffer, answers, is_sandboxed=is_sandboxed)
 
 
-def serve(questions: BinaryIO, answers: BinaryIO) -> None:
+def serve(questions: BinaryIO, answers: BinaryIO, *, is_sandboxed: bool) -> None:
     subject = _subjects.decode(questions.readline())
-    if subject.location is not None and sys.platform != "linux":
-        sys.path.insert(0, subject.location)  # on Linux a child of the sandbox does it
-    sandboxes = sandboxes_for_this_system()
+    if subject.location is not None and not is_sandboxed:
+        sys.path.insert(0, subject.location)  # a child of the sandbox does it by itself
+    sandboxes = sandboxes_for_this_system() if is_sandboxed else InProcess()
     for line in questions:
         outcomes = tried(sandboxes, subject, _trials.decode(line))
         answers.write(msgspec.json.encode(outcomes) + b"\n")

@@ -41,6 +41,7 @@ BODIES = {
         while message[:1] == b'h':
             pass
         yield {'size': len(message)}""",
+    "hangs-in-c": "yield {'sum': sum(range(10**12))}",
     "hash-order": "yield {'letters': list({'alpha', 'beta', 'gamma', 'delta', 'epsilon'})}",
     "clock": "yield {'at': int(time.time())}",
     "remembers": """
