@@ -144,11 +144,14 @@ class ChosenParsers:
     def _read_flows(self) -> None:
         published, known = self._flows.current(), self._published
         is_time_again = self._try_again_s is not None and self._monotonic() >= self._try_again_s
-        if known is None or published.version != known.version or is_time_again:
-            self._published, self._try_again_s = published, None
+        is_new = known is None or published.version != known.version
+        if is_new:
+            self._published = published
+            self._told.clear()
+        if is_new or is_time_again:
+            self._try_again_s = None
             self._choices.clear()
             self._earlier_known.clear()
-            self._told.clear()
             self._programs.forget()
         self._is_batch_new = False
 
