@@ -13,8 +13,8 @@ from clients.producer_record import ProducerRecord
 from clients.raw_producer import connected, producer_configuration
 from clients.spool import SpoolUnavailableError
 from fleetlane.events.flow_files import PublishedFlows, flows_in
+from lambdas.ingest.assembly import Foundations, services_on
 from lambdas.ingest.routes import Surroundings, routes_of
-from lambdas.ingest.service import Ingest
 from local.checkout import FLOWS
 
 ACCEPTED: Final = 202
@@ -42,13 +42,19 @@ class Recording:
 
 
 class _Nowhere:
-    """S3, which is not needed for what is measured; and the flows, which are at hand."""
+    """S3 and DynamoDB, not needed for what is measured; and the flows, which are at hand."""
 
     def __init__(self) -> None:
         self._flows = PublishedFlows(version="bench", flows=tuple(flows_in(FLOWS).values()))
 
     def put(self, *_: object, **__: object) -> Any:
         raise SpoolUnavailableError("there is none here")
+
+    def find_all(self, *_: object, **__: object) -> Any:
+        raise NotImplementedError
+
+    def keep_all(self, *_: object) -> None:
+        raise NotImplementedError
 
     def current(self) -> PublishedFlows:
         return self._flows
@@ -61,7 +67,7 @@ def recording(servers: str) -> Recording:
 def ingest_handler(producer: Recording) -> Handler:
     """Ingest as it runs in Lambda, but for S3."""
     nowhere = _Nowhere()
-    ingest = Ingest(
+    foundations = Foundations(
         flows=CachedFlows(nowhere),
         producer=KafkaOrSpool(
             producer=producer,
@@ -71,13 +77,16 @@ def ingest_handler(producer: Recording) -> Handler:
             now_ms=lambda: time.time_ns() // 1_000_000,
         ),
         payloads=nowhere,
+        receipts=nowhere,
+        devices=nowhere,
         body_bytes_max=4_500_000,
         on_flows_unavailable=lambda _: None,
+        on_receipts_unavailable=lambda _: None,
     )
     surroundings = Surroundings(
         now_ms=lambda: time.time_ns() // 1_000_000, jitter=lambda least, _: least
     )
-    return routes_of(ingest, surroundings).resolve
+    return routes_of(services_on(foundations), surroundings).resolve
 
 
 def floor_handler(servers: str, record: ProducerRecord) -> Handler:

@@ -36,13 +36,16 @@ def s3_client(settings: AwsSettings, *, config: Config | None = None) -> "S3Clie
     return s3
 
 
-def dynamodb_table(settings: AwsSettings, name: str) -> "Table":
-    """Open one table of DynamoDB; it answers, or fails, within about three seconds."""
+def dynamodb_table(settings: AwsSettings, name: str, *, config: Config | None = None) -> "Table":
+    """Open one table of DynamoDB; it answers, or fails, within about three seconds.
+
+    ``config`` gives other bounds.
+    """
     resource = boto3.resource(
         "dynamodb",
         endpoint_url=settings.endpoint_url,
         region_name=settings.region,
-        config=request_config(attempts=2),
+        config=config or request_config(attempts=2),
     )
     return resource.Table(name)
 
@@ -55,6 +58,11 @@ def client_config() -> Config:
 def request_config(*, attempts: int = 1) -> Config:
     """The bounds of a call while a device waits. Who tries again himself gives no ``attempts``."""
     return _config(connect_s=0.5, answer_s=1, attempts=attempts)
+
+
+def hasty_config(*, seconds: float) -> Config:
+    """Bounds for what is worth so short a wait alone: one try, half to connect, half to answer."""
+    return _config(connect_s=seconds / 2, answer_s=seconds / 2, attempts=1)
 
 
 def _config(*, connect_s: float, answer_s: float, attempts: int) -> Config:

@@ -8,6 +8,7 @@ from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from constructs import Construct
 
+from fleetlane.events.flow_artifacts import PARSERS_PREFIX
 from fleetlane.events.job_arguments import KafkaSecurity
 from infra.device_api import DeviceApi, DeviceApiProps
 from infra.kafka_access import CANONICAL_TOPICS, RAW_TOPICS, KafkaAccess
@@ -104,8 +105,14 @@ class Ingest(Stack):
                 "PAYLOAD_BUCKET": stores.payloads.bucket_name,
                 "SPOOL_BUCKET": stores.spool.bucket_name,
                 "FLOWS_BUCKET": stores.artifacts.bucket_name,
+                "REGISTRY_TABLE": stores.registry.table_name,
+                "RECEIPTS_TABLE": stores.receipts.table_name,
             },
             in_network=True,
+        )
+        grant_items(ingest.role, stores.registry, ["dynamodb:BatchGetItem"])
+        grant_items(
+            ingest.role, stores.receipts, ["dynamodb:BatchGetItem", "dynamodb:BatchWriteItem"]
         )
         grant_objects(ingest.role, stores.payloads, WRITE, prefix="payloads/")
         grant_objects(ingest.role, stores.spool, WRITE, prefix="spool/")
@@ -143,6 +150,7 @@ class Ingest(Stack):
             in_network=True,
         )
         grant_objects(activation.role, self._storage.artifacts, (*READ, *WRITE), prefix="flows/")
+        grant_objects(activation.role, self._storage.artifacts, READ, prefix=PARSERS_PREFIX)
         if self._kafka.access is not None:
             self._kafka.access.grant_create(activation.role, (RAW_TOPICS, CANONICAL_TOPICS))
         return activation

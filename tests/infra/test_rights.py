@@ -107,6 +107,7 @@ def test_no_function_is_told_a_secret(any_stage: Synthesized) -> None:
         "KAFKA_SECURITY",
         "PAYLOAD_BUCKET",
         "POWERTOOLS_TRACE_DISABLED",
+        "RECEIPTS_TABLE",
         "REGISTRY_TABLE",
         "SPOOL_BUCKET",
         "TOPIC_PARTITIONS",
@@ -139,6 +140,19 @@ def test_the_authorizer_reads_one_device_and_no_more(cloud_stage: Synthesized) -
         "logs:CreateLogStream",
         "logs:PutLogEvents",
     }
+
+
+def test_ingest_looks_devices_up_and_keeps_receipts_and_no_more(cloud_stage: Synthesized) -> None:
+    rights = [
+        (_listed(statement["Action"]), "Registry" in json.dumps(statement["Resource"]))
+        for statement in _of_role(cloud_stage, "ingestRole")
+        if "dynamodb:" in str(statement["Action"])
+    ]
+
+    assert sorted(rights) == [
+        (["dynamodb:BatchGetItem"], True),
+        (["dynamodb:BatchGetItem", "dynamodb:BatchWriteItem"], False),
+    ]
 
 
 def test_ingest_may_put_bodies_and_the_spool_where_it_puts_them_and_nowhere_else(

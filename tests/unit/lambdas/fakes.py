@@ -3,7 +3,7 @@
 import hashlib
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from clients.device_registry import RegisteredDevice
 from clients.flow_store import FlowsNotPublishedError
@@ -155,3 +155,6 @@ class FakeDevices:
 
     def find(self, device_id: str) -> RegisteredDevice | None:
         return self._devices.get(device_id)
+
+    def find_all(self, device_ids: Iterable[str]) -> Mapping[str, RegisteredDevice]:
+        return {one: self._devices[one] for one in device_ids if one in self._devices}

@@ -297,12 +297,6 @@ def test_a_fault_of_ours_means_try_later_and_logs_its_stack_but_no_body(
     assert "the body's own bytes" not in caplog.text
 
 
-def test_health_needs_no_identity(routes: OneThreadResolver) -> None:
-    answer = send(routes, event("GET", "/v1/health", identity=None))
-
-    assert (answer.status, answer.body) == (200, {"status": "ok"})
-
-
 def test_a_request_that_comes_while_another_is_read_does_not_take_its_place() -> None:
     first, second = FakeKafka(RAW_TOPICS), FakeKafka(RAW_TOPICS)
     of_another_thread = ingest_routes(producer=second)

@@ -8,7 +8,13 @@ from lambdas.ingest import settings as ingest
 from lambdas.respool import settings as respool
 
 KAFKA = {"KAFKA_BOOTSTRAP_SERVERS": "b-1:9098"}
-INGEST = KAFKA | {"PAYLOAD_BUCKET": "payloads", "SPOOL_BUCKET": "spool", "FLOWS_BUCKET": "flows"}
+INGEST = KAFKA | {
+    "PAYLOAD_BUCKET": "payloads",
+    "SPOOL_BUCKET": "spool",
+    "FLOWS_BUCKET": "flows",
+    "REGISTRY_TABLE": "devices",
+    "RECEIPTS_TABLE": "receipts",
+}
 ACTIVATION = KAFKA | {"FLOWS_BUCKET": "flows", "TOPIC_PARTITIONS": "6", "TOPIC_REPLICATION": "3"}
 
 
@@ -21,6 +27,9 @@ def test_ingest_reads_where_bodies_go() -> None:
         payload_bucket="payloads",
         spool_bucket="spool",
         flows_bucket="flows",
+        registry_table="devices",
+        receipts_table="receipts",
+        receipts_wait_ms=200,
         body_bytes_max=1000,
     )
 
