@@ -53,7 +53,7 @@ def contenders(turns_40us: int) -> tuple[Contender, ...]:
 
 def environment(stage: Stage) -> Mapping[str, str]:
     """What every process sees; the peers' Python takes our packages from the checkout."""
-    packages = [ROOT, ROOT / "events", ROOT / "parsers", stage.site]
+    packages = [ROOT, ROOT / "events", ROOT / "parsers"]
     user = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}  # noqa: TID251 - passed on
     return {
         **user,

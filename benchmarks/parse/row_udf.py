@@ -24,7 +24,7 @@ def _work(turns: int) -> PlainWork:
 
 def main(argv: Sequence[str]) -> None:
     arguments = SparkArguments.from_argv(argv)
-    turns = arguments.turns
+    session, turns = spark_session("row_udf"), arguments.turns
 
     @F.udf(_RECORDS)
     def records_of(
@@ -37,7 +37,6 @@ def main(argv: Sequence[str]) -> None:
         position = Position(topic, partition, offset)
         return _work(turns).records_of(pairs, None if body is None else bytes(body), position)
 
-    session = spark_session("row_udf")
     raw = raw_records(
         session,
         arguments,
