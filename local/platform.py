@@ -14,6 +14,7 @@ import boto3
 from clients.device_registry import DeviceRegistry
 from fleetlane.events.flow_files import flows_in
 from fleetlane.events.job_arguments import KafkaSecurity
+from fleetlane.events.overrides import Ceilings
 from local.aws import REGION, LocalAws
 from local.checkout import BROKER_JARS, DATA, FLOWS, LOCALSTACK_ENVIRONMENT
 from local.endpoints import Endpoints
@@ -31,8 +32,12 @@ REGISTRY_TABLE: Final = "fleetlane-devices"
 PAYLOAD_BUCKET: Final = "fleetlane-payloads"
 PARKED_BUCKET: Final = "fleetlane-parked"
 FLOWS_BUCKET: Final = "fleetlane-flows"
+OVERRIDES_BUCKET: Final = "fleetlane-overrides"
+
+CEILINGS: Final = Ceilings(soft_per_minute=6_000, hard_per_minute=12_000)
 
 _LOOK_EVERY_S: Final = 0.5
+_OVERRIDES_MAX_AGE_S: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +135,7 @@ class Platform:
         flows = flows_in(self.settings.flows)
         on_step("Kafka broker, S3 and DynamoDB")
         self._start_together(self.broker, self.aws)
-        for bucket in (PAYLOAD_BUCKET, PARKED_BUCKET, FLOWS_BUCKET):
+        for bucket in (PAYLOAD_BUCKET, PARKED_BUCKET, FLOWS_BUCKET, OVERRIDES_BUCKET):
             self.aws.ensure_bucket(bucket)
         self.aws.ensure_table(REGISTRY_TABLE)
         on_step("topics and flows")
@@ -178,6 +183,10 @@ class Platform:
             "KAFKA_SECURITY": KafkaSecurity.PLAINTEXT,
             "PAYLOAD_BUCKET": PAYLOAD_BUCKET,
             "FLOWS_BUCKET": FLOWS_BUCKET,
+            "OVERRIDES_BUCKET": OVERRIDES_BUCKET,
+            "OVERRIDES_MAX_AGE_S": str(_OVERRIDES_MAX_AGE_S),
+            "SOFT_CEILING_PER_MINUTE": str(CEILINGS.soft_per_minute),
+            "HARD_CEILING_PER_MINUTE": str(CEILINGS.hard_per_minute),
             "REGISTRY_TABLE": REGISTRY_TABLE,
             "POWERTOOLS_LOG_LEVEL": "WARNING",
             "POWERTOOLS_METRICS_DISABLED": "true",  # a line a request

@@ -21,6 +21,12 @@ def count_refused(tag: ProblemTag) -> None:
     metrics.flush_metrics()
 
 
+def count_overrides_unavailable() -> None:
+    metrics = _metrics()
+    metrics.add_metric("OverridesUnavailable", MetricUnit.Count, 1)
+    metrics.flush_metrics()
+
+
 def count_flows_unavailable() -> None:
     metrics = _metrics()
     metrics.add_metric("FlowsUnavailable", MetricUnit.Count, 1)

@@ -7,6 +7,7 @@ from typing import Final
 
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 
+from clients.admission import DeviceRevokedError, TooManyMessagesError
 from clients.kafka_producer import NotDurableError
 from clients.payload_bucket import PayloadTooLargeError, PayloadUnavailableError
 from fleetlane.events.errors import ProblemTag
@@ -26,6 +27,8 @@ _TAGS: Final[dict[type[Exception], ProblemTag]] = {
     BadRequestError: ProblemTag.BAD_REQUEST,
     UnauthenticatedError: ProblemTag.UNAUTHENTICATED,
     RevokedError: ProblemTag.FORBIDDEN,
+    DeviceRevokedError: ProblemTag.FORBIDDEN,
+    TooManyMessagesError: ProblemTag.SLOW_DOWN,
     NoRouteError: ProblemTag.NO_ROUTE,
     NotFoundError: ProblemTag.NO_ROUTE,
     PayloadTooLargeError: ProblemTag.TOO_LARGE,
@@ -76,6 +79,7 @@ def problem_of(error: Exception, *, jitter: Callable[[int, int], int]) -> Proble
     tag = _TAGS.get(type(error), ProblemTag.TRY_LATER)
     if tag in {ProblemTag.TRY_LATER, ProblemTag.SLOW_DOWN}:
         seconds = jitter(_RETRY_AFTER_S_MIN, _RETRY_AFTER_S_MAX)
-        return Problem(tag=tag, detail=_OWN_AFFAIR, retry_after_s=seconds)
+        detail = str(error) if tag is ProblemTag.SLOW_DOWN else _OWN_AFFAIR
+        return Problem(tag=tag, detail=detail, retry_after_s=seconds)
     detail = "no such path and method" if isinstance(error, NotFoundError) else str(error)
     return Problem(tag=tag, detail=detail)

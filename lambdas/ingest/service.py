@@ -40,6 +40,12 @@ class Flows(Protocol):
     def current(self) -> PublishedFlows: ...
 
 
+class Admits(Protocol):
+    """Decides whether a device may send one more message, and whether it goes to the slow lane."""
+
+    def goes_aside(self, device_id: str, *, now_ms: int) -> bool: ...
+
+
 class RecordLander(Protocol):
     """Writes a record so that it lasts, or raises ``NotDurableError``."""
 
@@ -60,6 +66,7 @@ class Ingest:
     those of a stream without a flow do.
     """
 
+    admission: Admits
     flows: Flows
     producer: RecordLander
     payloads: PayloadStore
@@ -70,12 +77,16 @@ class Ingest:
         """Make a message durable: in Kafka, a large body in S3 first. Blocks until it is.
 
         Raises:
+            DeviceRevokedError: The device may not send any more.
+            TooManyMessagesError: The device may send again later.
             PayloadTooLargeError: The body is over ``body_bytes_max``; nothing was stored.
             PayloadUnavailableError: S3 did not confirm the body.
             NotDurableError: Kafka did not confirm the record in time.
         """
         if len(upload.body) > self.body_bytes_max:
             raise PayloadTooLargeError(len(upload.body), self.body_bytes_max)
+        if self.admission.goes_aside(upload.device_id, now_ms=upload.arrival_millis):
+            upload = replace(upload, is_quarantined=True)
         flow = self._flow_of(upload.stream)
         message = message_of(upload, flow)
         if message.body_bytes > INLINE_BYTES_MAX:

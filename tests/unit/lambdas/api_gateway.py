@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from lambdas.ingest.routes import OneThreadResolver, Surroundings, routes_of
-from lambdas.ingest.service import Flows, Ingest, PayloadStore, RecordLander
-from tests.unit.lambdas.fakes import FakeFlows, FakeKafka, FakePayloads
+from lambdas.ingest.service import Admits, Flows, Ingest, PayloadStore, RecordLander
+from tests.unit.lambdas.fakes import FakeAdmission, FakeFlows, FakeKafka, FakePayloads
 
 NOW_MS = 1_790_000_000_000
 ACTIVE: Mapping[str, str] = {
@@ -35,12 +35,14 @@ class Answer:
 
 def ingest_routes(
     *,
+    admission: Admits | None = None,
     flows: Flows | None = None,
     producer: RecordLander | None = None,
     payloads: PayloadStore | None = None,
     now_ms: Callable[[], int] = lambda: NOW_MS,
 ) -> OneThreadResolver:
     ingest = Ingest(
+        admission=admission or FakeAdmission(),
         flows=flows or FakeFlows(),
         producer=producer or FakeKafka(["raw.fast", "raw.standard", "raw.slow"]),
         payloads=payloads or FakePayloads(),

@@ -12,7 +12,7 @@ from fleetlane.events.flows import Flow
 from fleetlane.events.lanes import INLINE_BYTES_MAX, LATE_AFTER_MS, Lane
 from lambdas.ingest.service import Ingest, Landed
 from lambdas.ingest.uploads import Upload
-from tests.unit.lambdas.fakes import FakeFlows, FakeKafka, FakePayloads
+from tests.unit.lambdas.fakes import FakeAdmission, FakeFlows, FakeKafka, FakePayloads
 
 LARGE = bytes(range(256)) * 1024 + b"!"
 NOW_MS = 1_790_000_000_000
@@ -37,6 +37,7 @@ class World:
         self.flows = FakeFlows(*flows)
         self.flow_problems: list[FlowsUnavailableError] = []
         self.ingest = Ingest(
+            admission=FakeAdmission(),
             flows=self.flows,
             producer=self.kafka,
             payloads=self.payloads,

@@ -2,12 +2,17 @@ import pytest
 
 from clients.environment import BadSettingError
 from fleetlane.events.job_arguments import KafkaSecurity
+from fleetlane.events.overrides import Ceilings
 from lambdas.authorizer import settings as authorizer
 from lambdas.flow_activation import settings as flow_activation
 from lambdas.ingest import settings as ingest
 
 KAFKA = {"KAFKA_BOOTSTRAP_SERVERS": "b-1:9098"}
-INGEST = KAFKA | {"PAYLOAD_BUCKET": "payloads", "FLOWS_BUCKET": "flows"}
+INGEST = KAFKA | {
+    "PAYLOAD_BUCKET": "payloads",
+    "FLOWS_BUCKET": "flows",
+    "OVERRIDES_BUCKET": "overrides",
+}
 ACTIVATION = KAFKA | {"FLOWS_BUCKET": "flows", "TOPIC_PARTITIONS": "6", "TOPIC_REPLICATION": "3"}
 
 
@@ -19,8 +24,35 @@ def test_ingest_reads_where_bodies_go() -> None:
         kafka_security=KafkaSecurity.PLAINTEXT,
         payload_bucket="payloads",
         flows_bucket="flows",
+        overrides_bucket="overrides",
         body_bytes_max=1000,
     )
+
+
+def test_ingest_reads_its_ceilings() -> None:
+    read = ingest.settings_from(
+        INGEST | {"SOFT_CEILING_PER_MINUTE": "600", "HARD_CEILING_PER_MINUTE": "1200"}
+    )
+
+    assert read.ceilings == Ceilings(soft_per_minute=600, hard_per_minute=1_200)
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "named"),
+    [
+        ("2", "1", "SOFT_CEILING_PER_MINUTE is 2; allowed: at most HARD_CEILING_PER_MINUTE, 1"),
+        ("2", "", "HARD_CEILING_PER_MINUTE is missing or empty"),
+        ("", "2", "SOFT_CEILING_PER_MINUTE is missing or empty"),
+        ("0", "2", "SOFT_CEILING_PER_MINUTE is '0'"),
+    ],
+)
+def test_ingest_does_not_start_with_ceilings_that_cannot_be(
+    soft: str, hard: str, named: str
+) -> None:
+    with pytest.raises(BadSettingError, match=named):
+        ingest.settings_from(
+            INGEST | {"SOFT_CEILING_PER_MINUTE": soft, "HARD_CEILING_PER_MINUTE": hard}
+        )
 
 
 def test_activation_reads_what_new_topics_are_like() -> None:
