@@ -36,13 +36,15 @@ def s3_client(settings: AwsSettings) -> "S3Client":
     return s3
 
 
-def dynamodb_table(settings: AwsSettings, name: str) -> "Table":
-    """Open one table of DynamoDB."""
+def dynamodb_table(
+    settings: AwsSettings, name: str, *, config: Config | None = None
+) -> "Table":
+    """Open one table of DynamoDB; ``config`` bounds its calls, ``client_config()`` by default."""
     resource = boto3.resource(
         "dynamodb",
         endpoint_url=settings.endpoint_url,
         region_name=settings.region,
-        config=client_config(),
+        config=config or client_config(),
     )
     return resource.Table(name)
 
@@ -55,4 +57,14 @@ def client_config() -> Config:
         retries={"total_max_attempts": 2, "mode": "standard"},
         max_pool_connections=32,
         response_checksum_validation="when_required",  # we compare digests ourselves
+    )
+
+
+def hasty_config(*, seconds: float) -> Config:
+    """Bounds for what is worth only a short wait: one try, so long to connect and to answer."""
+    return Config(
+        connect_timeout=seconds / 2,
+        read_timeout=seconds / 2,
+        retries={"total_max_attempts": 1},
+        max_pool_connections=32,
     )

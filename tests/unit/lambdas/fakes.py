@@ -1,6 +1,6 @@
 """Stand-ins for Kafka, S3 and DynamoDB. Each passes the contract tests of its real twin."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from clients.device_registry import RegisteredDevice
 from clients.flow_store import FlowsNotPublishedError
@@ -103,3 +103,6 @@ class FakeDevices:
 
     def find(self, device_id: str) -> RegisteredDevice | None:
         return self._devices.get(device_id)
+
+    def find_all(self, device_ids: Iterable[str]) -> Mapping[str, RegisteredDevice]:
+        return {one: self._devices[one] for one in device_ids if one in self._devices}
