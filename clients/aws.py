@@ -36,9 +36,7 @@ def s3_client(settings: AwsSettings) -> "S3Client":
     return s3
 
 
-def dynamodb_table(
-    settings: AwsSettings, name: str, *, config: Config | None = None
-) -> "Table":
+def dynamodb_table(settings: AwsSettings, name: str, *, config: Config | None = None) -> "Table":
     """Open one table of DynamoDB; ``config`` bounds its calls, ``client_config()`` by default."""
     resource = boto3.resource(
         "dynamodb",

@@ -2,7 +2,7 @@
 
 import typer
 
-from fleetlane.cli import demo, device, send, tail, up
+from fleetlane.cli import demo, device_commands, send, tail, up
 from fleetlane.cli.errors import ErrorsInOneLine
 
 app = typer.Typer(
@@ -16,7 +16,7 @@ app = typer.Typer(
 )
 app.command("up")(up.up)
 app.command("demo")(demo.demo)
-app.add_typer(device.app, name="device")
+app.add_typer(device_commands.app, name="device")
 app.command("send")(send.send)
 app.command("tail")(tail.tail)
 
