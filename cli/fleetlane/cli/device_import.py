@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Annotated, ClassVar
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from fleetlane.cli.data import DataOption
 from fleetlane.cli.device_options import BucketOption, TableOption, device_stores
@@ -71,7 +69,10 @@ def import_devices(
 @contextmanager
 def _progress(title: str, lines: int) -> Iterator[Callable[[int], None]]:
     """A bar on a terminal, and nothing elsewhere; stdout is for data."""
-    columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (TextColumn(title), BarColumn(), MofNCompleteColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task(title, total=lines)

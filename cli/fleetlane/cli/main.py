@@ -2,7 +2,7 @@
 
 import typer
 
-from fleetlane.cli import demo, device_commands, send, tail, up
+from fleetlane.cli import demo, device_commands, doctor, send, tail, up
 from fleetlane.cli.errors import ErrorsInOneLine
 
 app = typer.Typer(
@@ -17,6 +17,7 @@ app = typer.Typer(
 app.command("up")(up.up)
 app.command("demo")(demo.demo)
 app.add_typer(device_commands.app, name="device")
+app.command("doctor")(doctor.doctor)
 app.command("send")(send.send)
 app.command("tail")(tail.tail)
 
