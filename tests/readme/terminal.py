@@ -20,6 +20,9 @@ class Terminal:
 
     def __init__(self, folder: Path, screen: Path) -> None:
         """Take the folder that commands are run in, and the file that what stays writes to."""
+        # A shell that puts these tests into the background has them ignore Ctrl-C, and what they
+        # start inherits that. In a terminal it is heeded.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         self._folder, self._screen = folder, screen
         self._stays: subprocess.Popen[str] | None = None
 
