@@ -71,7 +71,7 @@ class ReceiptStore:
         for some in self._in_time(sorted(set(keys)), _KEYS_A_READ_MAX):
             wanted: Any = {name: {"Keys": [{"receipt_key": key} for key in some]}}
             try:
-                answer = self._table.meta.client.batch_get_item(RequestItems=wanted)
+                answer: Any = self._table.meta.client.batch_get_item(RequestItems=wanted)
                 found |= {item["receipt_key"]: _kept(item) for item in answer["Responses"][name]}
             except (BotoCoreError, ClientError, KeyError, ValueError) as problem:
                 raise ReceiptsUnavailableError(repr(problem)) from problem

@@ -1,4 +1,4 @@
-"""When a device is to upload next: its own slot in a window, so that a fleet never comes at once."""
+"""When a device is to upload next: its own slot in a window, so that no fleet comes at once."""
 
 import hashlib
 
