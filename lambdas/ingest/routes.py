@@ -10,6 +10,7 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 
+from fleetlane.events.errors import ProblemTag
 from fleetlane.events.lanes import Lane
 from lambdas.ingest.http_request import upload_from
 from lambdas.ingest.metrics import count_accepted, count_refused
@@ -72,7 +73,7 @@ def _refusal(error: Exception, jitter: Callable[[int, int], int]) -> Response[st
     problem = problem_of(error, jitter=jitter)
     if not is_expected(error):
         logger.error("failed", exc_info=error)
-    elif problem.retry_after_s is not None:
+    elif problem.tag is ProblemTag.TRY_LATER:
         logger.warning("not durable", extra={"problem": str(error)})
     count_refused(problem.tag)
     headers = {} if problem.retry_after_s is None else {"Retry-After": str(problem.retry_after_s)}

@@ -114,6 +114,15 @@ def test_who_is_to_slow_down_is_told_until_when_and_why(
     assert len(kafka.records()) == 3
 
 
+def test_a_device_that_sends_too_much_does_not_fill_the_log_too(
+    routes: OneThreadResolver, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(10):
+        post(routes)
+
+    assert caplog.records == []
+
+
 def test_other_devices_are_served_meanwhile(routes: OneThreadResolver, kafka: FakeKafka) -> None:
     for _ in range(4):
         post(routes)
