@@ -158,25 +158,28 @@ def _wrong_keys(device: TokenDevice, other: TokenDevice) -> Mapping[str, tuple[M
 
 
 def _wrong_times(device: TokenDevice) -> Mapping[str, tuple[MakeToken, str]]:
-    now_s = int(time.time())
     return {
-        "expired": (lambda: device.token(iat=now_s - 7200, exp=now_s - 301), "expired"),
-        "lifetime over a day": (lambda: device.token(exp=now_s + DAY_S + 60), "lifetime"),
+        "expired": (lambda: device.token(iat=now_s() - 7200, exp=now_s() - 301), "expired"),
+        "lifetime over a day": (lambda: device.token(exp=now_s() + DAY_S + 60), "lifetime"),
         "lives for ever": (lambda: device.token(exp=2**53), "lifetime"),
         "ends before it begins": (
-            lambda: device.token(iat=int(time.time()) + 200, exp=int(time.time()) + 100),
+            lambda: device.token(iat=now_s() + 200, exp=now_s() + 100),
             "lifetime",
         ),
         "from the future": (
-            lambda: device.token(iat=int(time.time()) + 600, exp=int(time.time()) + 900),
+            lambda: device.token(iat=now_s() + 600, exp=now_s() + 900),
             "not_yet_valid",
         ),
-        "not valid yet": (lambda: device.token(nbf=int(time.time()) + 600), "not_yet_valid"),
+        "not valid yet": (lambda: device.token(nbf=now_s() + 600), "not_yet_valid"),
         "endless": (lambda: device.token(exp=float("inf")), "malformed"),
         "times are text": (lambda: device.token(iat="now", exp="then"), "malformed"),
         "no end": (lambda: device.token(exp=None), "claim_missing"),
         "no beginning": (lambda: device.token(iat=None), "claim_missing"),
     }
+
+
+def now_s() -> int:
+    return int(time.time())
 
 
 def _wrong_claims(device: TokenDevice, other: TokenDevice) -> Mapping[str, tuple[MakeToken, str]]:
