@@ -13,7 +13,7 @@ from fleetlane.events.overrides import Ceilings, Overrides, Restriction
 _TOLD_EVERY_MS: Final = 60_000
 
 
-class DeviceRevokedError(FleetlaneError):
+class RevokedDeviceError(FleetlaneError):
     """The device was revoked after its token was last checked."""
 
     reason = "revoked"
@@ -86,26 +86,26 @@ class Admission:
         self._senders: OrderedDict[str, _Sender] = OrderedDict()
         self._lock = threading.Lock()
 
-    def goes_aside(self, device_id: str, *, now_ms: int) -> bool:
+    def goes_aside(self, device_id: str, *, now_ms: int, via: str | None = None) -> bool:
         """Decide on one more message of a device: whether it belongs into the slow lane.
 
-        To be asked once for each message.
+        To be asked once for each message. ``via`` is the gateway that brings it, which must not be
+        held back either; its own ceilings are not for what others send.
 
         Raises:
-            DeviceRevokedError: It may not send at all.
+            RevokedDeviceError: It, or its gateway, may not send at all.
             TooManyMessagesError: It is beyond its hard ceiling.
         """
         overrides = self._overrides.current()
-        restriction = overrides.restriction(device_id, now_ms=now_ms)
-        if restriction is Restriction.REVOKED:
-            raise DeviceRevokedError(device_id)
+        senders = (device_id,) if via is None else (via, device_id)
+        held = [_is_quarantined(one, overrides, now_ms) for one in senders]
         ceilings = overrides.ceilings_of(device_id, of_stage=self._ceilings)
         if ceilings is None:
-            return restriction is Restriction.QUARANTINED
+            return any(held)
         verdict = self._verdict(device_id, ceilings, now_ms)
         if verdict is Verdict.REFUSED:
             raise TooManyMessagesError(device_id, ceilings.hard_per_minute)
-        return verdict is Verdict.ASIDE or restriction is Restriction.QUARANTINED
+        return any(held) or verdict is Verdict.ASIDE
 
     def _verdict(self, device_id: str, ceilings: Ceilings, now_ms: int) -> Verdict:
         with self._lock:
@@ -123,3 +123,11 @@ class Admission:
         if is_to_be_told:
             self._on_over_ceiling(device_id, verdict)
         return verdict
+
+
+def _is_quarantined(device_id: str, overrides: Overrides, now_ms: int) -> bool:
+    """Raises ``RevokedDeviceError`` where it is revoked instead."""
+    restriction = overrides.restriction(device_id, now_ms=now_ms)
+    if restriction is Restriction.REVOKED:
+        raise RevokedDeviceError(device_id)
+    return restriction is Restriction.QUARANTINED

@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from clients.admission import Admission, DeviceRevokedError, TooManyMessagesError
+from clients.admission import Admission, RevokedDeviceError, TooManyMessagesError
 from clients.ceilings import Verdict
 from fleetlane.events.overrides import Ceilings, DeviceOverride, Overrides, Restriction
 
@@ -47,7 +47,7 @@ def held(status: Restriction, until_ms: int | None = None) -> Overrides:
 
 
 def test_a_revoked_device_may_not_send() -> None:
-    with pytest.raises(DeviceRevokedError, match="device d-1 is revoked"):
+    with pytest.raises(RevokedDeviceError, match="device d-1 is revoked"):
         admission(held(Restriction.REVOKED)).goes_aside("d-1", now_ms=NOW_MS)
 
 
@@ -76,8 +76,30 @@ def test_a_change_holds_from_the_next_message_on() -> None:
 
     current.overrides = held(Restriction.REVOKED)
 
-    with pytest.raises(DeviceRevokedError):
+    with pytest.raises(RevokedDeviceError):
         admitting.goes_aside("d-1", now_ms=NOW_MS)
+
+
+@pytest.mark.parametrize(("of", "via"), [("d-1", "gw-1"), ("d-2", "d-1")])
+def test_what_a_revoked_gateway_brings_or_brings_of_a_revoked_device_is_refused(
+    of: str, via: str
+) -> None:
+    with pytest.raises(RevokedDeviceError, match="device d-1 is revoked"):
+        admission(held(Restriction.REVOKED)).goes_aside(of, now_ms=NOW_MS, via=via)
+
+
+def test_what_a_quarantined_gateway_brings_goes_aside() -> None:
+    admitting = admission(held(Restriction.QUARANTINED))
+
+    assert admitting.goes_aside("d-2", now_ms=NOW_MS, via="d-1")
+
+
+def test_a_quarantined_gateway_does_not_hide_a_revoked_device() -> None:
+    quarantined = DeviceOverride(status=Restriction.QUARANTINED)
+    overrides = held(Restriction.REVOKED).restricted(["gw-1"], quarantined)
+
+    with pytest.raises(RevokedDeviceError, match="device d-1 is revoked"):
+        admission(overrides).goes_aside("d-1", now_ms=NOW_MS, via="gw-1")
 
 
 def test_beyond_its_soft_ceiling_a_device_goes_aside() -> None:

@@ -3,13 +3,15 @@
 import pytest
 
 from clients.admission import Admission
+from clients.device_registry import RegisteredDevice
 from clients.overrides import CachedOverrides
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.overrides import Ceilings, DeviceOverride, Overrides, Restriction
 from lambdas.ingest.routes import OneThreadResolver
 from tests.unit.lambdas.api_gateway import ACTIVE, NOW_MS, ingest_routes, post
+from tests.unit.lambdas.cloud_events import entry, post_batch, tags
 from tests.unit.lambdas.fake_overrides import FakeOverrides
-from tests.unit.lambdas.fakes import FakeKafka
+from tests.unit.lambdas.fakes import FakeDevices, FakeKafka
 
 CEILINGS = Ceilings(soft_per_minute=2, hard_per_minute=3)
 
@@ -26,9 +28,15 @@ def overrides() -> FakeOverrides:
 
 @pytest.fixture
 def routes(kafka: FakeKafka, overrides: FakeOverrides) -> OneThreadResolver:
+    return routes_with(overrides, producer=kafka)
+
+
+def routes_with(
+    overrides: FakeOverrides, *, producer: FakeKafka, devices: FakeDevices | None = None
+) -> OneThreadResolver:
     cached = CachedOverrides(overrides, on_unavailable=lambda _: None, max_age_s=0, wait_s=None)
     admission = Admission(cached, ceilings=CEILINGS, on_over_ceiling=lambda *_: None)
-    return ingest_routes(admission=admission, producer=kafka)
+    return ingest_routes(admission=admission, producer=producer, devices=devices)
 
 
 def hold(overrides: FakeOverrides, status: Restriction, until_ms: int | None = None) -> None:
@@ -109,7 +117,7 @@ def test_who_is_to_slow_down_is_told_until_when_and_why(
 
     answer = post(routes)
 
-    assert (answer.status, answer.headers["Retry-After"]) == (429, "5")
+    assert (answer.status, answer.headers["Retry-After"]) == (429, "10")
     assert answer.body["detail"] == ("device d-1 sends too many messages; the limit is 3 a minute")
     assert len(kafka.records()) == 3
 
@@ -132,6 +140,53 @@ def test_other_devices_are_served_meanwhile(routes: OneThreadResolver, kafka: Fa
     record = kafka.topics["raw.standard"][-1]
     assert answer.status == 202
     assert message_from(record.headers, record.value).device_id == "d-2"
+
+
+def test_of_a_batch_only_what_is_beyond_the_ceilings_is_held_back(
+    routes: OneThreadResolver, kafka: FakeKafka
+) -> None:
+    answer = post_batch(routes, *(entry(f"e-{number}") for number in range(5)))
+
+    lanes = [one.get("lane") for one in answer.body["receipts"]]
+    assert lanes == ["standard", "standard", "slow", None, None]
+    assert tags(answer)[3:] == ["slow_down", "slow_down"]
+    assert len(kafka.records()) == 3
+
+
+def test_of_a_gateway_s_batch_only_what_is_of_a_revoked_device_is_forbidden(
+    kafka: FakeKafka, overrides: FakeOverrides
+) -> None:
+    behind = [
+        RegisteredDevice(
+            device_id=device_id, device_type="meter", keys=(), gateway_id="gw-1", registered_ms=0
+        )
+        for device_id in ("d-1", "d-2")
+    ]
+    routes = routes_with(overrides, producer=kafka, devices=FakeDevices(*behind))
+    hold(overrides, Restriction.REVOKED)
+
+    answer = post_batch(
+        routes,
+        entry("e-1", device="d-1"),
+        entry("e-2", device="d-2"),
+        identity={**ACTIVE, "device_id": "gw-1"},
+    )
+
+    assert (tags(answer), len(kafka.records())) == (["forbidden", ""], 1)
+
+
+def test_a_revoked_gateway_brings_nothing_of_anybody(
+    kafka: FakeKafka, overrides: FakeOverrides
+) -> None:
+    behind = RegisteredDevice(
+        device_id="d-2", device_type="meter", keys=(), gateway_id="d-1", registered_ms=0
+    )
+    routes = routes_with(overrides, producer=kafka, devices=FakeDevices(behind))
+    hold(overrides, Restriction.REVOKED)
+
+    answer = post_batch(routes, entry("e-1", device="d-1"), entry("e-2", device="d-2"))
+
+    assert (tags(answer), kafka.records()) == (["forbidden", "forbidden"], [])
 
 
 def test_without_overrides_everybody_is_let_in() -> None:
