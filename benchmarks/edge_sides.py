@@ -5,14 +5,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from clients.admission import Admission
 from clients.circuit_breaker import CircuitBreaker
 from clients.flow_store import CachedFlows
 from clients.kafka_or_spool import KafkaOrSpool
 from clients.kafka_producer import KafkaProducer
+from clients.overrides import CachedOverrides
 from clients.producer_record import ProducerRecord
 from clients.raw_producer import connected, producer_configuration
 from clients.spool import SpoolUnavailableError
 from fleetlane.events.flow_files import PublishedFlows, flows_in
+from fleetlane.events.overrides import Ceilings, Overrides
 from lambdas.ingest.assembly import Foundations, services_on
 from lambdas.ingest.routes import Surroundings, routes_of
 from local.checkout import FLOWS
@@ -20,6 +23,8 @@ from local.checkout import FLOWS
 ACCEPTED: Final = 202
 PATIENCE_S: Final = 30.0
 """For a busy machine: what is spooled would not be measured."""
+
+_NEVER_REACHED: Final = Ceilings(soft_per_minute=1_000_000, hard_per_minute=1_000_000)
 
 type Handler = Callable[[Mapping[str, Any], object], Mapping[str, Any]]
 
@@ -42,7 +47,7 @@ class Recording:
 
 
 class _Nowhere:
-    """S3 and DynamoDB, not needed for what is measured; and the flows, which are at hand."""
+    """S3 and DynamoDB, not needed for what is measured; and what is read of them once."""
 
     def __init__(self) -> None:
         self._flows = PublishedFlows(version="bench", flows=tuple(flows_in(FLOWS).values()))
@@ -56,6 +61,9 @@ class _Nowhere:
     def keep_all(self, *_: object) -> None:
         raise NotImplementedError
 
+    def read(self) -> Overrides:
+        return Overrides()
+
     def current(self) -> PublishedFlows:
         return self._flows
 
@@ -67,7 +75,9 @@ def recording(servers: str) -> Recording:
 def ingest_handler(producer: Recording) -> Handler:
     """Ingest as it runs in Lambda, but for S3 and DynamoDB."""
     nowhere = _Nowhere()
+    overrides = CachedOverrides(nowhere, on_unavailable=lambda _: None)
     foundations = Foundations(
+        admission=Admission(overrides, ceilings=_NEVER_REACHED, on_over_ceiling=lambda *_: None),
         flows=CachedFlows(nowhere),
         producer=KafkaOrSpool(
             producer=producer,

@@ -7,11 +7,12 @@ from typing import Final
 
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 
+from clients.admission import RevokedDeviceError, TooManyMessagesError
 from clients.device_registry import RegistryUnavailableError
 from clients.kafka_producer import NotDurableError
 from clients.payload_bucket import PayloadTooLargeError, PayloadUnavailableError
 from fleetlane.events.errors import ProblemTag
-from lambdas.ingest.batch import NotItsGatewayError, RevokedDeviceError
+from lambdas.ingest.batch import NotItsGatewayError
 from lambdas.ingest.batch_document import BatchTooLongError
 from lambdas.ingest.declarations import BadRequestError
 from lambdas.ingest.http_request import NoRouteError, RevokedError, UnauthenticatedError
@@ -27,6 +28,7 @@ _TAGS: Final[dict[type[Exception], ProblemTag]] = {
     RevokedError: ProblemTag.FORBIDDEN,
     RevokedDeviceError: ProblemTag.FORBIDDEN,
     NotItsGatewayError: ProblemTag.FORBIDDEN,
+    TooManyMessagesError: ProblemTag.SLOW_DOWN,
     NoRouteError: ProblemTag.NO_ROUTE,
     NotFoundError: ProblemTag.NO_ROUTE,
     PayloadTooLargeError: ProblemTag.TOO_LARGE,
@@ -80,6 +82,7 @@ def problem_of(error: Exception, *, jitter: Callable[[int, int], int]) -> Proble
     """
     tag = _TAGS.get(type(error), ProblemTag.TRY_LATER)
     if tag in _RETRY_AFTER_S:
-        return Problem(tag=tag, detail=_OWN_AFFAIR, retry_after_s=jitter(*_RETRY_AFTER_S[tag]))
+        detail = str(error) if tag is ProblemTag.SLOW_DOWN else _OWN_AFFAIR
+        return Problem(tag=tag, detail=detail, retry_after_s=jitter(*_RETRY_AFTER_S[tag]))
     detail = "no such path and method" if isinstance(error, NotFoundError) else str(error)
     return Problem(tag=tag, detail=detail)
