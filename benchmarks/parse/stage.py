@@ -95,5 +95,7 @@ def _artifact(folder: Path) -> Path:
             f"[fleetlane.parsers]\nreadings = {target}\n".encode()
         ),
     }
-    package = Package(name="readings", version="1.0", parsers={"readings": target}, platform=ANY_PLATFORM)
+    package = Package(
+        name="readings", version="1.0", parsers={"readings": target}, platform=ANY_PLATFORM
+    )
     return write_artifact(folder, package, contents)
