@@ -10,10 +10,10 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 
+from clients.problems import PROBLEM_CONTENT_TYPE, is_expected, problem_of
 from fleetlane.events.lanes import Lane
 from lambdas.ingest.http_request import upload_from
 from lambdas.ingest.metrics import count_accepted, count_refused
-from lambdas.ingest.problems import PROBLEM_CONTENT_TYPE, is_expected, problem_of
 from lambdas.ingest.service import Ingest
 
 logger = Logger(service="ingest")

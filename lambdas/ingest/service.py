@@ -8,12 +8,11 @@ from typing import Protocol
 from clients.flow_store import FlowsUnavailableError
 from clients.payload_bucket import PayloadTooLargeError, payload_key
 from clients.producer_record import ProducerRecord
-from fleetlane.events.envelope import Message, PayloadReference, headers_of
+from clients.raw_record import raw_record
+from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.flow_files import PublishedFlows
 from fleetlane.events.flows import Flow
-from fleetlane.events.keys import raw_key
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
-from fleetlane.events.topics import raw_topic
 from lambdas.ingest.uploads import Upload, message_of
 
 
@@ -83,7 +82,7 @@ class Ingest:
                 payload_key(message.raw_id), upload.body, upload.body_sha256.hex()
             )
             message = replace(message, body=None, reference=reference)
-        self.producer.land(_record_of(message, _topic_of(message, flow)))
+        self.producer.land(raw_record(message, flow))
         landed = Landed.KAFKA if message.reference is None else Landed.OBJECT
         return Receipt(id=message.raw_id, lane=message.lane, landed=landed)
 
@@ -93,18 +92,3 @@ class Ingest:
         except FlowsUnavailableError as problem:
             self.on_flows_unavailable(problem)
             return None
-
-
-def _topic_of(message: Message, flow: Flow | None) -> str:
-    if flow is None:
-        return raw_topic(message.lane, stream=message.stream)
-    return flow.raw_topic(message.lane, device_type=message.device_type)
-
-
-def _record_of(message: Message, topic: str) -> ProducerRecord:
-    return ProducerRecord(
-        topic=topic,
-        key=raw_key(message.arrival_millis),
-        value=message.body,
-        headers=headers_of(message),
-    )

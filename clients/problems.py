@@ -7,15 +7,16 @@ from typing import Final
 
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 
-from clients.kafka_producer import NotDurableError
-from clients.payload_bucket import PayloadTooLargeError, PayloadUnavailableError
-from fleetlane.events.errors import ProblemTag
-from lambdas.ingest.http_request import (
+from clients.device_request import (
     BadRequestError,
     NoRouteError,
     RevokedError,
     UnauthenticatedError,
 )
+from clients.flow_store import FlowsUnavailableError
+from clients.kafka_producer import NotDurableError
+from clients.payload_bucket import PayloadTooLargeError, PayloadUnavailableError
+from fleetlane.events.errors import ProblemTag
 
 PROBLEM_CONTENT_TYPE: Final = "application/problem+json"
 _TYPE_PREFIX: Final = "urn:fleetlane:problem:"
@@ -30,6 +31,7 @@ _TAGS: Final[dict[type[Exception], ProblemTag]] = {
     NotFoundError: ProblemTag.NO_ROUTE,
     PayloadTooLargeError: ProblemTag.TOO_LARGE,
     PayloadUnavailableError: ProblemTag.TRY_LATER,
+    FlowsUnavailableError: ProblemTag.TRY_LATER,
     NotDurableError: ProblemTag.TRY_LATER,
 }
 _TITLES: Final = {

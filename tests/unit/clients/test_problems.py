@@ -1,9 +1,9 @@
 import pytest
 
+from clients.device_request import BadRequestError
 from clients.kafka_producer import NotDurableError
+from clients.problems import Problem, problem_of
 from fleetlane.events.errors import ProblemTag
-from lambdas.ingest.http_request import BadRequestError
-from lambdas.ingest.problems import Problem, problem_of
 
 
 def test_what_went_wrong_inside_is_not_told() -> None:
