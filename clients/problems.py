@@ -14,6 +14,7 @@ from clients.device_request import (
     UnauthenticatedError,
 )
 from clients.flow_store import FlowsUnavailableError
+from clients.issued_upload import UploadTooLargeError
 from clients.kafka_producer import NotDurableError
 from clients.payload_bucket import PayloadTooLargeError, PayloadUnavailableError
 from fleetlane.events.errors import ProblemTag
@@ -30,6 +31,7 @@ _TAGS: Final[dict[type[Exception], ProblemTag]] = {
     NoRouteError: ProblemTag.NO_ROUTE,
     NotFoundError: ProblemTag.NO_ROUTE,
     PayloadTooLargeError: ProblemTag.TOO_LARGE,
+    UploadTooLargeError: ProblemTag.TOO_LARGE,
     PayloadUnavailableError: ProblemTag.TRY_LATER,
     FlowsUnavailableError: ProblemTag.TRY_LATER,
     NotDurableError: ProblemTag.TRY_LATER,
@@ -43,6 +45,7 @@ _TITLES: Final = {
     ProblemTag.SLOW_DOWN: "Too many requests",
     ProblemTag.TRY_LATER: "The message could not be kept",
 }
+_UPLOAD_INSTEAD: Final = "POST /v1/uploads/{stream} takes more"
 _OWN_AFFAIR: Final = "Nothing was acknowledged; send the same message again."
 
 
@@ -79,5 +82,14 @@ def problem_of(error: Exception, *, jitter: Callable[[int, int], int]) -> Proble
     if tag in {ProblemTag.TRY_LATER, ProblemTag.SLOW_DOWN}:
         seconds = jitter(_RETRY_AFTER_S_MIN, _RETRY_AFTER_S_MAX)
         return Problem(tag=tag, detail=_OWN_AFFAIR, retry_after_s=seconds)
-    detail = "no such path and method" if isinstance(error, NotFoundError) else str(error)
-    return Problem(tag=tag, detail=detail)
+    return Problem(tag=tag, detail=_detail(error))
+
+
+def _detail(error: Exception) -> str:
+    match error:
+        case NotFoundError():
+            return "no such path and method"
+        case PayloadTooLargeError():
+            return f"{error}; {_UPLOAD_INSTEAD}"
+        case _:
+            return str(error)

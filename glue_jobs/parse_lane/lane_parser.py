@@ -13,7 +13,7 @@ from fleetlane.events.envelope import BadEnvelopeError, Message
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.flow_files import PublishedFlows
-from fleetlane.events.lanes import WIGGLE, Lane, LaneLimits
+from fleetlane.events.lanes import PAYLOAD_BYTES_MAX, WIGGLE, Lane, LaneLimits
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
 from fleetlane.events.parked import Parking
 from fleetlane.events.topics import FLEET_PARSED
@@ -25,7 +25,7 @@ from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.verdicts import Attempt
 from glue_jobs.parse_lane.chosen_parsers import ChosenParsers, NoParserError
 from glue_jobs.parse_lane.output_batches import OutputRecord
-from glue_jobs.parse_lane.payloads import PAYLOAD_BYTES_MAX, Payloads
+from glue_jobs.parse_lane.payloads import Payloads
 from glue_jobs.parse_lane.raw_batches import RawRecord
 from glue_jobs.parse_lane.rerouted import diverted_record, parked_record
 from glue_jobs.parse_lane.tried import Tried
