@@ -9,7 +9,7 @@ import msgspec
 from fleetlane.events.errors import FleetlaneError
 
 UPLOAD_FIELD: Final = "upload"
-"""The name of the metadata. S3 keeps at most 2 KB of them; the longest of ours is half of that."""
+"""The name of the metadata. S3 keeps at most 2 KB of them; the longest of ours is 1.5 KB."""
 
 
 class UploadTooLargeError(FleetlaneError):

@@ -23,6 +23,7 @@ from local.jobs import JobSettings, LocalJobs
 from local.kafka import KafkaBroker
 from local.processes import ServerProcess
 from local.team_parsers import installed_wheels
+from local.upload_queue import ensure_upload_queue
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -33,6 +34,8 @@ PARKED_BUCKET: Final = "fleetlane-parked"
 FLOWS_BUCKET: Final = "fleetlane-flows"
 
 _LOOK_EVERY_S: Final = 0.5
+_SWEEP_AFTER_S: Final = "10"
+"""So long a notification may take here; in AWS, a quarter of an hour."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,10 +136,15 @@ class Platform:
         for bucket in (PAYLOAD_BUCKET, PARKED_BUCKET, FLOWS_BUCKET):
             self.aws.ensure_bucket(bucket)
         self.aws.ensure_table(REGISTRY_TABLE)
+        upload_queue_url = ensure_upload_queue(self.aws.client_settings, PAYLOAD_BUCKET)
         on_step("topics and flows")
         publish_flows(flows, self.s3, FLOWS_BUCKET, self.broker.bootstrap_servers)
         on_step("gateway and Spark jobs")
-        self.gateway = LocalGateway(self._folder("gateway"), self._gateway_environment())
+        self.gateway = LocalGateway(
+            self._folder("gateway"),
+            self._gateway_environment(),
+            upload_queue_url=upload_queue_url,
+        )
         self.jobs = LocalJobs(self._job_settings(python_path))
         self._start_together(self.gateway, self.jobs)
         self.endpoints = Endpoints(
@@ -179,6 +187,7 @@ class Platform:
             "PAYLOAD_BUCKET": PAYLOAD_BUCKET,
             "FLOWS_BUCKET": FLOWS_BUCKET,
             "REGISTRY_TABLE": REGISTRY_TABLE,
+            "SWEEP_AFTER_S": _SWEEP_AFTER_S,
             "POWERTOOLS_LOG_LEVEL": "WARNING",
             "POWERTOOLS_METRICS_DISABLED": "true",  # a line a request
         }

@@ -6,7 +6,7 @@ import random
 import time
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from aws_lambda_powertools import Logger
 
@@ -33,12 +33,6 @@ _SWEEP_ENDS_MS: Final = 15_000
 """A sweep begins nothing more when so little of its time is left."""
 
 
-class Context(Protocol):
-    """The part of Lambda's context that is used here."""
-
-    def get_remaining_time_in_millis(self) -> int: ...
-
-
 class SweepFoundFaultsError(FleetlaneError):
     """Uploads were found that can never land. All others have been seen to."""
 
@@ -63,7 +57,7 @@ def land(event: Mapping[str, Any], context: object) -> dict[str, Any]:
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
 
 
-def sweep(event: object, context: Context) -> dict[str, Any]:
+def sweep(event: object, context: Any) -> dict[str, Any]:
     """Land what was missed. An error says that something needs a look: its alarm counts errors."""
     sweep = Sweep(uploads=_uploads(), land=_land, after_s=landing_settings().sweep_after_s)
     report = sweep.run(

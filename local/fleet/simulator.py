@@ -16,7 +16,9 @@ from local.fleet.messages import Outgoing, SentMessage
 from local.fleet.plan import FleetPlan
 from local.fleet.roles import roles
 from local.fleet.sender import Api, Sender, token_of
+from local.fleet.uploading import PostForm
 from local.ledger import Receipt
+from local.upload_client import form_answer
 
 _ANSWER_TIMEOUT_S: Final = 35.0
 _PROGRESS_EVERY_S: Final = 0.2
@@ -99,13 +101,15 @@ def run_fleet_on(
     *,
     registry: Registry,
     on_progress: Callable[[FleetProgress], None] = lambda _: None,
+    post_form: PostForm = form_answer,
 ) -> FleetRun:
     """Do as ``run_fleet`` does, on an API that is at hand already."""
     now_ms = time.time_ns() // 1_000_000
     sendings = tuple(_sendings(plan, now_ms=now_ms))
     registrations = (one.device.registration(registered_ms=now_ms) for one in sendings)
     registry.register_all(device for device in registrations if device is not None)
-    return asyncio.run(_run(sendings, plan, api, on_progress))
+    sender = Sender(api, post_form=post_form, patience_s=plan.patience_s)
+    return asyncio.run(_run(sendings, plan, sender, on_progress))
 
 
 def _sendings(plan: FleetPlan, *, now_ms: int) -> Iterator[_Sending]:
@@ -126,11 +130,10 @@ def _sendings(plan: FleetPlan, *, now_ms: int) -> Iterator[_Sending]:
 async def _run(
     sendings: tuple[_Sending, ...],
     plan: FleetPlan,
-    api: Api,
+    sender: Sender,
     on_progress: Callable[[FleetProgress], None],
 ) -> FleetRun:
     sent: list[SentMessage] = []
-    sender = Sender(api, patience_s=plan.patience_s)
     planned = sum(len(one.messages) for one in sendings)
     started_s = time.monotonic()
 
