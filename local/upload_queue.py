@@ -1,6 +1,7 @@
 """The queue of S3's notifications about uploads, with its dead letters, as the stage has them."""
 
 import json
+from collections.abc import Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
@@ -10,8 +11,8 @@ from clients.upload_keys import UPLOADS
 from local.aws import ClientSettings
 
 if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
     from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_sqs.literals import QueueAttributeNameType
 
 _QUEUE: Final = "fleetlane-uploads"
 _DEAD: Final = f"{_QUEUE}-dead"
@@ -21,34 +22,38 @@ _RECEIVES_MAX: Final = 100
 
 def ensure_upload_queue(aws: ClientSettings, bucket: str) -> str:
     """Make the queues unless they are there, let S3 notify, and return the queue's URL."""
+    with closing(boto3.client("sqs", **aws)) as sqs:
+        dead_arn = _arn(sqs, _made(sqs, _DEAD, {}))
+        redrive = {"deadLetterTargetArn": dead_arn, "maxReceiveCount": _RECEIVES_MAX}
+        url = _made(
+            sqs,
+            _QUEUE,
+            {"VisibilityTimeout": _AGAIN_AFTER_S, "RedrivePolicy": json.dumps(redrive)},
+        )
+    notify_of_uploads(aws, bucket)
+    return url
+
+
+def notify_of_uploads(aws: ClientSettings, bucket: str) -> None:
+    """Let the bucket tell the queue, which is there, of every upload that it takes."""
     with closing(boto3.client("sqs", **aws)) as sqs, closing(boto3.client("s3", **aws)) as s3:
-        dead = {
-            "deadLetterTargetArn": _arn(sqs, _made(sqs, _DEAD)),
-            "maxReceiveCount": _RECEIVES_MAX,
-        }
-        url = _made(sqs, _QUEUE, VisibilityTimeout=_AGAIN_AFTER_S, RedrivePolicy=json.dumps(dead))
-        notify(s3, bucket, queue_arn=_arn(sqs, url))
-        return url
+        queue_arn = _arn(sqs, sqs.get_queue_url(QueueName=_QUEUE)["QueueUrl"])
+        s3.put_bucket_notification_configuration(
+            Bucket=bucket,
+            NotificationConfiguration={
+                "QueueConfigurations": [
+                    {
+                        "QueueArn": queue_arn,
+                        "Events": ["s3:ObjectCreated:*"],
+                        "Filter": {"Key": {"FilterRules": [{"Name": "prefix", "Value": UPLOADS}]}},
+                    }
+                ]
+            },
+        )
 
 
-def notify(s3: "S3Client", bucket: str, *, queue_arn: str) -> None:
-    """Let the bucket tell the queue of every upload that it takes."""
-    s3.put_bucket_notification_configuration(
-        Bucket=bucket,
-        NotificationConfiguration={
-            "QueueConfigurations": [
-                {
-                    "QueueArn": queue_arn,
-                    "Events": ["s3:ObjectCreated:*"],
-                    "Filter": {"Key": {"FilterRules": [{"Name": "prefix", "Value": UPLOADS}]}},
-                }
-            ]
-        },
-    )
-
-
-def _made(sqs: "SQSClient", name: str, **attributes: str) -> str:
-    return sqs.create_queue(QueueName=name, Attributes=dict(attributes))["QueueUrl"]  # type: ignore[arg-type]
+def _made(sqs: "SQSClient", name: str, attributes: "Mapping[QueueAttributeNameType, str]") -> str:
+    return sqs.create_queue(QueueName=name, Attributes=dict(attributes))["QueueUrl"]
 
 
 def _arn(sqs: "SQSClient", url: str) -> str:

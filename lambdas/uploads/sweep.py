@@ -75,7 +75,7 @@ class Sweep:
                     return
                 position = page[-1].key
         finally:
-            if position != began:
+            if report.looked_at and position != began:
                 self.uploads.keep_sweep_position(position)
 
     def _missing(self, page: list[ListedUpload], after: str, now_ms: int) -> list[ListedUpload]:
