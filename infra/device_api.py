@@ -24,6 +24,7 @@ DEVICE_ROUTES: Final = ("/v1/streams/{stream}", "/v1/fast/{stream}")
 """What a device POSTs to."""
 
 FAST_ROUTE: Final = DEVICE_ROUTES[1]
+UPLOADS_ROUTE: Final = "/v1/uploads/{stream}"
 HEALTH_ROUTE: Final = "/v1/health"
 
 _NO_WAF: Final = "Devices prove who they are, and the stage is throttled; a firewall is an option."
@@ -60,7 +61,7 @@ class DeviceApiProps:
 
 
 class DeviceApi(Construct):
-    """The API in front of two functions. All bodies are binary: what was sent is what arrives."""
+    """The API in front of our functions. All bodies are binary: what was sent is what arrives."""
 
     def __init__(
         self,
@@ -69,12 +70,13 @@ class DeviceApi(Construct):
         *,
         props: DeviceApiProps,
         ingest: lambda_.IFunction,
+        uploads: lambda_.IFunction,
         authorizer: lambda_.IFunction,
     ) -> None:
         super().__init__(scope, name)
         self._props = props
         self.rest = self._rest_api()
-        self._add_routes(ingest, authorizer)
+        self._add_routes(ingest, uploads, authorizer)
         self._add_answers()
         if props.keeps_logs:
             self._keep_failure_logs()
@@ -159,9 +161,17 @@ class DeviceApi(Construct):
             access_log_format=_access_log_format(),
         )
 
-    def _add_routes(self, ingest: lambda_.IFunction, authorizer: lambda_.IFunction) -> None:
+    def _add_routes(
+        self,
+        ingest: lambda_.IFunction,
+        uploads: lambda_.IFunction,
+        authorizer: lambda_.IFunction,
+    ) -> None:
         # One permission for the whole API: one a method would soon be too long a policy.
         ingest_integration = apigateway.LambdaIntegration(ingest, scope_permission_to_method=False)
+        uploads_integration = apigateway.LambdaIntegration(
+            uploads, scope_permission_to_method=False
+        )
         asks = apigateway.RequestAuthorizer(
             self,
             "Authorizer",
@@ -169,10 +179,12 @@ class DeviceApi(Construct):
             identity_sources=[apigateway.IdentitySource.header("Authorization")],
             results_cache_ttl=Duration.seconds(AUTHORIZER_TTL_S),
         )
-        for route in DEVICE_ROUTES:
+        behind = {**dict.fromkeys(DEVICE_ROUTES, ingest_integration)}
+        behind[UPLOADS_ROUTE] = uploads_integration
+        for route, integration in behind.items():
             method = self.rest.root.resource_for_path(route).add_method(
                 "POST",
-                ingest_integration,
+                integration,
                 authorizer=asks,
                 authorization_type=apigateway.AuthorizationType.CUSTOM,
             )

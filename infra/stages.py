@@ -68,6 +68,8 @@ class Stage:
     ingest_memory_mib: int
     ingest_concurrency: int | None
     authorizer_concurrency: int | None
+    upload_concurrency: int | None
+    upload_bytes_max: int
     requests_per_s: int
     requests_burst: int
     has_firewall: bool
@@ -105,6 +107,8 @@ _SIDE_BY_SIDE: Final[Mapping[str, tuple[Any, Any, Any, Any]]] = MappingProxyType
     "ingest_memory_mib":      (512,            1_024,            1_769,             1_769),
     "ingest_concurrency":     (None,           50,               200,               600),
     "authorizer_concurrency": (None,           10,               50,                150),
+    "upload_concurrency":     (None,           5,                20,                50),
+    "upload_bytes_max":       (64 << 20,       64 << 20,         64 << 20,          64 << 20),
     "requests_per_s":         (100,            200,              2_000,             8_000),
     "requests_burst":         (200,            400,              2_000,             5_000),
     "has_firewall":           (False,          False,            False,             False),

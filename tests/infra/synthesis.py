@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-FUNCTIONS = ("authorizer", "flow_activation", "ingest")
+FUNCTIONS = ("authorizer", "flow_activation", "ingest", "uploads")
 SYNTH_LIMIT_S = 60
 
 type Template = Mapping[str, Any]
