@@ -25,6 +25,19 @@ class UploadTooLargeError(FleetlaneError):
         return f"the upload is {self.size_bytes} bytes; the limit is {self.limit_bytes} bytes"
 
 
+class NotIssuedError(FleetlaneError):
+    """Metadata of an object are not what we wrote for an upload."""
+
+    reason = "not_issued"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"its metadata are not ours: {self.problem}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssuedUpload:
     """All that a message's envelope needs and its key does not say. ``sha256`` is hexadecimal."""
@@ -52,5 +65,8 @@ class IssuedUpload:
 
 
 def issued_from(metadata: str) -> IssuedUpload:
-    """Read what ``to_metadata`` wrote, here or in a newer version; raises ``ValueError``."""
-    return msgspec.json.decode(base64.urlsafe_b64decode(metadata), type=IssuedUpload)
+    """Read what ``to_metadata`` wrote, here or in a newer version; raises ``NotIssuedError``."""
+    try:
+        return msgspec.json.decode(base64.urlsafe_b64decode(metadata), type=IssuedUpload)
+    except ValueError as problem:
+        raise NotIssuedError(str(problem)) from None

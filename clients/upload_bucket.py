@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from clients.issued_upload import UPLOAD_FIELD, IssuedUpload, issued_from
+from clients.issued_upload import UPLOAD_FIELD, IssuedUpload, NotIssuedError, issued_from
 from clients.payload_bucket import PayloadMissingError, PayloadUnavailableError
 from clients.upload_keys import (
     LANDED,
@@ -141,8 +141,8 @@ def _checked(key: str, head: "HeadObjectOutputTypeDef") -> IssuedUpload:
         raise NotAnUploadError(key, "it has none of our metadata")
     try:
         issued = issued_from(metadata)
-    except ValueError as problem:
-        raise NotAnUploadError(key, f"its metadata are not ours: {problem}") from None
+    except NotIssuedError as problem:
+        raise NotAnUploadError(key, str(problem)) from None
     size_bytes, digest = head["ContentLength"], head.get("ChecksumSHA256")
     if size_bytes != issued.body_bytes:
         raise NotAnUploadError(key, f"it has {size_bytes} bytes, {issued.body_bytes} were issued")

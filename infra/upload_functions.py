@@ -20,7 +20,8 @@ from infra.upload_queue import UPLOADS_PREFIX
 
 SWEEP_MINUTES: Final = 15
 _BATCH_MESSAGES_MAX: Final = 10
-_LANDING: Final = FunctionSize(timeout_s=60)
+_LANDING_TIMEOUT_S: Final = 60
+_LANDING_CONCURRENCY: Final = 10
 _SWEEP_TIMEOUT_S: Final = 300
 
 
@@ -82,13 +83,16 @@ class UploadFunctions(Construct):
         return issuing
 
     def _landing(self) -> PlatformFunction:
-        landing = self._lander("upload_landing", _LANDING)
+        """Its queue asks no more of it than is reserved: nothing is throttled to a dead letter."""
+        concurrency = _LANDING_CONCURRENCY if self._props.is_cloud else None
+        size = FunctionSize(timeout_s=_LANDING_TIMEOUT_S, concurrency=concurrency)
+        landing = self._lander("upload_landing", size)
         landing.function.add_event_source(
             sources.SqsEventSource(
                 self.queue.queue,
                 batch_size=_BATCH_MESSAGES_MAX,
                 report_batch_item_failures=True,
-                max_concurrency=10 if self._props.is_cloud else None,
+                max_concurrency=concurrency,
             )
         )
         return landing
