@@ -23,6 +23,7 @@ from tests.e2e.uploading import accepted_by, form_for, without_notifications
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack]
 
 ENTRIES: Final = 96
+LOGGED_WITHIN_S_MAX: Final = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -72,10 +73,11 @@ def test_an_upload_whose_notification_is_lost_is_found_by_the_sweep(
 def test_an_upload_waits_in_its_queue_while_kafka_is_away(
     running: RunningPlatform, body: bytes
 ) -> None:
-    device = Device.registered(running.platform)
+    device, tried = Device.registered(running.platform), GatewayLog(running.platform)
 
     with frozen(running.platform.broker):
         receipt = accepted_by(form_for(device, "diagnostics", body), body, events=ENTRIES)
+        tried.wait_for("not_durable")
 
     ledger = running.ledger_on([receipt])
     assert (ledger.parsed, ledger.lost, ledger.invented) == (1, 0, 0)
@@ -96,6 +98,20 @@ def test_an_upload_that_is_landed_twice_at_once_is_one_message(
     ledger = running.ledger_on([receipt])
     assert (ledger.accepted, ledger.parsed, ledger.lost, ledger.invented) == (1, 1, 0, 0)
     assert ledger.findings.repeats > 0
+
+
+class GatewayLog:
+    """What the functions log from now on."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._path = platform.settings.folder / "gateway" / "gateway.log"
+        self._begin = len(self._path.read_text())
+
+    def wait_for(self, words: str) -> None:
+        give_up_s = time.monotonic() + LOGGED_WITHIN_S_MAX
+        while words not in self._path.read_text()[self._begin :]:
+            assert time.monotonic() < give_up_s, f"nobody logs {words!r}"
+            time.sleep(0.1)
 
 
 class BlindUploads(UploadBucket):

@@ -10,8 +10,6 @@ from moto import mock_aws
 
 from local.gateway.triggers import Queue, call_by_the_clock, call_for_messages
 
-PATIENCE_S = 30.0
-
 
 @pytest.fixture
 def queue(monkeypatch: pytest.MonkeyPatch) -> Iterator[Queue]:
