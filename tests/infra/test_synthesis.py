@@ -20,13 +20,17 @@ ON_LOCALSTACK = {
     "AWS::ApiGateway::RestApi",
     "AWS::ApiGateway::Stage",
     "AWS::DynamoDB::Table",
+    "AWS::Events::Rule",
     "AWS::IAM::Policy",
     "AWS::IAM::Role",
+    "AWS::Lambda::EventSourceMapping",
     "AWS::Lambda::Function",
     "AWS::Lambda::Permission",
     "AWS::Logs::LogGroup",
     "AWS::S3::Bucket",
     "AWS::S3::BucketPolicy",
+    "AWS::SQS::Queue",
+    "AWS::SQS::QueuePolicy",
 }
 
 
