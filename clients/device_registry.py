@@ -1,9 +1,10 @@
 """The registry of devices: who may send, and with which keys. One DynamoDB item a device."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import batched
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.service_resource import Table
 
 KEYS_MAX: Final = 2
+_READ_AT_ONCE_MAX: Final = 100
 _CURVES: Final = {"EC": "P-256", "OKP": "Ed25519"}
 
 type Jwk = Mapping[str, str]
@@ -116,6 +118,26 @@ class DeviceRegistry:
             answer = self._table.get_item(Key={"device_id": device_id}, ConsistentRead=True)
         item = answer.get("Item")
         return None if item is None else _device_from(item)
+
+    def find_all(self, device_ids: Iterable[str]) -> Mapping[str, RegisteredDevice]:
+        """Look many devices up, a hundred a call; an item that is no device is left out.
+
+        Raises:
+            RegistryUnavailableError: DynamoDB does not answer, or not to all of it.
+        """
+        name, found = self._table.name, {}
+        for some in batched(sorted(set(device_ids)), _READ_AT_ONCE_MAX, strict=False):
+            keys = [{"device_id": device_id} for device_id in some]
+            wanted: Any = {name: {"Keys": keys, "ConsistentRead": True}}
+            with _reaching_dynamodb():
+                answer = self._table.meta.client.batch_get_item(RequestItems=wanted)
+            if answer.get("UnprocessedKeys"):
+                raise RegistryUnavailableError("DynamoDB put a part of the answer off")
+            for item in answer["Responses"][name]:
+                with suppress(BadDeviceError):
+                    device = _device_from(item)
+                    found[device.device_id] = device
+        return found
 
     def register(self, device: RegisteredDevice) -> None:
         """Write one device, over what was there.

@@ -1,38 +1,29 @@
 """What a device's request says, by API Gateway's event: who sends, what is declared, the bytes."""
 
-import base64
 import binascii
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
+import pybase64
+
+from clients.declarations import (
+    BODY_ENCODING,
+    CONTENT_TYPE,
+    FIRMWARE,
+    IDEMPOTENCY_KEY,
+    MILLIS,
+    BadRequestError,
+    Rule,
+    checked,
+    checked_span,
+    refusal,
+    shown,
+)
 from clients.device_registry import DeviceStatus
 from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import NAME_PATTERN, is_device_id, is_name
-
-BODY_ENCODINGS: Final = ("gzip", "deflate", "zstd")
-
-_VALUE_SHOWN_CHARS: Final = 80
-_CONTENT_TYPE: Final = re.compile("[ -~]{1,256}")
-_IDEMPOTENCY_KEY: Final = re.compile("[!-~]{1,256}")
-_FIRMWARE: Final = re.compile("[!-~]{1,64}")
-_MILLIS: Final = re.compile("-?[0-9]{1,18}")
-_BODY_ENCODING: Final = re.compile("|".join(BODY_ENCODINGS))
-
-
-class BadRequestError(FleetlaneError):
-    """A request that no retry can mend. The problem names the header, its value, what may be."""
-
-    reason = "bad_request"
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return self.problem
 
 
 class UnauthenticatedError(FleetlaneError):
@@ -63,12 +54,12 @@ class NoRouteError(FleetlaneError):
         self.stream = stream
 
     def __str__(self) -> str:
-        return f"stream {_shown(self.stream)} does not match {NAME_PATTERN}"
+        return f"stream {shown(self.stream)} does not match {NAME_PATTERN}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sender:
-    """The device that a request's credential proves."""
+    """Who sends a request, as its credential proves."""
 
     device_id: str
     device_type: str
@@ -76,10 +67,10 @@ class Sender:
 
 
 def sender_of(event: Mapping[str, Any]) -> Sender:
-    """Read who sends, which the authorizer alone says.
+    """Read who sends, as the authorizer found out.
 
     Raises:
-        UnauthenticatedError: It gave no identity.
+        UnauthenticatedError: The authorizer gave no identity.
         RevokedError: It gave that of a revoked device.
     """
     identity: Mapping[str, str] = (event.get("requestContext") or {}).get("authorizer") or {}
@@ -113,7 +104,7 @@ def body_of(event: Mapping[str, Any]) -> bytes:
     if not event.get("isBase64Encoded"):
         return body.encode()
     try:
-        return base64.b64decode(body, validate=True)
+        return pybase64.b64decode(body, validate=True)
     except binascii.Error as problem:
         raise BadRequestError(f"the body is not Base64, as its event says: {problem}") from None
 
@@ -124,56 +115,40 @@ class DeclaredHeaders:
     def __init__(self, headers: Mapping[str, str] | None) -> None:
         self._headers = {name.lower(): value for name, value in (headers or {}).items()}
 
+    def told(self, name: str) -> str | None:
+        """What is said under this name, in lower case, unchecked."""
+        return self._headers.get(name)
+
     def content_type(self) -> str:
-        return checked_content_type(self._headers.get("content-type"))
+        return self._matching("Content-Type", CONTENT_TYPE) or DEFAULT_CONTENT_TYPE
 
     def idempotency_key(self) -> str | None:
-        return self._matching("Idempotency-Key", _IDEMPOTENCY_KEY, "1 to 256 visible ASCII")
+        return self._matching("Idempotency-Key", IDEMPOTENCY_KEY)
 
     def firmware(self) -> str | None:
-        return self._matching("X-Firmware-Version", _FIRMWARE, "1 to 64 visible ASCII")
+        return self._matching("X-Firmware-Version", FIRMWARE)
 
     def body_encoding(self) -> str | None:
-        return self._matching("X-Body-Encoding", _BODY_ENCODING, ", ".join(BODY_ENCODINGS))
+        return self._matching("X-Body-Encoding", BODY_ENCODING)
 
     def span(self) -> tuple[int | None, int | None]:
         """When the data inside begins and ends, as declared."""
-        start, end = self._millis("X-Data-Start-Millis"), self._millis("X-Data-End-Millis")
-        if start is not None and end is not None and start > end:
-            allowed = f"at most X-Data-End-Millis, {end}"
-            raise BadRequestError(_refusal("X-Data-Start-Millis", str(start), allowed))
-        return start, end
+        start, end = "X-Data-Start-Millis", "X-Data-End-Millis"
+        return checked_span(
+            (f"header {start}", self._millis(start)), (f"header {end}", self._millis(end))
+        )
 
     def check_content_encoding(self) -> None:
         """API Gateway would unpack such a body, and its bytes would not be the device's."""
         encoding = self._headers.get("content-encoding", "identity")
         if encoding.lower() != "identity":
-            raise BadRequestError(
-                _refusal("Content-Encoding", encoding, "identity; declare it as X-Body-Encoding")
-            )
+            allowed = "identity; declare it as X-Body-Encoding"
+            raise refusal("header Content-Encoding", encoding, allowed)
 
     def _millis(self, name: str) -> int | None:
-        value = self._matching(name, _MILLIS, "a whole number of at most 18 digits")
+        value = self._matching(name, MILLIS)
         return None if value is None else int(value)
 
-    def _matching(self, name: str, pattern: re.Pattern[str], allowed: str) -> str | None:
+    def _matching(self, name: str, rule: Rule) -> str | None:
         value = self._headers.get(name.lower())
-        if value is not None and pattern.fullmatch(value) is None:
-            raise BadRequestError(_refusal(name, value, allowed))
-        return value
-
-
-def checked_content_type(value: str | None) -> str:
-    """Return a content type, or that of unknown bytes; raises ``BadRequestError``."""
-    if value is not None and _CONTENT_TYPE.fullmatch(value) is None:
-        raise BadRequestError(_refusal("Content-Type", value, "1 to 256 ASCII characters"))
-    return value or DEFAULT_CONTENT_TYPE
-
-
-def _refusal(header: str, value: str, allowed: str) -> str:
-    return f"header {header} is {_shown(value)}; allowed: {allowed}"
-
-
-def _shown(value: str) -> str:
-    cut = len(value) > _VALUE_SHOWN_CHARS
-    return f"{value[:_VALUE_SHOWN_CHARS]!r}{'…' if cut else ''}"
+        return None if value is None else checked(f"header {name}", value, rule)

@@ -1,41 +1,27 @@
 """Errors as the caller sees them: RFC 9457 problems, each with a tag that never changes."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from aws_lambda_powertools.event_handler.exceptions import NotFoundError
-
-from clients.device_request import (
-    BadRequestError,
-    NoRouteError,
-    RevokedError,
-    UnauthenticatedError,
-)
-from clients.flow_store import FlowsUnavailableError
-from clients.issued_upload import UploadTooLargeError
-from clients.kafka_producer import NotDurableError
-from clients.payload_bucket import PayloadTooLargeError, PayloadUnavailableError
+from clients.declarations import BadRequestError
+from clients.device_request import NoRouteError, RevokedError, UnauthenticatedError
 from fleetlane.events.errors import ProblemTag
 
 PROBLEM_CONTENT_TYPE: Final = "application/problem+json"
 _TYPE_PREFIX: Final = "urn:fleetlane:problem:"
-_RETRY_AFTER_S_MIN: Final = 5
-_RETRY_AFTER_S_MAX: Final = 15
+_RETRY_AFTER_S: Final = {ProblemTag.TRY_LATER: (5, 15), ProblemTag.SLOW_DOWN: (10, 60)}
+"""From how many seconds to how many. An outage is over soon; a herd must spread out."""
 
-_TAGS: Final[dict[type[Exception], ProblemTag]] = {
+OF_REQUESTS: Final[Mapping[type[Exception], ProblemTag]] = {
     BadRequestError: ProblemTag.BAD_REQUEST,
     UnauthenticatedError: ProblemTag.UNAUTHENTICATED,
     RevokedError: ProblemTag.FORBIDDEN,
     NoRouteError: ProblemTag.NO_ROUTE,
-    NotFoundError: ProblemTag.NO_ROUTE,
-    PayloadTooLargeError: ProblemTag.TOO_LARGE,
-    UploadTooLargeError: ProblemTag.TOO_LARGE,
-    PayloadUnavailableError: ProblemTag.TRY_LATER,
-    FlowsUnavailableError: ProblemTag.TRY_LATER,
-    NotDurableError: ProblemTag.TRY_LATER,
 }
+"""Errors that any request of a device can have."""
+
 _TITLES: Final = {
     ProblemTag.BAD_REQUEST: "The request is not allowed as it is",
     ProblemTag.UNAUTHENTICATED: "The device did not prove who it is",
@@ -45,7 +31,6 @@ _TITLES: Final = {
     ProblemTag.SLOW_DOWN: "Too many requests",
     ProblemTag.TRY_LATER: "The message could not be kept",
 }
-_UPLOAD_INSTEAD: Final = "POST /v1/uploads/{stream} takes more"
 _OWN_AFFAIR: Final = "Nothing was acknowledged; send the same message again."
 
 
@@ -57,39 +42,36 @@ class Problem:
     detail: str
     retry_after_s: int | None = None
 
+    def members(self) -> dict[str, str | int]:
+        """What stands in its JSON."""
+        return {
+            "type": _TYPE_PREFIX + self.tag,
+            "title": _TITLES[self.tag],
+            "status": self.tag.status,
+            "detail": self.detail,
+        }
+
     def body(self) -> str:
-        return json.dumps(
-            {
-                "type": _TYPE_PREFIX + self.tag,
-                "title": _TITLES[self.tag],
-                "status": self.tag.status,
-                "detail": self.detail,
-            }
-        )
+        return json.dumps(self.members())
 
 
-def is_expected(error: Exception) -> bool:
-    """Whether an error has its place in the table."""
-    return type(error) in _TAGS
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProblemTable:
+    """Which error has which tag, in one function."""
 
+    tags: Mapping[type[Exception], ProblemTag]
 
-def problem_of(error: Exception, *, jitter: Callable[[int, int], int]) -> Problem:
-    """Translate an error; one that is not in the table is our own, and worth another try.
+    def has(self, error: Exception) -> bool:
+        """Whether an error is expected."""
+        return type(error) in self.tags
 
-    ``jitter`` picks from a range, both ends included, so that a fleet does not come back at once.
-    """
-    tag = _TAGS.get(type(error), ProblemTag.TRY_LATER)
-    if tag in {ProblemTag.TRY_LATER, ProblemTag.SLOW_DOWN}:
-        seconds = jitter(_RETRY_AFTER_S_MIN, _RETRY_AFTER_S_MAX)
-        return Problem(tag=tag, detail=_OWN_AFFAIR, retry_after_s=seconds)
-    return Problem(tag=tag, detail=_detail(error))
+    def problem_of(self, error: Exception, *, jitter: Callable[[int, int], int]) -> Problem:
+        """Translate an error; one that is not expected is our own, and worth another try.
 
-
-def _detail(error: Exception) -> str:
-    match error:
-        case NotFoundError():
-            return "no such path and method"
-        case PayloadTooLargeError():
-            return f"{error}; {_UPLOAD_INSTEAD}"
-        case _:
-            return str(error)
+        ``jitter`` picks from a range, both ends included: so a fleet does not come back at once.
+        """
+        tag = self.tags.get(type(error), ProblemTag.TRY_LATER)
+        if tag in _RETRY_AFTER_S:
+            again_s = jitter(*_RETRY_AFTER_S[tag])
+            return Problem(tag=tag, detail=_OWN_AFFAIR, retry_after_s=again_s)
+        return Problem(tag=tag, detail=str(error))

@@ -12,16 +12,19 @@ UPLOAD_QUEUE_DAYS: Final = 1
 DEAD_LETTER_DAYS: Final = 5
 """So long, in all, a notification of S3 can wait: a dead letter is as old as in its queue."""
 
+SPOOL_DAYS: Final = 2
+"""A record that waits in the spool until Kafka takes it again. The spool itself has no expiry."""
+
 
 def days_on_the_way() -> int:
     """The longest that a payload may have to be there.
 
-    Its notification can wait before its record lands. The record can wait out its own lane's
-    retention, then that of the slow lane where it is diverted to.
+    Its notification can wait before its record lands. The record can wait in the spool, wait out
+    its own lane's retention, then that of the slow lane where it is diverted to.
     """
     longest_ms = max(topic_settings(str(RawTopic(lane=lane))).retention_ms for lane in Lane)
     slow_ms = topic_settings(str(RawTopic(lane=Lane.SLOW))).retention_ms
-    return -(-(longest_ms + slow_ms) // _DAY_MS) + DEAD_LETTER_DAYS
+    return -(-(longest_ms + slow_ms) // _DAY_MS) + SPOOL_DAYS + DEAD_LETTER_DAYS
 
 
 def check_payload_ttl(stage: Stage) -> None:

@@ -18,6 +18,7 @@ from pyspark.sql.streaming.listener import (
 
 from clients.aws import client_config
 from fleetlane.events.lanes import Lane
+from fleetlane.events.metadata import OLDER_PARSER_PREFIX
 from fleetlane.events.topics import FLEET_PARSED, PARKED, RawTopic
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ PUBLISH_EVERY_MS: Final = 60_000
 _log = logging.getLogger(__name__)
 
 type LaneValues = Mapping[str, float]
-"""Metrics by name: ``LagSeconds``, and since the batch before ``Parsed`` and ``Parked``."""
+"""Metrics by name: ``LagSeconds``; and since the batch before ``Parsed``, ``Parked`` and
+``ByOlderParser``, the attempts by a parser that is in use for one that cannot be."""
 
 
 class Row(Protocol):
@@ -48,10 +50,11 @@ def observing_arrivals(raw: DataFrame) -> DataFrame:
 
 
 def observing_outputs(records: DataFrame) -> DataFrame:
-    """Let Spark count what came of each batch. Needs: topic string."""
+    """Let Spark count what came of each batch. Needs: topic string, value binary."""
     topics = {"attempts": FLEET_PARSED, "parked": PARKED, "diverted": str(RawTopic(lane=Lane.SLOW))}
     counts = [F.count_if(F.col("topic") == topic).alias(name) for name, topic in topics.items()]
-    return records.observe(OUTPUTS, *counts)
+    is_by_older = F.col("value").startswith(F.lit(OLDER_PARSER_PREFIX))
+    return records.observe(OUTPUTS, *counts, F.count_if(is_by_older).alias("by_older_parser"))
 
 
 def lane_values(observed: Mapping[str, Row], *, now_ms: int) -> LaneValues:
@@ -64,6 +67,7 @@ def lane_values(observed: Mapping[str, Row], *, now_ms: int) -> LaneValues:
         LAG_SECONDS: 0.0 if oldest_ms is None else max(0, now_ms - oldest_ms) / 1000,
         "Parsed": max(0, rest - parked - outputs.get("diverted", 0)),
         "Parked": parked,
+        "ByOlderParser": outputs.get("by_older_parser", 0),
     }
 
 

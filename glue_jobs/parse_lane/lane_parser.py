@@ -1,7 +1,7 @@
 """What becomes of raw records: canonical events, another try in the slow lane, or parked."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, Protocol
+from typing import Final
 
 from clients.payload_bucket import (
     PayloadCorruptError,
@@ -12,8 +12,7 @@ from clients.payload_bucket import (
 from fleetlane.events.envelope import BadEnvelopeError, Message
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.errors import ParkedReason
-from fleetlane.events.flow_files import PublishedFlows
-from fleetlane.events.lanes import PAYLOAD_BYTES_MAX, WIGGLE, Lane, LaneLimits
+from fleetlane.events.lanes import PAYLOAD_BYTES_MAX, Lane, LaneLimits
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
 from fleetlane.events.parked import Parking
 from fleetlane.events.topics import FLEET_PARSED
@@ -23,7 +22,11 @@ from fleetlane.parsers.sandbox.columns import CanonicalRecords
 from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.verdicts import Attempt
-from glue_jobs.parse_lane.chosen_parsers import ChosenParsers, NoParserError
+from glue_jobs.parse_lane.chosen_parsers import (
+    ChosenParsers,
+    NoParserError,
+    ParserUnavailableError,
+)
 from glue_jobs.parse_lane.output_batches import OutputRecord
 from glue_jobs.parse_lane.payloads import Payloads
 from glue_jobs.parse_lane.raw_batches import RawRecord
@@ -49,12 +52,6 @@ _BODY_ERRORS: Final = (
 )
 
 
-class Flows(Protocol):
-    """Where the current flows come from."""
-
-    def current(self) -> PublishedFlows: ...
-
-
 class LaneParser:
     """Parses the records of one lane. Not for use by several threads."""
 
@@ -63,22 +60,18 @@ class LaneParser:
         *,
         lane: Lane,
         limits: LaneLimits,
-        flows: Flows,
+        parsers: ChosenParsers,
         payloads: Payloads,
         sandboxes: ParsesRuns,
         now_ms: Callable[[], int],
     ) -> None:
-        self._lane, self._limits, self._flows = lane, limits, flows
+        self._lane, self._limits, self._parsers = lane, limits, parsers
         self._payloads, self._sandboxes, self._now_ms = payloads, sandboxes, now_ms
-        self._parsers = ChosenParsers(
-            parse_s_max=limits.parse_ms_max / 1000,
-            memory_bytes_max=limits.memory_bytes_max,
-            wiggle=WIGGLE,
-        )
         self.begin_batch()
 
     def begin_batch(self) -> None:
-        """Give every flow its share of time anew."""
+        """Give every flow its share of time anew, and take the flows that are in force."""
+        self._parsers.begin_batch()
         flow_s_max = self._limits.lag_alarm_s / BATCHES_TO_ALARM * OVERTIME_SHARE_MAX
         self._overtime = Overtime(flow_s_max=flow_s_max)
 
@@ -88,6 +81,7 @@ class LaneParser:
         Raises:
             FlowsUnavailableError: No flows could be read yet. The batch is to be tried again.
             PayloadUnavailableError: S3 does not answer, and there is no slower lane. Likewise.
+            ParserUnavailableError: Likewise.
         """
         waiting = WaitingMessages()
         for record in records:
@@ -109,9 +103,13 @@ class LaneParser:
     ) -> Tried | None:
         """Let a message wait for its parser; or say why it will not come to that."""
         try:
-            chosen = self._parsers.chosen(self._flows.current(), message)
+            chosen = self._parsers.chosen(message)
         except NoParserError as problem:
             return Tried(reason=problem.parked_reason, detail=str(problem))
+        except ParserUnavailableError:
+            if self._lane is Lane.SLOW:
+                raise
+            return Tried(is_put_off=True)
         parser = chosen.assignment.parser
         try:
             body = decoded_body(
@@ -141,8 +139,13 @@ class LaneParser:
 
     def _after(self, run: WaitingRun, place: int, attempt: Attempt) -> Iterator[OutputRecord]:
         record, message, body = run.messages[place]
-        parser = run.chosen.assignment.parser
-        tried = Tried.by_parser(attempt, parser=parser, body_bytes=len(body))
+        chosen = run.chosen
+        tried = Tried.by_parser(
+            attempt,
+            parser=chosen.assignment.parser,
+            instead_of=chosen.instead_of,
+            body_bytes=len(body),
+        )
         yield from self._rerouted(record, message, tried)
 
     def _rerouted(
@@ -183,6 +186,7 @@ class LaneParser:
             outcome=outcome,
             reason=tried.reason,
             parser=tried.parser,
+            instead_of=tried.instead_of,
             events=tried.events,
             parse_us=tried.parse_us,
             inflated_bytes=tried.body_bytes,

@@ -1,20 +1,27 @@
 """The one Python boundary: Arrow batches of raw records in, batches of output records out."""
 
+import os
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from pathlib import Path
 
 import pyarrow as pa
 
 from clients.aws import AwsSettings, s3_client
 from clients.flow_store import CachedFlows, FlowStore
+from clients.parser_store import ParserStore
 from clients.payload_bucket import PayloadBucket
 from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.parsers.sandbox.columns import CanonicalRecords
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
+from glue_jobs.parse_lane.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.lane_parser import LaneParser
 from glue_jobs.parse_lane.output_batches import OutputBatches, canonical_batch
+from glue_jobs.parse_lane.parser_folders import ParserFolders
 from glue_jobs.parse_lane.payloads import Payloads
+from glue_jobs.parse_lane.programs import Programs
 from glue_jobs.parse_lane.raw_batches import raw_records_of
 
 type ParseBatches = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
@@ -44,10 +51,20 @@ def parsing(arguments: ParseLaneArguments) -> ParseBatches:
 def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
     """One a worker process: workers outlive batches, and clients are dear."""
     s3 = s3_client(AwsSettings())
+    flows, limits = FlowStore(s3, arguments.flows_bucket), arguments.limits
     return LaneParser(
         lane=arguments.lane,
-        limits=arguments.limits,
-        flows=CachedFlows(FlowStore(s3, arguments.flows_bucket)),
+        limits=limits,
+        parsers=ChosenParsers(
+            flows=CachedFlows(flows),
+            earlier=flows,
+            programs=Programs(
+                folders=ParserFolders(ParserStore(s3, arguments.flows_bucket), parsers_folder()),
+                sandboxes=_sandboxes(),
+                memory_bytes_max=limits.memory_bytes_max,
+            ),
+            limits=limits,
+        ),
         payloads=Payloads(
             landed=PayloadBucket(s3, arguments.payload_bucket),
             parked=PayloadBucket(s3, arguments.parked_bucket),
@@ -56,6 +73,11 @@ def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
         sandboxes=_sandboxes(),
         now_ms=now_ms,
     )
+
+
+def parsers_folder() -> Path:
+    """Where all workers of this user keep what they fetched."""
+    return Path(tempfile.gettempdir()) / f"fleetlane-parsers-{os.getuid()}"
 
 
 def now_ms() -> int:

@@ -2,16 +2,19 @@
 
 from dataclasses import dataclass
 
-from aws_cdk import CfnOutput, Stack
+from aws_cdk import CfnOutput, Duration, Stack
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
 from constructs import Construct
 
+from fleetlane.events.flow_artifacts import PARSERS_PREFIX
 from infra.device_api import DeviceApi, DeviceApiProps
 from infra.kafka_access import CANONICAL_TOPICS, RAW_TOPICS
 from infra.kafka_place import KafkaPlace
 from infra.platform_function import FunctionSize, FunctionSurroundings, PlatformFunction
 from infra.stacks.storage import Storage
 from infra.stages import Stage
-from infra.store_access import READ, WRITE, grant_items, grant_objects
+from infra.store_access import DELETE, READ, WRITE, grant_items, grant_objects
 from infra.upload_functions import UploadFunctions, UploadFunctionsProps
 
 
@@ -43,7 +46,7 @@ class IngestProps:
 
 
 class Ingest(Stack):
-    """The API and all functions behind it, and ``flow_activation`` beside it."""
+    """The API with the functions behind it; and what no device calls."""
 
     def __init__(
         self,
@@ -71,6 +74,7 @@ class Ingest(Stack):
         )
         self.authorizer = self._authorizer()
         self.flow_activation = self._flow_activation()
+        self.respool = self._respool()
         self.api = DeviceApi(
             self,
             "Api",
@@ -93,11 +97,19 @@ class Ingest(Stack):
             environment={
                 **self._kafka.settings,
                 "PAYLOAD_BUCKET": stores.payloads.bucket_name,
+                "SPOOL_BUCKET": stores.spool.bucket_name,
                 "FLOWS_BUCKET": stores.artifacts.bucket_name,
+                "REGISTRY_TABLE": stores.registry.table_name,
+                "RECEIPTS_TABLE": stores.receipts.table_name,
             },
             in_network=True,
         )
+        grant_items(ingest.role, stores.registry, ["dynamodb:BatchGetItem"])
+        grant_items(
+            ingest.role, stores.receipts, ["dynamodb:BatchGetItem", "dynamodb:BatchWriteItem"]
+        )
         grant_objects(ingest.role, stores.payloads, WRITE, prefix="payloads/")
+        grant_objects(ingest.role, stores.spool, WRITE, prefix="spool/")
         grant_objects(ingest.role, stores.artifacts, READ, prefix="flows/")
         if self._kafka.access is not None:
             self._kafka.access.grant_write(ingest.role, (RAW_TOPICS,))
@@ -132,6 +144,39 @@ class Ingest(Stack):
             in_network=True,
         )
         grant_objects(activation.role, self._storage.artifacts, (*READ, *WRITE), prefix="flows/")
+        grant_objects(activation.role, self._storage.artifacts, READ, prefix=PARSERS_PREFIX)
         if self._kafka.access is not None:
             self._kafka.access.grant_create(activation.role, (RAW_TOPICS, CANONICAL_TOPICS))
         return activation
+
+    def _respool(self) -> PlatformFunction:
+        """One at a time: two would do the same twice. A run that is late is not made up for."""
+        respool = PlatformFunction(
+            self,
+            "respool",
+            surroundings=self._surroundings,
+            size=FunctionSize(
+                memory_mib=1_024, timeout_s=58, concurrency=1 if self._props.is_cloud else None
+            ),
+            environment={
+                **self._kafka.settings,
+                "SPOOL_BUCKET": self._storage.spool.bucket_name,
+            },
+            in_network=True,
+        )
+        grant_objects(respool.role, self._storage.spool, (*READ, *DELETE), prefix="spool/")
+        if self._kafka.access is not None:
+            self._kafka.access.grant_write(respool.role, (RAW_TOPICS,))
+        every_minute = Duration.minutes(1)
+        events.Rule(
+            self,
+            "Respools",
+            description="What was spooled while Kafka was away is brought to it",
+            schedule=events.Schedule.rate(every_minute),
+            targets=[
+                targets.LambdaFunction(
+                    respool.function, retry_attempts=0, max_event_age=every_minute
+                )
+            ],
+        )
+        return respool

@@ -1,11 +1,22 @@
-"""Reading API Gateway's event: the message that a device sent, with its body's very bytes."""
+"""Reading API Gateway's event: the message, or the batch of messages, that a device sent."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
+from clients.declarations import BadRequestError, refusal
 from clients.device_request import DeclaredHeaders, body_of, checked_stream, sender_of
 from fleetlane.events.lanes import Lane
+from lambdas.ingest.batch import Batch
 from lambdas.ingest.uploads import Upload
+
+_CLOUDEVENTS_BATCH: Final = "application/cloudevents-batch+json"
+_OF_ONE_MESSAGE: Final = {
+    "idempotency-key": "id",
+    "x-firmware-version": "firmware",
+    "x-data-start-millis": "startmillis",
+    "x-data-end-millis": "endmillis",
+    "x-body-encoding": "bodyencoding",
+}
 
 
 def upload_from(
@@ -39,3 +50,30 @@ def upload_from(
         end_millis=end_millis,
         body_encoding=headers.body_encoding(),
     )
+
+
+def batch_from(event: Mapping[str, Any], *, arrival_millis: int) -> Batch:
+    """Read a proxy event whose body is a CloudEvents JSON batch; its entries are not looked at.
+
+    Raises:
+        UnauthenticatedError: The authorizer gave no identity.
+        RevokedError: It gave that of a revoked device.
+        BadRequestError: The body is said to be something else, a header belongs to single
+            messages alone, or the body is no Base64.
+    """
+    sender = sender_of(event)
+    headers = DeclaredHeaders(event.get("headers"))
+    headers.check_content_encoding()
+    _check_batch(headers)
+    return Batch(sender=sender, arrival_millis=arrival_millis, document=body_of(event))
+
+
+def _check_batch(headers: DeclaredHeaders) -> None:
+    """A batch says what it is, and of single messages nothing: its entries do that."""
+    content_type = headers.told("content-type") or ""
+    if content_type.partition(";")[0].strip().lower() != _CLOUDEVENTS_BATCH:
+        raise refusal("header Content-Type", content_type, _CLOUDEVENTS_BATCH)
+    for name, attribute in _OF_ONE_MESSAGE.items():
+        if headers.told(name) is not None:
+            told = f"header {name} is of single messages; an entry has `{attribute}`"
+            raise BadRequestError(told)

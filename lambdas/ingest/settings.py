@@ -9,16 +9,22 @@ from fleetlane.events.job_arguments import KafkaSecurity
 
 BODY_BYTES_MAX = 4_500_000
 """About what Lambda takes: 6 MB of Base64."""
+RECEIPTS_WAIT_MS = 200
+"""One call for receipts, at most: a repeat that lands once more is no harm."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Where bodies go, and the largest that is taken."""
+    """Where bodies go, the largest that is taken, and how long the receipts are waited for."""
 
     kafka_bootstrap_servers: str
     kafka_security: KafkaSecurity
     payload_bucket: str
+    spool_bucket: str
     flows_bucket: str
+    registry_table: str
+    receipts_table: str
+    receipts_wait_ms: int = RECEIPTS_WAIT_MS
     body_bytes_max: int = BODY_BYTES_MAX
 
 
@@ -34,7 +40,11 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
             environ, "KAFKA_SECURITY", KafkaSecurity, default=KafkaSecurity.IAM
         ),
         payload_bucket=text_setting(environ, "PAYLOAD_BUCKET"),
+        spool_bucket=text_setting(environ, "SPOOL_BUCKET"),
         flows_bucket=text_setting(environ, "FLOWS_BUCKET"),
+        registry_table=text_setting(environ, "REGISTRY_TABLE"),
+        receipts_table=text_setting(environ, "RECEIPTS_TABLE"),
+        receipts_wait_ms=count_setting(environ, "RECEIPTS_WAIT_MS", default=RECEIPTS_WAIT_MS),
         body_bytes_max=count_setting(environ, "BODY_BYTES_MAX", default=BODY_BYTES_MAX),
     )
 

@@ -7,15 +7,10 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from clients.device_request import (
-    BadRequestError,
-    DeclaredHeaders,
-    body_of,
-    checked_content_type,
-    checked_stream,
-    sender_of,
-)
+from clients.declarations import CONTENT_TYPE, BadRequestError, checked
+from clients.device_request import DeclaredHeaders, body_of, checked_stream, sender_of
 from clients.issued_upload import IssuedUpload
+from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE
 
 DECLARATION_BYTES_MAX: Final = 4096
 
@@ -25,7 +20,7 @@ class _Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     bytes: Annotated[int, Meta(ge=1)]
     sha256: Annotated[str, Meta(pattern=r"^[0-9a-fA-F]{64}\Z")]
-    content_type: str | None = None
+    content_type: str = DEFAULT_CONTENT_TYPE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +53,7 @@ def declaration_from(event: Mapping[str, Any]) -> Declaration:
         stream=stream,
         body_bytes=body.bytes,
         sha256=body.sha256.lower(),
-        content_type=checked_content_type(body.content_type),
+        content_type=checked("`content_type`", body.content_type, CONTENT_TYPE),
         firmware=headers.firmware(),
         start_millis=start_millis,
         end_millis=end_millis,

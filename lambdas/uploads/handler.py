@@ -11,13 +11,14 @@ from typing import Any, Final
 from aws_lambda_powertools import Logger
 
 from clients.aws import AwsSettings, s3_client
-from clients.flow_store import CachedFlows, FlowStore
+from clients.flow_store import CachedFlows, FlowStore, FlowsUnavailableError
+from clients.issued_upload import UploadTooLargeError
 from clients.kafka_producer import KafkaProducer
-from clients.problems import PROBLEM_CONTENT_TYPE, is_expected, problem_of
+from clients.problems import OF_REQUESTS, PROBLEM_CONTENT_TYPE, ProblemTable
 from clients.upload_bucket import UploadBucket
 from clients.upload_form import UploadForms, signing_client
 from fleetlane.events.envelope import Message
-from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.errors import FleetlaneError, ProblemTag
 from lambdas.uploads.declaration import declaration_from
 from lambdas.uploads.landing import Landing
 from lambdas.uploads.metrics import count_issued, count_landed, count_refused, count_swept
@@ -28,6 +29,13 @@ from lambdas.uploads.sweep import Sweep, SweepReport
 
 logger = Logger(service="uploads")
 
+_PROBLEMS: Final = ProblemTable(
+    tags={
+        **OF_REQUESTS,
+        UploadTooLargeError: ProblemTag.TOO_LARGE,
+        FlowsUnavailableError: ProblemTag.TRY_LATER,
+    }
+)
 _CREATED: Final = 201
 _SWEEP_ENDS_MS: Final = 15_000
 """A sweep begins nothing more when so little of its time is left."""
@@ -90,8 +98,8 @@ def told(report: SweepReport) -> dict[str, Any]:
 
 
 def _refusal(error: Exception) -> dict[str, Any]:
-    problem = problem_of(error, jitter=random.randint)
-    if not is_expected(error):
+    problem = _PROBLEMS.problem_of(error, jitter=random.randint)
+    if not _PROBLEMS.has(error):
         logger.error("failed", exc_info=error)
     elif problem.retry_after_s is not None:
         logger.warning("not issued", extra={"problem": str(error)})

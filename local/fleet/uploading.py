@@ -7,15 +7,15 @@ from typing import Final, Protocol
 import httpx
 import orjson
 
-from local.device_client import NoAnswerError
-from local.fleet.http_api import HttpAnswer
+from local import device_client
+from local.fleet.http_api import HttpAnswer, NoAnswerError
 from local.fleet.messages import Outgoing
 from local.upload_client import UPLOADED, declaration_of, form_answer
 
 CREATED: Final = 201
 
 type PostForm = Callable[[str, Mapping[str, str], bytes], httpx.Response]
-"""Posts a form to S3 and gives its answer; raises ``NoAnswerError``."""
+"""Posts a form to S3 and gives its answer; raises ``device_client.NoAnswerError``."""
 
 
 class Api(Protocol):
@@ -33,8 +33,8 @@ async def uploaded(
     """Upload a message; gives the API's refusal, or an answer with the id once S3 has the body.
 
     Raises:
-        NoAnswerError: S3 has not; with a key the message may be uploaded by another form.
-        local.fleet.http_api.NoAnswerError: The API does not answer.
+        NoAnswerError: The API does not answer, or S3 has not the body; with a key the message may
+            be uploaded by another form.
     """
     declared = declaration_of(message.body, content_type=message.content_type)
     path = f"/v1/uploads/{message.stream}"
@@ -43,7 +43,10 @@ async def uploaded(
     if answer.status != CREATED:
         return answer
     form = orjson.loads(answer.content)
-    stored = await asyncio.to_thread(post_form, form["url"], form["fields"], message.body)
+    try:
+        stored = await asyncio.to_thread(post_form, form["url"], form["fields"], message.body)
+    except device_client.NoAnswerError as problem:
+        raise NoAnswerError(str(problem)) from None
     if stored.status_code != UPLOADED:
-        raise NoAnswerError(form["url"], f"{stored.status_code}: {stored.text[:200]}")
+        raise NoAnswerError(f"{stored.status_code}: {stored.text[:200]}")
     return HttpAnswer(status=UPLOADED, content=orjson.dumps({"id": form["id"]}))

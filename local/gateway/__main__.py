@@ -1,8 +1,8 @@
 """Serves the gateway on 127.0.0.1: ``python -m local.gateway --port 8080``.
 
-With ``--upload-queue`` it also calls the functions that land uploads, as Lambda does: for
-notifications in the queue, and by the clock. All functions read their own settings from the
-environment. Ends cleanly on SIGTERM.
+Beside it, respool and the sweep run by the clock, and with ``--upload-queue`` uploads are landed by
+its messages, as in AWS. The functions read their own settings from the environment. Ends cleanly
+on SIGTERM.
 """
 
 import argparse
@@ -12,12 +12,17 @@ import uvicorn
 
 from lambdas.authorizer import handler as authorizer
 from lambdas.ingest import handler as ingest
+from lambdas.respool import handler as respool
 from lambdas.uploads import handler as uploads
 from local.gateway.app import Gateway, GatewaySettings
-from local.gateway.triggers import Queue, call_by_the_clock, call_for_messages, in_background
+from local.gateway.queue_source import Queue, QueueSource
+from local.gateway.schedule import Schedule
 
 _GRACE_S = 5
+_RESPOOL_EVERY_S = 1.0
+"""In AWS it is a minute; here somebody looks on."""
 _SWEEP_EVERY_S = 5.0
+"""In AWS it is a quarter of an hour."""
 
 
 def main() -> None:
@@ -34,10 +39,15 @@ def main() -> None:
         authorizer=authorizer.handle,
         settings=settings,
     )
+    schedules = (
+        Schedule(respool.handle, name="respool", every_s=_RESPOOL_EVERY_S),
+        Schedule(uploads.sweep, name="sweep", every_s=_SWEEP_EVERY_S),
+    )
+    for schedule in schedules:
+        schedule.start()
     if arguments.upload_queue:
         queue = Queue(sqs=boto3.client("sqs"), url=arguments.upload_queue)
-        in_background(lambda: call_for_messages(uploads.land, queue, name="uploads"))
-        in_background(lambda: call_by_the_clock(uploads.sweep, every_s=_SWEEP_EVERY_S))
+        QueueSource(uploads.land, queue, name="uploads").start()
     uvicorn.run(
         gateway.app(),
         host="127.0.0.1",
@@ -46,6 +56,8 @@ def main() -> None:
         log_level="warning",
         timeout_graceful_shutdown=_GRACE_S,
     )
+    for schedule in schedules:
+        schedule.stop()
 
 
 if __name__ == "__main__":

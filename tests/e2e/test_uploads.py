@@ -13,7 +13,8 @@ from clients.upload_bucket import UploadBucket
 from lambdas.uploads.landing import Landing
 from local.aws import REGION
 from local.fleet import bodies
-from local.platform import FLOWS_BUCKET, PAYLOAD_BUCKET, Platform
+from local.flow_publishing import FLOWS_BUCKET
+from local.platform import PAYLOAD_BUCKET, Platform
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device
 from tests.e2e.faults import frozen

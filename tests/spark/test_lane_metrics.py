@@ -17,6 +17,7 @@ pytestmark = pytest.mark.spark
 
 NOW_MS = 1_762_178_709_000
 WAIT_S = 60
+SCHEMA = "key binary, topic string, value binary"
 
 
 def test_a_query_publishes_its_lag_and_what_came_of_its_messages(
@@ -25,12 +26,15 @@ def test_a_query_publishes_its_lag_and_what_came_of_its_messages(
     published: queue.Queue[LaneValues] = queue.Queue()
     listener = LaneListener("parse_lane_fast", publish=published.put, now_ms=lambda: NOW_MS)
     spark.createDataFrame(
-        [(str(NOW_MS - 4_000).encode(), "fleet.parsed"), (b"no number", "parked")],
-        "key binary, topic string",
+        [
+            (str(NOW_MS - 4_000).encode(), "fleet.parsed", b'{"instead_of":"tank==1.1","id":"1"}'),
+            (b"no number", "parked", b"bytes"),
+        ],
+        SCHEMA,
     ).coalesce(1).write.parquet(str(tmp_path / "in"))
     spark.streams.addListener(listener)
 
-    records = spark.readStream.schema("key binary, topic string").parquet(str(tmp_path / "in"))
+    records = spark.readStream.schema(SCHEMA).parquet(str(tmp_path / "in"))
     query = (
         observing_outputs(observing_arrivals(records))
         .writeStream.format("noop")
@@ -43,4 +47,4 @@ def test_a_query_publishes_its_lag_and_what_came_of_its_messages(
     query.awaitTermination()
     spark.streams.removeListener(listener)
 
-    assert values == {"LagSeconds": 4.0, "Parsed": 0, "Parked": 1}
+    assert values == {"LagSeconds": 4.0, "Parsed": 0, "Parked": 1, "ByOlderParser": 1}

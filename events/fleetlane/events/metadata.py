@@ -44,8 +44,13 @@ class Received(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
-    """A row of ``fleet.parsed``: one attempt. ``reason`` says why it was diverted or parked."""
+    """A row of ``fleet.parsed``: one attempt. ``reason`` says why it was diverted or parked.
 
+    ``instead_of`` is the parser that the flow names, where it could not be used and ``parser`` is
+    an older one. It is written first, so that such rows can be counted by their first bytes.
+    """
+
+    instead_of: str | None = None
     id: str
     attempt: int
     device_id: str
@@ -64,6 +69,9 @@ class Parsed:
     first_event_ms: int | None = None
     last_event_ms: int | None = None
 
+
+OLDER_PARSER_PREFIX: Final = b'{"instead_of":"'
+"""How the rows of messages begin that an older parser parsed."""
 
 _received = msgspec.json.Decoder(Received)
 _parsed = msgspec.json.Decoder(Parsed)

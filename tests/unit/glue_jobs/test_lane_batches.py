@@ -11,7 +11,7 @@ from fleetlane.parsers.sandbox.encoding import topics_of
 from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.run_result import Result, no_records
-from fleetlane.parsers.sandbox.runs import Run
+from fleetlane.parsers.sandbox.runs import Program, Run
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 from glue_jobs.parse_lane.lane_parser import LaneParser
 from glue_jobs.parse_lane.output_batches import canonical_batch
@@ -22,6 +22,7 @@ from tests.unit.glue_jobs.conftest import (
     NOW_MS,
     FixedFlows,
     MemoryBucket,
+    chosen_parsers,
     message_of,
     record_of,
     rows_of,
@@ -38,6 +39,9 @@ class BusyParsers:
         attempts = [(place, Attempt(Verdict.NOT_TRIED)) for place in range(len(run.bodies))]
         yield Result(attempts, no_records(topics_of(run.assignment.flow)))
 
+    def load_problem(self, program: Program) -> str | None:
+        return None
+
     def close(self) -> None: ...
 
 
@@ -46,7 +50,7 @@ def lane_parser_of(sandboxes: ParsesRuns, lane: Lane = Lane.STANDARD) -> LanePar
     return LaneParser(
         lane=lane,
         limits=LANE_LIMITS[lane],
-        flows=FixedFlows(FLOW, OTHER_FLOW),
+        parsers=chosen_parsers(FixedFlows(FLOW, OTHER_FLOW), sandboxes, LANE_LIMITS[lane]),
         payloads=Payloads(landed=bucket, parked=bucket, parked_bucket="parked-bucket"),
         sandboxes=sandboxes,
         now_ms=lambda: NOW_MS,

@@ -5,9 +5,16 @@ from fleetlane.events.job_arguments import KafkaSecurity
 from lambdas.authorizer import settings as authorizer
 from lambdas.flow_activation import settings as flow_activation
 from lambdas.ingest import settings as ingest
+from lambdas.respool import settings as respool
 
 KAFKA = {"KAFKA_BOOTSTRAP_SERVERS": "b-1:9098"}
-INGEST = KAFKA | {"PAYLOAD_BUCKET": "payloads", "FLOWS_BUCKET": "flows"}
+INGEST = KAFKA | {
+    "PAYLOAD_BUCKET": "payloads",
+    "SPOOL_BUCKET": "spool",
+    "FLOWS_BUCKET": "flows",
+    "REGISTRY_TABLE": "devices",
+    "RECEIPTS_TABLE": "receipts",
+}
 ACTIVATION = KAFKA | {"FLOWS_BUCKET": "flows", "TOPIC_PARTITIONS": "6", "TOPIC_REPLICATION": "3"}
 
 
@@ -18,7 +25,11 @@ def test_ingest_reads_where_bodies_go() -> None:
         kafka_bootstrap_servers="b-1:9098",
         kafka_security=KafkaSecurity.PLAINTEXT,
         payload_bucket="payloads",
+        spool_bucket="spool",
         flows_bucket="flows",
+        registry_table="devices",
+        receipts_table="receipts",
+        receipts_wait_ms=200,
         body_bytes_max=1000,
     )
 
@@ -32,6 +43,16 @@ def test_activation_reads_what_new_topics_are_like() -> None:
         flows_bucket="flows",
         topic_partitions=6,
         topic_replication=3,
+    )
+
+
+def test_respool_reads_from_where_to_where() -> None:
+    read = respool.settings_from(KAFKA | {"SPOOL_BUCKET": "spool"})
+
+    assert read == respool.Settings(
+        kafka_bootstrap_servers="b-1:9098",
+        kafka_security=KafkaSecurity.IAM,
+        spool_bucket="spool",
     )
 
 

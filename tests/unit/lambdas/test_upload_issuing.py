@@ -131,7 +131,7 @@ def test_without_a_key_every_upload_is_another_message() -> None:
         ({**DECLARED, "bytes": "6"}, "`$.bytes`"),
         ({**DECLARED, "sha256": "ab"}, "`$.sha256`"),
         ({**DECLARED, "sha": "ab"}, "unknown field `sha`"),
-        ({**DECLARED, "content_type": "\n"}, "header Content-Type is"),
+        ({**DECLARED, "content_type": "\n"}, "`content_type` is"),
         (bytes(5000), "the declaration is 5000 bytes; the limit is 4096 bytes"),
     ],
 )
