@@ -14,7 +14,7 @@ from clients.payload_bucket import (
 from fleetlane.events.envelope import BadEnvelopeError, Message
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.errors import ParkedReason
-from fleetlane.events.lanes import Lane, LaneLimits
+from fleetlane.events.lanes import PAYLOAD_BYTES_MAX, Lane, LaneLimits
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
 from fleetlane.events.parked import Parking
 from fleetlane.events.topics import FLEET_PARSED
@@ -33,7 +33,7 @@ from glue_jobs.parse_lane.chosen_parsers import (
 from glue_jobs.parse_lane.good_attempts import GoodAttempts, good_and_others
 from glue_jobs.parse_lane.output_batches import OutputRecord, ParsedRows
 from glue_jobs.parse_lane.parsed_rows import parsed_rows, row_with_gaps
-from glue_jobs.parse_lane.payloads import PAYLOAD_BYTES_MAX, Payloads
+from glue_jobs.parse_lane.payloads import Payloads
 from glue_jobs.parse_lane.plain_messages import PlainMessages, plain_messages
 from glue_jobs.parse_lane.raw_batches import RawBatch, RawRecord
 from glue_jobs.parse_lane.rerouted import diverted_record, parked_record
