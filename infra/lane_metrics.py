@@ -15,6 +15,8 @@ LAG_SECONDS: Final = "LagSeconds"
 
 PARSED: Final = "Parsed"
 PARKED: Final = "Parked"
+CHILDREN_USED_UP: Final = "ChildrenUsedUp"
+"""Messages that went on untried because their parser kills every child that it is given."""
 
 _NO_ARNS: Final = "Metrics have no ARNs; the condition allows our namespace alone."
 

@@ -18,6 +18,7 @@ from pyspark.sql.streaming.listener import (
 
 from clients.aws import client_config
 from fleetlane.events.lanes import Lane
+from fleetlane.events.metadata import PutOff
 from fleetlane.events.topics import FLEET_PARSED, PARKED, RawTopic
 
 if TYPE_CHECKING:
@@ -26,13 +27,18 @@ if TYPE_CHECKING:
 ARRIVALS: Final = "arrivals"
 OUTPUTS: Final = "outputs"
 LAG_SECONDS: Final = "LagSeconds"
+CHILDREN_USED_UP: Final = "ChildrenUsedUp"
 PUBLISH_EVERY_MS: Final = 60_000
 """CloudWatch keeps a minute's values, and each call costs."""
+
+_CHILDREN_USED_UP: Final = f'"put_off":"{PutOff.CHILDREN_USED_UP}"'.encode()
+"""As ``parsed_value`` writes it. In a text of the same row each quote has a backslash before it."""
 
 _log = logging.getLogger(__name__)
 
 type LaneValues = Mapping[str, float]
-"""Metrics by name: ``LagSeconds``, and since the batch before ``Parsed`` and ``Parked``."""
+"""Metrics by name: ``LagSeconds``, and since the batch before ``Parsed``, ``Parked`` and
+``ChildrenUsedUp``: messages untried because their parser kills every child."""
 
 
 class Row(Protocol):
@@ -48,10 +54,11 @@ def observing_arrivals(raw: DataFrame) -> DataFrame:
 
 
 def observing_outputs(records: DataFrame) -> DataFrame:
-    """Let Spark count what came of each batch. Needs: topic string."""
+    """Let Spark count what came of each batch. Needs: topic string, value binary."""
     topics = {"attempts": FLEET_PARSED, "parked": PARKED, "diverted": str(RawTopic(lane=Lane.SLOW))}
     counts = [F.count_if(F.col("topic") == topic).alias(name) for name, topic in topics.items()]
-    return records.observe(OUTPUTS, *counts)
+    used_up = (F.col("topic") == FLEET_PARSED) & F.contains("value", F.lit(_CHILDREN_USED_UP))
+    return records.observe(OUTPUTS, *counts, F.count_if(used_up).alias("used_up"))
 
 
 def lane_values(observed: Mapping[str, Row], *, now_ms: int) -> LaneValues:
@@ -64,6 +71,7 @@ def lane_values(observed: Mapping[str, Row], *, now_ms: int) -> LaneValues:
         LAG_SECONDS: 0.0 if oldest_ms is None else max(0, now_ms - oldest_ms) / 1000,
         "Parsed": max(0, rest - parked - outputs.get("diverted", 0)),
         "Parked": parked,
+        CHILDREN_USED_UP: outputs.get("used_up", 0),
     }
 
 

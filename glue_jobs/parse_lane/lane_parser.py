@@ -14,7 +14,7 @@ from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.flow_files import PublishedFlows
 from fleetlane.events.lanes import WIGGLE, Lane, LaneLimits
-from fleetlane.events.metadata import Outcome, Parsed, parsed_value
+from fleetlane.events.metadata import Outcome, Parsed, PutOff, parsed_value
 from fleetlane.events.parked import Parking
 from fleetlane.events.topics import FLEET_PARSED
 from fleetlane.parsers.body_encoding import BodyTooLargeError, decoded_body
@@ -123,7 +123,7 @@ class LaneParser:
         except PayloadUnavailableError:
             if self._lane is Lane.SLOW:
                 raise
-            return Tried(parser=parser, is_put_off=True)
+            return Tried(parser=parser, put_off=PutOff.PAYLOAD_UNAVAILABLE)
         waiting.add(WaitingMessage(record, message, body), chosen)
         return None
 
@@ -151,7 +151,7 @@ class LaneParser:
         """The message itself, if it goes elsewhere, and what is told to the fleet."""
         outcome = tried.outcome(lane=self._lane, slow_tries=message.slow_tries)
         if outcome is Outcome.DIVERTED:
-            counts = self._lane is Lane.SLOW and not tried.is_put_off
+            counts = self._lane is Lane.SLOW and tried.put_off is None
             yield diverted_record(record, message, counts_as_slow_try=counts)
         elif outcome is Outcome.PARKED:
             yield self._parked(record, tried, message)
@@ -182,6 +182,7 @@ class LaneParser:
             source_offset=record.offset,
             outcome=outcome,
             reason=tried.reason,
+            put_off=tried.put_off,
             parser=tried.parser,
             events=tried.events,
             parse_us=tried.parse_us,

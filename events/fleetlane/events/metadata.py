@@ -22,6 +22,14 @@ class Outcome(StrEnum):
     PARKED = "parked"
 
 
+class PutOff(StrEnum):
+    """Why a message goes to the slow lane untried. Nothing is known against the message itself."""
+
+    PAYLOAD_UNAVAILABLE = "payload_unavailable"
+    OVERTIME_USED_UP = "overtime_used_up"
+    CHILDREN_USED_UP = "children_used_up"
+
+
 class Received(msgspec.Struct, frozen=True, kw_only=True):
     """A row of ``fleet.received``: a message's first landing. Absent fields are ``None``."""
 
@@ -44,7 +52,10 @@ class Received(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
-    """A row of ``fleet.parsed``: one attempt. ``reason`` says why it was diverted or parked."""
+    """A row of ``fleet.parsed``: one attempt. ``reason`` says why it was diverted or parked.
+
+    ``put_off`` says why there was no attempt at all; then there is no ``reason``.
+    """
 
     id: str
     attempt: int
@@ -57,6 +68,7 @@ class Parsed:
     outcome: Outcome
     parsed_ms: int
     reason: ParkedReason | None = None
+    put_off: PutOff | None = None
     parser: str | None = None
     events: int = 0
     parse_us: int = 0

@@ -11,6 +11,7 @@ from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import (
     Outcome,
     Parsed,
+    PutOff,
     Received,
     parsed_from,
     parsed_value,
@@ -24,7 +25,7 @@ RECEIVED_FIELDS = """
 """
 PARSED_FIELDS = """
     id attempt device_id stream lane source_topic source_partition source_offset outcome reason
-    parser events parse_us inflated_bytes first_event_ms last_event_ms parsed_ms
+    put_off parser events parse_us inflated_bytes first_event_ms last_event_ms parsed_ms
 """
 
 counts = st.integers(0, 2**63 - 1)
@@ -41,6 +42,7 @@ parsed_rows = st.builds(
     outcome=st.sampled_from(Outcome),
     parsed_ms=counts,
     reason=st.none() | st.sampled_from(ParkedReason),
+    put_off=st.none() | st.sampled_from(PutOff),
     parser=st.none() | texts,
     events=counts,
     parse_us=counts,

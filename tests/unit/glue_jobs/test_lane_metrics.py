@@ -23,19 +23,22 @@ class Observed:
 @pytest.mark.parametrize(
     ("observed", "values"),
     [
-        ({}, {"LagSeconds": 0, "Parsed": 0, "Parked": 0}),
+        ({}, {"LagSeconds": 0, "Parsed": 0, "Parked": 0, "ChildrenUsedUp": 0}),
         (
             {
                 "arrivals": Observed(oldest_ms=NOW_MS - 2_500),
-                "outputs": Observed(attempts=10, parked=2, diverted=1),
+                "outputs": Observed(attempts=10, parked=2, diverted=1, used_up=1),
             },
-            {"LagSeconds": 2.5, "Parsed": 7, "Parked": 2},
+            {"LagSeconds": 2.5, "Parsed": 7, "Parked": 2, "ChildrenUsedUp": 1},
         ),
         (
             {"arrivals": Observed(oldest_ms=None), "outputs": Observed(attempts=0, parked=1)},
-            {"LagSeconds": 0, "Parsed": 0, "Parked": 1},
+            {"LagSeconds": 0, "Parsed": 0, "Parked": 1, "ChildrenUsedUp": 0},
         ),
-        ({"arrivals": Observed(oldest_ms=NOW_MS + 9)}, {"LagSeconds": 0, "Parsed": 0, "Parked": 0}),
+        (
+            {"arrivals": Observed(oldest_ms=NOW_MS + 9)},
+            {"LagSeconds": 0, "Parsed": 0, "Parked": 0, "ChildrenUsedUp": 0},
+        ),
     ],
     ids=["idle", "busy", "no-message-of-ours", "clocks-differ"],
 )
