@@ -39,7 +39,7 @@ from tests.infra.synthesis import Synthesized
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack]
 
-WAIT_S = 240.0
+WAIT_S = 300.0
 ARRIVAL_MILLIS = 1_762_178_709_123
 STREAM = "as-deployed"
 FLOW = f"""
