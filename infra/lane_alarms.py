@@ -11,7 +11,14 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from infra.alarms import AlarmRule
 from infra.kept_running import KeptRunning
-from infra.lane_metrics import CHILDREN_USED_UP, LAG_SECONDS, PARKED, PARSED, lane_metric
+from infra.lane_metrics import (
+    BLOCKED_STREAMS,
+    CHILDREN_USED_UP,
+    LAG_SECONDS,
+    PARKED,
+    PARSED,
+    lane_metric,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +61,12 @@ def lane_alarms(lane: Lane) -> Iterator[AlarmRule]:
         name=f"{lane}-parser-crashes",
         meaning=f"A parser of the {lane} lane kills its children: its messages go on untried.",
         metric=lane_metric(CHILDREN_USED_UP, lane),
+        threshold=0,
+    )
+    yield AlarmRule(
+        name=f"{lane}-stream-is-blocked",
+        meaning=f"A blocking flow of the {lane} lane waits for an answer: it stands still.",
+        metric=lane_metric(BLOCKED_STREAMS, lane, statistic="Maximum"),
         threshold=0,
     )
 

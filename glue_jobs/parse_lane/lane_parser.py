@@ -23,6 +23,7 @@ from fleetlane.parsers.sandbox.columns import CanonicalRecords
 from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.verdicts import Attempt
+from glue_jobs.parse_lane.blockade import Blockade
 from glue_jobs.parse_lane.chosen_parsers import ChosenParsers, NoParserError
 from glue_jobs.parse_lane.output_batches import OutputRecord
 from glue_jobs.parse_lane.payloads import PAYLOAD_BYTES_MAX, Payloads
@@ -36,6 +37,8 @@ BATCHES_TO_ALARM: Final = 3
 
 OVERTIME_SHARE_MAX: Final = 1 / 5
 """Of a batch's budget; what one flow may use of it before its messages go to the slow lane."""
+
+_NO_END_S: Final = 1e6
 
 type Output = OutputRecord | CanonicalRecords
 
@@ -70,6 +73,7 @@ class LaneParser:
     ) -> None:
         self._lane, self._limits, self._flows = lane, limits, flows
         self._payloads, self._sandboxes, self._now_ms = payloads, sandboxes, now_ms
+        self._blockade: Blockade | None = None
         self._parsers = ChosenParsers(
             parse_s_max=limits.parse_ms_max / 1000,
             memory_bytes_max=limits.memory_bytes_max,
@@ -77,9 +81,16 @@ class LaneParser:
         )
         self.begin_batch()
 
+    def stop_at_failures(self, blockade: Blockade) -> None:
+        """Let a blocking flow's message that fails stop everything behind it, from now on."""
+        self._blockade = blockade
+        self.begin_batch()
+
     def begin_batch(self) -> None:
         """Give every flow its share of time anew."""
         flow_s_max = self._limits.lag_alarm_s / BATCHES_TO_ALARM * OVERTIME_SHARE_MAX
+        if self._blockade is not None:  # it takes nobody's time but its own
+            flow_s_max = _NO_END_S
         self._overtime = Overtime(flow_s_max=flow_s_max)
 
     def outputs_of(self, records: Iterable[RawRecord]) -> Iterator[Output]:
@@ -88,6 +99,7 @@ class LaneParser:
         Raises:
             FlowsUnavailableError: No flows could be read yet. The batch is to be tried again.
             PayloadUnavailableError: S3 does not answer, and there is no slower lane. Likewise.
+            BlockedError: A blocking flow's message fails, and nobody has said what is to be done.
         """
         waiting = WaitingMessages()
         for record in records:
@@ -121,7 +133,7 @@ class LaneParser:
             reason = ParkedReason(problem.reason)
             return Tried(reason=reason, detail=str(problem), parser=parser)
         except PayloadUnavailableError:
-            if self._lane is Lane.SLOW:
+            if self._lane is Lane.SLOW or self._blockade is not None:
                 raise
             return Tried(parser=parser, put_off=PutOff.PAYLOAD_UNAVAILABLE)
         waiting.add(WaitingMessage(record, message, body), chosen)
@@ -150,6 +162,9 @@ class LaneParser:
     ) -> Iterator[OutputRecord]:
         """The message itself, if it goes elsewhere, and what is told to the fleet."""
         outcome = tried.outcome(lane=self._lane, slow_tries=message.slow_tries)
+        if self._blockade is not None:
+            flow = self._flows.current().by_stream.get(message.stream)
+            outcome = self._blockade.outcome(record, flow, tried, outcome)
         if outcome is Outcome.DIVERTED:
             counts = self._lane is Lane.SLOW and tried.put_off is None
             yield diverted_record(record, message, counts_as_slow_try=counts)

@@ -10,7 +10,7 @@ def _alarms(stage: Synthesized) -> dict[str, Resource]:
 def test_every_lane_has_its_alarms(cloud_stage: Synthesized) -> None:
     names = set(_alarms(cloud_stage))
 
-    kinds = ("lane-is-late", "lane-parks", "parser-crashes", "job-restarts")
+    kinds = ("lane-is-late", "lane-parks", "parser-crashes", "stream-is-blocked", "job-restarts")
     assert {f"{lane}-{kind}" for lane in Lane for kind in kinds} <= names
 
 

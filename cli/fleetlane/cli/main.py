@@ -2,7 +2,7 @@
 
 import typer
 
-from fleetlane.cli import demo, device, send, tail, up
+from fleetlane.cli import demo, device, send, tail, unblock, up
 from fleetlane.cli.errors import ErrorsInOneLine
 
 app = typer.Typer(
@@ -19,6 +19,7 @@ app.command("demo")(demo.demo)
 app.add_typer(device.app, name="device")
 app.command("send")(send.send)
 app.command("tail")(tail.tail)
+app.command("unblock")(unblock.unblock)
 
 if __name__ == "__main__":
     app()
