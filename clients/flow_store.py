@@ -1,21 +1,23 @@
 """Published flows in S3: every version as it was published, and which of them is current."""
 
 import re
-import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
+from clients.last_known import LastKnown
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flow_artifacts import FlowArtifact
 from fleetlane.events.flow_files import VERSION_CHARS, PublishedFlows, version_key
 from fleetlane.events.flows import Flow
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
+BEFORE_MAX: Final = 20
 _CURRENT: Final = "flows/current.json"
 _VERSION: Final = re.compile(f"[0-9a-f]{{{VERSION_CHARS}}}")
 
@@ -42,6 +44,12 @@ class FlowsNotPublishedError(FlowsUnavailableError):
         super().__init__(wanted, problem)
 
 
+class FlowsUnreadableError(FlowsUnavailableError):
+    """What S3 holds in their place are no flows. Whoever makes a version current replaces it."""
+
+    reason = "flows_unreadable"
+
+
 class FlowStore:
     """Flows under ``flows/`` of a bucket. ``s3`` is a client whose maker bounded its waits."""
 
@@ -49,13 +57,15 @@ class FlowStore:
         self._s3 = s3
         self._bucket = bucket
 
-    def publish(self, flows: Iterable[Flow]) -> str:
+    def publish(self, flows: Iterable[Flow], artifacts: Iterable[FlowArtifact] = ()) -> str:
         """Store flows as a version, not yet current, and return its name: equal for equal flows.
+
+        ``artifacts`` are those of their parsers.
 
         Raises:
             FlowsUnavailableError: S3 does not answer.
         """
-        published = PublishedFlows.of(flows)
+        published = PublishedFlows.of(flows, artifacts)
         self._write(version_key(published.version), published)
         return published.version
 
@@ -73,13 +83,17 @@ class FlowStore:
     def make_current(self, version: str) -> PublishedFlows:
         """Let a published version be the one in force, and return it.
 
+        It tells the last ``BEFORE_MAX`` versions that were in force before it.
+
         Raises:
             FlowsNotPublishedError: There is none of this name.
             FlowsUnavailableError: S3 does not answer.
         """
         flows = self.published(version)
-        self._write(_CURRENT, flows)
-        return flows
+        before = [one for one in self.history() if one != version][:BEFORE_MAX]
+        current = msgspec.structs.replace(flows, before=tuple(before))
+        self._write(_CURRENT, current)
+        return current
 
     def current(self) -> PublishedFlows:
         """Read the version in force.
@@ -89,6 +103,34 @@ class FlowStore:
             FlowsUnavailableError: S3 does not answer, or what it holds are no flows.
         """
         return self._read(_CURRENT)
+
+    def versions(self) -> Iterator[tuple[str, int]]:
+        """The names of all versions, and when each was published last, in epoch milliseconds.
+
+        Raises:
+            FlowsUnavailableError: S3 does not answer.
+        """
+        prefix = version_key("").removesuffix(".json")
+        pages = self._s3.get_paginator("list_objects_v2")
+        try:
+            for page in pages.paginate(Bucket=self._bucket, Prefix=prefix):
+                for one in page.get("Contents", ()):
+                    version = one["Key"].removeprefix(prefix).removesuffix(".json")
+                    yield version, int(one["LastModified"].timestamp() * 1000)
+        except (BotoCoreError, ClientError) as problem:
+            raise FlowsUnavailableError(prefix, str(problem)) from problem
+
+    def history(self) -> tuple[str, ...]:
+        """The version in force and those before it, newest first; empty where there is none.
+
+        Raises:
+            FlowsUnavailableError: S3 does not answer.
+        """
+        try:
+            current = self.current()
+        except (FlowsNotPublishedError, FlowsUnreadableError):
+            return ()
+        return (current.version, *current.before)
 
     def _write(self, key: str, flows: PublishedFlows) -> None:
         try:
@@ -105,8 +147,10 @@ class FlowStore:
                 return msgspec.json.decode(body.read(), type=PublishedFlows)
         except self._s3.exceptions.NoSuchKey:
             raise FlowsNotPublishedError(key) from None
-        except (BotoCoreError, ClientError, OSError, msgspec.MsgspecError) as problem:
+        except (BotoCoreError, ClientError, OSError) as problem:
             raise FlowsUnavailableError(key, str(problem)) from problem
+        except msgspec.MsgspecError as problem:
+            raise FlowsUnreadableError(key, str(problem)) from problem
 
 
 class CurrentFlows(Protocol):
@@ -118,7 +162,7 @@ class CurrentFlows(Protocol):
 class CachedFlows:
     """The flows in force, read again when they are too old; the last known while S3 fails.
 
-    May be used by several threads: one of them reads, and the others go on with the last known.
+    May be used by several threads. With ``wait_s`` nobody waits longer than that for S3.
     """
 
     def __init__(
@@ -126,14 +170,16 @@ class CachedFlows:
         store: CurrentFlows,
         *,
         max_age_s: float = 15.0,
+        wait_s: float | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._store = store
-        self._max_age_s = max_age_s
-        self._monotonic = monotonic
-        self._reading = threading.Lock()
-        self._known: PublishedFlows | FlowsUnavailableError | None = None
-        self._read_again_s = 0.0
+        self._flows = LastKnown(
+            store.current,
+            unanswered=FlowsUnavailableError(_CURRENT, "S3 has not answered yet"),
+            max_age_s=max_age_s,
+            wait_s=wait_s,
+            monotonic=monotonic,
+        )
 
     def current(self) -> PublishedFlows:
         """Give the flows in force, at most ``max_age_s`` old unless S3 fails.
@@ -143,27 +189,4 @@ class CachedFlows:
         Raises:
             FlowsUnavailableError: S3 fails, and no flows were ever read.
         """
-        known = self._known
-        if known is None or self._monotonic() >= self._read_again_s:
-            known = self._read(wait=known is None)
-        if isinstance(known, FlowsUnavailableError):
-            raise type(known)(*known.args)  # anew: a traceback grows with each raise
-        return known
-
-    def _read(self, *, wait: bool) -> PublishedFlows | FlowsUnavailableError:
-        if self._reading.acquire(blocking=wait):
-            try:
-                if self._known is None or self._monotonic() >= self._read_again_s:
-                    self._known = self._newly_read()
-                    self._read_again_s = self._monotonic() + self._max_age_s
-            finally:
-                self._reading.release()
-        assert self._known is not None, "only the first reader waits, and it sets it"
-        return self._known
-
-    def _newly_read(self) -> PublishedFlows | FlowsUnavailableError:
-        try:
-            return self._store.current()
-        except FlowsUnavailableError as problem:
-            last = self._known
-            return last if isinstance(last, PublishedFlows) else problem
+        return self._flows.current()

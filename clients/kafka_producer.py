@@ -1,24 +1,26 @@
 """Writing records to Kafka so that they last, or saying in time that they do not."""
 
+import math
 import threading
 import time
-from collections.abc import Callable, Mapping
-from typing import Final, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import KafkaError, KafkaException
 
-from clients.kafka_security import security_configuration
+from clients.kafka_delivery import REFUSALS, Delivery, kafka_error
+from clients.kafka_security import RememberedToken, security_configuration
 from clients.producer_record import ProducerRecord
+from clients.raw_producer import Connect, RawProducer, connected, producer_configuration
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.parked import KafkaPosition
-from fleetlane.events.topics import PARKED, topic_settings
+
+CONNECT_S: Final = 0.5
+"""A broker that cannot be reached for so long is given up."""
 
 _POLL_S: Final = 0.05
 _TAKE_OVER_S: Final = 0.005
-_TOPIC_APPEARS_MS: Final = 1_000
-
-type DeliveryCallback = Callable[[KafkaError | None, Message], None]
 
 
 class NotDurableError(FleetlaneError):
@@ -34,55 +36,55 @@ class NotDurableError(FleetlaneError):
         return f"{self.topic} confirmed nothing within {self.waited_s:.1f} s: {self.problem}"
 
 
-class RawProducer(Protocol):
-    """The part of confluent_kafka's producer that is used here."""
+class RecordRefusedError(NotDurableError):
+    """Kafka answers, but takes no such record: its topic is missing, or it is too large."""
 
-    def produce(
-        self,
-        topic: str,
-        *,
-        key: bytes,
-        value: bytes | None,
-        headers: list[tuple[str, str | bytes | None]],
-        on_delivery: DeliveryCallback,
-    ) -> None: ...
-
-    def poll(self, timeout: float) -> int: ...
+    reason = "record_refused"
 
 
 class KafkaProducer:
-    """Lands records one by one, from any number of threads, over one connection to a broker.
+    """Lands records, one or many at a time, from any number of threads.
 
-    Opened anew by itself when idempotence is broken for good.
+    Opened anew by itself when idempotence is broken for good, or when its token ended while the
+    process was frozen, as Lambda does between two requests.
     """
 
     def __init__(
         self,
         *,
         bootstrap_servers: str,
-        security: KafkaSecurity = KafkaSecurity.PLAINTEXT,
+        security: KafkaSecurity | Mapping[str, Any] = KafkaSecurity.PLAINTEXT,
         delivery_timeout_s: float = 4.0,
-        connect: Callable[[Mapping[str, object]], RawProducer] | None = None,
+        connect: Connect = connected,
+        clock_s: Callable[[], float] = time.time,
     ) -> None:
         """Open a producer; nothing waits for the broker yet.
 
         Args:
             bootstrap_servers: ``host:port``, several separated by commas.
-            security: How to reach them.
-            delivery_timeout_s: The longest that ``land`` blocks.
+            security: How to reach them; or librdkafka's own settings for that.
+            delivery_timeout_s: The longest that ``land`` and ``land_all`` block.
             connect: Makes the producer beneath from librdkafka's configuration.
+            clock_s: Seconds since 1970: tokens end by them.
         """
         self._delivery_timeout_s = delivery_timeout_s
-        self._connect: Callable[[Mapping[str, object]], RawProducer] = connect or _connected
+        self._connect, self._clock_s = connect, clock_s
+        if isinstance(security, KafkaSecurity):
+            security = security_configuration(security)
+        self._token = RememberedToken.of(security)
         self._configuration = {
-            **_configuration(bootstrap_servers, delivery_timeout_s),
-            **security_configuration(security),
+            **producer_configuration(bootstrap_servers, delivery_timeout_s),
+            **security,
+            **({} if self._token is None else {"oauth_cb": self._token}),
             "error_cb": self._on_error,
         }
         self._last_error: tuple[float, str] = (0.0, "")
+        self._is_connected, self._give_up_s = False, math.inf
         self._changing = threading.Lock()
         self._polling = threading.Lock()
         self._producer = self._connect(self._configuration)
+        self.confirmed_s = -math.inf
+        """When Kafka last confirmed a record, by ``time.monotonic``."""
 
     def land(self, record: ProducerRecord) -> KafkaPosition:
         """Write ``record`` and wait until all in-sync replicas hold it; return where it stands.
@@ -90,9 +92,63 @@ class KafkaProducer:
         Raises:
             NotDurableError: That was not confirmed in time, or the topic does not exist.
         """
+        (landed,) = self.land_all([record])
+        if isinstance(landed, NotDurableError):
+            raise landed
+        return landed
+
+    def land_all(
+        self, records: Sequence[ProducerRecord], *, within_s: float = math.inf
+    ) -> list[KafkaPosition | NotDurableError]:
+        """Write all records, then wait for all of them together, no longer than for one.
+
+        Gives, in the order of ``records``, where each stands or why it may not. Where no broker
+        can be reached for half a second, that is the end of it. ``within_s`` shortens the wait.
+        """
+        if not records:
+            return []
         began_s = time.monotonic()
-        producer = self._producer
-        delivery = _Delivery()
+        deadline_s = began_s + min(within_s, self._delivery_timeout_s)
+        producer = self._fresh_producer()
+        self.serve()
+        if self._connects(producer, records[0].topic, deadline_s):
+            deliveries = [self._produced(producer, record) for record in records]
+            for delivery in deliveries:
+                self._wait(producer, delivery, deadline_s)
+        else:
+            deliveries = [Delivery(self._on_confirmed) for _ in records]
+        if any(delivery.error is not None and delivery.error.fatal() for delivery in deliveries):
+            self._replace(producer)
+        return [
+            delivery.position or self._not_durable(record, delivery, began_s)
+            for record, delivery in zip(records, deliveries, strict=True)
+        ]
+
+    def serve(self) -> None:
+        """Take note of what came from Kafka meanwhile, such as a late confirmation."""
+        self._producer.poll(0)
+
+    def _fresh_producer(self) -> RawProducer:
+        if self._token is not None and self._token.is_over(self._clock_s()):
+            self._replace(self._producer)
+        return self._producer
+
+    def _connects(self, producer: RawProducer, topic: str, deadline_s: float) -> bool:
+        """Whether there is a connection; nothing is produced before, so nothing comes late."""
+        if self._is_connected:
+            return True
+        seconds = min(CONNECT_S, deadline_s - time.monotonic())
+        try:
+            producer.list_topics(topic, timeout=max(0.0, seconds))
+        except KafkaException:
+            producer.poll(0)  # Kafka's own words on why
+            return False
+        self._on_connected()
+        return True
+
+    def _produced(self, producer: RawProducer, record: ProducerRecord) -> Delivery:
+        """Hand a record over; one that is refused at once is done."""
+        delivery = Delivery(self._on_confirmed)
         try:
             producer.produce(
                 record.topic,
@@ -102,19 +158,13 @@ class KafkaProducer:
                 on_delivery=delivery.on_delivery,
             )
         except (KafkaException, BufferError) as problem:
-            delivery.error = _kafka_error(problem)
-        else:
-            self._wait(producer, delivery, began_s + self._delivery_timeout_s)
-        if delivery.position is not None:
-            return delivery.position
-        if delivery.error is not None and delivery.error.fatal():
-            self._replace(producer)
-        waited_s = time.monotonic() - began_s
-        raise NotDurableError(record.topic, waited_s, self._problem(delivery, began_s))
+            delivery.error = kafka_error(problem)
+            delivery.done.set()
+        return delivery
 
-    def _wait(self, producer: RawProducer, delivery: "_Delivery", deadline_s: float) -> None:
+    def _wait(self, producer: RawProducer, delivery: Delivery, deadline_s: float) -> None:
         """Let one waiting thread serve the callbacks of all; the others wake as theirs comes."""
-        while not delivery.done.is_set() and time.monotonic() < deadline_s:
+        while not delivery.done.is_set() and time.monotonic() < min(deadline_s, self._give_up_s):
             if self._polling.acquire(blocking=False):
                 try:
                     producer.poll(_POLL_S)
@@ -127,69 +177,33 @@ class KafkaProducer:
         with self._changing:
             if self._producer is broken:
                 self._producer = self._connect(self._configuration)
+                self._is_connected = False
 
     def _on_error(self, error: KafkaError) -> None:
-        self._last_error = (time.monotonic(), error.str())
+        now_s = time.monotonic()
+        self._last_error = (now_s, error.str())
+        if error.code() == KafkaError._ALL_BROKERS_DOWN and self._is_connected:  # noqa: SLF001
+            self._is_connected, self._give_up_s = False, now_s + CONNECT_S
 
-    def _problem(self, delivery: "_Delivery", began_s: float) -> str:
+    def _on_connected(self) -> None:
+        self._is_connected, self._give_up_s = True, math.inf
+
+    def _on_confirmed(self) -> None:
+        self.confirmed_s = time.monotonic()
+        self._on_connected()
+
+    def _not_durable(
+        self, record: ProducerRecord, delivery: Delivery, began_s: float
+    ) -> NotDurableError:
         """Kafka's own words; of the connection, where the record only ran out of time."""
+        waited_s = time.monotonic() - began_s
         at_s, connection_problem = self._last_error
         error = delivery.error
+        if error is not None and error.code() in REFUSALS:
+            return RecordRefusedError(record.topic, waited_s, error.str())
         ran_out = error is None or error.code() == KafkaError._MSG_TIMED_OUT  # noqa: SLF001
         if ran_out and at_s >= began_s:
-            return connection_problem
-        return "no answer" if error is None else error.str()
-
-
-class _Delivery:
-    """What became of one record."""
-
-    def __init__(self) -> None:
-        self.done = threading.Event()
-        self.error: KafkaError | None = None
-        self.position: KafkaPosition | None = None
-
-    def on_delivery(self, error: KafkaError | None, message: Message) -> None:
-        topic, partition, offset = message.topic(), message.partition(), message.offset()
-        if error is not None:
-            self.error = error
-        elif topic is not None and partition is not None and offset is not None:
-            self.position = KafkaPosition(topic=topic, partition=partition, offset=offset)
-        self.done.set()
-
-
-def _kafka_error(problem: KafkaException | BufferError) -> KafkaError:
-    """What ``produce`` raised: Kafka's error, or that its own queue is full."""
-    if isinstance(problem, KafkaException):
-        error = problem.args[0]
-        assert isinstance(error, KafkaError)
-        return error
-    return KafkaError(KafkaError._QUEUE_FULL)  # noqa: SLF001
-
-
-def _connected(configuration: Mapping[str, object]) -> Producer:
-    return Producer(dict(configuration))
-
-
-def _configuration(bootstrap_servers: str, delivery_timeout_s: float) -> dict[str, object]:
-    largest = topic_settings(PARKED).kafka_configuration()["max.message.bytes"]
-    return {
-        "bootstrap.servers": bootstrap_servers,
-        "acks": "all",
-        "enable.idempotence": True,
-        "delivery.timeout.ms": int(delivery_timeout_s * 1000),
-        "request.timeout.ms": int(delivery_timeout_s * 1000),
-        "linger.ms": 2,
-        "compression.type": "lz4",
-        "message.max.bytes": int(largest),
-        "socket.timeout.ms": 2_000,
-        "socket.connection.setup.timeout.ms": 1_000,
-        "socket.keepalive.enable": True,
-        "reconnect.backoff.ms": 50,
-        "reconnect.backoff.max.ms": 500,
-        "retry.backoff.ms": 50,
-        "retry.backoff.max.ms": 500,
-        # A topic that is missing is said to be so after a second, not after half a minute.
-        "topic.metadata.propagation.max.ms": _TOPIC_APPEARS_MS,
-        "log_level": 0,
-    }
+            return NotDurableError(record.topic, waited_s, connection_problem)
+        return NotDurableError(
+            record.topic, waited_s, "no answer" if error is None else error.str()
+        )

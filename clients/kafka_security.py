@@ -1,11 +1,15 @@
 """How librdkafka's clients prove to Kafka who they are."""
 
+import math
 import os
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Self
 
 from fleetlane.events.job_arguments import KafkaSecurity
 
 _IAM: Final = {"security.protocol": "SASL_SSL", "sasl.mechanisms": "OAUTHBEARER"}
+
+type MakeToken = Callable[[str], tuple[str, float]]
 
 
 def security_configuration(security: KafkaSecurity) -> dict[str, Any]:
@@ -19,6 +23,29 @@ def security_configuration(security: KafkaSecurity) -> dict[str, Any]:
             return {}
         case KafkaSecurity.IAM:
             return {**_IAM, "oauth_cb": _token}
+
+
+class RememberedToken:
+    """Makes tokens for librdkafka, which asks in time, and remembers when the last one ends.
+
+    In a frozen process nobody asks: then it wakes up with a token that is over.
+    """
+
+    def __init__(self, make: MakeToken) -> None:
+        self._make = make
+        self._ends_s = math.inf
+
+    @classmethod
+    def of(cls, security: Mapping[str, Any]) -> Self | None:
+        """That of a configuration; ``None`` where no tokens are used."""
+        return cls(security["oauth_cb"]) if "oauth_cb" in security else None
+
+    def __call__(self, configuration: str) -> tuple[str, float]:
+        token, self._ends_s = self._make(configuration)
+        return token, self._ends_s
+
+    def is_over(self, now_s: float) -> bool:
+        return now_s >= self._ends_s
 
 
 def _token(_configuration: str) -> tuple[str, float]:

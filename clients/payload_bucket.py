@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from clients.prompt_retry import again_if_prompt
 from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.errors import FleetlaneError, ParkedReason
 
@@ -94,12 +95,14 @@ class PayloadBucket:
         """
         digest = base64.b64encode(bytes.fromhex(sha256_hex)).decode()
         try:
-            answer = self._s3.put_object(
-                Bucket=self._bucket,
-                Key=key,
-                Body=body,
-                ChecksumAlgorithm="SHA256",
-                ChecksumSHA256=digest,
+            answer = again_if_prompt(
+                lambda: self._s3.put_object(
+                    Bucket=self._bucket,
+                    Key=key,
+                    Body=body,
+                    ChecksumAlgorithm="SHA256",
+                    ChecksumSHA256=digest,
+                )
             )
         except (BotoCoreError, ClientError) as problem:
             raise PayloadUnavailableError(key, str(problem)) from problem

@@ -7,12 +7,13 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from infra.alarms import AlarmRule
-from infra.device_api import DEVICE_ROUTES, FAST_ROUTE
+from infra.device_api import BATCH_ROUTE, DEVICE_ROUTES, FAST_ROUTE
 from infra.stacks.ingest import Ingest
 
 FAST_MS_MAX: Final = 500
 STANDARD_MS_MAX: Final = 2_000
 FAILED_PERCENT_MAX: Final = 1
+_ROUTE_NAMES: Final = {FAST_ROUTE: "fast", BATCH_ROUTE: "batch"}
 
 
 def api_alarms(ingest: Ingest) -> Iterator[AlarmRule]:
@@ -29,7 +30,7 @@ def api_alarms(ingest: Ingest) -> Iterator[AlarmRule]:
         is_fast = route == FAST_ROUTE
         ms_max = FAST_MS_MAX if is_fast else STANDARD_MS_MAX
         yield AlarmRule(
-            name=f"{'fast' if is_fast else 'standard'}-route-is-slow",
+            name=f"{_ROUTE_NAMES.get(route, 'standard')}-route-is-slow",
             meaning=f"One of a hundred POST {route} takes longer than {ms_max} ms.",
             metric=ingest.api.route_metric("Latency", route, statistic="p99"),
             threshold=ms_max,
@@ -60,6 +61,19 @@ def _function_alarms(ingest: Ingest) -> Iterator[AlarmRule]:
         metric=cloudwatch.Metric(
             namespace="Fleetlane",
             metric_name="FlowsUnavailable",
+            dimensions_map={"service": "ingest"},
+            statistic="Sum",
+            period=Duration.minutes(1),
+        ),
+        threshold=0,
+        periods=5,
+    )
+    yield AlarmRule(
+        name="overrides-unavailable",
+        meaning="Ingest cannot read the overrides; who is revoked may send for five minutes more.",
+        metric=cloudwatch.Metric(
+            namespace="Fleetlane",
+            metric_name="OverridesUnavailable",
             dimensions_map={"service": "ingest"},
             statistic="Sum",
             period=Duration.minutes(1),

@@ -18,7 +18,7 @@ def build(app: App) -> None:
 
     The context says which ``stage``; for the local one, ``kafka``: where the laptop's broker is.
     ``artifacts`` is a folder to take instead of the one that ``make artifacts`` fills, and
-    ``flows`` one instead of the repository's.
+    ``flows``, for stages in AWS, one instead of the repository's.
 
     Raises:
         FleetlaneError: The stage, a flow or an artifact is not as it must be.
@@ -29,11 +29,11 @@ def build(app: App) -> None:
 
 def add_stage(app: App, stage: Stage) -> None:
     """The same for any stage, of the table or not; raises as ``build`` does."""
-    flows = deployed_flows(Path(app.node.try_get_context("flows") or ROOT / "flows"))
     folder = app.node.try_get_context("artifacts")
     artifacts = Artifacts(folder=Path(folder)) if folder else Artifacts()
     if stage.is_cloud:
-        add_cloud_stacks(app, stage, artifacts, flows)
+        flows = Path(app.node.try_get_context("flows") or ROOT / "flows")
+        add_cloud_stacks(app, stage, artifacts, deployed_flows(flows, artifacts))
         Validations.of(app).add_plugins(AwsSolutionsChecks(app))
         return
     kafka = app.node.try_get_context("kafka")

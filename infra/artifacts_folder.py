@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from fleetlane.events.artifact_manifest import read_manifest, sha256_of_file
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flow_artifacts import PARSERS_PREFIX, FlowArtifact, owners_prefix
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 
@@ -60,6 +62,18 @@ class Artifacts:
         if not names:
             raise MissingArtifactError(folder)
         return names
+
+    def parsers_folder(self) -> Path:
+        """The artifacts of parsers, by their keys below ``parsers/``."""
+        return self.folder / PARSERS_PREFIX
+
+    def parser(self, owner: str, use: str) -> FlowArtifact | None:
+        """The owner's artifact that offers a flow's ``name==version``, if it was built."""
+        for path in sorted((self.folder / owners_prefix(owner)).rglob("*.zip")):
+            if read_manifest(path, artifact=str(path)).offers(use):
+                key = path.relative_to(self.folder).as_posix()
+                return FlowArtifact(owner=owner, use=use, key=key, sha256=sha256_of_file(path))
+        return None
 
 
 def handler_of(function: str) -> str:

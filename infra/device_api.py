@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final
 
 from aws_cdk import Duration, RemovalPolicy
@@ -16,16 +17,24 @@ from infra.explained import explain
 from infra.firewall import add_firewall
 from infra.log_retention import retention_of
 from infra.problem_answers import PROBLEM_CONTENT_TYPE, problem_answers
+from infra.route_throttles import throttles
 from infra.stages import DeviceDomain, Stage
 
 STAGE: Final = "live"
 AUTHORIZER_TTL_S: Final = 300
-DEVICE_ROUTES: Final = ("/v1/streams/{stream}", "/v1/fast/{stream}")
+FAST_ROUTE: Final = "/v1/fast/{stream}"
+BATCH_ROUTE: Final = "/v1/batch"
+HEALTH_ROUTE: Final = "/v1/health"
+DEVICE_ROUTES: Final = ("/v1/streams/{stream}", FAST_ROUTE, BATCH_ROUTE)
 """What a device POSTs to."""
 
-FAST_ROUTE: Final = DEVICE_ROUTES[1]
-HEALTH_ROUTE: Final = "/v1/health"
-
+_WATCHED: Final[Mapping[str, Any]] = MappingProxyType(
+    {
+        "metrics_enabled": True,
+        "logging_level": apigateway.MethodLoggingLevel.ERROR,
+        "data_trace_enabled": False,
+    }
+)
 _NO_WAF: Final = "Devices prove who they are, and the stage is throttled; a firewall is an option."
 _PUBLIC_HEALTH: Final = (
     "It says that the API answers, and nothing else; nobody need sign in for it."
@@ -143,18 +152,19 @@ class DeviceApi(Construct):
             "throttling_burst_limit": props.requests_burst,
         }
         if not props.keeps_logs:
-            return apigateway.StageOptions(**limits)
+            shares = throttles(props.requests_per_s, props.requests_burst)
+            return apigateway.StageOptions(**limits, method_options=shares)
         group = logs.LogGroup(
             self,
             "AccessLogs",
             retention=retention_of(props.log_retention_days),
             removal_policy=RemovalPolicy.DESTROY,
         )
+        shares = throttles(props.requests_per_s, props.requests_burst, **_WATCHED)
         return apigateway.StageOptions(
             **limits,
-            metrics_enabled=True,
-            logging_level=apigateway.MethodLoggingLevel.ERROR,
-            data_trace_enabled=False,
+            **_WATCHED,
+            method_options=shares,
             access_log_destination=apigateway.LogGroupLogDestination(group),
             access_log_format=_access_log_format(),
         )

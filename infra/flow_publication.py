@@ -1,4 +1,4 @@
-"""The repository's own flows, put into force by a deploy: as any published version is."""
+"""The repository's own flows and parsers, put into force by a deploy: as any published are."""
 
 from pathlib import PurePosixPath
 from typing import Final
@@ -11,8 +11,10 @@ from aws_cdk import aws_s3_deployment as deployment
 from aws_cdk import custom_resources as custom
 from constructs import Construct
 
-from fleetlane.events.flow_files import PublishedFlows, version_key
+from fleetlane.events.flow_artifacts import PARSERS_PREFIX
+from fleetlane.events.flow_files import version_key
 from infra.bucket_uploads import BucketUploads
+from infra.deployed_flows import DeployedFlows
 from infra.explained import explain, explain_wildcard, seen_arn
 from infra.log_retention import retention_of
 
@@ -21,7 +23,7 @@ _VERSIONS: Final = "All versions of one function of ours: CDK may call it by any
 
 
 class FlowPublication(Construct):
-    """Uploads a version of the flows, and has ``activation`` make it current.
+    """Uploads a version of the flows and the artifacts of parsers, and has it made current.
 
     What makes that function fail fails the deploy too, which then says so in the function's own
     words, activates the version before, and is rolled back. (CDK's ``AwsCustomResource`` would not
@@ -34,23 +36,28 @@ class FlowPublication(Construct):
         scope: Construct,
         name: str,
         *,
-        flows: PublishedFlows,
+        flows: DeployedFlows,
         uploads: BucketUploads,
         activation: lambda_.Function,
         log_retention_days: int,
     ) -> None:
         super().__init__(scope, name)
-        key = PurePosixPath(version_key(flows.version))
-        version = deployment.Source.data(key.name, flows.to_json().decode())
-        uploaded = uploads.add("Flows", version, prefix=str(key.parent))
+        published = flows.published
+        key = PurePosixPath(version_key(published.version))
+        version = deployment.Source.data(key.name, published.to_json().decode())
+        artifacts = deployment.Source.asset(str(flows.parsers))
+        uploaded = (
+            uploads.add("Flows", version, prefix=str(key.parent)),
+            uploads.add("Parsers", artifacts, prefix=PARSERS_PREFIX.rstrip("/")),
+        )
         self.activated = CustomResource(
             self,
             "Activated",
             service_token=self._provider(activation, log_retention_days).service_token,
             resource_type="Custom::ActivatedFlows",
-            properties={"version": flows.version},
+            properties={"version": published.version},
         )
-        self.activated.node.add_dependency(uploaded)
+        self.activated.node.add_dependency(*uploaded)
 
     def _provider(self, activation: lambda_.Function, log_retention_days: int) -> custom.Provider:
         group = logs.LogGroup(

@@ -5,8 +5,8 @@ import platform
 from aws_cdk import App, Tags
 from aws_cdk import aws_lambda as lambda_
 
-from fleetlane.events.flow_files import PublishedFlows
 from infra.artifacts_folder import Artifacts
+from infra.deployed_flows import DeployedFlows
 from infra.flow_publication import FlowPublication
 from infra.jobs_code import LocalJobsCode
 from infra.platform_function import FunctionSurroundings
@@ -19,7 +19,7 @@ from infra.stacks.watching import Watching, WatchingProps
 from infra.stages import Stage
 
 
-def add_cloud_stacks(app: App, stage: Stage, artifacts: Artifacts, flows: PublishedFlows) -> None:
+def add_cloud_stacks(app: App, stage: Stage, artifacts: Artifacts, flows: DeployedFlows) -> None:
     """All six stacks, in AWS."""
     network = Network(
         app, _name(stage, "network"), props=NetworkProps.of(stage), region=stage.region
@@ -50,7 +50,7 @@ def add_cloud_stacks(app: App, stage: Stage, artifacts: Artifacts, flows: Publis
         activation=ingest.flow_activation.function,
         log_retention_days=stage.log_retention_days,
     )
-    publication.activated.node.add_dependency(processing.engine)  # its code has their parsers
+    publication.activated.node.add_dependency(processing.engine)  # which fetches their parsers
     Watching(
         app,
         _name(stage, "watching"),

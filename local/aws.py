@@ -70,6 +70,16 @@ class ClientSettings(TypedDict):
     aws_secret_access_key: str
 
 
+def client_settings_at(endpoint_url: str) -> ClientSettings:
+    """What a boto3 client needs to reach the LocalStack that answers there."""
+    return {
+        "endpoint_url": endpoint_url,
+        "region_name": REGION,
+        "aws_access_key_id": "test",
+        "aws_secret_access_key": "test",
+    }
+
+
 class LocalStackMissingError(FleetlaneError):
     """LocalStack's environment is not set up."""
 
@@ -122,12 +132,7 @@ class LocalAws:
     @property
     def client_settings(self) -> ClientSettings:
         """What a boto3 client needs to reach it, whatever the user's own AWS settings are."""
-        return {
-            "endpoint_url": self.endpoint_url,
-            "region_name": REGION,
-            "aws_access_key_id": "test",
-            "aws_secret_access_key": "test",
-        }
+        return client_settings_at(self.endpoint_url)
 
     def start(self) -> None:
         """Start LocalStack, bring its state back and wait until S3 and DynamoDB answer.

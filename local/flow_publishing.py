@@ -1,26 +1,64 @@
-"""Flows from files into force, by the same function that a published version passes in AWS."""
+"""Flows into force on this machine, by the same function that a published version passes in AWS."""
 
 from typing import TYPE_CHECKING, Final
 
+import boto3
+
+from clients.aws import AwsSettings, s3_client
+from clients.flow_publisher import FlowPublisher
 from clients.flow_store import FlowStore
 from clients.kafka_topics import KafkaTopics
+from clients.parser_store import ParserStore
+from fleetlane.events.flow_files import PublishedFlows
 from fleetlane.events.flows import FlowSet
 from lambdas.flow_activation.service import activate
-from local.team_parsers import check_parsers
+from local.aws import client_settings_at
+from local.endpoints import Endpoints
+from local.flow_activation_call import activation_call
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
+FLOWS_BUCKET: Final = "fleetlane-flows"
 PARTITIONS: Final = 2
 
 
-def publish_flows(flows: FlowSet, s3: "S3Client", bucket: str, bootstrap_servers: str) -> None:
-    """Check, publish and activate the flows: their topics exist when this returns.
+def local_publisher(s3: "S3Client", bootstrap_servers: str) -> FlowPublisher:
+    """Publish to this machine's platform."""
+    flows, parsers = FlowStore(s3, FLOWS_BUCKET), ParserStore(s3, FLOWS_BUCKET)
+    topics = KafkaTopics(bootstrap_servers=bootstrap_servers, partitions=PARTITIONS, replication=1)
+
+    def put_into_force(version: str, in_place_of: str | None) -> object:
+        return activate(
+            version, store=flows, topics=topics, artifacts=parsers, in_place_of=in_place_of
+        )
+
+    return FlowPublisher(flows, parsers, put_into_force)
+
+
+def publisher_at(endpoints: Endpoints) -> FlowPublisher:
+    """Publish to the platform that answers there."""
+    s3 = boto3.client("s3", **client_settings_at(endpoints.s3))
+    return local_publisher(s3, endpoints.kafka)
+
+
+def stage_publisher(bucket: str, function: str) -> FlowPublisher:
+    """Publish to a stage in AWS, with the credentials of the environment."""
+    s3 = s3_client(AwsSettings())
+    return FlowPublisher(FlowStore(s3, bucket), ParserStore(s3, bucket), activation_call(function))
+
+
+def publish_news(flows: FlowSet, publisher: FlowPublisher) -> FlowSet:
+    """Put flows into force, unless they were before: what was published since then stays.
+
+    Returns the flows that are in force.
 
     Raises:
-        FleetlaneError: A parser is missing or refuses its options, or a topic could not be made.
+        FleetlaneError: A parser is not deployed, or a topic could not be made.
     """
-    check_parsers(flows)
-    store = FlowStore(s3, bucket)
-    topics = KafkaTopics(bootstrap_servers=bootstrap_servers, partitions=PARTITIONS, replication=1)
-    activate(store.publish(flows.values()), store=store, topics=topics)
+    current = publisher.current()
+    wanted = PublishedFlows.of(flows.values(), publisher.found_artifacts(flows.values()))
+    if current is not None and wanted.version in (current.version, *current.before):
+        return current.by_stream
+    publisher.publish(flows.values())
+    return flows

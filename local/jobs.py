@@ -1,8 +1,7 @@
 """All Spark jobs in one local application, started by the same spark-submit as on EMR."""
 
-import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,8 +38,7 @@ ALL_JOBS: Final = "; ".join(
 class JobSettings:
     """Where the jobs read and write, and what they may import.
 
-    ``environment`` is what their processes see, AWS's own variables included. ``python_path`` comes
-    after the checkout: parsers of a team's own.
+    ``environment`` is what their processes see, AWS's own variables included.
     """
 
     folder: Path
@@ -49,7 +47,6 @@ class JobSettings:
     payload_bucket: str
     parked_bucket: str
     environment: Mapping[str, str]
-    python_path: Sequence[Path] = ()
     jobs: str = ALL_JOBS
 
 
@@ -78,7 +75,7 @@ class LocalJobs:
         self.process.kill()
 
 
-def spark_submit(folder: Path) -> list[str]:
+def spark_submit(folder: Path, *, task_slots: int = TASK_SLOTS) -> list[str]:
     """The command up to the script; ``folder`` takes what Spark leaves behind."""
     configuration = {
         "spark.driver.host": "127.0.0.1",
@@ -93,7 +90,7 @@ def spark_submit(folder: Path) -> list[str]:
     }
     jars = ",".join(str(jar) for jar in sorted(SPARK_JARS.glob("*.jar")))
     options = [f"--conf={name}={value}" for name, value in configuration.items()]
-    master = f"local[{TASK_SLOTS}]"
+    master = f"local[{task_slots}]"
     command = str(spark_home() / "bin" / "spark-submit")
     return [
         command, "--master", master, "--driver-memory", DRIVER_MEMORY, "--jars", jars, *options
@@ -124,13 +121,13 @@ def host_argv(settings: JobSettings) -> list[str]:
 
 
 def job_environment(settings: JobSettings) -> dict[str, str]:
-    """What the application sees, with the checkout first on its path."""
-    paths = [ROOT, *settings.python_path]
+    """What the application sees: the checkout on its path; parsers are fetched into its folder."""
     return {
         **settings.environment,
         "SPARK_HOME": str(spark_home()),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": sys.executable,
-        "PYTHONPATH": os.pathsep.join(str(path) for path in paths),
+        "PYTHONPATH": str(ROOT),
+        "TMPDIR": str(settings.folder),
         "PYTHONUNBUFFERED": "1",
     }

@@ -4,6 +4,7 @@ import base64
 import shutil
 import subprocess
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -49,7 +50,13 @@ class KafkaBroker:
     """
 
     def __init__(
-        self, folder: Path, *, jars: Path, heap_mb: int = 384, port: int | None = None
+        self,
+        folder: Path,
+        *,
+        jars: Path,
+        heap_mb: int = 384,
+        port: int | None = None,
+        has_oauth: bool = False,
     ) -> None:
         """Describe the broker; nothing runs yet.
 
@@ -58,9 +65,12 @@ class KafkaBroker:
             jars: Where ``kafka_2.13`` and all that it needs lie.
             heap_mb: The most that Java's heap may take.
             port: The one to take at the very first start; any free one if None, or if it is taken.
+            has_oauth: Whether it listens at a second port for clients with OAuth tokens, which it
+                believes unsigned.
         """
         self._folder, self._jars, self._heap_mb = folder.resolve(), jars.resolve(), heap_mb
-        self._wanted_port = port
+        self._wanted_port, self._has_oauth = port, has_oauth
+        self._oauth_port: int | None = None
         self._port: int | None = None
         self.process = ServerProcess(
             "Kafka",
@@ -75,6 +85,12 @@ class KafkaBroker:
         """``host:port`` for clients. Known once started, and the same after each restart."""
         assert self._port is not None, "not started yet"
         return f"127.0.0.1:{self._port}"
+
+    @property
+    def oauth_servers(self) -> str:
+        """``host:port`` for clients with tokens, where ``has_oauth``. Known once started."""
+        assert self._oauth_port is not None, "not started yet, or without OAuth"
+        return f"127.0.0.1:{self._oauth_port}"
 
     def start(self) -> None:
         """Start the broker and wait until it answers; formats its folder the first time.
@@ -108,7 +124,11 @@ class KafkaBroker:
     def _prepare(self) -> None:
         self._port = remembered_port(self._folder / "port.json", wanted=self._wanted_port)
         controller_port = remembered_port(self._folder / "controller_port.json")
-        self._properties.write_text(_properties_text(self._data, self._port, controller_port))
+        settings = _settings(self._data, self._port, controller_port)
+        if self._has_oauth:
+            self._oauth_port = remembered_port(self._folder / "oauth_port.json")
+            settings |= _with_oauth(settings, self._oauth_port)
+        self._properties.write_text("".join(f"{name}={at}\n" for name, at in settings.items()))
         self._format_once()
 
     @property
@@ -160,8 +180,8 @@ class KafkaBroker:
         self.process.wait_ready(answers, timeout_s=_READY_TIMEOUT_S)
 
 
-def _properties_text(data: Path, port: int, controller_port: int) -> str:
-    settings: dict[str, object] = {
+def _settings(data: Path, port: int, controller_port: int) -> dict[str, object]:
+    return {
         "process.roles": "broker,controller",
         "node.id": 1,
         "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
@@ -188,4 +208,18 @@ def _properties_text(data: Path, port: int, controller_port: int) -> str:
         # Its default alone is a third of the heap.
         "log.cleaner.dedupe.buffer.size": 16 * 1024 * 1024,
     }
-    return "".join(f"{name}={value}\n" for name, value in settings.items())
+
+
+def _with_oauth(settings: Mapping[str, object], port: int) -> dict[str, object]:
+    """Kafka's own validator of unsigned tokens; a connection lives no longer than its token."""
+    module = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+    of_listener = "listener.name.oauth.oauthbearer"
+    return {
+        "listeners": f"{settings['listeners']},OAUTH://127.0.0.1:{port}",
+        "listener.security.protocol.map": (
+            f"{settings['listener.security.protocol.map']},OAUTH:SASL_PLAINTEXT"
+        ),
+        "sasl.enabled.mechanisms": "OAUTHBEARER",
+        f"{of_listener}.sasl.jaas.config": f'{module} required unsecuredLoginStringClaim_sub="b";',
+        f"{of_listener}.connections.max.reauth.ms": 3_600_000,
+    }

@@ -4,7 +4,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Protocol, Self
@@ -13,35 +13,48 @@ import boto3
 
 from clients.device_registry import DeviceRegistry
 from fleetlane.events.flow_files import flows_in
+from fleetlane.events.flows import FlowSet
 from fleetlane.events.job_arguments import KafkaSecurity
+from fleetlane.events.overrides import Ceilings
 from local.aws import REGION, LocalAws
 from local.checkout import BROKER_JARS, DATA, FLOWS, LOCALSTACK_ENVIRONMENT
 from local.endpoints import Endpoints
-from local.flow_publishing import publish_flows
+from local.example_parsers import deploy_example
+from local.flow_publishing import FLOWS_BUCKET, local_publisher, publish_news
 from local.gateway_process import LocalGateway
 from local.jobs import JobSettings, LocalJobs
 from local.kafka import KafkaBroker
 from local.processes import ServerProcess
-from local.team_parsers import installed_wheels
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 REGISTRY_TABLE: Final = "fleetlane-devices"
+RECEIPTS_TABLE: Final = "fleetlane-receipts"
 PAYLOAD_BUCKET: Final = "fleetlane-payloads"
 PARKED_BUCKET: Final = "fleetlane-parked"
-FLOWS_BUCKET: Final = "fleetlane-flows"
+SPOOL_BUCKET: Final = "fleetlane-spool"
+OVERRIDES_BUCKET: Final = "fleetlane-overrides"
+
+CEILINGS: Final = Ceilings(soft_per_minute=6_000, hard_per_minute=12_000)
 
 _LOOK_EVERY_S: Final = 0.5
+_OVERRIDES_MAX_AGE_S: Final = 2
+_RECEIPTS_WAIT_MS: Final = 2_000
+"""Longer than in the cloud: LocalStack shares its cores with everything else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformSettings:
-    """Where the platform keeps its data, and whose flows and parsers (wheels) it runs."""
+    """Where the platform keeps its data, the flows that were published among it.
+
+    Without ``has_jobs`` messages land, and nothing parses them. ``functions_environment`` is what
+    the functions see besides, and before, all else.
+    """
 
     folder: Path = DATA
-    flows: Path = FLOWS
-    parsers: tuple[Path, ...] = ()
+    has_jobs: bool = True
+    functions_environment: Mapping[str, str] = field(default_factory=dict)
 
 
 class Part(Protocol):
@@ -60,7 +73,8 @@ class Part(Protocol):
 class Platform:
     """Starts all parts, restarts what dies, and stops them; a context manager that stops.
 
-    The parts are attributes, for tests that kill them. ``endpoints`` is known once started.
+    The parts are attributes, for tests that kill them. ``endpoints`` and ``flows``, those in
+    force at the start, are known once started.
     """
 
     broker: KafkaBroker
@@ -68,6 +82,7 @@ class Platform:
     gateway: LocalGateway
     jobs: LocalJobs
     endpoints: Endpoints
+    flows: FlowSet
 
     def __init__(self, settings: PlatformSettings) -> None:
         self.settings = settings
@@ -125,20 +140,21 @@ class Platform:
         self.stop()
 
     def _start(self, on_step: Callable[[str], None]) -> Endpoints:
-        on_step("flows and parsers")
-        python_path = installed_wheels(self.settings.parsers, self._folder("parsers"))
-        flows = flows_in(self.settings.flows)
         on_step("Kafka broker, S3 and DynamoDB")
         self._start_together(self.broker, self.aws)
-        for bucket in (PAYLOAD_BUCKET, PARKED_BUCKET, FLOWS_BUCKET):
+        buckets = (PAYLOAD_BUCKET, PARKED_BUCKET, SPOOL_BUCKET, FLOWS_BUCKET, OVERRIDES_BUCKET)
+        for bucket in buckets:
             self.aws.ensure_bucket(bucket)
         self.aws.ensure_table(REGISTRY_TABLE)
-        on_step("topics and flows")
-        publish_flows(flows, self.s3, FLOWS_BUCKET, self.broker.bootstrap_servers)
-        on_step("gateway and Spark jobs")
+        self.aws.ensure_table(RECEIPTS_TABLE, key="receipt_key")
+        on_step("parsers, flows and their topics")
+        publisher = local_publisher(self.s3, self.broker.bootstrap_servers)
+        deploy_example(publisher.parsers)
+        self.flows = publish_news(flows_in(FLOWS), publisher)
+        on_step("gateway and Spark jobs" if self.settings.has_jobs else "gateway")
         self.gateway = LocalGateway(self._folder("gateway"), self._gateway_environment())
-        self.jobs = LocalJobs(self._job_settings(python_path))
-        self._start_together(self.gateway, self.jobs)
+        self.jobs = LocalJobs(self._job_settings())
+        self._start_together(self.gateway, *([self.jobs] if self.settings.has_jobs else []))
         self.endpoints = Endpoints(
             api=self.gateway.url,
             kafka=self.broker.bootstrap_servers,
@@ -177,13 +193,21 @@ class Platform:
             "KAFKA_BOOTSTRAP_SERVERS": self.broker.bootstrap_servers,
             "KAFKA_SECURITY": KafkaSecurity.PLAINTEXT,
             "PAYLOAD_BUCKET": PAYLOAD_BUCKET,
+            "SPOOL_BUCKET": SPOOL_BUCKET,
             "FLOWS_BUCKET": FLOWS_BUCKET,
+            "OVERRIDES_BUCKET": OVERRIDES_BUCKET,
+            "OVERRIDES_MAX_AGE_S": str(_OVERRIDES_MAX_AGE_S),
+            "SOFT_CEILING_PER_MINUTE": str(CEILINGS.soft_per_minute),
+            "HARD_CEILING_PER_MINUTE": str(CEILINGS.hard_per_minute),
             "REGISTRY_TABLE": REGISTRY_TABLE,
+            "RECEIPTS_TABLE": RECEIPTS_TABLE,
+            "RECEIPTS_WAIT_MS": str(_RECEIPTS_WAIT_MS),
             "POWERTOOLS_LOG_LEVEL": "WARNING",
             "POWERTOOLS_METRICS_DISABLED": "true",  # a line a request
+            **self.settings.functions_environment,
         }
 
-    def _job_settings(self, python_path: tuple[Path, ...]) -> JobSettings:
+    def _job_settings(self) -> JobSettings:
         return JobSettings(
             folder=self._folder("jobs"),
             bootstrap_servers=self.broker.bootstrap_servers,
@@ -191,5 +215,4 @@ class Platform:
             payload_bucket=PAYLOAD_BUCKET,
             parked_bucket=PARKED_BUCKET,
             environment=self._aws_environment(),
-            python_path=python_path,
         )

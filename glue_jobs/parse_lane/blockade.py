@@ -5,7 +5,7 @@ from typing import Protocol
 
 from clients.blocked_messages import BlockedMessage
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flows import Flow
+from fleetlane.events.flow_files import PublishedFlows
 from fleetlane.events.metadata import Outcome, PutOff
 from fleetlane.events.parked import KafkaPosition
 from glue_jobs.parse_lane.raw_batches import RawRecord
@@ -45,21 +45,26 @@ class Blocked(Protocol):
     def put(self, blocked: BlockedMessage) -> None: ...
 
 
+class Flows(Protocol):
+    """Where the flows in force come from."""
+
+    def current(self) -> PublishedFlows: ...
+
+
 class Blockade:
     """Stops a query at a message that would be parked or diverted, unless it is to be skipped."""
 
-    def __init__(self, blocked: Blocked, *, now_ms: Callable[[], int]) -> None:
-        self._blocked, self._now_ms = blocked, now_ms
+    def __init__(self, blocked: Blocked, *, flows: Flows, now_ms: Callable[[], int]) -> None:
+        self._blocked, self._flows, self._now_ms = blocked, flows, now_ms
 
-    def outcome(
-        self, record: RawRecord, flow: Flow | None, tried: Tried, outcome: Outcome
-    ) -> Outcome:
+    def outcome(self, record: RawRecord, stream: str, tried: Tried, outcome: Outcome) -> Outcome:
         """What becomes of a message after all; as it is where its flow does not block any more.
 
         Raises:
             BlockedError: Nobody has said yet that it is to be skipped.
             NotTriedError: Nothing is known against it, but it could not be tried.
         """
+        flow = self._flows.current().by_stream.get(stream)
         if flow is None or not flow.blocks or outcome in (Outcome.PARSED, Outcome.EMPTY):
             return outcome
         if tried.put_off is not None:

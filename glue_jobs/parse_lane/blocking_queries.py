@@ -5,8 +5,6 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
-from pyspark.errors import StreamingQueryException
-
 from clients.blocked_messages import BlockedMessage
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flow_files import PublishedFlows
@@ -113,10 +111,9 @@ def _look_while(lane_query: Ends, queries: BlockingQueries) -> None:
         _look(queries)
         while not lane_query.awaitTermination(LOOK_AGAIN_S):
             _look(queries)
-    except StreamingQueryException:  # who waits for the lane's query is told
-        pass
-    finally:
         queries.stop()
+    except Exception as problem:  # noqa: BLE001 - the thread's edge: Spark may be gone by now
+        _log.warning("queries of blocking flows no longer looked after: %s", problem)
 
 
 def _look(queries: BlockingQueries) -> None:

@@ -1,16 +1,31 @@
 """The parser for a message: its flow's rule for that device, found once. None is imported here."""
 
+import logging
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol, TypeIs
 
-import orjson
-
+from clients.flow_store import FlowsNotPublishedError, FlowsUnreadableError
 from fleetlane.events.envelope import Message
 from fleetlane.events.errors import FleetlaneError, ParkedReason
 from fleetlane.events.flow_files import PublishedFlows
 from fleetlane.events.flows import Flow, ParserRule
+from fleetlane.events.lanes import WIGGLE, LaneLimits
 from fleetlane.events.parser_choice import parser_rule_for
-from fleetlane.parsers.registry import UnknownParserError, located_parser
 from fleetlane.parsers.sandbox.runs import Assignment, Program
+from glue_jobs.parse_lane.programs import FoundProgram, MissingProgram, Programs
+
+CHOICES_MAX: Final = 4096
+"""Remembered: devices of one kind and firmware are a few; what they declare may be anything."""
+
+EARLIER_VERSIONS_MAX: Final = 5
+TRY_AGAIN_S: Final = 30.0
+TRY_AGAIN_SHARE: Final = 10
+"""How long a parser that cannot be had is left alone: so long, or so many times as long as it took
+to find that out, as one may hang at import."""
+
+_log = logging.getLogger(__name__)
 
 
 class NoParserError(FleetlaneError):
@@ -26,72 +41,201 @@ class NoParserError(FleetlaneError):
         return self.problem
 
 
+class ParserUnavailableError(FleetlaneError):
+    """The parser cannot be fetched now, and there is no older one. It is no fault of a message."""
+
+    reason = "parser_unavailable"
+
+    def __init__(self, use: str, problem: str) -> None:
+        super().__init__(use, problem)
+        self.use, self.problem = use, problem
+
+    def __str__(self) -> str:
+        return f"parser {self.use} cannot be had now: {self.problem}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenParser:
-    """What a message is to be parsed with, and by which rules its events are written."""
+    """What a message is to be parsed with, and by which rules its events are written.
+
+    ``instead_of`` is what the flow in force says, where that is broken and an older one is used.
+    """
 
     program: Program
     assignment: Assignment
+    instead_of: str | None = None
+
+
+class Flows(Protocol):
+    """Where the flows in force come from."""
+
+    def current(self) -> PublishedFlows: ...
+
+
+class EarlierFlows(Protocol):
+    """Where versions are read that were in force before."""
+
+    def published(self, version: str) -> PublishedFlows: ...
+
+
+class _Kind(NamedTuple):
+    """What decides about the parser."""
+
+    stream: str
+    device_type: str | None
+    firmware: str | None
+
+    def rule_of(self, flow: Flow) -> ParserRule | None:
+        return parser_rule_for(flow, device_type=self.device_type, firmware=self.firmware)
+
+
+type _Choice = ChosenParser | NoParserError | ParserUnavailableError
 
 
 class ChosenParsers:
-    """Chooses parsers. What was found is kept until other flows are published.
+    """Chooses parsers by the flows in force, which it reads once a batch.
 
-    ``parse_s_max`` and ``memory_bytes_max`` are the lane's; a flow may allow itself less time.
+    A parser that cannot be fetched, checked or loaded leaves the one before it in use: a bad
+    artifact must not park a day's data.
     """
 
-    def __init__(self, *, parse_s_max: float, memory_bytes_max: int, wiggle: float) -> None:
-        self._parse_s_max, self._memory_bytes_max = parse_s_max, memory_bytes_max
-        self._wiggle = wiggle
+    def __init__(
+        self,
+        *,
+        flows: Flows,
+        earlier: EarlierFlows,
+        programs: Programs,
+        limits: LaneLimits,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._flows, self._earlier, self._programs = flows, earlier, programs
+        self._parse_s_max = limits.parse_ms_max / 1000
+        self._monotonic = monotonic
         self._published: PublishedFlows | None = None
-        self._found: dict[tuple[str, int], ChosenParser | NoParserError] = {}
+        self._is_batch_new = True
+        self._choices: dict[tuple[str, str | None, str | None], _Choice] = {}
+        self._told: set[tuple[str, str]] = set()
+        self._earlier_known: dict[str, PublishedFlows | None] = {}
+        self._try_again_s: float | None = None
 
-    def chosen(self, published: PublishedFlows, message: Message) -> ChosenParser:
+    def begin_batch(self) -> None:
+        """Let the next message have the flows that are in force by then."""
+        self._is_batch_new = True
+
+    def chosen(self, message: Message) -> ChosenParser:
         """Choose the parser for a message.
 
         Raises:
-            NoParserError: The stream has no flow, the flow no parser for this device, or that
-                parser is not installed.
+            FlowsUnavailableError: No flows could be read yet.
+            NoParserError: The stream has no flow, the flow no parser for this device; or that
+                parser cannot be had, and no earlier one either.
+            ParserUnavailableError: Likewise, because S3 does not answer.
         """
-        if published is not self._published:
+        if self._is_batch_new:
+            self._read_flows()
+        kind = message.stream, message.device_type, message.firmware
+        choice = self._choices.get(kind)
+        if choice is None:
+            choice = self._remembered(_Kind(*kind))
+        if isinstance(choice, ChosenParser):
+            return choice
+        raise type(choice)(*choice.args)  # anew: a traceback grows with each raise
+
+    def _read_flows(self) -> None:
+        published, known = self._flows.current(), self._published
+        is_time_again = self._try_again_s is not None and self._monotonic() >= self._try_again_s
+        is_new = known is None or published.version != known.version
+        if is_new:
             self._published = published
-            self._found.clear()
-        flow = published.by_stream.get(message.stream)
+            self._told.clear()
+        if is_new or is_time_again:
+            self._try_again_s = None
+            self._choices.clear()
+            self._earlier_known.clear()
+            self._programs.forget()
+        self._is_batch_new = False
+
+    def _remembered(self, kind: _Kind) -> _Choice:
+        if len(self._choices) >= CHOICES_MAX:
+            self._choices.clear()
+        assert self._published is not None, "the flows are read before"
+        choice = self._choices[kind] = self._choice(self._published, kind)
+        return choice
+
+    def _choice(self, published: PublishedFlows, kind: _Kind) -> _Choice:
+        flow = published.by_stream.get(kind.stream)
         if flow is None:
-            problem = f"no flow takes stream {message.stream!r}"
-            raise NoParserError(ParkedReason.NO_FLOW, problem)
-        kind, firmware = message.device_type, message.firmware
-        rule = parser_rule_for(flow, device_type=kind, firmware=firmware)
+            return NoParserError(ParkedReason.NO_FLOW, f"no flow takes stream {kind.stream!r}")
+        rule = kind.rule_of(flow)
         if rule is None:
-            device = f"device type {kind!r} and firmware {firmware!r}"
+            device = f"device type {kind.device_type!r} and firmware {kind.firmware!r}"
             problem = f"flow {flow.stream!r} has no parser for {device}"
-            raise NoParserError(ParkedReason.NO_FLOW, problem)
-        return self._of_rule(flow, rule)
+            return NoParserError(ParkedReason.NO_FLOW, problem)
+        began_s = self._monotonic()
+        found = self._programs.of_rule(published, flow, rule)
+        if _is_usable(found):
+            return self._with(found, flow)
+        self._leave_alone(began_s)
+        older = self._older(published.before, rule, kind)
+        self._tell(flow, rule, found.problem, older)
+        return self._without(found, flow, rule) if older is None else older
 
-    def _of_rule(self, flow: Flow, rule: ParserRule) -> ChosenParser:
-        key = (flow.stream, id(rule))  # the published flows keep the rule alive
-        found = self._found.get(key)
-        if found is None:
-            found = self._found[key] = self._found_or_error(flow, rule)
-        if isinstance(found, NoParserError):
-            raise NoParserError(found.parked_reason, found.problem)
-        return found
+    def _leave_alone(self, began_s: float) -> None:
+        now_s = self._monotonic()
+        planned_s = now_s + TRY_AGAIN_S if self._try_again_s is None else self._try_again_s
+        self._try_again_s = max(planned_s, now_s + TRY_AGAIN_SHARE * (now_s - began_s))
 
-    def _found_or_error(self, flow: Flow, rule: ParserRule) -> ChosenParser | NoParserError:
-        try:
-            parser = located_parser(rule.use)
-        except UnknownParserError as problem:
-            sentence = f"{type(problem).__name__}: {problem}"
-            return NoParserError(ParkedReason.PARSER_FAILED, sentence)
+    def _older(self, before: Sequence[str], broken: ParserRule, kind: _Kind) -> ChosenParser | None:
+        """What a message would have been parsed with before, by the whole flow of that time."""
+        for version in before[:EARLIER_VERSIONS_MAX]:
+            earlier = self._version(version)
+            flow = None if earlier is None else earlier.by_stream.get(kind.stream)
+            rule = None if flow is None else kind.rule_of(flow)
+            if earlier is None or flow is None or rule is None:
+                continue
+            found = self._programs.of_rule(earlier, flow, rule)
+            if _is_usable(found):
+                return self._with(found, flow, instead_of=broken.use)
+        return None
+
+    def _tell(
+        self, flow: Flow, rule: ParserRule, problem: str | None, older: ChosenParser | None
+    ) -> None:
+        """Once a parser, not once a device."""
+        if (flow.stream, rule.use) in self._told:
+            return
+        self._told.add((flow.stream, rule.use))
+        instead = "nothing before it can" if older is None else older.assignment.parser
+        message = "parser %s of stream %s cannot be used (%s); in its place: %s"
+        _log.error(message, rule.use, flow.stream, problem, instead)
+
+    def _version(self, version: str) -> PublishedFlows | None:
+        if version not in self._earlier_known:
+            try:
+                self._earlier_known[version] = self._earlier.published(version)
+            except (FlowsNotPublishedError, FlowsUnreadableError):
+                self._earlier_known[version] = None
+        return self._earlier_known[version]
+
+    def _without(
+        self, found: FoundProgram | MissingProgram, flow: Flow, rule: ParserRule
+    ) -> _Choice:
+        if isinstance(found, FoundProgram):  # its messages fail in the sandbox, each with a reason
+            return self._with(found, flow)
+        if found.is_outage:
+            return ParserUnavailableError(rule.use, found.problem)
+        return NoParserError(ParkedReason.PARSER_FAILED, found.problem)
+
+    def _with(
+        self, found: FoundProgram, flow: Flow, *, instead_of: str | None = None
+    ) -> ChosenParser:
         parse_s = min(self._parse_s_max, (flow.limits.parse_ms_max or 60_000) / 1000)
         return ChosenParser(
-            program=Program(
-                use=rule.use,
-                options=orjson.dumps(rule.options, option=orjson.OPT_SORT_KEYS),
-                memory_bytes_max=self._memory_bytes_max,
-                location=parser.location,
-            ),
-            assignment=Assignment(
-                flow=flow, parser=parser.identifier, parse_s=parse_s * self._wiggle
-            ),
+            program=found.program,
+            assignment=Assignment(flow=flow, parser=found.parser, parse_s=parse_s * WIGGLE),
+            instead_of=instead_of,
         )
+
+
+def _is_usable(found: FoundProgram | MissingProgram) -> TypeIs[FoundProgram]:
+    return isinstance(found, FoundProgram) and found.problem is None

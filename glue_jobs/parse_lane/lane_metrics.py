@@ -18,7 +18,7 @@ from pyspark.sql.streaming.listener import (
 
 from clients.aws import client_config
 from fleetlane.events.lanes import Lane
-from fleetlane.events.metadata import PutOff
+from fleetlane.events.metadata import OLDER_PARSER_PREFIX, PutOff
 from fleetlane.events.topics import FLEET_PARSED, PARKED, RawTopic
 
 if TYPE_CHECKING:
@@ -37,8 +37,9 @@ _CHILDREN_USED_UP: Final = f'"put_off":"{PutOff.CHILDREN_USED_UP}"'.encode()
 _log = logging.getLogger(__name__)
 
 type LaneValues = Mapping[str, float]
-"""Metrics by name: ``LagSeconds``, and since the batch before ``Parsed``, ``Parked`` and
-``ChildrenUsedUp``: messages untried because their parser kills every child."""
+"""Metrics by name: ``LagSeconds``; and since the batch before ``Parsed``, ``Parked``,
+``ByOlderParser``, the attempts by a parser that is in use for one that cannot be, and
+``ChildrenUsedUp``, messages untried because their parser kills every child."""
 
 
 class Row(Protocol):
@@ -57,8 +58,13 @@ def observing_outputs(records: DataFrame) -> DataFrame:
     """Let Spark count what came of each batch. Needs: topic string, value binary."""
     topics = {"attempts": FLEET_PARSED, "parked": PARKED, "diverted": str(RawTopic(lane=Lane.SLOW))}
     counts = [F.count_if(F.col("topic") == topic).alias(name) for name, topic in topics.items()]
-    used_up = (F.col("topic") == FLEET_PARSED) & F.contains("value", F.lit(_CHILDREN_USED_UP))
-    return records.observe(OUTPUTS, *counts, F.count_if(used_up).alias("used_up"))
+    is_told = F.col("topic") == FLEET_PARSED
+    told = {
+        "by_older_parser": F.col("value").startswith(F.lit(OLDER_PARSER_PREFIX)),
+        "used_up": is_told & F.contains("value", F.lit(_CHILDREN_USED_UP)),
+    }
+    counts += [F.count_if(is_so).alias(name) for name, is_so in told.items()]
+    return records.observe(OUTPUTS, *counts)
 
 
 def lane_values(observed: Mapping[str, Row], *, now_ms: int) -> LaneValues:
@@ -71,6 +77,7 @@ def lane_values(observed: Mapping[str, Row], *, now_ms: int) -> LaneValues:
         LAG_SECONDS: 0.0 if oldest_ms is None else max(0, now_ms - oldest_ms) / 1000,
         "Parsed": max(0, rest - parked - outputs.get("diverted", 0)),
         "Parked": parked,
+        "ByOlderParser": outputs.get("by_older_parser", 0),
         CHILDREN_USED_UP: outputs.get("used_up", 0),
     }
 

@@ -1,7 +1,9 @@
 """What becomes of raw records: canonical events, another try in the slow lane, or parked."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, Protocol
+from typing import Final
+
+import numpy as np
 
 from clients.payload_bucket import (
     PayloadCorruptError,
@@ -12,8 +14,7 @@ from clients.payload_bucket import (
 from fleetlane.events.envelope import BadEnvelopeError, Message
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.errors import ParkedReason
-from fleetlane.events.flow_files import PublishedFlows
-from fleetlane.events.lanes import WIGGLE, Lane, LaneLimits
+from fleetlane.events.lanes import Lane, LaneLimits
 from fleetlane.events.metadata import Outcome, Parsed, PutOff, parsed_value
 from fleetlane.events.parked import Parking
 from fleetlane.events.topics import FLEET_PARSED
@@ -22,12 +23,20 @@ from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.sandbox.columns import CanonicalRecords
 from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
+from fleetlane.parsers.sandbox.run_result import NotedAttempts
 from fleetlane.parsers.sandbox.verdicts import Attempt
 from glue_jobs.parse_lane.blockade import Blockade
-from glue_jobs.parse_lane.chosen_parsers import ChosenParsers, NoParserError
-from glue_jobs.parse_lane.output_batches import OutputRecord
+from glue_jobs.parse_lane.chosen_parsers import (
+    ChosenParsers,
+    NoParserError,
+    ParserUnavailableError,
+)
+from glue_jobs.parse_lane.good_attempts import GoodAttempts, good_and_others
+from glue_jobs.parse_lane.output_batches import OutputRecord, ParsedRows
+from glue_jobs.parse_lane.parsed_rows import parsed_rows, row_with_gaps
 from glue_jobs.parse_lane.payloads import PAYLOAD_BYTES_MAX, Payloads
-from glue_jobs.parse_lane.raw_batches import RawRecord
+from glue_jobs.parse_lane.plain_messages import PlainMessages, plain_messages
+from glue_jobs.parse_lane.raw_batches import RawBatch, RawRecord
 from glue_jobs.parse_lane.rerouted import diverted_record, parked_record
 from glue_jobs.parse_lane.tried import Tried
 from glue_jobs.parse_lane.waiting_messages import WaitingMessage, WaitingMessages, WaitingRun
@@ -40,7 +49,7 @@ OVERTIME_SHARE_MAX: Final = 1 / 5
 
 _NO_END_S: Final = 1e6
 
-type Output = OutputRecord | CanonicalRecords
+type Output = OutputRecord | CanonicalRecords | ParsedRows
 
 
 _BODY_ERRORS: Final = (
@@ -52,12 +61,6 @@ _BODY_ERRORS: Final = (
 )
 
 
-class Flows(Protocol):
-    """Where the current flows come from."""
-
-    def current(self) -> PublishedFlows: ...
-
-
 class LaneParser:
     """Parses the records of one lane. Not for use by several threads."""
 
@@ -66,19 +69,14 @@ class LaneParser:
         *,
         lane: Lane,
         limits: LaneLimits,
-        flows: Flows,
+        parsers: ChosenParsers,
         payloads: Payloads,
         sandboxes: ParsesRuns,
         now_ms: Callable[[], int],
     ) -> None:
-        self._lane, self._limits, self._flows = lane, limits, flows
+        self._lane, self._limits, self._parsers = lane, limits, parsers
         self._payloads, self._sandboxes, self._now_ms = payloads, sandboxes, now_ms
         self._blockade: Blockade | None = None
-        self._parsers = ChosenParsers(
-            parse_s_max=limits.parse_ms_max / 1000,
-            memory_bytes_max=limits.memory_bytes_max,
-            wiggle=WIGGLE,
-        )
         self.begin_batch()
 
     def stop_at_failures(self, blockade: Blockade) -> None:
@@ -86,44 +84,73 @@ class LaneParser:
         self._blockade = blockade
         self.begin_batch()
 
+    @property
+    def stops_at_failures(self) -> bool:
+        """Whether records are to come one by one, as the next may not be for it to parse."""
+        return self._blockade is not None
+
     def begin_batch(self) -> None:
-        """Give every flow its share of time anew."""
+        """Give every flow its share of time anew, and take the flows that are in force."""
+        self._parsers.begin_batch()
         flow_s_max = self._limits.lag_alarm_s / BATCHES_TO_ALARM * OVERTIME_SHARE_MAX
         if self._blockade is not None:  # it takes nobody's time but its own
             flow_s_max = _NO_END_S
         self._overtime = Overtime(flow_s_max=flow_s_max)
 
-    def outputs_of(self, records: Iterable[RawRecord]) -> Iterator[Output]:
+    def outputs_of(self, records: RawBatch | Iterable[RawRecord]) -> Iterator[Output]:
         """Give all that is to be written for records; those of one flow keep their order.
 
         Raises:
             FlowsUnavailableError: No flows could be read yet. The batch is to be tried again.
             PayloadUnavailableError: S3 does not answer, and there is no slower lane. Likewise.
-            BlockedError: A blocking flow's message fails, and nobody has said what is to be done.
+            ParserUnavailableError: Likewise.
+            BlockedError, NotTriedError: See ``Blockade``.
         """
-        waiting = WaitingMessages()
-        for record in records:
+        batch = records if isinstance(records, RawBatch) else RawBatch.of(records)
+        plain = plain_messages(batch)
+        waiting = WaitingMessages(batch, plain)
+        for row in self._odd_rows(batch, plain, waiting):
+            record = batch.record(row)
             try:
                 message = message_from(record.headers, record.value)
             except BadEnvelopeError as problem:
                 failed = Tried(reason=ParkedReason.BAD_ENVELOPE, detail=str(problem))
                 yield self._parked(record, failed, None)
                 continue
-            tried = self._tried_or_waiting(record, message, waiting)
+            tried = self._tried_or_waiting(row, record, message, waiting)
             if tried is not None:
                 yield from self._rerouted(record, message, tried)
             if waiting.is_full:
-                yield from self._parsed(waiting)
-        yield from self._parsed(waiting)
+                yield from self._parsed(waiting, row + 1)
+        yield from self._parsed(waiting, len(batch))
+
+    def _odd_rows(
+        self, batch: RawBatch, plain: PlainMessages, waiting: WaitingMessages
+    ) -> list[int]:
+        """Let the plain messages wait for their parsers, and give the rows of all others."""
+        is_odd = ~plain.is_plain
+        for rows in plain.kinds():
+            record = batch.record(int(rows[0]))
+            try:
+                chosen = self._parsers.chosen(message_from(record.headers, record.value))
+            except (NoParserError, ParserUnavailableError):  # each is told so, or tried again
+                is_odd[rows] = True
+            else:
+                waiting.add_plain(rows, chosen)
+        return [int(row) for row in np.flatnonzero(is_odd)]
 
     def _tried_or_waiting(
-        self, record: RawRecord, message: Message, waiting: WaitingMessages
+        self, row: int, record: RawRecord, message: Message, waiting: WaitingMessages
     ) -> Tried | None:
         """Let a message wait for its parser; or say why it will not come to that."""
         try:
-            chosen = self._parsers.chosen(self._flows.current(), message)
+            chosen = self._parsers.chosen(message)
         except NoParserError as problem:
             return Tried(reason=problem.parked_reason, detail=str(problem))
+        except ParserUnavailableError:
+            if self._lane is Lane.SLOW:
+                raise
+            return Tried(put_off=PutOff.PARSER_UNAVAILABLE)
         parser = chosen.assignment.parser
         try:
             body = decoded_body(
@@ -133,10 +160,10 @@ class LaneParser:
             reason = ParkedReason(problem.reason)
             return Tried(reason=reason, detail=str(problem), parser=parser)
         except PayloadUnavailableError:
-            if self._lane is Lane.SLOW or self._blockade is not None:
+            if self._lane is Lane.SLOW:
                 raise
             return Tried(parser=parser, put_off=PutOff.PAYLOAD_UNAVAILABLE)
-        waiting.add(WaitingMessage(record, message, body), chosen)
+        waiting.add(row, WaitingMessage(record, message, body), chosen)
         return None
 
     def _body(self, message: Message) -> bytes:
@@ -144,17 +171,30 @@ class LaneParser:
             return message.body or b""
         return self._payloads.fetched(message.reference, body_bytes=message.body_bytes)
 
-    def _parsed(self, waiting: WaitingMessages) -> Iterator[Output]:
-        for waiting_run in waiting.taken():
+    def _parsed(self, waiting: WaitingMessages, until: int) -> Iterator[Output]:
+        for waiting_run in waiting.taken(until):
             for result in self._sandboxes.parsed(waiting_run.run, self._overtime):
                 yield result.records
-                for place, attempt in result.attempts:
+                attempts = result.attempts
+                if isinstance(attempts, NotedAttempts):
+                    good, attempts = good_and_others(attempts, waiting_run)
+                    yield self._told(waiting_run, good)
+                for place, attempt in attempts:
                     yield from self._after(waiting_run, place, attempt)
 
+    def _told(self, run: WaitingRun, good: GoodAttempts) -> ParsedRows:
+        same = row_with_gaps(run, lane=self._lane, now_ms=self._now_ms())
+        return parsed_rows(run, good, same)
+
     def _after(self, run: WaitingRun, place: int, attempt: Attempt) -> Iterator[OutputRecord]:
-        record, message, body = run.messages[place]
-        parser = run.chosen.assignment.parser
-        tried = Tried.by_parser(attempt, parser=parser, body_bytes=len(body))
+        record, message, body = run.at(place)
+        chosen = run.chosen
+        tried = Tried.by_parser(
+            attempt,
+            parser=chosen.assignment.parser,
+            instead_of=chosen.instead_of,
+            body_bytes=len(body),
+        )
         yield from self._rerouted(record, message, tried)
 
     def _rerouted(
@@ -163,8 +203,7 @@ class LaneParser:
         """The message itself, if it goes elsewhere, and what is told to the fleet."""
         outcome = tried.outcome(lane=self._lane, slow_tries=message.slow_tries)
         if self._blockade is not None:
-            flow = self._flows.current().by_stream.get(message.stream)
-            outcome = self._blockade.outcome(record, flow, tried, outcome)
+            outcome = self._blockade.outcome(record, message.stream, tried, outcome)
         if outcome is Outcome.DIVERTED:
             counts = self._lane is Lane.SLOW and tried.put_off is None
             yield diverted_record(record, message, counts_as_slow_try=counts)
@@ -199,6 +238,7 @@ class LaneParser:
             reason=tried.reason,
             put_off=tried.put_off,
             parser=tried.parser,
+            instead_of=tried.instead_of,
             events=tried.events,
             parse_us=tried.parse_us,
             inflated_bytes=tried.body_bytes,

@@ -1,69 +1,101 @@
 """The one Python boundary: Arrow batches of raw records in, batches of output records out."""
 
+import os
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from pathlib import Path
 
 import pyarrow as pa
 
 from clients.aws import AwsSettings, s3_client
 from clients.blocked_messages import BlockedMessages
 from clients.flow_store import CachedFlows, FlowStore
+from clients.parser_store import ParserStore
 from clients.payload_bucket import PayloadBucket
 from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.parsers.sandbox.columns import CanonicalRecords
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
 from glue_jobs.parse_lane.blockade import Blockade, BlockedError
+from glue_jobs.parse_lane.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.lane_parser import LaneParser, Output
-from glue_jobs.parse_lane.output_batches import OutputBatches, canonical_batch
+from glue_jobs.parse_lane.output_batches import (
+    OutputBatches,
+    OutputRecord,
+    canonical_batch,
+    told_batch,
+)
+from glue_jobs.parse_lane.parser_folders import ParserFolders
 from glue_jobs.parse_lane.payloads import Payloads
-from glue_jobs.parse_lane.raw_batches import raw_records_of
+from glue_jobs.parse_lane.programs import Programs
+from glue_jobs.parse_lane.raw_batches import RawBatch
 
 type ParseBatches = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 
 
 def parsing(arguments: ParseLaneArguments) -> ParseBatches:
     """The function that Spark runs in its Python workers."""
-    is_blocking = arguments.blocking_stream is not None
 
     def parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        lane_parser, rows = _lane_parser(arguments), OutputBatches()
-        lane_parser.begin_batch()
-        try:
-            for batch in batches:
-                for output in _outputs(lane_parser, batch, is_blocking=is_blocking):
-                    if isinstance(output, CanonicalRecords):
-                        if len(output):
-                            yield canonical_batch(output)
-                        continue
-                    rows.add(output)
-                    if rows.is_full:
-                        yield rows.taken()
-        except BlockedError:  # what stood before is not held up by it
-            yield rows.taken()
-            raise
-        yield rows.taken()
+        yield from parsed_batches(_lane_parser(arguments), batches)
 
     return parse
 
 
-def _outputs(
-    lane_parser: LaneParser, batch: pa.RecordBatch, *, is_blocking: bool
-) -> Iterator[Output]:
-    """All that comes of a batch. Where one message may stop all, each is done before the next."""
-    records = raw_records_of(batch)
-    for some in ([record] for record in records) if is_blocking else (records,):
-        yield from lane_parser.outputs_of(some)
+def parsed_batches(
+    lane_parser: LaneParser, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Parse all record batches of one task: its part of a batch of the query."""
+    rows = OutputBatches()
+    lane_parser.begin_batch()
+    try:
+        for output in _outputs(lane_parser, batches):
+            if isinstance(output, OutputRecord):
+                rows.add(output)
+                if rows.is_full:
+                    yield rows.taken()
+            elif len(output):
+                yield (
+                    canonical_batch(output)
+                    if isinstance(output, CanonicalRecords)
+                    else told_batch(output)
+                )
+    except BlockedError:  # what stood before is not held up by it
+        yield rows.taken()
+        raise
+    yield rows.taken()
+
+
+def _outputs(lane_parser: LaneParser, batches: Iterable[pa.RecordBatch]) -> Iterator[Output]:
+    """All that comes of batches. Where one message may stop all, each is done before the next."""
+    for batch in map(RawBatch, batches):
+        if lane_parser.stops_at_failures:
+            for row in range(len(batch)):
+                yield from lane_parser.outputs_of([batch.record(row)])
+        else:
+            yield from lane_parser.outputs_of(batch)
 
 
 @cache
 def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
     """One a worker process: workers outlive batches, and clients are dear."""
     s3 = s3_client(AwsSettings())
+    flows, limits = FlowStore(s3, arguments.flows_bucket), arguments.limits
+    in_force = CachedFlows(flows)
     lane_parser = LaneParser(
         lane=arguments.lane,
-        limits=arguments.limits,
-        flows=CachedFlows(FlowStore(s3, arguments.flows_bucket)),
+        limits=limits,
+        parsers=ChosenParsers(
+            flows=in_force,
+            earlier=flows,
+            programs=Programs(
+                folders=ParserFolders(ParserStore(s3, arguments.flows_bucket), parsers_folder()),
+                sandboxes=_sandboxes(),
+                memory_bytes_max=limits.memory_bytes_max,
+            ),
+            limits=limits,
+        ),
         payloads=Payloads(
             landed=PayloadBucket(s3, arguments.payload_bucket),
             parked=PayloadBucket(s3, arguments.parked_bucket),
@@ -74,8 +106,13 @@ def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
     )
     if arguments.blocking_stream is not None:
         blocked = BlockedMessages(s3, arguments.parked_bucket)
-        lane_parser.stop_at_failures(Blockade(blocked, now_ms=now_ms))
+        lane_parser.stop_at_failures(Blockade(blocked, flows=in_force, now_ms=now_ms))
     return lane_parser
+
+
+def parsers_folder() -> Path:
+    """Where all workers of this user keep what they fetched."""
+    return Path(tempfile.gettempdir()) / f"fleetlane-parsers-{os.getuid()}"
 
 
 def now_ms() -> int:

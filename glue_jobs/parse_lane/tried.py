@@ -28,6 +28,8 @@ _PUT_OFF: Final = {
 class Tried:
     """What came of trying a message; ``parser`` is ``name@version``, where one was chosen.
 
+    ``instead_of`` is the parser that the flow in force names, where it could not be had.
+
     Put off: nothing is known against the message, it could just not be tried. Its payload could
     not be fetched, or its flow or parser takes more than its share. In the slow lane that which
     was not even started does not count as a try.
@@ -36,6 +38,7 @@ class Tried:
     reason: ParkedReason | None = None
     detail: str = ""
     parser: str | None = None
+    instead_of: str | None = None
     body_bytes: int = 0
     events: int = 0
     parse_us: int = 0
@@ -44,11 +47,14 @@ class Tried:
     put_off: PutOff | None = None
 
     @classmethod
-    def by_parser(cls, attempt: Attempt, *, parser: str, body_bytes: int) -> Self:
+    def by_parser(
+        cls, attempt: Attempt, *, parser: str, instead_of: str | None, body_bytes: int
+    ) -> Self:
         return cls(
             reason=attempt.verdict.reason,
             detail=attempt.detail,
             parser=parser,
+            instead_of=instead_of,
             body_bytes=body_bytes,
             events=attempt.events,
             parse_us=attempt.parse_us,

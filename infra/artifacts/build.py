@@ -12,6 +12,7 @@ from infra.artifacts.functions import FunctionBuild, function_names
 from infra.artifacts.jars import write_jars
 from infra.artifacts.jobs import write_jobs
 from infra.artifacts.packages import Platform
+from infra.artifacts.parsers import write_parsers
 from infra.artifacts.uv import uv_of
 from infra.artifacts.wheels import EVENTS, PARSERS, build_wheels
 
@@ -53,5 +54,8 @@ def build(root: Path, folder: Path, targets: Targets = IN_AWS) -> Iterator[Artif
             platform=targets.jobs,
             scratch=scratch / "jobs",
             folder=folder / "jobs",
+        )
+        yield from write_parsers(
+            root, platform=targets.jobs, scratch=scratch / "parsers", folder=folder
         )
         yield from write_jars(root, folder / "jobs" / "jars")

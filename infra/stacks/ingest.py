@@ -3,16 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from aws_cdk import CfnOutput, Stack
+from aws_cdk import CfnOutput, Duration, Stack
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
 from constructs import Construct
 
+from fleetlane.events.flow_artifacts import PARSERS_PREFIX
 from fleetlane.events.job_arguments import KafkaSecurity
 from infra.device_api import DeviceApi, DeviceApiProps
 from infra.kafka_access import CANONICAL_TOPICS, RAW_TOPICS, KafkaAccess
 from infra.platform_function import FunctionSize, FunctionSurroundings, PlatformFunction
 from infra.stacks.storage import Storage
 from infra.stages import Stage
-from infra.store_access import READ, WRITE, grant_items, grant_objects
+from infra.store_access import DELETE, READ, WRITE, grant_items, grant_objects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +24,8 @@ class IngestProps:
 
     ingest: FunctionSize
     authorizer: FunctionSize
+    soft_ceiling_per_minute: int
+    hard_ceiling_per_minute: int
     topic_partitions: int
     topic_replication: int
     is_cloud: bool
@@ -33,6 +38,8 @@ class IngestProps:
                 memory_mib=stage.ingest_memory_mib, concurrency=stage.ingest_concurrency
             ),
             authorizer=FunctionSize(concurrency=stage.authorizer_concurrency),
+            soft_ceiling_per_minute=stage.soft_ceiling_per_minute,
+            hard_ceiling_per_minute=stage.hard_ceiling_per_minute,
             topic_partitions=stage.topic_partitions,
             topic_replication=stage.topic_replication,
             is_cloud=stage.is_cloud,
@@ -58,7 +65,7 @@ class KafkaPlace:
 
 
 class Ingest(Stack):
-    """The API with ``ingest`` and ``authorizer`` behind it, and ``flow_activation`` beside it."""
+    """The API with ``ingest`` and ``authorizer`` behind it; and what no device calls."""
 
     def __init__(
         self,
@@ -78,6 +85,7 @@ class Ingest(Stack):
         self.ingest = self._ingest()
         self.authorizer = self._authorizer()
         self.flow_activation = self._flow_activation()
+        self.respool = self._respool()
         self.api = DeviceApi(
             self,
             "Api",
@@ -99,12 +107,24 @@ class Ingest(Stack):
             environment={
                 **self._kafka.settings,
                 "PAYLOAD_BUCKET": stores.payloads.bucket_name,
+                "SPOOL_BUCKET": stores.spool.bucket_name,
                 "FLOWS_BUCKET": stores.artifacts.bucket_name,
+                "OVERRIDES_BUCKET": stores.artifacts.bucket_name,
+                "SOFT_CEILING_PER_MINUTE": str(self._props.soft_ceiling_per_minute),
+                "HARD_CEILING_PER_MINUTE": str(self._props.hard_ceiling_per_minute),
+                "REGISTRY_TABLE": stores.registry.table_name,
+                "RECEIPTS_TABLE": stores.receipts.table_name,
             },
             in_network=True,
         )
+        grant_items(ingest.role, stores.registry, ["dynamodb:BatchGetItem"])
+        grant_items(
+            ingest.role, stores.receipts, ["dynamodb:BatchGetItem", "dynamodb:BatchWriteItem"]
+        )
         grant_objects(ingest.role, stores.payloads, WRITE, prefix="payloads/")
+        grant_objects(ingest.role, stores.spool, WRITE, prefix="spool/")
         grant_objects(ingest.role, stores.artifacts, READ, prefix="flows/")
+        grant_objects(ingest.role, stores.artifacts, READ, prefix="overrides/")
         if self._kafka.access is not None:
             self._kafka.access.grant_write(ingest.role, (RAW_TOPICS,))
         return ingest
@@ -138,6 +158,39 @@ class Ingest(Stack):
             in_network=True,
         )
         grant_objects(activation.role, self._storage.artifacts, (*READ, *WRITE), prefix="flows/")
+        grant_objects(activation.role, self._storage.artifacts, READ, prefix=PARSERS_PREFIX)
         if self._kafka.access is not None:
             self._kafka.access.grant_create(activation.role, (RAW_TOPICS, CANONICAL_TOPICS))
         return activation
+
+    def _respool(self) -> PlatformFunction:
+        """One at a time: two would do the same twice. A run that is late is not made up for."""
+        respool = PlatformFunction(
+            self,
+            "respool",
+            surroundings=self._surroundings,
+            size=FunctionSize(
+                memory_mib=1_024, timeout_s=58, concurrency=1 if self._props.is_cloud else None
+            ),
+            environment={
+                **self._kafka.settings,
+                "SPOOL_BUCKET": self._storage.spool.bucket_name,
+            },
+            in_network=True,
+        )
+        grant_objects(respool.role, self._storage.spool, (*READ, *DELETE), prefix="spool/")
+        if self._kafka.access is not None:
+            self._kafka.access.grant_write(respool.role, (RAW_TOPICS,))
+        every_minute = Duration.minutes(1)
+        events.Rule(
+            self,
+            "Respools",
+            description="What was spooled while Kafka was away is brought to it",
+            schedule=events.Schedule.rate(every_minute),
+            targets=[
+                targets.LambdaFunction(
+                    respool.function, retry_attempts=0, max_event_age=every_minute
+                )
+            ],
+        )
+        return respool

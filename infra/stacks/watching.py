@@ -17,6 +17,7 @@ from infra.api_alarms import api_alarms
 from infra.dashboard import add_dashboard
 from infra.kafka_alarms import kafka_alarms
 from infra.lane_alarms import lane_alarms, restart_alarm
+from infra.spool_alarms import spool_alarms
 from infra.stacks.ingest import Ingest
 from infra.stacks.processing import Processing
 from infra.stacks.streaming import Streaming
@@ -57,6 +58,7 @@ class Watching(Stack):
             *(rule for lane in Lane for rule in lane_alarms(lane)),
             *(restart_alarm(kept) for kept in processing.kept_running.values()),
             *api_alarms(ingest),
+            *spool_alarms(),
             *kafka_alarms(streaming),
         ]
         alarms = [self._alarm(rule) for rule in rules]

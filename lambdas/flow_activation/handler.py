@@ -1,5 +1,7 @@
 """What is called to put a published version of the flows into force: ``{"version": "..."}``.
 
+With ``"in_place_of"`` it is refused where another version than this one is in force by now.
+
 A deploy calls too, through CDK's provider framework, for the repository's own flows: with an event
 of CloudFormation's, to which a version is what identifies the resource.
 """
@@ -14,6 +16,7 @@ from aws_lambda_powertools import Logger
 from clients.aws import AwsSettings, s3_client
 from clients.flow_store import FlowStore
 from clients.kafka_topics import KafkaTopics
+from clients.parser_store import ParserStore
 from lambdas.flow_activation.service import Activation, activate
 from lambdas.flow_activation.settings import settings
 
@@ -25,7 +28,9 @@ def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
     return answer(event, _activate)
 
 
-def answer(event: Mapping[str, Any], activated: Callable[[str], Activation]) -> dict[str, Any]:
+def answer(
+    event: Mapping[str, Any], activated: Callable[[str, str | None], Activation]
+) -> dict[str, Any]:
     """Have the version activated, and answer as the caller understands it.
 
     When a deploy deletes its stack, or is done with the version before, what is in force stays.
@@ -34,13 +39,19 @@ def answer(event: Mapping[str, Any], activated: Callable[[str], Activation]) -> 
         case {"RequestType": "Delete"}:
             return {}
         case {"RequestType": "Create" | "Update", "ResourceProperties": {"version": version}}:
-            return {"PhysicalResourceId": activated(version).version}
+            return {"PhysicalResourceId": activated(version, None).version}
         case _:
-            return dataclasses.asdict(activated(event["version"]))
+            return dataclasses.asdict(activated(event["version"], event.get("in_place_of")))
 
 
-def _activate(version: str) -> Activation:
-    activation = activate(version, store=_store(), topics=_topics())
+def _activate(version: str, in_place_of: str | None) -> Activation:
+    activation = activate(
+        version,
+        store=_store(),
+        topics=_topics(),
+        artifacts=_artifacts(),
+        in_place_of=in_place_of,
+    )
     logger.info("activated", extra=dataclasses.asdict(activation))
     return activation
 
@@ -48,6 +59,11 @@ def _activate(version: str) -> Activation:
 @cache
 def _store() -> FlowStore:
     return FlowStore(s3_client(AwsSettings()), settings().flows_bucket)
+
+
+@cache
+def _artifacts() -> ParserStore:
+    return ParserStore(s3_client(AwsSettings()), settings().flows_bucket)
 
 
 @cache

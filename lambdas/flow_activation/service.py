@@ -1,12 +1,13 @@
 """Putting a published version of the flows into force, once every topic that it names exists."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flow_files import PublishedFlows, topics_of
+from lambdas.flow_activation.artifact_checks import Artifacts, artifact_problems
 
 
 class FlowsRefusedError(FleetlaneError):
@@ -37,6 +38,8 @@ class PublishedVersions(Protocol):
 
     def make_current(self, version: str) -> PublishedFlows: ...
 
+    def current(self) -> PublishedFlows: ...
+
 
 class Topics(Protocol):
     """Creates the topics that are missing, and returns their names once they can be used."""
@@ -44,21 +47,42 @@ class Topics(Protocol):
     def create_missing(self, topics: Iterable[str]) -> tuple[str, ...]: ...
 
 
-def activate(version: str, *, store: PublishedVersions, topics: Topics) -> Activation:
+def activate(
+    version: str,
+    *,
+    store: PublishedVersions,
+    topics: Topics,
+    artifacts: Artifacts,
+    in_place_of: str | None = None,
+) -> Activation:
     """Put a version into force. To roll back, activate the version before.
 
-    No topic is ever deleted or changed.
+    ``in_place_of`` is the version in force that the caller knows: where it is another by now,
+    somebody else's change would be undone. No topic is ever deleted or changed.
 
     Raises:
         FlowsNotPublishedError: There is no such version.
-        FlowsRefusedError: Two of its flows are for the same stream.
+        FlowsRefusedError: Two of its flows are for the same stream, a parser of a team cannot be
+            had as it was published, or other flows are in force than the caller knows.
         FlowsUnavailableError: S3 does not answer.
+        ArtifactUnavailableError: Likewise.
         TopicsNotCreatedError: A topic could not be created. The version before stays in force.
     """
-    flows = store.published(version).flows
-    repeated = [stream for stream, n in Counter(flow.stream for flow in flows).items() if n > 1]
-    if repeated:
-        raise FlowsRefusedError(version, f"several flows for stream {', '.join(repeated)}")
-    created = topics.create_missing(topics_of(flows))
+    published = store.published(version)
+    for problem in _problems(published, artifacts):
+        raise FlowsRefusedError(version, problem)
+    found = None if in_place_of is None else store.current().version
+    if found != in_place_of:
+        problem = f"{found} is in force by now, not {in_place_of}; publish again"
+        raise FlowsRefusedError(version, problem)
+    created = topics.create_missing(topics_of(published.flows))
     store.make_current(version)
     return Activation(version=version, topics_created=created)
+
+
+def _problems(published: PublishedFlows, artifacts: Artifacts) -> Iterator[str]:
+    streams = Counter(flow.stream for flow in published.flows)
+    repeated = [stream for stream, count in streams.items() if count > 1]
+    if repeated:
+        yield f"several flows for stream {', '.join(repeated)}"
+    yield from artifact_problems(published, artifacts)

@@ -1,1 +1,1 @@
-"""Landing what devices send: in Kafka, or in S3 with a reference in Kafka."""
+"""Landing what devices send: in Kafka, in S3 with a reference in Kafka, or in the spool."""

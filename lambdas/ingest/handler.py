@@ -3,23 +3,41 @@
 import random
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from aws_lambda_powertools import Logger
 
-from clients.aws import AwsSettings, s3_client
+from clients.admission import Admission
+from clients.aws import AwsSettings, dynamodb_table, hasty_config, request_config, s3_client
+from clients.ceilings import Verdict
+from clients.circuit_breaker import CircuitBreaker
+from clients.device_registry import DeviceRegistry, RegisteredDevice
 from clients.flow_store import CachedFlows, FlowStore, FlowsUnavailableError
+from clients.kafka_or_spool import PRODUCE_S, KafkaOrSpool
 from clients.kafka_producer import KafkaProducer
+from clients.overrides import CachedOverrides, OverridesStore, OverridesUnavailableError
 from clients.payload_bucket import PayloadBucket
-from lambdas.ingest.metrics import count_flows_unavailable
+from clients.receipts import KeptReceipt, ReceiptStore, ReceiptsUnavailableError
+from clients.spool import Spool
+from lambdas.ingest.assembly import Foundations, Services, services_on
+from lambdas.ingest.metrics import (
+    count_flows_unavailable,
+    count_overrides_unavailable,
+    count_receipts_unavailable,
+)
 from lambdas.ingest.routes import OneThreadResolver, Surroundings, routes_of
-from lambdas.ingest.service import Ingest
 from lambdas.ingest.settings import settings
+
+_LOOK_UP_S: Final = 1.0
+"""The most that a batch waits for the registry: the entries of other devices then try later."""
 
 logger = Logger(service="ingest")
 _of_thread = threading.local()
+
+_OVERRIDES_WAIT_S: Final = 0.25
+"""The longest that a request waits for the overrides to be read again."""
 
 
 def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
@@ -27,28 +45,91 @@ def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
     routes: OneThreadResolver | None = getattr(_of_thread, "routes", None)
     if routes is None:
         surroundings = Surroundings(now_ms=_now_ms, jitter=random.randint)
-        routes = _of_thread.routes = routes_of(_ingest(), surroundings)
+        routes = _of_thread.routes = routes_of(_services(), surroundings)
     return routes.resolve(event, context)
 
 
 @cache
-def _ingest() -> Ingest:
+def _services() -> Services:
     ours = settings()
-    s3 = s3_client(AwsSettings())
-    return Ingest(
+    s3 = s3_client(AwsSettings(), config=request_config())
+    kafka = KafkaProducer(
+        bootstrap_servers=ours.kafka_bootstrap_servers,
+        security=ours.kafka_security,
+        delivery_timeout_s=PRODUCE_S,
+    )
+    overrides = CachedOverrides(
+        OverridesStore(s3, ours.overrides_bucket),
+        on_unavailable=_overrides_unavailable,
+        max_age_s=ours.overrides_max_age_s,
+        wait_s=_OVERRIDES_WAIT_S,
+    )
+    foundations = Foundations(
+        admission=Admission(overrides, ceilings=ours.ceilings, on_over_ceiling=_over_ceiling),
         flows=CachedFlows(FlowStore(s3, ours.flows_bucket)),
-        producer=KafkaProducer(
-            bootstrap_servers=ours.kafka_bootstrap_servers, security=ours.kafka_security
+        producer=KafkaOrSpool(
+            producer=kafka,
+            spool=Spool(s3, ours.spool_bucket),
+            breaker=CircuitBreaker(),
+            now_ms=_now_ms,
         ),
         payloads=PayloadBucket(s3, ours.payload_bucket),
+        receipts=_Receipts(),
+        devices=_Registry(),
         body_bytes_max=ours.body_bytes_max,
         on_flows_unavailable=_flows_unavailable,
+        on_receipts_unavailable=_receipts_unavailable,
     )
+    return services_on(foundations)
+
+
+class _Registry:
+    """The registry, opened when a gateway first speaks for another device."""
+
+    def find_all(self, device_ids: Iterable[str]) -> Mapping[str, RegisteredDevice]:
+        return _registry().find_all(device_ids)
+
+
+class _Receipts:
+    """The table of receipts, opened when a flow first asks for repeats to be answered."""
+
+    def find_all(self, keys: Sequence[str], *, now_s: int) -> Mapping[str, KeptReceipt]:
+        return _receipts().find_all(keys, now_s=now_s)
+
+    def keep_all(self, receipts: Mapping[str, KeptReceipt]) -> None:
+        _receipts().keep_all(receipts)
+
+
+@cache
+def _registry() -> DeviceRegistry:
+    config = hasty_config(seconds=_LOOK_UP_S)
+    return DeviceRegistry(dynamodb_table(AwsSettings(), settings().registry_table, config=config))
+
+
+@cache
+def _receipts() -> ReceiptStore:
+    ours = settings()
+    config = hasty_config(seconds=ours.receipts_wait_ms / 1000)
+    return ReceiptStore(dynamodb_table(AwsSettings(), ours.receipts_table, config=config))
+
+
+def _receipts_unavailable(problem: ReceiptsUnavailableError) -> None:
+    logger.warning("receipts unavailable", extra={"problem": str(problem)})
+    count_receipts_unavailable()
 
 
 def _flows_unavailable(problem: FlowsUnavailableError) -> None:
     logger.warning("flows unavailable", extra={"problem": str(problem)})
     count_flows_unavailable()
+
+
+def _overrides_unavailable(problem: OverridesUnavailableError) -> None:
+    logger.warning("overrides unavailable", extra={"problem": str(problem)})
+    count_overrides_unavailable()
+
+
+def _over_ceiling(device_id: str, verdict: Verdict) -> None:
+    logger.warning("over its ceiling", extra={"device_id": device_id, "verdict": verdict})
 
 
 def _now_ms() -> int:

@@ -1,39 +1,40 @@
 """Reading API Gateway's event: who sends, what it declares, and the body's very bytes."""
 
-import base64
 import binascii
-import re
 from collections.abc import Mapping
 from typing import Any, Final
+
+import pybase64
 
 from clients.device_registry import DeviceStatus
 from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
 from fleetlane.events.names import NAME_PATTERN, is_device_id, is_name
+from lambdas.ingest.batch import Batch, Sender
+from lambdas.ingest.declarations import (
+    BODY_ENCODING,
+    CONTENT_TYPE,
+    FIRMWARE,
+    IDEMPOTENCY_KEY,
+    MILLIS,
+    BadRequestError,
+    Rule,
+    checked,
+    checked_span,
+    refusal,
+    shown,
+)
 from lambdas.ingest.uploads import Upload
 
-BODY_ENCODINGS: Final = ("gzip", "deflate", "zstd")
-
-_VALUE_SHOWN_CHARS: Final = 80
-_CONTENT_TYPE: Final = re.compile("[ -~]{1,256}")
-_IDEMPOTENCY_KEY: Final = re.compile("[!-~]{1,256}")
-_FIRMWARE: Final = re.compile("[!-~]{1,64}")
-_MILLIS: Final = re.compile("-?[0-9]{1,18}")
-_BODY_ENCODING: Final = re.compile("|".join(BODY_ENCODINGS))
-
-
-class BadRequestError(FleetlaneError):
-    """A request that no retry can mend. The problem names the header, its value, what may be."""
-
-    reason = "bad_request"
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return self.problem
+_CLOUDEVENTS_BATCH: Final = "application/cloudevents-batch+json"
+_OF_ONE_MESSAGE: Final = {
+    "idempotency-key": "id",
+    "x-firmware-version": "firmware",
+    "x-data-start-millis": "startmillis",
+    "x-data-end-millis": "endmillis",
+    "x-body-encoding": "bodyencoding",
+}
 
 
 class UnauthenticatedError(FleetlaneError):
@@ -64,7 +65,7 @@ class NoRouteError(FleetlaneError):
         self.stream = stream
 
     def __str__(self) -> str:
-        return f"stream {_shown(self.stream)} does not match {NAME_PATTERN}"
+        return f"stream {shown(self.stream)} does not match {NAME_PATTERN}"
 
 
 def upload_from(
@@ -78,17 +79,16 @@ def upload_from(
         NoRouteError: The stream's name is not allowed.
         BadRequestError: A header's value is not allowed, or the body is no Base64.
     """
-    identity: Mapping[str, str] = (event.get("requestContext") or {}).get("authorizer") or {}
-    device_id, device_type, status = _identified(identity)
+    sender = sender_of(event)
     if not is_name(stream):
         raise NoRouteError(stream)
     headers = _Headers(event.get("headers"))
     headers.check_content_encoding()
     start_millis, end_millis = headers.span()
     return Upload(
-        device_id=device_id,
-        device_type=device_type,
-        is_quarantined=status is DeviceStatus.QUARANTINED,
+        device_id=sender.device_id,
+        device_type=sender.device_type,
+        is_quarantined=sender.is_quarantined,
         stream=stream,
         asked=asked,
         arrival_millis=arrival_millis,
@@ -102,14 +102,41 @@ def upload_from(
     )
 
 
-def _identified(identity: Mapping[str, str]) -> tuple[str, str, DeviceStatus]:
+def batch_from(event: Mapping[str, Any], *, arrival_millis: int) -> Batch:
+    """Read a proxy event whose body is a CloudEvents JSON batch; its entries are not looked at.
+
+    Raises:
+        UnauthenticatedError: The authorizer gave no identity.
+        RevokedError: It gave that of a revoked device.
+        BadRequestError: The body is said to be something else, a header belongs to single
+            messages alone, or the body is no Base64.
+    """
+    sender = sender_of(event)
+    headers = _Headers(event.get("headers"))
+    headers.check_content_encoding()
+    headers.check_batch()
+    return Batch(sender=sender, arrival_millis=arrival_millis, document=_body(event))
+
+
+def sender_of(event: Mapping[str, Any]) -> Sender:
+    """Read who sends, as the authorizer found out.
+
+    Raises:
+        UnauthenticatedError: The authorizer gave no identity.
+        RevokedError: It gave that of a revoked device.
+    """
+    identity: Mapping[str, str] = (event.get("requestContext") or {}).get("authorizer") or {}
     device_id, device_type = identity.get("device_id", ""), identity.get("device_type", "")
     status = identity.get("status", "")
     if not is_device_id(device_id) or not is_name(device_type) or status not in DeviceStatus:
         raise UnauthenticatedError
     if status == DeviceStatus.REVOKED:
         raise RevokedError
-    return device_id, device_type, DeviceStatus(status)
+    return Sender(
+        device_id=device_id,
+        device_type=device_type,
+        is_quarantined=status == DeviceStatus.QUARANTINED,
+    )
 
 
 def _body(event: Mapping[str, Any]) -> bytes:
@@ -118,7 +145,7 @@ def _body(event: Mapping[str, Any]) -> bytes:
     if not event.get("isBase64Encoded"):
         return body.encode()
     try:
-        return base64.b64decode(body, validate=True)
+        return pybase64.b64decode(body, validate=True)
     except binascii.Error as problem:
         raise BadRequestError(f"the body is not Base64, as its event says: {problem}") from None
 
@@ -130,49 +157,45 @@ class _Headers:
         self._headers = {name.lower(): value for name, value in (headers or {}).items()}
 
     def content_type(self) -> str:
-        content_type = self._matching("Content-Type", _CONTENT_TYPE, "1 to 256 ASCII characters")
-        return content_type or DEFAULT_CONTENT_TYPE
+        return self._matching("Content-Type", CONTENT_TYPE) or DEFAULT_CONTENT_TYPE
 
     def idempotency_key(self) -> str | None:
-        return self._matching("Idempotency-Key", _IDEMPOTENCY_KEY, "1 to 256 visible ASCII")
+        return self._matching("Idempotency-Key", IDEMPOTENCY_KEY)
 
     def firmware(self) -> str | None:
-        return self._matching("X-Firmware-Version", _FIRMWARE, "1 to 64 visible ASCII")
+        return self._matching("X-Firmware-Version", FIRMWARE)
 
     def body_encoding(self) -> str | None:
-        return self._matching("X-Body-Encoding", _BODY_ENCODING, ", ".join(BODY_ENCODINGS))
+        return self._matching("X-Body-Encoding", BODY_ENCODING)
 
     def span(self) -> tuple[int | None, int | None]:
         """When the data inside begins and ends, as declared."""
-        start, end = self._millis("X-Data-Start-Millis"), self._millis("X-Data-End-Millis")
-        if start is not None and end is not None and start > end:
-            allowed = f"at most X-Data-End-Millis, {end}"
-            raise BadRequestError(_refusal("X-Data-Start-Millis", str(start), allowed))
-        return start, end
+        start, end = "X-Data-Start-Millis", "X-Data-End-Millis"
+        return checked_span(
+            (f"header {start}", self._millis(start)), (f"header {end}", self._millis(end))
+        )
 
     def check_content_encoding(self) -> None:
         """API Gateway would unpack such a body, and its bytes would not be the device's."""
         encoding = self._headers.get("content-encoding", "identity")
         if encoding.lower() != "identity":
-            raise BadRequestError(
-                _refusal("Content-Encoding", encoding, "identity; declare it as X-Body-Encoding")
-            )
+            allowed = "identity; declare it as X-Body-Encoding"
+            raise refusal("header Content-Encoding", encoding, allowed)
+
+    def check_batch(self) -> None:
+        """A batch says what it is, and of single messages nothing: its entries do that."""
+        content_type = self._headers.get("content-type", "")
+        if content_type.partition(";")[0].strip().lower() != _CLOUDEVENTS_BATCH:
+            raise refusal("header Content-Type", content_type, _CLOUDEVENTS_BATCH)
+        for name, attribute in _OF_ONE_MESSAGE.items():
+            if name in self._headers:
+                told = f"header {name} is of single messages; an entry has `{attribute}`"
+                raise BadRequestError(told)
 
     def _millis(self, name: str) -> int | None:
-        value = self._matching(name, _MILLIS, "a whole number of at most 18 digits")
+        value = self._matching(name, MILLIS)
         return None if value is None else int(value)
 
-    def _matching(self, name: str, pattern: re.Pattern[str], allowed: str) -> str | None:
+    def _matching(self, name: str, rule: Rule) -> str | None:
         value = self._headers.get(name.lower())
-        if value is not None and pattern.fullmatch(value) is None:
-            raise BadRequestError(_refusal(name, value, allowed))
-        return value
-
-
-def _refusal(header: str, value: str, allowed: str) -> str:
-    return f"header {header} is {_shown(value)}; allowed: {allowed}"
-
-
-def _shown(value: str) -> str:
-    cut = len(value) > _VALUE_SHOWN_CHARS
-    return f"{value[:_VALUE_SHOWN_CHARS]!r}{'…' if cut else ''}"
+        return None if value is None else checked(f"header {name}", value, rule)

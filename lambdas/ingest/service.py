@@ -1,27 +1,47 @@
 """Landing one message: its bytes are durable before the device is told so."""
 
-from collections.abc import Callable
+import math
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 from clients.flow_store import FlowsUnavailableError
-from clients.payload_bucket import PayloadTooLargeError, payload_key
+from clients.kafka_producer import NotDurableError
+from clients.payload_bucket import PayloadTooLargeError, PayloadUnavailableError, payload_key
 from clients.producer_record import ProducerRecord
+from clients.spool import Spooled
 from fleetlane.events.envelope import Message, PayloadReference, headers_of
+from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flow_files import PublishedFlows
 from fleetlane.events.flows import Flow
 from fleetlane.events.keys import raw_key
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
+from fleetlane.events.parked import KafkaPosition
 from fleetlane.events.topics import raw_topic
 from lambdas.ingest.uploads import Upload, message_of
 
+ANSWER_S: Final = 4.75
+"""A device waits no longer than this, or little longer: below five seconds with all around it."""
+
 
 class Landed(StrEnum):
-    """Where the bytes of a body are."""
+    """Where a message is: in Kafka, whole or with its body in S3; or on its way there, in S3."""
 
     KAFKA = "kafka"
     OBJECT = "object"
+    SPOOL = "spool"
+
+
+class Notice(StrEnum):
+    """What a device should know beside its receipt. Closed: firmware may switch over it."""
+
+    NOT_FAST = "not_fast"
+    TRUNCATED = "truncated"
+    REPEATED = "repeated"
+    KEY_REUSED = "key_reused"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +52,7 @@ class Receipt:
     lane: Lane
     landed: Landed
     next_upload_after_s: int = 0
+    notices: tuple[Notice, ...] = ()
 
 
 class Flows(Protocol):
@@ -41,9 +62,11 @@ class Flows(Protocol):
 
 
 class RecordLander(Protocol):
-    """Writes a record so that it lasts, or raises ``NotDurableError``."""
+    """Writes records so that they last; ``clients.kafka_or_spool.KafkaOrSpool`` is one."""
 
-    def land(self, record: ProducerRecord) -> object: ...
+    def land_all(
+        self, records: Sequence[ProducerRecord], *, until_s: float = ...
+    ) -> Sequence[KafkaPosition | Spooled | NotDurableError]: ...
 
 
 class PayloadStore(Protocol):
@@ -66,16 +89,52 @@ class Ingest:
     body_bytes_max: int
     on_flows_unavailable: Callable[[FlowsUnavailableError], None]
 
-    def land(self, upload: Upload) -> Receipt:
-        """Make a message durable: in Kafka, a large body in S3 first. Blocks until it is.
+    def land(self, upload: Upload, *, until_s: float = math.inf) -> Receipt:
+        """Make a message durable: in Kafka or the spool, a large body in S3 first.
+
+        Blocks until it is, for at most ``ANSWER_S`` or a little longer; ``until_s``, by
+        ``time.monotonic``, shortens that.
 
         Raises:
             PayloadTooLargeError: The body is over ``body_bytes_max``; nothing was stored.
             PayloadUnavailableError: S3 did not confirm the body.
-            NotDurableError: Kafka did not confirm the record in time.
+            NotDurableError: Neither Kafka nor the spool confirmed the record in time.
         """
-        if len(upload.body) > self.body_bytes_max:
-            raise PayloadTooLargeError(len(upload.body), self.body_bytes_max)
+        until_s = min(until_s, time.monotonic() + ANSWER_S)
+        self.check_size(len(upload.body))
+        message, record = self._prepared(upload)
+        (place,) = self.producer.land_all([record], until_s=until_s)
+        if isinstance(place, NotDurableError):
+            raise place
+        return _receipt_of(message, place)
+
+    def land_all(
+        self, uploads: Sequence[Upload], *, until_s: float = math.inf
+    ) -> list[Receipt | FleetlaneError]:
+        """Do so with many, all waits together: S3's for the large bodies, then Kafka's for all.
+
+        In the place of a message that is not durable stands the error that ``land`` would raise.
+        """
+        until_s = min(until_s, time.monotonic() + ANSWER_S)
+        prepared = self._all_prepared(uploads)
+        records = [one[1] for one in prepared if not isinstance(one, FleetlaneError)]
+        places = iter(self.producer.land_all(records, until_s=until_s) if records else ())
+        return [
+            one if isinstance(one, FleetlaneError) else _outcome(one[0], next(places))
+            for one in prepared
+        ]
+
+    def check_size(self, size_bytes: int) -> None:
+        """Refuse what is over ``body_bytes_max``.
+
+        Raises:
+            PayloadTooLargeError: It is.
+        """
+        if size_bytes > self.body_bytes_max:
+            raise PayloadTooLargeError(size_bytes, self.body_bytes_max)
+
+    def _prepared(self, upload: Upload) -> "_Prepared":
+        """The message and its record; a large body is in S3 by then."""
         flow = self._flow_of(upload.stream)
         message = message_of(upload, flow)
         if message.body_bytes > INLINE_BYTES_MAX:
@@ -83,9 +142,22 @@ class Ingest:
                 payload_key(message.raw_id), upload.body, upload.body_sha256.hex()
             )
             message = replace(message, body=None, reference=reference)
-        self.producer.land(_record_of(message, _topic_of(message, flow)))
-        landed = Landed.KAFKA if message.reference is None else Landed.OBJECT
-        return Receipt(id=message.raw_id, lane=message.lane, landed=landed)
+        return message, _record_of(message, _topic_of(message, flow))
+
+    def _all_prepared(
+        self, uploads: Sequence[Upload]
+    ) -> "list[_Prepared | PayloadUnavailableError]":
+        large = sum(len(one.body) > INLINE_BYTES_MAX for one in uploads)
+        if large <= 1:
+            return [self._tried(one) for one in uploads]
+        with ThreadPoolExecutor(large) as pool:  # so few fit into one request
+            return list(pool.map(self._tried, uploads))
+
+    def _tried(self, upload: Upload) -> "_Prepared | PayloadUnavailableError":
+        try:
+            return self._prepared(upload)
+        except PayloadUnavailableError as problem:
+            return problem
 
     def _flow_of(self, stream: str) -> Flow | None:
         try:
@@ -93,6 +165,25 @@ class Ingest:
         except FlowsUnavailableError as problem:
             self.on_flows_unavailable(problem)
             return None
+
+
+type _Prepared = tuple[Message, ProducerRecord]
+
+
+def _receipt_of(message: Message, place: KafkaPosition | Spooled) -> Receipt:
+    return Receipt(id=message.raw_id, lane=message.lane, landed=_landed(message, place))
+
+
+def _outcome(
+    message: Message, place: KafkaPosition | Spooled | NotDurableError
+) -> Receipt | NotDurableError:
+    return place if isinstance(place, NotDurableError) else _receipt_of(message, place)
+
+
+def _landed(message: Message, place: KafkaPosition | Spooled) -> Landed:
+    if isinstance(place, Spooled):
+        return Landed.SPOOL
+    return Landed.KAFKA if message.reference is None else Landed.OBJECT
 
 
 def _topic_of(message: Message, flow: Flow | None) -> str:

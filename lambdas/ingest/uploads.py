@@ -12,7 +12,10 @@ from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane, LaneFacts, lane_for
 
 @dataclass(frozen=True, kw_only=True)
 class Upload:
-    """What a device sent. ``asked`` is the lane of the endpoint that it used."""
+    """What a device sent. ``asked`` is the lane of the endpoint that it used.
+
+    ``via`` is the gateway that brought it, if any.
+    """
 
     device_id: str
     device_type: str
@@ -27,6 +30,7 @@ class Upload:
     start_millis: int | None = None
     end_millis: int | None = None
     body_encoding: str | None = None
+    via: str | None = None
 
     @cached_property
     def body_sha256(self) -> bytes:
@@ -52,6 +56,7 @@ def message_of(upload: Upload, flow: Flow | None) -> Message:
         end_millis=upload.end_millis,
         body_encoding=upload.body_encoding,
         truncated_from_bytes=len(upload.body) if len(body) < len(upload.body) else None,
+        via=upload.via,
     )
 
 

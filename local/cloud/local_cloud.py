@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Final, Protocol, Self
 import boto3
 
 from clients.device_registry import DeviceRegistry
+from clients.flow_publisher import FlowPublisher
+from clients.flow_store import FlowStore
+from clients.parser_store import ParserStore
 from fleetlane.events.flow_files import flows_in
 from infra.artifacts.build import Targets, build
 from infra.artifacts.packages import Platform
@@ -17,11 +20,11 @@ from local.aws import ClientSettings, LocalAws, Services
 from local.checkout import BROKER_JARS, FLOWS, LOCALSTACK_ENVIRONMENT, ROOT
 from local.cloud.cdk import Cdk, DeployResult
 from local.cloud.deployed_stage import DeployedStage
-from local.cloud.flows import FlowPublisher
 from local.cloud.jobs import DeployedJobs, fetched_job_code
+from local.example_parsers import deploy_example
+from local.flow_activation_call import activation_call
 from local.jobs import JobSettings
 from local.kafka import KafkaBroker
-from local.team_parsers import check_parsers
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -60,7 +63,6 @@ class LocalCloud:
             FleetlaneError: A part did not start, or the stage, a flow or an artifact is refused.
         """
         flows = flows_in(FLOWS)
-        check_parsers(flows)
         on_step("artifacts for this machine; Kafka broker; LocalStack, and cdk bootstrap")
         with ThreadPoolExecutor(3) as pool:
             steps = [pool.submit(step) for step in (_build, self._start_broker, self._start_aws)]
@@ -68,13 +70,14 @@ class LocalCloud:
                 step.result()
         on_step("cdk deploy")
         self.stage = DeployedStage.of(self.deploy().outputs)
-        on_step("flows, by the function that was deployed")
+        on_step("parsers and flows, by the function that was deployed")
+        bucket = self.stage.flows_bucket
         self.publisher = FlowPublisher(
-            self.s3,
-            self.stage.flows_bucket,
-            function=self.stage.flow_activation,
-            aws=self.aws_settings,
+            FlowStore(self.s3, bucket),
+            ParserStore(self.s3, bucket),
+            activation_call(self.stage.flow_activation, self.aws_settings),
         )
+        deploy_example(self.publisher.parsers)
         self.publisher.publish(flows.values())
         on_step("Spark jobs, by the code that was uploaded")
         self._start_part(self._jobs())

@@ -24,13 +24,17 @@ class SigningKey(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedDevice:
-    """A device. A ``status`` of ``None``: the registry does not know it."""
+    """A device. A ``status`` of ``None``: the registry does not know it.
+
+    ``gateway_id`` is the device that speaks for it, if any.
+    """
 
     device_id: str
     device_type: str
     firmware: str
     status: DeviceStatus | None
     key: SigningKey
+    gateway_id: str | None = None
 
     def registration(self, *, registered_ms: int) -> RegisteredDevice | None:
         """Its item in the registry, if it is to have one."""
@@ -41,6 +45,7 @@ class SimulatedDevice:
             device_type=self.device_type,
             status=self.status,
             keys=(self.key.public_jwk,),
+            gateway_id=self.gateway_id,
             registered_ms=registered_ms,
         )
 

@@ -12,13 +12,17 @@ from local.fleet.behaviours import Behaviour
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Role:
-    """A way to behave, and the kind of device that does. ``status`` as in ``SimulatedDevice``."""
+    """A way to behave, and the kind of device that does. ``status`` as in ``SimulatedDevice``.
+
+    ``behind`` is how many devices it speaks for: it sends for them as it sends for itself.
+    """
 
     name: str
     device_type: str
     behaviour: Behaviour
     per_thousand: float = 0
     status: DeviceStatus | None = DeviceStatus.ACTIVE
+    behind: int = 0
 
 
 def _usual(stream: str, device_type: str) -> Role:
@@ -39,14 +43,18 @@ _USUAL: Final = (
 
 
 def _unusual(
-    behaviour: Behaviour, device_type: str, per_thousand: float, **more: DeviceStatus
+    behaviour: Behaviour,
+    device_type: str,
+    per_thousand: float,
+    *,
+    status: DeviceStatus = DeviceStatus.ACTIVE,
 ) -> Role:
     return Role(
         name=behaviour.__name__.replace("_", "-"),
         device_type=device_type,
         behaviour=behaviour,
         per_thousand=per_thousand,
-        **more,
+        status=status,
     )
 
 
@@ -65,6 +73,13 @@ UNUSUAL: Final = (
     _unusual(behaviours.empty_body, "acme-t1", 5),
     _unusual(behaviours.late_backlog, "press", 5),
     _unusual(behaviours.quarantined, "tracker", 2, status=DeviceStatus.QUARANTINED),
+    Role(
+        name="gateway",
+        device_type="gateway",
+        behaviour=behaviours.normal("gps"),
+        per_thousand=2,
+        behind=8,
+    ),
     Role(
         name="revoked",
         device_type="tracker",

@@ -33,7 +33,7 @@ class Sender:
 
     def __init__(self, api: Api, *, patience_s: float) -> None:
         """Take the API; ``patience_s`` is how long one message is tried again."""
-        self._api, self._patience_s = api, patience_s
+        self._api, self.patience_s = api, patience_s
         self.statuses: Counter[int | None] = Counter()
         self.lanes: Counter[str] = Counter()
 
@@ -42,7 +42,7 @@ class Sender:
         headers = _headers(device, token, message)
         to_lose, to_repeat = message.lost_answers, message.repeats
         answers: list[Answer] = []
-        give_up_s = time.monotonic() + self._patience_s
+        give_up_s = time.monotonic() + self.patience_s
         while True:
             answer, retry_after_s = await self._answer(message, headers)
             if answer.status == ACCEPTED and to_lose:
@@ -52,7 +52,7 @@ class Sender:
             answers.append(answer)
             if answer.status == ACCEPTED and to_repeat:
                 to_repeat -= 1
-            elif answer.status in _WORTH_ANOTHER_TRY and time.monotonic() < give_up_s:
+            elif self.is_worth_another_try(answer.status) and time.monotonic() < give_up_s:
                 await asyncio.sleep(retry_after_s)
             else:
                 return SentMessage(
@@ -63,19 +63,36 @@ class Sender:
                     answers=tuple(answers),
                 )
 
+    async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+        """Send one request, and count its answer; raises ``NoAnswerError``."""
+        try:
+            response = await self._api.post(path, body, headers)
+        except NoAnswerError:
+            self.statuses[None] += 1
+            raise
+        self.statuses[response.status] += 1
+        return response
+
+    @staticmethod
+    def is_worth_another_try(status: int | None) -> bool:
+        return status in _WORTH_ANOTHER_TRY
+
+    @staticmethod
+    def pause_s(response: HttpAnswer | None) -> float:
+        """After how many seconds to try again; less than is asked for, if that is long."""
+        if response is None or response.retry_after_s is None:
+            return _RETRY_AFTER_S
+        return min(response.retry_after_s, _RETRY_AFTER_S_MAX)
+
     async def _answer(self, message: Outgoing, headers: Mapping[str, str]) -> tuple[Answer, float]:
         """Send once; gives the answer, and after how many seconds to try again."""
         path = f"/v1/{'fast' if message.is_fast else 'streams'}/{message.stream}"
         try:
-            response = await self._api.post(path, message.body, headers)
+            response = await self.post(path, message.body, headers)
         except NoAnswerError:
-            self.statuses[None] += 1
-            return Answer(status=None), _RETRY_AFTER_S
-        self.statuses[response.status] += 1
+            return Answer(status=None), self.pause_s(None)
         if response.status != ACCEPTED:
-            asked_s = response.retry_after_s
-            retry_after_s = _RETRY_AFTER_S if asked_s is None else min(asked_s, _RETRY_AFTER_S_MAX)
-            return Answer(status=response.status), retry_after_s
+            return Answer(status=response.status), self.pause_s(response)
         receipt = orjson.loads(response.content)
         self.lanes[receipt["lane"]] += 1
         return Answer(status=ACCEPTED, raw_id=receipt["id"], lane=receipt["lane"]), 0.0

@@ -5,23 +5,20 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from random import Random
 from typing import Final, Protocol
 
 from clients.device_registry import RegisteredDevice
-from local.fleet.behaviours import Circumstances
-from local.fleet.device import SimulatedDevice, signing_key
+from local.fleet.batches import Batch, sent_batch
 from local.fleet.http_api import HttpApi
-from local.fleet.messages import Outgoing, SentMessage
+from local.fleet.messages import SentMessage
 from local.fleet.plan import FleetPlan
-from local.fleet.roles import roles
-from local.fleet.sender import Api, Sender, token_of
+from local.fleet.sender import Api, Sender
+from local.fleet.sendings import Sending, sendings_of
 from local.ledger import Receipt
 
 _ANSWER_TIMEOUT_S: Final = 35.0
 _PROGRESS_EVERY_S: Final = 0.2
 _HERD_AT: Final = 0.5
-_FIRMWARES: Final = ("1.4.2", "2.0.0", "2.1.0")
 
 
 class Registry(Protocol):
@@ -61,15 +58,6 @@ class FleetRun:
         return tuple(filter(None, (message.surprise() for message in self.sent)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Sending:
-    """A device, its token, and the messages in its memory."""
-
-    device: SimulatedDevice
-    token: str
-    messages: tuple[Outgoing, ...]
-
-
 def run_fleet(
     plan: FleetPlan,
     *,
@@ -102,36 +90,22 @@ def run_fleet_on(
 ) -> FleetRun:
     """Do as ``run_fleet`` does, on an API that is at hand already."""
     now_ms = time.time_ns() // 1_000_000
-    sendings = tuple(_sendings(plan, now_ms=now_ms))
-    registrations = (one.device.registration(registered_ms=now_ms) for one in sendings)
+    sendings = tuple(sendings_of(plan, now_ms=now_ms))
+    devices = (device for one in sendings for device in one.devices)
+    registrations = (device.registration(registered_ms=now_ms) for device in devices)
     registry.register_all(device for device in registrations if device is not None)
     return asyncio.run(_run(sendings, plan, api, on_progress))
 
 
-def _sendings(plan: FleetPlan, *, now_ms: int) -> Iterator[_Sending]:
-    random = Random(plan.seed)  # noqa: S311 - a simulation, to be repeated
-    for number, role in enumerate(roles(plan.devices)):
-        device = SimulatedDevice(
-            device_id=f"{role.name}-{plan.seed}-{number:05d}",
-            device_type=role.device_type,
-            firmware=_FIRMWARES[number % len(_FIRMWARES)],
-            status=role.status,
-            key=signing_key(number, random),
-        )
-        at = Circumstances(random=random, now_ms=now_ms, messages=plan.messages_per_device)
-        token = token_of(device, now_ms=now_ms)
-        yield _Sending(device=device, token=token, messages=tuple(role.behaviour(at)))
-
-
 async def _run(
-    sendings: tuple[_Sending, ...],
+    sendings: tuple[Sending, ...],
     plan: FleetPlan,
     api: Api,
     on_progress: Callable[[FleetProgress], None],
 ) -> FleetRun:
     sent: list[SentMessage] = []
     sender = Sender(api, patience_s=plan.patience_s)
-    planned = sum(len(one.messages) for one in sendings)
+    planned = sum(one.messages for one in sendings)
     started_s = time.monotonic()
 
     def tell() -> float:
@@ -162,22 +136,25 @@ async def _pulse(beat: Callable[[], object]) -> None:
         await asyncio.sleep(_PROGRESS_EVERY_S)
 
 
-def _due_s(sending: _Sending, number: int, plan: FleetPlan) -> tuple[float, ...]:
-    """When each of a device's messages is due, in seconds after the start of the run."""
+def _due_s(sending: Sending, number: int, plan: FleetPlan) -> tuple[float, ...]:
+    """When each of a device's parcels is due, in seconds after the start of the run."""
     if plan.seconds is None:
-        return (0.0,) * len(sending.messages)
-    each, offset = 1 / max(1, len(sending.messages)), number / plan.devices
+        return (0.0,) * len(sending.parcels)
+    each, offset = 1 / max(1, len(sending.parcels)), number / plan.devices
     return tuple(
-        plan.seconds * (_HERD_AT if message.is_herd else (place + offset) * each)
-        for place, message in enumerate(sending.messages)
+        plan.seconds * (_HERD_AT if parcel.is_herd else (place + offset) * each)
+        for place, parcel in enumerate(sending.parcels)
     )
 
 
 async def _send_all(
-    sending: _Sending, sender: Sender, sent: list[SentMessage], due_s: tuple[float, ...]
+    sending: Sending, sender: Sender, sent: list[SentMessage], due_s: tuple[float, ...]
 ) -> None:
     """Send a device's messages one after another, each no earlier than it is due."""
     started_s = time.monotonic()
-    for message, at_s in zip(sending.messages, due_s, strict=True):
+    for parcel, at_s in zip(sending.parcels, due_s, strict=True):
         await asyncio.sleep(max(0.0, started_s + at_s - time.monotonic()))
-        sent.append(await sender.send(sending.device, sending.token, message))
+        if isinstance(parcel, Batch):
+            sent.extend(await sent_batch(sender, sending.token, parcel))
+        else:
+            sent.append(await sender.send(sending.device, sending.token, parcel))

@@ -1,6 +1,7 @@
 """Serves the gateway on 127.0.0.1: ``python -m local.gateway --port 8080``.
 
-The functions read their own settings from the environment. Ends cleanly on SIGTERM.
+Beside it, respool runs every second. The functions read their own settings from the environment.
+Ends cleanly on SIGTERM.
 """
 
 import argparse
@@ -9,9 +10,13 @@ import uvicorn
 
 from lambdas.authorizer import handler as authorizer
 from lambdas.ingest import handler as ingest
+from lambdas.respool import handler as respool
 from local.gateway.app import Gateway, GatewaySettings
+from local.gateway.schedule import Schedule
 
 _GRACE_S = 5
+_RESPOOL_EVERY_S = 1.0
+"""In AWS it is a minute; here somebody looks on."""
 
 
 def main() -> None:
@@ -22,6 +27,8 @@ def main() -> None:
     arguments = parser.parse_args()
     settings = GatewaySettings(rate_per_s=arguments.rate, burst=arguments.burst)
     gateway = Gateway(ingest=ingest.handle, authorizer=authorizer.handle, settings=settings)
+    respooling = Schedule(respool.handle, name="respool", every_s=_RESPOOL_EVERY_S)
+    respooling.start()
     uvicorn.run(
         gateway.app(),
         host="127.0.0.1",
@@ -30,6 +37,7 @@ def main() -> None:
         log_level="warning",
         timeout_graceful_shutdown=_GRACE_S,
     )
+    respooling.stop()
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ class Match:
 RESOURCES: Final = (
     Resource(method="POST", path="/v1/streams/{stream}"),
     Resource(method="POST", path="/v1/fast/{stream}"),
+    Resource(method="POST", path="/v1/batch"),
     Resource(method="GET", path="/v1/health", is_public=True),
 )
 

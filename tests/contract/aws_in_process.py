@@ -1,4 +1,4 @@
-"""AWS in this process, by moto: a client of S3 and a table of devices."""
+"""AWS in this process, by moto: a client of S3, and tables of devices and of receipts."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,11 +27,23 @@ def buckets(*names: str) -> Iterator["S3Client"]:
 
 @contextmanager
 def device_table() -> Iterator["Table"]:
+    with _table("devices", "device_id") as table:
+        yield table
+
+
+@contextmanager
+def receipt_table() -> Iterator["Table"]:
+    with _table("receipts", "receipt_key") as table:
+        yield table
+
+
+@contextmanager
+def _table(name: str, key: str) -> Iterator["Table"]:
     with mock_aws():
         boto3.client("dynamodb", region_name=SETTINGS.region).create_table(
-            TableName="devices",
-            KeySchema=[{"AttributeName": "device_id", "KeyType": "HASH"}],
-            AttributeDefinitions=[{"AttributeName": "device_id", "AttributeType": "S"}],
+            TableName=name,
+            KeySchema=[{"AttributeName": key, "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"}],
             BillingMode="PAY_PER_REQUEST",
         )
-        yield dynamodb_table(SETTINGS, "devices")
+        yield dynamodb_table(SETTINGS, name)

@@ -1,6 +1,6 @@
 """The device registry: the fake and moto's DynamoDB keep the same promises."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
@@ -28,6 +28,8 @@ class Devices(Protocol):
     def register(self, device: RegisteredDevice) -> None: ...
 
     def find(self, device_id: str) -> RegisteredDevice | None: ...
+
+    def find_all(self, device_ids: Iterable[str]) -> Mapping[str, RegisteredDevice]: ...
 
 
 @pytest.fixture
@@ -75,6 +77,32 @@ def test_many_are_registered_at_once_and_the_last_of_one_id_stays(
 
     assert registry.find("d-59") == fleet[59]
     assert registry.find("d-7") == _device("d-7", keys=(NEW_KEY,))
+
+
+def test_those_of_many_that_are_registered_are_found(devices: Devices) -> None:
+    fleet = {f"d-{n}": _device(f"d-{n}", keys=(OLD_KEY,)) for n in range(150)}
+    for device in fleet.values():
+        devices.register(device)
+
+    found = devices.find_all([*fleet, "d-0", "nobody"])
+
+    assert found == fleet
+
+
+def test_among_many_an_item_that_is_no_device_is_left_out(
+    registry: DeviceRegistry, table: "Table"
+) -> None:
+    table.put_item(Item={"device_id": "d-1", "status": "sleepy"})
+    registry.register(_device("d-2", keys=(OLD_KEY,)))
+
+    assert list(registry.find_all(["d-1", "d-2"])) == ["d-2"]
+
+
+def test_of_many_a_missing_table_is_an_outage(table: "Table") -> None:
+    table.delete()
+
+    with pytest.raises(RegistryUnavailableError):
+        DeviceRegistry(table).find_all(["d-1"])
 
 
 def test_a_status_is_changed_alone(registry: DeviceRegistry) -> None:

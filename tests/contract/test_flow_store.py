@@ -63,7 +63,28 @@ def test_the_version_before_can_be_made_current_again(store: FlowStore) -> None:
 
     store.make_current(first)
 
-    assert store.current() == store.published(first)
+    current = store.current()
+    assert (current.version, current.flows) == (first, store.published(first).flows)
+
+
+def test_the_version_in_force_tells_those_before_newest_first_and_each_once(
+    store: FlowStore,
+) -> None:
+    versions = [store.publish([_flow(name)]) for name in ("alpha", "beta", "gamma")]
+    for version in (*versions, versions[0]):
+        store.make_current(version)
+
+    assert store.current().before == (versions[2], versions[1])
+
+
+def test_what_cannot_be_read_is_replaced_by_the_next_version(
+    store: FlowStore, s3: "S3Client"
+) -> None:
+    s3.put_object(Bucket="flows", Key="flows/current.json", Body=b"no flows")
+
+    store.make_current(store.publish([_flow("alpha")]))
+
+    assert store.current().before == ()
 
 
 def test_before_any_version_is_current_there_is_none(store: FlowStore) -> None:

@@ -1,7 +1,7 @@
 """Landing records in Kafka: the fake and a real broker keep the same promises."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Thread
 from typing import Protocol
@@ -9,7 +9,7 @@ from typing import Protocol
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from clients.kafka_producer import KafkaProducer, NotDurableError
+from clients.kafka_producer import KafkaProducer, NotDurableError, RecordRefusedError
 from clients.kafka_topics import KafkaTopics
 from clients.producer_record import ProducerRecord
 from fleetlane.events.envelope import Header
@@ -22,6 +22,10 @@ TOPIC = "raw.standard.stream.producer-contract"
 
 class Lander(Protocol):
     def land(self, record: ProducerRecord) -> KafkaPosition: ...
+
+    def land_all(
+        self, records: Sequence[ProducerRecord]
+    ) -> list[KafkaPosition | NotDurableError]: ...
 
 
 @dataclass(frozen=True)
@@ -67,11 +71,37 @@ def test_records_of_one_thread_stand_in_order(kafka: Kafka) -> None:
     assert offsets == sorted(set(offsets))
 
 
+def test_many_records_land_together_and_are_answered_in_their_order(kafka: Kafka) -> None:
+    records = [_record(b"%d" % n) for n in range(500)]
+
+    landed = kafka.producer.land_all(records)
+
+    positions = [one for one in landed if not isinstance(one, NotDurableError)]
+    assert [kafka.read(one) for one in positions[::100]] == records[::100]
+    assert len(positions) == 500
+
+
+def test_one_of_many_without_a_topic_keeps_none_of_the_others_back(kafka: Kafka) -> None:
+    missing = ProducerRecord(topic="raw.fast.stream.nowhere", key=b"1", value=b"x")
+
+    before, refused, after = kafka.producer.land_all([_record(b"a"), missing, _record(b"b")])
+
+    assert [type(one) for one in (before, refused, after)] == [
+        KafkaPosition,
+        RecordRefusedError,
+        KafkaPosition,
+    ]
+
+
+def test_no_records_are_landed_at_once(kafka: Kafka) -> None:
+    assert kafka.producer.land_all([]) == []
+
+
 def test_a_missing_topic_is_named_within_seconds(kafka: Kafka) -> None:
     missing = ProducerRecord(topic="raw.fast.stream.nowhere", key=b"1", value=b"x")
     began_s = time.monotonic()
 
-    with pytest.raises(NotDurableError, match=r"raw\.fast\.stream\.nowhere.*[Uu]nknown topic"):
+    with pytest.raises(RecordRefusedError, match=r"raw\.fast\.stream\.nowhere.*[Uu]nknown topic"):
         kafka.producer.land(missing)
 
     assert time.monotonic() - began_s < 5
@@ -93,6 +123,14 @@ def test_many_threads_each_get_their_own_position(kafka: Kafka) -> None:
         thread.join()
 
     assert found == [True] * 80
+
+
+@pytest.mark.kafka
+def test_a_record_over_the_limit_is_refused(kafka_broker: KafkaBroker) -> None:
+    producer = KafkaProducer(bootstrap_servers=kafka_broker.bootstrap_servers)
+
+    with pytest.raises(RecordRefusedError, match="Message size too large"):
+        producer.land(_record(bytes(1_200_000)))
 
 
 @pytest.mark.kafka

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 import pytest
@@ -15,15 +15,50 @@ from local.fleet.simulator import FleetRun, run_fleet
 from local.ledger import LEDGER_TOPICS, Evidence, Ledger, Receipt, close_ledger, settled
 from local.ledger.settling import Patience
 from local.platform import PARKED_BUCKET, Platform, PlatformSettings
+from tests.e2e.fault_proxy import FaultProxy
 
 PATIENCE = Patience(deadline_s=240.0, quiet_s=90.0)
 
 
+class Keeper:
+    """Starts parts again when they die."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self._start()
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """What dies in the block stays dead, unless the block itself starts it again."""
+        self.stop()
+        try:
+            yield
+        finally:
+            self._start()
+
+    def stop(self) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _start(self) -> None:
+        self._over = threading.Event()
+        keep, until = self._platform.keep_running, {"until": self._over}
+        self._thread = threading.Thread(target=keep, kwargs=until)
+        self._thread.start()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningPlatform:
-    """A platform whose parts are started again when they die."""
+    """A platform whose parts are started again when they die.
+
+    Its functions reach ``s3`` and ``registry`` by way of servers that can be made to fail.
+    """
 
     platform: Platform
+    s3: FaultProxy
+    registry: FaultProxy
+
+    keeper: Keeper
 
     def send(self, plan: FleetPlan) -> FleetRun:
         platform = self.platform
@@ -45,12 +80,21 @@ class RunningPlatform:
 
 @pytest.fixture(scope="package")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningPlatform]:
-    settings = PlatformSettings(folder=tmp_path_factory.mktemp("platform"))
-    done = threading.Event()
-    with Platform(settings) as platform:
+    folder = tmp_path_factory.mktemp("platform")
+    with (
+        FaultProxy(lambda: platform.aws.endpoint_url) as s3,
+        FaultProxy(lambda: platform.aws.endpoint_url) as registry,
+        Platform(
+            PlatformSettings(
+                folder=folder,
+                functions_environment={
+                    "AWS_ENDPOINT_URL_S3": s3.url,
+                    "AWS_ENDPOINT_URL_DYNAMODB": registry.url,
+                },
+            )
+        ) as platform,
+    ):
         platform.start(lambda _: None)
-        keeper = threading.Thread(target=platform.keep_running, kwargs={"until": done})
-        keeper.start()
-        yield RunningPlatform(platform=platform)
-        done.set()
-        keeper.join()
+        keeper = Keeper(platform)
+        yield RunningPlatform(platform=platform, s3=s3, registry=registry, keeper=keeper)
+        keeper.stop()

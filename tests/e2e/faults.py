@@ -1,5 +1,6 @@
 """What can befall one part of a platform, and how it is over."""
 
+import resource
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -33,3 +34,26 @@ def stopped_and_back(part: Part, *, answers: Callable[[], bool]) -> None:
     while part.process.pid == before or not (part.process.is_alive() and answers()):
         assert time.monotonic() < give_up_s, f"{part.process.name} did not come back"
         time.sleep(_LOOK_AGAIN_S)
+
+
+@contextmanager
+def stopped(part: Part) -> Iterator[None]:
+    """A part that is not there for the block. Nobody else may start it."""
+    part.stop()
+    try:
+        yield
+    finally:
+        part.start()
+
+
+@contextmanager
+def without_room_for_files(part: Part) -> Iterator[None]:
+    """A part whose disk is full: whatever it writes fails. Started anew after the block."""
+    pid = part.process.pid
+    assert pid is not None, "not started yet"
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    try:
+        yield
+    finally:
+        part.kill()
+        part.start()

@@ -8,9 +8,9 @@ import pytest
 from fleetlane.events.flow_files import flows_in
 from local.checkout import FLOWS
 from local.cloud.device_api import HttpsDevice
-from local.cloud.flows import ActivationRefusedError
 from local.cloud.local_cloud import LocalCloud
 from local.cloud.trial import ledger_on, tried
+from local.flow_activation_call import ActivationRefusedError
 
 pytestmark = [pytest.mark.localstack, pytest.mark.kafka, pytest.mark.spark]
 
@@ -50,7 +50,7 @@ def test_a_flow_that_is_published_later_takes_messages_without_a_deploy(cloud: L
 
 
 def test_a_broken_version_is_refused_and_the_current_one_stays(cloud: LocalCloud) -> None:
-    store, weather = cloud.publisher.store, flows_in(FLOWS)["weather"]
+    store, weather = cloud.publisher.flows, flows_in(FLOWS)["weather"]
     current = store.current()
     broken = store.publish([weather, weather])
 

@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fleetlane.events.artifact_manifest import ANY_PLATFORM
+from fleetlane.parsers.artifacts.writing import Package, write_artifact
+
 ROOT = Path(__file__).resolve().parents[2]
-FUNCTIONS = ("authorizer", "flow_activation", "ingest")
+FUNCTIONS = ("authorizer", "flow_activation", "ingest", "respool")
 SYNTH_LIMIT_S = 60
 
 type Template = Mapping[str, Any]
@@ -74,6 +77,15 @@ def synthesized(folder: Path, *, seconds: float) -> Synthesized:
     return Synthesized(folder=folder, templates=templates, seconds=seconds)
 
 
+def write_example_parsers(folder: Path) -> None:
+    """An artifact that offers what the repository's flows name, and holds no code."""
+    parsers = {"acme-thermo": "nothing:Thermo", "acme-vibration": "nothing:Vibration"}
+    package = Package(name="acme-sensors", version="1.2.0", parsers=parsers, platform=ANY_PLATFORM)
+    target = folder / "parsers" / "acme-sensors" / "acme-sensors" / "1.2.0.zip"
+    target.parent.mkdir(parents=True)
+    write_artifact(folder, package, {"nothing.py": b""}).rename(target)
+
+
 def write_stand_ins(folder: Path) -> None:
     """Tiny files where ``make artifacts`` puts large ones."""
     jobs = ("fleetlane-jobs", "fleetlane-packages", "fleetlane-packages.gluewheels")
@@ -83,6 +95,7 @@ def write_stand_ins(folder: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("stand_in.txt", name)
+    write_example_parsers(folder)
     (folder / "jobs" / "host.py").write_text("")
     (folder / "jobs" / "jars").mkdir()
     for jar in ("connector", "login"):

@@ -5,6 +5,7 @@ import pytest
 
 from fleetlane.events.errors import ProblemTag
 from infra.problem_answers import problem_answers
+from infra.route_throttles import SHARES_PERCENT
 from lambdas.authorizer.handler import authorize
 from local.gateway.authorizer import is_allowed
 from local.gateway.problems import refused
@@ -70,21 +71,38 @@ def test_every_body_is_binary(any_stage: Synthesized) -> None:
     assert api["Properties"]["BinaryMediaTypes"] == ["*/*"]
 
 
-def test_the_whole_stage_is_throttled(cloud_stage: Synthesized) -> None:
-    [stage] = cloud_stage.resources("AWS::ApiGateway::Stage").values()
-    [settings] = stage["Properties"]["MethodSettings"]
+def test_every_route_has_its_share_of_the_stage_s_requests(any_stage: Synthesized) -> None:
+    [stage] = any_stage.resources("AWS::ApiGateway::Stage").values()
+    settings = {
+        (one["HttpMethod"], one["ResourcePath"].replace("~1", "/")): one
+        for one in stage["Properties"]["MethodSettings"]
+    }
+    whole = settings.pop(("*", "/*"))
 
-    assert (settings["HttpMethod"], settings["ResourcePath"]) == ("*", "/*")
-    assert settings["ThrottlingRateLimit"] > 0
-    assert settings["ThrottlingBurstLimit"] > 0
+    assert {(method, path[1:]) for method, path in settings} == set(_routes(any_stage))
+    for limit in ("ThrottlingRateLimit", "ThrottlingBurstLimit"):
+        shares = [one[limit] for one in settings.values()]
+        assert 0.9 * whole[limit] <= sum(shares) <= whole[limit]
+        assert min(shares) >= 1
+
+
+def test_every_route_is_measured_and_its_failures_are_logged(cloud_stage: Synthesized) -> None:
+    [stage] = cloud_stage.resources("AWS::ApiGateway::Stage").values()
+    settings = stage["Properties"]["MethodSettings"]
+
+    assert {(one["MetricsEnabled"], one["LoggingLevel"]) for one in settings} == {(True, "ERROR")}
+
+
+def test_the_shares_of_all_routes_make_up_the_whole() -> None:
+    assert sum(SHARES_PERCENT.values()) == 100
 
 
 def test_logs_hold_neither_bodies_nor_tokens(cloud_stage: Synthesized) -> None:
     [stage] = cloud_stage.resources("AWS::ApiGateway::Stage").values()
-    [settings] = stage["Properties"]["MethodSettings"]
+    settings = stage["Properties"]["MethodSettings"]
     fields = json.loads(stage["Properties"]["AccessLogSetting"]["Format"])
 
-    assert settings["DataTraceEnabled"] is False
+    assert {one["DataTraceEnabled"] for one in settings} == {False}
     assert set(fields) <= {
         "requestId", "requestTime", "httpMethod", "resourcePath", "status", "responseLength",
         "ip", "user", "caller", "protocol",
@@ -137,6 +155,7 @@ def test_functions_that_call_kafka_run_in_private_subnets(cloud_stage: Synthesiz
     assert placed == {
         "lambdas.ingest.handler.handle": True,
         "lambdas.flow_activation.handler.handle": True,
+        "lambdas.respool.handler.handle": True,
         "lambdas.authorizer.handler.handle": False,
     }
 

@@ -1,14 +1,19 @@
+import hashlib
 import json
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from fleetlane.events.flow_files import PublishedFlows, flows_in, version_key
+from fleetlane.events.flow_files import PublishedFlows, version_key
+from infra.artifacts_folder import Artifacts
+from infra.deployed_flows import deployed_flows
 from tests.infra.synthesis import ROOT, Resource, Synthesized, run_app, synthesized
 
-OURS = PublishedFlows.of(flows_in(ROOT / "flows").values())
+
+def _ours(artifacts_folder: Path) -> PublishedFlows:
+    return deployed_flows(ROOT / "flows", Artifacts(folder=artifacts_folder)).published
 
 
 def _activated(stage: Synthesized) -> Resource:
@@ -20,22 +25,26 @@ def _uploads(stage: Synthesized) -> dict[str, Resource]:
     return stage.resources("Custom::CDKBucketDeployment", of="processing")
 
 
-def _flow_uploads(stage: Synthesized) -> dict[str, Resource]:
+def _uploads_to(stage: Synthesized, prefix: str) -> dict[str, Resource]:
     return {
         name: one
         for name, one in _uploads(stage).items()
-        if one["Properties"]["DestinationBucketKeyPrefix"].startswith("flows")
+        if one["Properties"]["DestinationBucketKeyPrefix"].startswith(prefix)
     }
 
 
-def _uploaded(stage: Synthesized) -> dict[str, bytes]:
-    """What is uploaded of flows: bytes by their keys in the bucket."""
-    [upload] = _flow_uploads(stage).values()
+def _uploaded(stage: Synthesized, prefix: str) -> dict[str, bytes]:
+    """What is uploaded below a prefix: bytes by their keys in the bucket."""
+    [upload] = _uploads_to(stage, prefix).values()
     properties = upload["Properties"]
     [zipped] = properties["SourceObjectKeys"]
     folder = stage.folder / f"asset.{zipped.removesuffix('.zip')}"
-    prefix = properties["DestinationBucketKeyPrefix"]
-    return {f"{prefix}/{path.name}": path.read_bytes() for path in folder.iterdir()}
+    below = PurePosixPath(properties["DestinationBucketKeyPrefix"])
+    return {
+        str(below / path.relative_to(folder).as_posix()): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def _differences(one: object, other: object, path: str = "") -> Iterator[str]:
@@ -47,16 +56,29 @@ def _differences(one: object, other: object, path: str = "") -> Iterator[str]:
 
 
 def test_the_repositorys_flows_are_uploaded_as_the_store_would_write_them(
-    cloud_stage: Synthesized,
+    cloud_stage: Synthesized, artifacts_folder: Path
 ) -> None:
-    uploaded = _uploaded(cloud_stage)
+    uploaded, ours = _uploaded(cloud_stage, "flows"), _ours(artifacts_folder)
 
-    assert uploaded == {version_key(OURS.version): OURS.to_json()}
-    assert msgspec.json.decode(*uploaded.values(), type=PublishedFlows) == OURS
+    assert uploaded == {version_key(ours.version): ours.to_json()}
+    assert msgspec.json.decode(*uploaded.values(), type=PublishedFlows) == ours
 
 
-def test_the_version_that_is_uploaded_is_activated(cloud_stage: Synthesized) -> None:
-    assert _activated(cloud_stage)["Properties"]["version"] == OURS.version
+def test_the_version_that_is_uploaded_is_activated(
+    cloud_stage: Synthesized, artifacts_folder: Path
+) -> None:
+    version = _activated(cloud_stage)["Properties"]["version"]
+
+    assert version == _ours(artifacts_folder).version
+
+
+def test_the_artifacts_of_the_parsers_are_uploaded_where_the_flows_say(
+    cloud_stage: Synthesized, artifacts_folder: Path
+) -> None:
+    uploaded, ours = _uploaded(cloud_stage, "parsers"), _ours(artifacts_folder)
+
+    digests = {key: hashlib.sha256(data).hexdigest() for key, data in uploaded.items()}
+    assert digests == {one.key: one.sha256 for one in ours.artifacts}
 
 
 def test_another_flow_is_another_version_and_changes_nothing_else(
@@ -66,7 +88,7 @@ def test_another_flow_is_another_version_and_changes_nothing_else(
     shutil.copytree(ROOT / "flows", flows)
     flow = flows / "gps.toml"
     flow.write_text(flow.read_text().replace('owner = "', 'owner = "new ', 1))
-    [upload] = _flow_uploads(dev)
+    [upload] = _uploads_to(dev, "flows")
     [activated] = dev.resources("Custom::ActivatedFlows")
 
     run_app({"stage": "dev", "artifacts": str(artifacts_folder), "flows": str(flows)}, out)
@@ -82,7 +104,8 @@ def test_a_version_is_activated_when_it_is_there_and_the_jobs_know_its_parsers(
     cloud_stage: Synthesized,
 ) -> None:
     after = set(_activated(cloud_stage)["DependsOn"])
-    [upload] = _flow_uploads(cloud_stage)
+    [upload] = _uploads_to(cloud_stage, "flows")
+    [parsers] = _uploads_to(cloud_stage, "parsers")
     engines = {
         name
         for kind in ("AWS::Glue::Job", "AWS::EMRServerless::Application")
@@ -90,7 +113,7 @@ def test_a_version_is_activated_when_it_is_there_and_the_jobs_know_its_parsers(
     }
 
     assert engines
-    assert {upload, *engines} <= after
+    assert {upload, parsers, *engines} <= after
 
 
 def test_the_topics_and_the_function_are_there_before(cloud_stage: Synthesized) -> None:

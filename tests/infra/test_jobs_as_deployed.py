@@ -14,11 +14,13 @@ from typing import Any
 import boto3
 import pytest
 
+from clients.flow_store import FlowStore
 from clients.kafka_producer import KafkaProducer
 from clients.kafka_reader import KafkaReader
+from clients.kafka_topics import KafkaTopics
 from clients.producer_record import ProducerRecord
 from fleetlane.events.envelope import Message, headers_of
-from fleetlane.events.flow_files import flow_from_toml
+from fleetlane.events.flow_files import flow_from_toml, topics_of
 from fleetlane.events.ids import random_raw_id
 from fleetlane.events.job_arguments import HostArguments, KafkaSecurity
 from fleetlane.events.keys import raw_key
@@ -28,7 +30,6 @@ from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED
 from infra.spark_applications import Places, SparkApplication, spark_applications
 from local.aws import LocalAws
 from local.checkout import ROOT
-from local.flow_publishing import publish_flows
 from local.jobs import JobSettings, job_environment, spark_submit
 from local.kafka import KafkaBroker
 from local.ports import free_port
@@ -103,9 +104,11 @@ def ground(
     buckets = {f"{kind}_bucket": f"deployed-{kind}" for kind in ("flows", "payload", "parked")}
     for bucket in buckets.values():
         local_aws.ensure_bucket(bucket)
-    flow = flow_from_toml(FLOW, file="test.toml")
-    s3, servers = boto3.client("s3", **aws), kafka_broker.bootstrap_servers
-    publish_flows({STREAM: flow}, s3, buckets["flows_bucket"], servers)
+    flow, servers = flow_from_toml(FLOW, file="test.toml"), kafka_broker.bootstrap_servers
+    topics = KafkaTopics(bootstrap_servers=servers, partitions=2, replication=1)
+    topics.create_missing(topics_of([flow]))
+    store = FlowStore(boto3.client("s3", **aws), buckets["flows_bucket"])
+    store.make_current(store.publish([flow]))
     user = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}  # noqa: TID251 - passed on
     environment = {
         **user,

@@ -70,7 +70,7 @@ def test_a_payload_lives_longer_than_all_retentions_on_its_way() -> None:
     for stage in stages:
         check_payload_ttl(stage)
 
-    assert days_on_the_way() == 3 + 3 + 5
+    assert days_on_the_way() == 2 + 3 + 3 + 5
 
 
 def test_a_ttl_that_is_no_longer_than_the_way_is_refused_with_the_remedy() -> None:
@@ -80,18 +80,28 @@ def test_a_ttl_that_is_no_longer_than_the_way_is_refused_with_the_remedy() -> No
         check_payload_ttl(stage)
 
     assert str(refused.value) == (
-        "infra/stages.py: stage prod, `payload_ttl_days`: is 11 days, but a record may refer to a "
-        "payload for 11; raise it to 12 or more"
+        "infra/stages.py: stage prod, `payload_ttl_days`: is 13 days, but a record may refer to a "
+        "payload for 11; raise it to 14 or more"
     )
 
 
-def test_the_repositorys_own_flows_do_not_collide() -> None:
-    deployed_flows(ROOT / "flows")
+def test_the_repositorys_own_flows_do_not_collide(artifacts_folder: Path) -> None:
+    deployed_flows(ROOT / "flows", Artifacts(folder=artifacts_folder))
+
+
+def test_a_flow_whose_parser_was_not_built_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(BadFlowError) as refused:
+        deployed_flows(ROOT / "flows", Artifacts(folder=tmp_path))
+
+    assert str(refused.value).startswith(
+        f"{ROOT / 'flows'}: a flow of acme-sensors names parser acme-thermo==1.2.0, which is in no "
+        f"artifact below {tmp_path / 'parsers' / 'acme-sensors'}; run `make artifacts`"
+    )
 
 
 def test_a_deploy_without_any_flow_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadFlowError) as refused:
-        deployed_flows(tmp_path)
+        deployed_flows(tmp_path, Artifacts(folder=tmp_path))
 
     assert str(refused.value).startswith(f"{tmp_path}: holds no flow file")
 
@@ -103,7 +113,7 @@ def test_a_flow_that_writes_to_anothers_topic_is_refused_with_file_and_remedy(
     (tmp_path / "door.toml").write_text(FLOW.format(stream="door") + REDIRECT)
 
     with pytest.raises(BadFlowError) as refused:
-        deployed_flows(tmp_path)
+        deployed_flows(tmp_path, Artifacts(folder=tmp_path))
 
     assert str(refused.value) == (
         f"{tmp_path}/door.toml: field `canonical.redirects` names 'gps', but canonical.gps is the "
@@ -129,7 +139,10 @@ def test_jobs_without_their_jars_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("context", "sentence"),
     [
-        ({"stage": "dev", "artifacts": "/nowhere"}, "there is no /nowhere/functions/ingest.zip"),
+        (
+            {"stage": "dev", "artifacts": "/nowhere", "flows": "tests/infra/plain_flows"},
+            "there is no /nowhere/functions/ingest.zip",
+        ),
         ({"stage": "local"}, "infra/stages.py: stage local, `kafka`: is missing"),
         ({}, "infra/stages.py: stage , `name`: is not a stage"),
     ],

@@ -1,7 +1,9 @@
 import json
 from collections.abc import Iterator
 
+from clients.overrides import OVERRIDES_KEY
 from clients.payload_bucket import payload_key
+from clients.spool import PREFIX as SPOOL_PREFIX
 from fleetlane.events.topics import canonical_topic, platform_topics
 from infra.kafka_access import CANONICAL_TOPICS, FLEET_TOPICS, RAW_TOPICS
 from tests.infra.synthesis import Resource, Synthesized
@@ -102,11 +104,16 @@ def test_no_function_is_told_a_secret(any_stage: Synthesized) -> None:
 
     assert names == {
         "FLOWS_BUCKET",
+        "HARD_CEILING_PER_MINUTE",
         "KAFKA_BOOTSTRAP_SERVERS",
         "KAFKA_SECURITY",
+        "OVERRIDES_BUCKET",
         "PAYLOAD_BUCKET",
         "POWERTOOLS_TRACE_DISABLED",
+        "RECEIPTS_TABLE",
         "REGISTRY_TABLE",
+        "SOFT_CEILING_PER_MINUTE",
+        "SPOOL_BUCKET",
         "TOPIC_PARTITIONS",
         "TOPIC_REPLICATION",
     }
@@ -139,20 +146,61 @@ def test_the_authorizer_reads_one_device_and_no_more(cloud_stage: Synthesized) -
     }
 
 
-def test_ingest_may_put_payloads_where_it_puts_them_and_nowhere_else(
+def test_ingest_looks_devices_up_and_keeps_receipts_and_no_more(cloud_stage: Synthesized) -> None:
+    rights = [
+        (_listed(statement["Action"]), "Registry" in json.dumps(statement["Resource"]))
+        for statement in _of_role(cloud_stage, "ingestRole")
+        if "dynamodb:" in str(statement["Action"])
+    ]
+
+    assert sorted(rights) == [
+        (["dynamodb:BatchGetItem"], True),
+        (["dynamodb:BatchGetItem", "dynamodb:BatchWriteItem"], False),
+    ]
+
+
+def test_ingest_may_put_bodies_and_the_spool_where_it_puts_them_and_nowhere_else(
     cloud_stage: Synthesized,
 ) -> None:
-    [statement] = [
-        one for one in _of_role(cloud_stage, "ingestRole") if "s3:PutObject" in one["Action"]
-    ]
-    folder = payload_key("id").removesuffix("id")
+    folders = {
+        json.dumps(resource).rsplit('"', 2)[1]
+        for one in _of_role(cloud_stage, "ingestRole")
+        if "s3:PutObject" in one["Action"]
+        for resource in _listed(one["Resource"])
+    }
 
-    assert json.dumps(statement["Resource"]).endswith(f'"/{folder}*"]]}}')
+    assert folders == {f"/{payload_key('')}*", f"/{SPOOL_PREFIX}*"}
+
+
+def test_ingest_reads_the_overrides_where_they_are_and_writes_none(
+    cloud_stage: Synthesized,
+) -> None:
+    allowed = {
+        action
+        for one in _of_role(cloud_stage, "ingestRole")
+        if f"/{OVERRIDES_KEY.partition('/')[0]}/*" in json.dumps(one["Resource"])
+        for action in _listed(one["Action"])
+    }
+
+    assert allowed == {"s3:GetObject"}
 
 
 def test_ingest_writes_raw_topics_and_reads_none(cloud_stage: Synthesized) -> None:
     assert _kafka_topics(cloud_stage, "ingestRole", "kafka-cluster:WriteData") == {"raw.*"}
     assert _kafka_topics(cloud_stage, "ingestRole", "kafka-cluster:ReadData") == set()
+
+
+def test_respool_reads_and_deletes_what_is_spooled_and_nothing_else_in_s3(
+    cloud_stage: Synthesized,
+) -> None:
+    on_objects = [
+        (sorted(_listed(one["Action"])), json.dumps(one["Resource"]).rsplit('"', 2)[1])
+        for one in _of_role(cloud_stage, "respoolRole")
+        if "s3:DeleteObject" in one["Action"] or "s3:GetObject" in one["Action"]
+    ]
+
+    assert on_objects == [(["s3:DeleteObject", "s3:GetObject"], f"/{SPOOL_PREFIX}*")]
+    assert _kafka_topics(cloud_stage, "respoolRole", "kafka-cluster:WriteData") == {"raw.*"}
 
 
 def test_flow_activation_creates_topics_and_can_neither_change_nor_delete_one(

@@ -20,6 +20,7 @@ ON_LOCALSTACK = {
     "AWS::ApiGateway::RestApi",
     "AWS::ApiGateway::Stage",
     "AWS::DynamoDB::Table",
+    "AWS::Events::Rule",
     "AWS::IAM::Policy",
     "AWS::IAM::Role",
     "AWS::Lambda::Function",

@@ -1,12 +1,13 @@
 """The README, followed to the letter in a fresh checkout by somebody who knows nothing else.
 
-`make demo` and `make test`, which it begins with, are left out: the second runs this.
+Then docs/parsers.md and docs/flows.md, while the platform runs that the README has started.
+`make demo` and `make test`, with which the README begins, are left out: the second runs this.
 """
 
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any, Final
 import pytest
 
 from local.checkout import ROOT
-from tests.readme.fences import Fence, fences_of
+from tests.readme.newcomer import ENDPOINTS, STAYS, copy_checkout, followed
 from tests.readme.terminal import Terminal
 
 pytestmark = [
@@ -26,8 +27,13 @@ pytestmark = [
 ]
 
 README: Final = (ROOT / "README.md").read_text()
-ENDPOINTS: Final = Path("build/local/endpoints.json")
-STAYS: Final = "./fleetlane up"
+FOR_AUTHORS: Final = (ROOT / "docs" / "parsers.md").read_text()
+AUTHORS_SECTIONS: Final = (
+    *("Begin", "Write it", "Try it", "Test it", "Build it"),
+    *("Change it", "Real messages", "Deploy it"),
+)
+OF_FLOWS: Final = (ROOT / "docs" / "flows.md").read_text()
+FLOWS_SECTIONS: Final = ("Check", "Publish")
 FIRST: Final = {"at": "2026-11-03T14:05:00Z", "lat": 47.37, "lon": 8.54}
 BY_CURL: Final = {"at": "2026-11-03T14:06:00Z", "lat": 47.38, "lon": 8.55}
 BOTH_POSITIONS: Final = "./fleetlane tail canonical.gps --from-beginning --limit 2"
@@ -42,14 +48,19 @@ class Visit:
     """What a newcomer saw, and what was left when they had gone.
 
     ``first`` and ``own`` are what was printed in the two sections that are followed, ``both`` the
-    events of the first, and ``again`` the same once the platform had been started anew.
+    events of the first, and ``again`` the same once the platform had been started anew, with the
+    versions of the flows that are then ``published``. ``author`` is what was printed in
+    each section of docs/parsers.md, ``flows`` of docs/flows.md.
     """
 
     first: str
     both: str
     own: str
     five_bytes: str
+    author: Mapping[str, str]
+    flows: Mapping[str, str]
     again: str
+    published: str
     exit_codes: tuple[int | None, ...]
     left_running: tuple[str, ...]
 
@@ -60,21 +71,31 @@ def visit(tmp_path_factory: pytest.TempPathFactory) -> Visit:
     copy_checkout(checkout)
     terminal = Terminal(checkout, tmp_path_factory.mktemp("screen") / "up.txt")
     with ExitStack() as at_the_end:
-        at_the_end.callback(shutil.rmtree, checkout / ".venv", ignore_errors=True)  # a gigabyte
+        for name in (".venv", "tank/.venv"):  # a gigabyte
+            at_the_end.callback(shutil.rmtree, checkout / name, ignore_errors=True)
         at_the_end.callback(terminal.ctrl_c)
-        first = followed("Run it", checkout, terminal)
+        first = followed(README, "Run it", checkout, terminal)
         both = terminal.run(BOTH_POSITIONS)
-        exit_code = terminal.ctrl_c()
-        own = followed("Your own parser and flow", checkout, terminal)
+        own = followed(README, "Your own parser and flow", checkout, terminal)
         five_bytes = terminal.run(FIVE_BYTES)
+        author = {
+            name: followed(FOR_AUTHORS, name, checkout, terminal) for name in AUTHORS_SECTIONS
+        }
+        flows = {name: followed(OF_FLOWS, name, checkout, terminal) for name in FLOWS_SECTIONS}
+        exit_code = terminal.ctrl_c()
+        terminal.start(STAYS, until_there_is=checkout / ENDPOINTS)
         again = terminal.run(BOTH_POSITIONS)
+        published = terminal.run("./fleetlane flow list")
         exit_codes = exit_code, terminal.ctrl_c()
     return Visit(
         first=first,
         both=both,
         own=own,
         five_bytes=five_bytes,
+        author=author,
+        flows=flows,
         again=again,
+        published=published,
         exit_codes=exit_codes,
         left_running=tuple(processes_of(checkout)),
     )
@@ -96,6 +117,62 @@ def test_what_ones_own_parser_refuses_is_parked_with_its_sentence(visit: Visit) 
     assert "5 bytes; a level is 6 bytes" in visit.five_bytes
 
 
+def test_a_parsers_author_begins_with_what_works(visit: Visit) -> None:
+    assert visit.author["Begin"].endswith("tank: tank@0.1.0, 2 samples: ok\n")
+
+
+def test_an_author_sees_what_a_message_becomes(visit: Visit) -> None:
+    assert "1762179157   0.5" in visit.author["Try it"]
+
+
+def test_an_authors_samples_are_written_down_and_hold(visit: Visit) -> None:
+    assert visit.author["Test it"].count("tank: tank@0.1.0, 2 samples: ok\n") == 2
+    assert '"detail": "3 bytes; levels are 6 bytes each"' in visit.author["Test it"]
+
+
+def test_an_authors_own_pytest_passes(visit: Visit) -> None:
+    assert " 1 passed in " in visit.author["Test it"]
+
+
+def test_an_author_builds_an_artifact(visit: Visit) -> None:
+    assert "offers tank==0.1.0; runs on any" in visit.author["Build it"]
+
+
+def test_an_author_sees_a_change_before_it_goes_out(visit: Visit) -> None:
+    assert "share 0.5116666666666667 -> 0.5" in visit.author["Change it"]
+
+
+def test_an_author_compares_real_messages(visit: Visit) -> None:
+    assert "2 messages: 2 same\n" in visit.author["Real messages"]
+
+
+def test_an_author_tries_a_parked_message_again(visit: Visit) -> None:
+    assert visit.author["Real messages"].endswith("it still is malformed\n")
+
+
+def test_an_author_deploys_publishes_and_rolls_back(visit: Visit) -> None:
+    printed = visit.author["Deploy it"]
+
+    assert "parsers/water-works/tank/0.1.0.zip: flows of water-works may use tank==0.1.0" in printed
+    assert printed.count(" are in force\n") == 2
+
+
+def test_flows_are_checked_published_listed_and_rolled_back(visit: Visit) -> None:
+    checked, published = visit.flows["Check"], visit.flows["Publish"]
+
+    assert checked.endswith("build/pollen: 1 flow, all right\n")
+    assert published.count(" are in force\n") == 2
+    assert sum(line.endswith("  in force") for line in published.splitlines()) == 1
+
+
+def test_what_was_published_is_in_force_after_a_restart(visit: Visit) -> None:
+    in_force = [line for line in visit.published.splitlines() if line.endswith("  in force")]
+    rolled_back_to = visit.flows["Publish"].splitlines()[-1]
+
+    assert len(in_force) == 1
+    assert in_force[0].split()[0] in rolled_back_to
+
+
 def test_the_data_is_there_at_the_next_start(visit: Visit) -> None:
     assert visit.again == visit.both
 
@@ -106,34 +183,6 @@ def test_ctrl_c_ends_the_platform_as_one_wishes(visit: Visit) -> None:
 
 def test_nothing_is_left_running(visit: Visit) -> None:
     assert visit.left_running == ()
-
-
-def copy_checkout(target: Path) -> None:
-    """What a commit of everything here would hold: a clone has neither set-up nor data."""
-    git = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=True)
-    for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).exists():  # else removed, but not committed yet
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, target / name)
-
-
-def followed(section: str, checkout: Path, terminal: Terminal) -> str:
-    """Write the files that a section shows, type what it says, and return what was printed."""
-    printed = []
-    for fence in fences_of(README, section=section):
-        if fence.language != "sh":
-            write(fence, checkout)
-        elif any(line.startswith(STAYS) for line in fence.text.splitlines()):
-            terminal.start(fence.text, until_there_is=checkout / ENDPOINTS)
-        else:
-            printed.append(terminal.run(fence.text))
-    return "".join(printed)
-
-
-def write(fence: Fence, checkout: Path) -> None:
-    assert fence.path is not None, f"no line above says where this belongs:\n{fence.text}"
-    (checkout / fence.path).write_text(fence.text)
 
 
 def data_in(printed: str) -> list[object]:

@@ -12,7 +12,7 @@ from local.checkout import ROOT, SPARK_JARS
 
 
 @pytest.fixture(scope="package")
-def spark(local_aws: LocalAws) -> Iterator[SparkSession]:
+def spark(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A local session whose Python workers reach the local AWS."""
     with pytest.MonkeyPatch.context() as patch:
         aws = local_aws.client_settings
@@ -22,6 +22,7 @@ def spark(local_aws: LocalAws) -> Iterator[SparkSession]:
         patch.setenv("AWS_SECRET_ACCESS_KEY", aws["aws_secret_access_key"])
         patch.setenv("PYSPARK_PYTHON", sys.executable)
         patch.setenv("PYTHONPATH", str(ROOT))
+        patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("workers")))
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         session = _session()
         yield session

@@ -10,16 +10,17 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from clients.blocked_messages import BlockedMessage, BlockedMessages
+from clients.flow_store import FlowStore
 from clients.kafka_producer import KafkaProducer
+from clients.kafka_topics import KafkaTopics
 from clients.producer_record import ProducerRecord
 from fleetlane.events.envelope import Message, headers_of
-from fleetlane.events.flow_files import flow_from_toml
+from fleetlane.events.flow_files import flow_from_toml, topics_of
 from fleetlane.events.ids import random_raw_id
 from fleetlane.events.keys import raw_key
 from fleetlane.events.lanes import Lane
 from glue_jobs import host
 from local.aws import LocalAws
-from local.flow_publishing import publish_flows
 from local.kafka import KafkaBroker
 from tests.spark.test_jobs import found
 
@@ -60,12 +61,15 @@ def lane_query(
     blocked: BlockedMessages,
     tmp_path: Path,
 ) -> Iterator[StreamingQuery]:
-    flows = {name: flow_from_toml(toml, file=name) for name, toml in _FLOWS.items()}
+    flows = [flow_from_toml(toml, file="test.toml") for toml in (DOOR, LAMP)]
+    servers = kafka_broker.bootstrap_servers
+    topics = KafkaTopics(bootstrap_servers=servers, partitions=2, replication=1)
+    topics.create_missing(topics_of(flows))
     local_aws.ensure_bucket("blocking-flows")
-    s3 = boto3.client("s3", **local_aws.client_settings)
-    publish_flows(flows, s3, "blocking-flows", kafka_broker.bootstrap_servers)
+    store = FlowStore(boto3.client("s3", **local_aws.client_settings), "blocking-flows")
+    store.make_current(store.publish(flows))
     argv = [
-        *("--kafka_bootstrap_servers", kafka_broker.bootstrap_servers),
+        *("--kafka_bootstrap_servers", servers),
         *("--kafka_security", "plaintext"),
         *("--checkpoint_folder", tmp_path.as_uri()),
         *("--flows_bucket", "blocking-flows"),
@@ -75,9 +79,6 @@ def lane_query(
     (query,) = host.start(spark, "parse_lane --lane fast --trigger_ms 100", argv)
     yield query
     query.stop()
-
-
-_FLOWS = {"door": DOOR, "lamp": LAMP}
 
 
 @pytest.fixture

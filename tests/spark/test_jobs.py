@@ -14,8 +14,10 @@ from clients.flow_store import FlowStore
 from clients.kafka_producer import KafkaProducer
 from clients.kafka_reader import KafkaReader, Record
 from clients.kafka_topics import KafkaTopics
+from clients.parser_store import ParserStore
 from clients.producer_record import ProducerRecord
 from fleetlane.events.envelope import Message, headers_of
+from fleetlane.events.flow_artifacts import team_rules
 from fleetlane.events.flow_files import flow_from_toml, topics_of
 from fleetlane.events.ids import random_raw_id
 from fleetlane.events.job_arguments import BadArgumentsError
@@ -24,7 +26,9 @@ from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import parsed_from, received_from
 from glue_jobs import host
 from local.aws import LocalAws
+from local.example_parsers import example_artifact
 from local.kafka import KafkaBroker
+from tests.team_artifacts import team_artifact
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack]
 
@@ -41,7 +45,14 @@ owner = "acme"
 [[parsers]]
 use = "acme-vibration==1.2.0"
 """
+TANK_FLOW = """
+stream = "tank-{version}"
+owner = "acme"
+[[parsers]]
+use = "tank=={version}.0"
+"""
 ENDLESS_TRACE = struct.pack("<4sIIH2h", b"VIB1", 1_762_178_709, 4_000_000_000, 2, 1, -1)
+TOMLS = (FLOW, VIBRATION_FLOW, *(TANK_FLOW.format(version=version) for version in (1, 2)))
 ARRIVAL_MILLIS = 1_762_178_709_123
 WAIT_S = 60.0
 
@@ -54,10 +65,19 @@ def jobs(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[list[StreamingQuery]]:
     """The standard lane and the metadata, as one application of AWS runs them."""
-    flows = [flow_from_toml(toml, file="test.toml") for toml in (FLOW, VIBRATION_FLOW)]
+    flows = [flow_from_toml(toml, file="test.toml") for toml in TOMLS]
     local_aws.ensure_bucket(FLOWS_BUCKET)
-    store = FlowStore(boto3.client("s3", **local_aws.client_settings), FLOWS_BUCKET)
-    store.make_current(store.publish(flows))
+    s3 = boto3.client("s3", **local_aws.client_settings)
+    store, parsers = FlowStore(s3, FLOWS_BUCKET), ParserStore(s3, FLOWS_BUCKET)
+    folder = tmp_path_factory.mktemp("artifacts")
+    for artifact in (
+        example_artifact(folder),
+        team_artifact(folder, "tank==1.0"),
+        team_artifact(folder, "tank==2.0"),
+    ):
+        parsers.deploy(artifact, owner="acme")
+    found = [parsers.offering(owner, use) for owner, use in team_rules(flows)]
+    store.make_current(store.publish(flows, filter(None, found)))
     servers = kafka_broker.bootstrap_servers
     topics = KafkaTopics(bootstrap_servers=servers, partitions=2, replication=1)
     topics.create_missing(topics_of(flows))
@@ -180,6 +200,19 @@ def test_a_message_that_hangs_its_parser_is_moved_aside_and_its_neighbours_come_
 
     assert (moved.value, dict(moved.headers)["ce_attempt"]) == (ENDLESS_TRACE, b"2")
     assert len(records) == 20
+
+
+def test_two_versions_of_one_parser_are_fetched_and_run_side_by_side(
+    sent: Callable[..., Message], kafka_broker: KafkaBroker
+) -> None:
+    sent(b"old", "tank-1")
+    sent(b"new", "tank-2")
+
+    [old] = found(kafka_broker, "canonical.tank-1", lambda one: b'"old"' in (one.value or b""))
+    [new] = found(kafka_broker, "canonical.tank-2", lambda one: b'"new"' in (one.value or b""))
+
+    assert b'"version":"1.0"' in (old.value or b"")
+    assert b'"version":"2.0"' in (new.value or b"")
 
 
 def test_an_unknown_job_is_refused_by_name(spark: SparkSession) -> None:

@@ -33,7 +33,9 @@ UNTRIED = Parsed(
     parsed_ms=NOW_MS,
     put_off=PutOff.CHILDREN_USED_UP,
 )
-FORGED = '"put_off":"children_used_up"'
+FORGED = replace(UNTRIED, put_off=None, parser='"put_off":"children_used_up"')
+BY_OLDER = replace(UNTRIED, put_off=None, instead_of="tank==1.1")
+SCHEMA = "key binary, topic string, value binary"
 
 
 def test_a_query_publishes_its_lag_and_what_came_of_its_messages(
@@ -44,17 +46,16 @@ def test_a_query_publishes_its_lag_and_what_came_of_its_messages(
     spark.createDataFrame(
         [
             (str(NOW_MS - 4_000).encode(), "fleet.parsed", parsed_value(UNTRIED)),
-            (b"", "fleet.parsed", parsed_value(replace(UNTRIED, put_off=None, parser=FORGED))),
-            (b"no number", "parked", None),
+            (b"", "fleet.parsed", parsed_value(FORGED)),
+            (b"", "fleet.parsed", parsed_value(BY_OLDER)),
+            (b"no number", "parked", b"bytes"),
             (b"", "raw.slow", parsed_value(UNTRIED)),
         ],
-        "key binary, topic string, value binary",
+        SCHEMA,
     ).coalesce(1).write.parquet(str(tmp_path / "in"))
     spark.streams.addListener(listener)
 
-    records = spark.readStream.schema("key binary, topic string, value binary").parquet(
-        str(tmp_path / "in")
-    )
+    records = spark.readStream.schema(SCHEMA).parquet(str(tmp_path / "in"))
     query = (
         observing_outputs(observing_arrivals(records))
         .writeStream.format("noop")
@@ -67,4 +68,10 @@ def test_a_query_publishes_its_lag_and_what_came_of_its_messages(
     query.awaitTermination()
     spark.streams.removeListener(listener)
 
-    assert values == {"LagSeconds": 4.0, "Parsed": 0, "Parked": 1, "ChildrenUsedUp": 1}
+    assert values == {
+        "LagSeconds": 4.0,
+        "Parsed": 1,
+        "Parked": 1,
+        "ByOlderParser": 1,
+        "ChildrenUsedUp": 1,
+    }

@@ -24,7 +24,18 @@ def use_checkout(root: Path = _ROOT) -> None:
     Raises:
         CheckoutMissingError: They are not beside this command.
     """
-    if not (root / "local" / "checkout.py").is_file():
+    if checkout_root(root) is None:
         raise CheckoutMissingError
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
+
+
+def checkout_root(root: Path = _ROOT) -> Path | None:
+    """The checkout's folder; ``None`` where this command was installed by itself."""
+    return root if (root / "local" / "checkout.py").is_file() else None
+
+
+def uv_program(root: Path = _ROOT) -> Path | None:
+    """The uv that set this checkout up; ``None`` stands for the one on ``PATH``."""
+    ours = root / "build" / "uv" / "bin" / "uv"
+    return ours if ours.is_file() else None

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from fleetlane.events.record_json import record_fields, record_json
 from fleetlane.events.times import MILLIS_MAX, rfc3339
 from fleetlane.events.topics import PARKED, UnknownTopicError, parsed_raw_topic
 
@@ -23,21 +24,12 @@ def record_text(record: "Record") -> str:
     return "\n".join(lines)
 
 
-def record_json(record: "Record") -> str:
-    """One line of JSON. ``json``, ``text`` or ``hex`` holds the whole value; null has none."""
-    line: dict[str, object] = {
-        "topic": record.topic,
-        "partition": record.partition,
-        "offset": record.offset,
-        "timestamp_ms": record.timestamp_ms,
-        "key": None if record.key is None else _shown(record.key),
-        "headers": [
-            [name, None if value is None else _shown(value)] for name, value in record.headers
-        ],
-    }
-    if record.value is not None:
-        line |= _value_fields(record.topic, record.value)
-    return json.dumps(line)
+def record_line(record: "Record") -> str:
+    """One line of JSON: as ``fleetlane.events.record_json`` has it, and our own JSON as itself."""
+    found = None if record.value is None else _our_json(record.topic, record.value)
+    if found is None:
+        return record_json(record)
+    return json.dumps({**record_fields(record), "json": found})
 
 
 def _head(record: "Record") -> str:
@@ -63,16 +55,6 @@ def _value_lines(record: "Record") -> list[str]:
         plain = _text(record.value)
         text = _cut_hex(record.value) if plain is None else plain
     return [f"  {line}" for line in text.splitlines()]
-
-
-def _value_fields(topic: str, value: bytes) -> dict[str, object]:
-    found = _our_json(topic, value)
-    if found is not None:
-        return {"json": found}
-    try:
-        return {"text": value.decode()}
-    except UnicodeDecodeError:
-        return {"hex": value.hex()}
 
 
 def _our_json(topic: str, value: bytes) -> object | None:

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 import typer
 
 from fleetlane.cli.data import DataOption, running_endpoints
-from fleetlane.cli.record_text import record_json, record_text
+from fleetlane.cli.record_text import record_line, record_text
 from fleetlane.events.errors import FleetlaneError
 
 
@@ -58,7 +58,7 @@ def tail(
     seen = 0
     with contextlib.suppress(KeyboardInterrupt), contextlib.closing(records):
         for record in islice(records, limit):
-            typer.echo(record_json(record) if as_json else record_text(record) + "\n")
+            typer.echo(record_line(record) if as_json else record_text(record) + "\n")
             seen += 1
         if limit is not None and timeout_s is not None and seen < limit:
             raise TooFewRecordsError(topic, seen, limit, timeout_s)

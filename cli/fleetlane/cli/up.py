@@ -17,39 +17,20 @@ if TYPE_CHECKING:
 
 def up(
     *,
-    flows: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            exists=True,
-            file_okay=False,
-            help="Flow files.",
-            show_default="flows in the checkout",
-        ),
-    ] = None,
-    parsers: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="WHEEL",
-            exists=True,
-            dir_okay=False,
-            help="A wheel with parsers; may be given several times.",
-        ),
-    ] = None,
     data: DataOption = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Empty the data folder first.")] = False,
 ) -> None:
     """Start the platform and stay; Ctrl-C stops it.
 
     The addresses are printed, and written to endpoints.json in the data folder. Whatever dies is
-    started again. Data outlives a stop.
+    started again. Data outlives a stop, published flows among it; the checkout's own are put into
+    force unless they were before.
     """
     folder = data_folder(data)
-    from local.checkout import FLOWS
     from local.data_folder import taken_data_folder
     from local.platform import Platform, PlatformSettings
 
-    settings = PlatformSettings(folder=folder, flows=flows or FLOWS, parsers=tuple(parsers or ()))
+    settings = PlatformSettings(folder=folder)
     with taken_data_folder(folder, fresh=fresh), sigterm_as_ctrl_c():
         try:
             with Platform(settings) as platform:
@@ -63,7 +44,6 @@ def _run(platform: "Platform", data: Path | None) -> None:
 
     from fleetlane.cli.commands_to_try import commands_to_try
     from fleetlane.cli.steps import StepsShown
-    from fleetlane.events.flow_files import flows_in
     from local.data_folder import announced
 
     notes = Console(stderr=True)
@@ -71,7 +51,7 @@ def _run(platform: "Platform", data: Path | None) -> None:
         endpoints = platform.start(on_step)
     folder = platform.settings.folder
     with announced(endpoints, folder):
-        flows = flows_in(platform.settings.flows).values()
+        flows = platform.flows.values()
         commands = commands_to_try(flows, data, now_millis=int(time.time() * 1000))
         typer.echo(addresses(endpoints))
         typer.echo("\nTry, in another terminal:")

@@ -3,7 +3,7 @@
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -12,6 +12,7 @@ import msgspec
 from msgspec import inspect
 
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flow_artifacts import FlowArtifact
 from fleetlane.events.flows import Flow, FlowSet
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topics import canonical_topic, platform_topics
@@ -38,17 +39,25 @@ class BadFlowError(FleetlaneError):
 
 
 class PublishedFlows(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """The flows of a platform as published: one ``flows.json``. Unknown fields are ignored."""
+    """The flows of a platform as published: one ``flows.json``. Unknown fields are ignored.
+
+    ``artifacts`` are of the rules whose parser is no built-in format. ``before`` are the versions
+    that were in force earlier, newest first; only the version in force tells them.
+    """
 
     version: str
     flows: tuple[Flow, ...]
+    artifacts: tuple[FlowArtifact, ...] = ()
+    before: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, flows: Iterable[Flow]) -> "PublishedFlows":
+    def of(cls, flows: Iterable[Flow], artifacts: Iterable[FlowArtifact] = ()) -> "PublishedFlows":
         """Make a version of flows in any order: the same flows are the same version."""
         ordered = tuple(sorted(flows, key=lambda flow: flow.stream))
-        content = msgspec.json.encode(ordered, order="deterministic")
-        return cls(version=hashlib.sha256(content).hexdigest()[:VERSION_CHARS], flows=ordered)
+        brought = tuple(sorted(artifacts, key=lambda one: (one.owner, one.use)))
+        content = msgspec.json.encode((ordered, brought), order="deterministic")
+        version = hashlib.sha256(content).hexdigest()[:VERSION_CHARS]
+        return cls(version=version, flows=ordered, artifacts=brought)
 
     def to_json(self) -> bytes:
         """Write ``flows.json``: the same bytes for the same flows."""
@@ -57,6 +66,14 @@ class PublishedFlows(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def by_stream(self) -> FlowSet:
         return {flow.stream: flow for flow in self.flows}
+
+    def artifact(self, owner: str, use: str) -> FlowArtifact | None:
+        """What an owner's rules that write ``use`` are parsed with."""
+        return self._artifacts.get((owner, use))
+
+    @cached_property
+    def _artifacts(self) -> Mapping[tuple[str, str], FlowArtifact]:
+        return {(one.owner, one.use): one for one in self.artifacts}
 
 
 def flow_from_toml(text: str, *, file: str) -> Flow:

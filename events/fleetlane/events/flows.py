@@ -118,6 +118,19 @@ class IdentityRule(_Table, frozen=True, kw_only=True):
             raise ValueError('`fields` and `by = "fields"` go together')
 
 
+class UploadRule(_Table, frozen=True, kw_only=True):
+    """What devices are told when they send.
+
+    ``smear_s`` is the window over which their next uploads are spread; 0: they are told nothing.
+    With ``repeats = "answer"`` an ``Idempotency-Key`` that was sent within ``remember_s`` with the
+    same bytes is answered with the first receipt, and not landed again.
+    """
+
+    smear_s: Annotated[int, Meta(ge=0, le=86_400)] = 0
+    repeats: Literal["land", "answer"] = "land"
+    remember_s: Annotated[int, Meta(ge=60, le=604_800)] = 86_400
+
+
 class Flow(_Table, frozen=True, kw_only=True):
     """A flow file. Everything but stream, owner and parsers has a default."""
 
@@ -133,6 +146,7 @@ class Flow(_Table, frozen=True, kw_only=True):
     identity: IdentityRule = field(default_factory=IdentityRule)
     canonical: CanonicalRule = field(default_factory=CanonicalRule)
     limits: FlowLimits = field(default_factory=FlowLimits)
+    upload: UploadRule = field(default_factory=UploadRule)
 
     def __post_init__(self) -> None:
         if self.identity.by == "content" and self.event_time is None:

@@ -26,6 +26,7 @@ class PutOff(StrEnum):
     """Why a message goes to the slow lane untried. Nothing is known against the message itself."""
 
     PAYLOAD_UNAVAILABLE = "payload_unavailable"
+    PARSER_UNAVAILABLE = "parser_unavailable"
     OVERTIME_USED_UP = "overtime_used_up"
     CHILDREN_USED_UP = "children_used_up"
 
@@ -55,8 +56,13 @@ class Parsed:
     """A row of ``fleet.parsed``: one attempt. ``reason`` says why it was diverted or parked.
 
     ``put_off`` says why there was no attempt at all; then there is no ``reason``.
+
+
+    ``instead_of`` is the parser that the flow names, where it could not be used and ``parser`` is
+    an older one. It is written first, so that such rows can be counted by their first bytes.
     """
 
+    instead_of: str | None = None
     id: str
     attempt: int
     device_id: str
@@ -76,6 +82,9 @@ class Parsed:
     first_event_ms: int | None = None
     last_event_ms: int | None = None
 
+
+OLDER_PARSER_PREFIX: Final = b'{"instead_of":"'
+"""How the rows of messages begin that an older parser parsed."""
 
 _received = msgspec.json.Decoder(Received)
 _parsed = msgspec.json.Decoder(Parsed)

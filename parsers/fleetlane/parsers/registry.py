@@ -8,9 +8,9 @@ from typing import ClassVar, cast, get_type_hints
 
 import msgspec
 from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
 
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.parser_use import is_same_version, split_use
 from fleetlane.parsers.contract import Parser
 
 ENTRY_POINT_GROUP = "fleetlane.parsers"
@@ -47,10 +47,10 @@ class InstalledParser:
 
     def answers_to(self, use: str) -> bool:
         """Tell whether a flow that writes ``use`` means this one. Versions compare by PEP 440."""
-        name, pinned, version = (part.strip() for part in use.partition("=="))
-        if name != self.name or bool(pinned) == self.is_built_in:
+        name, version = split_use(use)
+        if name != self.name or (version is None) is not self.is_built_in:
             return False
-        return self.is_built_in or _same_version(version, self.version)
+        return version is None or is_same_version(version, self.version)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,8 +165,12 @@ def located_parser(use: str) -> InstalledParser:
         raise
 
 
-def load_parser(use: str, options: Mapping[str, object]) -> LoadedParser:
+def load_parser(
+    use: str, options: Mapping[str, object], path: Sequence[str] | None = None
+) -> LoadedParser:
     """Import the parser that a flow means by ``use`` and give it its options.
+
+    ``path`` is where it is looked for, as by ``find_parser``; it is imported by ``sys.path``.
 
     Raises:
         UnknownParserError: As ``find_parser``.
@@ -174,7 +178,7 @@ def load_parser(use: str, options: Mapping[str, object]) -> LoadedParser:
             module raises at import comes through.
         ParserOptionError: An option is unknown, or its value is not allowed.
     """
-    found = find_parser(use)
+    found = find_parser(use, path)
     parser_class = _parser_class(found)
     values = _option_values(use, parser_class, options)
     try:
@@ -182,13 +186,6 @@ def load_parser(use: str, options: Mapping[str, object]) -> LoadedParser:
     except (TypeError, ValueError) as error:  # of its __post_init__
         raise ParserOptionError(use, str(error)) from error
     return LoadedParser(name=found.name, version=found.version, parser=parser)
-
-
-def _same_version(one: str, other: str) -> bool:
-    try:
-        return Version(one) == Version(other)
-    except InvalidVersion:
-        return False
 
 
 def _parser_class(found: InstalledParser) -> type:

@@ -10,7 +10,11 @@ from typer.testing import CliRunner
 from fleetlane.cli.checkout import CheckoutMissingError, use_checkout
 from fleetlane.cli.main import app
 
-COMMANDS = ["up", "demo", "device add", "device token", "send", "tail"]
+COMMANDS = [
+    *("up", "demo", "device add", "device token", "send", "tail"),
+    *("parser new", "parser try", "parser test", "parser bench", "parser build", "parser diff"),
+    *("parser deploy", "flow new", "flow check", "flow publish", "flow list"),
+]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -35,8 +39,12 @@ def test_the_command_alone_shows_its_help() -> None:
         ["send", "thermo", __file__],
         ["device", "token", "d-1", "--minutes", "1441"],
         ["demo", "--devices", "0"],
-        ["up", "--flows", "there-is-no-such-folder"],
-        ["up", "--parsers", "there-is-no-such.whl"],
+        ["flow", "check", "there-is-no-such-folder"],
+        ["parser", "deploy", "there-is-no-such.zip", "--owner", "acme"],
+        ["parser", "deploy", __file__],
+        ["parser", "try", "there-is-no-such-file", "--parser", "json"],
+        ["parser", "test", "there-is-no-such-folder"],
+        ["parser", "new", "tank", "--format", "xml"],
     ],
 )
 def test_a_wrong_argument_is_told_and_nothing_is_done(arguments: list[str]) -> None:
@@ -47,7 +55,12 @@ def test_a_wrong_argument_is_told_and_nothing_is_done(arguments: list[str]) -> N
 
 @pytest.mark.parametrize(
     "arguments",
-    [["tail", "parked"], ["send", "thermo", __file__, "--device", "d-1"], ["device", "add", "d-1"]],
+    [
+        ["flow", "list"],
+        ["tail", "parked"],
+        ["send", "thermo", __file__, "--device", "d-1"],
+        ["device", "add", "d-1"],
+    ],
 )
 def test_without_a_platform_one_line_says_how_to_start_it(
     arguments: list[str], tmp_path: Path
@@ -68,7 +81,16 @@ def test_what_is_installed_without_the_checkout_says_so(tmp_path: Path) -> None:
 
 
 def test_the_help_loads_nothing_of_the_platform() -> None:
-    heavy = ("local", "clients", "boto3", "confluent_kafka", "httpx", "rich", "pyarrow")
+    heavy = (
+        "local",
+        "clients",
+        "hypothesis",
+        "boto3",
+        "confluent_kafka",
+        "httpx",
+        "rich",
+        "pyarrow",
+    )
     script = (
         "import sys, fleetlane.cli.main\n"
         f"print([name for name in {heavy!r} if name in sys.modules])\n"

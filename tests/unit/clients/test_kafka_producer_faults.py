@@ -6,8 +6,9 @@ from collections.abc import Mapping
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from clients.kafka_producer import DeliveryCallback, KafkaProducer, NotDurableError
+from clients.kafka_producer import KafkaProducer, NotDurableError
 from clients.producer_record import ProducerRecord
+from clients.raw_producer import DeliveryCallback
 
 RECORD = ProducerRecord(topic="raw.fast", key=b"1", value=b"x")
 
@@ -29,6 +30,9 @@ class Broken:
 
     def poll(self, timeout: float) -> int:
         return 0
+
+    def list_topics(self, topic: str, timeout: float) -> object:
+        return {topic: "is there"}
 
 
 class Full(Broken):
@@ -78,19 +82,11 @@ def test_a_full_queue_is_refused_and_keeps_the_producer() -> None:
     assert connections.opened == 1
 
 
-def test_an_unreachable_broker_is_given_up_in_time() -> None:
-    producer = KafkaProducer(bootstrap_servers="127.0.0.1:1", delivery_timeout_s=1.0)
+def test_an_unreachable_broker_is_given_up_long_before_the_deadline() -> None:
+    producer = KafkaProducer(bootstrap_servers="127.0.0.1:1", delivery_timeout_s=60.0)
     began_s = time.monotonic()
 
-    with pytest.raises(NotDurableError, match=r"raw\.fast .* within 1\.0 s: .*(down|refused)"):
+    with pytest.raises(NotDurableError, match=r"raw\.fast .* within .*: .*(down|refused)"):
         producer.land(RECORD)
 
-    assert time.monotonic() - began_s < 1.5
-
-
-def test_a_record_over_the_limit_is_refused_at_once() -> None:
-    producer = KafkaProducer(bootstrap_servers="127.0.0.1:1")
-    too_large = ProducerRecord(topic="raw.fast", key=b"1", value=bytes(1_200_000))
-
-    with pytest.raises(NotDurableError, match="Message size too large"):
-        producer.land(too_large)
+    assert time.monotonic() - began_s < 30

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import (
+    OLDER_PARSER_PREFIX,
     Outcome,
     Parsed,
     PutOff,
@@ -25,7 +26,7 @@ RECEIVED_FIELDS = """
 """
 PARSED_FIELDS = """
     id attempt device_id stream lane source_topic source_partition source_offset outcome reason
-    put_off parser events parse_us inflated_bytes first_event_ms last_event_ms parsed_ms
+    put_off parser instead_of events parse_us inflated_bytes first_event_ms last_event_ms parsed_ms
 """
 
 counts = st.integers(0, 2**63 - 1)
@@ -44,6 +45,7 @@ parsed_rows = st.builds(
     reason=st.none() | st.sampled_from(ParkedReason),
     put_off=st.none() | st.sampled_from(PutOff),
     parser=st.none() | texts,
+    instead_of=st.none() | texts,
     events=counts,
     parse_us=counts,
     inflated_bytes=counts,
@@ -89,6 +91,13 @@ def test_a_parsed_row_reads_back_equal(parsed: Parsed) -> None:
 @given(parsed_rows)
 def test_a_parsed_row_is_written_with_every_field(parsed: Parsed) -> None:
     assert set(json.loads(parsed_value(parsed))) == set(PARSED_FIELDS.split())
+
+
+@given(parsed_rows)
+def test_rows_of_an_older_parser_are_known_by_their_first_bytes(parsed: Parsed) -> None:
+    is_older = parsed_value(parsed).startswith(OLDER_PARSER_PREFIX)
+
+    assert is_older is (parsed.instead_of is not None)
 
 
 @pytest.mark.parametrize("absent", ["left out", "null"])

@@ -114,7 +114,7 @@ def test_published_flows_are_found_by_stream() -> None:
 
 
 def test_unknown_fields_beside_the_flows_are_ignored() -> None:
-    value = b'{"version":"1","flows":[],"artifacts":{"acme-thermo":"s3://x"}}'
+    value = b'{"version":"1","flows":[],"schemas":{"thermo":"s3://x"}}'
 
     read = msgspec.json.decode(value, type=PublishedFlows)
 

@@ -2,22 +2,27 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 
+from clients.flow_store import FlowsNotPublishedError
+from clients.parser_store import ArtifactMissingError
 from clients.payload_bucket import (
     PayloadCorruptError,
     PayloadMissingError,
     PayloadUnavailableError,
 )
 from fleetlane.events.envelope import Message, PayloadReference, headers_of
+from fleetlane.events.flow_artifacts import FlowArtifact
 from fleetlane.events.flow_files import PublishedFlows, flow_from_toml
-from fleetlane.events.lanes import LANE_LIMITS, Lane
-from fleetlane.parsers.sandbox.columns import CanonicalRecords
+from fleetlane.events.lanes import LANE_LIMITS, Lane, LaneLimits
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
+from glue_jobs.parse_lane.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.lane_parser import LaneParser, Output
 from glue_jobs.parse_lane.output_batches import OutputRecord
 from glue_jobs.parse_lane.payloads import Payloads
+from glue_jobs.parse_lane.programs import Programs
 from glue_jobs.parse_lane.raw_batches import RawRecord
 
 ARRIVAL_MILLIS = 1_762_178_709_123
@@ -88,6 +93,25 @@ class FixedFlows:
     def current(self) -> PublishedFlows:
         return self._published
 
+    def published(self, version: str) -> PublishedFlows:
+        raise FlowsNotPublishedError(version)
+
+
+class NoArtifacts:
+    """No artifact can be had."""
+
+    def folder_of(self, artifact: FlowArtifact) -> Path:
+        raise ArtifactMissingError(artifact.key)
+
+    def release_all(self) -> None: ...
+
+
+def chosen_parsers(flows: FixedFlows, sandboxes: ParsesRuns, limits: LaneLimits) -> ChosenParsers:
+    programs = Programs(
+        folders=NoArtifacts(), sandboxes=sandboxes, memory_bytes_max=limits.memory_bytes_max
+    )
+    return ChosenParsers(flows=flows, earlier=flows, programs=programs, limits=limits)
+
 
 @pytest.fixture
 def parked_bucket() -> MemoryBucket:
@@ -114,7 +138,7 @@ def lane_parser(
         return LaneParser(
             lane=lane,
             limits=LANE_LIMITS[lane],
-            flows=FixedFlows(FLOW),
+            parsers=chosen_parsers(FixedFlows(FLOW), sandboxes, LANE_LIMITS[lane]),
             payloads=Payloads(
                 landed=payload_bucket, parked=parked_bucket, parked_bucket="parked-bucket"
             ),
@@ -147,8 +171,8 @@ def rows_of(outputs: Iterable[Output]) -> list[OutputRecord]:
     """All rows, those of canonical records among them."""
     rows: list[OutputRecord] = []
     for output in outputs:
-        if isinstance(output, CanonicalRecords):
-            rows.extend(OutputRecord(*record) for record in output)
-        else:
+        if isinstance(output, OutputRecord):
             rows.append(output)
+        else:
+            rows.extend(OutputRecord(*record) for record in output)
     return rows

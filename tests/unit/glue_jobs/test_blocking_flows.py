@@ -21,6 +21,7 @@ from tests.unit.glue_jobs.conftest import (
     NOW_MS,
     FixedFlows,
     MemoryBucket,
+    chosen_parsers,
     message_of,
     record_of,
     rows_of,
@@ -54,12 +55,16 @@ def parser_of(
         lane_parser = LaneParser(
             lane=Lane.STANDARD,
             limits=LANE_LIMITS[Lane.STANDARD],
-            flows=FixedFlows(flow),
+            parsers=chosen_parsers(
+                FixedFlows(flow), parsers or sandboxes, LANE_LIMITS[Lane.STANDARD]
+            ),
             payloads=Payloads(landed=bucket, parked=bucket, parked_bucket="parked"),
             sandboxes=parsers or sandboxes,
             now_ms=lambda: NOW_MS,
         )
-        lane_parser.stop_at_failures(Blockade(blocked, now_ms=lambda: NOW_MS))
+        lane_parser.stop_at_failures(
+            Blockade(blocked, flows=FixedFlows(flow), now_ms=lambda: NOW_MS)
+        )
         return lane_parser
 
     return made

@@ -6,9 +6,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from clients.bound_devices import ManyDevices
+from lambdas.ingest.admittance import Admits
+from lambdas.ingest.assembly import Foundations, services_on
+from lambdas.ingest.repeats import ReceiptStore
 from lambdas.ingest.routes import OneThreadResolver, Surroundings, routes_of
-from lambdas.ingest.service import Flows, Ingest, PayloadStore, RecordLander
-from tests.unit.lambdas.fakes import FakeFlows, FakeKafka, FakePayloads
+from lambdas.ingest.service import Flows, PayloadStore, RecordLander
+from tests.unit.lambdas.fake_receipts import FakeReceipts
+from tests.unit.lambdas.fakes import (
+    FakeAdmission,
+    FakeDevices,
+    FakeFlows,
+    FakeKafka,
+    FakePayloads,
+)
 
 NOW_MS = 1_790_000_000_000
 ACTIVE: Mapping[str, str] = {
@@ -33,21 +44,29 @@ class Answer:
         return str(self.body["type"]).rpartition(":")[2]
 
 
-def ingest_routes(
+def ingest_routes(  # noqa: PLR0913 - each may be a fake of its own
     *,
+    admission: Admits | None = None,
     flows: Flows | None = None,
     producer: RecordLander | None = None,
     payloads: PayloadStore | None = None,
+    receipts: ReceiptStore | None = None,
+    devices: ManyDevices | None = None,
     now_ms: Callable[[], int] = lambda: NOW_MS,
 ) -> OneThreadResolver:
-    ingest = Ingest(
+    foundations = Foundations(
+        admission=admission or FakeAdmission(),
         flows=flows or FakeFlows(),
         producer=producer or FakeKafka(["raw.fast", "raw.standard", "raw.slow"]),
         payloads=payloads or FakePayloads(),
+        receipts=receipts or FakeReceipts(),
+        devices=devices or FakeDevices(),
         body_bytes_max=1_000_000,
         on_flows_unavailable=lambda _: None,
+        on_receipts_unavailable=lambda _: None,
     )
-    return routes_of(ingest, Surroundings(now_ms=now_ms, jitter=lambda least, _: least))
+    surroundings = Surroundings(now_ms=now_ms, jitter=lambda least, _: least)
+    return routes_of(services_on(foundations), surroundings)
 
 
 def post(

@@ -1,12 +1,17 @@
 """Stand-ins for Kafka, S3 and DynamoDB. Each passes the contract tests of its real twin."""
 
-from collections.abc import Iterable
+import hashlib
+import math
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from clients.device_registry import RegisteredDevice
 from clients.flow_store import FlowsNotPublishedError
-from clients.kafka_producer import NotDurableError
+from clients.kafka_producer import NotDurableError, RecordRefusedError
 from clients.payload_bucket import PayloadMissingError, PayloadUnavailableError
 from clients.producer_record import ProducerRecord
+from clients.spool import Spooled, SpoolUnavailableError, Waiting
+from clients.spool_format import records_in, spooled_bytes
 from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.flow_files import PublishedFlows
 from fleetlane.events.flows import Flow
@@ -14,28 +19,65 @@ from fleetlane.events.parked import KafkaPosition
 
 
 class FakeKafka:
-    """Topics in memory, one partition each. ``is_up`` says whether Kafka answers."""
+    """Topics in memory, one partition each. ``is_up`` says whether Kafka answers.
+
+    ``asked`` counts how often it was waited for.
+    """
 
     def __init__(self, topics: Iterable[str]) -> None:
         self.topics: dict[str, list[ProducerRecord]] = {topic: [] for topic in topics}
         self.is_up = True
+        self.asked = 0
+        self.confirmed_s = -math.inf
 
     def land(self, record: ProducerRecord) -> KafkaPosition:
-        if not self.is_up:
-            raise NotDurableError(record.topic, 4.0, "all brokers are down")
-        if record.topic not in self.topics:
-            raise NotDurableError(record.topic, 0.0, "Local: Unknown topic")
-        self.topics[record.topic].append(record)
-        offset = len(self.topics[record.topic]) - 1
-        return KafkaPosition(topic=record.topic, partition=0, offset=offset)
+        (landed,) = self.land_all([record])
+        if isinstance(landed, NotDurableError):
+            raise landed
+        return landed
+
+    def land_all(
+        self,
+        records: Sequence[ProducerRecord],
+        *,
+        within_s: float = math.inf,
+        until_s: float = math.inf,
+    ) -> list[KafkaPosition | NotDurableError]:
+        self.asked += 1
+        return [self._landed(record) for record in records]
+
+    def serve(self) -> None:
+        """Nothing comes late."""
 
     def create_missing(self, topics: Iterable[str]) -> tuple[str, ...]:
         missing = tuple(sorted(set(topics) - set(self.topics)))
         self.topics.update({topic: [] for topic in missing})
         return missing
 
+    def _landed(self, record: ProducerRecord) -> KafkaPosition | NotDurableError:
+        if not self.is_up:
+            return NotDurableError(record.topic, 4.0, "all brokers are down")
+        if record.topic not in self.topics:
+            return RecordRefusedError(record.topic, 0.0, "Local: Unknown topic")
+        self.topics[record.topic].append(record)
+        self.confirmed_s = time.monotonic()
+        offset = len(self.topics[record.topic]) - 1
+        return KafkaPosition(topic=record.topic, partition=0, offset=offset)
+
     def records(self) -> list[ProducerRecord]:
         return [record for records in self.topics.values() for record in records]
+
+
+class FakeAdmission:
+    """Lets everybody send, but for whom it is told otherwise."""
+
+    def __init__(self, *, aside: Iterable[str] = (), refused: Exception | None = None) -> None:
+        self._aside, self._refused = frozenset(aside), refused
+
+    def goes_aside(self, device_id: str, *, now_ms: int, via: str | None = None) -> bool:
+        if self._refused is not None:
+            raise self._refused
+        return device_id in self._aside
 
 
 class FakePayloads:
@@ -56,6 +98,40 @@ class FakePayloads:
         if reference.key not in self.objects:
             raise PayloadMissingError(reference.key)
         return self.objects[reference.key]
+
+
+class FakeSpool:
+    """A spool in memory. ``is_up`` says whether S3 answers."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, tuple[int, bytes]] = {}
+        self.is_up = True
+
+    def put(self, records: Sequence[ProducerRecord], *, now_ms: int) -> Spooled:
+        self._check()
+        content = spooled_bytes(records)
+        key = f"spool/0/{now_ms:015d}/{hashlib.sha256(content).hexdigest()}"
+        self.objects[key] = (now_ms // 60_000 * 60_000, content)
+        return Spooled(key=key)
+
+    def waiting(self) -> Iterator[Waiting]:
+        self._check()
+        oldest_first = sorted(self.objects.items(), key=lambda item: (item[1][0], item[0]))
+        for key, (since_ms, content) in oldest_first:
+            yield Waiting(key=key, since_ms=since_ms, object_bytes=len(content))
+
+    def get(self, key: str) -> list[ProducerRecord] | None:
+        self._check()
+        return records_in(self.objects[key][1], key=key) if key in self.objects else None
+
+    def delete(self, keys: Sequence[str]) -> None:
+        self._check()
+        for key in keys:
+            self.objects.pop(key, None)
+
+    def _check(self) -> None:
+        if not self.is_up:
+            raise SpoolUnavailableError("S3 did not take it")
 
 
 class FakeFlows:
@@ -91,3 +167,6 @@ class FakeDevices:
 
     def find(self, device_id: str) -> RegisteredDevice | None:
         return self._devices.get(device_id)
+
+    def find_all(self, device_ids: Iterable[str]) -> Mapping[str, RegisteredDevice]:
+        return {one: self._devices[one] for one in device_ids if one in self._devices}

@@ -4,6 +4,9 @@ import pytest
 
 from clients.flow_store import FlowsNotPublishedError
 from clients.kafka_topics import TopicsNotCreatedError
+from clients.parser_store import ArtifactMissingError
+from fleetlane.events.artifact_manifest import Manifest
+from fleetlane.events.flow_artifacts import FlowArtifact
 from fleetlane.events.flow_files import flow_from_toml
 from fleetlane.events.flows import Flow
 from fleetlane.events.topics import platform_topics
@@ -12,10 +15,20 @@ from lambdas.flow_activation.service import Activation, FlowsRefusedError, activ
 from tests.unit.lambdas.fakes import FakeFlows, FakeKafka
 
 
+class NoArtifacts:
+    """The flows here have built-in parsers alone."""
+
+    def manifest(self, artifact: FlowArtifact) -> Manifest:
+        raise ArtifactMissingError(artifact.key)
+
+
+NONE = NoArtifacts()
+
+
 def test_missing_topics_are_created_and_the_version_is_current() -> None:
     store, kafka = _store(_flow("thermo", topic="stream")), FakeKafka(platform_topics())
 
-    activation = activate("v1", store=store, topics=kafka)
+    activation = activate("v1", store=store, topics=kafka, artifacts=NONE)
 
     assert store.current_version == activation.version == "v1"
     assert activation.topics_created == (
@@ -29,7 +42,7 @@ def test_missing_topics_are_created_and_the_version_is_current() -> None:
 def test_topics_of_flows_that_are_gone_stay() -> None:
     store, kafka = _store(_flow("thermo")), FakeKafka(["canonical.gone"])
 
-    activate("v1", store=store, topics=kafka)
+    activate("v1", store=store, topics=kafka, artifacts=NONE)
 
     assert "canonical.gone" in kafka.topics
 
@@ -42,7 +55,7 @@ def test_a_version_is_not_current_before_its_topics_exist() -> None:
     store = _store(_flow("thermo"))
 
     with pytest.raises(TopicsNotCreatedError):
-        activate("v1", store=store, topics=Refusing())
+        activate("v1", store=store, topics=Refusing(), artifacts=NONE)
 
     assert store.current_version is None
 
@@ -51,7 +64,7 @@ def test_a_version_that_was_never_published_changes_nothing() -> None:
     store, kafka = _store(), FakeKafka([])
 
     with pytest.raises(FlowsNotPublishedError):
-        activate("v2", store=store, topics=kafka)
+        activate("v2", store=store, topics=kafka, artifacts=NONE)
 
     assert (store.current_version, kafka.topics) == (None, {})
 
@@ -60,7 +73,7 @@ def test_two_flows_for_one_stream_are_refused() -> None:
     store, kafka = _store(_flow("thermo"), _flow("thermo", topic="stream")), FakeKafka([])
 
     with pytest.raises(FlowsRefusedError, match="several flows for stream thermo"):
-        activate("v1", store=store, topics=kafka)
+        activate("v1", store=store, topics=kafka, artifacts=NONE)
 
     assert (store.current_version, kafka.topics) == (None, {})
 
@@ -69,6 +82,18 @@ def test_who_names_a_version_learns_which_topics_are_new() -> None:
     told = answer({"version": "v1"}, _activated)
 
     assert told == {"version": "v1", "topics_created": ("canonical.thermo",)}
+
+
+def test_who_knows_the_version_in_force_says_so() -> None:
+    heard = []
+
+    def activated(version: str, in_place_of: str | None) -> Activation:
+        heard.append((version, in_place_of))
+        return _activated(version, in_place_of)
+
+    answer({"version": "v2", "in_place_of": "v1"}, activated)
+
+    assert heard == [("v2", "v1")]
 
 
 @pytest.mark.parametrize("request_type", ["Create", "Update"])
@@ -81,7 +106,7 @@ def test_a_deploy_names_a_version_in_cloudformations_words(request_type: str) ->
 def test_a_deploy_that_is_done_with_a_version_changes_nothing() -> None:
     event = {"RequestType": "Delete", "ResourceProperties": {"version": "v1"}}
 
-    def refuse(version: str) -> Activation:
+    def refuse(version: str, in_place_of: str | None) -> Activation:
         raise FlowsRefusedError(version, "it is called for")
 
     assert answer(event, refuse) == {}
@@ -91,10 +116,15 @@ def test_a_deploy_is_told_why_its_version_is_refused() -> None:
     event = {"RequestType": "Update", "ResourceProperties": {"version": "v2"}}
 
     with pytest.raises(FlowsNotPublishedError):
-        answer(event, lambda version: activate(version, store=_store(), topics=FakeKafka([])))
+        answer(
+            event,
+            lambda version, _: activate(
+                version, store=_store(), topics=FakeKafka([]), artifacts=NONE
+            ),
+        )
 
 
-def _activated(version: str) -> Activation:
+def _activated(version: str, in_place_of: str | None) -> Activation:
     return Activation(version=version, topics_created=("canonical.thermo",))
 
 

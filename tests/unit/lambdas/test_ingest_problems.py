@@ -2,7 +2,7 @@ import pytest
 
 from clients.kafka_producer import NotDurableError
 from fleetlane.events.errors import ProblemTag
-from lambdas.ingest.http_request import BadRequestError
+from lambdas.ingest.declarations import BadRequestError
 from lambdas.ingest.problems import Problem, problem_of
 
 
@@ -27,7 +27,7 @@ def test_a_request_that_no_retry_can_mend_names_no_time() -> None:
 
 @pytest.mark.parametrize("tag", ProblemTag)
 def test_every_tag_has_a_title(tag: ProblemTag) -> None:
-    assert '"title": "' in Problem(tag=tag, detail="").body()
+    assert Problem(tag=tag, detail="").members()["title"]
 
 
 def _least(least: int, _: int) -> int:

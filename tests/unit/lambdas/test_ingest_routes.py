@@ -1,17 +1,21 @@
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clients.circuit_breaker import CircuitBreaker
+from clients.kafka_or_spool import KafkaOrSpool
 from clients.kafka_producer import KafkaProducer
 from clients.producer_record import ProducerRecord
 from fleetlane.events.envelope import Message
 from fleetlane.events.envelope_reading import message_from
+from fleetlane.events.parked import KafkaPosition
 from lambdas.ingest.routes import OneThreadResolver
 from tests.unit.lambdas.api_gateway import ACTIVE, NOW_MS, event, ingest_routes, post, send
-from tests.unit.lambdas.fakes import FakeKafka, FakePayloads
+from tests.unit.lambdas.fakes import FakeKafka, FakePayloads, FakeSpool
 
 RAW_TOPICS = ("raw.fast", "raw.standard", "raw.slow")
 
@@ -260,11 +264,18 @@ def test_s3_that_does_not_confirm_means_try_later_and_no_reference(kafka: FakeKa
     assert kafka.records() == []
 
 
-def test_an_unreachable_kafka_is_answered_within_five_seconds() -> None:
-    routes = ingest_routes(producer=KafkaProducer(bootstrap_servers="127.0.0.1:1"))
+def test_an_unreachable_kafka_and_spool_are_answered_in_time() -> None:
+    spool = FakeSpool()
+    spool.is_up = False
+    lander = KafkaOrSpool(
+        producer=KafkaProducer(bootstrap_servers="127.0.0.1:1"),
+        spool=spool,
+        breaker=CircuitBreaker(),
+        now_ms=lambda: NOW_MS,
+    )
     began_s = time.monotonic()
 
-    answer = post(routes)
+    answer = post(ingest_routes(producer=lander))
 
     assert (answer.status, "Retry-After" in answer.headers) == (503, True)
     assert time.monotonic() - began_s < 5
@@ -274,7 +285,9 @@ def test_a_fault_of_ours_means_try_later_and_logs_its_stack_but_no_body(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Faulty:
-        def land(self, record: ProducerRecord) -> object:
+        def land_all(
+            self, records: Sequence[ProducerRecord], *, until_s: float = 0.0
+        ) -> list[KafkaPosition]:
             raise KeyError("a fault")
 
     answer = post(ingest_routes(producer=Faulty()), body=b"the body's own bytes")
@@ -282,12 +295,6 @@ def test_a_fault_of_ours_means_try_later_and_logs_its_stack_but_no_body(
     assert (answer.status, answer.tag) == (503, "try_later")
     assert "Traceback" in caplog.text
     assert "the body's own bytes" not in caplog.text
-
-
-def test_health_needs_no_identity(routes: OneThreadResolver) -> None:
-    answer = send(routes, event("GET", "/v1/health", identity=None))
-
-    assert (answer.status, answer.body) == (200, {"status": "ok"})
 
 
 def test_a_request_that_comes_while_another_is_read_does_not_take_its_place() -> None:

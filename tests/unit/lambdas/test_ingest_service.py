@@ -3,7 +3,9 @@ from dataclasses import replace
 
 import pytest
 
+from clients.circuit_breaker import CircuitBreaker
 from clients.flow_store import FlowsUnavailableError
+from clients.kafka_or_spool import KafkaOrSpool
 from clients.kafka_producer import NotDurableError
 from fleetlane.events.envelope import Message, PayloadReference
 from fleetlane.events.envelope_reading import message_from
@@ -12,7 +14,7 @@ from fleetlane.events.flows import Flow
 from fleetlane.events.lanes import INLINE_BYTES_MAX, LATE_AFTER_MS, Lane
 from lambdas.ingest.service import Ingest, Landed
 from lambdas.ingest.uploads import Upload
-from tests.unit.lambdas.fakes import FakeFlows, FakeKafka, FakePayloads
+from tests.unit.lambdas.fakes import FakeFlows, FakeKafka, FakePayloads, FakeSpool
 
 LARGE = bytes(range(256)) * 1024 + b"!"
 NOW_MS = 1_790_000_000_000
@@ -204,6 +206,21 @@ def test_a_flow_that_dedupes_by_content_gives_equal_bodies_one_id() -> None:
     assert _id(UPLOAD, by_content) == _id(UPLOAD, by_content)
 
 
+@pytest.mark.parametrize("body", [b"hello", LARGE], ids=["inside", "by reference"])
+def test_a_message_that_kafka_does_not_take_is_spooled_as_it_would_stand_there(
+    body: bytes,
+) -> None:
+    world, spool = World(), FakeSpool()
+    world.kafka.is_up = False
+    ingest = replace(world.ingest, producer=kafka_or_spool(world.kafka, spool))
+
+    receipt = ingest.land(replace(UPLOAD, body=body))
+
+    (record,) = [record for key in spool.objects for record in spool.get(key) or ()]
+    message = message_from(record.headers, record.value)
+    assert (receipt.landed, message.raw_id) == (Landed.SPOOL, receipt.id)
+
+
 def test_flows_that_cannot_be_read_are_reported_and_the_message_lands() -> None:
     world = World(flow('topic = "stream"'))
     world.flows.current_version = None
@@ -213,6 +230,12 @@ def test_flows_that_cannot_be_read_are_reported_and_the_message_lands() -> None:
     assert receipt.lane is Lane.STANDARD
     assert world.landed()[0] == "raw.standard"
     assert len(world.flow_problems) == 1
+
+
+def kafka_or_spool(kafka: FakeKafka, spool: FakeSpool) -> KafkaOrSpool:
+    return KafkaOrSpool(
+        producer=kafka, spool=spool, breaker=CircuitBreaker(), now_ms=lambda: NOW_MS
+    )
 
 
 def _id(upload: Upload, *flows: Flow) -> str:

@@ -198,6 +198,16 @@ def test_the_errors_cross_a_process(error: FleetlaneError) -> None:
     assert str(copy) == str(error)
 
 
+def test_a_version_that_another_hides_is_loaded_from_where_one_says(install: Install) -> None:
+    install("versioned", "versioned==1.0", THERMO)
+    hidden = sys.path[0]
+    install("Versioned", "versioned==2.0", THERMO)
+
+    loaded = load_parser("versioned==1.0", {}, [hidden])
+
+    assert loaded.identifier == "versioned@1.0"
+
+
 def test_a_version_that_another_hides_is_found_for_a_process_of_its_own(install: Install) -> None:
     install("versioned", "versioned==1.0", THERMO)
     hidden = sys.path[0]

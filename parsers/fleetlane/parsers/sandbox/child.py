@@ -62,9 +62,11 @@ def serve(program: Program, doorbell: socket.socket, input_memory: int, progress
 
 
 def _loaded(program: Program) -> Parser:
-    if program.location is not None:
-        sys.path.insert(0, program.location)
-    return load_parser(program.use, json.loads(program.options)).parser
+    options = json.loads(program.options)
+    if program.location is None:
+        return load_parser(program.use, options).parser
+    sys.path.insert(0, program.location)
+    return load_parser(program.use, options, [program.location]).parser
 
 
 class _Server:

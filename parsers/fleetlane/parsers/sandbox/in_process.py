@@ -2,11 +2,13 @@
 
 For authors' machines. Python code is cut at the time limit where the system has an interval timer
 (not on Windows), and events are capped; a parser that crashes, hangs in C or eats the memory
-takes this process with it, and two versions of one parser cannot run side by side.
+takes this process with it. What a parser imports only while it parses is not found in its artifact.
 """
 
 import array
 import json
+import os
+import sys
 from collections.abc import Iterator, Mapping
 
 from fleetlane.parsers.contract import Parser
@@ -15,7 +17,7 @@ from fleetlane.parsers.sandbox.attempts import Attempts
 from fleetlane.parsers.sandbox.columns import Columns
 from fleetlane.parsers.sandbox.encoding import Encoder, topics_of
 from fleetlane.parsers.sandbox.overtime import Overtime
-from fleetlane.parsers.sandbox.run_result import Result, no_records
+from fleetlane.parsers.sandbox.run_result import NotedAttempts, Result, no_records
 from fleetlane.parsers.sandbox.runs import Program, Run
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 
@@ -39,6 +41,11 @@ class InProcess:
             place += len(result.attempts)
             yield result
 
+    def load_problem(self, program: Program) -> str | None:
+        """Load the program, if it is not yet, and say what comes in its way."""
+        loaded = self._loaded(program)
+        return loaded.detail if isinstance(loaded, Attempt) else None
+
     def close(self) -> None:
         """Nothing is left to end."""
 
@@ -46,12 +53,28 @@ class InProcess:
         found = self._parsers.get(program)
         if found is None:
             try:
-                found = load_parser(program.use, json.loads(program.options)).parser
+                found = _parser_of(program)
             except Exception as problem:  # noqa: BLE001 - importing a parser runs code that is not ours
                 text = f"{type(problem).__name__}: {problem}"
                 found = Attempt(Verdict.PARSER_FAILED, text)
             self._parsers[program] = found
         return found
+
+
+def _parser_of(program: Program) -> Parser:
+    options = json.loads(program.options)
+    if program.location is None:
+        return load_parser(program.use, options).parser
+    sys.path.insert(0, program.location)
+    before = set(sys.modules)
+    try:
+        return load_parser(program.use, options, [program.location]).parser
+    finally:  # so that another version of it is imported, not these modules again
+        sys.path.remove(program.location)
+        for name in set(sys.modules) - before:
+            origin = getattr(sys.modules[name], "__file__", None) or ""
+            if origin.startswith(program.location + os.sep):
+                del sys.modules[name]
 
 
 def _part(run: Run, parser: Parser, first: int, overtime_us_max: int) -> tuple[Result, int]:
@@ -61,4 +84,4 @@ def _part(run: Run, parser: Parser, first: int, overtime_us_max: int) -> tuple[R
         run.envelopes[first:], run.bodies[first:], mark=first, overtime_us_max=overtime_us_max
     )
     records = columns.taken(topics_of(run.assignment.flow))
-    return Result(list(enumerate(part.attempts(), start=first)), records), part.overtime_us
+    return Result(NotedAttempts(part, first=first), records), part.overtime_us

@@ -6,13 +6,15 @@ from typing import Protocol
 
 from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.run_result import Result
-from fleetlane.parsers.sandbox.runs import Run
+from fleetlane.parsers.sandbox.runs import Program, Run
 
 
 class ParsesRuns(Protocol):
     """Parses messages within limits: ``sandbox.Sandboxes``, or ``in_process.InProcess``."""
 
     def parsed(self, run: Run, overtime: Overtime) -> Iterator[Result]: ...
+
+    def load_problem(self, program: Program) -> str | None: ...
 
     def close(self) -> None: ...
 

@@ -119,6 +119,14 @@ class Sandboxes:
         """
         return self._sandbox(run.program).parsed(run, overtime)
 
+    def load_problem(self, program: Program) -> str | None:
+        """Have a child load the program, if none has, and say what comes in its way."""
+        try:
+            self._sandbox(program).current()
+        except ParserNotLoadedError as problem:
+            return str(problem)
+        return None
+
     def close(self) -> None:
         for sandbox in self._sandboxes.values():
             sandbox.close()

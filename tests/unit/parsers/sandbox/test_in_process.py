@@ -11,6 +11,7 @@ from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.sandbox import Sandboxes
 from fleetlane.parsers.sandbox.verdicts import Verdict
 from tests.unit.parsers.sandbox.conftest import (
+    Install,
     Outcomes,
     body_of,
     no_overtime_limit,
@@ -62,6 +63,23 @@ def test_a_parser_that_cannot_be_loaded_fails_its_messages() -> None:
 
     assert outcomes.verdicts == {0: Verdict.PARSER_FAILED}
     assert "no parser 'nobodys==1.0'" in outcomes.details[0]
+
+
+def test_two_versions_of_one_parser_each_come_from_their_own_place(install: Install) -> None:
+    code = "class Parser:\n    def parse(self, message):\n        yield {'version': %d}\n"
+    uses = ["twofold==1.0", "twofold==2.0"]
+    programs = [
+        program(use, install(use, "twofold:Parser", code % number))
+        for number, use in enumerate(uses)
+    ]
+    parsers = InProcess()
+
+    versions = [
+        Outcomes(run, parsers.parsed(run, no_overtime_limit())).events[0]
+        for run in (run_of(one, [b""]) for one in programs)
+    ]
+
+    assert versions == [[{"version": 0}], [{"version": 1}]]
 
 
 def test_overtime_is_counted_here_too(hostile: Program) -> None:

@@ -1,0 +1,150 @@
+"""What ingest costs beside a handler that only produces the same bytes to Kafka and waits.
+
+Both run in turn in one process on one core, with a real broker elsewhere; CPU time is that of the
+whole process, Kafka's client included. A ratio is the handler's CPU time a request over the
+floor's: 1 would be free. ``import_cpu_ms`` is a cold import of the handler, and of its parts, each
+in a process of its own.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.edge_sides import (
+    ACCEPTED,
+    Handler,
+    api_gateway_event,
+    floor_handler,
+    ingest_handler,
+    recording,
+)
+from clients.kafka_topics import KafkaTopics
+from fleetlane.events.topics import platform_topics
+from local.checkout import BROKER_JARS, ROOT
+from local.gateway.functions import LambdaContext
+from local.kafka import KafkaBroker
+
+BODIES: Final = {"1kb": 1_000, "100kb": 100_000}
+ROUNDS: Final = 9
+REQUESTS: Final = {"1kb": 400, "100kb": 150}
+IMPORTS: Final = {
+    "import_cpu_ms": "import lambdas.ingest.handler",
+    "import_powertools_cpu_ms": "import aws_lambda_powertools.event_handler",
+    "import_boto3_cpu_ms": "import boto3",
+    "import_kafka_cpu_ms": "import confluent_kafka",
+    "import_nothing_cpu_ms": "pass",
+}
+
+
+@dataclass(slots=True)
+class Round:
+    """What a round of requests took. ``cpu_us`` is a request's share."""
+
+    cpu_us: float = 0.0
+    requests_per_s: float = 0.0
+    waits_ms: list[float] = field(default_factory=list)
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--output", type=Path, default=ROOT / "build" / "bench" / "edge.json")
+    output: Path = arguments.parse_args().output
+    numbers = {name: _import_cpu_ms(code) for name, code in IMPORTS.items()}
+    with tempfile.TemporaryDirectory() as folder, _broker(Path(folder)) as servers:
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        for size, body_bytes in BODIES.items():
+            numbers |= _compared(size, body_bytes, servers)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(json.dumps(numbers, indent=2) + "\n")
+    sys.stdout.write(output.read_text())
+
+
+@contextlib.contextmanager
+def _broker(folder: Path) -> Iterator[str]:
+    broker = KafkaBroker(folder, jars=BROKER_JARS)
+    broker.start()
+    try:
+        servers = broker.bootstrap_servers
+        topics = KafkaTopics(bootstrap_servers=servers, partitions=2, replication=1)
+        topics.create_missing(platform_topics())
+        yield servers
+    finally:
+        broker.stop()
+
+
+def _compared(size: str, body_bytes: int, servers: str) -> dict[str, float]:
+    """Run both sides in turn, and compare the median of the rounds."""
+    event = api_gateway_event(os.urandom(body_bytes))
+    recorded = recording(servers)
+    handler = ingest_handler(recorded)
+    handler(event, LambdaContext("ingest", timeout_s=10))
+    floor = floor_handler(servers, recorded.last)
+    sides = {"handler": handler, "floor": floor}
+    rounds: dict[str, list[Round]] = {name: [] for name in sides}
+    for _ in range(ROUNDS):
+        for name, side in sides.items():
+            rounds[name].append(_round(side, event, REQUESTS[size]))
+    numbers: dict[str, float] = {}
+    ratios = [
+        one.cpu_us / other.cpu_us
+        for one, other in zip(rounds["handler"], rounds["floor"], strict=True)
+    ]
+    numbers[f"ratio_{size}"] = round(statistics.median(ratios), 3)
+    for name, all_rounds in rounds.items():
+        waits_ms = sorted(wait for one in all_rounds for wait in one.waits_ms)
+        numbers |= {
+            f"{size}_{name}_cpu_us": round(statistics.median(r.cpu_us for r in all_rounds), 1),
+            f"{size}_{name}_requests_per_s": round(max(r.requests_per_s for r in all_rounds), 1),
+            f"{size}_{name}_p50_ms": round(waits_ms[len(waits_ms) // 2], 2),
+            f"{size}_{name}_p99_ms": round(waits_ms[len(waits_ms) * 99 // 100], 2),
+        }
+    return numbers
+
+
+def _round(handler: Handler, event: Mapping[str, Any], requests: int) -> Round:
+    """One request after the other, as a Lambda function gets them."""
+    result = Round()
+    with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
+        cpu_s, began_s = time.process_time(), time.perf_counter()
+        for _ in range(requests):
+            at_s = time.perf_counter()
+            if handler(event, None)["statusCode"] != ACCEPTED:
+                raise ConnectionError("Kafka takes nothing: there is nothing to measure")
+            result.waits_ms.append((time.perf_counter() - at_s) * 1e3)
+        result.cpu_us = (time.process_time() - cpu_s) / requests * 1e6
+        result.requests_per_s = requests / (time.perf_counter() - began_s)
+    return result
+
+
+def _import_cpu_ms(code: str) -> float:
+    """CPU time of a process that imports and ends; the best of five."""
+    script = (
+        f"import time\nbegan_s = time.process_time()\n{code}\nprint(time.process_time() - began_s)"
+    )
+    times = [
+        float(
+            subprocess.run(  # noqa: S603 - our own command
+                [sys.executable, "-c", script],
+                capture_output=True,
+                text=True,
+                check=True,
+                cwd=ROOT,
+            ).stdout
+        )
+        for _ in range(5)
+    ]
+    return round(min(times) * 1e3, 1)
+
+
+if __name__ == "__main__":
+    main()

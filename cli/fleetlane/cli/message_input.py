@@ -1,0 +1,66 @@
+"""Messages from files: bytes, hexadecimal text, or exported records."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, ClassVar
+
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.record_json import ExportedRecord, record_from_json
+
+FILE_BYTES_MAX = 256 << 20
+
+
+class BadInputError(FleetlaneError):
+    """A file is not what its option says."""
+
+    reason: ClassVar[str] = "bad_input"
+
+    def __init__(self, file: str, problem: str) -> None:
+        super().__init__(file, problem)
+        self.file, self.problem = file, problem
+
+    def __str__(self) -> str:
+        return f"{self.file} {self.problem}"
+
+
+def read_at_most(file: BinaryIO, name: str) -> bytes:
+    """All of a file.
+
+    Raises:
+        BadInputError: It is larger than any message.
+    """
+    content = file.read(FILE_BYTES_MAX + 1)
+    if len(content) > FILE_BYTES_MAX:
+        raise BadInputError(name, f"has over {FILE_BYTES_MAX} bytes, the limit")
+    return content
+
+
+def bytes_from_hex(text: bytes, name: str) -> bytes:
+    """Read hexadecimal digits; white space and colons between bytes are left out.
+
+    Raises:
+        BadInputError: There is something else.
+    """
+    try:
+        return bytes.fromhex(text.decode("ascii").replace(":", " "))
+    except ValueError as problem:
+        raise BadInputError(name, f"is not hexadecimal: {problem}") from None
+
+
+def records_from(content: bytes, name: str) -> Iterator[ExportedRecord]:
+    """Read exported records, one a line.
+
+    Raises:
+        BadInputError: A line is no record.
+    """
+    for number, line in enumerate(content.splitlines(), start=1):
+        if line.strip():
+            try:
+                yield record_from_json(line)
+            except FleetlaneError as problem:
+                raise BadInputError(f"{name}, line {number},", str(problem)) from None
+
+
+def is_of_records(path: Path) -> bool:
+    """Whether a file's name says that it holds exported records."""
+    return path.name.endswith((".record.json", ".records.jsonl"))

@@ -1,0 +1,71 @@
+"""What came of a message, for people: a table of its events, and a line below."""
+
+import json
+from collections.abc import Sequence
+from typing import Final
+
+from fleetlane.parsers.testkit.parser_process import has_sandbox
+from fleetlane.parsers.testkit.trials import Outcome, Subject, TrialEvent
+
+ROWS_MAX: Final = 50
+_COLUMNS_MAX: Final = 8
+
+
+def print_outcome(outcome: Outcome, subject: Subject) -> None:
+    """Print a parsed message's events. No control character of a device's reaches the terminal."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console, table = Console(), Table(box=None, pad_edge=False)
+    columns = _columns(outcome.events)
+    for heading in ("#", "time", *columns):
+        table.add_column(Text(printable(heading)), overflow="fold")
+    for number, event in enumerate(outcome.events[:ROWS_MAX]):
+        cells = [str(number), _time(event), *_cells(event, columns)]
+        table.add_row(*map(Text, cells))
+    if outcome.events:
+        console.print(table)
+    more = len(outcome.events) - ROWS_MAX
+    if more > 0:
+        console.print(f"… {more} events more: --json shows them all")
+    console.print(_summary(outcome, subject), highlight=False, markup=False, soft_wrap=True)
+
+
+def printable(text: str) -> str:
+    return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text)
+
+
+def enforcement() -> str:
+    """What is to be said where the jobs' sandbox is not to be had."""
+    return "" if has_sandbox() else "; this system has no sandbox: limits are not all enforced"
+
+
+def _columns(events: Sequence[TrialEvent]) -> list[str]:
+    """A column a field; one for all where there are too many."""
+    names = list(dict.fromkeys(name for event in events for name in event.data))
+    return names if len(names) <= _COLUMNS_MAX else ["event"]
+
+
+def _cells(event: TrialEvent, columns: Sequence[str]) -> list[str]:
+    if columns == ["event"] and "event" not in event.data:
+        return [_json(event.data)]
+    return [_json(event.data[name]) if name in event.data else "" for name in columns]
+
+
+def _json(value: object) -> str:
+    return printable(json.dumps(value, ensure_ascii=False))
+
+
+def _time(event: TrialEvent) -> str:
+    time = event.time or "-"
+    return time if event.time_quality == "ok" else f"{time} ({event.time_quality})"
+
+
+def _summary(outcome: Outcome, subject: Subject) -> str:
+    size_bytes = sum(len(json.dumps(event.data).encode()) for event in outcome.events)
+    return (
+        f"{subject.identifier}: {len(outcome.events)} events, {size_bytes} bytes of JSON, "
+        f"in {outcome.parse_us / 1000:.2f} ms; the {subject.lane} lane allows "
+        f"{subject.limit_ms} ms{enforcement()}"
+    )

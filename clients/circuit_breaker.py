@@ -1,0 +1,57 @@
+"""Not asking again and again whom no answer came from; asking now and then whether it is back."""
+
+import threading
+from enum import Enum, auto
+
+
+class Turn(Enum):
+    """What a caller may do: ask; ask, but for a short while only; not ask."""
+
+    ASK = auto()
+    PROBE = auto()
+    LEAVE = auto()
+
+
+class CircuitBreaker:
+    """Open after one failure, closed again by the first success. For any number of threads.
+
+    While it is open one caller at a time probes: at first ``probe_every_ms`` after the failure,
+    then after twice that, and so on up to ``probe_every_ms_max``. Times are of any clock that only
+    grows, in milliseconds.
+    """
+
+    def __init__(self, *, probe_every_ms: int = 500, probe_every_ms_max: int = 4_000) -> None:
+        self._first_ms, self._most_ms = probe_every_ms, probe_every_ms_max
+        self._lock = threading.Lock()
+        self._opened_ms: int | None = None
+        self._every_ms = probe_every_ms
+        self._probe_at_ms = 0
+
+    @property
+    def opened_ms(self) -> int | None:
+        """Since when it has been open; ``None`` while it is closed."""
+        return self._opened_ms
+
+    def turn(self, now_ms: int) -> Turn:
+        """Say what a caller may do now. Whose probe brings no news holds no later one up."""
+        with self._lock:
+            if self._opened_ms is None:
+                return Turn.ASK
+            if now_ms < self._probe_at_ms:
+                return Turn.LEAVE
+            self._every_ms = min(2 * self._every_ms, self._most_ms)
+            self._probe_at_ms = now_ms + self._every_ms
+            return Turn.PROBE
+
+    def succeeded(self) -> None:
+        """Close it."""
+        with self._lock:
+            self._opened_ms = None
+
+    def failed(self, now_ms: int) -> None:
+        """Open it; if it is open already, so it stays."""
+        with self._lock:
+            if self._opened_ms is None:
+                self._opened_ms = now_ms
+                self._every_ms = self._first_ms
+                self._probe_at_ms = now_ms + self._first_ms

@@ -1,0 +1,119 @@
+"""The first receipt of each Idempotency-Key, kept for a while: a repeat can be answered with it."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.ids import hashed_id
+from fleetlane.events.lanes import Lane
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.service_resource import Table
+
+BUDGET_S: Final = 0.2
+"""Beyond this no further call is begun; one call has bounds of its own."""
+
+_KEYS_A_READ_MAX: Final = 100
+_ITEMS_A_WRITE_MAX: Final = 25
+
+
+class ReceiptsUnavailableError(FleetlaneError):
+    """DynamoDB does not answer in time. A repeat then lands once more, under the same id."""
+
+    reason = "receipts_unavailable"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"the receipts cannot be reached: {self.problem}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptReceipt:
+    """What a key was first answered with. ``sha256`` (hex) is of the bytes that it was for."""
+
+    raw_id: str
+    lane: Lane
+    landed: str
+    sha256: str
+    expires_s: int
+
+
+def receipt_key(device_id: str, stream: str, idempotency_key: str) -> str:
+    """Under which a receipt is kept; the device's own key cannot be read out of it."""
+    return hashed_id((device_id.encode(), stream.encode(), idempotency_key.encode()))
+
+
+class ReceiptStore:
+    """Receipts in a table whose partition key is ``receipt_key`` and whose TTL is ``expires_s``.
+
+    DynamoDB removes an item up to days after it has expired: what has is not found all the same.
+    """
+
+    def __init__(self, table: "Table", *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        """Take a table whose client gives up soon, as ``clients.aws.hasty_config`` makes it."""
+        self._table, self._monotonic = table, monotonic
+
+    def find_all(self, keys: Sequence[str], *, now_s: int) -> Mapping[str, KeptReceipt]:
+        """Look receipts up; those that DynamoDB puts off are left out, as if they were not there.
+
+        Raises:
+            ReceiptsUnavailableError: DynamoDB does not answer in time.
+        """
+        found: dict[str, KeptReceipt] = {}
+        name = self._table.name
+        for some in self._in_time(sorted(set(keys)), _KEYS_A_READ_MAX):
+            wanted: Any = {name: {"Keys": [{"receipt_key": key} for key in some]}}
+            try:
+                answer: Any = self._table.meta.client.batch_get_item(RequestItems=wanted)
+                found |= {item["receipt_key"]: _kept(item) for item in answer["Responses"][name]}
+            except (BotoCoreError, ClientError, KeyError, ValueError) as problem:
+                raise ReceiptsUnavailableError(repr(problem)) from problem
+        return {key: kept for key, kept in found.items() if kept.expires_s > now_s}
+
+    def keep_all(self, receipts: Mapping[str, KeptReceipt]) -> None:
+        """Keep receipts by their keys, over what was there. What DynamoDB puts off is dropped.
+
+        Raises:
+            ReceiptsUnavailableError: DynamoDB does not answer in time; some may be kept.
+        """
+        for some in self._in_time(sorted(receipts), _ITEMS_A_WRITE_MAX):
+            puts: Any = [{"PutRequest": {"Item": _item(key, receipts[key])}} for key in some]
+            try:
+                self._table.meta.client.batch_write_item(RequestItems={self._table.name: puts})
+            except (BotoCoreError, ClientError) as problem:
+                raise ReceiptsUnavailableError(repr(problem)) from problem
+
+    def _in_time(self, keys: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+        until_s = self._monotonic() + BUDGET_S
+        for start in range(0, len(keys), size):
+            if self._monotonic() > until_s:
+                raise ReceiptsUnavailableError(f"{BUDGET_S} s are over")
+            yield keys[start : start + size]
+
+
+def _item(key: str, kept: KeptReceipt) -> dict[str, Any]:
+    return {
+        "receipt_key": key,
+        "raw_id": kept.raw_id,
+        "lane": kept.lane.value,
+        "landed": kept.landed,
+        "sha256": kept.sha256,
+        "expires_s": kept.expires_s,
+    }
+
+
+def _kept(item: Mapping[str, Any]) -> KeptReceipt:
+    return KeptReceipt(
+        raw_id=item["raw_id"],
+        lane=Lane(item["lane"]),
+        landed=item["landed"],
+        sha256=item["sha256"],
+        expires_s=int(item["expires_s"]),
+    )

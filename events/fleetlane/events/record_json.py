@@ -1,0 +1,122 @@
+"""A Kafka record as one line of JSON, whole: what ``tail --json`` prints and others read back.
+
+    {"topic": "parked", "partition": 0, "offset": 7, "timestamp_ms": 1762178709123,
+     "key": "1762178709123", "value": "AQI=",
+     "headers": [["ce_id", "1ab…"], ["x", null], ["odd", {"base64": "/w=="}]]}
+
+``value`` is base64, or null; a key or a header is text, null, or base64 where it is not UTF-8.
+Only ``headers`` and ``value`` must be there.
+"""
+
+import json
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+
+from fleetlane.events.envelope import Header
+from fleetlane.events.errors import FleetlaneError
+
+
+class KafkaRecord(Protocol):
+    """A record as it stands in Kafka."""
+
+    @property
+    def topic(self) -> str: ...
+    @property
+    def partition(self) -> int: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def timestamp_ms(self) -> int: ...
+    @property
+    def key(self) -> bytes | None: ...
+    @property
+    def value(self) -> bytes | None: ...
+    @property
+    def headers(self) -> Sequence[Header]: ...
+
+
+class BadRecordJsonError(FleetlaneError):
+    """A line is no record as ``tail --json`` prints one."""
+
+    reason = "bad_record_json"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"is no record as `fleetlane tail --json` prints one: {self.problem}"
+
+
+class NotText(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes that are not UTF-8."""
+
+    base64: bytes
+
+
+class ExportedRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A record read back. Where it stood is known if the line said so."""
+
+    written_headers: tuple[tuple[str, str | NotText | None], ...] = msgspec.field(name="headers")
+    value: bytes | None
+    topic: str | None = None
+    partition: int | None = None
+    offset: int | None = None
+    timestamp_ms: int | None = None
+    written_key: str | NotText | None = msgspec.field(name="key", default=None)
+
+    @property
+    def headers(self) -> tuple[Header, ...]:
+        return tuple((name, _bytes(written)) for name, written in self.written_headers)
+
+    @property
+    def key(self) -> bytes | None:
+        return _bytes(self.written_key)
+
+
+def record_json(record: KafkaRecord) -> str:
+    """Write a record as one line, without the line's end. Nothing of it is lost."""
+    value = None if record.value is None else b64encode(record.value).decode()
+    return json.dumps({**record_fields(record), "value": value})
+
+
+def record_fields(record: KafkaRecord) -> Mapping[str, object]:
+    """All of a record's line save its value."""
+    return {
+        "topic": record.topic,
+        "partition": record.partition,
+        "offset": record.offset,
+        "timestamp_ms": record.timestamp_ms,
+        "key": _written(record.key),
+        "headers": [[name, _written(value)] for name, value in record.headers],
+    }
+
+
+def record_from_json(line: str | bytes) -> ExportedRecord:
+    """Read a line that ``record_json`` wrote. Fields that it does not know are ignored.
+
+    Raises:
+        BadRecordJsonError: It is no such line.
+    """
+    try:
+        return msgspec.json.decode(line, type=ExportedRecord)
+    except (msgspec.DecodeError, UnicodeError) as problem:
+        raise BadRecordJsonError(str(problem)) from None
+
+
+def _written(value: bytes | None) -> object:
+    if value is None:
+        return None
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return {"base64": b64encode(value).decode()}
+
+
+def _bytes(written: str | NotText | None) -> bytes | None:
+    if isinstance(written, NotText):
+        return written.base64
+    return None if written is None else written.encode()

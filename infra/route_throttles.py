@@ -1,0 +1,40 @@
+"""How much of a stage's requests each route may take: a herd on one leaves room on the others."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from aws_cdk import aws_apigateway as apigateway
+
+SHARES_PERCENT: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "POST /v1/streams/{stream}": 70,
+        "POST /v1/fast/{stream}": 20,
+        "POST /v1/batch": 8,  # up to 500 messages each
+        "GET /v1/health": 2,  # anybody may ask
+    }
+)
+"""They make up the whole: API Gateway counts each route by itself, and the account above all."""
+
+
+def throttles(
+    requests_per_s: int, requests_burst: int, **options: Any
+) -> dict[str, apigateway.MethodDeploymentOptions]:
+    """Give each route its share of a stage's requests a second, and of its burst.
+
+    A route with settings of its own has none of the stage's: ``options`` are to be told again.
+    """
+    return {
+        _deployed(route): apigateway.MethodDeploymentOptions(
+            throttling_rate_limit=max(1, requests_per_s * percent // 100),
+            throttling_burst_limit=max(1, requests_burst * percent // 100),
+            **options,
+        )
+        for route, percent in SHARES_PERCENT.items()
+    }
+
+
+def _deployed(route: str) -> str:
+    """A route as deployment options name it: path first, then method."""
+    method, path = route.split()
+    return f"{path}/{method}"

@@ -1,0 +1,66 @@
+"""Ingest put together: from what it stands on to what its routes call."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from clients.bound_devices import CachedBoundDevices, ManyDevices
+from clients.circuit_breaker import CircuitBreaker
+from clients.flow_store import FlowsUnavailableError
+from clients.receipts import ReceiptsUnavailableError
+from lambdas.ingest.admittance import Admits, Admittance
+from lambdas.ingest.batch import BatchIngest
+from lambdas.ingest.reception import Reception
+from lambdas.ingest.repeats import ReceiptStore, Repeats
+from lambdas.ingest.service import Flows, Ingest, PayloadStore, RecordLander
+from lambdas.ingest.sink_health import SinkHealth, WatchedLander, WatchedPayloads
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foundations:
+    """What ingest stands on, and who is told when a part of it fails. All for many threads."""
+
+    admission: Admits
+    flows: Flows
+    producer: RecordLander
+    payloads: PayloadStore
+    receipts: ReceiptStore
+    devices: ManyDevices
+    body_bytes_max: int
+    on_flows_unavailable: Callable[[FlowsUnavailableError], None]
+    on_receipts_unavailable: Callable[[ReceiptsUnavailableError], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """What stands behind the routes; for all threads."""
+
+    reception: Admittance
+    batches: BatchIngest
+    health: SinkHealth
+
+
+def services_on(foundations: Foundations) -> Services:
+    """Put ingest together; nothing is asked of anybody yet."""
+    health = SinkHealth()
+    ingest = Ingest(
+        flows=foundations.flows,
+        producer=WatchedLander(foundations.producer, health),
+        payloads=WatchedPayloads(foundations.payloads, health),
+        body_bytes_max=foundations.body_bytes_max,
+        on_flows_unavailable=foundations.on_flows_unavailable,
+    )
+    repeats = Repeats(
+        foundations.receipts,
+        on_unavailable=foundations.on_receipts_unavailable,
+        breaker=CircuitBreaker(),
+    )
+    reception = Admittance(
+        admission=foundations.admission,
+        lander=Reception(flows=foundations.flows, lander=ingest, repeats=repeats),
+    )
+    batches = BatchIngest(
+        lander=reception,
+        devices=CachedBoundDevices(foundations.devices),
+        check_size=ingest.check_size,
+    )
+    return Services(reception=reception, batches=batches, health=health)

@@ -1,0 +1,177 @@
+"""Landing a batch: each entry by itself, so that a bad one stops no other."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from clients.admission import RevokedDeviceError
+from clients.device_registry import DeviceStatus, RegisteredDevice, RegistryUnavailableError
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.lanes import Lane
+from lambdas.ingest.batch_document import Entry, RawEntry, entries_in, entry_from
+from lambdas.ingest.declarations import BadRequestError
+from lambdas.ingest.service import ANSWER_S, Receipt
+from lambdas.ingest.uploads import Upload
+
+
+class NotItsGatewayError(FleetlaneError):
+    """A device sent in the name of one that is not bound to it, or that there is not."""
+
+    reason = "not_its_gateway"
+
+    def __init__(self, sender_id: str, device_id: str) -> None:
+        super().__init__(sender_id, device_id)
+        self.sender_id, self.device_id = sender_id, device_id
+
+    def __str__(self) -> str:
+        return f"device {self.sender_id} may not speak for device {self.device_id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sender:
+    """Who sends a request, as its credential proves."""
+
+    device_id: str
+    device_type: str
+    is_quarantined: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """A request with many messages, as yet unread."""
+
+    sender: Sender
+    arrival_millis: int
+    document: bytes
+
+
+class BoundDevices(Protocol):
+    """Finds, among these devices, those that a gateway may speak for, whatever their status.
+
+    Raises ``RegistryUnavailableError``.
+    """
+
+    def bound_to(
+        self, gateway_id: str, device_ids: frozenset[str]
+    ) -> Mapping[str, RegisteredDevice]: ...
+
+
+class ManyLander(Protocol):
+    """Makes messages durable; an error stands in the place of one that is not."""
+
+    def land_all(
+        self, uploads: Sequence[Upload], *, until_s: float
+    ) -> Sequence[Receipt | FleetlaneError]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of one entry, and how large the message in it was (0 if there was none)."""
+
+    result: Receipt | FleetlaneError
+    body_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchIngest:
+    """All that landing a batch needs. ``check_size`` raises for a document that is too large."""
+
+    lander: ManyLander
+    devices: BoundDevices
+    check_size: Callable[[int], None]
+
+    def land(self, batch: Batch) -> list[Outcome]:
+        """Land the entries that may be landed; the outcomes stand in the order of the entries.
+
+        Raises:
+            BadRequestError: The document is no batch.
+            BatchTooLongError: It has too many entries; nothing was landed.
+            PayloadTooLargeError: It is too large; nothing was landed.
+        """
+        until_s = time.monotonic() + ANSWER_S
+        self.check_size(len(batch.document))
+        read = [_read(raw) for raw in entries_in(batch.document)]
+        senders = self._senders(batch.sender, [one for one in read if isinstance(one, Entry)])
+        admitted = [_admitted(one, batch, senders) for one in read]
+        uploads = [one for one in admitted if isinstance(one, Upload)]
+        landed = iter(self.lander.land_all(uploads, until_s=until_s))
+        return [
+            Outcome(result=next(landed), body_bytes=len(one.body))
+            if isinstance(one, Upload)
+            else Outcome(result=one, body_bytes=0)
+            for one in admitted
+        ]
+
+    def _senders(self, sender: Sender, entries: Sequence[Entry]) -> "_Senders":
+        others = frozenset(one.device_id for one in entries) - {sender.device_id}
+        try:
+            bound = self.devices.bound_to(sender.device_id, others) if others else {}
+        except RegistryUnavailableError as outage:
+            return _Senders(sender=sender, bound={}, outage=outage)
+        return _Senders(sender=sender, bound=bound)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Senders:
+    """Whose messages the sender of a batch may bring. ``outage``: of others nothing is known."""
+
+    sender: Sender
+    bound: Mapping[str, RegisteredDevice]
+    outage: RegistryUnavailableError | None = None
+
+    def of(self, device_id: str) -> Sender:
+        """Who a message is from, where the sender may bring it.
+
+        Raises:
+            NotItsGatewayError: It may not.
+            RevokedDeviceError: The device is revoked.
+            RegistryUnavailableError: Whether it may is not known.
+        """
+        if device_id == self.sender.device_id:
+            return self.sender
+        if self.outage is not None:
+            raise self.outage
+        device = self.bound.get(device_id)
+        if device is None:
+            raise NotItsGatewayError(self.sender.device_id, device_id)
+        if device.status is DeviceStatus.REVOKED:
+            raise RevokedDeviceError(device_id)
+        is_quarantined = device.status is DeviceStatus.QUARANTINED or self.sender.is_quarantined
+        return Sender(
+            device_id=device_id, device_type=device.device_type, is_quarantined=is_quarantined
+        )
+
+
+def _read(raw: RawEntry) -> Entry | BadRequestError:
+    try:
+        return entry_from(raw)
+    except BadRequestError as refused:
+        return refused
+
+
+def _admitted(
+    entry: Entry | BadRequestError, batch: Batch, senders: _Senders
+) -> Upload | FleetlaneError:
+    if not isinstance(entry, Entry):
+        return entry
+    try:
+        device = senders.of(entry.device_id)
+    except FleetlaneError as refused:
+        return refused
+    return Upload(
+        device_id=device.device_id,
+        device_type=device.device_type,
+        is_quarantined=device.is_quarantined,
+        stream=entry.stream,
+        asked=Lane.STANDARD,
+        arrival_millis=batch.arrival_millis,
+        body=entry.body,
+        content_type=entry.content_type,
+        idempotency_key=entry.idempotency_key,
+        firmware=entry.firmware,
+        start_millis=entry.start_millis,
+        end_millis=entry.end_millis,
+        body_encoding=entry.body_encoding,
+        via=None if device is batch.sender else batch.sender.device_id,
+    )

@@ -1,0 +1,192 @@
+"""A CloudEvents JSON batch, taken apart: many messages in one document, each with its own bytes."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE, SOURCE_PREFIX
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.names import DEVICE_ID_PATTERN, NAME_PATTERN, is_device_id, is_name
+from lambdas.ingest.declarations import (
+    BODY_ENCODING,
+    CONTENT_TYPE,
+    FIRMWARE,
+    IDEMPOTENCY_KEY,
+    MILLIS,
+    BadRequestError,
+    Rule,
+    checked,
+    checked_span,
+    refusal,
+)
+
+ENTRIES_MAX: Final = 500
+
+_JSON: Final = "application/json"
+
+type RawEntry = msgspec.Raw
+"""An entry's bytes as they stand in the document."""
+
+type _Members = Mapping[str, msgspec.Raw]
+
+
+class BatchTooLongError(FleetlaneError):
+    """A batch has too many entries. Nothing of it is landed."""
+
+    reason = "too_large"
+
+    def __init__(self, entries: int) -> None:
+        super().__init__(entries)
+        self.entries = entries
+
+    def __str__(self) -> str:
+        return f"the batch has {self.entries} entries; the limit is {ENTRIES_MAX} entries"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One message of a batch. ``device_id`` is a claim: whose message it may be, others decide."""
+
+    device_id: str
+    stream: str
+    body: bytes
+    content_type: str
+    idempotency_key: str
+    firmware: str | None
+    start_millis: int | None
+    end_millis: int | None
+    body_encoding: str | None
+
+
+def entries_in(document: bytes) -> list[RawEntry]:
+    """Find the entries of a batch; none of them is read yet.
+
+    Raises:
+        BadRequestError: The document is no JSON array, or nested too deep.
+        BatchTooLongError: It has more than ``ENTRIES_MAX`` entries.
+    """
+    try:
+        entries = msgspec.json.decode(document, type=list[msgspec.Raw])
+    except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
+        raise BadRequestError(f"the batch is no JSON array: {problem}") from None
+    except RecursionError:
+        raise BadRequestError("the batch is nested too deep") from None
+    if len(entries) > ENTRIES_MAX:
+        raise BatchTooLongError(len(entries))
+    return entries
+
+
+def entry_from(raw: RawEntry) -> Entry:
+    """Read an entry: a CloudEvent of version 1.0 in JSON.
+
+    Its ``id`` is its idempotency key, its ``source`` the device, its ``type`` the stream.
+
+    Raises:
+        BadRequestError: It is no such event, or one of its attributes is not allowed.
+    """
+    members = _read(raw, dict[str, msgspec.Raw], "the entry is no JSON object")
+    version = _required(members, "specversion")
+    if version != "1.0":
+        raise refusal("attribute specversion", version, "1.0")
+    start, end = "startmillis", "endmillis"
+    start_millis, end_millis = checked_span(
+        (f"attribute {start}", _millis(members, start)), (f"attribute {end}", _millis(members, end))
+    )
+    body, content_type = _data(members, _matching(members, "datacontenttype", CONTENT_TYPE))
+    return Entry(
+        idempotency_key=checked("attribute id", _required(members, "id"), IDEMPOTENCY_KEY),
+        device_id=_device_id(_required(members, "source")),
+        stream=_stream(_required(members, "type")),
+        body=body,
+        content_type=content_type,
+        firmware=_matching(members, "firmware", FIRMWARE),
+        start_millis=start_millis,
+        end_millis=end_millis,
+        body_encoding=_matching(members, "bodyencoding", BODY_ENCODING),
+    )
+
+
+def _data(members: _Members, declared: str | None) -> tuple[bytes, str]:
+    """The message's very bytes, and their content type.
+
+    ``data_base64`` gives the bytes that it encodes. ``data`` gives its JSON text as it stands in
+    the document, or, where the content type is not JSON, the UTF-8 of the text that it holds.
+    Neither is an empty message.
+    """
+    encoded, data = members.get("data_base64"), members.get("data")
+    if encoded is not None and data is not None:
+        raise BadRequestError("the entry has both data and data_base64; allowed: one of them")
+    if encoded is not None:
+        return _decoded(encoded), declared or DEFAULT_CONTENT_TYPE
+    content_type = declared or _JSON
+    if data is None:
+        return b"", content_type
+    if _is_json(content_type):
+        return bytes(data), content_type
+    text = _read(data, str, f"data is no text, and {content_type} is not JSON")
+    return text.encode(), content_type
+
+
+def _decoded(encoded: msgspec.Raw) -> bytes:
+    text = _read(encoded, str, "data_base64 is no text")
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as problem:
+        raise BadRequestError(f"data_base64 is not Base64: {problem}") from None
+
+
+def _is_json(content_type: str) -> bool:
+    """As CloudEvents 1.0 has it: the subtype is ``json``, or ends in ``+json``."""
+    subtype = content_type.partition(";")[0].strip().lower().rpartition("/")[2]
+    return subtype == "json" or subtype.endswith("+json")
+
+
+def _device_id(source: str) -> str:
+    device_id = source.removeprefix(SOURCE_PREFIX)
+    if device_id == source or not is_device_id(device_id):
+        raise refusal("attribute source", source, f"{SOURCE_PREFIX}{DEVICE_ID_PATTERN}")
+    return device_id
+
+
+def _stream(name: str) -> str:
+    if not is_name(name):
+        raise refusal("attribute type", name, NAME_PATTERN)
+    return name
+
+
+def _millis(members: _Members, name: str) -> int | None:
+    value = _matching(members, name, MILLIS)
+    return None if value is None else int(value)
+
+
+def _matching(members: _Members, name: str, rule: Rule) -> str | None:
+    value = _text(members, name)
+    return None if value is None else checked(f"attribute {name}", value, rule)
+
+
+def _required(members: _Members, name: str) -> str:
+    value = _text(members, name)
+    if value is None:
+        raise BadRequestError(f"the entry has no {name}")
+    return value
+
+
+def _text(members: _Members, name: str) -> str | None:
+    """An attribute; one that is null counts as absent."""
+    raw = members.get(name)
+    if raw is None or bytes(raw) == b"null":
+        return None
+    return _read(raw, str, f"attribute {name} is no text")
+
+
+def _read[T](raw: msgspec.Raw, kind: type[T], otherwise: str) -> T:
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
+        raise BadRequestError(f"{otherwise}: {problem}") from None
+    except RecursionError:
+        raise BadRequestError(f"{otherwise}: it is nested too deep") from None

@@ -1,0 +1,113 @@
+"""Answering a repeated Idempotency-Key with its first receipt, where its flow asks for that.
+
+A convenience, never a guard: while the store of receipts fails, a repeat lands once more.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from clients.circuit_breaker import CircuitBreaker, Turn
+from clients.receipts import KeptReceipt, ReceiptsUnavailableError, receipt_key
+from lambdas.ingest.service import Landed, Notice, Receipt
+from lambdas.ingest.uploads import Upload
+
+
+class ReceiptStore(Protocol):
+    """Where first receipts are kept. Both raise ``ReceiptsUnavailableError``, and soon."""
+
+    def find_all(self, keys: Sequence[str], *, now_s: int) -> Mapping[str, KeptReceipt]: ...
+
+    def keep_all(self, receipts: Mapping[str, KeptReceipt]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """A message that has landed, and for how long its key is to be remembered."""
+
+    upload: Upload
+    receipt: Receipt
+    remember_s: int
+
+
+class Repeats:
+    """First receipts, found and kept. After a failure their store is left alone for a while.
+
+    May be used by several threads.
+    """
+
+    def __init__(
+        self,
+        store: ReceiptStore,
+        *,
+        on_unavailable: Callable[[ReceiptsUnavailableError], None],
+        breaker: CircuitBreaker,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Take the store; ``on_unavailable`` is told of each failure."""
+        self._store, self._on_unavailable = store, on_unavailable
+        self._breaker, self._monotonic = breaker, monotonic
+
+    def of(self, uploads: Sequence[Upload]) -> Mapping[str, KeptReceipt]:
+        """Find the first receipts of these messages, by ``repeat_key``; none if that fails."""
+        if not uploads or self._is_left_alone():
+            return {}
+        keys = [repeat_key(one) for one in uploads]
+        try:
+            found = self._store.find_all(keys, now_s=uploads[0].arrival_millis // 1000)
+        except ReceiptsUnavailableError as problem:
+            self._failed(problem)
+            return {}
+        self._breaker.succeeded()
+        return found
+
+    def remember(self, messages: Sequence[Remembered]) -> None:
+        """Keep the receipts of messages that are durable. If that fails, nothing else does."""
+        if not messages or self._is_left_alone():
+            return
+        try:
+            self._store.keep_all({repeat_key(one.upload): _kept(one) for one in messages})
+        except ReceiptsUnavailableError as problem:
+            self._failed(problem)
+
+    def _is_left_alone(self) -> bool:
+        return self._breaker.turn(self._now_ms()) is Turn.LEAVE
+
+    def _failed(self, problem: ReceiptsUnavailableError) -> None:
+        self._breaker.failed(self._now_ms())
+        self._on_unavailable(problem)
+
+    def _now_ms(self) -> int:
+        return int(self._monotonic() * 1000)
+
+
+def repeat_key(upload: Upload) -> str:
+    """Under which the first receipt of a message with an Idempotency-Key is kept."""
+    assert upload.idempotency_key is not None, "only what has a key is remembered"
+    return receipt_key(upload.device_id, upload.stream, upload.idempotency_key)
+
+
+def first_receipt(kept: KeptReceipt) -> Receipt:
+    """The receipt that the first of these messages was answered with."""
+    return Receipt(
+        id=kept.raw_id,
+        lane=kept.lane,
+        landed=Landed(kept.landed),
+        notices=(Notice.REPEATED,),
+    )
+
+
+def is_same(upload: Upload, kept: KeptReceipt) -> bool:
+    """Whether the bytes are those that the key was first sent with."""
+    return upload.body_sha256.hex() == kept.sha256
+
+
+def _kept(one: Remembered) -> KeptReceipt:
+    return KeptReceipt(
+        raw_id=one.receipt.id,
+        lane=one.receipt.lane,
+        landed=one.receipt.landed.value,
+        sha256=one.upload.body_sha256.hex(),
+        expires_s=one.upload.arrival_millis // 1000 + one.remember_s,
+    )

@@ -1,0 +1,1 @@
+"""Bringing what was spooled to Kafka, once Kafka takes it again."""

@@ -1,0 +1,67 @@
+"""What is called each minute, one call at a time, to bring what was spooled to Kafka."""
+
+import time
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+from aws_lambda_powertools import Logger
+
+from clients.aws import AwsSettings, s3_client
+from clients.kafka_producer import KafkaProducer
+from clients.spool import Spool
+from lambdas.respool.metrics import count_run
+from lambdas.respool.service import Limits, Report, Respool
+from lambdas.respool.settings import settings
+
+_CONFIRMED_WITHIN_S: Final = 5.0
+"""Longer than ingest waits: a Kafka that is slow is to be caught up with all the same."""
+
+logger = Logger(service="respool")
+
+
+def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
+    """Make one run; whatever calls, it does the same."""
+    report = _respool().run()
+    told = told_of(report, now_ms=time.time_ns() // 1_000_000)
+    for unreadable in report.unreadable:
+        logger.error("unreadable", extra={"problem": str(unreadable)})
+    if report.problem is not None:
+        logger.warning("not done", extra={"problem": report.problem, **told})
+    elif any(told.values()):
+        logger.info("done", extra=told)
+    count_run(told)
+    return told
+
+
+def told_of(report: Report, *, now_ms: int) -> dict[str, int]:
+    """What a run is measured by.
+
+    ``oldest_s`` is the age of what is left, 0 if nothing is; it is absent if nobody can tell.
+    """
+    told = {
+        "objects": report.objects,
+        "records": report.records,
+        "refused": report.refused,
+        "unreadable": len(report.unreadable),
+    }
+    if report.oldest_since_ms is not None:
+        told["oldest_s"] = max(0, now_ms - report.oldest_since_ms) // 1000
+    elif report.problem is None:
+        told["oldest_s"] = 0
+    return told
+
+
+@cache
+def _respool() -> Respool:
+    ours = settings()
+    return Respool(
+        spool=Spool(s3_client(AwsSettings()), ours.spool_bucket),
+        producer=KafkaProducer(
+            bootstrap_servers=ours.kafka_bootstrap_servers,
+            security=ours.kafka_security,
+            delivery_timeout_s=_CONFIRMED_WITHIN_S,
+        ),
+        limits=Limits(),
+        clock_s=time.monotonic,
+    )

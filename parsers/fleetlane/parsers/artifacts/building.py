@@ -1,0 +1,177 @@
+"""Building an artifact: a project's wheel and its locked dependencies, for the jobs' machines."""
+
+import sysconfig
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib.metadata import Distribution, PackageNotFoundError, distribution, distributions
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name, parse_wheel_filename
+
+from fleetlane.events.artifact_manifest import ANY_PLATFORM
+from fleetlane.events.names import NAME_PATTERN, is_name
+from fleetlane.parsers.artifacts.uv import CannotBuildError, Uv
+from fleetlane.parsers.artifacts.writing import PYTHON, Contents, Package
+from fleetlane.parsers.registry import ENTRY_POINT_GROUP
+
+OURS: Final = ("fleetlane-parsers", "fleetlane-events", "fleetlane")
+
+_INSTALLERS_NOTES: Final = frozenset(
+    {"INSTALLER", "RECORD", "REQUESTED", "direct_url.json", "uv_cache.json"}
+)
+
+
+class Platform(StrEnum):
+    """For what machines compiled packages are taken. Glue is x86; EMR may be either."""
+
+    X86_64 = "x86_64-manylinux_2_28"
+    ARM64 = "aarch64-manylinux_2_28"
+    HOST = "host"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """A project as it would be in an artifact. ``left_out`` are packages that the jobs bring."""
+
+    package: Package
+    contents: Contents
+    left_out: tuple[str, ...]
+
+
+def built(uv: Uv, platform: Platform) -> Built:
+    """Build a project: its wheel, and what uv.lock says it needs, but for Fleetlane's own.
+
+    The same files and lock give the same contents. Needs the network where uv's cache lacks
+    something.
+
+    Raises:
+        CannotBuildError: It does not build, offers no parser, or has dependencies and no uv.lock.
+    """
+    with tempfile.TemporaryDirectory(prefix="fleetlane-build-") as name:
+        wheel, site = _wheel(uv, Path(name) / "wheel"), Path(name) / "site"
+        uv.run("pip", "install", *_into(site, platform), "--no-deps", str(wheel))
+        itself = _distribution_of(wheel, site)
+        brought = tuple(sorted(_brought_by_jobs()))
+        left_out: tuple[str, ...] = ()
+        if _needs_others(itself, brought):
+            left_out = _install_locked(uv, itself.name, site, platform, brought)
+        package = Package(
+            name=itself.name,
+            version=itself.version,
+            parsers=_parsers_of(itself, uv),
+            platform=_platform_name(platform) if _is_compiled(site) else ANY_PLATFORM,
+        )
+        return Built(package=package, contents=dict(_contents(site)), left_out=left_out)
+
+
+def _wheel(uv: Uv, folder: Path) -> Path:
+    uv.run("build", "--wheel", "--out-dir", str(folder), "--no-create-gitignore", ".")
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def _into(site: Path, platform: Platform) -> list[str]:
+    kind = [] if platform is Platform.HOST else ["--python-platform", platform.value]
+    return ["--target", str(site), "--python-version", PYTHON, *kind, "--only-binary", ":all:"]
+
+
+def _distribution_of(wheel: Path, site: Path) -> Distribution:
+    name, *_ = parse_wheel_filename(wheel.name)
+    found = {canonicalize_name(one.name): one for one in distributions(path=[str(site)])}
+    return found[name]
+
+
+def _needs_others(itself: Distribution, brought: Sequence[str]) -> bool:
+    needed = map(Requirement, itself.requires or ())
+    names = {canonicalize_name(one.name) for one in needed if _is_wanted(one)}
+    return not names <= {*brought}
+
+
+def _is_wanted(requirement: Requirement) -> bool:
+    return requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+
+
+def _brought_by_jobs() -> set[str]:
+    """Fleetlane's own packages and all that they need: a child has imported them before."""
+    found: set[str] = set()
+    waiting = list(OURS[:2])
+    while waiting:
+        name = canonicalize_name(waiting.pop())
+        if name in found:
+            continue
+        found.add(name)
+        try:
+            needed = map(Requirement, distribution(name).requires or ())
+        except PackageNotFoundError:  # an optional one, for another system
+            continue
+        waiting += [one.name for one in needed if _is_wanted(one)]
+    return found | {*OURS}
+
+
+def _install_locked(
+    uv: Uv, name: str, site: Path, platform: Platform, brought: Sequence[str]
+) -> tuple[str, ...]:
+    if not _has_lock(uv.project):
+        raise CannotBuildError(uv.project.name, "it has dependencies and no uv.lock: run `uv lock`")
+    pruned = [f"--prune={one}" for one in OURS]
+    plain = ("--no-header", "--no-annotate", "--no-dev", "--no-editable", "--no-emit-project")
+    export = ["export", "--locked", "--package", name, *plain, *pruned]
+    locked = uv.run(*export)
+    needed = uv.run(*export, *(f"--no-emit-package={one}" for one in brought))
+    if needed.strip():  # each with its hashes, which uv checks
+        given = ("--no-deps", "--requirements", "-")
+        uv.run("pip", "install", *_into(site, platform), *given, given=needed)
+    return tuple(sorted({*_names_in(locked)} - {*_names_in(needed)}))
+
+
+def _has_lock(folder: Path) -> bool:
+    return any((one / "uv.lock").is_file() for one in (folder, *folder.parents))
+
+
+def _names_in(requirements: str) -> Iterator[str]:
+    for line in requirements.splitlines():
+        if line[:1].isalnum():
+            yield canonicalize_name(line.partition("==")[0])
+
+
+def _parsers_of(itself: Distribution, uv: Uv) -> dict[str, str]:
+    parsers = {one.name: one.value for one in itself.entry_points.select(group=ENTRY_POINT_GROUP)}
+    if not parsers:
+        problem = (
+            f'it offers no parser: name one under [project.entry-points."{ENTRY_POINT_GROUP}"]'
+        )
+        raise CannotBuildError(uv.project.name, problem)
+    odd = next((name for name in parsers if not is_name(name)), None)
+    if odd is not None:
+        problem = f"its parser's name {odd!r} does not match {NAME_PATTERN}"
+        raise CannotBuildError(uv.project.name, problem)
+    return parsers
+
+
+def _is_compiled(site: Path) -> bool:
+    return any(
+        "Root-Is-Purelib: false" in path.read_text(encoding="utf-8")
+        for path in site.glob("*.dist-info/WHEEL")
+    )
+
+
+def _platform_name(platform: Platform) -> str:
+    return sysconfig.get_platform() if platform is Platform.HOST else platform.value
+
+
+def _contents(site: Path) -> Iterator[tuple[str, bytes]]:
+    for path in sorted(site.rglob("*")):
+        name = PurePosixPath(path.relative_to(site).as_posix())
+        if path.is_file() and _is_needed(name):
+            yield str(name), path.read_bytes()
+
+
+def _is_needed(name: PurePosixPath) -> bool:
+    """Not scripts, stubs, bytecode, nor what an installer wrote: it differs between machines."""
+    if name.parts[0] in ("bin", ".lock") or "__pycache__" in name.parts or name.suffix == ".pyi":
+        return False
+    return not (name.parent.suffix == ".dist-info" and name.name in _INSTALLERS_NOTES)

@@ -1,0 +1,96 @@
+"""A parser against its contract: pure, and sane with whatever bytes come."""
+
+import random
+import time
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from fleetlane.parsers.testkit.arbitrary import first_wrong
+from fleetlane.parsers.testkit.findings import Finding, shown
+from fleetlane.parsers.testkit.mutations import mutated
+from fleetlane.parsers.testkit.parser_process import ParserProcess
+from fleetlane.parsers.testkit.trials import Outcome, Subject, Trial
+
+PURE_BODIES_MAX: Final = 200
+_ANOTHER_SECOND_S: Final = 1.1
+_NOT_JSON: Final = "an event holds what JSON does not"
+
+
+def purity_findings(
+    subject: Subject, bodies: Sequence[bytes], *, environment: dict[str, str]
+) -> Iterator[Finding]:
+    """Messages parsed twice in one process, and in another one: in reverse, in another second.
+
+    The processes have different hash seeds and time zones. At most one finding of each kind.
+    """
+    trials = [Trial(body=body) for body in bodies[:PURE_BODIES_MAX]]
+    one, other = ({**environment, **differing} for differing in _DIFFERING)
+    with ParserProcess(subject, environment=one) as process:
+        first, again = process.outcomes(trials), process.outcomes(trials)
+    time.sleep(_ANOTHER_SECOND_S)  # a clock that is looked at shows another time now
+    with ParserProcess(subject, environment=other) as process:
+        elsewhere = process.outcomes(trials[::-1])[::-1]
+    for check, others, where in (
+        ("determinism", again, "parsed again in the same process"),
+        ("purity", elsewhere, "parsed in another process, with another hash seed"),
+    ):
+        for trial, before, now in zip(trials, first, others, strict=True):
+            if _essence(before) != _essence(now):
+                sentence = f"{shown(trial.body)} give other events when they are {where}"
+                yield Finding(check=check, sentence=sentence, body=trial.body)
+                break
+
+
+def mutation_findings(process: ParserProcess, sample: bytes, name: str) -> Iterator[Finding]:
+    """A sample with bits flipped, parts lost and parts twice; at most one finding a reason."""
+    bodies = list(dict.fromkeys(mutated(sample)))
+    seen = set[str]()
+    outcomes = process.outcomes([Trial(body=body) for body in bodies])
+    for body, outcome in zip(bodies, outcomes, strict=True):
+        sentence = _wrong(body, outcome)
+        if sentence is not None and (outcome.reason or "") not in seen:
+            seen.add(outcome.reason or "")
+            yield Finding(check="mutated samples", sentence=f"{name}: {sentence}", body=body)
+
+
+def arbitrary_findings(
+    process: ParserProcess, samples: Sequence[bytes], *, examples: int
+) -> Iterator[Finding]:
+    """Any bytes at all, by hypothesis, made as small as can be."""
+    body = first_wrong(
+        lambda body: _wrong(body, process.outcome(body)) is not None,
+        examples=examples,
+        around=tuple(samples),
+    )
+    if body is not None:
+        sentence = _wrong(body, process.outcome(body)) or f"{shown(body)} are wrong now and then"
+        yield Finding(check="arbitrary bytes", sentence=sentence, body=body)
+
+
+def some_bodies(samples: Sequence[bytes]) -> list[bytes]:
+    """What purity is tried with: samples, spoilt samples, and noise."""
+    chance = random.Random(0)  # noqa: S311 - noise, not secrets
+    spoilt = [body for sample in samples for body in mutated(sample)]
+    noise = [chance.randbytes(chance.randrange(200)) for _ in range(20)]
+    chance.shuffle(spoilt)
+    return [*samples, *noise, *spoilt][:PURE_BODIES_MAX]
+
+
+_DIFFERING: Final = (
+    {"PYTHONHASHSEED": "1", "TZ": "UTC"},
+    {"PYTHONHASHSEED": "2", "TZ": "Pacific/Kiritimati"},
+)
+
+
+def _essence(outcome: Outcome) -> tuple[object, ...]:
+    return outcome.reason, outcome.data
+
+
+def _wrong(body: bytes, outcome: Outcome) -> str | None:
+    """A sentence on what any bytes may not become."""
+    if not outcome.is_well_behaved:
+        came = f"{outcome.reason}: {outcome.detail}"
+        return f"{shown(body)} end as {came}; allowed: events, or MalformedMessage"
+    if outcome.detail.startswith(_NOT_JSON):
+        return f"{shown(body)}: {outcome.detail}"
+    return None

@@ -1,0 +1,123 @@
+"""What two parsers make of the same message: event by event, field by field."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import StrEnum
+
+from fleetlane.parsers.testkit.trials import Outcome
+
+ALIGNED_EVENTS_MAX = 2_000
+"""Of more events than that, those at the same place are compared."""
+
+
+class Kind(StrEnum):
+    """What has become of a message, or of an event of it, with the new parser."""
+
+    SAME = "same"
+    CHANGED = "changed"
+    REFUSED_OTHERWISE = "refused otherwise"
+    NOW_REFUSED = "now refused"
+    NOW_PARSED = "now parsed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldChange:
+    """A field by its dotted path; values as JSON, ``(nothing)`` where it is not there."""
+
+    path: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventChange:
+    """An event that differs, by its place. Only in one: the other place is ``None``."""
+
+    old_place: int | None
+    new_place: int | None
+    fields: tuple[FieldChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """What two parsers make of one message. ``old`` and ``new`` say it for a refused one."""
+
+    kind: Kind
+    events: tuple[EventChange, ...] = ()
+    old: str = ""
+    new: str = ""
+
+
+def difference(old: Outcome, new: Outcome) -> Difference:
+    """Compare two outcomes of one message."""
+    before, now = _said(old), _said(new)
+    if old.reason is None and new.reason is None:
+        changes = tuple(_event_changes(old.data, new.data))
+        return Difference(kind=Kind.CHANGED if changes else Kind.SAME, events=changes)
+    if old.reason is None:
+        return Difference(kind=Kind.NOW_REFUSED, old=before, new=now)
+    if new.reason is None:
+        return Difference(kind=Kind.NOW_PARSED, old=before, new=now)
+    kind = Kind.SAME if before == now else Kind.REFUSED_OTHERWISE
+    return Difference(kind=kind, old=before, new=now)
+
+
+def changed_fields(old: Mapping[str, object], new: Mapping[str, object]) -> list[FieldChange]:
+    """All fields that differ, those inside of objects too, in the old one's order."""
+    return list(_changed_fields(old, new, ""))
+
+
+def _said(outcome: Outcome) -> str:
+    if outcome.reason is None:
+        return f"{len(outcome.events)} events"
+    return f"{outcome.reason}: {outcome.detail}"
+
+
+def _event_changes(
+    old: Sequence[Mapping[str, object]], new: Sequence[Mapping[str, object]]
+) -> Iterator[EventChange]:
+    for old_begin, old_end, new_begin, new_end in _unequal(old, new):
+        pairs = min(old_end - old_begin, new_end - new_begin)
+        for place in range(pairs):
+            before, now = old_begin + place, new_begin + place
+            fields = tuple(changed_fields(old[before], new[now]))
+            if fields:
+                yield EventChange(old_place=before, new_place=now, fields=fields)
+        for place in range(old_begin + pairs, old_end):
+            yield EventChange(old_place=place, new_place=None)
+        for place in range(new_begin + pairs, new_end):
+            yield EventChange(old_place=None, new_place=place)
+
+
+def _unequal(
+    old: Sequence[Mapping[str, object]], new: Sequence[Mapping[str, object]]
+) -> Iterator[tuple[int, int, int, int]]:
+    """Stretches of events that are not equal: begin and end in both."""
+    if len(old) == len(new) or max(len(old), len(new)) > ALIGNED_EVENTS_MAX:
+        yield 0, len(old), 0, len(new)
+        return
+    before, now = ([_text(event) for event in events] for events in (old, new))
+    for tag, *stretch in SequenceMatcher(None, before, now, autojunk=False).get_opcodes():
+        if tag != "equal":
+            yield stretch[0], stretch[1], stretch[2], stretch[3]
+
+
+def _changed_fields(
+    old: Mapping[str, object], new: Mapping[str, object], within: str
+) -> Iterator[FieldChange]:
+    for name in {**old, **new}:
+        path = f"{within}{name}"
+        before, now = old.get(name, _NOTHING), new.get(name, _NOTHING)
+        if isinstance(before, Mapping) and isinstance(now, Mapping):
+            yield from _changed_fields(before, now, f"{path}.")
+        elif (shown := (_text(before), _text(now)))[0] != shown[1]:
+            yield FieldChange(path=path, old=shown[0], new=shown[1])
+
+
+_NOTHING = object()
+
+
+def _text(value: object) -> str:
+    return "(nothing)" if value is _NOTHING else json.dumps(value, sort_keys=True)

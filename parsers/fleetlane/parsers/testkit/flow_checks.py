@@ -1,0 +1,70 @@
+"""Flow files held against each other, and against the parsers that they name."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flow_topics import topic_collisions
+from fleetlane.events.flows import Flow, FlowSet, ParserRule
+from fleetlane.events.lanes import LANE_LIMITS
+from fleetlane.events.rule_coverage import gaps, overlaps
+from fleetlane.parsers.sandbox.platforms import sandboxes_for_this_system
+from fleetlane.parsers.sandbox.runs import Program
+
+type Locate = Callable[[str, str], str | None]
+"""Where what an owner's flow writes is: a folder for ``sys.path``, or ``None`` if it is installed.
+
+Raises ``FleetlaneError`` where it is nowhere.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowReport:
+    """``problems`` keep flows from being published; ``notes`` are to be known. A sentence each."""
+
+    problems: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def checked_flows(flows: FlowSet, folder: Path, locate: Locate) -> FlowReport:
+    """Check flows that were read from ``folder``. Each parser is loaded, in a child on Linux."""
+    problems = [
+        *_of_files(folder, topic_collisions(flows.values())),
+        *_of_files(
+            folder, ((one.stream, each) for one in flows.values() for each in overlaps(one))
+        ),
+        *_of_files(folder, _parser_problems(flows, locate)),
+    ]
+    notes = _of_files(folder, ((one.stream, each) for one in flows.values() for each in gaps(one)))
+    return FlowReport(problems=tuple(problems), notes=tuple(notes))
+
+
+def _of_files(folder: Path, found: Iterator[tuple[str, str]]) -> Iterator[str]:
+    for stream, sentence in found:
+        yield f"{folder / f'{stream}.toml'}: {sentence}"
+
+
+def _parser_problems(flows: FlowSet, locate: Locate) -> Iterator[tuple[str, str]]:
+    with closing(sandboxes_for_this_system()) as sandboxes:
+        for flow in flows.values():
+            for rule in flow.parsers:
+                try:
+                    program = _program(flow, rule, locate)
+                except FleetlaneError as problem:
+                    yield flow.stream, str(problem)
+                    continue
+                refusal = sandboxes.load_problem(program)
+                if refusal is not None:
+                    yield flow.stream, f"parser {rule.use} cannot be loaded: {refusal}"
+
+
+def _program(flow: Flow, rule: ParserRule, locate: Locate) -> Program:
+    return Program(
+        use=rule.use,
+        options=json.dumps(rule.options, sort_keys=True).encode(),
+        memory_bytes_max=LANE_LIMITS[flow.lane].memory_bytes_max,
+        location=locate(flow.owner, rule.use),
+    )

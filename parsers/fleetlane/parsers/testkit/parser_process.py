@@ -1,0 +1,158 @@
+"""A parser in a process of its own: no crash, hang or other version of it touches this one."""
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Final, Self
+
+import msgspec
+
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.parsers.testkit.trials import Outcome, Subject, Trial
+
+_STARTED_AS: Final = """
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+from fleetlane.parsers.testkit.parsing import main
+main(is_sandboxed=json.loads(sys.argv[2]))
+"""
+_PATIENCE_S: Final = 60.0
+_TRIALS_AT_ONCE: Final = 500
+_outcomes: Final = msgspec.json.Decoder(tuple[Outcome, ...])
+
+
+class ParserProcessGoneError(FleetlaneError):
+    """A parser's process ended, or hung, where nothing of the parser's should make it."""
+
+    reason = "parser_process_gone"
+
+    def __init__(self, use: str, problem: str) -> None:
+        super().__init__(use, problem)
+        self.use, self.problem = use, problem
+
+    def __str__(self) -> str:
+        return f"the process of parser {self.use!r} {self.problem}"
+
+
+class ParserProcess:
+    """Tries messages with one subject. Use it as a context: it ends the process.
+
+    Without the sandbox a parser runs in that process itself: what crashes or hangs takes it along,
+    and the next message has another one.
+    """
+
+    def __init__(
+        self,
+        subject: Subject,
+        *,
+        environment: Mapping[str, str] | None = None,
+        is_sandboxed: bool | None = None,
+        patience_s: float = _PATIENCE_S,
+    ) -> None:
+        """Take what is to be tried; nothing is started yet.
+
+        Args:
+            subject: The parser, its options and limits.
+            environment: The process's whole environment; by default this one's.
+            is_sandboxed: By default as the system has it: on Linux.
+            patience_s: How long the process may stay silent beyond what messages may take.
+        """
+        self.subject = subject
+        self._is_sandboxed = has_sandbox() if is_sandboxed is None else is_sandboxed
+        self._base_patience_s = patience_s
+        self._environment = None if environment is None else dict(environment)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._is_late = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def outcome(self, body: bytes) -> Outcome:
+        """Try one message of a device of no account."""
+        return self.outcomes([Trial(body=body)])[0]
+
+    def outcomes(self, trials: Sequence[Trial]) -> list[Outcome]:
+        """Try messages in order.
+
+        Raises:
+            ParserProcessGoneError: With the sandbox alone; without, it is a message's outcome.
+        """
+        at_once = _TRIALS_AT_ONCE if self._is_sandboxed else 1
+        found: list[Outcome] = []
+        for first in range(0, len(trials), at_once):
+            found += self._answered(trials[first : first + at_once])
+        return found
+
+    def _answered(self, trials: Sequence[Trial]) -> Sequence[Outcome]:
+        process = self._started()
+        assert process.stdin is not None, "it is a pipe"
+        assert process.stdout is not None, "it is a pipe"
+        self._is_late = False
+        timer = threading.Timer(self._patience_s(trials), self._kill_late, [process])
+        timer.start()
+        try:
+            process.stdin.write(msgspec.json.encode(trials) + b"\n")
+            process.stdin.flush()
+            answer = process.stdout.readline()
+        except OSError:  # it ended before it had read all
+            answer = b""
+        finally:
+            timer.cancel()
+        return _outcomes.decode(answer) if answer else self._gone(trials)
+
+    def _gone(self, trials: Sequence[Trial]) -> Sequence[Outcome]:
+        status = self._end()
+        limit_s = self._patience_s(trials)
+        ended = f"did not answer for {limit_s:g} s" if self._is_late else f"ended: status {status}"
+        if self._is_sandboxed:
+            raise ParserProcessGoneError(self.subject.rule.use, ended)
+        reason = "timeout" if self._is_late else "crashed"
+        return [Outcome(reason=reason, detail=f"the process {ended}", parse_us=0)]
+
+    def _patience_s(self, trials: Sequence[Trial]) -> float:
+        """Twice what each message may take, as each may be tried again; and time to load."""
+        return self._base_patience_s + 2 * self.subject.assignment.kill_s * len(trials)
+
+    def _kill_late(self, process: subprocess.Popen[bytes]) -> None:
+        self._is_late = True
+        process.kill()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            told = json.dumps(self._is_sandboxed)
+            self._process = subprocess.Popen(  # noqa: S603 - Python, with code of our own
+                [sys.executable, "-c", _STARTED_AS, json.dumps(sys.path), told],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env=self._environment,
+            )
+            assert self._process.stdin is not None, "it is a pipe"
+            self._process.stdin.write(msgspec.json.encode(self.subject) + b"\n")
+        return self._process
+
+    def _end(self) -> int | None:
+        process, self._process = self._process, None
+        if process is None:
+            return None
+        assert process.stdin is not None, "it is a pipe"
+        assert process.stdout is not None, "it is a pipe"
+        try:
+            process.stdin.close()
+        except OSError:
+            process.kill()
+        process.stdout.close()
+        try:
+            return process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait()
+
+
+def has_sandbox() -> bool:
+    """Whether limits are enforced here as in the jobs: on Linux."""
+    return sys.platform == "linux"

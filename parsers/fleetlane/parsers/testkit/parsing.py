@@ -1,0 +1,93 @@
+"""A parser's process: tries messages that come as lines of JSON, and answers in lines.
+
+Started by ``parser_process``. The first line is the subject, each other one a list of trials, and
+an answer the list of their outcomes. What a parser prints goes to standard error.
+"""
+
+import logging
+import os
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import BinaryIO
+
+import msgspec
+
+from fleetlane.events.canonical import canonical_event_from
+from fleetlane.parsers.sandbox.columns import CanonicalRecord
+from fleetlane.parsers.sandbox.in_process import InProcess
+from fleetlane.parsers.sandbox.overtime import Overtime
+from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
+from fleetlane.parsers.sandbox.runs import Run, envelope_of
+from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
+from fleetlane.parsers.testkit.trials import Outcome, Subject, Trial, TrialEvent
+
+_subjects = msgspec.json.Decoder(Subject)
+_trials = msgspec.json.Decoder(tuple[Trial, ...])
+
+
+def main(*, is_sandboxed: bool) -> None:
+    """Answer until standard input ends."""
+    logging.disable()  # outcomes say it all
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    serve(sys.stdin.buffer, answers, is_sandboxed=is_sandboxed)
+
+
+def serve(questions: BinaryIO, answers: BinaryIO, *, is_sandboxed: bool) -> None:
+    subject = _subjects.decode(questions.readline())
+    if subject.location is not None and not is_sandboxed:
+        sys.path.insert(0, subject.location)  # a child of the sandbox does it by itself
+    sandboxes = sandboxes_for_this_system() if is_sandboxed else InProcess()
+    for line in questions:
+        outcomes = tried(sandboxes, subject, _trials.decode(line))
+        answers.write(msgspec.json.encode(outcomes) + b"\n")
+        answers.flush()
+    sandboxes.close()
+
+
+def tried(sandboxes: ParsesRuns, subject: Subject, trials: Sequence[Trial]) -> list[Outcome]:
+    """Try messages, and give their outcomes in the same order."""
+    run = Run(
+        program=subject.program,
+        assignment=subject.assignment,
+        envelopes=[
+            envelope_of(_Facts(subject, trial, place)) for place, trial in enumerate(trials)
+        ],
+        bodies=[trial.body for trial in trials],
+    )
+    attempts: dict[int, Attempt] = {}
+    events: defaultdict[int, list[TrialEvent]] = defaultdict(list)
+    for result in sandboxes.parsed(run, Overtime(flow_s_max=1e6)):
+        attempts.update(result.attempts)
+        for record in result.records:
+            place, event = _event_of(record)
+            events[place].append(event)
+    return [_outcome(attempts[place], events[place]) for place in range(len(trials))]
+
+
+class _Facts:
+    """What a canonical event takes over; a raw id is the message's place, to tell it again."""
+
+    def __init__(self, subject: Subject, trial: Trial, place: int) -> None:
+        self.raw_id, self.stream = str(place), subject.flow.stream
+        self.device_id, self.arrival_millis = trial.device_id, trial.arrival_millis
+        self.source = ""
+
+
+def _event_of(record: CanonicalRecord) -> tuple[int, TrialEvent]:
+    canonical = canonical_event_from(record.value)
+    return int(canonical.rawid), TrialEvent(
+        topic=record.topic,
+        key=record.key.decode(),
+        time=canonical.time,
+        time_quality=canonical.timequality,
+        data=canonical.data,
+    )
+
+
+def _outcome(attempt: Attempt, events: Sequence[TrialEvent]) -> Outcome:
+    reason = "crashed" if attempt.verdict is Verdict.NOT_TRIED else attempt.verdict.reason
+    return Outcome(
+        reason=reason, detail=attempt.detail, parse_us=attempt.parse_us, events=tuple(events)
+    )

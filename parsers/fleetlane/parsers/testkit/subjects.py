@@ -1,0 +1,84 @@
+"""From a flow to what is tried: the rule for a device, its parser found, and the lane's limits."""
+
+from collections.abc import Iterator
+
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flows import Flow, ParserRule
+from fleetlane.events.lanes import Lane
+from fleetlane.events.parser_choice import parser_rule_for
+from fleetlane.parsers.testkit.projects import NoProjectError, Project
+from fleetlane.parsers.testkit.sites import LocatedParser, Sites
+from fleetlane.parsers.testkit.trials import Subject
+
+
+class NoRuleError(FleetlaneError):
+    """A flow has no parser for a device: the platform would park its messages as ``no_flow``."""
+
+    reason = "no_rule"
+
+    def __init__(self, stream: str, device_type: str | None, firmware: str | None) -> None:
+        super().__init__(stream, device_type, firmware)
+        self.stream, self.device_type, self.firmware = stream, device_type, firmware
+
+    def __str__(self) -> str:
+        device = f"device type {self.device_type!r} and firmware {self.firmware!r}"
+        return f"flow {self.stream!r} has no parser for {device}"
+
+
+def subject_for(
+    flow: Flow,
+    sites: Sites,
+    project: Project | None,
+    *,
+    device_type: str | None = None,
+    firmware: str | None = None,
+    lane: Lane | None = None,
+) -> Subject:
+    """What the platform would do with a device's message.
+
+    Raises:
+        NoRuleError: The flow has no parser for such a device.
+        FleetlaneError: The parser cannot be found, or its project does not build.
+    """
+    rule = parser_rule_for(flow, device_type=device_type, firmware=firmware)
+    if rule is None:
+        raise NoRuleError(flow.stream, device_type, firmware)
+    return subject_of(flow, rule, sites.parser(rule.use, project), lane)
+
+
+def subject_of(
+    flow: Flow, rule: ParserRule, parser: LocatedParser, lane: Lane | None = None
+) -> Subject:
+    """A rule with its parser, in the flow's lane unless another is given."""
+    return Subject(
+        flow=flow,
+        rule=rule,
+        lane=flow.lane if lane is None else lane,
+        identifier=parser.identifier,
+        location=parser.location,
+    )
+
+
+def bare_subject(parser: LocatedParser, lane: Lane | None = None) -> Subject:
+    """A parser by itself, with its default options, in a flow that says no more than its name."""
+    rule = ParserRule(use=parser.use)
+    flow = Flow(stream=parser.identifier.partition("@")[0], owner="nobody", parsers=(rule,))
+    return subject_of(flow, rule, parser, lane)
+
+
+def subjects_in(project: Project, sites: Sites) -> Iterator[Subject]:
+    """All that a project's flows would run; without flows, its parsers with default options.
+
+    Raises:
+        NoProjectError: It has neither.
+        FleetlaneError: A flow is refused, a parser cannot be found, or the project not built.
+    """
+    flows = project.flows
+    if not flows and not project.parsers:
+        problem = "neither flows/*.toml nor a pyproject.toml with parsers is here"
+        raise NoProjectError(project.folder, problem)
+    for flow in flows.values():
+        for rule in flow.parsers:
+            yield subject_of(flow, rule, sites.parser(rule.use, project))
+    if not flows:
+        yield from map(bare_subject, sites.parsers_of(project))

@@ -1,0 +1,142 @@
+"""Publishing beside other teams, and rolling back; S3 is moto's."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clients.flow_publisher import (
+    FlowPublisher,
+    NotDeployedError,
+    NothingBeforeError,
+    StreamTakenError,
+)
+from clients.flow_store import FlowStore
+from clients.parser_store import ParserStore
+from fleetlane.events.flow_files import flow_from_toml
+from fleetlane.events.flows import Flow
+from lambdas.flow_activation.service import FlowsRefusedError, activate
+from local.flow_publishing import publish_news
+from tests.contract.aws_in_process import buckets
+from tests.team_artifacts import team_artifact
+from tests.unit.lambdas.fakes import FakeKafka
+
+
+@pytest.fixture
+def publisher() -> Iterator[FlowPublisher]:
+    with buckets("flows") as s3:
+        flows, parsers = FlowStore(s3, "flows"), ParserStore(s3, "flows")
+
+        def put_into_force(version: str, in_place_of: str | None) -> object:
+            return activate(
+                version,
+                store=flows,
+                topics=FakeKafka([]),
+                artifacts=parsers,
+                in_place_of=in_place_of,
+            )
+
+        yield FlowPublisher(flows, parsers, put_into_force)
+
+
+def flow(stream: str, owner: str, use: str = "json") -> Flow:
+    text = f'stream = "{stream}"\nowner = "{owner}"\n[[parsers]]\nuse = "{use}"\n'
+    return flow_from_toml(text, file=f"{stream}.toml")
+
+
+def streams(publisher: FlowPublisher) -> list[str]:
+    current = publisher.current()
+    assert current is not None
+    return sorted(current.by_stream)
+
+
+def test_a_publication_replaces_all_flows_of_its_owners_and_no_other(
+    publisher: FlowPublisher,
+) -> None:
+    publisher.publish([flow("a", "red"), flow("b", "red"), flow("c", "blue")])
+
+    publisher.publish_owners([flow("b", "red"), flow("d", "red")])
+
+    assert streams(publisher) == ["b", "c", "d"]
+
+
+def test_the_artifacts_of_others_stay_named(publisher: FlowPublisher, tmp_path: Path) -> None:
+    publisher.parsers.deploy(team_artifact(tmp_path, "tank==1.0"), owner="blue")
+    publisher.publish([flow("tank", "blue", "tank==1.0")])
+    before = publisher.flows.current().artifacts
+
+    publisher.publish_owners([flow("a", "red")])
+
+    assert publisher.flows.current().artifacts == before
+
+
+def test_a_stream_of_another_owner_is_not_taken(publisher: FlowPublisher) -> None:
+    publisher.publish([flow("a", "red"), flow("c", "blue")])
+
+    with pytest.raises(StreamTakenError, match="stream c is blue's; a flow of red names it too"):
+        publisher.publish_owners([flow("c", "red")])
+
+    assert streams(publisher) == ["a", "c"]
+
+
+def test_a_parser_that_nobody_deployed_is_named_with_the_commands(
+    publisher: FlowPublisher,
+) -> None:
+    with pytest.raises(NotDeployedError, match=r"parser deploy FILE\.zip --owner blue"):
+        publisher.publish([flow("tank", "blue", "tank==1.0")])
+
+    assert publisher.current() is None
+
+
+def test_the_version_before_comes_back_and_so_does_the_one_after(publisher: FlowPublisher) -> None:
+    first, second = publisher.publish([flow("a", "red")]), publisher.publish([flow("b", "red")])
+
+    back, forth = publisher.roll_back(), publisher.roll_back()
+
+    assert (back, forth) == (first, second)
+    assert streams(publisher) == ["b"]
+
+
+def test_where_nothing_was_before_there_is_nothing_to_roll_back(publisher: FlowPublisher) -> None:
+    publisher.publish([flow("a", "red")])
+
+    with pytest.raises(NothingBeforeError):
+        publisher.roll_back()
+
+
+def test_a_refused_version_leaves_what_is_in_force(publisher: FlowPublisher) -> None:
+    publisher.publish([flow("a", "red")])
+    broken = publisher.flows.publish([flow("tank", "blue", "tank==1.0")])
+
+    with pytest.raises(FlowsRefusedError):
+        publisher.activate(broken)
+
+    assert streams(publisher) == ["a"]
+
+
+def test_flows_that_were_in_force_before_do_not_replace_what_came_since(
+    publisher: FlowPublisher,
+) -> None:
+    checkout = {"a": flow("a", "red")}
+    publish_news(checkout, publisher)
+    publisher.publish_owners([flow("b", "blue")])
+
+    in_force = publish_news(checkout, publisher)
+
+    assert sorted(in_force) == streams(publisher) == ["a", "b"]
+
+
+def test_flows_that_were_never_in_force_are_put_into_force(publisher: FlowPublisher) -> None:
+    publish_news({"a": flow("a", "red")}, publisher)
+
+    publish_news({"c": flow("c", "red")}, publisher)
+
+    assert streams(publisher) == ["c"]
+
+
+def test_all_versions_are_listed(publisher: FlowPublisher) -> None:
+    published = [publisher.publish([flow(name, "red")]) for name in "ab"]
+
+    listed = {version for version, _ in publisher.flows.versions()}
+
+    assert listed == set(published)

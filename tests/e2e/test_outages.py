@@ -1,0 +1,189 @@
+"""What ingest leans on fails under load: devices are answered in time, and nothing is lost."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+import pytest
+
+from local.ledger import Ledger
+from local.platform import SPOOL_BUCKET
+from tests.e2e.conftest import RunningPlatform
+from tests.e2e.fault_proxy import Failure
+from tests.e2e.faults import frozen, stopped, without_room_for_files
+from tests.e2e.load import Kind, Load, Request
+from tests.e2e.stored import object_keys
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack, pytest.mark.faults]
+
+LENGTH_S: Final = 5.0
+LENGTH_FULL_S: Final = 60.0
+ANSWERED_WITHIN_S_MAX: Final = 5.0
+NOISE_S: Final = 25.0
+"""On a busy machine servers start slowly. A full-length outage is longer than this."""
+
+type Outage = Callable[[RunningPlatform], AbstractContextManager[object]]
+
+
+@contextmanager
+def kafka_and_s3_away(running: RunningPlatform) -> Iterator[None]:
+    with frozen(running.platform.broker), running.s3.failing(Failure.HANGS):
+        yield
+
+
+@contextmanager
+def functions_killed(running: RunningPlatform) -> Iterator[None]:
+    """Some die between what is durable and its answer."""
+    running.platform.gateway.kill()
+    running.platform.gateway.start()
+    yield
+
+
+OF_KAFKA: Final[Mapping[str, Outage]] = {
+    "Kafka is stopped": lambda running: stopped(running.platform.broker),
+    "Kafka is frozen": lambda running: frozen(running.platform.broker),
+    "Kafka's disk is full": lambda running: without_room_for_files(running.platform.broker),
+}
+OF_S3: Final[Mapping[str, Outage]] = {
+    "S3 answers 500": lambda running: running.s3.failing(Failure.ANSWERS_500),
+    "S3 hangs": lambda running: running.s3.failing(Failure.HANGS),
+    "S3 refuses": lambda running: running.s3.failing(Failure.REFUSES),
+}
+OF_BOTH: Final = "Kafka is frozen and S3 hangs"
+OF_THE_REGISTRY: Final = "the registry hangs"
+OF_THE_FUNCTIONS: Final = "the functions are killed"
+OUTAGES: Final[Mapping[str, Outage]] = {
+    **OF_KAFKA,
+    **OF_S3,
+    OF_BOTH: kafka_and_s3_away,
+    OF_THE_REGISTRY: lambda running: running.registry.failing(Failure.HANGS),
+    OF_THE_FUNCTIONS: functions_killed,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """One outage: the requests that began and ended in it, its length, how soon it was forgotten.
+
+    ``slowest_s`` counts requests from the last moment before it until it was forgotten.
+    """
+
+    requests: tuple[Request, ...]
+    seconds: float
+    slowest_s: float
+    normal_again_s: float | None
+
+    def of(self, *kinds: Kind) -> list[Request]:
+        return [request for request in self.requests if request.kind in kinds]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """All outages, one after the other, and what became of all that was sent meanwhile."""
+
+    windows: Mapping[str, Window]
+    ids_of_messages: Mapping[str, set[str]]
+    ledger: Ledger
+    left_in_spool: frozenset[str]
+
+
+@pytest.fixture(scope="module")
+def history(running: RunningPlatform, *, faults_are_full: bool) -> History:
+    length_s = LENGTH_FULL_S if faults_are_full else LENGTH_S
+    with Load(running.platform) as load:
+        load.normal_again_s(time.monotonic(), within_s=NOISE_S)
+        windows = {
+            name: _through(running, outage, load, length_s) for name, outage in OUTAGES.items()
+        }
+    ledger = running.ledger_on(load.receipts)
+    return History(
+        windows=windows,
+        ids_of_messages=load.ids_of_messages,
+        ledger=ledger,
+        left_in_spool=object_keys(running.platform.s3, SPOOL_BUCKET),
+    )
+
+
+def _through(running: RunningPlatform, outage: Outage, load: Load, length_s: float) -> Window:
+    with running.keeper.away():
+        began_s = time.monotonic()
+        with outage(running):
+            fails_s = time.monotonic()
+            time.sleep(length_s)  # its length, and no guess
+            failed_s = time.monotonic()
+        over_s = time.monotonic()
+    normal_again_s = load.normal_again_s(over_s, within_s=max(length_s, NOISE_S))
+    around = load.since(began_s - 1)
+    return Window(
+        requests=tuple(one for one in load.since(fails_s) if one.ended_s < failed_s),
+        seconds=over_s - began_s,
+        slowest_s=max(request.seconds for request in around),
+        normal_again_s=normal_again_s,
+    )
+
+
+def test_every_accepted_message_comes_to_its_one_end(history: History) -> None:
+    ledger = history.ledger
+
+    assert (ledger.lost, ledger.invented, list(ledger.findings.lines())) == (0, 0, [])
+
+
+def test_a_message_that_is_sent_again_with_its_key_has_its_one_id(history: History) -> None:
+    assert {len(ids) for ids in history.ids_of_messages.values()} == {1}
+
+
+def test_nothing_is_left_in_the_spool(history: History) -> None:
+    assert history.left_in_spool == frozenset()
+
+
+@pytest.mark.parametrize("outage", OUTAGES)
+def test_no_request_waits_longer_than_five_seconds(history: History, outage: str) -> None:
+    assert history.windows[outage].slowest_s < ANSWERED_WITHIN_S_MAX
+
+
+@pytest.mark.parametrize("outage", OUTAGES)
+def test_an_outage_is_forgotten_as_soon_as_it_was_long(history: History, outage: str) -> None:
+    window = history.windows[outage]
+
+    assert window.normal_again_s is not None
+    assert window.normal_again_s < max(window.seconds, NOISE_S)
+
+
+@pytest.mark.parametrize("outage", OF_KAFKA)
+def test_every_message_is_taken_while_kafka_is_away(history: History, outage: str) -> None:
+    requests = history.windows[outage].requests
+
+    assert {request.status for request in requests} == {202}
+    assert "spool" in {request.landed for request in requests}
+
+
+@pytest.mark.parametrize("outage", OF_S3)
+def test_what_needs_no_s3_is_taken_while_it_is_away(history: History, outage: str) -> None:
+    small = history.windows[outage].of(Kind.SMALL, Kind.NEWCOMER)
+
+    assert {(request.status, request.landed) for request in small} == {(202, "kafka")}
+
+
+@pytest.mark.parametrize(
+    ("outage", "kinds"),
+    [
+        *((outage, (Kind.LARGE,)) for outage in OF_S3),
+        (OF_BOTH, (Kind.SMALL, Kind.LARGE)),
+        (OF_THE_REGISTRY, (Kind.NEWCOMER,)),
+    ],
+)
+def test_what_cannot_be_taken_is_asked_to_come_again(
+    history: History, outage: str, kinds: tuple[Kind, ...]
+) -> None:
+    requests = history.windows[outage].of(*kinds)
+
+    assert {request.status for request in requests} == {503}
+    assert all(int(request.retry_after or 0) >= 5 for request in requests)
+
+
+def test_devices_that_are_known_do_not_notice_that_the_registry_is_away(history: History) -> None:
+    known = history.windows[OF_THE_REGISTRY].of(Kind.SMALL, Kind.LARGE)
+
+    assert all(request.is_normal for request in known)

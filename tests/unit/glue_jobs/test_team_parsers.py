@@ -1,0 +1,289 @@
+"""Artifacts of teams in a lane: fetched when named; a broken one leaves the old in use."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from clients.flow_store import FlowStore
+from clients.parser_store import ArtifactUnavailableError, ParserStore
+from fleetlane.events.canonical import canonical_event_from
+from fleetlane.events.flow_artifacts import FlowArtifact, team_rules
+from fleetlane.events.flow_files import flow_from_toml
+from fleetlane.events.lanes import LANE_LIMITS, Lane
+from fleetlane.events.metadata import Parsed, parsed_from
+from fleetlane.parsers.sandbox.platforms import ParsesRuns
+from glue_jobs.parse_lane.chosen_parsers import (
+    TRY_AGAIN_S,
+    ChosenParsers,
+    ParserUnavailableError,
+)
+from glue_jobs.parse_lane.lane_parser import LaneParser
+from glue_jobs.parse_lane.parser_folders import BYTES_MAX, ParserFolders
+from glue_jobs.parse_lane.payloads import Payloads
+from glue_jobs.parse_lane.programs import Programs
+from tests.contract.aws_in_process import buckets
+from tests.team_artifacts import team_artifact
+from tests.unit.glue_jobs.conftest import NOW_MS, MemoryBucket, message_of, record_of, rows_of
+
+FLOW: Final = """
+stream = "{stream}"
+owner = "acme"
+[[parsers]]
+use = "{use}"
+"""
+HANGS_UP: Final = "import os\nos._exit(3)\n"
+NO_PARSER: Final = "class Parser: ...\n"
+
+
+class Worker:
+    """A worker's lane on a bucket that flows are published to. ``is_down`` stops fetching."""
+
+    def __init__(self, store: FlowStore, parsers: ParserStore, folder: Path) -> None:
+        self.flows, self.parsers, self.folder = store, parsers, folder
+        self.is_down = False
+        self.now_s = 0.0
+        self.caches: list[ParserFolders] = []
+
+    def fetch(self, artifact: FlowArtifact, path: Path) -> None:
+        if self.is_down:
+            raise ArtifactUnavailableError(artifact.key, "connection refused")
+        self.parsers.fetch(artifact, path)
+
+    def cache(self, *, bytes_max: int = BYTES_MAX) -> ParserFolders:
+        cache = ParserFolders(self, self.folder / "cache", bytes_max=bytes_max)
+        self.caches.append(cache)
+        return cache
+
+    def deploy(self, pin: str, code: str | None = None) -> None:
+        self.parsers.deploy(team_artifact(self.folder / "built", pin, code), owner="acme")
+
+    def publish(self, **uses: str) -> None:
+        flows = [
+            flow_from_toml(FLOW.format(stream=stream, use=use), file=stream)
+            for stream, use in uses.items()
+        ]
+        found = [self.parsers.offering(owner, use) for owner, use in team_rules(flows)]
+        self.flows.make_current(self.flows.publish(flows, filter(None, found)))
+
+    def lane(self, sandboxes: ParsesRuns, lane: Lane = Lane.STANDARD) -> LaneParser:
+        limits, payloads = LANE_LIMITS[lane], MemoryBucket()
+        parsers = ChosenParsers(
+            flows=self.flows,
+            earlier=self.flows,
+            programs=Programs(
+                folders=self.cache(),
+                sandboxes=sandboxes,
+                memory_bytes_max=limits.memory_bytes_max,
+            ),
+            limits=limits,
+            monotonic=lambda: self.now_s,
+        )
+        return LaneParser(
+            lane=lane,
+            limits=limits,
+            parsers=parsers,
+            payloads=Payloads(landed=payloads, parked=payloads, parked_bucket="parked"),
+            sandboxes=sandboxes,
+            now_ms=lambda: NOW_MS,
+        )
+
+
+@pytest.fixture
+def worker(tmp_path: Path) -> Iterator[Worker]:
+    with buckets("flows") as s3:
+        worker = Worker(FlowStore(s3, "flows"), ParserStore(s3, "flows"), tmp_path)
+        yield worker
+        for cache in worker.caches:
+            cache.release_all()
+
+
+def batch(lane: LaneParser, *streams: str) -> tuple[list[object], list[Parsed]]:
+    """A batch of one message a stream: the versions that parsed them, and what is told of each."""
+    lane.begin_batch()
+    rows = rows_of(lane.outputs_of(record_of(message_of(b"x", stream=one)) for one in streams))
+    canonical = [
+        canonical_event_from(row.value or b"") for row in rows if row.topic.startswith("canonical.")
+    ]
+    told = [parsed_from(row.value or b"") for row in rows if row.topic == "fleet.parsed"]
+    return [event.data["version"] for event in canonical], told
+
+
+def test_two_versions_of_one_parser_run_in_two_flows_of_one_batch(
+    worker: Worker, sandboxes: ParsesRuns
+) -> None:
+    worker.deploy("tank==1.0")
+    worker.deploy("tank==2.0")
+    worker.publish(old="tank==1.0", new="tank==2.0")
+
+    versions, told = batch(worker.lane(sandboxes), "old", "new", "old")
+
+    assert sorted(map(str, versions)) == ["1.0", "1.0", "2.0"]
+    assert {(one.stream, one.parser) for one in told} == {
+        ("old", "tank@1.0"),
+        ("new", "tank@2.0"),
+    }
+
+
+def test_a_new_artifact_is_used_from_the_next_batch_on_without_a_restart(
+    worker: Worker, sandboxes: ParsesRuns
+) -> None:
+    worker.deploy("tank==1.0")
+    worker.publish(tank="tank==1.0")
+    lane = worker.lane(sandboxes)
+    before, _ = batch(lane, "tank")
+    worker.deploy("tank==1.1")
+
+    worker.publish(tank="tank==1.1")
+
+    assert (before, batch(lane, "tank")[0]) == (["1.0"], ["1.1"])
+
+
+@pytest.mark.parametrize("code", [HANGS_UP, NO_PARSER, "1 / 0", "import nothing_like_it"])
+def test_an_artifact_that_cannot_be_loaded_leaves_the_one_before_in_use(
+    worker: Worker, sandboxes: ParsesRuns, code: str
+) -> None:
+    worker.deploy("tank==1.0")
+    worker.publish(tank="tank==1.0")
+    worker.deploy("tank==1.1", code)
+    worker.publish(tank="tank==1.1")
+
+    versions, (told,) = batch(worker.lane(sandboxes), "tank")  # a worker that never saw 1.0
+
+    assert versions == ["1.0"]
+    assert (told.outcome, told.parser, told.instead_of) == ("parsed", "tank@1.0", "tank==1.1")
+
+
+def test_an_artifact_that_was_changed_leaves_the_one_before_in_use_and_is_logged_once(
+    worker: Worker, sandboxes: ParsesRuns, caplog: pytest.LogCaptureFixture
+) -> None:
+    worker.deploy("tank==1.0")
+    worker.publish(tank="tank==1.0")
+    spoil(worker, "tank==1.1")
+    lane = worker.lane(sandboxes)
+
+    results = [batch(lane, "tank", "tank") for _ in range(2)]
+
+    assert [versions for versions, _ in results] == [["1.0", "1.0"]] * 2
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+    assert "parser tank==1.1 of stream tank cannot be used" in caplog.text
+    assert "tank@1.0" in caplog.text
+
+
+def test_the_last_of_several_versions_that_works_is_used(
+    worker: Worker, sandboxes: ParsesRuns
+) -> None:
+    worker.deploy("tank==1.0")
+    worker.publish(tank="tank==1.0")
+    for version in ("1.1", "1.2"):
+        worker.deploy(f"tank=={version}", NO_PARSER)
+        worker.publish(tank=f"tank=={version}")
+
+    versions, _ = batch(worker.lane(sandboxes), "tank")
+
+    assert versions == ["1.0"]
+
+
+def test_without_an_older_one_its_messages_go_the_way_of_a_failure(
+    worker: Worker, sandboxes: ParsesRuns
+) -> None:
+    worker.deploy("tank==1.1", "1 / 0")
+    worker.publish(tank="tank==1.1")
+
+    _, (told,) = batch(worker.lane(sandboxes), "tank")
+
+    assert (told.outcome, told.reason, told.parser) == ("diverted", "parser_failed", "tank@1.1")
+
+
+def test_a_parser_that_can_be_had_again_is_used_again(
+    worker: Worker, sandboxes: ParsesRuns
+) -> None:
+    worker.deploy("tank==1.0")
+    worker.publish(tank="tank==1.0")
+    lane = worker.lane(sandboxes)
+    batch(lane, "tank")
+    worker.deploy("tank==1.1")
+    worker.publish(tank="tank==1.1")
+
+    worker.is_down = True
+    in_the_outage, _ = batch(lane, "tank")
+    worker.is_down = False
+    worker.now_s += TRY_AGAIN_S
+    after_it, _ = batch(lane, "tank")
+
+    assert (in_the_outage, after_it) == (["1.0"], ["1.1"])
+
+
+def test_an_outage_puts_messages_off_and_in_the_slow_lane_the_batch(
+    worker: Worker, sandboxes: ParsesRuns
+) -> None:
+    worker.deploy("tank==1.0")
+    worker.publish(tank="tank==1.0")
+    worker.is_down = True
+
+    _, (told,) = batch(worker.lane(sandboxes), "tank")
+
+    assert (told.outcome, told.reason) == ("diverted", None)
+    with pytest.raises(ParserUnavailableError):
+        batch(worker.lane(sandboxes, Lane.SLOW), "tank")
+
+
+def test_workers_of_one_machine_fetch_at_once_and_share_what_they_fetched(worker: Worker) -> None:
+    worker.deploy("tank==1.0")
+    artifact = worker.parsers.offering("acme", "tank==1.0")
+    assert artifact is not None
+    together, found = threading.Barrier(4), list[Path]()
+
+    def fetch() -> None:
+        together.wait()
+        found.append(worker.cache().folder_of(artifact))
+
+    threads = [threading.Thread(target=fetch) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert found == [worker.folder / "cache" / artifact.sha256] * 4
+    assert sorted(one.name for one in (worker.folder / "cache").iterdir()) == [
+        artifact.sha256,
+        f"{artifact.sha256}.lock",
+    ]
+
+
+def test_what_no_worker_uses_makes_room(worker: Worker) -> None:
+    artifacts = []
+    for version in ("1.0", "1.1", "1.2"):
+        worker.deploy(f"tank=={version}")
+        artifacts.append(worker.parsers.offering("acme", f"tank=={version}"))
+    first, second, third = filter(None, artifacts)
+    users = [worker.cache(bytes_max=1) for _ in range(2)]
+
+    held = users[0].folder_of(first)
+    unused = users[1].folder_of(second)
+    users[1].release_all()
+    newest = users[1].folder_of(third)
+
+    assert [folder.is_dir() for folder in (held, unused, newest)] == [True, False, True]
+
+
+def test_what_fails_half_way_is_not_left_behind(worker: Worker) -> None:
+    artifact = FlowArtifact(owner="acme", use="tank==1", key="parsers/acme/x", sha256="0" * 64)
+    worker.is_down = True
+
+    with pytest.raises(ArtifactUnavailableError):
+        worker.cache().folder_of(artifact)
+
+    assert not [one for one in (worker.folder / "cache").iterdir() if one.is_dir()]
+
+
+def spoil(worker: Worker, pin: str) -> None:
+    """Publish an artifact, then let other bytes take its place, as no command does."""
+    worker.deploy(pin)
+    name, _, version = pin.partition("==")
+    worker.publish(**{name: pin})
+    worker.parsers._s3.put_object(
+        Bucket="flows", Key=f"parsers/acme/{name}/{version}.zip", Body=b"other bytes"
+    )

@@ -1,0 +1,242 @@
+"""What a receipt says, and what becomes of a key that comes again."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from clients.circuit_breaker import CircuitBreaker
+from clients.kafka_producer import NotDurableError
+from clients.receipts import ReceiptsUnavailableError
+from fleetlane.events.flow_files import flow_from_toml
+from fleetlane.events.flows import Flow
+from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
+from fleetlane.events.upload_slots import next_upload_after_s
+from lambdas.ingest.reception import Reception
+from lambdas.ingest.repeats import Repeats
+from lambdas.ingest.service import Ingest, Notice, Receipt
+from lambdas.ingest.uploads import Upload
+from tests.unit.lambdas.fake_receipts import FakeReceipts
+from tests.unit.lambdas.fakes import FakeFlows, FakeKafka, FakePayloads
+
+NOW_MS = 1_790_000_000_000
+DAY_MS = 86_400_000
+UPLOAD = Upload(
+    device_id="d-1",
+    device_type="acme-thermo",
+    is_quarantined=False,
+    stream="thermo",
+    asked=Lane.STANDARD,
+    arrival_millis=NOW_MS,
+    body=b"hello",
+    content_type="application/octet-stream",
+    idempotency_key="k-1",
+)
+ANSWERS = 'upload = { repeats = "answer" }'
+
+
+class World:
+    """A reception with all that stands behind it."""
+
+    def __init__(self, declared: str = "") -> None:
+        self.kafka = FakeKafka(("raw.fast", "raw.standard", "raw.slow"))
+        self.receipts = FakeReceipts()
+        self.outages: list[ReceiptsUnavailableError] = []
+        self.now_s = 0.0
+        flows = FakeFlows(flow(declared))
+        ingest = Ingest(
+            flows=flows,
+            producer=self.kafka,
+            payloads=FakePayloads(),
+            body_bytes_max=4_500_000,
+            on_flows_unavailable=lambda _: None,
+        )
+        repeats = Repeats(
+            self.receipts,
+            on_unavailable=self.outages.append,
+            breaker=CircuitBreaker(),
+            monotonic=lambda: self.now_s,
+        )
+        self.reception = Reception(flows=flows, lander=ingest, repeats=repeats)
+
+    def land(self, upload: Upload = UPLOAD) -> Receipt:
+        return self.reception.land(upload)
+
+    @property
+    def landed(self) -> int:
+        return len(self.kafka.records())
+
+
+def flow(declared: str) -> Flow:
+    text = f'stream = "thermo"\nowner = "acme"\n{declared}\n[[parsers]]\nuse = "json"\n'
+    return flow_from_toml(text, file="thermo.toml")
+
+
+def test_a_device_is_told_its_slot_in_the_window_of_its_flow() -> None:
+    world = World("upload = { smear_s = 3600 }")
+
+    receipt = world.land()
+
+    assert receipt.next_upload_after_s == next_upload_after_s("d-1", smear_s=3_600, now_ms=NOW_MS)
+
+
+def test_without_a_window_a_device_is_told_nothing() -> None:
+    assert (World().land().next_upload_after_s, World().land().notices) == (0, ())
+
+
+@pytest.mark.parametrize(
+    ("declared", "asked", "notices"),
+    [
+        ("", Lane.FAST, (Notice.NOT_FAST,)),
+        ('lane = "slow"', Lane.FAST, (Notice.NOT_FAST,)),
+        ('lane = "fast"', Lane.FAST, ()),
+        ("", Lane.STANDARD, ()),
+    ],
+)
+def test_who_asks_for_the_fast_lane_is_told_when_its_flow_does_not_declare_it(
+    declared: str, asked: Lane, notices: tuple[Notice, ...]
+) -> None:
+    assert World(declared).land(replace(UPLOAD, asked=asked)).notices == notices
+
+
+def test_a_stream_without_a_flow_is_not_fast() -> None:
+    receipt = World().land(replace(UPLOAD, stream="other", asked=Lane.FAST))
+
+    assert (receipt.lane, receipt.notices) == (Lane.STANDARD, (Notice.NOT_FAST,))
+
+
+def test_a_device_is_told_that_its_flow_cut_the_body() -> None:
+    world = World('oversize = "truncate"')
+
+    receipt = world.land(replace(UPLOAD, body=bytes(INLINE_BYTES_MAX + 1)))
+
+    assert receipt.notices == (Notice.TRUNCATED,)
+
+
+def test_a_repeat_is_answered_with_the_first_receipt_and_not_landed_again() -> None:
+    world = World(ANSWERS)
+
+    first, again = world.land(), world.land(replace(UPLOAD, arrival_millis=NOW_MS + 1))
+
+    assert again == replace(first, notices=(Notice.REPEATED,))
+    assert world.landed == 1
+
+
+def test_a_repeat_has_the_lane_in_which_the_first_landed() -> None:
+    world = World(ANSWERS)
+    world.land(replace(UPLOAD, is_quarantined=True))
+
+    again = world.land()
+
+    assert again.lane is Lane.SLOW
+
+
+def test_a_key_that_comes_with_other_bytes_is_landed_and_flagged() -> None:
+    world = World(ANSWERS)
+
+    first, other = world.land(), world.land(replace(UPLOAD, body=b"other"))
+
+    assert (other.id == first.id, other.notices) == (False, (Notice.KEY_REUSED,))
+    assert world.landed == 2
+
+
+def test_the_first_bytes_of_a_key_stay_known() -> None:
+    world = World(ANSWERS)
+    first = world.land()
+    world.land(replace(UPLOAD, body=b"other"))
+
+    again = world.land()
+
+    assert (again.id, world.landed) == (first.id, 2)
+
+
+@pytest.mark.parametrize(
+    "other", [{"device_id": "d-2"}, {"idempotency_key": "k-2"}, {"idempotency_key": None}], ids=str
+)
+def test_nothing_but_the_same_key_of_the_same_device_is_a_repeat(other: dict[str, object]) -> None:
+    world = World(ANSWERS)
+    world.land()
+
+    receipt = world.land(replace(UPLOAD, **other))  # type: ignore[arg-type]
+
+    assert (receipt.notices, world.landed) == ((), 2)
+
+
+def test_a_flow_that_does_not_ask_for_it_remembers_nothing() -> None:
+    world = World()
+
+    receipts = [world.land(), world.land()]
+
+    assert receipts[0].id == receipts[1].id
+    assert (world.landed, world.receipts.asked) == (2, 0)
+
+
+def test_a_key_is_forgotten_after_its_flow_s_time() -> None:
+    world = World(ANSWERS)
+    world.land()
+
+    world.land(replace(UPLOAD, arrival_millis=NOW_MS + DAY_MS))
+
+    assert world.landed == 2
+
+
+def test_what_did_not_land_is_not_remembered() -> None:
+    world = World(ANSWERS)
+    world.kafka.is_up = False
+
+    with pytest.raises(NotDurableError):
+        world.land()
+
+    assert world.receipts.kept == {}
+
+
+def test_while_receipts_cannot_be_reached_a_repeat_lands_once_more() -> None:
+    world = World(ANSWERS)
+    world.receipts.is_up = False
+
+    first, again = world.land(), world.land()
+
+    assert (first.id == again.id, world.landed) == (True, 2)
+
+
+def test_receipts_that_failed_are_left_alone_for_a_while() -> None:
+    world = World(ANSWERS)
+    world.receipts.is_up = False
+    for _ in range(10):
+        world.land()
+
+    world.now_s = 0.6
+    world.land()
+
+    assert (world.receipts.asked, len(world.outages)) == (2, 2)
+
+
+def test_many_are_looked_up_and_remembered_together() -> None:
+    world = World(ANSWERS)
+    uploads = [replace(UPLOAD, idempotency_key=f"k-{number}") for number in range(30)]
+    world.land(uploads[7])
+    asked_before = world.receipts.asked
+
+    outcomes = world.reception.land_all(uploads, until_s=math.inf)
+
+    repeats = [outcome for outcome in outcomes if _notices(outcome) == (Notice.REPEATED,)]
+    assert (repeats, world.landed) == ([outcomes[7]], 30)
+    assert world.receipts.asked == asked_before + 2
+
+
+def test_of_many_those_that_did_not_land_are_errors_and_not_remembered() -> None:
+    world = World(ANSWERS)
+    first = world.land()
+    world.kafka.is_up = False
+
+    uploads = [UPLOAD, replace(UPLOAD, idempotency_key="k-2")]
+    outcomes = world.reception.land_all(uploads, until_s=math.inf)
+
+    assert isinstance(outcomes[0], Receipt)
+    assert outcomes[0].id == first.id
+    assert isinstance(outcomes[1], NotDurableError)
+    assert len(world.receipts.kept) == 1
+
+
+def _notices(outcome: object) -> tuple[Notice, ...]:
+    return outcome.notices if isinstance(outcome, Receipt) else ()
