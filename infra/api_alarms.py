@@ -40,7 +40,11 @@ def api_alarms(ingest: Ingest) -> Iterator[AlarmRule]:
 
 
 def _function_alarms(ingest: Ingest) -> Iterator[AlarmRule]:
-    functions = {"ingest": ingest.ingest, "authorizer": ingest.authorizer}
+    functions = {
+        "ingest": ingest.ingest,
+        "uploads": ingest.uploads.issuing,
+        "authorizer": ingest.authorizer,
+    }
     for name, function in functions.items():
         yield AlarmRule(
             name=f"{name}-is-throttled",

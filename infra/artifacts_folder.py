@@ -41,8 +41,8 @@ class Artifacts:
     folder: Path = ROOT / "build" / "artifacts"
 
     def function(self, name: str) -> Path:
-        """The bundle of ``lambdas/<name>``."""
-        return _existing(self.folder / "functions" / f"{name}.zip")
+        """The bundle of a function."""
+        return _existing(self.folder / "functions" / f"{entry_of(name).code}.zip")
 
     def jobs_folder(self) -> Path:
         """The folder with all that the Spark jobs need."""
@@ -76,9 +76,29 @@ class Artifacts:
         return None
 
 
-def handler_of(function: str) -> str:
-    """How Lambda finds a function's entry point in its bundle."""
-    return f"lambdas.{function}.handler.handle"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """``lambdas/<code>``, and the function in its handler that Lambda calls."""
+
+    code: str
+    function: str = "handle"
+
+    @property
+    def path(self) -> str:
+        """How Lambda finds it in its bundle."""
+        return f"lambdas.{self.code}.handler.{self.function}"
+
+
+_ENTRIES: Final = {
+    "upload_landing": Entry(code="uploads", function="land"),
+    "upload_sweep": Entry(code="uploads", function="sweep"),
+}
+"""Of functions that share their code with the one that it is named for."""
+
+
+def entry_of(function: str) -> Entry:
+    """The entry of a function in AWS; most have code of their own name."""
+    return _ENTRIES.get(function, Entry(code=function))
 
 
 def _existing(path: Path) -> Path:

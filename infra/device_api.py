@@ -24,6 +24,7 @@ STAGE: Final = "live"
 AUTHORIZER_TTL_S: Final = 300
 FAST_ROUTE: Final = "/v1/fast/{stream}"
 BATCH_ROUTE: Final = "/v1/batch"
+UPLOADS_ROUTE: Final = "/v1/uploads/{stream}"
 HEALTH_ROUTE: Final = "/v1/health"
 DEVICE_ROUTES: Final = ("/v1/streams/{stream}", FAST_ROUTE, BATCH_ROUTE)
 """What a device POSTs to."""
@@ -69,7 +70,7 @@ class DeviceApiProps:
 
 
 class DeviceApi(Construct):
-    """The API in front of two functions. All bodies are binary: what was sent is what arrives."""
+    """The API in front of our functions. All bodies are binary: what was sent is what arrives."""
 
     def __init__(
         self,
@@ -78,12 +79,13 @@ class DeviceApi(Construct):
         *,
         props: DeviceApiProps,
         ingest: lambda_.IFunction,
+        uploads: lambda_.IFunction,
         authorizer: lambda_.IFunction,
     ) -> None:
         super().__init__(scope, name)
         self._props = props
         self.rest = self._rest_api()
-        self._add_routes(ingest, authorizer)
+        self._add_routes(ingest, uploads, authorizer)
         self._add_answers()
         if props.keeps_logs:
             self._keep_failure_logs()
@@ -169,9 +171,17 @@ class DeviceApi(Construct):
             access_log_format=_access_log_format(),
         )
 
-    def _add_routes(self, ingest: lambda_.IFunction, authorizer: lambda_.IFunction) -> None:
+    def _add_routes(
+        self,
+        ingest: lambda_.IFunction,
+        uploads: lambda_.IFunction,
+        authorizer: lambda_.IFunction,
+    ) -> None:
         # One permission for the whole API: one a method would soon be too long a policy.
         ingest_integration = apigateway.LambdaIntegration(ingest, scope_permission_to_method=False)
+        uploads_integration = apigateway.LambdaIntegration(
+            uploads, scope_permission_to_method=False
+        )
         asks = apigateway.RequestAuthorizer(
             self,
             "Authorizer",
@@ -179,10 +189,12 @@ class DeviceApi(Construct):
             identity_sources=[apigateway.IdentitySource.header("Authorization")],
             results_cache_ttl=Duration.seconds(AUTHORIZER_TTL_S),
         )
-        for route in DEVICE_ROUTES:
+        behind = {**dict.fromkeys(DEVICE_ROUTES, ingest_integration)}
+        behind[UPLOADS_ROUTE] = uploads_integration
+        for route, integration in behind.items():
             method = self.rest.root.resource_for_path(route).add_method(
                 "POST",
-                ingest_integration,
+                integration,
                 authorizer=asks,
                 authorization_type=apigateway.AuthorizationType.CUSTOM,
             )

@@ -8,22 +8,23 @@ from infra.stages import BadStageError, Stage
 
 _DAY_MS: Final = 24 * 60 * 60 * 1000
 
-REDRIVE_DAYS: Final = 5
-"""A notification of S3 that waits for its queue, its dead letters, and somebody to redrive them."""
+UPLOAD_QUEUE_DAYS: Final = 1
+DEAD_LETTER_DAYS: Final = 5
+"""So long, in all, a notification of S3 can wait: a dead letter is as old as in its queue."""
 
 SPOOL_DAYS: Final = 2
 """A record that waits in the spool until Kafka takes it again. The spool itself has no expiry."""
 
 
 def days_on_the_way() -> int:
-    """The longest that a record may still refer to a payload after it landed.
+    """The longest that a payload may have to be there.
 
-    It can wait in the spool, wait out its own lane's retention, then that of the slow lane where
-    it is diverted to.
+    Its notification can wait before its record lands. The record can wait in the spool, wait out
+    its own lane's retention, then that of the slow lane where it is diverted to.
     """
     longest_ms = max(topic_settings(str(RawTopic(lane=lane))).retention_ms for lane in Lane)
     slow_ms = topic_settings(str(RawTopic(lane=Lane.SLOW))).retention_ms
-    return -(-(longest_ms + slow_ms) // _DAY_MS) + SPOOL_DAYS + REDRIVE_DAYS
+    return -(-(longest_ms + slow_ms) // _DAY_MS) + SPOOL_DAYS + DEAD_LETTER_DAYS
 
 
 def check_payload_ttl(stage: Stage) -> None:

@@ -10,7 +10,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from infra.artifacts_folder import Artifacts, handler_of
+from infra.artifacts_folder import Artifacts, entry_of
 from infra.explained import explain, explain_wildcard
 from infra.log_retention import retention_of
 from infra.stacks.network import Network
@@ -47,19 +47,19 @@ class FunctionSize:
 
 
 class PlatformFunction(Construct):
-    """``lambdas/<code>``. ``role`` starts with the right to log, and nothing else."""
+    """A function of ours, by its name. ``role`` starts with the right to log, and nothing else."""
 
     def __init__(
         self,
         scope: Construct,
-        code: str,
+        name: str,
         *,
         surroundings: FunctionSurroundings,
         size: FunctionSize,
         environment: Mapping[str, str],
         in_network: bool,
     ) -> None:
-        super().__init__(scope, code)
+        super().__init__(scope, name)
         network = surroundings.network if in_network else None
         group = logs.LogGroup(
             self,
@@ -73,8 +73,8 @@ class PlatformFunction(Construct):
             "Function",
             runtime=lambda_.Runtime.PYTHON_3_13,
             architecture=surroundings.architecture,
-            code=lambda_.Code.from_asset(str(surroundings.artifacts.function(code))),
-            handler=handler_of(code),
+            code=lambda_.Code.from_asset(str(surroundings.artifacts.function(name))),
+            handler=entry_of(name).path,
             role=self.role,
             log_group=group,
             memory_size=size.memory_mib,

@@ -9,8 +9,9 @@ from infra.artifacts_folder import Artifacts
 from infra.deployed_flows import DeployedFlows
 from infra.flow_publication import FlowPublication
 from infra.jobs_code import LocalJobsCode
+from infra.kafka_place import KafkaPlace
 from infra.platform_function import FunctionSurroundings
-from infra.stacks.ingest import Ingest, IngestProps, KafkaPlace
+from infra.stacks.ingest import Ingest, IngestProps
 from infra.stacks.network import Network, NetworkProps
 from infra.stacks.processing import Processing, ProcessingProps
 from infra.stacks.storage import Storage, StorageProps

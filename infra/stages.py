@@ -71,6 +71,8 @@ class Stage:
     authorizer_concurrency: int | None
     soft_ceiling_per_minute: int
     hard_ceiling_per_minute: int
+    upload_concurrency: int | None
+    upload_bytes_max: int
     requests_per_s: int
     requests_burst: int
     has_firewall: bool
@@ -110,6 +112,8 @@ _SIDE_BY_SIDE: Final[Mapping[str, tuple[Any, Any, Any, Any]]] = MappingProxyType
     "authorizer_concurrency": (None,           10,               50,                150),
     "soft_ceiling_per_minute": (6_000,         600,              600,               600),
     "hard_ceiling_per_minute": (12_000,        1_200,            1_200,             1_200),
+    "upload_concurrency":     (None,           5,                20,                50),
+    "upload_bytes_max":       (64 << 20,       64 << 20,         64 << 20,          64 << 20),
     "requests_per_s":         (100,            200,              2_000,             8_000),
     "requests_burst":         (200,            400,              2_000,             5_000),
     "has_firewall":           (False,          False,            False,             False),

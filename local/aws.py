@@ -34,7 +34,8 @@ _BY_CDK_ITSELF = "AWS::CDK::Metadata"
 class Services(StrEnum):
     """Which services run.
 
-    ``STORES``: S3 and DynamoDB, quick to start; what they hold outlives any end of the process.
+    ``STORES``: S3, DynamoDB and SQS, quick to start; what they hold outlives any end of the
+    process, save for messages in queues.
     ``CLOUD``: all that ``cdk deploy`` needs, functions as processes; nothing outlives a restart.
     """
 
@@ -44,7 +45,7 @@ class Services(StrEnum):
 
 _VARIABLES: Final[Mapping[Services, Mapping[str, str]]] = MappingProxyType(
     {
-        Services.STORES: {"SERVICES": "s3,dynamodb", "LOCALSTACK_JOURNAL": "journal"},
+        Services.STORES: {"SERVICES": "s3,dynamodb,sqs", "LOCALSTACK_JOURNAL": "journal"},
         Services.CLOUD: {
             "SERVICES": _CLOUD_SERVICES,
             "LOCALSTACK_FUNCTION_LOGS": "functions",

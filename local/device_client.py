@@ -67,8 +67,13 @@ def sent(url: str, body: bytes, headers: Mapping[str, str]) -> dict[str, object]
 
 def receipt_of(answer: httpx.Response) -> dict[str, object]:
     """Read an answer; raises ``MessageRefusedError`` where it is no receipt."""
+    return content_of(answer, wanted=httpx.codes.ACCEPTED)
+
+
+def content_of(answer: httpx.Response, *, wanted: int) -> dict[str, object]:
+    """Read an answer of this status; raises ``MessageRefusedError`` where it is another."""
     content = _content(answer)
-    if answer.status_code != httpx.codes.ACCEPTED or content is None:
+    if answer.status_code != wanted or content is None:
         raise _refusal(answer, content or {})
     return content
 

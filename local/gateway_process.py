@@ -21,11 +21,17 @@ class LocalGateway:
     ``environment`` is all that its process sees: the handlers read their settings from it.
     """
 
-    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, folder: Path, environment: Mapping[str, str], *, upload_queue_url: str
+    ) -> None:
         self._port = remembered_port(folder / "port.json")
         self.process = ServerProcess(
             "Gateway",
-            [sys.executable, "-m", "local.gateway", "--port", str(self._port)],
+            [
+                *(sys.executable, "-m", "local.gateway"),
+                *("--port", str(self._port)),
+                *("--upload-queue", upload_queue_url),
+            ],
             log_path=folder / "gateway.log",
             env={**environment, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
             cwd=ROOT,

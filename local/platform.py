@@ -25,6 +25,7 @@ from local.gateway_process import LocalGateway
 from local.jobs import JobSettings, LocalJobs
 from local.kafka import KafkaBroker
 from local.processes import ServerProcess
+from local.upload_queue import ensure_upload_queue
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -40,6 +41,8 @@ CEILINGS: Final = Ceilings(soft_per_minute=6_000, hard_per_minute=12_000)
 
 _LOOK_EVERY_S: Final = 0.5
 _OVERRIDES_MAX_AGE_S: Final = 2
+_SWEEP_AFTER_S: Final = "10"
+"""So long a notification may take here; in AWS, a quarter of an hour."""
 _RECEIPTS_WAIT_MS: Final = 2_000
 """Longer than in the cloud: LocalStack shares its cores with everything else."""
 
@@ -152,7 +155,11 @@ class Platform:
         deploy_example(publisher.parsers)
         self.flows = publish_news(flows_in(FLOWS), publisher)
         on_step("gateway and Spark jobs" if self.settings.has_jobs else "gateway")
-        self.gateway = LocalGateway(self._folder("gateway"), self._gateway_environment())
+        self.gateway = LocalGateway(
+            self._folder("gateway"),
+            self._gateway_environment(),
+            upload_queue_url=ensure_upload_queue(self.aws.client_settings, PAYLOAD_BUCKET),
+        )
         self.jobs = LocalJobs(self._job_settings())
         self._start_together(self.gateway, *([self.jobs] if self.settings.has_jobs else []))
         self.endpoints = Endpoints(
@@ -200,6 +207,7 @@ class Platform:
             "SOFT_CEILING_PER_MINUTE": str(CEILINGS.soft_per_minute),
             "HARD_CEILING_PER_MINUTE": str(CEILINGS.hard_per_minute),
             "REGISTRY_TABLE": REGISTRY_TABLE,
+            "SWEEP_AFTER_S": _SWEEP_AFTER_S,
             "RECEIPTS_TABLE": RECEIPTS_TABLE,
             "RECEIPTS_WAIT_MS": str(_RECEIPTS_WAIT_MS),
             "POWERTOOLS_LOG_LEVEL": "WARNING",

@@ -12,7 +12,7 @@ from benchmarks.parse.contenders import Contender, contenders
 from benchmarks.parse.peers.environments import PeerMissingError
 from benchmarks.parse.report import report
 from benchmarks.parse.stage import Stage, stage
-from benchmarks.parse.trial import Trial, measured
+from benchmarks.parse.trial import Trial, TrialError, measured
 from benchmarks.parse.workload import parser
 from local.checkout import ROOT
 
@@ -51,6 +51,9 @@ def _tried(
         trial = measured(contender, ready, folder=folder, warm_up=warm_up, messages=messages)
     except PeerMissingError as problem:
         _say(f"{contender.name} is skipped, it cannot be installed here: {problem}")
+        return None
+    except TrialError as problem:
+        _say(f"{contender.name} is left out of this round: {problem}")
         return None
     cpu, rate = trial.cpu_us_a_message, trial.messages_a_second
     _say(f"{contender.name:10} {cpu:7.2f} CPU-s a million  {rate:8.0f} messages/s")

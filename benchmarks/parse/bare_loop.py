@@ -4,7 +4,7 @@ Run as ``python -m benchmarks.parse.bare_loop BOOTSTRAP_SERVERS TURNS PARTITION.
 """
 
 import sys
-from typing import Final
+from typing import Any, Final
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
@@ -15,8 +15,8 @@ from fleetlane.events.canonical import CANONICAL_CONTENT_TYPE
 from fleetlane.events.metadata import METADATA_CONTENT_TYPE
 from fleetlane.events.topics import FLEET_PARSED
 
-_METADATA_HEADERS: Final = [("content-type", METADATA_CONTENT_TYPE.encode())]
-_CANONICAL_HEADERS: Final = [("content-type", CANONICAL_CONTENT_TYPE.encode())]
+_METADATA_HEADERS: Final[Any] = [("content-type", METADATA_CONTENT_TYPE.encode())]
+_CANONICAL_HEADERS: Final[Any] = [("content-type", CANONICAL_CONTENT_TYPE.encode())]
 
 
 def main(bootstrap_servers: str, turns: int, partitions: list[int]) -> None:
@@ -26,8 +26,9 @@ def main(bootstrap_servers: str, turns: int, partitions: list[int]) -> None:
     producer, work = Producer({**servers, **PRODUCER}), PlainWork(turns=turns)
     while True:
         for record in consumer.consume(1_000, 0.2):
-            position = Position(RAW_TOPIC, record.partition(), record.offset())
-            for topic, key, value in work.records_of(record.headers(), record.value(), position):
+            position = Position(RAW_TOPIC, record.partition() or 0, record.offset() or 0)
+            headers: Any = record.headers()  # declared as whatever may be produced
+            for topic, key, value in work.records_of(headers, record.value(), position):
                 _produce(producer, topic, key, value)
         producer.poll(0)
 

@@ -6,6 +6,7 @@ write the same bytes.
 
 import time
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 from benchmarks.parse.workload import PARSER, flow, parser
@@ -44,6 +45,12 @@ class _Records(Columns):
             CanonicalRecord(topics[index], key, value)
             for index, key, value in zip(topic_indexes, keys, values, strict=True)
         ]
+
+
+@cache
+def work_with(turns: int) -> "PlainWork":
+    """The work of this process: a row UDF has nowhere else to keep it."""
+    return PlainWork(turns=turns)
 
 
 class PlainWork:

@@ -2,12 +2,11 @@
 
 import sys
 from collections.abc import Sequence
-from functools import cache
 
 from pyspark.sql import Row
 from pyspark.sql import functions as F
 
-from benchmarks.parse.plain_work import PlainWork, Position
+from benchmarks.parse.plain_work import Position, work_with
 from benchmarks.parse.spark_arguments import SparkArguments
 from fleetlane.parsers.sandbox.columns import CanonicalRecord
 from glue_jobs.kafka import QueryPlan, raw_records, with_content_type, written_to_kafka
@@ -15,11 +14,6 @@ from glue_jobs.session import spark_session
 
 _RECORDS = "array<struct<topic: string, key: binary, value: binary>>"
 _NO_HEADERS = "array<struct<key: string, value: binary>>"
-
-
-@cache
-def _work(turns: int) -> PlainWork:
-    return PlainWork(turns=turns)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -35,7 +29,7 @@ def main(argv: Sequence[str]) -> None:
             for header in headers
         ]
         position = Position(topic, partition, offset)
-        return _work(turns).records_of(pairs, None if body is None else bytes(body), position)
+        return work_with(turns).records_of(pairs, None if body is None else bytes(body), position)
 
     raw = raw_records(
         session,

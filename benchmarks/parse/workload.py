@@ -4,7 +4,7 @@ import json
 import random
 from collections.abc import Sequence
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from confluent_kafka import Producer
 
@@ -84,9 +84,10 @@ def write_messages(bootstrap_servers: str, count: int) -> None:
     for number in range(count):
         one = message(number)
         record = (RAW_TOPIC, one.body, raw_key(one.arrival_millis))
+        headers: Any = headers_of(one)  # the stub wants a list of wider pairs
         while True:
             try:
-                producer.produce(*record, headers=headers_of(one), partition=number % PARTITIONS)
+                producer.produce(*record, headers=headers, partition=number % PARTITIONS)
                 break
             except BufferError:
                 producer.poll(0.05)

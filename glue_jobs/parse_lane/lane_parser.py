@@ -14,7 +14,7 @@ from clients.payload_bucket import (
 from fleetlane.events.envelope import BadEnvelopeError, Message
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.errors import ParkedReason
-from fleetlane.events.lanes import Lane, LaneLimits
+from fleetlane.events.lanes import PAYLOAD_BYTES_MAX, Lane, LaneLimits
 from fleetlane.events.metadata import Outcome, Parsed, PutOff, parsed_value
 from fleetlane.events.parked import Parking
 from fleetlane.events.topics import FLEET_PARSED
@@ -34,7 +34,7 @@ from glue_jobs.parse_lane.chosen_parsers import (
 from glue_jobs.parse_lane.good_attempts import GoodAttempts, good_and_others
 from glue_jobs.parse_lane.output_batches import OutputRecord, ParsedRows
 from glue_jobs.parse_lane.parsed_rows import parsed_rows, row_with_gaps
-from glue_jobs.parse_lane.payloads import PAYLOAD_BYTES_MAX, Payloads
+from glue_jobs.parse_lane.payloads import Payloads
 from glue_jobs.parse_lane.plain_messages import PlainMessages, plain_messages
 from glue_jobs.parse_lane.raw_batches import RawBatch, RawRecord
 from glue_jobs.parse_lane.rerouted import diverted_record, parked_record
@@ -178,7 +178,8 @@ class LaneParser:
                 attempts = result.attempts
                 if isinstance(attempts, NotedAttempts):
                     good, attempts = good_and_others(attempts, waiting_run)
-                    yield self._told(waiting_run, good)
+                    if len(good.places):  # of odd messages alone there are no columns to tell
+                        yield self._told(waiting_run, good)
                 for place, attempt in attempts:
                     yield from self._after(waiting_run, place, attempt)
 

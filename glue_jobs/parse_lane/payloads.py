@@ -1,12 +1,11 @@
 """Payloads by reference: where they wait, and where they go when their message is parked."""
 
 from hashlib import sha256
-from typing import Final, Protocol
+from typing import Protocol
 
 from clients.payload_bucket import parked_key
 from fleetlane.events.envelope import PayloadReference
-
-PAYLOAD_BYTES_MAX: Final = 64 << 20
+from fleetlane.events.lanes import PAYLOAD_BYTES_MAX
 
 
 class Bucket(Protocol):

@@ -1,6 +1,5 @@
 """What devices talk to: the API and the functions behind it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aws_cdk import CfnOutput, Duration, Stack
@@ -9,13 +8,14 @@ from aws_cdk import aws_events_targets as targets
 from constructs import Construct
 
 from fleetlane.events.flow_artifacts import PARSERS_PREFIX
-from fleetlane.events.job_arguments import KafkaSecurity
 from infra.device_api import DeviceApi, DeviceApiProps
-from infra.kafka_access import CANONICAL_TOPICS, RAW_TOPICS, KafkaAccess
+from infra.kafka_access import CANONICAL_TOPICS, RAW_TOPICS
+from infra.kafka_place import KafkaPlace
 from infra.platform_function import FunctionSize, FunctionSurroundings, PlatformFunction
 from infra.stacks.storage import Storage
 from infra.stages import Stage
 from infra.store_access import DELETE, READ, WRITE, grant_items, grant_objects
+from infra.upload_functions import UploadFunctions, UploadFunctionsProps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +29,7 @@ class IngestProps:
     topic_partitions: int
     topic_replication: int
     is_cloud: bool
+    uploads: UploadFunctionsProps
     api: DeviceApiProps
 
     @classmethod
@@ -43,29 +44,13 @@ class IngestProps:
             topic_partitions=stage.topic_partitions,
             topic_replication=stage.topic_replication,
             is_cloud=stage.is_cloud,
+            uploads=UploadFunctionsProps.of(stage),
             api=DeviceApiProps.of(stage),
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KafkaPlace:
-    """Where Kafka is. ``access`` is ``None`` where anybody on the machine may use it."""
-
-    bootstrap_servers: str
-    access: KafkaAccess | None
-
-    @property
-    def settings(self) -> Mapping[str, str]:
-        """What a function is told of it."""
-        security = KafkaSecurity.PLAINTEXT if self.access is None else KafkaSecurity.IAM
-        return {
-            "KAFKA_BOOTSTRAP_SERVERS": self.bootstrap_servers,
-            "KAFKA_SECURITY": security,
-        }
-
-
 class Ingest(Stack):
-    """The API with ``ingest`` and ``authorizer`` behind it; and what no device calls."""
+    """The API with the functions behind it; and what no device calls."""
 
     def __init__(
         self,
@@ -83,6 +68,14 @@ class Ingest(Stack):
         self._props, self._storage, self._kafka = props, storage, kafka
         self._surroundings = surroundings
         self.ingest = self._ingest()
+        self.uploads = UploadFunctions(
+            self,
+            "Uploads",
+            props=props.uploads,
+            surroundings=surroundings,
+            storage=storage,
+            kafka=kafka,
+        )
         self.authorizer = self._authorizer()
         self.flow_activation = self._flow_activation()
         self.respool = self._respool()
@@ -91,6 +84,7 @@ class Ingest(Stack):
             "Api",
             props=props.api,
             ingest=self.ingest.function,
+            uploads=self.uploads.issuing.function,
             authorizer=self.authorizer.function,
         )
         CfnOutput(self, "ApiUrl", value=self.api.url)

@@ -12,6 +12,7 @@ from constructs import Construct
 from infra.explained import explain
 from infra.payload_ttl import check_payload_ttl
 from infra.stages import Stage
+from infra.upload_queue import UploadQueue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,7 @@ class Storage(Stack):
         self.key = self._key() if props.has_own_key else None
         self._access_logs = self._access_log_bucket() if props.has_own_key else None
         self.payloads = self._bucket("Payloads", ttl_days=props.payload_ttl_days)
+        self.uploads = UploadQueue(self, "Uploads", bucket=self.payloads, key=self.key)
         self.parked = self._bucket("Parked")
         self.spool = self._bucket("Spool")
         self.artifacts = self._bucket("Artifacts", versioned=True)
@@ -65,7 +67,7 @@ class Storage(Stack):
         self._tell_names()
 
     def _key(self) -> kms.Key:
-        """CloudWatch may use it too: the jobs' logs are encrypted with it."""
+        """CloudWatch and S3 may use it too: for the jobs' logs, to notify an encrypted queue."""
         key = kms.Key(
             self,
             "Key",
@@ -79,6 +81,9 @@ class Storage(Stack):
             conditions={"ArnLike": {"kms:EncryptionContext:aws:logs:arn": logs}},
         )
         key.grant_encrypt_decrypt(principal)
+        ours = {"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}}
+        notifies = iam.ServicePrincipal("s3.amazonaws.com", conditions=ours)
+        key.grant(notifies, "kms:Decrypt", "kms:GenerateDataKey")
         return key
 
     def _bucket(

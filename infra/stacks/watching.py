@@ -22,6 +22,7 @@ from infra.stacks.ingest import Ingest
 from infra.stacks.processing import Processing
 from infra.stacks.streaming import Streaming
 from infra.stages import Stage
+from infra.upload_alarms import upload_alarms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,7 @@ class Watching(Stack):
             *(rule for lane in Lane for rule in lane_alarms(lane)),
             *(restart_alarm(kept) for kept in processing.kept_running.values()),
             *api_alarms(ingest),
+            *upload_alarms(ingest.uploads),
             *spool_alarms(),
             *kafka_alarms(streaming),
         ]

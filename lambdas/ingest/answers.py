@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
 
-from lambdas.ingest.problems import PROBLEM_CONTENT_TYPE, Problem
+from clients.problems import PROBLEM_CONTENT_TYPE, Problem
 from lambdas.ingest.service import Receipt
 from lambdas.ingest.sink_health import Condition, Sink
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from clients.admission import RevokedDeviceError
+from clients.declarations import BadRequestError
 from clients.device_registry import DeviceStatus, RegisteredDevice, RegistryUnavailableError
+from clients.device_request import Sender
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
 from lambdas.ingest.batch_document import Entry, RawEntry, entries_in, entry_from
-from lambdas.ingest.declarations import BadRequestError
 from lambdas.ingest.service import ANSWER_S, Receipt
 from lambdas.ingest.uploads import Upload
 
@@ -26,15 +27,6 @@ class NotItsGatewayError(FleetlaneError):
 
     def __str__(self) -> str:
         return f"device {self.sender_id} may not speak for device {self.device_id}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sender:
-    """Who sends a request, as its credential proves."""
-
-    device_id: str
-    device_type: str
-    is_quarantined: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,7 @@ from typing import Final
 
 import msgspec
 
-from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE, SOURCE_PREFIX
-from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.names import DEVICE_ID_PATTERN, NAME_PATTERN, is_device_id, is_name
-from lambdas.ingest.declarations import (
+from clients.declarations import (
     BODY_ENCODING,
     CONTENT_TYPE,
     FIRMWARE,
@@ -23,6 +20,9 @@ from lambdas.ingest.declarations import (
     checked_span,
     refusal,
 )
+from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE, SOURCE_PREFIX
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.names import DEVICE_ID_PATTERN, NAME_PATTERN, is_device_id, is_name
 
 ENTRIES_MAX: Final = 500
 

@@ -8,6 +8,7 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 
+from clients.problems import Problem
 from fleetlane.events.errors import ProblemTag
 from fleetlane.events.lanes import Lane
 from lambdas.ingest.answers import batch_answer, health_answer, problem_answer, receipt_answer
@@ -16,7 +17,7 @@ from lambdas.ingest.batch import Outcome
 from lambdas.ingest.batch_accounts import count_batch
 from lambdas.ingest.http_request import batch_from, upload_from
 from lambdas.ingest.metrics import count_accepted, count_refused
-from lambdas.ingest.problems import Problem, is_expected, problem_of
+from lambdas.ingest.problems import is_expected, problem_of
 from lambdas.ingest.service import Receipt
 
 logger = Logger(service="ingest")

@@ -12,15 +12,14 @@ from clients.flow_store import FlowsUnavailableError
 from clients.kafka_producer import NotDurableError
 from clients.payload_bucket import PayloadTooLargeError, PayloadUnavailableError, payload_key
 from clients.producer_record import ProducerRecord
+from clients.raw_record import raw_record
 from clients.spool import Spooled
-from fleetlane.events.envelope import Message, PayloadReference, headers_of
+from fleetlane.events.envelope import Message, PayloadReference
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flow_files import PublishedFlows
 from fleetlane.events.flows import Flow
-from fleetlane.events.keys import raw_key
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
 from fleetlane.events.parked import KafkaPosition
-from fleetlane.events.topics import raw_topic
 from lambdas.ingest.uploads import Upload, message_of
 
 ANSWER_S: Final = 4.75
@@ -42,6 +41,13 @@ class Notice(StrEnum):
     TRUNCATED = "truncated"
     REPEATED = "repeated"
     KEY_REUSED = "key_reused"
+
+
+class BodyTooLargeError(PayloadTooLargeError):
+    """The body exceeds what the API takes. It may be uploaded instead."""
+
+    def __str__(self) -> str:
+        return f"{PayloadTooLargeError.__str__(self)}; POST /v1/uploads/{{stream}} takes more"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +102,7 @@ class Ingest:
         ``time.monotonic``, shortens that.
 
         Raises:
-            PayloadTooLargeError: The body is over ``body_bytes_max``; nothing was stored.
+            BodyTooLargeError: The body is over ``body_bytes_max``; nothing was stored.
             PayloadUnavailableError: S3 did not confirm the body.
             NotDurableError: Neither Kafka nor the spool confirmed the record in time.
         """
@@ -128,10 +134,10 @@ class Ingest:
         """Refuse what is over ``body_bytes_max``.
 
         Raises:
-            PayloadTooLargeError: It is.
+            BodyTooLargeError: It is.
         """
         if size_bytes > self.body_bytes_max:
-            raise PayloadTooLargeError(size_bytes, self.body_bytes_max)
+            raise BodyTooLargeError(size_bytes, self.body_bytes_max)
 
     def _prepared(self, upload: Upload) -> "_Prepared":
         """The message and its record; a large body is in S3 by then."""
@@ -142,7 +148,7 @@ class Ingest:
                 payload_key(message.raw_id), upload.body, upload.body_sha256.hex()
             )
             message = replace(message, body=None, reference=reference)
-        return message, _record_of(message, _topic_of(message, flow))
+        return message, raw_record(message, flow)
 
     def _all_prepared(
         self, uploads: Sequence[Upload]
@@ -184,18 +190,3 @@ def _landed(message: Message, place: KafkaPosition | Spooled) -> Landed:
     if isinstance(place, Spooled):
         return Landed.SPOOL
     return Landed.KAFKA if message.reference is None else Landed.OBJECT
-
-
-def _topic_of(message: Message, flow: Flow | None) -> str:
-    if flow is None:
-        return raw_topic(message.lane, stream=message.stream)
-    return flow.raw_topic(message.lane, device_type=message.device_type)
-
-
-def _record_of(message: Message, topic: str) -> ProducerRecord:
-    return ProducerRecord(
-        topic=topic,
-        key=raw_key(message.arrival_millis),
-        value=message.body,
-        headers=headers_of(message),
-    )

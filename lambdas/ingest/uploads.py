@@ -6,7 +6,7 @@ from functools import cached_property
 
 from fleetlane.events.envelope import Message
 from fleetlane.events.flows import Flow
-from fleetlane.events.ids import content_raw_id, keyed_raw_id, random_raw_id
+from fleetlane.events.ids import RawIdRule
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane, LaneFacts, lane_for
 
 
@@ -61,12 +61,13 @@ def message_of(upload: Upload, flow: Flow | None) -> Message:
 
 
 def _raw_id(upload: Upload, flow: Flow | None) -> str:
-    device_id, stream, key = upload.device_id, upload.stream, upload.idempotency_key
-    if key is not None:
-        return keyed_raw_id(device_id, stream, key, upload.body_sha256)
-    if flow is not None and flow.dedupe_by_content:
-        return content_raw_id(device_id, stream, upload.body_sha256)
-    return random_raw_id()
+    rule = RawIdRule(
+        device_id=upload.device_id,
+        stream=upload.stream,
+        idempotency_key=upload.idempotency_key,
+        dedupes_by_content=flow is not None and flow.dedupe_by_content,
+    )
+    return rule.raw_id(lambda: upload.body_sha256)
 
 
 def _lane_facts(upload: Upload, flow: Flow | None, body_bytes: int) -> LaneFacts:

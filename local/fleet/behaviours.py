@@ -13,6 +13,7 @@ from local.fleet.messages import Expected, Outgoing
 
 _YEAR_MS: Final = 365 * DAY_MS
 _KEY_BYTES: Final = 8
+_CORE_DUMP_ENTRIES: Final = 80
 
 _OCTETS: Final = "application/octet-stream"
 _JSON: Final = "application/json"
@@ -95,6 +96,14 @@ def oversize_malformed(at: Circumstances) -> Iterator[Outgoing]:
     """Loses the end of such a dump: parked, its bytes kept in the bucket."""
     body = bodies.diagnostics(at.random, at.now_ms, 400)[:-20]
     yield _message("diagnostics", body, Expected(parked=ParkedReason.MALFORMED, lane=Lane.SLOW))
+
+
+def uploads(at: Circumstances) -> Iterator[Outgoing]:
+    """Has 5 MiB to tell, more than the API takes: it goes straight to S3."""
+    body = bodies.core_dump(at.random, at.now_ms, _CORE_DUMP_ENTRIES)
+    expected = Expected(events=_CORE_DUMP_ENTRIES, lane=Lane.SLOW)
+    message = _message("diagnostics", body, expected)
+    yield replace(message, is_upload=True, idempotency_key=_key(at))
 
 
 def malformed(at: Circumstances) -> Iterator[Outgoing]:

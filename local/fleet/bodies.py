@@ -78,13 +78,26 @@ def vibration(random: Random, at_ms: int, passes: int) -> bytes:
     return header + struct.pack(f"<{_SAMPLES}h", *samples)
 
 
+def core_dump(random: Random, at_ms: int, entries: int) -> bytes:
+    """About 64 KiB an entry."""
+    return _dumped(random, at_ms, entries, dump_bytes=32 * 1024)
+
+
 def diagnostics(random: Random, at_ms: int, entries: int) -> bytes:
     """About a kilobyte an entry."""
+    return _dumped(random, at_ms, entries, dump_bytes=480)
+
+
+def _dumped(random: Random, at_ms: int, entries: int, *, dump_bytes: int) -> bytes:
     return orjson.dumps(
         {
             "boot_id": random.randbytes(8).hex(),
             "entries": [
-                {"at_ms": at_ms + number, "level": "debug", "dump": random.randbytes(480).hex()}
+                {
+                    "at_ms": at_ms + number,
+                    "level": "debug",
+                    "dump": random.randbytes(dump_bytes).hex(),
+                }
                 for number in range(entries)
             ],
         }

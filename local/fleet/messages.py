@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import Lane
 from local.ledger import Receipt
+from local.upload_client import UPLOADED
 
 ACCEPTED = 202
 
@@ -26,7 +27,8 @@ class Outgoing:
 
     ``lost_answers`` is how many 202s get lost on their way back, so that it is sent once more for
     each; ``repeats`` how often it is sent again though it was answered. ``end_millis`` is when
-    the data inside ends. ``is_herd``: sent at the moment at which all of the herd send.
+    the data inside ends. ``is_upload``: it goes to S3 by a form. ``is_herd``: sent at the moment
+    at which all of the herd send.
     """
 
     stream: str
@@ -34,6 +36,7 @@ class Outgoing:
     content_type: str
     expected: Expected
     is_fast: bool = False
+    is_upload: bool = False
     is_herd: bool = False
     idempotency_key: str | None = None
     end_millis: int | None = None
@@ -43,7 +46,10 @@ class Outgoing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """One answer. ``status`` is ``None`` where none came, ``is_seen`` false where it got lost."""
+    """One answer. ``status`` is ``None`` where none came, ``is_seen`` false where it got lost.
+
+    S3 knows of no ``lane``.
+    """
 
     status: int | None
     raw_id: str | None = None
@@ -66,7 +72,7 @@ class SentMessage:
         return self.answers[-1]
 
     def receipts(self) -> Iterator[Receipt]:
-        """A receipt for each 202 that the device saw."""
+        """A receipt for each 202, or 204 of S3's, that the device saw."""
         for answer in self.answers:
             if answer.is_seen and answer.raw_id is not None:
                 yield Receipt(
@@ -78,10 +84,11 @@ class SentMessage:
 
     def surprise(self) -> str | None:
         """How the last answer differs from what was expected; ``None`` if it does not."""
-        wanted = self.expected.refused_status or ACCEPTED
+        refused = self.expected.refused_status
+        wanted = (ACCEPTED, UPLOADED) if refused is None else (refused,)
         sender = f"{self.device_id} to {self.stream}"
-        if self.final.status != wanted:
-            return f"{sender}: answered {self.final.status or 'nothing'}, not {wanted}"
-        if wanted == ACCEPTED and self.final.lane != self.expected.lane:
+        if self.final.status not in wanted:
+            return f"{sender}: answered {self.final.status or 'nothing'}, not {wanted[0]}"
+        if self.final.status == ACCEPTED and self.final.lane != self.expected.lane:
             return f"{sender}: landed in lane {self.final.lane}, not {self.expected.lane}"
         return None

@@ -65,6 +65,7 @@ UNUSUAL: Final = (
     _unusual(behaviours.repeats_itself, "weather-station", 5),
     _unusual(behaviours.oversize, "press", 3),
     _unusual(behaviours.oversize_malformed, "press", 1),
+    _unusual(behaviours.uploads, "press", 0.5),
     _unusual(behaviours.malformed, "generic", 5),
     _unusual(behaviours.slow_to_parse, "acme-v1", 2),
     _unusual(behaviours.endless_to_parse, "acme-v1", 0.5),

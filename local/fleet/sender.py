@@ -13,6 +13,8 @@ import orjson
 from local.fleet.device import SimulatedDevice
 from local.fleet.http_api import HttpAnswer, NoAnswerError
 from local.fleet.messages import ACCEPTED, Answer, Outgoing, SentMessage
+from local.fleet.uploading import PostForm, uploaded
+from local.upload_client import UPLOADED, form_answer
 
 _TOKEN_LIFETIME_S: Final = 12 * 60 * 60
 _RETRY_AFTER_S_MAX: Final = 2.0
@@ -31,9 +33,9 @@ class Api(Protocol):
 class Sender:
     """Sends the messages of all devices, and counts the answers."""
 
-    def __init__(self, api: Api, *, patience_s: float) -> None:
-        """Take the API; ``patience_s`` is how long one message is tried again."""
-        self._api, self.patience_s = api, patience_s
+    def __init__(self, api: Api, *, patience_s: float, post_form: PostForm = form_answer) -> None:
+        """Take the API, and what posts to S3; a message is tried again for ``patience_s``."""
+        self._api, self._post_form, self.patience_s = api, post_form, patience_s
         self.statuses: Counter[int | None] = Counter()
         self.lanes: Counter[str] = Counter()
 
@@ -86,16 +88,23 @@ class Sender:
 
     async def _answer(self, message: Outgoing, headers: Mapping[str, str]) -> tuple[Answer, float]:
         """Send once; gives the answer, and after how many seconds to try again."""
-        path = f"/v1/{'fast' if message.is_fast else 'streams'}/{message.stream}"
         try:
-            response = await self.post(path, message.body, headers)
+            response = await self._response(message, headers)
         except NoAnswerError:
             return Answer(status=None), self.pause_s(None)
-        if response.status != ACCEPTED:
+        if response.status not in (ACCEPTED, UPLOADED):
             return Answer(status=response.status), self.pause_s(response)
         receipt = orjson.loads(response.content)
-        self.lanes[receipt["lane"]] += 1
-        return Answer(status=ACCEPTED, raw_id=receipt["id"], lane=receipt["lane"]), 0.0
+        lane = receipt.get("lane")
+        if lane is not None:
+            self.lanes[lane] += 1
+        return Answer(status=response.status, raw_id=receipt["id"], lane=lane), 0.0
+
+    async def _response(self, message: Outgoing, headers: Mapping[str, str]) -> HttpAnswer:
+        if message.is_upload:
+            return await uploaded(message, headers, self, self._post_form)
+        path = f"/v1/{'fast' if message.is_fast else 'streams'}/{message.stream}"
+        return await self.post(path, message.body, headers)
 
 
 def token_of(device: SimulatedDevice, *, now_ms: int) -> str:

@@ -14,7 +14,9 @@ from local.fleet.messages import SentMessage
 from local.fleet.plan import FleetPlan
 from local.fleet.sender import Api, Sender
 from local.fleet.sendings import Sending, sendings_of
+from local.fleet.uploading import PostForm
 from local.ledger import Receipt
+from local.upload_client import form_answer
 
 _ANSWER_TIMEOUT_S: Final = 35.0
 _PROGRESS_EVERY_S: Final = 0.2
@@ -87,6 +89,7 @@ def run_fleet_on(
     *,
     registry: Registry,
     on_progress: Callable[[FleetProgress], None] = lambda _: None,
+    post_form: PostForm = form_answer,
 ) -> FleetRun:
     """Do as ``run_fleet`` does, on an API that is at hand already."""
     now_ms = time.time_ns() // 1_000_000
@@ -94,17 +97,17 @@ def run_fleet_on(
     devices = (device for one in sendings for device in one.devices)
     registrations = (device.registration(registered_ms=now_ms) for device in devices)
     registry.register_all(device for device in registrations if device is not None)
-    return asyncio.run(_run(sendings, plan, api, on_progress))
+    sender = Sender(api, post_form=post_form, patience_s=plan.patience_s)
+    return asyncio.run(_run(sendings, plan, sender, on_progress))
 
 
 async def _run(
     sendings: tuple[Sending, ...],
     plan: FleetPlan,
-    api: Api,
+    sender: Sender,
     on_progress: Callable[[FleetProgress], None],
 ) -> FleetRun:
     sent: list[SentMessage] = []
-    sender = Sender(api, patience_s=plan.patience_s)
     planned = sum(one.messages for one in sendings)
     started_s = time.monotonic()
 

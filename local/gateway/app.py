@@ -3,7 +3,7 @@
 import sys
 import time
 import traceback
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -20,7 +20,7 @@ from local.gateway.event import Event, answer_from, proxy_event, raw_path
 from local.gateway.functions import Functions, Handler
 from local.gateway.problems import RefusedError, refused
 from local.gateway.requests import body_of, check_headers, unpacked
-from local.gateway.routes import matched
+from local.gateway.routes import Match, matched
 from local.gateway.throttle import TokenBucket
 
 EVENT_BYTES_MAX: Final = 6 * 1024 * 1024
@@ -39,17 +39,18 @@ class GatewaySettings:
 
 
 class Gateway:
-    """A REST API in front of two functions."""
+    """A REST API in front of ``ingest`` and ``uploads``; ``authorizer`` says who sends."""
 
     def __init__(
         self,
         *,
         ingest: Handler,
+        uploads: Handler,
         authorizer: Handler,
         settings: GatewaySettings,
         clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._ingest = ingest
+        self._behind: Mapping[str, Handler] = {"ingest": ingest, "uploads": uploads}
         self._functions = Functions(threads=settings.threads, timeout_s=settings.timeout_s)
         self._throttle = TokenBucket(
             rate_per_s=settings.rate_per_s, burst=settings.burst, clock_s=clock_s
@@ -77,7 +78,10 @@ class Gateway:
 
     async def _answered(self, request: Request) -> Response:
         try:
-            return await self._integrated(await self._event_of(request))
+            check_headers(request.headers)
+            match = _match_of(request)
+            event = await self._event_of(request, match)
+            return await self._integrated(event, match.resource.function)
         except RefusedError as refusal:
             if refusal.__cause__ is not None:
                 traceback.print_exception(refusal.__cause__, file=sys.stderr)
@@ -85,12 +89,8 @@ class Gateway:
         except ClientDisconnect:
             return Response(status_code=400)  # nobody is there to read it
 
-    async def _event_of(self, request: Request) -> Event:
+    async def _event_of(self, request: Request, match: Match) -> Event:
         """Check a request and make the function's event of it; raises ``RefusedError``."""
-        check_headers(request.headers)
-        match = matched(request.method, raw_path(request))
-        if match is None:
-            raise refused(ProblemTag.NO_ROUTE, "no such path and method")
         if not self._throttle.take():
             raise refused(ProblemTag.SLOW_DOWN, "too many requests")
         body = unpacked(await body_of(request.stream()), request.headers)
@@ -100,17 +100,24 @@ class Gateway:
             event["requestContext"]["authorizer"] = identity
         return event
 
-    async def _integrated(self, event: Event) -> Response:
-        """Call the function with an event and take its answer; raises ``RefusedError``."""
+    async def _integrated(self, event: Event, function: str) -> Response:
+        """Call a function with an event and take its answer; raises ``RefusedError``."""
         _check_size(event)
         request_id = event["requestContext"]["requestId"]
         try:
-            returned = await self._functions.called(self._ingest, event, name="ingest")
+            returned = await self._functions.called(self._behind[function], event, name=function)
             return answer_from(returned, request_id=request_id)
         except TimeoutError:
             raise refused(ProblemTag.TRY_LATER, "the function did not answer in time") from None
         except Exception as problem:  # the edge to the function
             raise refused(ProblemTag.TRY_LATER, "the function failed") from problem
+
+
+def _match_of(request: Request) -> Match:
+    match = matched(request.method, raw_path(request))
+    if match is None:
+        raise refused(ProblemTag.NO_ROUTE, "no such path and method")
+    return match
 
 
 def _check_size(event: Event) -> None:

@@ -11,6 +11,7 @@ class Resource:
 
     method: str
     path: str
+    function: str = "ingest"
     is_public: bool = False
 
 
@@ -26,6 +27,7 @@ RESOURCES: Final = (
     Resource(method="POST", path="/v1/streams/{stream}"),
     Resource(method="POST", path="/v1/fast/{stream}"),
     Resource(method="POST", path="/v1/batch"),
+    Resource(method="POST", path="/v1/uploads/{stream}", function="uploads"),
     Resource(method="GET", path="/v1/health", is_public=True),
 )
 

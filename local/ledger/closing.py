@@ -7,6 +7,7 @@ from typing import Final, Protocol
 
 from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.lanes import PAYLOAD_BYTES_MAX
 from fleetlane.events.metadata import Outcome
 from local.ledger.evidence import Evidence
 from local.ledger.receipts import Receipt
@@ -14,7 +15,6 @@ from local.ledger.report import Finding, Findings, Ledger
 from local.ledger.verdicts import Verdict, verdict_on
 
 _SHOWN_MAX: Final = 20
-_PAYLOAD_BYTES_MAX: Final = 64 << 20
 
 
 class ParkedPayloads(Protocol):
@@ -70,7 +70,7 @@ def _checked(verdict: Verdict, payloads: ParkedPayloads) -> Verdict:
     if copy is None or copy.reference is None:
         return verdict
     try:
-        payloads.get(copy.reference, body_bytes=copy.body_bytes, bytes_max=_PAYLOAD_BYTES_MAX)
+        payloads.get(copy.reference, body_bytes=copy.body_bytes, bytes_max=PAYLOAD_BYTES_MAX)
     except FleetlaneError as problem:
         return replace(verdict, outcome=None, problem=f"parked by reference, but {problem}")
     return verdict

@@ -14,7 +14,7 @@ from fleetlane.events.artifact_manifest import ANY_PLATFORM
 from fleetlane.parsers.artifacts.writing import Package, write_artifact
 
 ROOT = Path(__file__).resolve().parents[2]
-FUNCTIONS = ("authorizer", "flow_activation", "ingest", "respool")
+FUNCTIONS = ("authorizer", "flow_activation", "ingest", "respool", "uploads")
 SYNTH_LIMIT_S = 60
 
 type Template = Mapping[str, Any]

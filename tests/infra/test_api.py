@@ -61,7 +61,7 @@ def test_the_authorizers_kept_policy_covers_all_routes_of_the_stage(dev: Synthes
 
     policy = authorize(asked, devices=DEVICES)["policyDocument"]
 
-    assert len(routes) == 2
+    assert len(routes) == 3
     assert all(is_allowed(policy, f"{base}/{method}{path}") for method, path in routes)
 
 
@@ -157,6 +157,9 @@ def test_functions_that_call_kafka_run_in_private_subnets(cloud_stage: Synthesiz
         "lambdas.flow_activation.handler.handle": True,
         "lambdas.respool.handler.handle": True,
         "lambdas.authorizer.handler.handle": False,
+        "lambdas.uploads.handler.handle": False,
+        "lambdas.uploads.handler.land": True,
+        "lambdas.uploads.handler.sweep": True,
     }
 
 

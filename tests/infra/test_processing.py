@@ -143,7 +143,8 @@ def test_engines_and_functions_run_on_what_their_packages_are_built_for(
 
 
 def test_a_job_that_ended_is_started_again_however_it_ended(cloud_stage: Synthesized) -> None:
-    rules = [one["Properties"] for one in cloud_stage.resources("AWS::Events::Rule").values()]
+    found = cloud_stage.resources("AWS::Events::Rule", of="processing").values()
+    rules = [one["Properties"] for one in found]
     ends = [rule["EventPattern"]["detail"]["state"] for rule in rules if "EventPattern" in rule]
     clocks = [rule["ScheduleExpression"] for rule in rules if "ScheduleExpression" in rule]
     clocks.remove("rate(1 minute)")  # respool's

@@ -116,6 +116,7 @@ def test_no_function_is_told_a_secret(any_stage: Synthesized) -> None:
         "SPOOL_BUCKET",
         "TOPIC_PARTITIONS",
         "TOPIC_REPLICATION",
+        "UPLOAD_BYTES_MAX",
     }
     assert not [name for name in names if any(word in name.lower() for word in SECRETS)]
 
@@ -127,7 +128,7 @@ def test_kafka_is_used_as_the_stage_demands(local: Synthesized, dev: Synthesized
         for one in stage.resources("AWS::Lambda::Function", of="ingest").values()
     }
 
-    assert told == {"plaintext", "iam", None}  # the authorizer needs no Kafka
+    assert told == {"plaintext", "iam", None}  # the authorizer and uploads need no Kafka
 
 
 def test_the_authorizer_reads_one_device_and_no_more(cloud_stage: Synthesized) -> None:

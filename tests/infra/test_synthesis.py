@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from infra.artifacts_folder import handler_of
+from infra.artifacts_folder import entry_of
 from tests.infra.synthesis import FUNCTIONS, ROOT, SYNTH_LIMIT_S, Synthesized, run_app, synthesized
 
 LINT_EXCEPTIONS = (
@@ -23,11 +23,14 @@ ON_LOCALSTACK = {
     "AWS::Events::Rule",
     "AWS::IAM::Policy",
     "AWS::IAM::Role",
+    "AWS::Lambda::EventSourceMapping",
     "AWS::Lambda::Function",
     "AWS::Lambda::Permission",
     "AWS::Logs::LogGroup",
     "AWS::S3::Bucket",
     "AWS::S3::BucketPolicy",
+    "AWS::SQS::Queue",
+    "AWS::SQS::QueuePolicy",
 }
 
 
@@ -81,7 +84,8 @@ def test_every_function_has_its_entry_point(any_stage: Synthesized) -> None:
     functions = any_stage.resources("AWS::Lambda::Function", of="ingest").values()
     handlers = {one["Properties"]["Handler"] for one in functions}
 
-    assert handlers == {handler_of(name) for name in FUNCTIONS}
+    entries = (*FUNCTIONS, "upload_landing", "upload_sweep")
+    assert handlers == {entry_of(name).path for name in entries}
     for handler in handlers:
         module, _, name = handler.rpartition(".")
         assert callable(getattr(importlib.import_module(module), name))

@@ -3,7 +3,8 @@
 import hashlib
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Final
 
 RAW_ID_PATTERN: Final = "1[0-9a-f]{32}"
@@ -21,6 +22,24 @@ def hashed_id(fields: Iterable[bytes]) -> str:
         digest.update(len(field).to_bytes(4, "big"))
         digest.update(field)
     return f"1{digest.hexdigest()}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawIdRule:
+    """What makes two messages of a device's stream the same one: a key, their bytes, or nothing."""
+
+    device_id: str
+    stream: str
+    idempotency_key: str | None
+    dedupes_by_content: bool
+
+    def raw_id(self, body_sha256: Callable[[], bytes]) -> str:
+        """Give a message its id; its digest is asked for only where it counts."""
+        if self.idempotency_key is not None:
+            return keyed_raw_id(self.device_id, self.stream, self.idempotency_key, body_sha256())
+        if self.dedupes_by_content:
+            return content_raw_id(self.device_id, self.stream, body_sha256())
+        return random_raw_id()
 
 
 def keyed_raw_id(device_id: str, stream: str, idempotency_key: str, body_sha256: bytes) -> str:

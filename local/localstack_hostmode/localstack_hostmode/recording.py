@@ -1,4 +1,7 @@
-"""Writes each request that changed S3 or DynamoDB to the journal before it is answered."""
+"""Writes each request that changed S3, DynamoDB or the set of queues to the journal, and answers.
+
+Messages in queues are not kept.
+"""
 
 import io
 import threading
@@ -17,6 +20,7 @@ _READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _READING_OPERATIONS = (
     "BatchGet", "Describe", "Get", "Head", "List", "Query", "Scan", "Select", "TransactGet",
 )  # fmt: skip
+_QUEUE_OPERATIONS = frozenset({"CreateQueue", "DeleteQueue", "SetQueueAttributes"})
 
 
 class Recorder:
@@ -53,7 +57,7 @@ class Recorder:
 
     def serve(self, chain: HandlerChain, context: RequestContext, response: Response) -> None:
         arrived = context.request.environ.get(_ARRIVED)
-        if arrived is None or not context.operation or _only_reads(context.operation.name):
+        if arrived is None or not _is_kept(context):
             self._serve(chain, context, response)
             return
         draws = Draws()
@@ -63,5 +67,10 @@ class Recorder:
                 self._journal.append(Record(request=arrived, draws=draws.noted))
 
 
-def _only_reads(operation: str) -> bool:
-    return operation.startswith(_READING_OPERATIONS)
+def _is_kept(context: RequestContext) -> bool:
+    """Whether an operation's effect is to outlive the process."""
+    if not context.operation or not context.service:
+        return False
+    if context.service.service_name == "sqs":
+        return context.operation.name in _QUEUE_OPERATIONS
+    return not context.operation.name.startswith(_READING_OPERATIONS)

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 from localstack import config
 from localstack.aws.app import LocalstackAwsGateway
 from localstack.http import Request, Response
-from localstack.services.s3 import presigned_url
+from localstack.services.s3 import notifications, presigned_url
 from werkzeug.datastructures import Headers
 
 from localstack_hostmode.draws import Draws, during
@@ -25,7 +25,7 @@ def replay(journal: Journal, gateway: LocalstackAwsGateway) -> None:
         JournalCorruptError: The journal is damaged before its end.
         ReplayError: A request was refused.
     """
-    with _presigned_requests_accepted():
+    with _presigned_requests_accepted(), _notifications_withheld():
         for record in journal.records():
             _serve_again(record, gateway)
 
@@ -39,6 +39,18 @@ def _presigned_requests_accepted() -> Iterator[None]:
         yield
     finally:
         config.S3_SKIP_SIGNATURE_VALIDATION, presigned_url.is_expired = skips, is_expired
+
+
+@contextmanager
+def _notifications_withheld() -> Iterator[None]:
+    """S3 told of these objects when they came; and the port by which it tells is not open yet."""
+    dispatcher, queues = notifications.NotificationDispatcher, notifications.SqsNotifier
+    submit, verify = dispatcher._submit_notification, queues._verify_target  # noqa: SLF001 - theirs
+    dispatcher._submit_notification = queues._verify_target = lambda *_: None  # noqa: SLF001
+    try:
+        yield
+    finally:
+        dispatcher._submit_notification, queues._verify_target = submit, verify  # noqa: SLF001
 
 
 def _serve_again(record: Record, gateway: LocalstackAwsGateway) -> None:

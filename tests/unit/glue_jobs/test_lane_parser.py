@@ -11,11 +11,10 @@ from fleetlane.events.canonical import canonical_event_from
 from fleetlane.events.envelope import Header, PayloadReference
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.event_time import TimeQuality
-from fleetlane.events.lanes import Lane
+from fleetlane.events.lanes import PAYLOAD_BYTES_MAX, Lane
 from fleetlane.events.metadata import parsed_from
 from fleetlane.events.topics import REROUTED_BYTES_MAX
 from glue_jobs.parse_lane.lane_parser import LaneParser
-from glue_jobs.parse_lane.payloads import PAYLOAD_BYTES_MAX
 from glue_jobs.parse_lane.raw_batches import RawRecord
 from tests.unit.glue_jobs.conftest import (
     ARRIVAL_MILLIS,

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clients.declarations import BadRequestError
 from fleetlane.events.errors import FleetlaneError
 from lambdas.ingest.batch_document import BatchTooLongError, Entry, entries_in, entry_from
-from lambdas.ingest.declarations import BadRequestError
 
 START = b'[{"specversion":"1.0","id":"e","source":"/devices/d-1","type":"thermo"'
 

@@ -1,9 +1,10 @@
 import pytest
 
+from clients.declarations import BadRequestError
 from clients.kafka_producer import NotDurableError
+from clients.problems import Problem
 from fleetlane.events.errors import ProblemTag
-from lambdas.ingest.declarations import BadRequestError
-from lambdas.ingest.problems import Problem, problem_of
+from lambdas.ingest.problems import problem_of
 
 
 def test_what_went_wrong_inside_is_not_told() -> None:

@@ -229,7 +229,10 @@ def test_a_body_over_the_limit_is_too_large_and_nothing_is_stored(kafka: FakeKaf
     answer = post(ingest_routes(producer=kafka, payloads=payloads), body=bytes(1_000_001))
 
     assert (answer.status, answer.tag) == (413, "too_large")
-    assert answer.body["detail"] == "the body is 1000001 bytes; the limit is 1000000 bytes"
+    assert answer.body["detail"] == (
+        "the body is 1000001 bytes; the limit is 1000000 bytes; "
+        "POST /v1/uploads/{stream} takes more"
+    )
     assert (kafka.records(), payloads.objects) == ([], {})
 
 

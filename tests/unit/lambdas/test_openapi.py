@@ -7,10 +7,7 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from fleetlane.events.errors import ProblemTag
-from fleetlane.events.lanes import Lane
-from lambdas.ingest.batch_document import ENTRIES_MAX
-from lambdas.ingest.declarations import (
+from clients.declarations import (
     BODY_ENCODING,
     BODY_ENCODINGS,
     CONTENT_TYPE,
@@ -18,6 +15,10 @@ from lambdas.ingest.declarations import (
     IDEMPOTENCY_KEY,
     MILLIS,
 )
+from clients.problems import PROBLEM_CONTENT_TYPE
+from fleetlane.events.errors import ProblemTag
+from fleetlane.events.lanes import PAYLOAD_BYTES_MAX, Lane
+from lambdas.ingest.batch_document import ENTRIES_MAX
 from lambdas.ingest.routes import OneThreadResolver
 from lambdas.ingest.service import Landed, Notice
 from lambdas.ingest.sink_health import Condition, Sink
@@ -26,11 +27,11 @@ from local.gateway.routes import RESOURCES
 from tests.unit.lambdas.api_gateway import Answer, event, ingest_routes, post, send
 from tests.unit.lambdas.cloud_events import entry, post_batch
 from tests.unit.lambdas.fakes import FakeKafka
+from tests.unit.lambdas.test_upload_issuing import World as UploadWorld
 
 API: Mapping[str, Any] = yaml.safe_load((ROOT / "docs" / "openapi.yaml").read_text())
 COMPONENTS: Mapping[str, Any] = API["components"]
 SCHEMAS: Mapping[str, Any] = COMPONENTS["schemas"]
-UPLOADS = ("POST", "/v1/uploads/{stream}")
 
 
 def operations() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -40,10 +41,10 @@ def operations() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
                 yield method.upper(), path, operation
 
 
-def test_the_routes_are_those_of_the_gateway_and_that_of_uploads() -> None:
+def test_the_routes_are_those_of_the_gateway() -> None:
     described = {(method, path) for method, path, _ in operations()}
 
-    assert described == {(one.method, one.path) for one in RESOURCES} | {UPLOADS}
+    assert described == {(one.method, one.path) for one in RESOURCES}
 
 
 def test_only_what_is_public_needs_no_token() -> None:
@@ -106,7 +107,20 @@ def test_body_encodings_and_the_longest_batch_are_those_of_the_code() -> None:
     assert set(SCHEMAS["Health"]["properties"]["sinks"]["properties"]) == set(Sink)
 
 
-STREAM, BATCH = "/v1/streams/{stream}", "/v1/batch"
+def test_the_largest_upload_and_its_type_are_those_of_the_code() -> None:
+    declared = SCHEMAS["UploadDeclaration"]["properties"]
+
+    assert declared["bytes"]["maximum"] == PAYLOAD_BYTES_MAX
+    assert declared["content_type"]["pattern"] == f"^{CONTENT_TYPE.pattern.pattern}$"
+
+
+def asked_for(**declared: int) -> Answer:
+    status, body = UploadWorld().ask({"sha256": "ab" * 32, **declared})
+    content_type = "application/json" if status < 300 else PROBLEM_CONTENT_TYPE
+    return Answer(status=status, content_type=content_type, headers={}, body=body)
+
+
+STREAM, BATCH, UPLOADS = "/v1/streams/{stream}", "/v1/batch", "/v1/uploads/{stream}"
 REAL: Mapping[str, tuple[str, Callable[[], Answer]]] = {
     "health": ("/v1/health", lambda: send(routes(), event("GET", "/v1/health", identity=None))),
     "a message": (STREAM, lambda: post(routes())),
@@ -120,6 +134,9 @@ REAL: Mapping[str, tuple[str, Callable[[], Answer]]] = {
     "a batch": (BATCH, lambda: post_batch(routes(), entry(), entry("e-2"))),
     "a bad entry": (BATCH, lambda: post_batch(routes(), entry(), entry(id=""))),
     "a batch, Kafka away": (BATCH, lambda: post_batch(routes(is_up=False), entry())),
+    "an upload": (UPLOADS, lambda: asked_for(bytes=6_000_000)),
+    "an upload too large": (UPLOADS, lambda: asked_for(bytes=11_000_000)),
+    "no upload": (UPLOADS, asked_for),
     "no batch": (BATCH, lambda: post(routes(), BATCH, b"")),
 }
 

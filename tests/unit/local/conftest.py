@@ -26,7 +26,11 @@ def send(functions: FakeFunctions, clock: FakeClock) -> Iterator[Send]:
     """One running gateway; requests to it, one after another."""
     settings = GatewaySettings(rate_per_s=1, burst=4, timeout_s=0.5, threads=2)
     gateway = Gateway(
-        ingest=functions.ingest, authorizer=functions.authorize, settings=settings, clock_s=clock
+        ingest=functions.ingest,
+        uploads=functions.issue,
+        authorizer=functions.authorize,
+        settings=settings,
+        clock_s=clock,
     )
     app = gateway.app()
 

@@ -16,10 +16,11 @@ def policy(effect: str, resource: object = "*") -> dict[str, Any]:
 
 
 class FakeFunctions:
-    """Both functions; keeps the events that they were called with."""
+    """All functions; keeps the events that they were called with."""
 
     def __init__(self) -> None:
         self.ingested: list[dict[str, Any]] = []
+        self.issued: list[dict[str, Any]] = []
         self.asked: list[dict[str, Any]] = []
         self.answer: object = {"statusCode": 202, "body": "{}"}
         self.authority: object = {
@@ -32,6 +33,10 @@ class FakeFunctions:
         assert context.get_remaining_time_in_millis() <= 29_000
         self.ingested.append(event)
         return _given(self.answer)
+
+    def issue(self, event: dict[str, Any], _: object) -> object:
+        self.issued.append(event)
+        return {"statusCode": 201, "body": "{}"}
 
     def authorize(self, event: dict[str, Any], _: object) -> object:
         self.asked.append(event)

@@ -32,6 +32,11 @@ DEVICE = SimulatedDevice(
 MESSAGE = Outgoing(stream="gps", body=b"{}", content_type="application/json", expected=Expected())
 
 
+def stored(_: str, __: Mapping[str, str], ___: bytes) -> httpx.Response:
+    """S3, which has it all."""
+    return httpx.Response(204)
+
+
 class FakeApi:
     """Gives its answers one after another, then 202s; ``None`` stands for no answer."""
 
@@ -98,6 +103,41 @@ def test_an_unexpected_lane_is_told() -> None:
     assert message.surprise() == "d-1 to gps: landed in lane fast, not standard"
 
 
+class FakeForms:
+    """An API that gives forms, and S3 that gives its answers one after another, then 204s."""
+
+    def __init__(self, *answers: int) -> None:
+        self.bodies: list[bytes] = []
+        self._answers = list(answers)
+
+    async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+        form = {"id": f"of {path}", "url": "http://s3/", "fields": {}}
+        return HttpAnswer(status=201, content=json.dumps(form).encode())
+
+    def take(self, _: str, __: Mapping[str, str], body: bytes) -> httpx.Response:
+        self.bodies.append(body)
+        return httpx.Response(self._answers.pop(0) if self._answers else 204)
+
+
+def test_an_upload_is_accepted_once_s3_has_it() -> None:
+    forms, upload = FakeForms(), replace(MESSAGE, is_upload=True)
+    sender = Sender(forms, post_form=forms.take, patience_s=10)
+
+    message = asyncio.run(sender.send(DEVICE, "token", upload))
+
+    assert [receipt.raw_id for receipt in message.receipts()] == ["of /v1/uploads/gps"]
+    assert (forms.bodies, message.surprise()) == ([b"{}"], None)
+
+
+def test_what_s3_did_not_take_is_uploaded_again() -> None:
+    forms, upload = FakeForms(503), replace(MESSAGE, is_upload=True)
+    sender = Sender(forms, post_form=forms.take, patience_s=10)
+
+    message = asyncio.run(sender.send(DEVICE, "token", upload))
+
+    assert [answer.status for answer in message.answers] == [None, 204]
+
+
 class FakeRegistry:
     def __init__(self) -> None:
         self.devices: dict[str, RegisteredDevice] = {}
@@ -126,6 +166,12 @@ def ingest(event: dict[str, Any], _: object) -> dict[str, Any]:
     return {"statusCode": 202, "body": json.dumps({"id": raw_id, "lane": lane})}
 
 
+def issue(_: dict[str, Any], __: object) -> dict[str, Any]:
+    """A form as the real function would write it."""
+    form = {"id": random_raw_id(), "url": "http://s3/payloads", "fields": {"key": "uploads/1"}}
+    return {"statusCode": 201, "body": json.dumps(form)}
+
+
 def batch_answer(body: str) -> dict[str, Any]:
     """A receipt for each entry of a batch."""
     receipts = [
@@ -151,7 +197,9 @@ class GatewayApi:
         def authorizer(event: dict[str, Any], _: object) -> object:
             return authorize(event, devices=registry)
 
-        self.gateway = Gateway(ingest=ingest, authorizer=authorizer, settings=GatewaySettings())
+        self.gateway = Gateway(
+            ingest=ingest, uploads=issue, authorizer=authorizer, settings=GatewaySettings()
+        )
         self._transport = httpx.ASGITransport(self.gateway.app())
 
     async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
@@ -173,7 +221,7 @@ PLAN = FleetPlan(devices=40, messages_per_device=2)
 def test_every_device_of_a_fleet_is_answered_as_it_expects(
     registry: FakeRegistry, api: GatewayApi
 ) -> None:
-    run = run_fleet_on(api, PLAN, registry=registry)
+    run = run_fleet_on(api, PLAN, registry=registry, post_form=stored)
 
     behind = {name for name, device in registry.devices.items() if device.gateway_id}
     assert run.surprises() == ()
@@ -183,7 +231,7 @@ def test_every_device_of_a_fleet_is_answered_as_it_expects(
 def test_a_fleet_has_devices_with_either_kind_of_key(
     registry: FakeRegistry, api: GatewayApi
 ) -> None:
-    run_fleet_on(api, PLAN, registry=registry)
+    run_fleet_on(api, PLAN, registry=registry, post_form=stored)
 
     curves = {device.keys[0]["crv"] for device in registry.devices.values()}
     assert curves == {"Ed25519", "P-256"}
@@ -192,7 +240,7 @@ def test_a_fleet_has_devices_with_either_kind_of_key(
 def test_resends_with_a_key_give_equal_ids_and_without_one_others(
     registry: FakeRegistry, api: GatewayApi
 ) -> None:
-    run = run_fleet_on(api, PLAN, registry=registry)
+    run = run_fleet_on(api, PLAN, registry=registry, post_form=stored)
 
     ids = {
         message.device_id: [answer.raw_id for answer in message.answers]
@@ -219,7 +267,7 @@ def test_a_gateway_brings_the_messages_of_the_devices_behind_it(
 def test_progress_ends_with_all_that_was_planned(registry: FakeRegistry, api: GatewayApi) -> None:
     told: list[FleetProgress] = []
 
-    run = run_fleet_on(api, PLAN, registry=registry, on_progress=told.append)
+    run = run_fleet_on(api, PLAN, registry=registry, on_progress=told.append, post_form=stored)
 
     assert told[-1].planned == told[-1].finished == len(run.sent)
 
@@ -229,6 +277,6 @@ def test_messages_are_spread_over_the_time_that_is_asked_for(
 ) -> None:
     plan = replace(PLAN, devices=20, seconds=0.5)
 
-    run = run_fleet_on(api, plan, registry=registry)
+    run = run_fleet_on(api, plan, registry=registry, post_form=stored)
 
     assert 0.4 < run.seconds < 30

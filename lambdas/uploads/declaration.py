@@ -1,0 +1,75 @@
+"""What a device says of a body before it uploads it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from clients.declarations import CONTENT_TYPE, BadRequestError, checked
+from clients.device_request import DeclaredHeaders, body_of, checked_stream, sender_of
+from clients.issued_upload import IssuedUpload
+from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE
+
+DECLARATION_BYTES_MAX: Final = 4096
+
+
+class _Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The request's body, in JSON."""
+
+    bytes: Annotated[int, Meta(ge=1)]
+    sha256: Annotated[str, Meta(pattern=r"^[0-9a-fA-F]{64}\Z")]
+    content_type: str = DEFAULT_CONTENT_TYPE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """What is to be uploaded, and the key with which it is the same message again."""
+
+    upload: IssuedUpload
+    idempotency_key: str | None
+
+
+def declaration_from(event: Mapping[str, Any]) -> Declaration:
+    """Read a proxy event (API Gateway REST, v1).
+
+    Raises:
+        UnauthenticatedError: The authorizer gave no identity.
+        RevokedError: It gave that of a revoked device.
+        NoRouteError: The stream's name is not allowed.
+        BadRequestError: A header's value is not allowed, or the body declares nothing.
+    """
+    sender = sender_of(event)
+    stream = checked_stream((event.get("pathParameters") or {}).get("stream", ""))
+    headers = DeclaredHeaders(event.get("headers"))
+    headers.check_content_encoding()
+    start_millis, end_millis = headers.span()
+    body = _body(body_of(event))
+    upload = IssuedUpload(
+        device_id=sender.device_id,
+        device_type=sender.device_type,
+        is_quarantined=sender.is_quarantined,
+        stream=stream,
+        body_bytes=body.bytes,
+        sha256=body.sha256.lower(),
+        content_type=checked("`content_type`", body.content_type, CONTENT_TYPE),
+        firmware=headers.firmware(),
+        start_millis=start_millis,
+        end_millis=end_millis,
+        body_encoding=headers.body_encoding(),
+    )
+    return Declaration(upload=upload, idempotency_key=headers.idempotency_key())
+
+
+def _body(body: bytes) -> _Body:
+    if len(body) > DECLARATION_BYTES_MAX:
+        raise BadRequestError(
+            f"the declaration is {len(body)} bytes; the limit is {DECLARATION_BYTES_MAX} bytes, "
+            "and the message itself goes to the `url` of the answer"
+        )
+    try:
+        return msgspec.json.decode(body, type=_Body)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
+        wanted = '{"bytes": 6291456, "sha256": "<64 hex digits>"}'
+        raise BadRequestError(f"the body declares no upload: {problem}; send {wanted}") from None

@@ -1,0 +1,169 @@
+"""What Lambda calls: for a device that asks, for a batch of notifications, and by the clock."""
+
+import dataclasses
+import json
+import random
+import time
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+from aws_lambda_powertools import Logger
+
+from clients.aws import AwsSettings, s3_client
+from clients.flow_store import CachedFlows, FlowStore, FlowsUnavailableError
+from clients.issued_upload import UploadTooLargeError
+from clients.kafka_producer import KafkaProducer
+from clients.problems import OF_REQUESTS, PROBLEM_CONTENT_TYPE, ProblemTable
+from clients.upload_bucket import UploadBucket
+from clients.upload_form import UploadForms, signing_client
+from fleetlane.events.envelope import Message
+from fleetlane.events.errors import FleetlaneError, ProblemTag
+from lambdas.uploads.declaration import declaration_from
+from lambdas.uploads.landing import Landing
+from lambdas.uploads.metrics import count_issued, count_landed, count_refused, count_swept
+from lambdas.uploads.notifications import failed_messages
+from lambdas.uploads.service import Issuing
+from lambdas.uploads.settings import issuing_settings, landing_settings
+from lambdas.uploads.sweep import Sweep, SweepReport
+
+logger = Logger(service="uploads")
+
+_PROBLEMS: Final = ProblemTable(
+    tags={
+        **OF_REQUESTS,
+        UploadTooLargeError: ProblemTag.TOO_LARGE,
+        FlowsUnavailableError: ProblemTag.TRY_LATER,
+    }
+)
+_CREATED: Final = 201
+_SWEEP_ENDS_MS: Final = 15_000
+"""A sweep begins nothing more when so little of its time is left."""
+
+
+class SweepFoundFaultsError(FleetlaneError):
+    """Uploads were found that can never land. All others have been seen to."""
+
+    reason = "sweep_found_faults"
+
+    def __init__(self, count: int, first: str) -> None:
+        super().__init__(count, first)
+        self.count, self.first = count, first
+
+    def __str__(self) -> str:
+        return f"{self.count} uploads cannot land; the first: {self.first}"
+
+
+def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
+    """Answer ``POST /v1/uploads/{stream}``."""
+    return answer(event, _issuing(), now_ms=_now_ms())
+
+
+def land(event: Mapping[str, Any], context: object) -> dict[str, Any]:
+    """Land a batch from the queue; what failed stays there, and comes again."""
+    failed = failed_messages(event["Records"], _land, on_failure=_not_landed)
+    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
+
+
+def sweep(event: object, context: Any) -> dict[str, Any]:
+    """Land what was missed. An error says that something needs a look: its alarm counts errors."""
+    sweep = Sweep(uploads=_uploads(), land=_land, after_s=landing_settings().sweep_after_s)
+    report = sweep.run(
+        now_ms=_now_ms(),
+        may_go_on=lambda: context.get_remaining_time_in_millis() > _SWEEP_ENDS_MS,
+    )
+    return told(report)
+
+
+def answer(event: Mapping[str, Any], issuing: Issuing, *, now_ms: int) -> dict[str, Any]:
+    """Issue an upload, or say why not."""
+    try:
+        ticket = issuing.ticket(declaration_from(event), now_ms=now_ms)
+    except Exception as error:  # noqa: BLE001 - the edge: whatever it is, a device is answered
+        return _refusal(error)
+    count_issued()
+    return _answer(_CREATED, "application/json", json.dumps(dataclasses.asdict(ticket)))
+
+
+def told(report: SweepReport) -> dict[str, Any]:
+    """What a sweep found, for its log and its metric; raises what somebody must look into."""
+    count_swept(len(report.landed))
+    if report.landed:
+        logger.warning("uploads were missed", extra={"keys": report.landed[:20]})
+    if report.outage is not None:
+        raise report.outage
+    if report.faults:
+        raise SweepFoundFaultsError(len(report.faults), str(report.faults[0]))
+    return {"looked_at": report.looked_at, "landed": len(report.landed)}
+
+
+def _refusal(error: Exception) -> dict[str, Any]:
+    problem = _PROBLEMS.problem_of(error, jitter=random.randint)
+    if not _PROBLEMS.has(error):
+        logger.error("failed", exc_info=error)
+    elif problem.retry_after_s is not None:
+        logger.warning("not issued", extra={"problem": str(error)})
+    count_refused(problem.tag)
+    retry_after = (
+        {} if problem.retry_after_s is None else {"Retry-After": str(problem.retry_after_s)}
+    )
+    return _answer(problem.tag.status, PROBLEM_CONTENT_TYPE, problem.body()) | {
+        "headers": {"Content-Type": PROBLEM_CONTENT_TYPE, **retry_after}
+    }
+
+
+def _answer(status: int, content_type: str, body: str) -> dict[str, Any]:
+    return {
+        "statusCode": status,
+        "headers": {"Content-Type": content_type},
+        "body": body,
+        "isBase64Encoded": False,
+    }
+
+
+def _land(key: str) -> Message | None:
+    message = _landing().land(key)
+    if message is not None:
+        count_landed(message)
+    return message
+
+
+def _not_landed(problem: FleetlaneError) -> None:
+    logger.warning("not landed", extra={"reason": problem.reason, "problem": str(problem)})
+
+
+@cache
+def _issuing() -> Issuing:
+    ours = issuing_settings()
+    forms = UploadForms(
+        signing_client(AwsSettings()), ours.payload_bucket, expires_s=ours.expires_s
+    )
+    return Issuing(
+        flows=_flows(ours.flows_bucket),
+        forms=forms,
+        upload_bytes_max=ours.upload_bytes_max,
+        expires_s=ours.expires_s,
+    )
+
+
+@cache
+def _landing() -> Landing:
+    ours = landing_settings()
+    producer = KafkaProducer(
+        bootstrap_servers=ours.kafka_bootstrap_servers, security=ours.kafka_security
+    )
+    return Landing(uploads=_uploads(), flows=_flows(ours.flows_bucket), producer=producer)
+
+
+@cache
+def _uploads() -> UploadBucket:
+    return UploadBucket(s3_client(AwsSettings()), landing_settings().payload_bucket)
+
+
+@cache
+def _flows(bucket: str) -> CachedFlows:
+    return CachedFlows(FlowStore(s3_client(AwsSettings()), bucket))
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,94 @@
+"""Finding uploads that never landed: a notification was lost, or came while nothing worked."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from clients.upload_bucket import ListedUpload
+from clients.upload_keys import issued_since
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.times import DAY_MS
+from lambdas.uploads.notifications import FAULTS, OUTAGES
+
+LOOK_BACK_MS: Final = DAY_MS
+"""So long after its issue an upload may come in: S3 looks at a form's expiry when it begins."""
+
+_PAGE: Final = 1000
+
+
+class SweptUploads(Protocol):
+    """Lists what S3 holds; ``clients.upload_bucket.UploadBucket`` is one."""
+
+    def listed(self, *, after: str, uploads_max: int) -> list[ListedUpload]: ...
+
+    def landed_between(self, *, after: str, last: str) -> frozenset[str]: ...
+
+    def sweep_position(self) -> str: ...
+
+    def keep_sweep_position(self, key: str) -> None: ...
+
+
+@dataclass(slots=True, kw_only=True)
+class SweepReport:
+    """What one run did. ``faults`` are of uploads that can never land; ``outage`` ended the run."""
+
+    looked_at: int = 0
+    landed: list[str] = field(default_factory=list)
+    faults: list[FleetlaneError] = field(default_factory=list)
+    outage: FleetlaneError | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """Lands what S3 took at least ``after_s`` ago and nobody landed, oldest issue first.
+
+    Its position is kept in S3, so that a run goes on where the one before it ended. At the end of
+    the listing it goes back by a day: what was still being uploaded is seen then. Losing the
+    position costs one look at everything that there is.
+    """
+
+    uploads: SweptUploads
+    land: Callable[[str], object | None]
+    after_s: int
+
+    def run(self, *, now_ms: int, may_go_on: Callable[[], bool]) -> SweepReport:
+        """Sweep until the end, an outage, or until ``may_go_on`` says no; raises nothing."""
+        report = SweepReport()
+        try:
+            self._run(report, now_ms, may_go_on)
+        except OUTAGES as problem:
+            report.outage = problem
+        return report
+
+    def _run(self, report: SweepReport, now_ms: int, may_go_on: Callable[[], bool]) -> None:
+        began = position = self.uploads.sweep_position()
+        try:
+            while may_go_on():
+                page = self.uploads.listed(after=position, uploads_max=_PAGE)
+                for upload in self._missing(page, position, now_ms):
+                    if not may_go_on():
+                        return
+                    self._land(upload.key, report)
+                report.looked_at += len(page)
+                if len(page) < _PAGE:
+                    position = issued_since(now_ms - LOOK_BACK_MS)
+                    return
+                position = page[-1].key
+        finally:
+            if report.looked_at and position != began:
+                self.uploads.keep_sweep_position(position)
+
+    def _missing(self, page: list[ListedUpload], after: str, now_ms: int) -> list[ListedUpload]:
+        """Those without a mark; the youngest are left to their notifications."""
+        if not page:
+            return []
+        landed = self.uploads.landed_between(after=after, last=page[-1].key)
+        latest_ms = now_ms - self.after_s * 1000
+        return [one for one in page if one.key not in landed and one.stored_millis <= latest_ms]
+
+    def _land(self, key: str, report: SweepReport) -> None:
+        try:
+            if self.land(key) is not None:
+                report.landed.append(key)
+        except FAULTS as problem:
+            report.faults.append(problem)

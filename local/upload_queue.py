@@ -1,0 +1,61 @@
+"""The queue of S3's notifications about uploads, with its dead letters, as the stage has them."""
+
+import json
+from collections.abc import Mapping
+from contextlib import closing
+from typing import TYPE_CHECKING, Final
+
+import boto3
+
+from clients.upload_keys import UPLOADS
+from local.aws import ClientSettings
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_sqs.literals import QueueAttributeNameType
+
+_QUEUE: Final = "fleetlane-uploads"
+_DEAD: Final = f"{_QUEUE}-dead"
+_AGAIN_AFTER_S: Final = "10"
+_RECEIVES_MAX: Final = 100
+
+
+def ensure_upload_queue(aws: ClientSettings, bucket: str) -> str:
+    """Make the queues unless they are there, let S3 notify, and return the queue's URL."""
+    with closing(boto3.client("sqs", **aws)) as sqs:
+        dead_arn = _arn(sqs, _made(sqs, _DEAD, {}))
+        redrive = {"deadLetterTargetArn": dead_arn, "maxReceiveCount": _RECEIVES_MAX}
+        url = _made(
+            sqs,
+            _QUEUE,
+            {"VisibilityTimeout": _AGAIN_AFTER_S, "RedrivePolicy": json.dumps(redrive)},
+        )
+    notify_of_uploads(aws, bucket)
+    return url
+
+
+def notify_of_uploads(aws: ClientSettings, bucket: str) -> None:
+    """Let the bucket tell the queue, which is there, of every upload that it takes."""
+    with closing(boto3.client("sqs", **aws)) as sqs, closing(boto3.client("s3", **aws)) as s3:
+        queue_arn = _arn(sqs, sqs.get_queue_url(QueueName=_QUEUE)["QueueUrl"])
+        s3.put_bucket_notification_configuration(
+            Bucket=bucket,
+            NotificationConfiguration={
+                "QueueConfigurations": [
+                    {
+                        "QueueArn": queue_arn,
+                        "Events": ["s3:ObjectCreated:*"],
+                        "Filter": {"Key": {"FilterRules": [{"Name": "prefix", "Value": UPLOADS}]}},
+                    }
+                ]
+            },
+        )
+
+
+def _made(sqs: "SQSClient", name: str, attributes: "Mapping[QueueAttributeNameType, str]") -> str:
+    return sqs.create_queue(QueueName=name, Attributes=dict(attributes))["QueueUrl"]
+
+
+def _arn(sqs: "SQSClient", url: str) -> str:
+    attributes = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
+    return attributes["Attributes"]["QueueArn"]

@@ -1,0 +1,43 @@
+"""Uploading in the hand of a test, step by step."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from hashlib import sha256
+from io import BytesIO
+
+import boto3
+
+from local.ledger import Receipt
+from local.platform import PAYLOAD_BUCKET, Platform
+from local.upload_client import declaration_of, upload_form, uploaded, uploads_url
+from local.upload_queue import notify_of_uploads
+from tests.e2e.devices import Device
+
+type Form = dict[str, object]
+
+
+def form_for(device: Device, stream: str, body: bytes) -> Form:
+    """Ask for a form."""
+    declaration = declaration_of(body, content_type="application/json")
+    headers = {"Authorization": f"Bearer {device.token()}"}
+    return upload_form(uploads_url(device.api, stream), declaration, headers)
+
+
+def accepted_by(form: Form, body: bytes, *, events: int) -> Receipt:
+    """Send a body by its form; what a device keeps of a 204."""
+    raw_id = str(uploaded(form, BytesIO(body))["id"])
+    return Receipt(raw_id=raw_id, sha256=sha256(body).hexdigest(), events=events)
+
+
+@contextmanager
+def without_notifications(platform: Platform) -> Iterator[None]:
+    """S3 tells nobody of what it takes."""
+    aws = platform.aws.client_settings
+    with closing(boto3.client("s3", **aws)) as s3:
+        s3.put_bucket_notification_configuration(
+            Bucket=PAYLOAD_BUCKET, NotificationConfiguration={}
+        )
+    try:
+        yield
+    finally:
+        notify_of_uploads(aws, PAYLOAD_BUCKET)

@@ -1,0 +1,48 @@
+"""What is fixed at issue survives its way through S3's metadata, and fits there."""
+
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clients.issued_upload import IssuedUpload, NotIssuedError, issued_from
+
+VISIBLE = "".join(map(chr, range(33, 127)))
+METADATA_BYTES_MAX = 2048
+
+uploads = st.builds(
+    IssuedUpload,
+    device_id=st.text(string.ascii_letters + "._-", min_size=1, max_size=64),
+    device_type=st.text(string.ascii_lowercase, min_size=1, max_size=48),
+    is_quarantined=st.booleans(),
+    stream=st.text(string.ascii_lowercase, min_size=1, max_size=48),
+    body_bytes=st.integers(1, 1 << 40),
+    sha256=st.binary(min_size=32, max_size=32).map(bytes.hex),
+    content_type=st.text(VISIBLE + " ", min_size=1, max_size=256),
+    firmware=st.none() | st.text(VISIBLE, min_size=1, max_size=64),
+    start_millis=st.none() | st.integers(-(10**18) + 1, 10**18 - 1),
+    end_millis=st.none() | st.integers(-(10**18) + 1, 10**18 - 1),
+    body_encoding=st.none() | st.sampled_from(["gzip", "deflate", "zstd"]),
+)
+
+
+@given(uploads)
+def test_it_is_read_as_it_was_written(upload: IssuedUpload) -> None:
+    metadata = upload.to_metadata()
+
+    assert issued_from(metadata) == upload
+
+
+@given(uploads)
+def test_it_fits_into_s3_s_metadata_without_a_character_to_escape(upload: IssuedUpload) -> None:
+    metadata = upload.to_metadata()
+
+    assert len(metadata) < METADATA_BYTES_MAX - 100
+    assert set(metadata) <= set(string.ascii_letters + string.digits + "-_=")
+
+
+@given(st.text(max_size=100))
+def test_anything_else_is_refused(metadata: str) -> None:
+    with pytest.raises(NotIssuedError):
+        issued_from(metadata)

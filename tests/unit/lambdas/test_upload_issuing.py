@@ -1,0 +1,189 @@
+"""Asking for an upload: what is declared is checked, and fixed, before a byte of it is sent."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from fleetlane.events.flow_files import flow_from_toml
+from fleetlane.events.flows import Flow
+from fleetlane.events.ids import content_raw_id, keyed_raw_id
+from lambdas.uploads.handler import answer
+from lambdas.uploads.service import Issuing
+from tests.unit.lambdas.fakes import FakeFlows
+from tests.unit.lambdas.upload_fakes import FakeForms
+
+NOW_MS = 1_793_714_705_000
+"""2026-11-03T14:05:05Z."""
+
+DIGEST = hashlib.sha256(b"hello").digest()
+DECLARED: Mapping[str, Any] = {"bytes": 6_000_000, "sha256": DIGEST.hex()}
+ACTIVE: Mapping[str, str] = {"device_id": "d-1", "device_type": "press", "status": "active"}
+
+
+class World:
+    """Issuing, and the forms that it signed."""
+
+    def __init__(self, *flows: Flow) -> None:
+        self.forms, self.flows = FakeForms(), FakeFlows(*flows)
+        self.issuing = Issuing(
+            flows=self.flows, forms=self.forms, upload_bytes_max=10_000_000, expires_s=900
+        )
+
+    def ask(
+        self,
+        declared: object = DECLARED,
+        *,
+        headers: Mapping[str, str] | None = None,
+        identity: Mapping[str, str] | None = ACTIVE,
+        stream: str = "dumps",
+    ) -> tuple[int, dict[str, Any]]:
+        body = declared if isinstance(declared, bytes) else json.dumps(declared).encode()
+        event = {
+            "pathParameters": {"stream": stream},
+            "headers": dict(headers or {}),
+            "requestContext": {"authorizer": identity},
+            "body": base64.b64encode(body).decode(),
+            "isBase64Encoded": True,
+        }
+        answered = answer(event, self.issuing, now_ms=NOW_MS)
+        return answered["statusCode"], json.loads(answered["body"])
+
+
+def flow(more: str) -> Flow:
+    text = f'stream = "dumps"\nowner = "acme"\n{more}\n[[parsers]]\nuse = "json"\n'
+    return flow_from_toml(text, file="dumps.toml")
+
+
+def test_a_device_is_given_a_form_that_names_its_message() -> None:
+    world = World()
+
+    status, ticket = world.ask()
+
+    assert status == 201
+    assert ticket == {
+        "id": ticket["id"],
+        "url": "https://s3/payloads",
+        "fields": {"key": f"uploads/2026-11-03T14-05/{ticket['id']}"},
+        "expires_after_s": 900,
+    }
+
+
+def test_what_is_declared_is_fixed_in_the_form() -> None:
+    world = World()
+    headers = {
+        "X-Firmware-Version": "2.1",
+        "X-Data-Start-Millis": "1",
+        "X-Data-End-Millis": "2",
+        "X-Body-Encoding": "zstd",
+        "Content-Type": "application/json",
+    }
+
+    world.ask({**DECLARED, "content_type": "text/csv"}, headers=headers)
+
+    [(_, issued)] = world.forms.signed_for
+    assert (issued.device_id, issued.device_type, issued.stream) == ("d-1", "press", "dumps")
+    assert (issued.body_bytes, issued.sha256) == (6_000_000, DIGEST.hex())
+    assert (issued.content_type, issued.firmware, issued.body_encoding) == (
+        "text/csv",
+        "2.1",
+        "zstd",
+    )
+    assert (issued.start_millis, issued.end_millis, issued.is_quarantined) == (1, 2, False)
+
+
+def test_a_quarantined_device_s_uploads_are_marked_as_such() -> None:
+    world = World()
+
+    world.ask(identity={**ACTIVE, "status": "quarantined"})
+
+    assert world.forms.signed_for[0][1].is_quarantined
+
+
+def test_a_key_gives_the_id_that_a_message_of_the_same_bytes_would_have() -> None:
+    _, ticket = World().ask(headers={"Idempotency-Key": "k"})
+
+    assert ticket["id"] == keyed_raw_id("d-1", "dumps", "k", DIGEST)
+
+
+def test_a_flow_that_dedupes_by_content_gives_equal_bodies_one_id() -> None:
+    _, ticket = World(flow("dedupe_by_content = true")).ask()
+
+    assert ticket["id"] == content_raw_id("d-1", "dumps", DIGEST)
+
+
+def test_without_a_key_every_upload_is_another_message() -> None:
+    world = World(flow(""))
+
+    assert world.ask()[1]["id"] != world.ask()[1]["id"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "told"),
+    [
+        (b"", "the body declares no upload"),
+        (b"\xff", "the body declares no upload"),
+        ({"bytes": 1}, "missing required field `sha256`"),
+        ({**DECLARED, "bytes": 0}, "`int` >= 1"),
+        ({**DECLARED, "bytes": "6"}, "`$.bytes`"),
+        ({**DECLARED, "sha256": "ab"}, "`$.sha256`"),
+        ({**DECLARED, "sha": "ab"}, "unknown field `sha`"),
+        ({**DECLARED, "content_type": "\n"}, "`content_type` is"),
+        (bytes(5000), "the declaration is 5000 bytes; the limit is 4096 bytes"),
+    ],
+)
+def test_what_declares_no_upload_is_told_why(declared: object, told: str) -> None:
+    world = World()
+
+    status, problem = world.ask(declared)
+
+    assert (status, problem["type"]) == (400, "urn:fleetlane:problem:bad_request")
+    assert told in problem["detail"]
+    assert world.forms.signed_for == []
+
+
+def test_more_than_may_be_uploaded_is_too_large() -> None:
+    status, problem = World().ask({**DECLARED, "bytes": 10_000_001})
+
+    assert (status, problem["detail"]) == (
+        413,
+        "the upload is 10000001 bytes; the limit is 10000000 bytes",
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        ({"identity": None}, 401),
+        ({"identity": {**ACTIVE, "status": "revoked"}}, 403),
+        ({"stream": "Dumps"}, 404),
+        ({"headers": {"X-Firmware-Version": "2 1"}}, 400),
+    ],
+)
+def test_who_may_not_send_gets_no_form(asked: dict[str, Any], status: int) -> None:
+    world = World()
+
+    answered, _ = world.ask(**asked)
+
+    assert (answered, world.forms.signed_for) == (status, [])
+
+
+def test_while_the_flows_cannot_be_read_a_device_is_told_to_come_again() -> None:
+    world = World()
+    world.flows.current_version = None
+
+    status, problem = world.ask()
+
+    assert (status, problem["type"]) == (503, "urn:fleetlane:problem:try_later")
+
+
+def test_neither_digest_nor_form_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
+    World().ask()
+    World().ask({**DECLARED, "sha": "ab"})
+
+    printed = "".join(capsys.readouterr())
+    assert DIGEST.hex() not in printed
+    assert "https://s3" not in printed

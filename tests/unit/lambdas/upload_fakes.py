@@ -1,0 +1,77 @@
+"""Uploads in memory; passes the contract tests of its real twin."""
+
+from collections.abc import Iterable
+
+from clients.issued_upload import IssuedUpload
+from clients.payload_bucket import PayloadMissingError, PayloadUnavailableError
+from clients.upload_bucket import ListedUpload, StoredUpload
+from clients.upload_form import UploadForm
+from clients.upload_keys import raw_id_in
+
+
+class FakeUploads:
+    """A bucket of uploads. ``is_up`` says whether S3 answers."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, StoredUpload] = {}
+        self.marks: set[str] = set()
+        self.position = ""
+        self.is_up = True
+
+    def take(self, key: str, issued: IssuedUpload, *, stored_millis: int) -> None:
+        """Hold an upload, as S3 does once a device has sent it."""
+        self.objects[key] = StoredUpload(
+            key=key, raw_id=raw_id_in(key), stored_millis=stored_millis, issued=issued
+        )
+
+    def stored(self, key: str) -> StoredUpload:
+        self._answer(key)
+        raw_id_in(key)
+        if key not in self.objects:
+            raise PayloadMissingError(key)
+        return self.objects[key]
+
+    def is_landed(self, key: str) -> bool:
+        self._answer(key)
+        return key in self.marks
+
+    def mark_landed(self, key: str) -> None:
+        self._answer(key)
+        self.marks.add(key)
+
+    def listed(self, *, after: str, uploads_max: int) -> list[ListedUpload]:
+        self._answer("uploads/")
+        found = (one for key, one in sorted(self.objects.items()) if key > after)
+        listed = [ListedUpload(key=one.key, stored_millis=one.stored_millis) for one in found]
+        return listed[:uploads_max]
+
+    def landed_between(self, *, after: str, last: str) -> frozenset[str]:
+        self._answer("landed/")
+        return frozenset(key for key in self.marks if after < key <= last)
+
+    def sweep_position(self) -> str:
+        self._answer("sweep/position")
+        return self.position
+
+    def keep_sweep_position(self, key: str) -> None:
+        self._answer("sweep/position")
+        self.position = key
+
+    def _answer(self, key: str) -> None:
+        if not self.is_up:
+            raise PayloadUnavailableError(key, "S3 is down")
+
+
+class FakeForms:
+    """Signs nothing; remembers what it was asked for."""
+
+    def __init__(self) -> None:
+        self.signed_for: list[tuple[str, IssuedUpload]] = []
+
+    def signed(self, key: str, issued: IssuedUpload) -> UploadForm:
+        self.signed_for.append((key, issued))
+        return UploadForm(url="https://s3/payloads", fields={"key": key})
+
+
+def keys_of(uploads: Iterable[ListedUpload]) -> list[str]:
+    return [upload.key for upload in uploads]
