@@ -178,7 +178,8 @@ class LaneParser:
                 attempts = result.attempts
                 if isinstance(attempts, NotedAttempts):
                     good, attempts = good_and_others(attempts, waiting_run)
-                    yield self._told(waiting_run, good)
+                    if len(good.places):  # of odd messages alone there are no columns to tell
+                        yield self._told(waiting_run, good)
                 for place, attempt in attempts:
                     yield from self._after(waiting_run, place, attempt)
 

@@ -101,6 +101,16 @@ def test_a_message_that_did_not_have_its_turn_is_put_off_and_counts_no_try(
     assert (parsed.outcome, parsed.reason, parsed.put_off) == ("diverted", None, put_off)
 
 
+def test_messages_of_which_none_is_plain_are_parsed_like_others(sandboxes: ParsesRuns) -> None:
+    headers = (("x", None), ("traceparent", b"00-01"))
+    records = [record_of(message_of(b"{}", other_headers=headers)) for _ in range(3)]
+
+    rows = rows_of(lane_parser_of(sandboxes).outputs_of(records))
+
+    told = [parsed_from(row.value or b"") for row in rows if row.topic == "fleet.parsed"]
+    assert [one.outcome for one in told] == 3 * ["parsed"]
+
+
 def test_canonical_records_become_a_batch_as_they_are(sandboxes: ParsesRuns) -> None:
     records, *_ = lane_parser_of(sandboxes).outputs_of(
         [record_of(message_of(b'[{"a": 1}, {"kind": "alarm"}]'))]
