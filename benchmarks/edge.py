@@ -7,7 +7,6 @@ in a process of its own.
 """
 
 import argparse
-import base64
 import contextlib
 import json
 import os
@@ -16,23 +15,22 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from clients.circuit_breaker import CircuitBreaker
-from clients.flow_store import CachedFlows
-from clients.kafka_or_spool import PRODUCE_S, KafkaOrSpool
-from clients.kafka_producer import KafkaProducer
+from benchmarks.edge_sides import (
+    ACCEPTED,
+    Handler,
+    api_gateway_event,
+    floor_handler,
+    ingest_handler,
+    recording,
+)
 from clients.kafka_topics import KafkaTopics
-from clients.producer_record import ProducerRecord
-from clients.raw_producer import connected, producer_configuration
-from fleetlane.events.flow_files import PublishedFlows, flows_in
 from fleetlane.events.topics import platform_topics
-from lambdas.ingest.assembly import Foundations, services_on
-from lambdas.ingest.routes import Surroundings, routes_of
-from local.checkout import BROKER_JARS, FLOWS, ROOT
+from local.checkout import BROKER_JARS, ROOT
 from local.gateway.functions import LambdaContext
 from local.kafka import KafkaBroker
 
@@ -46,8 +44,6 @@ IMPORTS: Final = {
     "import_kafka_cpu_ms": "import confluent_kafka",
     "import_nothing_cpu_ms": "pass",
 }
-
-type Handler = Callable[[Mapping[str, Any], object], object]
 
 
 @dataclass(slots=True)
@@ -88,11 +84,11 @@ def _broker(folder: Path) -> Iterator[str]:
 
 def _compared(size: str, body_bytes: int, servers: str) -> dict[str, float]:
     """Run both sides in turn, and compare the median of the rounds."""
-    event = _event(os.urandom(body_bytes))
-    recorded = _Recording(_producer(servers))
-    handler = _handler(recorded)
+    event = api_gateway_event(os.urandom(body_bytes))
+    recorded = recording(servers)
+    handler = ingest_handler(recorded)
     handler(event, LambdaContext("ingest", timeout_s=10))
-    floor = _floor(servers, recorded.last)
+    floor = floor_handler(servers, recorded.last)
     sides = {"handler": handler, "floor": floor}
     rounds: dict[str, list[Round]] = {name: [] for name in sides}
     for _ in range(ROUNDS):
@@ -122,122 +118,12 @@ def _round(handler: Handler, event: Mapping[str, Any], requests: int) -> Round:
         cpu_s, began_s = time.process_time(), time.perf_counter()
         for _ in range(requests):
             at_s = time.perf_counter()
-            handler(event, None)
+            if handler(event, None)["statusCode"] != ACCEPTED:
+                raise ConnectionError("Kafka takes nothing: there is nothing to measure")
             result.waits_ms.append((time.perf_counter() - at_s) * 1e3)
         result.cpu_us = (time.process_time() - cpu_s) / requests * 1e6
         result.requests_per_s = requests / (time.perf_counter() - began_s)
     return result
-
-
-class _Recording:
-    """Kafka, and the last record that it was given."""
-
-    def __init__(self, producer: KafkaProducer) -> None:
-        self._producer = producer
-        self.serve = producer.serve
-        self.last = ProducerRecord(topic="", key=b"", value=None)
-
-    @property
-    def confirmed_s(self) -> float:
-        return self._producer.confirmed_s
-
-    def land_all(self, records: Sequence[ProducerRecord], *, within_s: float = PRODUCE_S) -> Any:
-        self.last = records[-1]
-        return self._producer.land_all(records, within_s=within_s)
-
-
-class _Nowhere:
-    """S3 and DynamoDB, not needed for what is measured; and the flows, which are read once."""
-
-    def put(self, *_: object, **__: object) -> Any:
-        raise NotImplementedError
-
-    def find_all(self, *_: object, **__: object) -> Any:
-        raise NotImplementedError
-
-    def keep_all(self, *_: object) -> None:
-        raise NotImplementedError
-
-    def current(self) -> PublishedFlows:
-        return PublishedFlows(version="bench", flows=tuple(flows_in(FLOWS).values()))
-
-
-def _producer(servers: str) -> KafkaProducer:
-    return KafkaProducer(bootstrap_servers=servers, delivery_timeout_s=PRODUCE_S)
-
-
-def _handler(producer: _Recording) -> Handler:
-    """Ingest as it runs in Lambda, but for S3."""
-    nowhere = _Nowhere()
-    foundations = Foundations(
-        flows=CachedFlows(nowhere),
-        producer=KafkaOrSpool(
-            producer=producer,
-            spool=nowhere,
-            breaker=CircuitBreaker(),
-            now_ms=lambda: time.time_ns() // 1_000_000,
-        ),
-        payloads=nowhere,
-        receipts=nowhere,
-        devices=nowhere,
-        body_bytes_max=4_500_000,
-        on_flows_unavailable=lambda _: None,
-        on_receipts_unavailable=lambda _: None,
-    )
-    surroundings = Surroundings(
-        now_ms=lambda: time.time_ns() // 1_000_000, jitter=lambda least, _: least
-    )
-    return routes_of(services_on(foundations), surroundings).resolve
-
-
-def _floor(servers: str, record: ProducerRecord) -> Handler:
-    """Hand the same bytes to Kafka's client, and wait until they are confirmed. Nothing else."""
-    producer = connected(producer_configuration(servers, PRODUCE_S))
-    answer = {"statusCode": 202, "body": "{}"}
-
-    def handle(_event: Mapping[str, Any], _context: object) -> object:
-        confirmed: list[object] = []
-        producer.produce(
-            record.topic,
-            key=record.key,
-            value=record.value,
-            headers=[*record.headers],
-            on_delivery=lambda error, _: confirmed.append(error),
-        )
-        while not confirmed:
-            producer.poll(0.05)
-        if confirmed[0] is not None:
-            raise ConnectionError(confirmed[0])
-        return answer
-
-    return handle
-
-
-def _event(body: bytes) -> dict[str, Any]:
-    """What API Gateway hands over, as far as anything looks at it."""
-    identity = {"device_id": "d-17", "device_type": "tracker", "status": "active"}
-    headers = {
-        "Authorization": "Bearer " + "x" * 300,
-        "Content-Type": "application/json",
-        "Idempotency-Key": "5b1f0c9e-1",
-        "X-Firmware-Version": "2.1.0",
-        "Host": "example.invalid",
-        "User-Agent": "firmware/2.1.0",
-    }
-    return {
-        "resource": "/v1/streams/{stream}",
-        "path": "/v1/streams/gps",
-        "httpMethod": "POST",
-        "headers": headers,
-        "multiValueHeaders": {name: [value] for name, value in headers.items()},
-        "queryStringParameters": None,
-        "multiValueQueryStringParameters": None,
-        "pathParameters": {"stream": "gps"},
-        "stageVariables": None,
-        "requestContext": {"authorizer": identity, "requestId": "r", "stage": "v1"},
-        "body": base64.b64encode(body).decode(),
-        "isBase64Encoded": True,
-    }
 
 
 def _import_cpu_ms(code: str) -> float:

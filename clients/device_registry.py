@@ -89,6 +89,7 @@ class RegisteredDevice:
     def __post_init__(self) -> None:
         try:
             checked_device_id(self.device_id)
+            checked_device_id(self.device_id if self.gateway_id is None else self.gateway_id)
             checked_name(self.device_type, kind="device type")
         except BadNameError as problem:
             raise BadDeviceError(self.device_id, str(problem)) from None
@@ -114,10 +115,10 @@ class DeviceRegistry:
             RegistryUnavailableError: DynamoDB does not answer.
             BadDeviceError: Something else wrote an item that is no device.
         """
-        with _reaching_dynamodb():
+        with reaching_dynamodb():
             answer = self._table.get_item(Key={"device_id": device_id}, ConsistentRead=True)
         item = answer.get("Item")
-        return None if item is None else _device_from(item)
+        return None if item is None else device_from_item(item)
 
     def find_all(self, device_ids: Iterable[str]) -> Mapping[str, RegisteredDevice]:
         """Look many devices up, a hundred a call; an item that is no device is left out.
@@ -129,13 +130,13 @@ class DeviceRegistry:
         for some in batched(sorted(set(device_ids)), _READ_AT_ONCE_MAX, strict=False):
             keys = [{"device_id": device_id} for device_id in some]
             wanted: Any = {name: {"Keys": keys, "ConsistentRead": True}}
-            with _reaching_dynamodb():
+            with reaching_dynamodb():
                 answer = self._table.meta.client.batch_get_item(RequestItems=wanted)
             if answer.get("UnprocessedKeys"):
                 raise RegistryUnavailableError("DynamoDB put a part of the answer off")
             for item in answer["Responses"][name]:
                 with suppress(BadDeviceError):
-                    device = _device_from(item)
+                    device = device_from_item(item)
                     found[device.device_id] = device
         return found
 
@@ -145,7 +146,7 @@ class DeviceRegistry:
         Raises:
             RegistryUnavailableError: DynamoDB does not answer.
         """
-        with _reaching_dynamodb():
+        with reaching_dynamodb():
             self._table.put_item(Item=_item_of(device))
 
     def register_all(self, devices: Iterable[RegisteredDevice]) -> None:
@@ -155,7 +156,7 @@ class DeviceRegistry:
             RegistryUnavailableError: DynamoDB does not answer. Some may have been written.
         """
         with (
-            _reaching_dynamodb(),
+            reaching_dynamodb(),
             self._table.batch_writer(overwrite_by_pkeys=["device_id"]) as batch,
         ):
             for device in devices:
@@ -168,7 +169,7 @@ class DeviceRegistry:
             UnknownDeviceError: There is no such device.
             RegistryUnavailableError: DynamoDB does not answer.
         """
-        with _reaching_dynamodb():
+        with reaching_dynamodb():
             try:
                 self._table.update_item(
                     Key={"device_id": device_id},
@@ -182,7 +183,8 @@ class DeviceRegistry:
 
 
 @contextmanager
-def _reaching_dynamodb() -> Iterator[None]:
+def reaching_dynamodb() -> Iterator[None]:
+    """Turn what boto3 raises inside into ``RegistryUnavailableError``."""
     try:
         yield
     except (BotoCoreError, ClientError) as problem:
@@ -215,7 +217,8 @@ def _item_of(device: RegisteredDevice) -> dict[str, Any]:
     return item if device.gateway_id is None else item | {"gateway_id": device.gateway_id}
 
 
-def _device_from(item: Mapping[str, Any]) -> RegisteredDevice:
+def device_from_item(item: Mapping[str, Any]) -> RegisteredDevice:
+    """Read an item of the table; raises ``BadDeviceError`` where it is no device."""
     try:
         return RegisteredDevice(
             device_id=item["device_id"],

@@ -1,7 +1,6 @@
 """Published flows in S3: every version as it was published, and which of them is current."""
 
 import re
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, Protocol
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
+from clients.last_known import LastKnown
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flow_artifacts import FlowArtifact
 from fleetlane.events.flow_files import VERSION_CHARS, PublishedFlows, version_key
@@ -162,7 +162,7 @@ class CurrentFlows(Protocol):
 class CachedFlows:
     """The flows in force, read again when they are too old; the last known while S3 fails.
 
-    May be used by several threads: one of them reads, and the others go on with the last known.
+    May be used by several threads. With ``wait_s`` nobody waits longer than that for S3.
     """
 
     def __init__(
@@ -170,14 +170,16 @@ class CachedFlows:
         store: CurrentFlows,
         *,
         max_age_s: float = 15.0,
+        wait_s: float | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._store = store
-        self._max_age_s = max_age_s
-        self._monotonic = monotonic
-        self._reading = threading.Lock()
-        self._known: PublishedFlows | FlowsUnavailableError | None = None
-        self._read_again_s = 0.0
+        self._flows = LastKnown(
+            store.current,
+            unanswered=FlowsUnavailableError(_CURRENT, "S3 has not answered yet"),
+            max_age_s=max_age_s,
+            wait_s=wait_s,
+            monotonic=monotonic,
+        )
 
     def current(self) -> PublishedFlows:
         """Give the flows in force, at most ``max_age_s`` old unless S3 fails.
@@ -187,27 +189,4 @@ class CachedFlows:
         Raises:
             FlowsUnavailableError: S3 fails, and no flows were ever read.
         """
-        known = self._known
-        if known is None or self._monotonic() >= self._read_again_s:
-            known = self._read(wait=known is None)
-        if isinstance(known, FlowsUnavailableError):
-            raise type(known)(*known.args)  # anew: a traceback grows with each raise
-        return known
-
-    def _read(self, *, wait: bool) -> PublishedFlows | FlowsUnavailableError:
-        if self._reading.acquire(blocking=wait):
-            try:
-                if self._known is None or self._monotonic() >= self._read_again_s:
-                    self._known = self._newly_read()
-                    self._read_again_s = self._monotonic() + self._max_age_s
-            finally:
-                self._reading.release()
-        assert self._known is not None, "only the first reader waits, and it sets it"
-        return self._known
-
-    def _newly_read(self) -> PublishedFlows | FlowsUnavailableError:
-        try:
-            return self._store.current()
-        except FlowsUnavailableError as problem:
-            last = self._known
-            return last if isinstance(last, PublishedFlows) else problem
+        return self._flows.current()

@@ -55,6 +55,7 @@ class KafkaOrSpool:
     spool: RecordSpool
     breaker: CircuitBreaker
     now_ms: Callable[[], int]
+    produce_s: float = PRODUCE_S
 
     def land_all(
         self, records: Sequence[ProducerRecord], *, until_s: float = math.inf
@@ -88,7 +89,7 @@ class KafkaOrSpool:
         self._close_if_confirmed()
         now_s = time.monotonic()
         turn = self.breaker.turn(_ms(now_s))
-        within_s = min(until_s - now_s, _PROBE_S if turn is Turn.PROBE else PRODUCE_S)
+        within_s = min(until_s - now_s, _PROBE_S if turn is Turn.PROBE else self.produce_s)
         if turn is Turn.LEAVE or within_s <= 0:
             return [NotDurableError(record.topic, 0.0, "it did not before") for record in records]
         landed = self.producer.land_all(records, within_s=within_s)

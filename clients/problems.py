@@ -72,6 +72,6 @@ class ProblemTable:
         """
         tag = self.tags.get(type(error), ProblemTag.TRY_LATER)
         if tag in _RETRY_AFTER_S:
-            again_s = jitter(*_RETRY_AFTER_S[tag])
-            return Problem(tag=tag, detail=_OWN_AFFAIR, retry_after_s=again_s)
+            detail = str(error) if tag is ProblemTag.SLOW_DOWN else _OWN_AFFAIR
+            return Problem(tag=tag, detail=detail, retry_after_s=jitter(*_RETRY_AFTER_S[tag]))
         return Problem(tag=tag, detail=str(error))

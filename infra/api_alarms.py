@@ -72,3 +72,16 @@ def _function_alarms(ingest: Ingest) -> Iterator[AlarmRule]:
         threshold=0,
         periods=5,
     )
+    yield AlarmRule(
+        name="overrides-unavailable",
+        meaning="Ingest cannot read the overrides; who is revoked may send for five minutes more.",
+        metric=cloudwatch.Metric(
+            namespace="Fleetlane",
+            metric_name="OverridesUnavailable",
+            dimensions_map={"service": "ingest"},
+            statistic="Sum",
+            period=Duration.minutes(1),
+        ),
+        threshold=0,
+        periods=5,
+    )

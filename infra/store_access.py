@@ -13,7 +13,9 @@ from infra.explained import explain_wildcard, seen_arn
 READ: Final = ("s3:GetObject",)
 WRITE: Final = ("s3:PutObject", "s3:AbortMultipartUpload")
 DELETE: Final = ("s3:DeleteObject",)
-_KEYS: Final = "The objects of this prefix are named for their messages, flows or checkpoints."
+_KEYS: Final = (
+    "The objects of this prefix are named for their messages, flows, overrides or checkpoints."
+)
 
 
 def grant_objects(

@@ -1,6 +1,6 @@
 """The deployed function that puts flows into force, as who publishes calls it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 import boto3
@@ -30,7 +30,8 @@ class ActivationRefusedError(FleetlaneError):
 class Invokes(Protocol):
     """A client of Lambda."""
 
-    def invoke(self, *, FunctionName: str, Payload: bytes) -> Mapping[str, Any]: ...  # noqa: N803 - boto3's names
+    @property
+    def invoke(self) -> Callable[..., Mapping[str, Any]]: ...
 
 
 class ActivationCall:

@@ -75,7 +75,7 @@ class LocalJobs:
         self.process.kill()
 
 
-def spark_submit(folder: Path) -> list[str]:
+def spark_submit(folder: Path, *, task_slots: int = TASK_SLOTS) -> list[str]:
     """The command up to the script; ``folder`` takes what Spark leaves behind."""
     configuration = {
         "spark.driver.host": "127.0.0.1",
@@ -90,7 +90,7 @@ def spark_submit(folder: Path) -> list[str]:
     }
     jars = ",".join(str(jar) for jar in sorted(SPARK_JARS.glob("*.jar")))
     options = [f"--conf={name}={value}" for name, value in configuration.items()]
-    master = f"local[{TASK_SLOTS}]"
+    master = f"local[{task_slots}]"
     command = str(spark_home() / "bin" / "spark-submit")
     return [
         command, "--master", master, "--driver-memory", DRIVER_MEMORY, "--jars", jars, *options

@@ -15,6 +15,7 @@ from clients.device_registry import DeviceRegistry
 from fleetlane.events.flow_files import flows_in
 from fleetlane.events.flows import FlowSet
 from fleetlane.events.job_arguments import KafkaSecurity
+from fleetlane.events.overrides import Ceilings
 from local.aws import REGION, LocalAws
 from local.checkout import BROKER_JARS, DATA, FLOWS, LOCALSTACK_ENVIRONMENT
 from local.endpoints import Endpoints
@@ -34,8 +35,12 @@ RECEIPTS_TABLE: Final = "fleetlane-receipts"
 PAYLOAD_BUCKET: Final = "fleetlane-payloads"
 PARKED_BUCKET: Final = "fleetlane-parked"
 SPOOL_BUCKET: Final = "fleetlane-spool"
+OVERRIDES_BUCKET: Final = "fleetlane-overrides"
+
+CEILINGS: Final = Ceilings(soft_per_minute=6_000, hard_per_minute=12_000)
 
 _LOOK_EVERY_S: Final = 0.5
+_OVERRIDES_MAX_AGE_S: Final = 2
 _SWEEP_AFTER_S: Final = "10"
 """So long a notification may take here; in AWS, a quarter of an hour."""
 _RECEIPTS_WAIT_MS: Final = 2_000
@@ -140,7 +145,8 @@ class Platform:
     def _start(self, on_step: Callable[[str], None]) -> Endpoints:
         on_step("Kafka broker, S3 and DynamoDB")
         self._start_together(self.broker, self.aws)
-        for bucket in (PAYLOAD_BUCKET, PARKED_BUCKET, SPOOL_BUCKET, FLOWS_BUCKET):
+        buckets = (PAYLOAD_BUCKET, PARKED_BUCKET, SPOOL_BUCKET, FLOWS_BUCKET, OVERRIDES_BUCKET)
+        for bucket in buckets:
             self.aws.ensure_bucket(bucket)
         self.aws.ensure_table(REGISTRY_TABLE)
         self.aws.ensure_table(RECEIPTS_TABLE, key="receipt_key")
@@ -196,6 +202,10 @@ class Platform:
             "PAYLOAD_BUCKET": PAYLOAD_BUCKET,
             "SPOOL_BUCKET": SPOOL_BUCKET,
             "FLOWS_BUCKET": FLOWS_BUCKET,
+            "OVERRIDES_BUCKET": OVERRIDES_BUCKET,
+            "OVERRIDES_MAX_AGE_S": str(_OVERRIDES_MAX_AGE_S),
+            "SOFT_CEILING_PER_MINUTE": str(CEILINGS.soft_per_minute),
+            "HARD_CEILING_PER_MINUTE": str(CEILINGS.hard_per_minute),
             "REGISTRY_TABLE": REGISTRY_TABLE,
             "SWEEP_AFTER_S": _SWEEP_AFTER_S,
             "RECEIPTS_TABLE": RECEIPTS_TABLE,

@@ -21,7 +21,9 @@ CHOICES_MAX: Final = 4096
 
 EARLIER_VERSIONS_MAX: Final = 5
 TRY_AGAIN_S: Final = 30.0
-"""How long a parser that cannot be had is left alone."""
+TRY_AGAIN_SHARE: Final = 10
+"""How long a parser that cannot be had is left alone: so long, or so many times as long as it took
+to find that out, as one may hang at import."""
 
 _log = logging.getLogger(__name__)
 
@@ -142,11 +144,14 @@ class ChosenParsers:
     def _read_flows(self) -> None:
         published, known = self._flows.current(), self._published
         is_time_again = self._try_again_s is not None and self._monotonic() >= self._try_again_s
-        if known is None or published.version != known.version or is_time_again:
-            self._published, self._try_again_s = published, None
+        is_new = known is None or published.version != known.version
+        if is_new:
+            self._published = published
+            self._told.clear()
+        if is_new or is_time_again:
+            self._try_again_s = None
             self._choices.clear()
             self._earlier_known.clear()
-            self._told.clear()
             self._programs.forget()
         self._is_batch_new = False
 
@@ -166,14 +171,19 @@ class ChosenParsers:
             device = f"device type {kind.device_type!r} and firmware {kind.firmware!r}"
             problem = f"flow {flow.stream!r} has no parser for {device}"
             return NoParserError(ParkedReason.NO_FLOW, problem)
+        began_s = self._monotonic()
         found = self._programs.of_rule(published, flow, rule)
         if _is_usable(found):
             return self._with(found, flow)
-        if self._try_again_s is None:
-            self._try_again_s = self._monotonic() + TRY_AGAIN_S
+        self._leave_alone(began_s)
         older = self._older(published.before, rule, kind)
         self._tell(flow, rule, found.problem, older)
         return self._without(found, flow, rule) if older is None else older
+
+    def _leave_alone(self, began_s: float) -> None:
+        now_s = self._monotonic()
+        planned_s = now_s + TRY_AGAIN_S if self._try_again_s is None else self._try_again_s
+        self._try_again_s = max(planned_s, now_s + TRY_AGAIN_SHARE * (now_s - began_s))
 
     def _older(self, before: Sequence[str], broken: ParserRule, kind: _Kind) -> ChosenParser | None:
         """What a message would have been parsed with before, by the whole flow of that time."""

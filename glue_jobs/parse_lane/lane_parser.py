@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+import numpy as np
+
 from clients.payload_bucket import (
     PayloadCorruptError,
     PayloadMissingError,
@@ -21,15 +23,19 @@ from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.sandbox.columns import CanonicalRecords
 from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
+from fleetlane.parsers.sandbox.run_result import NotedAttempts
 from fleetlane.parsers.sandbox.verdicts import Attempt
 from glue_jobs.parse_lane.chosen_parsers import (
     ChosenParsers,
     NoParserError,
     ParserUnavailableError,
 )
-from glue_jobs.parse_lane.output_batches import OutputRecord
+from glue_jobs.parse_lane.good_attempts import GoodAttempts, good_and_others
+from glue_jobs.parse_lane.output_batches import OutputRecord, ParsedRows
+from glue_jobs.parse_lane.parsed_rows import parsed_rows, row_with_gaps
 from glue_jobs.parse_lane.payloads import Payloads
-from glue_jobs.parse_lane.raw_batches import RawRecord
+from glue_jobs.parse_lane.plain_messages import PlainMessages, plain_messages
+from glue_jobs.parse_lane.raw_batches import RawBatch, RawRecord
 from glue_jobs.parse_lane.rerouted import diverted_record, parked_record
 from glue_jobs.parse_lane.tried import Tried
 from glue_jobs.parse_lane.waiting_messages import WaitingMessage, WaitingMessages, WaitingRun
@@ -40,7 +46,7 @@ BATCHES_TO_ALARM: Final = 3
 OVERTIME_SHARE_MAX: Final = 1 / 5
 """Of a batch's budget; what one flow may use of it before its messages go to the slow lane."""
 
-type Output = OutputRecord | CanonicalRecords
+type Output = OutputRecord | CanonicalRecords | ParsedRows
 
 
 _BODY_ERRORS: Final = (
@@ -75,7 +81,7 @@ class LaneParser:
         flow_s_max = self._limits.lag_alarm_s / BATCHES_TO_ALARM * OVERTIME_SHARE_MAX
         self._overtime = Overtime(flow_s_max=flow_s_max)
 
-    def outputs_of(self, records: Iterable[RawRecord]) -> Iterator[Output]:
+    def outputs_of(self, records: RawBatch | Iterable[RawRecord]) -> Iterator[Output]:
         """Give all that is to be written for records; those of one flow keep their order.
 
         Raises:
@@ -83,23 +89,44 @@ class LaneParser:
             PayloadUnavailableError: S3 does not answer, and there is no slower lane. Likewise.
             ParserUnavailableError: Likewise.
         """
-        waiting = WaitingMessages()
-        for record in records:
+        batch = records if isinstance(records, RawBatch) else RawBatch.of(records)
+        plain = plain_messages(batch)
+        waiting = WaitingMessages(batch, plain)
+        for row in self._odd_rows(batch, plain, waiting):
+            record = batch.record(row)
             try:
                 message = message_from(record.headers, record.value)
             except BadEnvelopeError as problem:
                 failed = Tried(reason=ParkedReason.BAD_ENVELOPE, detail=str(problem))
                 yield self._parked(record, failed, None)
                 continue
-            tried = self._tried_or_waiting(record, message, waiting)
+            tried = self._tried_or_waiting(row, record, message, waiting)
             if tried is not None:
                 yield from self._rerouted(record, message, tried)
             if waiting.is_full:
-                yield from self._parsed(waiting)
-        yield from self._parsed(waiting)
+                yield from self._parsed(waiting, row + 1)
+        yield from self._parsed(waiting, len(batch))
+
+    def _odd_rows(
+        self, batch: RawBatch, plain: PlainMessages, waiting: WaitingMessages
+    ) -> list[int]:
+        """Let the plain messages wait for their parsers, and give the rows of all others."""
+        is_odd = ~plain.is_plain
+        for rows in plain.kinds():
+            record = batch.record(int(rows[0]))
+            try:
+                chosen = self._parsers.chosen(message_from(record.headers, record.value))
+            except (
+                NoParserError,
+                ParserUnavailableError,
+            ):  # each of them is told so, or tried again
+                is_odd[rows] = True
+            else:
+                waiting.add_plain(rows, chosen)
+        return [int(row) for row in np.flatnonzero(is_odd)]
 
     def _tried_or_waiting(
-        self, record: RawRecord, message: Message, waiting: WaitingMessages
+        self, row: int, record: RawRecord, message: Message, waiting: WaitingMessages
     ) -> Tried | None:
         """Let a message wait for its parser; or say why it will not come to that."""
         try:
@@ -122,7 +149,7 @@ class LaneParser:
             if self._lane is Lane.SLOW:
                 raise
             return Tried(parser=parser, is_put_off=True)
-        waiting.add(WaitingMessage(record, message, body), chosen)
+        waiting.add(row, WaitingMessage(record, message, body), chosen)
         return None
 
     def _body(self, message: Message) -> bytes:
@@ -130,15 +157,23 @@ class LaneParser:
             return message.body or b""
         return self._payloads.fetched(message.reference, body_bytes=message.body_bytes)
 
-    def _parsed(self, waiting: WaitingMessages) -> Iterator[Output]:
-        for waiting_run in waiting.taken():
+    def _parsed(self, waiting: WaitingMessages, until: int) -> Iterator[Output]:
+        for waiting_run in waiting.taken(until):
             for result in self._sandboxes.parsed(waiting_run.run, self._overtime):
                 yield result.records
-                for place, attempt in result.attempts:
+                attempts = result.attempts
+                if isinstance(attempts, NotedAttempts):
+                    good, attempts = good_and_others(attempts, waiting_run)
+                    yield self._told(waiting_run, good)
+                for place, attempt in attempts:
                     yield from self._after(waiting_run, place, attempt)
 
+    def _told(self, run: WaitingRun, good: GoodAttempts) -> ParsedRows:
+        same = row_with_gaps(run, lane=self._lane, now_ms=self._now_ms())
+        return parsed_rows(run, good, same)
+
     def _after(self, run: WaitingRun, place: int, attempt: Attempt) -> Iterator[OutputRecord]:
-        record, message, body = run.messages[place]
+        record, message, body = run.at(place)
         chosen = run.chosen
         tried = Tried.by_parser(
             attempt,

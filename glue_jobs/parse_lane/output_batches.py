@@ -1,10 +1,13 @@
 """Output records gathered into Arrow batches of bounded size."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import pyarrow as pa
 
 from fleetlane.events.envelope import Header
+from fleetlane.events.topics import FLEET_PARSED
 from fleetlane.parsers.sandbox.columns import CanonicalRecords
 
 BATCH_BYTES_MAX: Final = 8 << 20
@@ -24,6 +27,21 @@ class OutputRecord(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: list[Header] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedRows:
+    """Records for ``fleet.parsed``, as columns."""
+
+    keys: pa.Array
+    values: pa.Array
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __iter__(self) -> Iterator[OutputRecord]:
+        for key, value in zip(self.keys.to_pylist(), self.values.to_pylist(), strict=True):
+            yield OutputRecord(FLEET_PARSED, key, value)
 
 
 class OutputBatches:
@@ -67,6 +85,16 @@ def canonical_batch(records: CanonicalRecords) -> pa.RecordBatch:
             _column(count, records.value_ends, records.values),
             pa.nulls(count, _HEADERS),
         ],
+        names=["topic", "key", "value", "headers"],
+    )
+
+
+def told_batch(rows: ParsedRows) -> pa.RecordBatch:
+    """Rows for ``fleet.parsed`` as a batch of ``OUTPUT_SCHEMA``."""
+    count = len(rows)
+    topics = pa.repeat(pa.scalar(FLEET_PARSED), count)
+    return pa.RecordBatch.from_arrays(
+        [topics, rows.keys, rows.values, pa.nulls(count, _HEADERS)],
         names=["topic", "key", "value", "headers"],
     )
 

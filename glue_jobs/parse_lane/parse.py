@@ -18,11 +18,16 @@ from fleetlane.parsers.sandbox.columns import CanonicalRecords
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
 from glue_jobs.parse_lane.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.lane_parser import LaneParser
-from glue_jobs.parse_lane.output_batches import OutputBatches, canonical_batch
+from glue_jobs.parse_lane.output_batches import (
+    OutputBatches,
+    OutputRecord,
+    canonical_batch,
+    told_batch,
+)
 from glue_jobs.parse_lane.parser_folders import ParserFolders
 from glue_jobs.parse_lane.payloads import Payloads
 from glue_jobs.parse_lane.programs import Programs
-from glue_jobs.parse_lane.raw_batches import raw_records_of
+from glue_jobs.parse_lane.raw_batches import RawBatch
 
 type ParseBatches = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 
@@ -31,20 +36,30 @@ def parsing(arguments: ParseLaneArguments) -> ParseBatches:
     """The function that Spark runs in its Python workers."""
 
     def parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        lane_parser, rows = _lane_parser(arguments), OutputBatches()
-        lane_parser.begin_batch()
-        for batch in batches:
-            for output in lane_parser.outputs_of(raw_records_of(batch)):
-                if isinstance(output, CanonicalRecords):
-                    if len(output):
-                        yield canonical_batch(output)
-                    continue
+        yield from parsed_batches(_lane_parser(arguments), batches)
+
+    return parse
+
+
+def parsed_batches(
+    lane_parser: LaneParser, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Parse all record batches of one task: its part of a batch of the query."""
+    rows = OutputBatches()
+    lane_parser.begin_batch()
+    for batch in batches:
+        for output in lane_parser.outputs_of(RawBatch(batch)):
+            if isinstance(output, OutputRecord):
                 rows.add(output)
                 if rows.is_full:
                     yield rows.taken()
-        yield rows.taken()
-
-    return parse
+            elif len(output):
+                yield (
+                    canonical_batch(output)
+                    if isinstance(output, CanonicalRecords)
+                    else told_batch(output)
+                )
+    yield rows.taken()
 
 
 @cache

@@ -1,12 +1,26 @@
-"""Arrow batches of raw records, taken apart without making a Python object of every column."""
+"""Arrow batches of raw records: by column for what is done to all, row by row for the few."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 
 from fleetlane.events.envelope import Header
 from fleetlane.events.parked import KafkaPosition
+
+_HEADERS: Final = pa.list_(
+    pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
+)
+_SCHEMA: Final = pa.schema(
+    {
+        "key": pa.binary(),
+        "value": pa.binary(),
+        "headers": _HEADERS,
+        "topic": pa.string(),
+        "partition": pa.int32(),
+        "offset": pa.int64(),
+    }
+)
 
 
 class RawRecord(NamedTuple):
@@ -24,22 +38,31 @@ class RawRecord(NamedTuple):
         return KafkaPosition(topic=self.topic, partition=self.partition, offset=self.offset)
 
 
-def raw_records_of(batch: pa.RecordBatch) -> Iterator[RawRecord]:
-    """Give the records of a batch that has the columns of ``glue_jobs.kafka.raw_records``."""
-    headers = batch.column("headers")
-    flat = headers.flatten()
-    names, values = flat.field("key").to_pylist(), flat.field("value").to_pylist()
-    pairs = list(zip(names, values, strict=True))
-    first = headers.offsets[0].as_py() if batch.num_rows else 0
-    ends = [offset.as_py() - first for offset in headers.offsets]
-    bodies = batch.column("value")
-    columns = (batch.column(name).to_pylist() for name in ("key", "topic", "partition", "offset"))
-    for row, (key, topic, partition, offset) in enumerate(zip(*columns, strict=True)):
-        yield RawRecord(
-            key=key,
-            value=bodies[row].as_py(),
-            headers=pairs[ends[row] : ends[row + 1]],
-            topic=topic,
-            partition=partition,
-            offset=offset,
+class RawBatch:
+    """Records in a batch that has the columns of ``glue_jobs.kafka.raw_records``."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self._batch = batch
+
+    @classmethod
+    def of(cls, records: Iterable[RawRecord]) -> "RawBatch":
+        rows = [
+            record._asdict() | {"headers": [{"key": k, "value": v} for k, v in record.headers]}
+            for record in records
+        ]
+        return cls(pa.RecordBatch.from_pylist(rows, schema=_SCHEMA))
+
+    def __len__(self) -> int:
+        return int(self._batch.num_rows)
+
+    def column(self, name: str) -> pa.Array:
+        return self._batch.column(name)
+
+    def record(self, row: int) -> RawRecord:
+        headers = self._batch.column("headers")[row].as_py() or ()
+        key, value, topic, partition, offset = (
+            self._batch.column(name)[row].as_py()
+            for name in ("key", "value", "topic", "partition", "offset")
         )
+        pairs = [(header["key"], header["value"]) for header in headers]
+        return RawRecord(key, value, pairs, topic, partition, offset)

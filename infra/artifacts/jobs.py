@@ -12,7 +12,7 @@ from infra.artifacts.zip_of_wheels import zip_of_wheels
 
 ENGINES_BRING: Final = (
     *("boto3", "botocore", "jmespath", "python-dateutil", "s3transfer", "six", "urllib3"),
-    "pyarrow",
+    *("numpy", "pyarrow"),
 )
 """Packages of the group that Glue 6.0 and EMR have, as they have pyspark and pandas."""
 

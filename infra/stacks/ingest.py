@@ -24,6 +24,8 @@ class IngestProps:
 
     ingest: FunctionSize
     authorizer: FunctionSize
+    soft_ceiling_per_minute: int
+    hard_ceiling_per_minute: int
     topic_partitions: int
     topic_replication: int
     is_cloud: bool
@@ -37,6 +39,8 @@ class IngestProps:
                 memory_mib=stage.ingest_memory_mib, concurrency=stage.ingest_concurrency
             ),
             authorizer=FunctionSize(concurrency=stage.authorizer_concurrency),
+            soft_ceiling_per_minute=stage.soft_ceiling_per_minute,
+            hard_ceiling_per_minute=stage.hard_ceiling_per_minute,
             topic_partitions=stage.topic_partitions,
             topic_replication=stage.topic_replication,
             is_cloud=stage.is_cloud,
@@ -99,6 +103,9 @@ class Ingest(Stack):
                 "PAYLOAD_BUCKET": stores.payloads.bucket_name,
                 "SPOOL_BUCKET": stores.spool.bucket_name,
                 "FLOWS_BUCKET": stores.artifacts.bucket_name,
+                "OVERRIDES_BUCKET": stores.artifacts.bucket_name,
+                "SOFT_CEILING_PER_MINUTE": str(self._props.soft_ceiling_per_minute),
+                "HARD_CEILING_PER_MINUTE": str(self._props.hard_ceiling_per_minute),
                 "REGISTRY_TABLE": stores.registry.table_name,
                 "RECEIPTS_TABLE": stores.receipts.table_name,
             },
@@ -111,6 +118,7 @@ class Ingest(Stack):
         grant_objects(ingest.role, stores.payloads, WRITE, prefix="payloads/")
         grant_objects(ingest.role, stores.spool, WRITE, prefix="spool/")
         grant_objects(ingest.role, stores.artifacts, READ, prefix="flows/")
+        grant_objects(ingest.role, stores.artifacts, READ, prefix="overrides/")
         if self._kafka.access is not None:
             self._kafka.access.grant_write(ingest.role, (RAW_TOPICS,))
         return ingest

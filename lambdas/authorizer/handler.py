@@ -8,8 +8,9 @@ from aws_lambda_powertools import Logger
 
 from clients.aws import AwsSettings, dynamodb_table
 from clients.device_registry import DeviceRegistry, DeviceStatus, RegisteredDevice
-from lambdas.authorizer.service import Devices, TokenRefusedError, device_of
+from lambdas.authorizer.service import Devices, Proven, proven_by
 from lambdas.authorizer.settings import settings
+from lambdas.authorizer.unproven import TokenRefusedError
 
 logger = Logger(service="authorizer")
 
@@ -27,11 +28,12 @@ def authorize(event: Mapping[str, Any], *, devices: Devices) -> dict[str, Any]:
         RegistryUnavailableError: Nothing is known of the device.
     """
     try:
-        device = device_of(_bearer_token(event), devices=devices)
+        proven = proven_by(_bearer_token(event), devices=devices)
     except TokenRefusedError as refused:
         logger.warning("refused", extra={"why": refused.why, "device_id": refused.device_id})
         raise Exception("Unauthorized") from None
-    return _policy(device, event["methodArn"])
+    _note_rotation(proven)
+    return _policy(proven.device, event["methodArn"])
 
 
 @cache
@@ -40,12 +42,24 @@ def _registry() -> DeviceRegistry:
 
 
 def _bearer_token(event: Mapping[str, Any]) -> str:
+    """The only one: API Gateway keeps its answer for one header, and must not for another."""
     headers: Mapping[str, str] = event.get("headers") or {}
-    for name, value in headers.items():
-        if name.lower() == "authorization":
-            scheme, _, token = value.partition(" ")
-            return token.strip() if scheme.lower() == "bearer" else ""
-    return ""
+    several: Mapping[str, list[str]] = event.get("multiValueHeaders") or {}
+    values = [value for name, value in headers.items() if name.lower() == "authorization"]
+    sent = [
+        one for name, all_ in several.items() if name.lower() == "authorization" for one in all_
+    ]
+    if len(values) != 1 or len(sent) > 1:
+        return ""
+    scheme, _, token = values[0].partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def _note_rotation(proven: Proven) -> None:
+    """While a device has two keys, say which it uses: the other may go once the new one is seen."""
+    if len(proven.device.keys) > 1:
+        signed = {"device_id": proven.device.device_id, "kid": proven.kid}
+        logger.info("signed with one of two keys", extra=signed)
 
 
 def _policy(device: RegisteredDevice, method_arn: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from clients.bound_devices import CachedBoundDevices, ManyDevices
 from clients.circuit_breaker import CircuitBreaker
 from clients.flow_store import FlowsUnavailableError
 from clients.receipts import ReceiptsUnavailableError
+from lambdas.ingest.admittance import Admits, Admittance
 from lambdas.ingest.batch import BatchIngest
 from lambdas.ingest.reception import Reception
 from lambdas.ingest.repeats import ReceiptStore, Repeats
@@ -18,6 +19,7 @@ from lambdas.ingest.sink_health import SinkHealth, WatchedLander, WatchedPayload
 class Foundations:
     """What ingest stands on, and who is told when a part of it fails. All for many threads."""
 
+    admission: Admits
     flows: Flows
     producer: RecordLander
     payloads: PayloadStore
@@ -32,7 +34,7 @@ class Foundations:
 class Services:
     """What stands behind the routes; for all threads."""
 
-    reception: Reception
+    reception: Admittance
     batches: BatchIngest
     health: SinkHealth
 
@@ -52,7 +54,10 @@ def services_on(foundations: Foundations) -> Services:
         on_unavailable=foundations.on_receipts_unavailable,
         breaker=CircuitBreaker(),
     )
-    reception = Reception(flows=foundations.flows, lander=ingest, repeats=repeats)
+    reception = Admittance(
+        admission=foundations.admission,
+        lander=Reception(flows=foundations.flows, lander=ingest, repeats=repeats),
+    )
     batches = BatchIngest(
         lander=reception,
         devices=CachedBoundDevices(foundations.devices),

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from clients.admission import RevokedDeviceError
 from clients.declarations import BadRequestError
 from clients.device_registry import DeviceStatus, RegisteredDevice, RegistryUnavailableError
 from clients.device_request import Sender
@@ -26,19 +27,6 @@ class NotItsGatewayError(FleetlaneError):
 
     def __str__(self) -> str:
         return f"device {self.sender_id} may not speak for device {self.device_id}"
-
-
-class RevokedDeviceError(FleetlaneError):
-    """A gateway sent what a revoked device gave it."""
-
-    reason = "revoked"
-
-    def __init__(self, device_id: str) -> None:
-        super().__init__(device_id)
-        self.device_id = device_id
-
-    def __str__(self) -> str:
-        return f"device {self.device_id} is revoked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

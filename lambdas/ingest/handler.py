@@ -9,17 +9,24 @@ from typing import Any, Final
 
 from aws_lambda_powertools import Logger
 
+from clients.admission import Admission
 from clients.aws import AwsSettings, dynamodb_table, hasty_config, request_config, s3_client
+from clients.ceilings import Verdict
 from clients.circuit_breaker import CircuitBreaker
 from clients.device_registry import DeviceRegistry, RegisteredDevice
 from clients.flow_store import CachedFlows, FlowStore, FlowsUnavailableError
 from clients.kafka_or_spool import PRODUCE_S, KafkaOrSpool
 from clients.kafka_producer import KafkaProducer
+from clients.overrides import CachedOverrides, OverridesStore, OverridesUnavailableError
 from clients.payload_bucket import PayloadBucket
 from clients.receipts import KeptReceipt, ReceiptStore, ReceiptsUnavailableError
 from clients.spool import Spool
 from lambdas.ingest.assembly import Foundations, Services, services_on
-from lambdas.ingest.metrics import count_flows_unavailable, count_receipts_unavailable
+from lambdas.ingest.metrics import (
+    count_flows_unavailable,
+    count_overrides_unavailable,
+    count_receipts_unavailable,
+)
 from lambdas.ingest.routes import OneThreadResolver, Surroundings, routes_of
 from lambdas.ingest.settings import settings
 
@@ -28,6 +35,9 @@ _LOOK_UP_S: Final = 1.0
 
 logger = Logger(service="ingest")
 _of_thread = threading.local()
+
+_OVERRIDES_WAIT_S: Final = 0.25
+"""The longest that a request waits for the overrides to be read again."""
 
 
 def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
@@ -48,7 +58,14 @@ def _services() -> Services:
         security=ours.kafka_security,
         delivery_timeout_s=PRODUCE_S,
     )
+    overrides = CachedOverrides(
+        OverridesStore(s3, ours.overrides_bucket),
+        on_unavailable=_overrides_unavailable,
+        max_age_s=ours.overrides_max_age_s,
+        wait_s=_OVERRIDES_WAIT_S,
+    )
     foundations = Foundations(
+        admission=Admission(overrides, ceilings=ours.ceilings, on_over_ceiling=_over_ceiling),
         flows=CachedFlows(FlowStore(s3, ours.flows_bucket)),
         producer=KafkaOrSpool(
             producer=kafka,
@@ -104,6 +121,15 @@ def _receipts_unavailable(problem: ReceiptsUnavailableError) -> None:
 def _flows_unavailable(problem: FlowsUnavailableError) -> None:
     logger.warning("flows unavailable", extra={"problem": str(problem)})
     count_flows_unavailable()
+
+
+def _overrides_unavailable(problem: OverridesUnavailableError) -> None:
+    logger.warning("overrides unavailable", extra={"problem": str(problem)})
+    count_overrides_unavailable()
+
+
+def _over_ceiling(device_id: str, verdict: Verdict) -> None:
+    logger.warning("over its ceiling", extra={"device_id": device_id, "verdict": verdict})
 
 
 def _now_ms() -> int:

@@ -20,6 +20,12 @@ def count_refused(tag: ProblemTag, *, messages: int = 1) -> None:
     metrics.flush_metrics()
 
 
+def count_overrides_unavailable() -> None:
+    metrics = _metrics()
+    metrics.add_metric("OverridesUnavailable", "Count", 1)
+    metrics.flush_metrics()
+
+
 def count_flows_unavailable() -> None:
     metrics = _metrics()
     metrics.add_metric("FlowsUnavailable", "Count", 1)

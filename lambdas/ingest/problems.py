@@ -5,12 +5,13 @@ from typing import Final
 
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 
+from clients.admission import RevokedDeviceError, TooManyMessagesError
 from clients.device_registry import RegistryUnavailableError
 from clients.kafka_producer import NotDurableError
 from clients.payload_bucket import PayloadUnavailableError
 from clients.problems import OF_REQUESTS, Problem, ProblemTable
 from fleetlane.events.errors import ProblemTag
-from lambdas.ingest.batch import NotItsGatewayError, RevokedDeviceError
+from lambdas.ingest.batch import NotItsGatewayError
 from lambdas.ingest.batch_document import BatchTooLongError
 from lambdas.ingest.service import BodyTooLargeError
 
@@ -19,6 +20,7 @@ _TABLE: Final = ProblemTable(
         **OF_REQUESTS,
         RevokedDeviceError: ProblemTag.FORBIDDEN,
         NotItsGatewayError: ProblemTag.FORBIDDEN,
+        TooManyMessagesError: ProblemTag.SLOW_DOWN,
         BodyTooLargeError: ProblemTag.TOO_LARGE,
         BatchTooLongError: ProblemTag.TOO_LARGE,
         RegistryUnavailableError: ProblemTag.TRY_LATER,

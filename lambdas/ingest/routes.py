@@ -9,6 +9,7 @@ from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 
 from clients.problems import Problem
+from fleetlane.events.errors import ProblemTag
 from fleetlane.events.lanes import Lane
 from lambdas.ingest.answers import batch_answer, health_answer, problem_answer, receipt_answer
 from lambdas.ingest.assembly import Services
@@ -95,6 +96,6 @@ def _problem(error: Exception, jitter: Callable[[int, int], int]) -> Problem:
     problem = problem_of(error, jitter=jitter)
     if not is_expected(error):
         logger.error("failed", exc_info=error)
-    elif problem.retry_after_s is not None:
+    elif problem.tag is ProblemTag.TRY_LATER:
         logger.warning("not durable", extra={"problem": str(error)})
     return problem

@@ -3,28 +3,41 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
-from clients.environment import choice_setting, count_setting, text_setting
+from clients.environment import BadSettingError, choice_setting, count_setting, text_setting
 from fleetlane.events.job_arguments import KafkaSecurity
+from fleetlane.events.overrides import Ceilings
 
 BODY_BYTES_MAX = 4_500_000
 """About what Lambda takes: 6 MB of Base64."""
 RECEIPTS_WAIT_MS = 200
 """One call for receipts, at most: a repeat that lands once more is no harm."""
+OVERRIDES_MAX_AGE_S = 15
+
+_SOFT: Final = "SOFT_CEILING_PER_MINUTE"
+_HARD: Final = "HARD_CEILING_PER_MINUTE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Where bodies go, the largest that is taken, and how long the receipts are waited for."""
+    """Where bodies go, the largest that is taken, and how long the receipts are waited for.
+
+    Overrides are read again when they are ``overrides_max_age_s`` old. Without ``ceilings`` a
+    device has none but those that the overrides give it.
+    """
 
     kafka_bootstrap_servers: str
     kafka_security: KafkaSecurity
     payload_bucket: str
     spool_bucket: str
     flows_bucket: str
+    overrides_bucket: str
     registry_table: str
     receipts_table: str
     receipts_wait_ms: int = RECEIPTS_WAIT_MS
+    overrides_max_age_s: int = OVERRIDES_MAX_AGE_S
+    ceilings: Ceilings | None = None
     body_bytes_max: int = BODY_BYTES_MAX
 
 
@@ -42,6 +55,11 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
         payload_bucket=text_setting(environ, "PAYLOAD_BUCKET"),
         spool_bucket=text_setting(environ, "SPOOL_BUCKET"),
         flows_bucket=text_setting(environ, "FLOWS_BUCKET"),
+        overrides_bucket=text_setting(environ, "OVERRIDES_BUCKET"),
+        overrides_max_age_s=count_setting(
+            environ, "OVERRIDES_MAX_AGE_S", default=OVERRIDES_MAX_AGE_S
+        ),
+        ceilings=_ceilings(environ),
         registry_table=text_setting(environ, "REGISTRY_TABLE"),
         receipts_table=text_setting(environ, "RECEIPTS_TABLE"),
         receipts_wait_ms=count_setting(environ, "RECEIPTS_WAIT_MS", default=RECEIPTS_WAIT_MS),
@@ -51,3 +69,14 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
 
 def settings() -> Settings:
     return settings_from(os.environ)
+
+
+def _ceilings(environ: Mapping[str, str]) -> Ceilings | None:
+    """Both are set, or neither."""
+    if not (environ.get(_SOFT) or environ.get(_HARD)):
+        return None
+    soft, hard = count_setting(environ, _SOFT), count_setting(environ, _HARD)
+    try:
+        return Ceilings(soft_per_minute=soft, hard_per_minute=hard)
+    except ValueError:
+        raise BadSettingError(_SOFT, f"is {soft}; allowed: at most {_HARD}, {hard}") from None

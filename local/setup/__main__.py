@@ -5,23 +5,32 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 from local.setup.checkout import Checkout
+from local.setup.doctor import tell
+from local.setup.examination import examine
 from local.setup.failures import CannotSetUpError
 from local.setup.steps import GOALS, make_ready
 
 
 def main(arguments: list[str]) -> int:
-    """Bring the checkout to the goal named. All it says goes to stderr: stdout is for data."""
+    """Bring the checkout to the goal named, or examine the machine.
+
+    What a set-up says goes to stderr: stdout is for data.
+    """
+    checkout = Checkout(root=Path.cwd(), environment=dict(os.environ))
+    if arguments[:1] == ["doctor"] and arguments[1:] in ([], ["--json"]):
+        return tell(examine(checkout, clock_s=time.time), print, as_json="--json" in arguments)
     if len(arguments) != 1 or arguments[0] not in GOALS:
-        sys.stderr.write(f"usage: local/setup/run {'|'.join(sorted(GOALS))}\n")
+        sys.stderr.write(f"usage: local/setup/run {'|'.join(sorted(GOALS))}|doctor\n")
         return 2
     signal.signal(
         signal.SIGTERM, lambda *_: sys.exit(143)
     )  # leave by `finally`: no child stays behind
     try:
-        make_ready(GOALS[arguments[0]](Checkout(root=Path.cwd(), environment=dict(os.environ))))
+        make_ready(GOALS[arguments[0]](checkout))
     except CannotSetUpError as error:
         sys.stderr.write(f"set-up: {error}\n")
         return 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shutil
 import sys
@@ -66,19 +67,35 @@ def shown_of_uv(line: str) -> str | None:
     return line.strip() if WORTH_SHOWING.match(line) else None
 
 
+def uv_there(checkout: Checkout) -> Path | None:
+    """A uv that satisfies the pin: our own, or one on PATH; ``None`` where there is neither."""
+    on_path = shutil.which("uv", path=checkout.environment.get("PATH"))
+    for candidate in [_our_uv(checkout), *([Path(on_path)] if on_path else [])]:
+        if satisfies_pin(version_text(candidate, ("--version",), checkout.environment)):
+            return candidate
+    return None
+
+
+def has_pip() -> bool:
+    """Whether the Python at work could install a uv."""
+    return importlib.util.find_spec("pip") is not None
+
+
+def _our_uv(checkout: Checkout) -> Path:
+    return checkout.build / "uv" / "bin" / "uv"
+
+
 def _uv(checkout: Checkout) -> Path:
     """A uv that satisfies the pin: our own, one on PATH, or our own freshly installed.
 
     Raises:
         CannotSetUpError: There is none and pip could not install it.
     """
-    ours = checkout.build / "uv" / "bin" / "uv"
-    on_path = shutil.which("uv", path=checkout.environment.get("PATH"))
-    for candidate in [ours, *([Path(on_path)] if on_path else [])]:
-        if satisfies_pin(version_text(candidate, ("--version",), checkout.environment)):
-            return candidate
+    there = uv_there(checkout)
+    if there is not None:
+        return there
     _install_uv(checkout)
-    return ours
+    return _our_uv(checkout)
 
 
 def satisfies_pin(text: str) -> bool:

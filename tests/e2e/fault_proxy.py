@@ -1,12 +1,11 @@
 """A server in front of another, which passes bytes on; or answers 500, or hangs, or refuses."""
 
-import asyncio
-import contextlib
+import socket
 import threading
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from enum import Enum, auto
-from typing import Any, Final, Self
+from typing import BinaryIO, Final, Self
 from urllib.parse import urlsplit
 
 _CHUNK_BYTES: Final = 64 * 1024
@@ -25,19 +24,20 @@ class Failure(Enum):
 
 
 class FaultProxy:
-    """On a port of its own, in a thread of its own; a context manager. Knows just enough of HTTP.
+    """On a port of its own, in threads of its own; a context manager. Knows just enough of HTTP.
 
     ``upstream`` gives the URL of the server behind it, asked at each connection.
     """
 
     def __init__(self, upstream: Callable[[], str]) -> None:
         self._upstream = upstream
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._failure: Failure | None = None
-        self._server: asyncio.Server | None = None
-        self._connections: set[asyncio.Task[None]] = set()
         self._port = 0
+        self._listener: socket.socket | None = None
+        self._accepting: threading.Thread | None = None
+        self._changing = threading.Lock()
+        self._open: set[socket.socket] = set()
+        self._serving: set[threading.Thread] = set()
 
     @property
     def url(self) -> str:
@@ -46,89 +46,105 @@ class FaultProxy:
     @contextmanager
     def failing(self, failure: Failure) -> Iterator[None]:
         """Fail so for the block, from the first byte on; connections are cut before and after."""
-        self._call(self._switched(failure))
+        self._switch(failure)
         try:
             yield
         finally:
-            self._call(self._switched(None))
+            self._switch(None)
 
     def __enter__(self) -> Self:
-        self._thread.start()
-        self._call(self._listen())
+        self._listen()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._call(self._close())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        self._close()
 
-    def _call(self, what: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(what, self._loop).result()
-
-    async def _listen(self) -> None:
-        self._server = await asyncio.start_server(self._served, "127.0.0.1", self._port)
-        self._port = self._server.sockets[0].getsockname()[1]
-
-    async def _close(self) -> None:
-        if self._server is not None:
-            self._server.close()
-            self._server = None
-        for connection in self._connections:
-            connection.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
-
-    async def _switched(self, failure: Failure | None) -> None:
-        await self._close()
+    def _switch(self, failure: Failure | None) -> None:
+        self._close()
         self._failure = failure
         if failure is not Failure.REFUSES:
-            await self._listen()
+            self._listen()
 
-    async def _served(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.ensure_future(self._answered(reader, writer))
-        self._connections.add(task)
-        task.add_done_callback(self._connections.discard)
-        with contextlib.suppress(asyncio.CancelledError, OSError, asyncio.IncompleteReadError):
-            await task
-        writer.transport.abort()
+    def _listen(self) -> None:
+        listener = self._listener = socket.create_server(("127.0.0.1", self._port))
+        self._port = listener.getsockname()[1]
+        self._accepting = threading.Thread(target=self._accept, args=(listener,), daemon=True)
+        self._accepting.start()
 
-    async def _answered(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _close(self) -> None:
+        """Cut all connections; returns once nobody serves one any more."""
+        if self._listener is not None and self._accepting is not None:
+            self._listener.shutdown(socket.SHUT_RDWR)  # wakes who waits in accept
+            self._accepting.join()
+            self._listener.close()
+            self._listener = None
+        with self._changing:
+            serving = tuple(self._serving)
+            for connection in self._open:
+                _cut(connection)
+        for thread in serving:
+            thread.join()
+
+    def _accept(self, listener: socket.socket) -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return  # closed
+            thread = threading.Thread(target=self._served, args=(connection,), daemon=True)
+            with self._changing:
+                self._open.add(connection)
+                self._serving.add(thread)
+            thread.start()
+
+    def _served(self, connection: socket.socket) -> None:
+        try:
+            with connection, suppress(OSError, ValueError):
+                self._answered(connection)
+        finally:
+            with self._changing:
+                self._open.discard(connection)
+                self._serving.discard(threading.current_thread())
+
+    def _answered(self, connection: socket.socket) -> None:
         match self._failure:
             case None:
-                await self._passed_on(reader, writer)
+                self._pass_on(connection)
             case Failure.ANSWERS_500:
-                await _request_read(reader)
-                writer.write(_ERROR)
-                await writer.drain()
+                with connection.makefile("rb") as request:
+                    _read(request)
+                connection.sendall(_ERROR)
             case _:
-                await reader.read()
+                while connection.recv(_CHUNK_BYTES):
+                    pass
 
-    async def _passed_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _pass_on(self, connection: socket.socket) -> None:
         address = urlsplit(self._upstream())
-        behind, to_behind = await asyncio.open_connection(address.hostname, address.port)
-        try:
-            await asyncio.wait(
-                [
-                    asyncio.create_task(_copied(reader, to_behind)),
-                    asyncio.create_task(_copied(behind, writer)),
-                ],
-                return_when=asyncio.FIRST_COMPLETED,
-            )
-        finally:
-            to_behind.transport.abort()
+        with socket.create_connection((address.hostname, address.port)) as behind:
+            there = threading.Thread(target=_copy, args=(connection, behind), daemon=True)
+            there.start()
+            _copy(behind, connection)
+            there.join()
 
 
-async def _copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with contextlib.suppress(OSError):
-        while chunk := await reader.read(_CHUNK_BYTES):
-            writer.write(chunk)
-            await writer.drain()
+def _copy(source: socket.socket, target: socket.socket) -> None:
+    """Copy until either side ends; then both do."""
+    with suppress(OSError):
+        while chunk := source.recv(_CHUNK_BYTES):
+            target.sendall(chunk)
+    _cut(source)
+    _cut(target)
 
 
-async def _request_read(reader: asyncio.StreamReader) -> None:
+def _cut(connection: socket.socket) -> None:
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+def _read(request: BinaryIO) -> None:
     """Read one request: who answers before it came is not heard."""
-    head = (await reader.readuntil(b"\r\n\r\n")).lower()
-    length = next(
-        (line for line in head.split(b"\r\n") if line.startswith(b"content-length:")), b":0"
-    )
-    await reader.readexactly(int(length.split(b":")[1]))
+    length = 0
+    while line := request.readline().strip().lower():
+        if line.startswith(b"content-length:"):
+            length = int(line.split(b":")[1])
+    request.read(length)

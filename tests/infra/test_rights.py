@@ -1,6 +1,7 @@
 import json
 from collections.abc import Iterator
 
+from clients.overrides import OVERRIDES_KEY
 from clients.payload_bucket import payload_key
 from clients.spool import PREFIX as SPOOL_PREFIX
 from fleetlane.events.topics import canonical_topic, platform_topics
@@ -103,12 +104,15 @@ def test_no_function_is_told_a_secret(any_stage: Synthesized) -> None:
 
     assert names == {
         "FLOWS_BUCKET",
+        "HARD_CEILING_PER_MINUTE",
         "KAFKA_BOOTSTRAP_SERVERS",
         "KAFKA_SECURITY",
+        "OVERRIDES_BUCKET",
         "PAYLOAD_BUCKET",
         "POWERTOOLS_TRACE_DISABLED",
         "RECEIPTS_TABLE",
         "REGISTRY_TABLE",
+        "SOFT_CEILING_PER_MINUTE",
         "SPOOL_BUCKET",
         "TOPIC_PARTITIONS",
         "TOPIC_REPLICATION",
@@ -167,6 +171,19 @@ def test_ingest_may_put_bodies_and_the_spool_where_it_puts_them_and_nowhere_else
     }
 
     assert folders == {f"/{payload_key('')}*", f"/{SPOOL_PREFIX}*"}
+
+
+def test_ingest_reads_the_overrides_where_they_are_and_writes_none(
+    cloud_stage: Synthesized,
+) -> None:
+    allowed = {
+        action
+        for one in _of_role(cloud_stage, "ingestRole")
+        if f"/{OVERRIDES_KEY.partition('/')[0]}/*" in json.dumps(one["Resource"])
+        for action in _listed(one["Action"])
+    }
+
+    assert allowed == {"s3:GetObject"}
 
 
 def test_ingest_writes_raw_topics_and_reads_none(cloud_stage: Synthesized) -> None:

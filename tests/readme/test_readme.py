@@ -1,7 +1,7 @@
 """The README, followed to the letter in a fresh checkout by somebody who knows nothing else.
 
-Then docs/parsers.md, while the platform runs that the README has started. `make demo` and
-`make test`, with which the README begins, are left out: the second runs this.
+Then docs/parsers.md and docs/flows.md, while the platform runs that the README has started.
+`make demo` and `make test`, with which the README begins, are left out: the second runs this.
 """
 
 import json

@@ -2,7 +2,7 @@
 
 import typer
 
-from fleetlane.cli import demo, device, flow, parser, send, tail, up
+from fleetlane.cli import demo, device_commands, doctor, flow, parser, send, tail, up
 from fleetlane.cli.errors import ErrorsInOneLine
 
 app = typer.Typer(
@@ -16,7 +16,8 @@ app = typer.Typer(
 )
 app.command("up")(up.up)
 app.command("demo")(demo.demo)
-app.add_typer(device.app, name="device")
+app.add_typer(device_commands.app, name="device")
+app.command("doctor")(doctor.doctor)
 app.add_typer(flow.app, name="flow")
 app.add_typer(parser.app, name="parser")
 app.command("send")(send.send)

@@ -86,7 +86,7 @@ def event_data(event: Mapping[str, object]) -> bytes:
         NotJsonError: A number that is not finite or has over 64 bits, or a value or key of a type
             that JSON does not have.
     """
-    if not isinstance(event, Mapping):
+    if type(event) is not dict and not isinstance(event, Mapping):
         raise NotJsonError(f"an event is a {type(event).__name__}, not a mapping")
     try:
         data = orjson.dumps(event if type(event) is dict else dict(event), option=_REFUSED)
@@ -116,7 +116,7 @@ def canonical_value(prefix: bytes, *, event_id: str, time: EventTime, data: byte
     """Write one canonical event: ``prefix`` of its message, then what is its own."""
     when = "" if time.millis is None else f'"time":"{rfc3339(time.millis)}",'
     own = f',"id":"{event_id}",{when}"timequality":"{time.quality}","data":'
-    return b"%b%b%b}" % (prefix, own.encode(), data)
+    return b"".join((prefix, own.encode(), data, b"}"))
 
 
 def _check_finite(value: object) -> None:

@@ -17,6 +17,7 @@ from fleetlane.events.lanes import Lane
 from fleetlane.events.names import is_device_id, is_name
 from fleetlane.events.times import MILLIS_MAX
 
+_SPECVERSION: Final = b"1.0"
 _SHA256 = re.compile("[0-9a-f]{64}")
 _DECIMAL = re.compile("-?[0-9]{1,18}")
 _KNOWN: Final = frozenset(
@@ -84,6 +85,17 @@ def message_from(headers: Iterable[Header], body: bytes | None) -> Message:
     )
 
 
+def is_allowed_value(name: str, value: bytes) -> bool:
+    """Whether one header that is known, read alone, may have this value."""
+    if name == "ce_specversion":
+        return value == _SPECVERSION
+    try:
+        _READERS.get(name, _text)(value.decode())
+    except ValueError:
+        return False
+    return True
+
+
 def _split(headers: Iterable[Header]) -> tuple[dict[str, bytes | None], tuple[Header, ...]]:
     known: dict[str, bytes | None] = {}
     others: list[Header] = []
@@ -95,7 +107,7 @@ def _split(headers: Iterable[Header]) -> tuple[dict[str, bytes | None], tuple[He
             raise BadEnvelopeError(name, "stands there more than once")
         else:
             known[name] = header[1]
-    if known.get("ce_specversion") != b"1.0":
+    if known.get("ce_specversion") != _SPECVERSION:
         raise BadEnvelopeError("ce_specversion", f"is {known.get('ce_specversion')!r}, not 1.0")
     return known, tuple(others)
 
@@ -199,3 +211,14 @@ def _lane(value: str) -> Lane:
     if value not in Lane:
         raise ValueError(f"is not one of {', '.join(Lane)}")
     return Lane(value)
+
+
+_READERS: Final[Mapping[str, Callable[[str], object]]] = {
+    "ce_type": _name,
+    "ce_lane": _lane,
+    "ce_attempt": _attempt,
+    "ce_slowtries": _count,
+    "ce_devicetype": _name,
+    "ce_via": _gateway_id,
+}
+"""Headers whose value repeats from message to message; of the others any text is allowed."""

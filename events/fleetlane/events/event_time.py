@@ -1,8 +1,8 @@
 """Event time: what the device says of when a thing happened, and how far that is believed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from fleetlane.events.flows import EventTimeRule, TimeUnit
 from fleetlane.events.times import MILLIS_MAX, MILLIS_MIN, millis_from_rfc3339
@@ -17,8 +17,7 @@ class TimeQuality(StrEnum):
     ANCIENT = "ancient"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventTime:
+class EventTime(NamedTuple):
     """When an event happened. ``millis`` is the device's word, ``None`` where it gave none.
 
     ``bucket_millis`` is event time where its quality is ok, else arrival time.
@@ -35,15 +34,17 @@ def event_time_of(
     """Read an event's time by its flow's rule. Clocks are flagged, never corrected."""
     millis = None if rule is None else _millis(_at(event, rule.path), rule.unit)
     if rule is None or millis is None or not MILLIS_MIN <= millis <= MILLIS_MAX:
-        return EventTime(millis=None, quality=TimeQuality.MISSING, bucket_millis=arrival_millis)
+        return EventTime(None, TimeQuality.MISSING, arrival_millis)
     if millis > arrival_millis + rule.future_after_s * 1000:
-        return EventTime(millis=millis, quality=TimeQuality.FUTURE, bucket_millis=arrival_millis)
+        return EventTime(millis, TimeQuality.FUTURE, arrival_millis)
     if millis < arrival_millis - rule.ancient_after_s * 1000:
-        return EventTime(millis=millis, quality=TimeQuality.ANCIENT, bucket_millis=arrival_millis)
-    return EventTime(millis=millis, quality=TimeQuality.OK, bucket_millis=millis)
+        return EventTime(millis, TimeQuality.ANCIENT, arrival_millis)
+    return EventTime(millis, TimeQuality.OK, millis)
 
 
 def _at(event: Mapping[str, object], path: tuple[str, ...]) -> object:
+    if len(path) == 1 and type(event) is dict:  # as nearly all are
+        return event.get(path[0])
     value: object = event
     for name in path:
         if not isinstance(value, Mapping):
@@ -53,6 +54,8 @@ def _at(event: Mapping[str, object], path: tuple[str, ...]) -> object:
 
 
 def _millis(value: object, unit: TimeUnit) -> int | None:
+    if type(value) is int and unit is TimeUnit.MILLISECONDS:
+        return value
     if unit is TimeUnit.RFC3339:
         return millis_from_rfc3339(value) if isinstance(value, str) else None
     if isinstance(value, bool) or not isinstance(value, int | float):

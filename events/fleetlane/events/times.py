@@ -20,24 +20,37 @@ _RFC3339: Final = re.compile(
 )
 
 
+_TWO_DIGITS: Final = tuple(f"{number:02d}" for number in range(60))
+_THREE_DIGITS: Final = tuple(f"{number:03d}" for number in range(1000))
+
+
 @lru_cache(maxsize=1024)
 def _date(day: int) -> str:
     return (EPOCH + timedelta(days=day)).strftime("%Y-%m-%d").rjust(10, "0")
 
 
+@lru_cache(maxsize=4096)
+def _hour(hour: int) -> str:
+    day, hour_of_day = divmod(hour, 24)
+    return f"{_date(day)}T{hour_of_day:02d}"
+
+
+@lru_cache(maxsize=4096)
+def _minute(minute: int) -> str:
+    hour, minute_of_hour = divmod(minute, 60)
+    return f"{_hour(hour)}:{minute_of_hour:02d}:"
+
+
 def rfc3339(millis: int) -> str:
     """Format ``millis`` as ``2026-11-03T14:05:09.123Z``. Needs a year from 1 to 9999."""
-    day, rest = divmod(millis, DAY_MS)
-    seconds, fraction = divmod(rest, 1000)
-    minutes, second = divmod(seconds, 60)
-    hour, minute = divmod(minutes, 60)
-    return f"{_date(day)}T{hour:02d}:{minute:02d}:{second:02d}.{fraction:03d}Z"
+    minute, rest = divmod(millis, 60_000)
+    second, fraction = divmod(rest, 1000)
+    return f"{_minute(minute)}{_TWO_DIGITS[second]}.{_THREE_DIGITS[fraction]}Z"
 
 
 def hour_bucket(millis: int) -> str:
     """Format the hour that ``millis`` falls in as ``2026-11-03T14``."""
-    day, rest = divmod(millis, DAY_MS)
-    return f"{_date(day)}T{rest // HOUR_MS:02d}"
+    return _hour(millis // HOUR_MS)
 
 
 def millis_from_rfc3339(text: str) -> int | None:

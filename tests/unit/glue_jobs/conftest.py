@@ -17,7 +17,6 @@ from fleetlane.events.envelope import Message, PayloadReference, headers_of
 from fleetlane.events.flow_artifacts import FlowArtifact
 from fleetlane.events.flow_files import PublishedFlows, flow_from_toml
 from fleetlane.events.lanes import LANE_LIMITS, Lane, LaneLimits
-from fleetlane.parsers.sandbox.columns import CanonicalRecords
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
 from glue_jobs.parse_lane.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.lane_parser import LaneParser, Output
@@ -172,8 +171,8 @@ def rows_of(outputs: Iterable[Output]) -> list[OutputRecord]:
     """All rows, those of canonical records among them."""
     rows: list[OutputRecord] = []
     for output in outputs:
-        if isinstance(output, CanonicalRecords):
-            rows.extend(OutputRecord(*record) for record in output)
-        else:
+        if isinstance(output, OutputRecord):
             rows.append(output)
+        else:
+            rows.extend(OutputRecord(*record) for record in output)
     return rows

@@ -7,6 +7,7 @@ import pytest
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metadata import parsed_from
+from fleetlane.parsers.sandbox.columns import CanonicalRecords
 from fleetlane.parsers.sandbox.encoding import topics_of
 from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
@@ -16,7 +17,6 @@ from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 from glue_jobs.parse_lane.lane_parser import LaneParser
 from glue_jobs.parse_lane.output_batches import canonical_batch
 from glue_jobs.parse_lane.payloads import Payloads
-from glue_jobs.parse_lane.waiting_messages import WAITING_MESSAGES_MAX
 from tests.unit.glue_jobs.conftest import (
     FLOW,
     NOW_MS,
@@ -63,7 +63,7 @@ def test_messages_of_several_flows_in_one_batch_come_out_once_each(sandboxes: Pa
         record_of(
             message_of(b'{"n": %d}' % number, raw_id=f"1{number:032x}", stream=streams[number % 3])
         )
-        for number in range(WAITING_MESSAGES_MAX + 100)
+        for number in range(2_100)
     ]
 
     rows = rows_of(lane_parser_of(sandboxes).outputs_of(records))
@@ -95,7 +95,7 @@ def test_canonical_records_become_a_batch_as_they_are(sandboxes: ParsesRuns) -> 
     records, *_ = lane_parser_of(sandboxes).outputs_of(
         [record_of(message_of(b'[{"a": 1}, {"kind": "alarm"}]'))]
     )
-    assert not isinstance(records, tuple)
+    assert isinstance(records, CanonicalRecords)
 
     batch = canonical_batch(records)
 

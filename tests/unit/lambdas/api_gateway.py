@@ -7,12 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from clients.bound_devices import ManyDevices
+from lambdas.ingest.admittance import Admits
 from lambdas.ingest.assembly import Foundations, services_on
 from lambdas.ingest.repeats import ReceiptStore
 from lambdas.ingest.routes import OneThreadResolver, Surroundings, routes_of
 from lambdas.ingest.service import Flows, PayloadStore, RecordLander
 from tests.unit.lambdas.fake_receipts import FakeReceipts
-from tests.unit.lambdas.fakes import FakeDevices, FakeFlows, FakeKafka, FakePayloads
+from tests.unit.lambdas.fakes import (
+    FakeAdmission,
+    FakeDevices,
+    FakeFlows,
+    FakeKafka,
+    FakePayloads,
+)
 
 NOW_MS = 1_790_000_000_000
 ACTIVE: Mapping[str, str] = {
@@ -37,8 +44,9 @@ class Answer:
         return str(self.body["type"]).rpartition(":")[2]
 
 
-def ingest_routes(
+def ingest_routes(  # noqa: PLR0913 - each may be a fake of its own
     *,
+    admission: Admits | None = None,
     flows: Flows | None = None,
     producer: RecordLander | None = None,
     payloads: PayloadStore | None = None,
@@ -47,6 +55,7 @@ def ingest_routes(
     now_ms: Callable[[], int] = lambda: NOW_MS,
 ) -> OneThreadResolver:
     foundations = Foundations(
+        admission=admission or FakeAdmission(),
         flows=flows or FakeFlows(),
         producer=producer or FakeKafka(["raw.fast", "raw.standard", "raw.slow"]),
         payloads=payloads or FakePayloads(),

@@ -89,7 +89,7 @@ def test_what_may_stand_in_a_field_is_what_the_code_knows(name: str, values: Any
         (SCHEMAS["Entry"]["properties"]["id"], IDEMPOTENCY_KEY),
         (SCHEMAS["Entry"]["properties"]["firmware"], FIRMWARE),
         (SCHEMAS["Entry"]["properties"]["datacontenttype"], CONTENT_TYPE),
-        (SCHEMAS["Declaration"]["properties"]["content_type"], CONTENT_TYPE),
+        (SCHEMAS["UploadDeclaration"]["properties"]["content_type"], CONTENT_TYPE),
         (COMPONENTS["parameters"]["IdempotencyKey"]["schema"], IDEMPOTENCY_KEY),
         (COMPONENTS["parameters"]["Firmware"]["schema"], FIRMWARE),
     ],
@@ -106,6 +106,12 @@ def test_body_encodings_and_the_longest_batch_are_those_of_the_code() -> None:
     assert "|".join(SCHEMAS["BodyEncoding"]["enum"]) == BODY_ENCODING.pattern.pattern
     assert batch["schema"]["maxItems"] == ENTRIES_MAX
     assert set(SCHEMAS["Health"]["properties"]["sinks"]["properties"]) == set(Sink)
+
+
+def asked_for(**declared: int) -> Answer:
+    status, body = UploadWorld().ask({"sha256": "ab" * 32, **declared})
+    content_type = "application/json" if status < 300 else PROBLEM_CONTENT_TYPE
+    return Answer(status=status, content_type=content_type, headers={}, body=body)
 
 
 STREAM, BATCH, UPLOADS = "/v1/streams/{stream}", "/v1/batch", "/v1/uploads/{stream}"
@@ -127,12 +133,6 @@ REAL: Mapping[str, tuple[str, Callable[[], Answer]]] = {
     "no upload": (UPLOADS, lambda: asked_for(size=1)),
     "no batch": (BATCH, lambda: post(routes(), BATCH, b"")),
 }
-
-
-def asked_for(**declared: int) -> Answer:
-    status, body = UploadWorld().ask({"sha256": "ab" * 32, **declared})
-    content_type = "application/json" if status < 300 else PROBLEM_CONTENT_TYPE
-    return Answer(status=status, content_type=content_type, headers={}, body=body)
 
 
 def routes(*, is_up: bool = True) -> OneThreadResolver:

@@ -2,6 +2,7 @@ import pytest
 
 from clients.environment import BadSettingError
 from fleetlane.events.job_arguments import KafkaSecurity
+from fleetlane.events.overrides import Ceilings
 from lambdas.authorizer import settings as authorizer
 from lambdas.flow_activation import settings as flow_activation
 from lambdas.ingest import settings as ingest
@@ -14,6 +15,7 @@ INGEST = KAFKA | {
     "FLOWS_BUCKET": "flows",
     "REGISTRY_TABLE": "devices",
     "RECEIPTS_TABLE": "receipts",
+    "OVERRIDES_BUCKET": "overrides",
 }
 ACTIVATION = KAFKA | {"FLOWS_BUCKET": "flows", "TOPIC_PARTITIONS": "6", "TOPIC_REPLICATION": "3"}
 
@@ -27,11 +29,38 @@ def test_ingest_reads_where_bodies_go() -> None:
         payload_bucket="payloads",
         spool_bucket="spool",
         flows_bucket="flows",
+        overrides_bucket="overrides",
         registry_table="devices",
         receipts_table="receipts",
         receipts_wait_ms=200,
         body_bytes_max=1000,
     )
+
+
+def test_ingest_reads_its_ceilings() -> None:
+    read = ingest.settings_from(
+        INGEST | {"SOFT_CEILING_PER_MINUTE": "600", "HARD_CEILING_PER_MINUTE": "1200"}
+    )
+
+    assert read.ceilings == Ceilings(soft_per_minute=600, hard_per_minute=1_200)
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "named"),
+    [
+        ("2", "1", "SOFT_CEILING_PER_MINUTE is 2; allowed: at most HARD_CEILING_PER_MINUTE, 1"),
+        ("2", "", "HARD_CEILING_PER_MINUTE is missing or empty"),
+        ("", "2", "SOFT_CEILING_PER_MINUTE is missing or empty"),
+        ("0", "2", "SOFT_CEILING_PER_MINUTE is '0'"),
+    ],
+)
+def test_ingest_does_not_start_with_ceilings_that_cannot_be(
+    soft: str, hard: str, named: str
+) -> None:
+    with pytest.raises(BadSettingError, match=named):
+        ingest.settings_from(
+            INGEST | {"SOFT_CEILING_PER_MINUTE": soft, "HARD_CEILING_PER_MINUTE": hard}
+        )
 
 
 def test_activation_reads_what_new_topics_are_like() -> None:

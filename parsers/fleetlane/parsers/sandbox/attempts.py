@@ -20,12 +20,12 @@ from fleetlane.parsers.sandbox.verdicts import (
     Verdict,
 )
 
-PART_BYTES: Final = 2 << 20
+PART_BYTES: Final = 4 << 20
 """What was parsed is handed on once its records have this many bytes."""
 
 NOTE_FIELDS: Final = 5
 IDLE: Final = -1
-_NO_TIME: Final = -(1 << 62)
+NO_TIME: Final = -(1 << 62)
 _VERDICTS: Final = {int(verdict): verdict for verdict in Verdict}
 
 
@@ -46,24 +46,25 @@ class Part(NamedTuple):
     def messages(self) -> int:
         return len(self.notes) // NOTE_FIELDS
 
-    def attempts(self) -> list[Attempt]:
-        """What came of each message; for a text see ``details``, by place in this part.
+    def attempt(self, place: int) -> Attempt:
+        """What came of one message, by its place in this part."""
+        row = self.notes[place * NOTE_FIELDS : (place + 1) * NOTE_FIELDS]
+        verdict, events, parse_us, first_ms, last_ms = row
+        return Attempt(
+            _VERDICTS[verdict],
+            self.details.get(place, "") if verdict else "",
+            events,
+            parse_us,
+            None if first_ms == NO_TIME else first_ms,
+            None if last_ms == NO_TIME else last_ms,
+        )
 
-        Raises:
-            LookupError: There is no such verdict.
-        """
-        details, rows = self.details, zip(*[iter(self.notes.tolist())] * NOTE_FIELDS, strict=True)
-        return [
-            Attempt(
-                _VERDICTS[verdict],
-                details.get(place, "") if verdict else "",
-                events,
-                parse_us,
-                None if first_ms == _NO_TIME else first_ms,
-                None if last_ms == _NO_TIME else last_ms,
-            )
-            for place, (verdict, events, parse_us, first_ms, last_ms) in enumerate(rows)
-        ]
+    def failed(self) -> dict[int, Attempt]:
+        """The attempts that were not ``OK``, by place."""
+        verdicts = self.notes.tolist()[::NOTE_FIELDS]
+        if not any(verdicts):
+            return {}
+        return {place: self.attempt(place) for place, verdict in enumerate(verdicts) if verdict}
 
 
 class Attempts:
@@ -97,7 +98,7 @@ class Attempts:
         with self.soft_limit:
             for number, (envelope, body) in enumerate(zip(envelopes, bodies, strict=True)):
                 if overtime.is_used_up:
-                    notes.extend((Verdict.NOT_TRIED, 0, 0, _NO_TIME, _NO_TIME))
+                    notes.extend((Verdict.NOT_TRIED, 0, 0, NO_TIME, NO_TIME))
                     continue
                 began_ns = time.perf_counter_ns()
                 verdict, detail = self._one(envelope, body, mark + number)
@@ -139,7 +140,7 @@ class Attempts:
     def _note(self, notes: "array[int]", verdict: Verdict, took_us: int) -> None:
         first_ms, last_ms = self._encoder.first_event_ms, self._encoder.last_event_ms
         if verdict is not Verdict.OK or first_ms is None or last_ms is None:
-            first_ms = last_ms = _NO_TIME
+            first_ms = last_ms = NO_TIME
         notes.extend((verdict, self._columns.message_events, took_us, first_ms, last_ms))
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from fleetlane.parsers.sandbox.bytes_column import fitting
 from fleetlane.parsers.sandbox.packets import OWN_MEMORY, Request, chunk_buffers
 from fleetlane.parsers.sandbox.runs import Run
 from fleetlane.parsers.sandbox.shared_memory import WorkerMemory
@@ -94,12 +95,8 @@ class Slots:
 
 def chunk_bounds(run: Run) -> Iterator[tuple[int, int]]:
     """Where each chunk begins, and how many messages it has: bounded in number and bytes."""
-    first, body_bytes = 0, 0
-    for place, body in enumerate(run.bodies):
-        is_full = place - first == CHUNK_MESSAGES or body_bytes + len(body) > CHUNK_BODY_BYTES
-        if is_full and place > first:
-            yield first, place - first
-            first, body_bytes = place, 0
-        body_bytes += len(body)
-    if first < len(run.bodies):
-        yield first, len(run.bodies) - first
+    first = 0
+    while first < len(run.bodies):
+        count = fitting(run.bodies, first, CHUNK_MESSAGES, CHUNK_BODY_BYTES)
+        yield first, count
+        first += count

@@ -1,8 +1,9 @@
 """Canonical records as columns: collected message by message, and as they are handed on."""
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, islice
 from typing import NamedTuple
 
 
@@ -55,20 +56,23 @@ class Columns:
     def begin_message(self) -> None:
         self._began = len(self.topic_indexes), len(self.keys), len(self.values)
 
-    def append(self, topic_index: int, key: bytes, value: bytes) -> None:
-        self.topic_indexes.append(topic_index)
-        self.keys += key
-        self.key_ends.append(len(self.keys))
-        self.values += value
-        self.value_ends.append(len(self.values))
+    def append_message(
+        self, topic_indexes: bytes | bytearray, keys: Sequence[bytes], values: Sequence[bytes]
+    ) -> None:
+        """Append all records of the message that has begun."""
+        self.topic_indexes += topic_indexes
+        for columns, ends, strings in (
+            (self.keys, self.key_ends, keys),
+            (self.values, self.value_ends, values),
+        ):
+            first = len(columns)
+            for string in strings:  # joined first, large ones would take their memory twice
+                columns += string  # noqa: PLW2901 - grows where it is
+            ends.extend(islice(accumulate(map(len, strings), initial=first), 1, None))
 
     @property
     def message_events(self) -> int:
         return len(self.topic_indexes) - self._began[0]
-
-    @property
-    def message_bytes(self) -> int:
-        return len(self.values) - self._began[2]
 
     def taken(self, topics: tuple[str, ...]) -> CanonicalRecords:
         """Give what is collected; these columns can then grow no more."""
@@ -82,7 +86,7 @@ class Columns:
         )
 
     def take_back_message(self) -> None:
-        """Drop what the message has given; right wherever ``append`` was interrupted."""
+        """Drop what the message has given; right wherever ``append_message`` was interrupted."""
         events, key_bytes, value_bytes = self._began
         del self.topic_indexes[events:], self.keys[key_bytes:], self.values[value_bytes:]
         del self.key_ends[events + 1 :], self.value_ends[events + 1 :]

@@ -1,9 +1,10 @@
 """One run fed to a child, chunk by chunk; a child that dies is replaced, and the run goes on."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+from fleetlane.parsers.sandbox.attempts import Part
 from fleetlane.parsers.sandbox.chunks import Chunk, Slots, chunk_bounds
 from fleetlane.parsers.sandbox.columns import CanonicalRecords
 from fleetlane.parsers.sandbox.encoding import topics_of
@@ -17,7 +18,7 @@ from fleetlane.parsers.sandbox.parser_child import (
 )
 from fleetlane.parsers.sandbox.pieces import Children, Piece, Retry
 from fleetlane.parsers.sandbox.replies import read_result
-from fleetlane.parsers.sandbox.run_result import Result, no_records
+from fleetlane.parsers.sandbox.run_result import NotedAttempts, Result, no_records
 from fleetlane.parsers.sandbox.runs import Run
 from fleetlane.parsers.sandbox.shared_memory import ForgedReplyError
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
@@ -68,7 +69,10 @@ class Feeding:
             refused = self._refusal()
             if refused is not None:
                 self._waiting.popleft()
-                yield self._result(first.chunk, dict.fromkeys(first.places, refused))
+                chunk = first.chunk
+                yield self._result(
+                    chunk, [(chunk.first + place, refused) for place in first.places]
+                )
                 return
         try:
             self._ask()
@@ -115,29 +119,28 @@ class Feeding:
 
     def _answered(self, reply: Reply, descriptor: int) -> Iterator[Result]:
         piece = self._asked[0]
-        attempts, records = self._read(reply, descriptor, piece)
-        decided = dict(enumerate(attempts, start=piece.first))
-        piece.first, piece.count = piece.first + len(attempts), piece.count - len(attempts)
+        chunk, first = piece.chunk, piece.first
+        part, records = self._read(reply, descriptor, piece)
+        piece.first, piece.count = first + part.messages, piece.count - part.messages
         if not piece.count:
             self._asked.popleft()
         if reply.is_retiring:
             self._children.end_current()
             self._put_asked_back()
-        failed = {place: one for place, one in decided.items() if one.verdict in TRIED_AGAIN}
+        failed = {place: one for place, one in part.failed().items() if one.verdict in TRIED_AGAIN}
         if failed:
-            self._waiting.appendleft(Retry(chunk=piece.chunk, failed=failed))
-        rest = {place: one for place, one in decided.items() if place not in failed}
-        yield self._result(piece.chunk, rest, records)
+            by_place = {first + place: one for place, one in failed.items()}
+            self._waiting.appendleft(Retry(chunk=chunk, failed=by_place))
+        rest = NotedAttempts(part, first=chunk.first + first, without=failed)
+        yield self._result(chunk, rest, records)
 
-    def _read(
-        self, reply: Reply, descriptor: int, piece: Piece
-    ) -> tuple[list[Attempt], CanonicalRecords]:
-        attempts, records = read_result(reply, descriptor, self._topics)
+    def _read(self, reply: Reply, descriptor: int, piece: Piece) -> tuple[Part, CanonicalRecords]:
+        part, records = read_result(reply, descriptor, self._topics)
         is_next = (reply.mark, reply.first) == (piece.chunk.mark, piece.first)
-        if not is_next or not 0 < len(attempts) <= piece.count:
+        if not is_next or not 0 < part.messages <= piece.count:
             raise ForgedReplyError("a reply to what it was not asked")
         self._overtime.use(self._run.assignment, reply.overtime_us)
-        return attempts, records
+        return part, records
 
     def _after(self, death: Death) -> None:
         """Put back what the child was asked; who seems to be to blame has one more try."""
@@ -168,7 +171,7 @@ class Feeding:
                 attempt, records, child = self._alone(child, retry.chunk, place, earlier)
                 if retry.is_blamed and attempt.verdict is Verdict.OK:
                     retry.chunk.is_suspect = True
-                yield self._result(retry.chunk, {place: attempt}, records)
+                yield self._result(retry.chunk, [(retry.chunk.first + place, attempt)], records)
         finally:
             if child is not None:
                 child.end()
@@ -185,10 +188,10 @@ class Feeding:
             reply = child.reply(self._patience(1))
             if reply is not None:
                 only = Piece(chunk=chunk, first=place, count=1)
-                (attempt,), records = self._read(*reply, only)
+                part, records = self._read(*reply, only)
                 if reply[0].is_retiring:
                     child.end()
-                return attempt, records, None if reply[0].is_retiring else child
+                return part.attempt(0), records, None if reply[0].is_retiring else child
             death = child.end()
         except ForgedReplyError as problem:
             death = _forger(child.end(), problem)
@@ -196,13 +199,15 @@ class Feeding:
         return Attempt(death.verdict, death.detail, 0, death.worked_us), nothing, None
 
     def _result(
-        self, chunk: Chunk, decided: dict[int, Attempt], records: CanonicalRecords | None = None
+        self,
+        chunk: Chunk,
+        attempts: Sequence[tuple[int, Attempt]],
+        records: CanonicalRecords | None = None,
     ) -> Result:
-        chunk.undecided -= len(decided)
+        chunk.undecided -= len(attempts)
         if not chunk.undecided:
             self._chunks.discard(chunk)
             self._slots.release(chunk)
-        attempts = [(chunk.first + place, attempt) for place, attempt in decided.items()]
         return Result(attempts, no_records(self._topics) if records is None else records)
 
     def _put_asked_back(self) -> None:

@@ -17,7 +17,7 @@ from fleetlane.parsers.sandbox.attempts import Attempts
 from fleetlane.parsers.sandbox.columns import Columns
 from fleetlane.parsers.sandbox.encoding import Encoder, topics_of
 from fleetlane.parsers.sandbox.overtime import Overtime
-from fleetlane.parsers.sandbox.run_result import Result, no_records
+from fleetlane.parsers.sandbox.run_result import NotedAttempts, Result, no_records
 from fleetlane.parsers.sandbox.runs import Program, Run
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 
@@ -84,4 +84,4 @@ def _part(run: Run, parser: Parser, first: int, overtime_us_max: int) -> tuple[R
         run.envelopes[first:], run.bodies[first:], mark=first, overtime_us_max=overtime_us_max
     )
     records = columns.taken(topics_of(run.assignment.flow))
-    return Result(list(enumerate(part.attempts(), start=first)), records), part.overtime_us
+    return Result(NotedAttempts(part, first=first), records), part.overtime_us

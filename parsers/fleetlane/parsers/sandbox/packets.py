@@ -5,16 +5,17 @@ so that neither side can block the other.
 """
 
 import struct
-from array import array
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Final, NamedTuple, Self
+
+from fleetlane.parsers.sandbox.bytes_column import offsets_and_data
 
 OWN_MEMORY: Final = -1
 HELLO_BYTES_MAX: Final = 4096
 READY: Final = b"\x00ready"
 _WORD: Final = 8
-_SMALL_BODY_BYTES: Final = 16 << 10
+_CHUNK_SIZES: Final = struct.Struct("<3q")
 _REQUEST: Final = struct.Struct("<6q")
 _REPLY: Final = struct.Struct("<9q")
 REQUEST_BYTES: Final = _REQUEST.size
@@ -78,30 +79,41 @@ class ChunkMessages(NamedTuple):
 
 def chunk_buffers(
     assignment: bytes, envelopes: Sequence[bytes], bodies: Sequence[bytes]
-) -> list[bytes]:
-    """A chunk's parts, in order: their number, where each ends, and the parts themselves."""
-    ends = array("q", [len(envelopes)])
-    ends.extend(accumulate(map(len, (assignment, *envelopes, *bodies))))
-    head = b"".join((ends.tobytes(), assignment, *envelopes))
-    if len(bodies) * _SMALL_BODY_BYTES > ends[-1]:
-        return [head, b"".join(bodies)]
-    return [head, *bodies]
+) -> list[bytes | memoryview]:
+    """A chunk's parts, in order: the sizes of three of them, and those three.
+
+    They are the assignment, the envelopes, the bodies; the last two each behind their offsets.
+    """
+    envelope_ends, envelope_data = offsets_and_data(envelopes)
+    body_ends, body_data = offsets_and_data(bodies)
+    envelope_bytes = sum(len(part) for part in envelope_data)
+    sizes = _CHUNK_SIZES.pack(len(envelopes), len(assignment), envelope_bytes)
+    ends = [envelope_ends, filling(len(envelope_ends)), body_ends, filling(len(body_ends))]
+    return [sizes, *ends, assignment, *envelope_data, *body_data]
 
 
 def messages_of(chunk: memoryview, first: int, count: int) -> ChunkMessages:
     """Read some messages of a chunk; they are copies, as a parser takes ``bytes``."""
-    messages = chunk[:_WORD].cast("q")[0]
-    ends_bytes = _WORD * (2 * messages + 2)
-    ends = [0, *chunk[_WORD:ends_bytes].cast("q").tolist()]
-    data = chunk[ends_bytes:]
-    head = bytes(data[: ends[messages + 1]])
-    envelopes = pairwise(ends[1 + first : 2 + first + count])
-    bodies = pairwise(ends[1 + messages + first : 2 + messages + first + count])
+    messages, assignment_bytes, envelope_bytes = _CHUNK_SIZES.unpack_from(chunk)
+    ends_bytes = 4 * (messages + 1)
+    at = _CHUNK_SIZES.size
+    envelope_ends = chunk[at : at + ends_bytes].cast("i")[first : first + count + 1].tolist()
+    envelopes_base = chunk[at : at + 4].cast("i")[0]
+    at += filled(ends_bytes)
+    body_ends = chunk[at : at + ends_bytes].cast("i")[first : first + count + 1].tolist()
+    bodies_base = chunk[at : at + 4].cast("i")[0]
+    at += filled(ends_bytes)
+    assignment = bytes(chunk[at : at + assignment_bytes])
+    at += assignment_bytes
     return ChunkMessages(
-        assignment=head[: ends[1]],
-        envelopes=[head[begin:end] for begin, end in envelopes],
-        bodies=[bytes(data[begin:end]) for begin, end in bodies],
+        assignment=assignment,
+        envelopes=_strings(chunk, at - envelopes_base, envelope_ends),
+        bodies=_strings(chunk, at + envelope_bytes - bodies_base, body_ends),
     )
+
+
+def _strings(data: memoryview, shift: int, ends: list[int]) -> list[bytes]:
+    return [bytes(data[shift + begin : shift + end]) for begin, end in pairwise(ends)]
 
 
 def reply_sizes(reply: Reply, note_fields: int) -> tuple[int, ...]:

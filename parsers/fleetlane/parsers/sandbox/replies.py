@@ -3,6 +3,8 @@
 import json
 import os
 from itertools import accumulate, pairwise
+from operator import sub
+from typing import Final
 
 from fleetlane.events.flows import EVENT_BYTES_MAX
 from fleetlane.events.topics import RECORD_BYTES_MAX
@@ -10,12 +12,14 @@ from fleetlane.parsers.sandbox.attempts import NOTE_FIELDS, Part
 from fleetlane.parsers.sandbox.columns import CanonicalRecords
 from fleetlane.parsers.sandbox.packets import Reply, reply_sizes
 from fleetlane.parsers.sandbox.shared_memory import ForgedReplyError, opened
-from fleetlane.parsers.sandbox.verdicts import DETAIL_CHARS_MAX, Attempt, Verdict
+from fleetlane.parsers.sandbox.verdicts import DETAIL_CHARS_MAX, Verdict
+
+_VERDICTS: Final = frozenset(map(int, Verdict))
 
 
 def read_result(
     reply: Reply, descriptor: int, topics: tuple[str, ...]
-) -> tuple[list[Attempt], CanonicalRecords]:
+) -> tuple[Part, CanonicalRecords]:
     """Read what a child sent; closes ``descriptor``.
 
     Raises:
@@ -41,25 +45,30 @@ def read_result(
         values=values[: reply.value_bytes],
     )
     _check_records(records)
-    attempts = _attempts(notes.cast("q"), bytes(details[: reply.detail_bytes]))
-    if sum(attempt.events for attempt in attempts) != reply.events:
-        raise ForgedReplyError("another number of events than of records")
-    return attempts, records
+    part = Part(notes.cast("q"), _details(bytes(details[: reply.detail_bytes])))
+    _check_notes(part, events=reply.events)
+    return part, records
 
 
-def _attempts(notes: memoryview, details: bytes) -> list[Attempt]:
+def _details(written: bytes) -> dict[int, str]:
     try:
-        told = json.loads(details) if details else {}
-        texts = {int(place): str(text)[:DETAIL_CHARS_MAX] for place, text in told.items()}
-        attempts = Part(notes, texts).attempts()
-    except (ValueError, LookupError, AttributeError, RecursionError) as problem:
+        told = json.loads(written) if written else {}
+        return {int(place): str(text)[:DETAIL_CHARS_MAX] for place, text in told.items()}
+    except (ValueError, AttributeError, RecursionError) as problem:
         raise ForgedReplyError(f"notes that cannot be read: {problem}") from None
-    for attempt in attempts:
-        if attempt.events < 0 or attempt.parse_us < 0:
-            raise ForgedReplyError("a negative number")
-        if attempt.events and attempt.verdict is not Verdict.OK:
-            raise ForgedReplyError("events of a message that failed")
-    return attempts
+
+
+def _check_notes(part: Part, *, events: int) -> None:
+    numbers = part.notes.tolist()
+    verdicts, told, parse_us = (numbers[field::NOTE_FIELDS] for field in range(3))
+    if not _VERDICTS.issuperset(verdicts):
+        raise ForgedReplyError("notes of a verdict that there is not")
+    if min(told, default=0) < 0 or min(parse_us, default=0) < 0:
+        raise ForgedReplyError("a negative number")
+    if any(verdicts) and any(count for count, failed in zip(told, verdicts, strict=True) if failed):
+        raise ForgedReplyError("events of a message that failed")
+    if sum(told) != events:
+        raise ForgedReplyError("another number of events than of records")
 
 
 def _check_records(records: CanonicalRecords) -> None:
@@ -69,7 +78,7 @@ def _check_records(records: CanonicalRecords) -> None:
         if offsets[0] != 0 or offsets[-1] != len(data) or offsets != sorted(offsets):
             raise ForgedReplyError("offsets that do not hold together")
         if len(data) > EVENT_BYTES_MAX:
-            largest = max(end - begin for begin, end in pairwise(offsets))
+            largest = max(map(sub, offsets[1:], offsets))
             if largest > RECORD_BYTES_MAX:
                 raise ForgedReplyError(f"a record of {largest} bytes")
     if len(records) and max(records.topic_indexes) >= len(records.topics):

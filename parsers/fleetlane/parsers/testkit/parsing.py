@@ -91,7 +91,3 @@ def _outcome(attempt: Attempt, events: Sequence[TrialEvent]) -> Outcome:
     return Outcome(
         reason=reason, detail=attempt.detail, parse_us=attempt.parse_us, events=tuple(events)
     )
-
-
-if __name__ == "__main__":
-    main()

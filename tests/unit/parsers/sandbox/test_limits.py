@@ -74,9 +74,9 @@ def _reply(**changes: int) -> Reply:
 
 
 def test_what_a_child_sent_is_read() -> None:
-    attempts, records = read_result(_reply(), sealed(_columns(), "test"), TOPICS)
+    part, records = read_result(_reply(), sealed(_columns(), "test"), TOPICS)
 
-    assert (len(attempts), list(records)) == (1, [("canonical.gps", b"key.", b"val.")])
+    assert (part.messages, list(records)) == (1, [("canonical.gps", b"key.", b"val.")])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,149 @@
+"""The two that are compared at the edge: ingest, and a handler that does the least there is."""
+
+import base64
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from clients.admission import Admission
+from clients.circuit_breaker import CircuitBreaker
+from clients.flow_store import CachedFlows
+from clients.kafka_or_spool import KafkaOrSpool
+from clients.kafka_producer import KafkaProducer
+from clients.overrides import CachedOverrides
+from clients.producer_record import ProducerRecord
+from clients.raw_producer import connected, producer_configuration
+from clients.spool import SpoolUnavailableError
+from fleetlane.events.flow_files import PublishedFlows, flows_in
+from fleetlane.events.overrides import Ceilings, Overrides
+from lambdas.ingest.assembly import Foundations, services_on
+from lambdas.ingest.routes import Surroundings, routes_of
+from local.checkout import FLOWS
+
+ACCEPTED: Final = 202
+PATIENCE_S: Final = 30.0
+"""For a busy machine: what is spooled would not be measured."""
+
+_NEVER_REACHED: Final = Ceilings(soft_per_minute=1_000_000, hard_per_minute=1_000_000)
+
+type Handler = Callable[[Mapping[str, Any], object], Mapping[str, Any]]
+
+
+class Recording:
+    """Kafka, and the last record that it was given."""
+
+    def __init__(self, producer: KafkaProducer) -> None:
+        self._producer = producer
+        self.serve = producer.serve
+        self.last = ProducerRecord(topic="", key=b"", value=None)
+
+    @property
+    def confirmed_s(self) -> float:
+        return self._producer.confirmed_s
+
+    def land_all(self, records: Sequence[ProducerRecord], *, within_s: float = PATIENCE_S) -> Any:
+        self.last = records[-1]
+        return self._producer.land_all(records, within_s=within_s)
+
+
+class _Nowhere:
+    """S3 and DynamoDB, not needed for what is measured; and what is read of them once."""
+
+    def __init__(self) -> None:
+        self._flows = PublishedFlows(version="bench", flows=tuple(flows_in(FLOWS).values()))
+
+    def put(self, *_: object, **__: object) -> Any:
+        raise SpoolUnavailableError("there is none here")
+
+    def find_all(self, *_: object, **__: object) -> Any:
+        raise NotImplementedError
+
+    def keep_all(self, *_: object) -> None:
+        raise NotImplementedError
+
+    def read(self) -> Overrides:
+        return Overrides()
+
+    def current(self) -> PublishedFlows:
+        return self._flows
+
+
+def recording(servers: str) -> Recording:
+    return Recording(KafkaProducer(bootstrap_servers=servers, delivery_timeout_s=PATIENCE_S))
+
+
+def ingest_handler(producer: Recording) -> Handler:
+    """Ingest as it runs in Lambda, but for S3 and DynamoDB."""
+    nowhere = _Nowhere()
+    overrides = CachedOverrides(nowhere, on_unavailable=lambda _: None)
+    foundations = Foundations(
+        admission=Admission(overrides, ceilings=_NEVER_REACHED, on_over_ceiling=lambda *_: None),
+        flows=CachedFlows(nowhere),
+        producer=KafkaOrSpool(
+            producer=producer,
+            spool=nowhere,
+            breaker=CircuitBreaker(),
+            produce_s=PATIENCE_S,
+            now_ms=lambda: time.time_ns() // 1_000_000,
+        ),
+        payloads=nowhere,
+        receipts=nowhere,
+        devices=nowhere,
+        body_bytes_max=4_500_000,
+        on_flows_unavailable=lambda _: None,
+        on_receipts_unavailable=lambda _: None,
+    )
+    surroundings = Surroundings(
+        now_ms=lambda: time.time_ns() // 1_000_000, jitter=lambda least, _: least
+    )
+    return routes_of(services_on(foundations), surroundings).resolve
+
+
+def floor_handler(servers: str, record: ProducerRecord) -> Handler:
+    """Hand the same bytes to Kafka's client, and wait until they are confirmed. Nothing else."""
+    producer = connected(producer_configuration(servers, PATIENCE_S))
+    answer = {"statusCode": ACCEPTED, "body": "{}"}
+
+    def handle(_event: Mapping[str, Any], _context: object) -> Mapping[str, Any]:
+        confirmed: list[object] = []
+        producer.produce(
+            record.topic,
+            key=record.key,
+            value=record.value,
+            headers=[*record.headers],
+            on_delivery=lambda error, _: confirmed.append(error),
+        )
+        while not confirmed:
+            producer.poll(0.05)
+        if confirmed[0] is not None:
+            raise ConnectionError(confirmed[0])
+        return answer
+
+    return handle
+
+
+def api_gateway_event(body: bytes) -> dict[str, Any]:
+    """What API Gateway hands over, as far as anything looks at it."""
+    identity = {"device_id": "d-17", "device_type": "tracker", "status": "active"}
+    headers = {
+        "Authorization": "Bearer " + "x" * 300,
+        "Content-Type": "application/json",
+        "Idempotency-Key": "5b1f0c9e-1",
+        "X-Firmware-Version": "2.1.0",
+        "Host": "example.invalid",
+        "User-Agent": "firmware/2.1.0",
+    }
+    return {
+        "resource": "/v1/streams/{stream}",
+        "path": "/v1/streams/gps",
+        "httpMethod": "POST",
+        "headers": headers,
+        "multiValueHeaders": {name: [value] for name, value in headers.items()},
+        "queryStringParameters": None,
+        "multiValueQueryStringParameters": None,
+        "pathParameters": {"stream": "gps"},
+        "stageVariables": None,
+        "requestContext": {"authorizer": identity, "requestId": "r", "stage": "v1"},
+        "body": base64.b64encode(body).decode(),
+        "isBase64Encoded": True,
+    }

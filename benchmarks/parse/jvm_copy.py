@@ -1,0 +1,31 @@
+"""Spark's floor: every raw record copied by the JVM alone. Run by spark-submit."""
+
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from pyspark.sql import functions as F
+
+from benchmarks.parse.spark_arguments import SparkArguments
+from glue_jobs.kafka import QueryPlan, raw_records, written_to_kafka
+from glue_jobs.session import spark_session
+
+COPIES_TOPIC: Final = "copies"
+
+
+def main(argv: Sequence[str]) -> None:
+    arguments = SparkArguments.from_argv(argv)
+    session = spark_session("jvm_copy")
+    raw = raw_records(
+        session,
+        arguments,
+        pattern="raw\\.standard",
+        messages_per_batch_max=arguments.messages_per_batch_max,
+    )
+    copies = raw.select(F.lit(COPIES_TOPIC).alias("topic"), "key", "value", "headers")
+    plan = QueryPlan(name="jvm_copy", trigger_ms=arguments.trigger_ms)
+    written_to_kafka(copies, arguments, plan=plan).awaitTermination()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,94 @@
+"""What the job does with a message, in a plain loop: no sandbox, no limits, no second try.
+
+Each contender but the job itself calls this. It is made of the job's own functions, so that all
+write the same bytes.
+"""
+
+import time
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from benchmarks.parse.workload import PARSER, flow, parser
+from fleetlane.events.envelope import Header
+from fleetlane.events.envelope_reading import message_from
+from fleetlane.events.lanes import Lane
+from fleetlane.events.metadata import Outcome, Parsed, parsed_value
+from fleetlane.events.topics import FLEET_PARSED
+from fleetlane.parsers.sandbox.columns import CanonicalRecord, Columns
+from fleetlane.parsers.sandbox.encoding import Encoder, topics_of
+from fleetlane.parsers.sandbox.runs import Assignment, envelope_of
+
+
+class Position(NamedTuple):
+    """Where a raw record stands."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+class _Records(Columns):
+    """Canonical records as a list; what else there is of columns stays empty."""
+
+    __slots__ = ("_topics", "records")
+
+    def __init__(self, topics: Sequence[str]) -> None:
+        super().__init__()
+        self._topics, self.records = topics, list[CanonicalRecord]()
+
+    def append_message(
+        self, topic_indexes: bytes | bytearray, keys: Sequence[bytes], values: Sequence[bytes]
+    ) -> None:
+        topics = self._topics
+        self.records = [
+            CanonicalRecord(topics[index], key, value)
+            for index, key, value in zip(topic_indexes, keys, values, strict=True)
+        ]
+
+
+@cache
+def work_with(turns: int) -> "PlainWork":
+    """The work of this process: a row UDF has nowhere else to keep it."""
+    return PlainWork(turns=turns)
+
+
+class PlainWork:
+    """Makes records of messages, one by one."""
+
+    def __init__(self, *, turns: int) -> None:
+        one = flow(turns)
+        self._records = _Records(topics_of(one))
+        assignment = Assignment(flow=one, parser=PARSER, parse_s=1.0)
+        self._encoder = Encoder(assignment, parser(turns), self._records)
+
+    def records_of(
+        self, headers: Sequence[Header], body: bytes | None, position: Position
+    ) -> list[CanonicalRecord]:
+        """The canonical records of a message, and last its row for ``fleet.parsed``."""
+        message = message_from(headers, body)
+        encoder, self._records.records = self._encoder, []
+        began_ns = time.perf_counter_ns()
+        encoder.encode(envelope_of(message), message.body or b"")
+        records = self._records.records
+        row = Parsed(
+            id=message.raw_id,
+            attempt=message.attempt,
+            device_id=message.device_id,
+            stream=message.stream,
+            lane=Lane.STANDARD,
+            source_topic=position.topic,
+            source_partition=position.partition,
+            source_offset=position.offset,
+            outcome=Outcome.PARSED if records else Outcome.EMPTY,
+            parser=PARSER,
+            events=len(records),
+            parse_us=(time.perf_counter_ns() - began_ns) // 1000,
+            inflated_bytes=message.body_bytes,
+            first_event_ms=encoder.first_event_ms,
+            last_event_ms=encoder.last_event_ms,
+            parsed_ms=time.time_ns() // 1_000_000,
+        )
+        key = message.device_id.encode()
+        records.append(CanonicalRecord(FLEET_PARSED, key, parsed_value(row)))
+        return records

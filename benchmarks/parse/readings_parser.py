@@ -1,0 +1,29 @@
+"""The parser that all contenders run: a message of ten readings, ten events."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import orjson
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readings:
+    """``turns`` is how often a loop turns for one message: work beyond the parsing itself."""
+
+    turns: int = 0
+
+    def parse(self, message: bytes) -> Iterator[Mapping[str, object]]:
+        document = orjson.loads(message)
+        total = 0
+        for turn in range(self.turns):
+            total += turn
+        began_ms, firmware = document["base"], document["fw"]
+        for reading in document["readings"]:
+            yield {
+                "at": began_ms + reading["t"],
+                "name": reading["n"],
+                "value": reading["v"],
+                "unit": reading["u"],
+                "quality": reading["q"],
+                "firmware": firmware,
+            }

@@ -1,0 +1,89 @@
+"""What is read from elsewhere now and then: at most so old, and the last known while that fails."""
+
+import math
+import threading
+import time
+from collections.abc import Callable
+
+from fleetlane.events.errors import FleetlaneError
+
+
+class LastKnown[T, E: FleetlaneError]:
+    """One value, read again when it is too old; the last one read while reading fails.
+
+    May be used by several threads: one reads, the others go on with what is known. With
+    ``wait_s`` a read goes on in a thread of its own, and nobody waits longer for it than that:
+    what it finds is there for whoever asks later.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[], T],
+        *,
+        unanswered: E,
+        max_age_s: float,
+        wait_s: float | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Describe it; nothing is read yet.
+
+        Args:
+            read: Gives the value, or raises an error of the type of ``unanswered``.
+            unanswered: Raised as long as nothing is known and the first read is still under way.
+            max_age_s: A value this old, or a failure, is followed by another read.
+            wait_s: The longest that a caller waits for a read; ``None``: as long as it takes.
+            monotonic: The clock.
+        """
+        self._read, self._unanswered, self._failure = read, unanswered, type(unanswered)
+        self._max_age_s, self._wait_s, self._monotonic = max_age_s, wait_s, monotonic
+        self._reading, self._starting = threading.Lock(), threading.Lock()
+        self._reader: threading.Thread | None = None
+        self._known: T | None = None
+        self._problem: E | None = None
+        self._read_again_s = -math.inf
+
+    def current(self) -> T:
+        """Give the value, at most ``max_age_s`` old unless reading fails or takes longer.
+
+        After a failure nothing is read for ``max_age_s``.
+
+        Raises:
+            FleetlaneError: Of the type of ``unanswered``: nothing was ever read.
+        """
+        if self._is_due():
+            if self._wait_s is None:
+                self._read_here(wait=self._known is None)
+            else:
+                self._read_aside(self._wait_s)
+        if self._known is None:
+            problem = self._problem or self._unanswered
+            raise type(problem)(*problem.args)  # anew: a traceback grows with each raise
+        return self._known
+
+    def _is_due(self) -> bool:
+        return self._monotonic() >= self._read_again_s
+
+    def _read_aside(self, wait_s: float) -> None:
+        with self._starting:
+            is_under_way = self._reader is not None and self._reader.is_alive()
+            if not is_under_way:
+                self._reader = threading.Thread(target=self._read_here, daemon=True)
+                self._reader.start()
+            reader = self._reader
+        if reader is not None and (self._known is None or not is_under_way):
+            reader.join(wait_s)
+
+    def _read_here(self, *, wait: bool = True) -> None:
+        if self._reading.acquire(blocking=wait):
+            try:
+                if self._is_due():
+                    self._read_now()
+                    self._read_again_s = self._monotonic() + self._max_age_s
+            finally:
+                self._reading.release()
+
+    def _read_now(self) -> None:
+        try:
+            self._known = self._read()
+        except self._failure as problem:
+            self._problem = problem

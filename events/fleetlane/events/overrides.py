@@ -1,0 +1,143 @@
+"""Overrides: what holds for devices at once, before any answer kept for their tokens has ended."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta, field
+from msgspec.structs import replace
+
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.names import is_device_id
+
+OVERRIDES_BYTES_MAX: Final = 1 << 20
+"""Some ten thousand devices. Every function reads it whole, every few seconds."""
+
+type PerMinute = Annotated[int, Meta(ge=1, le=1_000_000)]
+
+
+class Restriction(StrEnum):
+    """How a device is held back: into the slow lane, or from sending at all."""
+
+    QUARANTINED = "quarantined"
+    REVOKED = "revoked"
+
+
+class BadOverridesError(FleetlaneError):
+    """What is to be overridden is not allowed, or what was read are no overrides."""
+
+    reason = "bad_overrides"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"overrides: {self.problem}"
+
+
+class Ceilings(msgspec.Struct, frozen=True, kw_only=True):
+    """How many messages a minute one device may send, as one running function counts them.
+
+    Beyond ``soft_per_minute`` they go to the slow lane; beyond ``hard_per_minute`` they are
+    refused.
+    """
+
+    soft_per_minute: PerMinute
+    hard_per_minute: PerMinute
+
+    def __post_init__(self) -> None:
+        if self.soft_per_minute > self.hard_per_minute:
+            soft, hard = self.soft_per_minute, self.hard_per_minute
+            raise ValueError(f"`soft_per_minute` {soft} is over `hard_per_minute` {hard}")
+
+
+class DeviceOverride(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One device's restriction. ``until_ms`` is when it ends by itself; ``None``: never."""
+
+    status: Restriction
+    until_ms: int | None = None
+
+    def is_over(self, now_ms: int) -> bool:
+        return self.until_ms is not None and self.until_ms <= now_ms
+
+
+class Overrides(msgspec.Struct, frozen=True, kw_only=True):
+    """All overrides, by device id. ``version`` is raised by each change.
+
+    ``ceilings``, where they are set, stand for all devices in place of the stage's own, and
+    ``device_ceilings`` for one. Unknown fields are ignored: an older function must be able to read
+    what a newer command wrote.
+    """
+
+    version: int = 0
+    devices: dict[str, DeviceOverride] = field(default_factory=dict)
+    ceilings: Ceilings | None = None
+    device_ceilings: dict[str, Ceilings] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for device_id in (*self.devices, *self.device_ceilings):
+            if not is_device_id(device_id):
+                raise ValueError(f"{device_id[:80]!r} is no device id")
+
+    def restriction(self, device_id: str, *, now_ms: int) -> Restriction | None:
+        """What holds a device back now, if anything does."""
+        found = self.devices.get(device_id)
+        return None if found is None or found.is_over(now_ms) else found.status
+
+    def ceilings_of(self, device_id: str, *, of_stage: Ceilings | None) -> Ceilings | None:
+        """The device's own ceilings, else those of all devices, else the stage's."""
+        return self.device_ceilings.get(device_id) or self.ceilings or of_stage
+
+    def restricted(self, device_ids: Iterable[str], override: DeviceOverride) -> "Overrides":
+        """Hold devices back; what held one of them back before is replaced."""
+        return replace(self, devices=self.devices | dict.fromkeys(device_ids, override))
+
+    def released(self, device_ids: Iterable[str]) -> "Overrides":
+        """Hold devices back no longer."""
+        gone = frozenset(device_ids)
+        kept = {one: override for one, override in self.devices.items() if one not in gone}
+        return replace(self, devices=kept)
+
+    def with_ceilings(self, ceilings: Ceilings | None, *, device_id: str | None) -> "Overrides":
+        """Set the ceilings of one device, or of all; ``None`` for those of the next wider."""
+        if device_id is None:
+            return replace(self, ceilings=ceilings)
+        others = {one: held for one, held in self.device_ceilings.items() if one != device_id}
+        own = {} if ceilings is None else {device_id: ceilings}
+        return replace(self, device_ceilings=others | own)
+
+    def next_version(self, *, now_ms: int) -> "Overrides":
+        """The same without what has ended, under the number that comes next."""
+        kept = {one: held for one, held in self.devices.items() if not held.is_over(now_ms)}
+        return replace(self, devices=kept, version=self.version + 1)
+
+    def to_json(self) -> bytes:
+        """Write them.
+
+        Raises:
+            BadOverridesError: They are too large.
+        """
+        written = msgspec.json.encode(self)
+        if len(written) > OVERRIDES_BYTES_MAX:
+            raise BadOverridesError(_too_large(len(written)))
+        return written
+
+
+def overrides_from_json(text: bytes) -> Overrides:
+    """Read what ``Overrides.to_json`` wrote.
+
+    Raises:
+        BadOverridesError: Something else wrote it, or it is too large.
+    """
+    if len(text) > OVERRIDES_BYTES_MAX:
+        raise BadOverridesError(_too_large(len(text)))
+    try:
+        return msgspec.json.decode(text, type=Overrides)
+    except (msgspec.MsgspecError, RecursionError) as problem:
+        raise BadOverridesError(str(problem)) from None
+
+
+def _too_large(size_bytes: int) -> str:
+    return f"they are {size_bytes} bytes; the limit is {OVERRIDES_BYTES_MAX} bytes"

@@ -1,0 +1,64 @@
+"""The door: each message is let in, sent aside or turned away before anything else is done."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from fleetlane.events.errors import FleetlaneError
+from lambdas.ingest.service import Receipt
+from lambdas.ingest.uploads import Upload
+
+
+class Admits(Protocol):
+    """Decides on one more message; ``clients.admission.Admission`` is one."""
+
+    def goes_aside(self, device_id: str, *, now_ms: int, via: str | None = None) -> bool: ...
+
+
+class Lander(Protocol):
+    """Takes messages in; ``lambdas.ingest.reception.Reception`` is one."""
+
+    def land(self, upload: Upload) -> Receipt: ...
+
+    def land_all(
+        self, uploads: Sequence[Upload], *, until_s: float
+    ) -> Sequence[Receipt | FleetlaneError]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admittance:
+    """Another lander, for those alone who may send now."""
+
+    admission: Admits
+    lander: Lander
+
+    def land(self, upload: Upload) -> Receipt:
+        """Land a message.
+
+        Raises:
+            RevokedDeviceError: Its device, or its gateway, may not send any more.
+            TooManyMessagesError: Its device may send again later.
+            FleetlaneError: As the other does.
+        """
+        return self.lander.land(self._admitted(upload))
+
+    def land_all(
+        self, uploads: Sequence[Upload], *, until_s: float
+    ) -> list[Receipt | FleetlaneError]:
+        """Do so with many; in the place of one that did not land stands its error."""
+        tried = [self._tried(one) for one in uploads]
+        admitted = [one for one in tried if isinstance(one, Upload)]
+        landed = iter(self.lander.land_all(admitted, until_s=until_s))
+        return [next(landed) if isinstance(one, Upload) else one for one in tried]
+
+    def _admitted(self, upload: Upload) -> Upload:
+        is_aside = self.admission.goes_aside(
+            upload.device_id, now_ms=upload.arrival_millis, via=upload.via
+        )
+        return replace(upload, is_quarantined=True) if is_aside else upload
+
+    def _tried(self, upload: Upload) -> Upload | FleetlaneError:
+        try:
+            return self._admitted(upload)
+        except FleetlaneError as refused:
+            return refused

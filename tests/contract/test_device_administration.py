@@ -1,0 +1,99 @@
+"""Looking through the registry and changing keys, over moto's DynamoDB."""
+
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clients.device_administration import DeviceAdministration, KeyChangeError
+from clients.device_registry import (
+    BadDeviceError,
+    DeviceRegistry,
+    RegisteredDevice,
+    UnknownDeviceError,
+)
+from tests.contract.aws_in_process import device_table
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.service_resource import Table
+
+FIRST = {"kid": "2025", "kty": "EC", "crv": "P-256", "x": "eA", "y": "eQ"}
+SECOND = {"kid": "2026", "kty": "OKP", "crv": "Ed25519", "x": "eA"}
+
+
+@pytest.fixture
+def table() -> "Iterator[Table]":
+    with device_table() as table:
+        yield table
+
+
+@pytest.fixture
+def administration(table: "Table") -> DeviceAdministration:
+    DeviceRegistry(table).register(_device("d-1"))
+    return DeviceAdministration(table)
+
+
+def test_more_devices_than_one_answer_holds_are_all_given(
+    administration: DeviceAdministration, table: "Table"
+) -> None:
+    long = FIRST | {"note": "x" * 10_000}  # an answer of DynamoDB's holds a megabyte
+    fleet = [_device(f"d-{number}", keys=(long,)) for number in range(150)]
+    DeviceRegistry(table).register_all(fleet)
+
+    found = {device.device_id for device in administration.all()}
+
+    assert found == {device.device_id for device in fleet}
+
+
+def test_keys_are_changed_alone(administration: DeviceAdministration, table: "Table") -> None:
+    administration.add_key("d-1", SECOND)
+
+    assert DeviceRegistry(table).find("d-1") == _device("d-1", keys=(FIRST, SECOND))
+
+
+def test_of_two_who_add_a_key_at_once_one_is_told_that_there_are_two_already(
+    administration: DeviceAdministration, table: "Table"
+) -> None:
+    refused: list[str] = []
+    meeting = threading.Barrier(2)
+
+    def add(kid: str) -> None:
+        meeting.wait()
+        try:
+            administration.add_key("d-1", SECOND | {"kid": kid})
+        except KeyChangeError as error:
+            refused.append(str(error))
+
+    threads = [threading.Thread(target=add, args=(kid,)) for kid in ("a", "b")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    found = DeviceRegistry(table).find("d-1")
+    assert found is not None
+    assert (len(found.keys), len(refused)) == (2, 1)
+
+
+def test_a_key_of_a_name_that_is_taken_is_refused(administration: DeviceAdministration) -> None:
+    with pytest.raises(KeyChangeError, match="has another key named '2025'"):
+        administration.add_key("d-1", SECOND | {"kid": "2025"})
+
+
+def test_a_key_that_no_device_may_have_is_refused(administration: DeviceAdministration) -> None:
+    with pytest.raises(BadDeviceError, match="neither EC on P-256 nor OKP on Ed25519"):
+        administration.add_key("d-1", SECOND | {"crv": "Ed448"})
+
+
+def test_the_keys_of_an_unknown_device_cannot_be_changed(
+    administration: DeviceAdministration,
+) -> None:
+    with pytest.raises(UnknownDeviceError):
+        administration.remove_key("d-2", "2025")
+
+
+def _device(device_id: str, *, keys: tuple[dict[str, str], ...] = (FIRST,)) -> RegisteredDevice:
+    return RegisteredDevice(
+        device_id=device_id, device_type="acme-thermo", keys=keys, registered_ms=0
+    )

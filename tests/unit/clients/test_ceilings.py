@@ -1,0 +1,88 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clients.ceilings import NOTHING_SPENT, Spent, Verdict, verdict_on
+from fleetlane.events.overrides import Ceilings
+
+NOW_MS = 1_790_000_000_000
+MINUTE_MS = 60_000
+TEN_AND_TWENTY = Ceilings(soft_per_minute=10, hard_per_minute=20)
+
+# Allowances are whole again at: soft, hard (ms from now) -> verdict; and whole again after it.
+GOLDEN = [
+    ((-5_000, -5_000), "within", (6_000, 3_000)),
+    ((0, 0), "within", (6_000, 3_000)),
+    ((54_000, 0), "within", (60_000, 3_000)),
+    ((54_001, 0), "aside", (54_001, 3_000)),
+    ((60_000, 0), "aside", (60_000, 3_000)),
+    ((60_000, 57_000), "aside", (60_000, 60_000)),
+    ((60_000, 57_001), "refused", (60_000, 57_001)),
+    ((0, 57_001), "refused", (0, 57_001)),
+    ((61_000, 61_000), "refused", (61_000, 61_000)),
+    ((3_600_000, 3_600_000), "within", (6_000, 3_000)),
+]
+
+
+@pytest.mark.parametrize(("before", "verdict", "after"), GOLDEN)
+def test_what_was_spent_decides(
+    before: tuple[int, int], verdict: str, after: tuple[int, int]
+) -> None:
+    decided, spent = verdict_on(_spent(before), TEN_AND_TWENTY, now_ms=NOW_MS)
+
+    assert (decided, spent) == (verdict, _spent(after))
+
+
+@pytest.mark.parametrize(
+    ("sent", "counted"),
+    [
+        (1, (1, 0, 0)),
+        (10, (10, 0, 0)),
+        (11, (10, 1, 0)),
+        (20, (10, 10, 0)),
+        (21, (10, 10, 1)),
+        (1_000, (10, 10, 980)),
+    ],
+)
+def test_a_minutes_worth_at_once_is_within_its_ceilings(
+    sent: int, counted: tuple[int, int, int]
+) -> None:
+    verdicts = _sent([NOW_MS] * sent)
+
+    assert tuple(verdicts.count(one) for one in Verdict) == counted
+
+
+@given(st.integers(1, 600), st.integers(0, MINUTE_MS))
+def test_a_device_that_keeps_to_its_soft_ceiling_is_never_held_back(
+    per_minute: int, begun_ms: int
+) -> None:
+    ceilings = Ceilings(soft_per_minute=per_minute, hard_per_minute=per_minute)
+    every_ms = MINUTE_MS // per_minute + 1
+
+    verdicts = _sent([NOW_MS + begun_ms + n * every_ms for n in range(300)], ceilings)
+
+    assert set(verdicts) == {Verdict.WITHIN}
+
+
+@given(st.lists(st.integers(0, 10_000), max_size=300))
+def test_in_any_minute_no_more_than_two_minutes_worth_is_taken(gaps_ms: list[int]) -> None:
+    """A whole allowance at once, and what grows back while the minute goes on."""
+    times_ms = [NOW_MS + sum(gaps_ms[:n]) for n in range(len(gaps_ms))]
+
+    verdicts = _sent(times_ms)
+
+    taken_ms = [at for at, verdict in zip(times_ms, verdicts, strict=True) if verdict != "refused"]
+    assert all(sum(0 <= at - first < MINUTE_MS for at in taken_ms) <= 40 for first in taken_ms)
+
+
+def _spent(whole_ms: tuple[int, int]) -> Spent:
+    soft_ms, hard_ms = whole_ms
+    return Spent(soft_whole_ms=NOW_MS + soft_ms, hard_whole_ms=NOW_MS + hard_ms)
+
+
+def _sent(times_ms: list[int], ceilings: Ceilings = TEN_AND_TWENTY) -> list[Verdict]:
+    verdicts, spent = [], NOTHING_SPENT
+    for now_ms in times_ms:
+        verdict, spent = verdict_on(spent, ceilings, now_ms=now_ms)
+        verdicts.append(verdict)
+    return verdicts

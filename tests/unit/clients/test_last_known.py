@@ -1,0 +1,152 @@
+import threading
+from contextlib import suppress
+
+import pytest
+
+from clients.last_known import LastKnown
+from fleetlane.events.errors import FleetlaneError
+
+LONG_S = 60.0
+
+
+class AwayError(FleetlaneError):
+    """The source does not answer."""
+
+
+class Source:
+    """Gives what it is told to, once it is ``open``; counts how often it is asked."""
+
+    def __init__(self, value: str | None = "first") -> None:
+        self.value, self.asked = value, 0
+        self.open = threading.Event()
+        self.open.set()
+
+    def read(self) -> str:
+        self.asked += 1
+        assert self.open.wait(LONG_S)
+        if self.value is None:
+            raise AwayError("down")
+        return self.value
+
+
+class Clock:
+    now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def known(
+    source: Source, clock: Clock, *, wait_s: float | None = LONG_S
+) -> LastKnown[str, AwayError]:
+    return LastKnown(
+        source.read,
+        unanswered=AwayError("not yet"),
+        max_age_s=15,
+        wait_s=wait_s,
+        monotonic=clock,
+    )
+
+
+@pytest.mark.parametrize("wait_s", [None, LONG_S])
+def test_a_young_value_is_not_read_again(wait_s: float | None) -> None:
+    source = Source()
+    value = known(source, Clock(), wait_s=wait_s)
+
+    given = {value.current() for _ in range(10)}
+
+    assert (given, source.asked) == ({"first"}, 1)
+
+
+@pytest.mark.parametrize("wait_s", [None, LONG_S])
+def test_an_old_value_is_read_again(wait_s: float | None) -> None:
+    source, clock = Source(), Clock()
+    value = known(source, clock, wait_s=wait_s)
+    value.current()
+    source.value, clock.now_s = "second", 15
+
+    assert value.current() == "second"
+
+
+@pytest.mark.parametrize("wait_s", [None, LONG_S])
+def test_the_last_known_stays_while_reading_fails(wait_s: float | None) -> None:
+    source, clock = Source(), Clock()
+    value = known(source, clock, wait_s=wait_s)
+    value.current()
+    source.value, clock.now_s = None, 15
+
+    assert value.current() == "first"
+
+
+@pytest.mark.parametrize("wait_s", [None, LONG_S])
+def test_a_failure_is_followed_by_no_other_read_for_a_while(wait_s: float | None) -> None:
+    source = Source(None)
+    value = known(source, Clock(), wait_s=wait_s)
+
+    for _ in range(10):
+        with pytest.raises(AwayError, match="down"):
+            value.current()
+
+    assert source.asked == 1
+
+
+def test_nobody_waits_for_a_source_that_hangs() -> None:
+    source, clock = Source(), Clock()
+    value = known(source, clock, wait_s=0)
+    source.open.clear()
+
+    with pytest.raises(AwayError, match="not yet"):
+        value.current()
+
+    source.open.set()
+
+
+def test_the_last_known_is_given_while_a_read_is_under_way() -> None:
+    source, clock = Source(), Clock()
+    value = known(source, clock, wait_s=0.01)
+    _until(value, "first")
+    source.open.clear()
+    source.value, clock.now_s = "second", 15
+
+    given = [value.current() for _ in range(5)]
+
+    source.open.set()
+    assert (given, source.asked) == (["first"] * 5, 2)
+
+
+def test_what_a_slow_read_finds_is_there_for_whoever_asks_later() -> None:
+    source, clock = Source(), Clock()
+    value = known(source, clock, wait_s=0)
+    source.open.clear()
+    with pytest.raises(AwayError):
+        value.current()
+
+    source.open.set()
+
+    _until(value, "first")
+    assert source.asked == 1
+
+
+def test_all_wait_for_the_first_value() -> None:
+    source, given = Source(), []
+    value = known(source, Clock())
+    source.open.clear()
+    threads = [threading.Thread(target=lambda: given.append(value.current())) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+
+    source.open.set()
+
+    for thread in threads:
+        thread.join(LONG_S)
+    assert (given, source.asked) == (["first"] * 8, 1)
+
+
+def _until(value: LastKnown[str, AwayError], wanted: str) -> None:
+    """Ask, however long the reading thread takes."""
+    with suppress(AwayError):
+        value.current()
+    reader = value._reader
+    assert reader is not None
+    reader.join(LONG_S)
+    assert value.current() == wanted

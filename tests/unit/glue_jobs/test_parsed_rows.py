@@ -1,0 +1,63 @@
+"""Messages told of by column are told of as they are one by one."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from fleetlane.events.lanes import Lane
+from glue_jobs.parse_lane.lane_parser import LaneParser
+from glue_jobs.parse_lane.output_batches import ParsedRows, told_batch
+from tests.unit.glue_jobs.conftest import ARRIVAL_MILLIS, message_of, record_of, rows_of
+
+BODIES = [
+    b'[{"at": %d}, {"at": %d}]' % (ARRIVAL_MILLIS, ARRIVAL_MILLIS - 5),
+    b'{"lat": 1.5}',
+    b"[]",
+]
+
+
+def told(parser: LaneParser, body: bytes, *headers: tuple[str, bytes]) -> tuple[bytes, bytes]:
+    record = record_of(message_of(body, attempt=3, device_type="tank"))
+    record = record._replace(headers=[*record.headers, *headers])
+    *_, row = rows_of(parser.outputs_of([record]))
+    return row.key or b"", re.sub(rb'"parse_us":[0-9]+', b"", row.value or b"")
+
+
+@pytest.mark.parametrize("body", BODIES, ids=["parsed", "without-time", "empty"])
+def test_a_plain_message_is_told_of_as_one_with_an_unknown_header(
+    lane_parser: Callable[[Lane], LaneParser], body: bytes
+) -> None:
+    parser = lane_parser(Lane.STANDARD)
+
+    plain, odd = told(parser, body), told(parser, body, ("x-new", b"1"))
+
+    assert plain == odd
+
+
+def test_what_is_told_becomes_a_batch_as_it_is(lane_parser: Callable[[Lane], LaneParser]) -> None:
+    outputs = lane_parser(Lane.STANDARD).outputs_of([record_of(message_of(BODIES[0]))])
+    (rows,) = (output for output in outputs if isinstance(output, ParsedRows))
+
+    batch = told_batch(rows)
+
+    batch.validate(full=True)
+    assert [tuple(row.values()) for row in batch.to_pylist()] == [tuple(row) for row in rows]
+
+
+def test_plain_and_odd_messages_of_a_flow_keep_their_order(
+    lane_parser: Callable[[Lane], LaneParser],
+) -> None:
+    records = [
+        record_of(message_of(b'{"n": %d}' % number, raw_id=f"1{number:032x}"))
+        for number in range(20)
+    ]
+    records = [
+        record._replace(headers=[*record.headers, ("x-new", b"1")]) if number % 3 == 0 else record
+        for number, record in enumerate(records)
+    ]
+
+    rows = rows_of(lane_parser(Lane.STANDARD).outputs_of(records))
+
+    values = [row.value or b"" for row in rows if row.topic == "canonical.gps"]
+    assert [int(re.findall(rb'"n":([0-9]+)', value)[0]) for value in values] == list(range(20))

@@ -1,0 +1,195 @@
+"""Overrides and ceilings as a device meets them: over the routes, with the real admission."""
+
+import pytest
+
+from clients.admission import Admission
+from clients.device_registry import RegisteredDevice
+from clients.overrides import CachedOverrides
+from fleetlane.events.envelope_reading import message_from
+from fleetlane.events.overrides import Ceilings, DeviceOverride, Overrides, Restriction
+from lambdas.ingest.routes import OneThreadResolver
+from tests.unit.lambdas.api_gateway import ACTIVE, NOW_MS, ingest_routes, post
+from tests.unit.lambdas.cloud_events import entry, post_batch, tags
+from tests.unit.lambdas.fake_overrides import FakeOverrides
+from tests.unit.lambdas.fakes import FakeDevices, FakeKafka
+
+CEILINGS = Ceilings(soft_per_minute=2, hard_per_minute=3)
+
+
+@pytest.fixture
+def kafka() -> FakeKafka:
+    return FakeKafka(["raw.fast", "raw.standard", "raw.slow"])
+
+
+@pytest.fixture
+def overrides() -> FakeOverrides:
+    return FakeOverrides()
+
+
+@pytest.fixture
+def routes(kafka: FakeKafka, overrides: FakeOverrides) -> OneThreadResolver:
+    return routes_with(overrides, producer=kafka)
+
+
+def routes_with(
+    overrides: FakeOverrides, *, producer: FakeKafka, devices: FakeDevices | None = None
+) -> OneThreadResolver:
+    cached = CachedOverrides(overrides, on_unavailable=lambda _: None, max_age_s=0, wait_s=None)
+    admission = Admission(cached, ceilings=CEILINGS, on_over_ceiling=lambda *_: None)
+    return ingest_routes(admission=admission, producer=producer, devices=devices)
+
+
+def hold(overrides: FakeOverrides, status: Restriction, until_ms: int | None = None) -> None:
+    override = DeviceOverride(status=status, until_ms=until_ms)
+    overrides.change(lambda present: present.restricted(["d-1"], override), now_ms=0)
+
+
+def test_a_device_revoked_since_its_token_was_checked_is_forbidden_and_nothing_is_stored(
+    routes: OneThreadResolver, kafka: FakeKafka, overrides: FakeOverrides
+) -> None:
+    hold(overrides, Restriction.REVOKED)
+
+    answer = post(routes)
+
+    assert (answer.status, answer.tag, kafka.records()) == (403, "forbidden", [])
+
+
+def test_a_device_quarantined_since_its_token_was_checked_lands_in_the_slow_lane(
+    routes: OneThreadResolver, kafka: FakeKafka, overrides: FakeOverrides
+) -> None:
+    hold(overrides, Restriction.QUARANTINED)
+
+    answer = post(routes)
+
+    assert (answer.status, answer.body["lane"], len(kafka.topics["raw.slow"])) == (202, "slow", 1)
+
+
+def test_an_override_ends_by_the_time_of_arrival(
+    routes: OneThreadResolver, overrides: FakeOverrides
+) -> None:
+    hold(overrides, Restriction.REVOKED, until_ms=NOW_MS)
+
+    assert post(routes).body["lane"] == "standard"
+
+
+def test_an_override_never_lets_in_whom_the_authorizer_turned_away(
+    routes: OneThreadResolver, overrides: FakeOverrides
+) -> None:
+    hold(overrides, Restriction.QUARANTINED)
+
+    answer = post(routes, identity={**ACTIVE, "status": "revoked"})
+
+    assert (answer.status, answer.tag) == (403, "forbidden")
+
+
+def test_while_overrides_cannot_be_read_the_last_known_hold(
+    routes: OneThreadResolver, overrides: FakeOverrides
+) -> None:
+    hold(overrides, Restriction.REVOKED)
+    post(routes)
+    overrides.is_up = False
+
+    assert post(routes).tag == "forbidden"
+
+
+def test_where_overrides_could_never_be_read_the_authorizer_s_word_holds(
+    routes: OneThreadResolver, overrides: FakeOverrides
+) -> None:
+    overrides.is_up = False
+
+    assert post(routes).status == 202
+
+
+def test_beyond_its_ceilings_a_device_is_diverted_first_and_then_told_to_slow_down(
+    routes: OneThreadResolver,
+) -> None:
+    answers = [post(routes) for _ in range(4)]
+
+    outcomes = [answer.body.get("lane") or answer.tag for answer in answers]
+    assert outcomes == ["standard", "standard", "slow", "slow_down"]
+
+
+def test_who_is_to_slow_down_is_told_until_when_and_why(
+    routes: OneThreadResolver, kafka: FakeKafka
+) -> None:
+    for _ in range(3):
+        post(routes)
+
+    answer = post(routes)
+
+    assert (answer.status, answer.headers["Retry-After"]) == (429, "10")
+    assert answer.body["detail"] == ("device d-1 sends too many messages; the limit is 3 a minute")
+    assert len(kafka.records()) == 3
+
+
+def test_a_device_that_sends_too_much_does_not_fill_the_log_too(
+    routes: OneThreadResolver, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(10):
+        post(routes)
+
+    assert caplog.records == []
+
+
+def test_other_devices_are_served_meanwhile(routes: OneThreadResolver, kafka: FakeKafka) -> None:
+    for _ in range(4):
+        post(routes)
+
+    answer = post(routes, identity={**ACTIVE, "device_id": "d-2"})
+
+    record = kafka.topics["raw.standard"][-1]
+    assert answer.status == 202
+    assert message_from(record.headers, record.value).device_id == "d-2"
+
+
+def test_of_a_batch_only_what_is_beyond_the_ceilings_is_held_back(
+    routes: OneThreadResolver, kafka: FakeKafka
+) -> None:
+    answer = post_batch(routes, *(entry(f"e-{number}") for number in range(5)))
+
+    lanes = [one.get("lane") for one in answer.body["receipts"]]
+    assert lanes == ["standard", "standard", "slow", None, None]
+    assert tags(answer)[3:] == ["slow_down", "slow_down"]
+    assert len(kafka.records()) == 3
+
+
+def test_of_a_gateway_s_batch_only_what_is_of_a_revoked_device_is_forbidden(
+    kafka: FakeKafka, overrides: FakeOverrides
+) -> None:
+    behind = [
+        RegisteredDevice(
+            device_id=device_id, device_type="meter", keys=(), gateway_id="gw-1", registered_ms=0
+        )
+        for device_id in ("d-1", "d-2")
+    ]
+    routes = routes_with(overrides, producer=kafka, devices=FakeDevices(*behind))
+    hold(overrides, Restriction.REVOKED)
+
+    answer = post_batch(
+        routes,
+        entry("e-1", device="d-1"),
+        entry("e-2", device="d-2"),
+        identity={**ACTIVE, "device_id": "gw-1"},
+    )
+
+    assert (tags(answer), len(kafka.records())) == (["forbidden", ""], 1)
+
+
+def test_a_revoked_gateway_brings_nothing_of_anybody(
+    kafka: FakeKafka, overrides: FakeOverrides
+) -> None:
+    behind = RegisteredDevice(
+        device_id="d-2", device_type="meter", keys=(), gateway_id="d-1", registered_ms=0
+    )
+    routes = routes_with(overrides, producer=kafka, devices=FakeDevices(behind))
+    hold(overrides, Restriction.REVOKED)
+
+    answer = post_batch(routes, entry("e-1", device="d-1"), entry("e-2", device="d-2"))
+
+    assert (tags(answer), kafka.records()) == (["forbidden", "forbidden"], [])
+
+
+def test_without_overrides_everybody_is_let_in() -> None:
+    cached = CachedOverrides(FakeOverrides(), on_unavailable=lambda _: None)
+
+    assert cached.current() == Overrides()

@@ -1,0 +1,66 @@
+"""Chunks as they are written and read, from lists and from columns as Arrow has them."""
+
+from array import array
+from collections.abc import Sequence
+from itertools import accumulate
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fleetlane.parsers.sandbox.bytes_column import BytesColumn, fitting
+from fleetlane.parsers.sandbox.packets import chunk_buffers, messages_of
+
+STRINGS = st.lists(st.binary(max_size=40), min_size=1, max_size=20)
+
+
+def column_of(strings: Sequence[bytes], *, before: bytes = b"") -> BytesColumn:
+    """A column whose buffer begins with other bytes, as a slice of Arrow's does."""
+    ends = array("i", accumulate(map(len, strings), initial=len(before)))
+    return BytesColumn(memoryview(ends), memoryview(before + b"".join(strings) + b"after"))
+
+
+@given(STRINGS, st.binary(max_size=9), st.data())
+def test_a_column_s_messages_are_read_back_as_those_of_a_list(
+    strings: list[bytes], before: bytes, data: st.DataObject
+) -> None:
+    first = data.draw(st.integers(0, len(strings) - 1))
+    count = data.draw(st.integers(1, len(strings) - first))
+    envelopes = [b"%d" % len(string) for string in strings]
+
+    chunks = [
+        b"".join(chunk_buffers(b"all", envelopes, strings)),
+        b"".join(
+            chunk_buffers(
+                b"all", column_of(envelopes, before=before), column_of(strings, before=before)
+            )
+        ),
+    ]
+
+    for chunk in chunks:
+        messages = messages_of(memoryview(chunk), first, count)
+        assert messages.assignment == b"all"
+        assert messages.envelopes == envelopes[first : first + count]
+        assert messages.bodies == strings[first : first + count]
+
+
+@given(STRINGS, st.data())
+def test_a_column_is_a_sequence_like_its_list(strings: list[bytes], data: st.DataObject) -> None:
+    first, last = data.draw(st.integers(0, 20)), data.draw(st.integers(0, 20))
+
+    column = column_of(strings, before=b"before")
+
+    assert list(column) == [column[place] for place in range(len(column))] == strings
+    assert list(column[first:last]) == strings[first:last]
+
+
+@given(STRINGS, st.integers(1, 8), st.integers(0, 60), st.data())
+def test_as_many_fit_of_a_column_as_of_its_list(
+    strings: list[bytes], count_max: int, bytes_max: int, data: st.DataObject
+) -> None:
+    first = data.draw(st.integers(0, len(strings) - 1))
+
+    count = fitting(strings, first, count_max, bytes_max)
+
+    assert count == fitting(column_of(strings, before=b"x"), first, count_max, bytes_max)
+    assert 1 <= count <= count_max
+    assert count == 1 or sum(map(len, strings[first : first + count])) <= bytes_max
