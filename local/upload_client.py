@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import httpx
 
+from lambdas.ingest.settings import BODY_BYTES_MAX
 from local.device_client import MessageRefusedError, NoAnswerError, content_of
 
 UPLOADED: Final = 204
@@ -15,6 +16,11 @@ UPLOADED: Final = 204
 
 _ANSWER_TIMEOUT_S: Final = 30.0
 _S3_CODE: Final = re.compile("<Code>(\\w+)</Code>")
+
+
+def is_for_upload(body: bytes) -> bool:
+    """Whether a body is more than the API takes at once."""
+    return len(body) > BODY_BYTES_MAX
 
 
 def uploads_url(api: str, stream: str) -> str:

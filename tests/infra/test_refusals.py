@@ -81,7 +81,7 @@ def test_a_ttl_that_is_no_longer_than_the_way_is_refused_with_the_remedy() -> No
 
     assert str(refused.value) == (
         "infra/stages.py: stage prod, `payload_ttl_days`: is 13 days, but a record may refer to a "
-        "payload for 11; raise it to 14 or more"
+        "payload for 13; raise it to 14 or more"
     )
 
 

@@ -41,15 +41,15 @@ def send(  # noqa: PLR0913 - each is an option of the command
     """
     api = running_endpoints(data).api
     key = DeviceKeys(data_folder(data)).read(device)
-    from lambdas.ingest.settings import BODY_BYTES_MAX
     from local.device_client import message_url, sent
+    from local.upload_client import is_for_upload
 
     token = key.token(device, now_s=int(time.time()), lifetime_s=_TOKEN_LIFETIME_S)
     headers = request_headers(
         token, content_type=content_type, idempotency_key=idempotency_key, firmware=firmware
     )
     body = file.read()
-    if upload or len(body) > BODY_BYTES_MAX:
+    if upload or is_for_upload(body):
         receipt = _uploaded(api, stream, body, headers)
     else:
         receipt = sent(
