@@ -8,9 +8,10 @@ from aws_cdk import aws_apigateway as apigateway
 
 SHARES_PERCENT: Final[Mapping[str, int]] = MappingProxyType(
     {
-        "POST /v1/streams/{stream}": 70,
+        "POST /v1/streams/{stream}": 69,
         "POST /v1/fast/{stream}": 20,
         "POST /v1/batch": 8,  # up to 500 messages each
+        "POST /v1/uploads/{stream}": 1,  # forms alone: the bodies go to S3
         "GET /v1/health": 2,  # anybody may ask
     }
 )

@@ -16,11 +16,15 @@ DECLARATION_BYTES_MAX: Final = 4096
 
 
 class _Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The request's body, in JSON."""
+    """The request's body, in JSON, to which 6.0 is the whole number that 6 is."""
 
-    bytes: Annotated[int, Meta(ge=1)]
+    bytes: Annotated[float, Meta(ge=1)]
     sha256: Annotated[str, Meta(pattern=r"^[0-9a-fA-F]{64}\Z")]
     content_type: str = DEFAULT_CONTENT_TYPE
+
+    def __post_init__(self) -> None:
+        if self.bytes != int(self.bytes):
+            raise ValueError(f"`bytes` is {self.bytes}; allowed: whole numbers from 1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +55,7 @@ def declaration_from(event: Mapping[str, Any]) -> Declaration:
         device_type=sender.device_type,
         is_quarantined=sender.is_quarantined,
         stream=stream,
-        body_bytes=body.bytes,
+        body_bytes=int(body.bytes),
         sha256=body.sha256.lower(),
         content_type=checked("`content_type`", body.content_type, CONTENT_TYPE),
         firmware=headers.firmware(),

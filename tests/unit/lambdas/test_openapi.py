@@ -17,7 +17,7 @@ from clients.declarations import (
 )
 from clients.problems import PROBLEM_CONTENT_TYPE
 from fleetlane.events.errors import ProblemTag
-from fleetlane.events.lanes import PAYLOAD_BYTES_MAX, Lane
+from fleetlane.events.lanes import Lane
 from lambdas.ingest.batch_document import ENTRIES_MAX
 from lambdas.ingest.routes import OneThreadResolver
 from lambdas.ingest.service import Landed, Notice
@@ -89,10 +89,11 @@ def test_what_may_stand_in_a_field_is_what_the_code_knows(name: str, values: Any
         (SCHEMAS["Entry"]["properties"]["id"], IDEMPOTENCY_KEY),
         (SCHEMAS["Entry"]["properties"]["firmware"], FIRMWARE),
         (SCHEMAS["Entry"]["properties"]["datacontenttype"], CONTENT_TYPE),
+        (SCHEMAS["UploadDeclaration"]["properties"]["content_type"], CONTENT_TYPE),
         (COMPONENTS["parameters"]["IdempotencyKey"]["schema"], IDEMPOTENCY_KEY),
         (COMPONENTS["parameters"]["Firmware"]["schema"], FIRMWARE),
     ],
-    ids=["millis", "entry id", "entry firmware", "entry type", "key", "firmware"],
+    ids=["millis", "entry id", "entry firmware", "entry type", "upload type", "key", "firmware"],
 )
 def test_patterns_are_those_of_the_code(described: Mapping[str, Any], rule: Any) -> None:
     assert described["pattern"] == f"^{rule.pattern.pattern}$"
@@ -105,19 +106,6 @@ def test_body_encodings_and_the_longest_batch_are_those_of_the_code() -> None:
     assert "|".join(SCHEMAS["BodyEncoding"]["enum"]) == BODY_ENCODING.pattern.pattern
     assert batch["schema"]["maxItems"] == ENTRIES_MAX
     assert set(SCHEMAS["Health"]["properties"]["sinks"]["properties"]) == set(Sink)
-
-
-def test_the_largest_upload_and_its_type_are_those_of_the_code() -> None:
-    declared = SCHEMAS["UploadDeclaration"]["properties"]
-
-    assert declared["bytes"]["maximum"] == PAYLOAD_BYTES_MAX
-    assert declared["content_type"]["pattern"] == f"^{CONTENT_TYPE.pattern.pattern}$"
-
-
-def asked_for(**declared: int) -> Answer:
-    status, body = UploadWorld().ask({"sha256": "ab" * 32, **declared})
-    content_type = "application/json" if status < 300 else PROBLEM_CONTENT_TYPE
-    return Answer(status=status, content_type=content_type, headers={}, body=body)
 
 
 STREAM, BATCH, UPLOADS = "/v1/streams/{stream}", "/v1/batch", "/v1/uploads/{stream}"
@@ -136,9 +124,15 @@ REAL: Mapping[str, tuple[str, Callable[[], Answer]]] = {
     "a batch, Kafka away": (BATCH, lambda: post_batch(routes(is_up=False), entry())),
     "an upload": (UPLOADS, lambda: asked_for(bytes=6_000_000)),
     "an upload too large": (UPLOADS, lambda: asked_for(bytes=11_000_000)),
-    "no upload": (UPLOADS, asked_for),
+    "no upload": (UPLOADS, lambda: asked_for(size=1)),
     "no batch": (BATCH, lambda: post(routes(), BATCH, b"")),
 }
+
+
+def asked_for(**declared: int) -> Answer:
+    status, body = UploadWorld().ask({"sha256": "ab" * 32, **declared})
+    content_type = "application/json" if status < 300 else PROBLEM_CONTENT_TYPE
+    return Answer(status=status, content_type=content_type, headers={}, body=body)
 
 
 def routes(*, is_up: bool = True) -> OneThreadResolver:
