@@ -7,6 +7,7 @@ the other arguments go to every job.
 import shlex
 import sys
 from collections.abc import Sequence
+from typing import Final
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -20,6 +21,8 @@ from fleetlane.events.job_arguments import (
 from glue_jobs.fleet_metadata import main as fleet_metadata
 from glue_jobs.parse_lane import main as parse_lane
 from glue_jobs.session import spark_session
+
+LOOK_AGAIN_S: Final = 1
 
 
 def start(session: SparkSession, jobs: str, shared: Sequence[str]) -> list[StreamingQuery]:
@@ -46,8 +49,17 @@ def main(argv: Sequence[str]) -> None:
     """Start the jobs and stay until one of their queries fails; the others end with it."""
     arguments = HostArguments.from_argv(argv)
     session = spark_session(arguments.application)
-    start(session, arguments.jobs, argv)
-    session.streams.awaitAnyTermination()
+    await_first(start(session, arguments.jobs, argv))
+
+
+def await_first(queries: Sequence[StreamingQuery]) -> None:
+    """Wait until one of the queries ends; others of the session may come and go.
+
+    Raises:
+        StreamingQueryException: It failed.
+    """
+    while not any(query.awaitTermination(LOOK_AGAIN_S) for query in queries):
+        pass
 
 
 if __name__ == "__main__":

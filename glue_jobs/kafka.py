@@ -41,7 +41,7 @@ class QueryPlan:
 def raw_records(
     session: SparkSession, arguments: JobArguments, *, pattern: str, messages_per_batch_max: int
 ) -> DataFrame:
-    """Read all raw topics that match ``pattern``, from their beginning.
+    """Read all raw topics whose whole name matches ``pattern``, from their beginning.
 
     Gives key binary, value binary, topic string, partition int, offset long, headers
     array<struct<key string, value binary>>. Topics made later are picked up from their first
@@ -50,7 +50,7 @@ def raw_records(
     return (
         session.readStream.format("kafka")
         .options(**_connection(arguments))
-        .option("subscribePattern", pattern)
+        .option("subscribePattern", f"^(?:{pattern})$")  # Spark looks for it anywhere in a name
         .option("startingOffsets", "earliest")
         .option("includeHeaders", "true")
         .option("failOnDataLoss", "true")

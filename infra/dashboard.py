@@ -7,7 +7,7 @@ from constructs import Construct
 
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from infra.device_api import DEVICE_ROUTES
-from infra.lane_metrics import LAG_SECONDS, PARKED, PARSED, lane_metric
+from infra.lane_metrics import CHILDREN_USED_UP, LAG_SECONDS, PARKED, PARSED, lane_metric
 from infra.stacks.ingest import Ingest
 
 _WHOLE_WIDTH = 24
@@ -39,7 +39,7 @@ def _lag_of(lane: Lane) -> cloudwatch.GraphWidget:
 def _outcomes_of(lane: Lane) -> cloudwatch.GraphWidget:
     return cloudwatch.GraphWidget(
         title=f"{lane}: outcomes a minute",
-        left=[lane_metric(PARSED, lane), lane_metric(PARKED, lane)],
+        left=[lane_metric(name, lane) for name in (PARSED, PARKED, CHILDREN_USED_UP)],
         width=8,
     )
 

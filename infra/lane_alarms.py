@@ -11,7 +11,14 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from infra.alarms import AlarmRule
 from infra.kept_running import KeptRunning
-from infra.lane_metrics import LAG_SECONDS, PARKED, PARSED, lane_metric
+from infra.lane_metrics import (
+    BLOCKED_STREAMS,
+    CHILDREN_USED_UP,
+    LAG_SECONDS,
+    PARKED,
+    PARSED,
+    lane_metric,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +40,7 @@ RESTARTS_MAX: Final = 3
 
 
 def lane_alarms(lane: Lane) -> Iterator[AlarmRule]:
-    """Too late, or too much parked. A lane that says nothing is too late: its job does not run."""
+    """Too late, too much parked, a parser out of hand. Silence is late: the job does not run."""
     tolerance, lag_s_max = TOLERANCES[lane], LANE_LIMITS[lane].lag_alarm_s
     yield AlarmRule(
         name=f"{lane}-lane-is-late",
@@ -49,6 +56,18 @@ def lane_alarms(lane: Lane) -> Iterator[AlarmRule]:
         metric=_parked_percent(lane),
         threshold=tolerance.parked_percent,
         periods=5,
+    )
+    yield AlarmRule(
+        name=f"{lane}-parser-crashes",
+        meaning=f"A parser of the {lane} lane kills its children: its messages go on untried.",
+        metric=lane_metric(CHILDREN_USED_UP, lane),
+        threshold=0,
+    )
+    yield AlarmRule(
+        name=f"{lane}-stream-is-blocked",
+        meaning=f"A blocking flow of the {lane} lane waits for an answer: it stands still.",
+        metric=lane_metric(BLOCKED_STREAMS, lane, statistic="Maximum"),
+        threshold=0,
     )
 
 

@@ -15,6 +15,10 @@ LAG_SECONDS: Final = "LagSeconds"
 
 PARSED: Final = "Parsed"
 PARKED: Final = "Parked"
+CHILDREN_USED_UP: Final = "ChildrenUsedUp"
+"""Messages that went on untried because their parser kills every child that it is given."""
+BLOCKED_STREAMS: Final = "BlockedStreams"
+"""How many blocking flows wait for somebody's answer."""
 
 _NO_ARNS: Final = "Metrics have no ARNs; the condition allows our namespace alone."
 

@@ -21,13 +21,17 @@ _JOB_NAMES: Final = {ParseLaneArguments: "parse_lane", FleetMetadataArguments: "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """Where the jobs read and write: names and addresses, known only as a stage is deployed."""
+    """Where the jobs read and write: names and addresses, known only as a stage is deployed.
+
+    ``kafka_security`` is Amazon MSK's; anything else is for a broker on one's own machine.
+    """
 
     bootstrap_servers: str
     checkpoint_folder: str
     flows_bucket: str
     payload_bucket: str
     parked_bucket: str
+    kafka_security: KafkaSecurity = KafkaSecurity.IAM
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +81,7 @@ def _job(arguments: JobArguments) -> str:
 def _parse_lane(lane: Lane, places: Places) -> ParseLaneArguments:
     return ParseLaneArguments(
         kafka_bootstrap_servers=places.bootstrap_servers,
-        kafka_security=KafkaSecurity.IAM,
+        kafka_security=places.kafka_security,
         checkpoint_folder=places.checkpoint_folder,
         lane=lane,
         flows_bucket=places.flows_bucket,
@@ -90,6 +94,6 @@ def _parse_lane(lane: Lane, places: Places) -> ParseLaneArguments:
 def _fleet_metadata(places: Places) -> FleetMetadataArguments:
     return FleetMetadataArguments(
         kafka_bootstrap_servers=places.bootstrap_servers,
-        kafka_security=KafkaSecurity.IAM,
+        kafka_security=places.kafka_security,
         checkpoint_folder=places.checkpoint_folder,
     )

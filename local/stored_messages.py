@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from clients.kafka_reader import KafkaReader, Record
 from fleetlane.events.lanes import Lane
-from fleetlane.events.topics import PARKED, lane_pattern
+from fleetlane.events.topics import PARKED, raw_pattern
 
 
 def latest_records(
@@ -18,7 +18,7 @@ def latest_records(
     if where == "parked":
         reader = KafkaReader(bootstrap_servers, topics=[PARKED])
     else:
-        reader = KafkaReader(bootstrap_servers, pattern=lane_pattern(*Lane))
+        reader = KafkaReader(bootstrap_servers, pattern=raw_pattern(*Lane))
     try:
         return _latest(reader, stream, records_max)
     finally:

@@ -5,7 +5,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from fleetlane.events.job_arguments import FleetMetadataArguments
 from fleetlane.events.lanes import Lane
-from fleetlane.events.topics import lane_pattern
+from fleetlane.events.topics import raw_pattern
 from glue_jobs.entry_point import run
 from glue_jobs.fleet_metadata.transforms import as_records, received_rows
 from glue_jobs.kafka import QueryPlan, raw_records, with_content_type, written_to_kafka
@@ -16,7 +16,7 @@ def start(session: SparkSession, arguments: FleetMetadataArguments) -> Streaming
     raw = raw_records(
         session,
         arguments,
-        pattern=lane_pattern(*Lane),
+        pattern=raw_pattern(*Lane),
         messages_per_batch_max=arguments.metadata_messages_per_batch_max,
     )
     records = with_content_type(as_records(received_rows(raw)))

@@ -18,7 +18,7 @@ from pyspark.sql.streaming.listener import (
 
 from clients.aws import client_config
 from fleetlane.events.lanes import Lane
-from fleetlane.events.metadata import OLDER_PARSER_PREFIX
+from fleetlane.events.metadata import OLDER_PARSER_PREFIX, PutOff
 from fleetlane.events.topics import FLEET_PARSED, PARKED, RawTopic
 
 if TYPE_CHECKING:
@@ -27,14 +27,19 @@ if TYPE_CHECKING:
 ARRIVALS: Final = "arrivals"
 OUTPUTS: Final = "outputs"
 LAG_SECONDS: Final = "LagSeconds"
+CHILDREN_USED_UP: Final = "ChildrenUsedUp"
 PUBLISH_EVERY_MS: Final = 60_000
 """CloudWatch keeps a minute's values, and each call costs."""
+
+_CHILDREN_USED_UP: Final = f'"put_off":"{PutOff.CHILDREN_USED_UP}"'.encode()
+"""As ``parsed_value`` writes it. In a text of the same row each quote has a backslash before it."""
 
 _log = logging.getLogger(__name__)
 
 type LaneValues = Mapping[str, float]
-"""Metrics by name: ``LagSeconds``; and since the batch before ``Parsed``, ``Parked`` and
-``ByOlderParser``, the attempts by a parser that is in use for one that cannot be."""
+"""Metrics by name: ``LagSeconds``; and since the batch before ``Parsed``, ``Parked``,
+``ByOlderParser``, the attempts by a parser that is in use for one that cannot be, and
+``ChildrenUsedUp``, messages untried because their parser kills every child."""
 
 
 class Row(Protocol):
@@ -53,8 +58,13 @@ def observing_outputs(records: DataFrame) -> DataFrame:
     """Let Spark count what came of each batch. Needs: topic string, value binary."""
     topics = {"attempts": FLEET_PARSED, "parked": PARKED, "diverted": str(RawTopic(lane=Lane.SLOW))}
     counts = [F.count_if(F.col("topic") == topic).alias(name) for name, topic in topics.items()]
-    is_by_older = F.col("value").startswith(F.lit(OLDER_PARSER_PREFIX))
-    return records.observe(OUTPUTS, *counts, F.count_if(is_by_older).alias("by_older_parser"))
+    is_told = F.col("topic") == FLEET_PARSED
+    told = {
+        "by_older_parser": F.col("value").startswith(F.lit(OLDER_PARSER_PREFIX)),
+        "used_up": is_told & F.contains("value", F.lit(_CHILDREN_USED_UP)),
+    }
+    counts += [F.count_if(is_so).alias(name) for name, is_so in told.items()]
+    return records.observe(OUTPUTS, *counts)
 
 
 def lane_values(observed: Mapping[str, Row], *, now_ms: int) -> LaneValues:
@@ -68,6 +78,7 @@ def lane_values(observed: Mapping[str, Row], *, now_ms: int) -> LaneValues:
         "Parsed": max(0, rest - parked - outputs.get("diverted", 0)),
         "Parked": parked,
         "ByOlderParser": outputs.get("by_older_parser", 0),
+        CHILDREN_USED_UP: outputs.get("used_up", 0),
     }
 
 

@@ -15,7 +15,7 @@ from fleetlane.events.envelope import BadEnvelopeError, Message
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import PAYLOAD_BYTES_MAX, Lane, LaneLimits
-from fleetlane.events.metadata import Outcome, Parsed, parsed_value
+from fleetlane.events.metadata import Outcome, Parsed, PutOff, parsed_value
 from fleetlane.events.parked import Parking
 from fleetlane.events.topics import FLEET_PARSED
 from fleetlane.parsers.body_encoding import BodyTooLargeError, decoded_body
@@ -25,6 +25,7 @@ from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.run_result import NotedAttempts
 from fleetlane.parsers.sandbox.verdicts import Attempt
+from glue_jobs.parse_lane.blockade import Blockade
 from glue_jobs.parse_lane.chosen_parsers import (
     ChosenParsers,
     NoParserError,
@@ -45,6 +46,8 @@ BATCHES_TO_ALARM: Final = 3
 
 OVERTIME_SHARE_MAX: Final = 1 / 5
 """Of a batch's budget; what one flow may use of it before its messages go to the slow lane."""
+
+_NO_END_S: Final = 1e6
 
 type Output = OutputRecord | CanonicalRecords | ParsedRows
 
@@ -73,12 +76,25 @@ class LaneParser:
     ) -> None:
         self._lane, self._limits, self._parsers = lane, limits, parsers
         self._payloads, self._sandboxes, self._now_ms = payloads, sandboxes, now_ms
+        self._blockade: Blockade | None = None
         self.begin_batch()
+
+    def stop_at_failures(self, blockade: Blockade) -> None:
+        """Let a blocking flow's message that fails stop everything behind it, from now on."""
+        self._blockade = blockade
+        self.begin_batch()
+
+    @property
+    def stops_at_failures(self) -> bool:
+        """Whether records are to come one by one, as the next may not be for it to parse."""
+        return self._blockade is not None
 
     def begin_batch(self) -> None:
         """Give every flow its share of time anew, and take the flows that are in force."""
         self._parsers.begin_batch()
         flow_s_max = self._limits.lag_alarm_s / BATCHES_TO_ALARM * OVERTIME_SHARE_MAX
+        if self._blockade is not None:  # it takes nobody's time but its own
+            flow_s_max = _NO_END_S
         self._overtime = Overtime(flow_s_max=flow_s_max)
 
     def outputs_of(self, records: RawBatch | Iterable[RawRecord]) -> Iterator[Output]:
@@ -88,6 +104,7 @@ class LaneParser:
             FlowsUnavailableError: No flows could be read yet. The batch is to be tried again.
             PayloadUnavailableError: S3 does not answer, and there is no slower lane. Likewise.
             ParserUnavailableError: Likewise.
+            BlockedError, NotTriedError: See ``Blockade``.
         """
         batch = records if isinstance(records, RawBatch) else RawBatch.of(records)
         plain = plain_messages(batch)
@@ -116,10 +133,7 @@ class LaneParser:
             record = batch.record(int(rows[0]))
             try:
                 chosen = self._parsers.chosen(message_from(record.headers, record.value))
-            except (
-                NoParserError,
-                ParserUnavailableError,
-            ):  # each of them is told so, or tried again
+            except (NoParserError, ParserUnavailableError):  # each is told so, or tried again
                 is_odd[rows] = True
             else:
                 waiting.add_plain(rows, chosen)
@@ -136,7 +150,7 @@ class LaneParser:
         except ParserUnavailableError:
             if self._lane is Lane.SLOW:
                 raise
-            return Tried(is_put_off=True)
+            return Tried(put_off=PutOff.PARSER_UNAVAILABLE)
         parser = chosen.assignment.parser
         try:
             body = decoded_body(
@@ -148,7 +162,7 @@ class LaneParser:
         except PayloadUnavailableError:
             if self._lane is Lane.SLOW:
                 raise
-            return Tried(parser=parser, is_put_off=True)
+            return Tried(parser=parser, put_off=PutOff.PAYLOAD_UNAVAILABLE)
         waiting.add(row, WaitingMessage(record, message, body), chosen)
         return None
 
@@ -188,8 +202,10 @@ class LaneParser:
     ) -> Iterator[OutputRecord]:
         """The message itself, if it goes elsewhere, and what is told to the fleet."""
         outcome = tried.outcome(lane=self._lane, slow_tries=message.slow_tries)
+        if self._blockade is not None:
+            outcome = self._blockade.outcome(record, message.stream, tried, outcome)
         if outcome is Outcome.DIVERTED:
-            counts = self._lane is Lane.SLOW and not tried.is_put_off
+            counts = self._lane is Lane.SLOW and tried.put_off is None
             yield diverted_record(record, message, counts_as_slow_try=counts)
         elif outcome is Outcome.PARKED:
             yield self._parked(record, tried, message)
@@ -220,6 +236,7 @@ class LaneParser:
             source_offset=record.offset,
             outcome=outcome,
             reason=tried.reason,
+            put_off=tried.put_off,
             parser=tried.parser,
             instead_of=tried.instead_of,
             events=tried.events,

@@ -1,20 +1,35 @@
 """Job ``parse_lane``: one lane's raw topics to canonical events, or to where else they go."""
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from clients.aws import AwsSettings, s3_client
+from clients.blocked_messages import BlockedMessages
+from clients.flow_store import CachedFlows, FlowStore
 from fleetlane.events.job_arguments import ParseLaneArguments
-from fleetlane.events.topics import lane_pattern
+from fleetlane.events.topics import blocking_pattern, lane_pattern
 from glue_jobs.entry_point import run
 from glue_jobs.kafka import QueryPlan, raw_records, with_content_type, written_to_kafka
+from glue_jobs.parse_lane.blocking_queries import BlockingQueries, keep_beside
 from glue_jobs.parse_lane.lane_metrics import (
     LaneListener,
+    LaneValues,
     cloudwatch_metrics,
     observing_arrivals,
     observing_outputs,
 )
 from glue_jobs.parse_lane.output_batches import OUTPUT_SCHEMA
 from glue_jobs.parse_lane.parse import now_ms, parsing
+
+BLOCKING_TRIGGER_MS_MIN: Final = 100
+"""Never 0: progress that is written beside the batches would repeat several of them."""
+
+BLOCKING_MESSAGES_PER_BATCH_MAX: Final = 200
+"""A query that stops at a message has its batch again afterwards, from the first one on."""
 
 
 def parsed_records(raw: DataFrame, arguments: ParseLaneArguments) -> DataFrame:
@@ -27,20 +42,68 @@ def parsed_records(raw: DataFrame, arguments: ParseLaneArguments) -> DataFrame:
 
 
 def start(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQuery:
-    """Start the lane's one query; returns at once."""
-    limits, name = arguments.limits, f"parse_lane_{arguments.lane}"
-    if arguments.metrics_namespace is not None:
-        metrics = cloudwatch_metrics(arguments.metrics_namespace, arguments.lane)
-        listener = LaneListener(name, publish=metrics.publish, now_ms=now_ms)
-        session.streams.addListener(listener)
+    """Start the lane's query, and what looks after those of its blocking flows; returns at once.
+
+    The lane's query is what is returned. Others may end and be started again beside it.
+    """
+    lane_query = _started(session, arguments)
+    s3, metrics = s3_client(AwsSettings()), _metrics(arguments)
+    queries = BlockingQueries(
+        arguments.lane,
+        start=_starter(session, arguments),
+        flows=CachedFlows(FlowStore(s3, arguments.flows_bucket)),
+        blocked=BlockedMessages(s3, arguments.parked_bucket),
+        publish=metrics,
+    )
+    keep_beside(lane_query, queries)
+    return lane_query
+
+
+def _starter(
+    session: SparkSession, arguments: ParseLaneArguments
+) -> Callable[[str], StreamingQuery]:
+    """What starts the query of one blocking flow, again and again."""
+    heard = set[str]()
+
+    def start(stream: str) -> StreamingQuery:
+        limits = arguments.limits
+        own = replace(
+            arguments,
+            blocking_stream=stream,
+            trigger_ms=max(BLOCKING_TRIGGER_MS_MIN, limits.trigger_ms),
+            messages_per_batch_max=min(
+                BLOCKING_MESSAGES_PER_BATCH_MAX, limits.messages_per_batch_max
+            ),
+        )
+        query = _started(session, own, is_heard=stream in heard)
+        heard.add(stream)
+        return query
+
+    return start
+
+
+def _started(
+    session: SparkSession, arguments: ParseLaneArguments, *, is_heard: bool = False
+) -> StreamingQuery:
+    lane, stream, limits = arguments.lane, arguments.blocking_stream, arguments.limits
+    name = f"parse_lane_{lane}" if stream is None else f"parse_lane_{lane}_{stream}"
+    if not is_heard:
+        publish = _metrics(arguments)
+        session.streams.addListener(LaneListener(name, publish=publish, now_ms=now_ms))
     raw = raw_records(
         session,
         arguments,
-        pattern=lane_pattern(arguments.lane),
+        pattern=lane_pattern(lane) if stream is None else blocking_pattern(lane, stream),
         messages_per_batch_max=limits.messages_per_batch_max,
     )
     plan = QueryPlan(name=name, trigger_ms=limits.trigger_ms)
     return written_to_kafka(parsed_records(raw, arguments), arguments, plan=plan)
+
+
+def _metrics(arguments: ParseLaneArguments) -> Callable[[LaneValues], None]:
+    if arguments.metrics_namespace is None:
+        return lambda _: None
+    return cloudwatch_metrics(arguments.metrics_namespace, arguments.lane).publish
 
 
 if __name__ == "__main__":

@@ -10,14 +10,16 @@ from pathlib import Path
 import pyarrow as pa
 
 from clients.aws import AwsSettings, s3_client
+from clients.blocked_messages import BlockedMessages
 from clients.flow_store import CachedFlows, FlowStore
 from clients.parser_store import ParserStore
 from clients.payload_bucket import PayloadBucket
 from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.parsers.sandbox.columns import CanonicalRecords
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
+from glue_jobs.parse_lane.blockade import Blockade, BlockedError
 from glue_jobs.parse_lane.chosen_parsers import ChosenParsers
-from glue_jobs.parse_lane.lane_parser import LaneParser
+from glue_jobs.parse_lane.lane_parser import LaneParser, Output
 from glue_jobs.parse_lane.output_batches import (
     OutputBatches,
     OutputRecord,
@@ -47,8 +49,8 @@ def parsed_batches(
     """Parse all record batches of one task: its part of a batch of the query."""
     rows = OutputBatches()
     lane_parser.begin_batch()
-    for batch in batches:
-        for output in lane_parser.outputs_of(RawBatch(batch)):
+    try:
+        for output in _outputs(lane_parser, batches):
             if isinstance(output, OutputRecord):
                 rows.add(output)
                 if rows.is_full:
@@ -59,7 +61,20 @@ def parsed_batches(
                     if isinstance(output, CanonicalRecords)
                     else told_batch(output)
                 )
+    except BlockedError:  # what stood before is not held up by it
+        yield rows.taken()
+        raise
     yield rows.taken()
+
+
+def _outputs(lane_parser: LaneParser, batches: Iterable[pa.RecordBatch]) -> Iterator[Output]:
+    """All that comes of batches. Where one message may stop all, each is done before the next."""
+    for batch in map(RawBatch, batches):
+        if lane_parser.stops_at_failures:
+            for row in range(len(batch)):
+                yield from lane_parser.outputs_of([batch.record(row)])
+        else:
+            yield from lane_parser.outputs_of(batch)
 
 
 @cache
@@ -67,11 +82,12 @@ def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
     """One a worker process: workers outlive batches, and clients are dear."""
     s3 = s3_client(AwsSettings())
     flows, limits = FlowStore(s3, arguments.flows_bucket), arguments.limits
-    return LaneParser(
+    in_force = CachedFlows(flows)
+    lane_parser = LaneParser(
         lane=arguments.lane,
         limits=limits,
         parsers=ChosenParsers(
-            flows=CachedFlows(flows),
+            flows=in_force,
             earlier=flows,
             programs=Programs(
                 folders=ParserFolders(ParserStore(s3, arguments.flows_bucket), parsers_folder()),
@@ -88,6 +104,10 @@ def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
         sandboxes=_sandboxes(),
         now_ms=now_ms,
     )
+    if arguments.blocking_stream is not None:
+        blocked = BlockedMessages(s3, arguments.parked_bucket)
+        lane_parser.stop_at_failures(Blockade(blocked, flows=in_force, now_ms=now_ms))
+    return lane_parser
 
 
 def parsers_folder() -> Path:

@@ -5,7 +5,7 @@ from typing import Final, Self
 
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import SLOW_TRIES_MAX, Lane
-from fleetlane.events.metadata import Outcome
+from fleetlane.events.metadata import Outcome, PutOff
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 
 MAY_PASS_NEXT_TIME: Final = frozenset(
@@ -17,6 +17,11 @@ MAY_PASS_NEXT_TIME: Final = frozenset(
     }
 )
 """Failures that another attempt may not have. The same bytes fail again for any other reason."""
+
+_PUT_OFF: Final = {
+    Verdict.NOT_TRIED: PutOff.OVERTIME_USED_UP,
+    Verdict.CHILDREN_USED_UP: PutOff.CHILDREN_USED_UP,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +44,7 @@ class Tried:
     parse_us: int = 0
     first_event_ms: int | None = None
     last_event_ms: int | None = None
-    is_put_off: bool = False
+    put_off: PutOff | None = None
 
     @classmethod
     def by_parser(
@@ -55,12 +60,12 @@ class Tried:
             parse_us=attempt.parse_us,
             first_event_ms=attempt.first_event_ms,
             last_event_ms=attempt.last_event_ms,
-            is_put_off=attempt.verdict is Verdict.NOT_TRIED,
+            put_off=_PUT_OFF.get(attempt.verdict),
         )
 
     def outcome(self, *, lane: Lane, slow_tries: int) -> Outcome:
         """What becomes of a message that was tried in ``lane``, after ``slow_tries`` before."""
-        if self.is_put_off:
+        if self.put_off is not None:
             return Outcome.DIVERTED
         if self.reason in MAY_PASS_NEXT_TIME:
             was_last = lane is Lane.SLOW and slow_tries + 1 >= SLOW_TRIES_MAX

@@ -13,10 +13,10 @@ from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_from, received_from
 from fleetlane.events.parked import KafkaPosition
-from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED, lane_pattern
+from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED, raw_pattern
 
 LEDGER_TOPICS: Final = (
-    rf"{lane_pattern(*Lane)}|canonical\..+|{PARKED}"
+    rf"{raw_pattern(*Lane)}|canonical\..+|{PARKED}"
     rf"|{FLEET_RECEIVED.replace('.', '[.]')}|{FLEET_PARSED.replace('.', '[.]')}"
 )
 """The regular expression of all topics that count as evidence."""

@@ -1,7 +1,5 @@
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,6 +12,13 @@ from fleetlane.events.job_arguments import (
 from fleetlane.events.lanes import Lane
 from infra.artifacts.build import IN_AWS
 from infra.spark_applications import Places, named_arguments, spark_applications
+from tests.infra.engine_arguments import (
+    emr_arguments,
+    emr_submits,
+    glue_arguments,
+    glue_named_arguments,
+    text,
+)
 from tests.infra.host_jobs import jobs_of
 from tests.infra.synthesis import Synthesized
 
@@ -63,46 +68,9 @@ def test_glue_is_given_the_same_arguments_by_name() -> None:
     assert [word for pair in named.items() for word in pair] == argv
 
 
-def _text(value: Any) -> str:
-    """A value of a template with its references written as words."""
-    match value:
-        case {"Fn::Join": [separator, parts]}:
-            return str(separator).join(_text(part) for part in parts)
-        case {"Fn::ImportValue": str(name)}:
-            return name.rsplit(":", 1)[1]
-        case dict():
-            return "reference"
-        case _:
-            return str(value)
-
-
-def _emr_submits(stage: Synthesized) -> Iterator[dict[str, Any]]:
-    for machine in stage.resources("AWS::StepFunctions::StateMachine").values():
-        states = json.loads(_text(machine["Properties"]["DefinitionString"]))["States"]
-        for state in states.values():
-            if state.get("Resource", "").endswith("emrserverless:startJobRun"):
-                yield state["Parameters"]["JobDriver"]["SparkSubmit"]
-
-
-def _emr_arguments(stage: Synthesized) -> Iterator[list[str]]:
-    for submit in _emr_submits(stage):
-        yield submit["EntryPointArguments"]
-
-
-def _glue_named_arguments(stage: Synthesized) -> Iterator[dict[str, str]]:
-    for job in stage.resources("AWS::Glue::Job").values():
-        arguments = job["Properties"]["DefaultArguments"]
-        yield {name: _text(value) for name, value in arguments.items()}
-
-
-def _glue_arguments(stage: Synthesized) -> Iterator[list[str]]:
-    for arguments in _glue_named_arguments(stage):
-        yield [word for pair in arguments.items() for word in pair]
-
-
 def _jars_by_emr(stage: Synthesized) -> Iterator[tuple[str, list[str]]]:
     """The script, and the jars: for each application."""
-    for submit in _emr_submits(stage):
+    for submit in emr_submits(stage):
         words = submit["SparkSubmitParameters"].split()
         [jars] = [word for word in words if word.startswith("spark.jars=")]
         yield submit["EntryPoint"], jars.removeprefix("spark.jars=").split(",")
@@ -110,16 +78,16 @@ def _jars_by_emr(stage: Synthesized) -> Iterator[tuple[str, list[str]]]:
 
 def _jars_by_glue(stage: Synthesized) -> Iterator[tuple[str, list[str]]]:
     jobs = stage.resources("AWS::Glue::Job").values()
-    for job, arguments in zip(jobs, _glue_named_arguments(stage), strict=True):
-        script = _text(job["Properties"]["Command"]["ScriptLocation"])
+    for job, arguments in zip(jobs, glue_named_arguments(stage), strict=True):
+        script = text(job["Properties"]["Command"]["ScriptLocation"])
         yield script, arguments["--extra-jars"].split(",")
 
 
 def test_glue_and_emr_start_the_same_jobs_with_the_same_arguments(
     dev: Synthesized, staging: Synthesized
 ) -> None:
-    by_glue = [jobs_of(argv) for argv in _glue_arguments(dev)]
-    by_emr = [jobs_of(argv) for argv in _emr_arguments(staging)]
+    by_glue = [jobs_of(argv) for argv in glue_arguments(dev)]
+    by_emr = [jobs_of(argv) for argv in emr_arguments(staging)]
 
     assert by_glue == by_emr
     assert [len(jobs) for jobs in by_glue] == [1, 2, 1]
@@ -141,7 +109,7 @@ def test_each_engine_gets_exactly_the_jars_that_were_built_beside_the_script(
 
 
 def test_glues_own_connector_stands_behind_ours(dev: Synthesized) -> None:
-    first = [arguments["--user-jars-first"] for arguments in _glue_named_arguments(dev)]
+    first = [arguments["--user-jars-first"] for arguments in glue_named_arguments(dev)]
 
     assert first == 3 * ["true"]
 

@@ -10,8 +10,8 @@ def _alarms(stage: Synthesized) -> dict[str, Resource]:
 def test_every_lane_has_its_alarms(cloud_stage: Synthesized) -> None:
     names = set(_alarms(cloud_stage))
 
-    for lane in Lane:
-        assert {f"{lane}-lane-is-late", f"{lane}-lane-parks", f"{lane}-job-restarts"} <= names
+    kinds = ("lane-is-late", "lane-parks", "parser-crashes", "stream-is-blocked", "job-restarts")
+    assert {f"{lane}-{kind}" for lane in Lane for kind in kinds} <= names
 
 
 def test_a_lane_is_late_when_its_limits_say_so(cloud_stage: Synthesized) -> None:

@@ -126,11 +126,16 @@ def sent(jobs: list[StreamingQuery], kafka_broker: KafkaBroker) -> Callable[...,
 
 
 def found(
-    broker: KafkaBroker, topic: str, is_wanted: Callable[[Record], bool], *, count: int = 1
+    broker: KafkaBroker,
+    topic: str,
+    is_wanted: Callable[[Record], bool],
+    *,
+    count: int = 1,
+    wait_s: float = WAIT_S,
 ) -> list[Record]:
     """Wait until ``count`` records of a topic are the wanted ones."""
     reader, records = KafkaReader(broker.bootstrap_servers, topics=[topic]), list[Record]()
-    deadline = time.monotonic() + WAIT_S
+    deadline = time.monotonic() + wait_s
     while len(records) < count and time.monotonic() < deadline:
         records.extend(record for record in reader.read_available() if is_wanted(record))
     reader.close()

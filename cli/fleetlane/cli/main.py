@@ -2,7 +2,7 @@
 
 import typer
 
-from fleetlane.cli import demo, device_commands, doctor, flow, parser, send, tail, up
+from fleetlane.cli import demo, device_commands, doctor, flow, parser, send, tail, unblock, up
 from fleetlane.cli.errors import ErrorsInOneLine
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app.add_typer(flow.app, name="flow")
 app.add_typer(parser.app, name="parser")
 app.command("send")(send.send)
 app.command("tail")(tail.tail)
+app.command("unblock")(unblock.unblock)
 
 if __name__ == "__main__":
     app()

@@ -12,7 +12,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from fleetlane.events.keys import CanonicalKey
 from fleetlane.events.lanes import Lane
 from fleetlane.events.names import NAME_PATTERN
-from fleetlane.events.topics import RawStrategy, raw_topic
+from fleetlane.events.topics import RawStrategy, RawTopic, raw_topic
 
 type Name = Annotated[str, Meta(pattern=rf"^{NAME_PATTERN}\Z")]
 type FieldName = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -141,6 +141,7 @@ class Flow(_Table, frozen=True, kw_only=True):
     lane: Lane = Lane.STANDARD
     topic: RawStrategy = RawStrategy.LANE
     oversize: Literal["slow", "truncate"] = "slow"
+    on_failure: Literal["park", "block"] = "park"
     dedupe_by_content: bool = False
     identity: IdentityRule = field(default_factory=IdentityRule)
     canonical: CanonicalRule = field(default_factory=CanonicalRule)
@@ -150,6 +151,15 @@ class Flow(_Table, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.identity.by == "content" and self.event_time is None:
             raise ValueError('identity by = "content" needs [event_time]')
+        if self.blocks and self.topic is not RawStrategy.STREAM:
+            raise ValueError(
+                'on_failure = "block" needs topic = "stream": who waits must hold up nobody else'
+            )
+
+    @property
+    def blocks(self) -> bool:
+        """Whether a message that cannot be parsed stops its flow until somebody answers."""
+        return self.on_failure == "block"
 
     @cached_property
     def device_types(self) -> frozenset[str]:
@@ -162,6 +172,8 @@ class Flow(_Table, frozen=True, kw_only=True):
         A device of a type that the flow does not name lands in its lane's shared topic: there is
         no other that is sure to exist.
         """
+        if self.blocks:
+            return str(RawTopic(lane=lane, blocking_stream=self.stream))
         kind = device_type if device_type in self.device_types else None
         return raw_topic(lane, self.topic, stream=self.stream, device_type=kind)
 

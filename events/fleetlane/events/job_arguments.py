@@ -85,8 +85,9 @@ class JobArguments(Arguments):
 class ParseLaneArguments(JobArguments):
     """Arguments of ``parse_lane``. ``flows_bucket`` holds the published flows.
 
-    ``metrics_namespace`` is CloudWatch's; without one, no metrics are published. The last three
-    stand in for the lane's own limits; ``None`` leaves the lane's.
+    ``metrics_namespace`` is CloudWatch's; without one, no metrics are published. With a
+    ``blocking_stream`` the query reads that stream's own topic, and no other. The last three stand
+    in for the lane's own limits; ``None`` leaves the lane's.
     """
 
     lane: Lane
@@ -94,6 +95,7 @@ class ParseLaneArguments(JobArguments):
     payload_bucket: str
     parked_bucket: str
     metrics_namespace: str | None = None
+    blocking_stream: str | None = None
     trigger_ms: int | None = None
     parse_ms_max: int | None = None
     messages_per_batch_max: int | None = None

@@ -22,6 +22,15 @@ class Outcome(StrEnum):
     PARKED = "parked"
 
 
+class PutOff(StrEnum):
+    """Why a message goes to the slow lane untried. Nothing is known against the message itself."""
+
+    PAYLOAD_UNAVAILABLE = "payload_unavailable"
+    PARSER_UNAVAILABLE = "parser_unavailable"
+    OVERTIME_USED_UP = "overtime_used_up"
+    CHILDREN_USED_UP = "children_used_up"
+
+
 class Received(msgspec.Struct, frozen=True, kw_only=True):
     """A row of ``fleet.received``: a message's first landing. Absent fields are ``None``."""
 
@@ -46,6 +55,9 @@ class Received(msgspec.Struct, frozen=True, kw_only=True):
 class Parsed:
     """A row of ``fleet.parsed``: one attempt. ``reason`` says why it was diverted or parked.
 
+    ``put_off`` says why there was no attempt at all; then there is no ``reason``.
+
+
     ``instead_of`` is the parser that the flow names, where it could not be used and ``parser`` is
     an older one. It is written first, so that such rows can be counted by their first bytes.
     """
@@ -62,6 +74,7 @@ class Parsed:
     outcome: Outcome
     parsed_ms: int
     reason: ParkedReason | None = None
+    put_off: PutOff | None = None
     parser: str | None = None
     events: int = 0
     parse_us: int = 0

@@ -24,7 +24,8 @@ _FRAME_BYTES: Final = 16 * 1024
 _DAY_MS: Final = 24 * 60 * 60 * 1000
 _RAW = re.compile(
     rf"raw\.(?P<lane>fast|standard|slow)"
-    rf"(?:\.stream\.(?P<stream>{NAME_PATTERN})|\.type\.(?P<device_type>{NAME_PATTERN}))?"
+    rf"(?:\.stream\.(?P<stream>{NAME_PATTERN})|\.type\.(?P<device_type>{NAME_PATTERN})"
+    rf"|\.block\.(?P<blocking_stream>{NAME_PATTERN}))?"
 )
 
 
@@ -51,17 +52,24 @@ class UnknownTopicError(FleetlaneError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawTopic:
-    """A raw topic's name, taken apart. At most one of ``stream`` and ``device_type`` is set."""
+    """A raw topic's name, taken apart. At most one of the three behind the lane is set.
+
+    ``blocking_stream`` is one whose flow blocks on failure: its lane's shared query leaves this
+    topic out, and a query of its own reads it.
+    """
 
     lane: Lane
     stream: str | None = None
     device_type: str | None = None
+    blocking_stream: str | None = None
 
     def __str__(self) -> str:
         if self.stream is not None:
             return f"raw.{self.lane}.stream.{self.stream}"
         if self.device_type is not None:
             return f"raw.{self.lane}.type.{self.device_type}"
+        if self.blocking_stream is not None:
+            return f"raw.{self.lane}.block.{self.blocking_stream}"
         return f"raw.{self.lane}"
 
 
@@ -112,13 +120,26 @@ def parsed_raw_topic(topic: str) -> RawTopic:
     if found is None:
         raise UnknownTopicError(topic)
     return RawTopic(
-        lane=Lane(found["lane"]), stream=found["stream"], device_type=found["device_type"]
+        lane=Lane(found["lane"]),
+        stream=found["stream"],
+        device_type=found["device_type"],
+        blocking_stream=found["blocking_stream"],
     )
 
 
 def lane_pattern(*lanes: Lane) -> str:
-    """The regular expression (Python's and Java's) of all raw topics of these lanes."""
+    """The regular expression (Python's and Java's) of what the shared queries of lanes read."""
     return rf"raw\.({'|'.join(lanes)})(\.(stream|type)\.{NAME_PATTERN})?"
+
+
+def raw_pattern(*lanes: Lane) -> str:
+    """The same of all raw topics of these lanes: of blocking flows too."""
+    return rf"raw\.({'|'.join(lanes)})(\.(stream|type|block)\.{NAME_PATTERN})?"
+
+
+def blocking_pattern(lane: Lane, stream: str) -> str:
+    """The same of the one topic of a blocking flow in a lane."""
+    return str(RawTopic(lane=lane, blocking_stream=stream)).replace(".", r"\.")
 
 
 def canonical_topic(stream: str) -> str:

@@ -12,8 +12,8 @@ owner = "acme-sensors"
 use = "json"
 """
 FLOW_FIELDS = (
-    "stream, owner, parsers, event_time, lane, topic, oversize, dedupe_by_content, identity, "
-    "canonical, limits, upload"
+    "stream, owner, parsers, event_time, lane, topic, oversize, on_failure, dedupe_by_content, "
+    "identity, canonical, limits, upload"
 )
 
 

@@ -47,7 +47,8 @@ def test_everything_but_the_first_four_lines_has_a_default() -> None:
     flow = read(SMALLEST)
 
     assert (flow.event_time, flow.lane, flow.topic) == (None, Lane.STANDARD, RawStrategy.LANE)
-    assert (flow.oversize, flow.dedupe_by_content) == ("slow", False)
+    assert (flow.oversize, flow.on_failure) == ("slow", "park")
+    assert not flow.dedupe_by_content
     assert flow.identity == IdentityRule(by="message", fields=())
     assert flow.canonical == CanonicalRule(key=CanonicalKey.DEVICE_HOUR, redirects=())
     assert flow.limits == FlowLimits(parse_ms_max=None, events_max=100_000, event_bytes_max=900_000)

@@ -50,6 +50,7 @@ any_arguments: st.SearchStrategy[Arguments] = st.one_of(
         flows_bucket=values,
         payload_bucket=values,
         parked_bucket=values,
+        blocking_stream=st.none() | values,
         trigger_ms=st.none() | counts,
         parse_ms_max=st.none() | counts,
         messages_per_batch_max=st.none() | counts,

@@ -12,6 +12,7 @@ from fleetlane.events.metadata import (
     OLDER_PARSER_PREFIX,
     Outcome,
     Parsed,
+    PutOff,
     Received,
     parsed_from,
     parsed_value,
@@ -25,7 +26,7 @@ RECEIVED_FIELDS = """
 """
 PARSED_FIELDS = """
     id attempt device_id stream lane source_topic source_partition source_offset outcome reason
-    parser instead_of events parse_us inflated_bytes first_event_ms last_event_ms parsed_ms
+    put_off parser instead_of events parse_us inflated_bytes first_event_ms last_event_ms parsed_ms
 """
 
 counts = st.integers(0, 2**63 - 1)
@@ -42,6 +43,7 @@ parsed_rows = st.builds(
     outcome=st.sampled_from(Outcome),
     parsed_ms=counts,
     reason=st.none() | st.sampled_from(ParkedReason),
+    put_off=st.none() | st.sampled_from(PutOff),
     parser=st.none() | texts,
     instead_of=st.none() | texts,
     events=counts,

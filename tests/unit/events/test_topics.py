@@ -13,10 +13,12 @@ from fleetlane.events.topics import (
     RawStrategy,
     RawTopic,
     UnknownTopicError,
+    blocking_pattern,
     canonical_topic,
     lane_pattern,
     parsed_raw_topic,
     platform_topics,
+    raw_pattern,
     raw_topic,
     topic_settings,
     unique_topic,
@@ -160,7 +162,22 @@ def test_a_raw_topics_name_comes_apart_again(
     ]
 
 
-@given(st.from_regex(lane_pattern(*Lane), fullmatch=True))
+def test_a_blocking_flow_s_topic_is_left_out_by_its_lane_and_read_by_itself() -> None:
+    topic = str(RawTopic(lane=Lane.FAST, blocking_stream="door-2"))
+
+    assert topic == "raw.fast.block.door-2"
+    assert not re.fullmatch(lane_pattern(*Lane), topic)
+    assert re.fullmatch(raw_pattern(Lane.FAST), topic)
+    assert re.fullmatch(blocking_pattern(Lane.FAST, "door-2"), topic)
+    assert not re.fullmatch(blocking_pattern(Lane.FAST, "door"), topic)
+
+
+@pytest.mark.parametrize("topic", RAW_TOPICS)
+def test_the_pattern_of_all_raw_topics_matches_the_shared_ones_too(topic: str) -> None:
+    assert re.fullmatch(raw_pattern(*Lane), topic)
+
+
+@given(st.from_regex(raw_pattern(*Lane), fullmatch=True))
 def test_whatever_the_pattern_matches_comes_apart_and_together_again(topic: str) -> None:
     assert str(parsed_raw_topic(topic)) == topic
 

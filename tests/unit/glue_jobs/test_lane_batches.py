@@ -6,7 +6,7 @@ import pytest
 
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import LANE_LIMITS, Lane
-from fleetlane.events.metadata import parsed_from
+from fleetlane.events.metadata import PutOff, parsed_from
 from fleetlane.parsers.sandbox.columns import CanonicalRecords
 from fleetlane.parsers.sandbox.encoding import topics_of
 from fleetlane.parsers.sandbox.overtime import Overtime
@@ -34,9 +34,12 @@ OTHER_FLOW = FLOW.replace('"gps"', '"other"').replace('"gps-alarms"', '"other-al
 class BusyParsers:
     """Stands for sandboxes in which no message has its turn."""
 
+    def __init__(self, verdict: Verdict) -> None:
+        self._verdict = verdict
+
     def parsed(self, run: Run, overtime: Overtime) -> Iterator[Result]:
         assert overtime.left_us(run.assignment) > 0
-        attempts = [(place, Attempt(Verdict.NOT_TRIED)) for place in range(len(run.bodies))]
+        attempts = [(place, Attempt(self._verdict)) for place in range(len(run.bodies))]
         yield Result(attempts, no_records(topics_of(run.assignment.flow)))
 
     def load_problem(self, program: Program) -> str | None:
@@ -78,17 +81,24 @@ def test_messages_of_several_flows_in_one_batch_come_out_once_each(sandboxes: Pa
 
 
 @pytest.mark.parametrize("lane", list(Lane))
-def test_a_message_that_did_not_have_its_turn_is_put_off_and_counts_no_try(lane: Lane) -> None:
+@pytest.mark.parametrize(
+    ("verdict", "put_off"),
+    [
+        (Verdict.NOT_TRIED, PutOff.OVERTIME_USED_UP),
+        (Verdict.CHILDREN_USED_UP, PutOff.CHILDREN_USED_UP),
+    ],
+)
+def test_a_message_that_did_not_have_its_turn_is_put_off_and_counts_no_try(
+    verdict: Verdict, put_off: PutOff, lane: Lane
+) -> None:
     record = record_of(message_of(b"{}", slow_tries=2))
 
-    diverted, told = rows_of(lane_parser_of(BusyParsers(), lane).outputs_of([record]))
+    diverted, told = rows_of(lane_parser_of(BusyParsers(verdict), lane).outputs_of([record]))
 
     again = message_from(diverted.headers or (), diverted.value)
     assert (diverted.topic, again.slow_tries, again.attempt) == ("raw.slow", 2, 2)
-    assert (parsed_from(told.value or b"").outcome, parsed_from(told.value or b"").reason) == (
-        "diverted",
-        None,
-    )
+    parsed = parsed_from(told.value or b"")
+    assert (parsed.outcome, parsed.reason, parsed.put_off) == ("diverted", None, put_off)
 
 
 def test_canonical_records_become_a_batch_as_they_are(sandboxes: ParsesRuns) -> None:

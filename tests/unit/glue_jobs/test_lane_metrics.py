@@ -10,6 +10,7 @@ from fleetlane.events.lanes import Lane
 from glue_jobs.parse_lane.lane_metrics import CloudWatchMetrics, LaneValues, lane_values, together
 
 NOW_MS = 1_762_178_709_123
+IDLE = {"LagSeconds": 0, "Parsed": 0, "Parked": 0, "ByOlderParser": 0, "ChildrenUsedUp": 0}
 
 
 class Observed:
@@ -23,21 +24,29 @@ class Observed:
 @pytest.mark.parametrize(
     ("observed", "values"),
     [
-        ({}, {"LagSeconds": 0, "Parsed": 0, "Parked": 0, "ByOlderParser": 0}),
+        ({}, IDLE),
         (
             {
                 "arrivals": Observed(oldest_ms=NOW_MS - 2_500),
-                "outputs": Observed(attempts=10, parked=2, diverted=1, by_older_parser=3),
+                "outputs": Observed(
+                    attempts=10, parked=2, diverted=1, by_older_parser=3, used_up=1
+                ),
             },
-            {"LagSeconds": 2.5, "Parsed": 7, "Parked": 2, "ByOlderParser": 3},
+            {
+                "LagSeconds": 2.5,
+                "Parsed": 7,
+                "Parked": 2,
+                "ByOlderParser": 3,
+                "ChildrenUsedUp": 1,
+            },
         ),
         (
             {"arrivals": Observed(oldest_ms=None), "outputs": Observed(attempts=0, parked=1)},
-            {"LagSeconds": 0, "Parsed": 0, "Parked": 1, "ByOlderParser": 0},
+            {**IDLE, "Parked": 1},
         ),
         (
             {"arrivals": Observed(oldest_ms=NOW_MS + 9)},
-            {"LagSeconds": 0, "Parsed": 0, "Parked": 0, "ByOlderParser": 0},
+            IDLE,
         ),
     ],
     ids=["idle", "busy", "no-message-of-ours", "clocks-differ"],

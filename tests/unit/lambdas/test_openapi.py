@@ -17,7 +17,7 @@ from clients.declarations import (
 )
 from clients.problems import PROBLEM_CONTENT_TYPE
 from fleetlane.events.errors import ProblemTag
-from fleetlane.events.lanes import Lane
+from fleetlane.events.lanes import PAYLOAD_BYTES_MAX, Lane
 from lambdas.ingest.batch_document import ENTRIES_MAX
 from lambdas.ingest.routes import OneThreadResolver
 from lambdas.ingest.service import Landed, Notice
@@ -108,12 +108,6 @@ def test_body_encodings_and_the_longest_batch_are_those_of_the_code() -> None:
     assert set(SCHEMAS["Health"]["properties"]["sinks"]["properties"]) == set(Sink)
 
 
-def asked_for(**declared: int) -> Answer:
-    status, body = UploadWorld().ask({"sha256": "ab" * 32, **declared})
-    content_type = "application/json" if status < 300 else PROBLEM_CONTENT_TYPE
-    return Answer(status=status, content_type=content_type, headers={}, body=body)
-
-
 STREAM, BATCH, UPLOADS = "/v1/streams/{stream}", "/v1/batch", "/v1/uploads/{stream}"
 REAL: Mapping[str, tuple[str, Callable[[], Answer]]] = {
     "health": ("/v1/health", lambda: send(routes(), event("GET", "/v1/health", identity=None))),
@@ -133,6 +127,16 @@ REAL: Mapping[str, tuple[str, Callable[[], Answer]]] = {
     "no upload": (UPLOADS, lambda: asked_for(size=1)),
     "no batch": (BATCH, lambda: post(routes(), BATCH, b"")),
 }
+
+
+def test_the_largest_upload_is_that_of_the_code() -> None:
+    assert SCHEMAS["UploadDeclaration"]["properties"]["bytes"]["maximum"] == PAYLOAD_BYTES_MAX
+
+
+def asked_for(**declared: int) -> Answer:
+    status, body = UploadWorld().ask({"sha256": "ab" * 32, **declared})
+    content_type = "application/json" if status < 300 else PROBLEM_CONTENT_TYPE
+    return Answer(status=status, content_type=content_type, headers={}, body=body)
 
 
 def routes(*, is_up: bool = True) -> OneThreadResolver:

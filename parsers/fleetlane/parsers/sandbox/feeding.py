@@ -28,6 +28,7 @@ TRIED_AGAIN: Final = frozenset({Verdict.PARSER_FAILED, Verdict.MEMORY, Verdict.C
 """What another try at once, in a fresh child, may not show again."""
 
 NOT_TRIED: Final = Attempt(Verdict.NOT_TRIED)
+CHILDREN_USED_UP: Final = Attempt(Verdict.CHILDREN_USED_UP)
 
 
 class Feeding:
@@ -160,7 +161,7 @@ class Feeding:
             chunk.is_suspect = True
             self._waiting.appendleft(piece)
         if not self._children.may_respawn():
-            self._refused = NOT_TRIED
+            self._refused = CHILDREN_USED_UP
 
     def _tried_again(self, retry: Retry) -> Iterator[Result]:
         child: ParserChild | None = None
@@ -182,7 +183,8 @@ class Feeding:
         """Try one message in a child that has nothing else to do; also give the child, if alive."""
         nothing = no_records(self._topics)
         if child is None:
-            return earlier, nothing, None
+            is_untried = earlier is NOT_TRIED
+            return (self._refusal() or earlier) if is_untried else earlier, nothing, None
         try:
             self._send(child, chunk, place, 1)
             reply = child.reply(self._patience(1))

@@ -11,7 +11,8 @@ DETAIL_CHARS_MAX: Final = 1024
 class Verdict(IntEnum):
     """The outcome of one message, as a number that crosses between processes.
 
-    ``NOT_TRIED``: its flow has used up its time in this batch, or its parser kills every child.
+    ``NOT_TRIED``: its flow has used up its time in this batch. ``CHILDREN_USED_UP``: not tried
+    either, because its parser kills every child.
     """
 
     OK = 0
@@ -24,10 +25,11 @@ class Verdict(IntEnum):
     EVENT_TOO_LARGE = 7
     TOO_LARGE = 8
     NOT_TRIED = 9
+    CHILDREN_USED_UP = 10
 
     @property
     def reason(self) -> ParkedReason | None:
-        if self in (Verdict.OK, Verdict.NOT_TRIED):
+        if self in (Verdict.OK, Verdict.NOT_TRIED, Verdict.CHILDREN_USED_UP):
             return None
         return ParkedReason(self.name.lower())
 

@@ -1,5 +1,6 @@
 """Hostile messages among good ones: each has its right verdict, and all good ones come out once."""
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from random import Random
 
@@ -9,6 +10,7 @@ from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.sandbox import Sandboxes
 from fleetlane.parsers.sandbox.verdicts import Verdict
 from tests.unit.parsers.sandbox.conftest import body_of, children_of, outcomes_of, run_of
+from tests.unit.parsers.sandbox.machine import loaded_at_twice_its_cores
 
 VERDICTS = {
     "malformed": Verdict.MALFORMED,
@@ -105,10 +107,18 @@ def _mixed(
 
 
 @pytest.mark.faults
+@pytest.mark.parametrize(
+    "load",
+    [
+        pytest.param(nullcontext(), id="idle"),
+        pytest.param(loaded_at_twice_its_cores(), id="loaded", marks=pytest.mark.full_length),
+    ],
+)
 def test_among_many_messages_each_comes_out_once_as_it_should(
     sandboxes: Sandboxes,
     hostile: Program,
     tmp_path: Path,
+    load: AbstractContextManager[None],
     *,
     faults_are_full: bool,
 ) -> None:
@@ -120,7 +130,8 @@ def test_among_many_messages_each_comes_out_once_as_it_should(
         for at in range(0, count, 1000)
     ]
 
-    outcomes = [outcomes_of(sandboxes, run) for run in runs]
+    with load:
+        outcomes = [outcomes_of(sandboxes, run) for run in runs]
 
     found = [verdict for one in outcomes for _, verdict in sorted(one.verdicts.items())]
     given = [len(one.events.get(place, ())) for one in outcomes for place in sorted(one.verdicts)]

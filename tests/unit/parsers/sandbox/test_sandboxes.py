@@ -7,7 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,8 +26,13 @@ from tests.unit.parsers.sandbox.conftest import (
     program,
     run_of,
 )
+from tests.unit.parsers.sandbox.machine import (
+    descendants_of,
+    is_alive,
+    loaded_at_twice_its_cores,
+    wait_until,
+)
 
-WAIT_S = 20.0
 VERSIONED = """
 VERSION = "{version}"
 
@@ -168,7 +173,7 @@ def test_a_parser_that_kills_every_child_has_its_messages_go_on_unparsed(
 
     verdicts = list(outcomes.verdicts.values())
     assert verdicts.count(Verdict.CRASHED) <= 3
-    assert verdicts.count(Verdict.NOT_TRIED) >= 497
+    assert verdicts.count(Verdict.CHILDREN_USED_UP) >= 497
     assert "uses up its children too fast" in caplog.text
 
 
@@ -239,41 +244,22 @@ def _worker(hostile: Program, kind: str, *, parse_s: float) -> subprocess.Popen[
     return subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True)
 
 
-def _descendants(pid: int) -> set[int]:
-    children = set(children_of(pid))
-    return children.union(*(_descendants(child) for child in children))
-
-
-def _wait_until(holds: Callable[[], bool]) -> bool:
-    deadline_s = time.monotonic() + WAIT_S
-    while not holds() and time.monotonic() < deadline_s:
-        time.sleep(0.05)
-    return holds()
-
-
 @pytest.mark.parametrize("kind", ["sleeps", "loops-in-c", "leaves-process-and-hangs"])
 def test_a_worker_that_is_killed_leaves_no_process_behind(hostile: Program, kind: str) -> None:
     started = 2 + (kind == "leaves-process-and-hangs")
     with _worker(hostile, kind, parse_s=600) as worker:
-        assert _wait_until(lambda: len(_descendants(worker.pid)) >= started)
-        processes = _descendants(worker.pid)
+        assert wait_until(lambda: len(descendants_of(worker.pid)) >= started)
+        processes = descendants_of(worker.pid)
 
         worker.kill()
 
-        assert _wait_until(lambda: not any(_is_alive(pid) for pid in processes))
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
+        assert wait_until(lambda: not any(is_alive(pid) for pid in processes))
 
 
 def test_a_machine_that_pauses_condemns_no_message(hostile: Program) -> None:
     with _worker(hostile, "works-a-while", parse_s=1.0) as worker:
-        assert _wait_until(lambda: len(_descendants(worker.pid)) >= 2)
-        processes = [worker.pid, *_descendants(worker.pid)]
+        assert wait_until(lambda: len(descendants_of(worker.pid)) >= 2)
+        processes = [worker.pid, *descendants_of(worker.pid)]
         time.sleep(0.1)
 
         for pid in processes:
@@ -293,17 +279,11 @@ def test_a_machine_loaded_at_twice_its_cores_condemns_no_message(
     *,
     faults_are_full: bool,
 ) -> None:
-    cores = os.cpu_count() or 1
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * cores)]
     bodies = [body_of(number, "works-a-while", work_s=0.04) for number in range(60)]
     runs = [run_of(hostile, bodies, parse_s=0.1) for _ in range(10 if faults_are_full else 1)]
 
-    try:
+    with loaded_at_twice_its_cores():
         outcomes = [outcomes_of(sandboxes, run) for run in runs]
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
 
     assert {verdict for one in outcomes for verdict in one.verdicts.values()} == {Verdict.OK}
 

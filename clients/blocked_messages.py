@@ -1,0 +1,123 @@
+"""Messages that their flows wait for: what is wrong with each, and what somebody answered."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from botocore.exceptions import BotoCoreError, ClientError
+
+from fleetlane.events.errors import FleetlaneError, ParkedReason
+from fleetlane.events.lanes import Lane
+from fleetlane.events.parked import KafkaPosition
+from fleetlane.events.topics import RawTopic
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+
+_BLOCKED: Final = "blocked/"
+_BLOCKING: Final = "blocking/"
+
+
+class BlockedMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """A message that could not be parsed. Once it is to be skipped its flow goes on without it."""
+
+    topic: str
+    partition: int
+    offset: int
+    reason: ParkedReason
+    detail: str
+    parser: str | None
+    blocked_ms: int
+    is_skipped: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.topic}/{self.partition}/{self.offset}: {self.reason}: {self.detail}"
+
+
+class BlockadeUnknownError(FleetlaneError):
+    """Who is blocked cannot be read or written: S3 does not answer. Trying again may succeed."""
+
+    reason = "blockade_unknown"
+
+    def __init__(self, key: str, problem: str) -> None:
+        super().__init__(key, problem)
+        self.key, self.problem = key, problem
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.problem}"
+
+
+class BlockedMessages:
+    """One small object a message, beside what is parked, where nothing expires.
+
+    ``s3`` is a client whose maker bounded its waits. Every method raises
+    ``BlockadeUnknownError`` where S3 does not answer.
+    """
+
+    def __init__(self, s3: "S3Client", bucket: str) -> None:
+        self._s3, self._bucket = s3, bucket
+
+    def found(self, position: KafkaPosition) -> BlockedMessage | None:
+        """The message at a position of Kafka's, if it was ever blocked and not tried again."""
+        return self._read(_key(position.topic, position.partition, position.offset))
+
+    def put(self, blocked: BlockedMessage) -> None:
+        key = _key(blocked.topic, blocked.partition, blocked.offset)
+        self._write(key, msgspec.json.encode(blocked))
+
+    def waiting(self, topic: str) -> list[BlockedMessage]:
+        """The messages of a topic that wait for an answer."""
+        found = (self._read(key) for key in self._keys(f"{_BLOCKED}{topic}/"))
+        return [one for one in found if one is not None and not one.is_skipped]
+
+    def skip(self, blocked: BlockedMessage) -> None:
+        """Let it be parked, and its flow go on."""
+        self.put(msgspec.structs.replace(blocked, is_skipped=True))
+
+    def retry(self, blocked: BlockedMessage) -> None:
+        """Let it be tried again."""
+        key = _key(blocked.topic, blocked.partition, blocked.offset)
+        try:
+            self._s3.delete_object(Bucket=self._bucket, Key=key)
+        except (BotoCoreError, ClientError) as problem:
+            raise BlockadeUnknownError(key, str(problem)) from problem
+
+    def remember_stream(self, lane: Lane, stream: str) -> None:
+        """Note that a lane has a topic of a blocking flow, which must be read to its end."""
+        self._write(f"{_BLOCKING}{lane}/{stream}", b"")
+
+    def remembered_streams(self, lane: Lane) -> set[str]:
+        return {key.rpartition("/")[2] for key in self._keys(f"{_BLOCKING}{lane}/")}
+
+    def _keys(self, prefix: str) -> Iterator[str]:
+        pages = self._s3.get_paginator("list_objects_v2")
+        try:
+            for page in pages.paginate(Bucket=self._bucket, Prefix=prefix):
+                yield from (one["Key"] for one in page.get("Contents", ()))
+        except (BotoCoreError, ClientError) as problem:
+            raise BlockadeUnknownError(prefix, str(problem)) from problem
+
+    def _read(self, key: str) -> BlockedMessage | None:
+        try:
+            answer = self._s3.get_object(Bucket=self._bucket, Key=key)
+            with answer["Body"] as body:
+                return msgspec.json.decode(body.read(), type=BlockedMessage)
+        except self._s3.exceptions.NoSuchKey:
+            return None
+        except (BotoCoreError, ClientError, OSError, msgspec.MsgspecError) as problem:
+            raise BlockadeUnknownError(key, str(problem)) from problem
+
+    def _write(self, key: str, body: bytes) -> None:
+        try:
+            self._s3.put_object(Bucket=self._bucket, Key=key, Body=body)
+        except (BotoCoreError, ClientError) as problem:
+            raise BlockadeUnknownError(key, str(problem)) from problem
+
+
+def blocking_topics(stream: str) -> list[str]:
+    """The topics that messages of a blocking flow land in: one a lane."""
+    return [str(RawTopic(lane=lane, blocking_stream=stream)) for lane in Lane]
+
+
+def _key(topic: str, partition: int, offset: int) -> str:
+    return f"{_BLOCKED}{topic}/{partition}-{offset}.json"

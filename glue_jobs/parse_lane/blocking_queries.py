@@ -1,0 +1,123 @@
+"""Queries of blocking flows: each by itself, started and started again, but not while it waits."""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol
+
+from clients.blocked_messages import BlockedMessage
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flow_files import PublishedFlows
+from fleetlane.events.lanes import Lane
+from fleetlane.events.topics import RawTopic
+
+LOOK_AGAIN_S: Final = 5
+LOOKS_A_METRIC: Final = 12
+"""CloudWatch keeps a minute's values, and each call costs."""
+
+BLOCKED_STREAMS: Final = "BlockedStreams"
+
+_log = logging.getLogger(__name__)
+
+
+class Query(Protocol):
+    """The part of a streaming query that is looked at."""
+
+    @property
+    def isActive(self) -> bool: ...  # noqa: N802 - Spark's name
+    def stop(self) -> None: ...
+
+
+class Ends(Protocol):
+    """The lane's own query, beside which the others run."""
+
+    def awaitTermination(self, timeout: int) -> bool | None: ...  # noqa: N802 - Spark's name
+
+
+class Flows(Protocol):
+    """Where the current flows come from."""
+
+    def current(self) -> PublishedFlows: ...
+
+
+class Blocked(Protocol):
+    """Where it stands who is blocked, and which topics are to be read."""
+
+    def waiting(self, topic: str) -> list[BlockedMessage]: ...
+    def remember_stream(self, lane: Lane, stream: str) -> None: ...
+    def remembered_streams(self, lane: Lane) -> set[str]: ...
+
+
+class BlockingQueries:
+    """The queries of one lane's blocking flows. A flow that blocks no more is read to its end."""
+
+    def __init__(
+        self,
+        lane: Lane,
+        *,
+        start: Callable[[str], Query],
+        flows: Flows,
+        blocked: Blocked,
+        publish: Callable[[Mapping[str, float]], None],
+    ) -> None:
+        self._lane, self._start, self._flows = lane, start, flows
+        self._blocked, self._publish = blocked, publish
+        self._queries: dict[str, Query] = {}
+        self._looks = 0
+
+    def look(self) -> None:
+        """Start what should run and does not, and tell how many streams wait for an answer.
+
+        Raises:
+            FleetlaneError: S3 does not answer. What runs goes on.
+        """
+        waiting = 0
+        for stream in sorted(self._streams()):
+            query = self._queries.get(stream)
+            if query is not None and query.isActive:
+                continue
+            blocked = self._blocked.waiting(str(RawTopic(lane=self._lane, blocking_stream=stream)))
+            if blocked:
+                waiting += 1
+                _log.error("stream %s waits for an answer: %s", stream, blocked[0])
+                continue
+            self._queries[stream] = self._start(stream)
+        if self._looks % LOOKS_A_METRIC == 0:
+            self._publish({BLOCKED_STREAMS: waiting})
+        self._looks += 1
+
+    def _streams(self) -> set[str]:
+        """Those of the flows in force, and those whose topics may still hold messages."""
+        now = {flow.stream for flow in self._flows.current().flows if flow.blocks}
+        remembered = self._blocked.remembered_streams(self._lane)
+        for stream in now - remembered:
+            self._blocked.remember_stream(self._lane, stream)
+        return now | remembered
+
+    def stop(self) -> None:
+        for query in self._queries.values():
+            query.stop()
+
+
+def keep_beside(lane_query: Ends, queries: BlockingQueries) -> threading.Thread:
+    """Look after the queries for as long as the lane's own one runs; returns at once."""
+    thread = threading.Thread(target=_look_while, args=(lane_query, queries), daemon=True)
+    thread.start()
+    return thread
+
+
+def _look_while(lane_query: Ends, queries: BlockingQueries) -> None:
+    try:
+        _look(queries)
+        while not lane_query.awaitTermination(LOOK_AGAIN_S):
+            _look(queries)
+        queries.stop()
+    except Exception as problem:  # noqa: BLE001 - the thread's edge: Spark may be gone by now
+        _log.warning("queries of blocking flows no longer looked after: %s", problem)
+
+
+def _look(queries: BlockingQueries) -> None:
+    try:
+        queries.look()
+    except FleetlaneError as problem:
+        _log.warning("queries of blocking flows not looked after: %s", problem)

@@ -1,0 +1,14 @@
+"""Who is blocked on a platform that another process runs."""
+
+import boto3
+
+from clients.blocked_messages import BlockedMessages
+from local.aws import client_settings_at
+from local.endpoints import Endpoints
+from local.platform import PARKED_BUCKET
+
+
+def blocked_messages_of(endpoints: Endpoints) -> BlockedMessages:
+    """Open them; whatever the user's own AWS settings are, they do not count."""
+    s3 = boto3.client("s3", **client_settings_at(endpoints.s3))
+    return BlockedMessages(s3, PARKED_BUCKET)

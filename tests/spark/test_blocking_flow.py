@@ -1,0 +1,140 @@
+"""A flow that blocks on failure stands still alone, until somebody answers."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import boto3
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from clients.blocked_messages import BlockedMessage, BlockedMessages
+from clients.flow_store import FlowStore
+from clients.kafka_producer import KafkaProducer
+from clients.kafka_topics import KafkaTopics
+from clients.producer_record import ProducerRecord
+from fleetlane.events.envelope import Message, headers_of
+from fleetlane.events.flow_files import flow_from_toml, topics_of
+from fleetlane.events.ids import random_raw_id
+from fleetlane.events.keys import raw_key
+from fleetlane.events.lanes import Lane
+from glue_jobs import host
+from local.aws import LocalAws
+from local.kafka import KafkaBroker
+from tests.spark.test_jobs import found
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack]
+
+ARRIVAL_MILLIS = 1_762_178_709_123
+WAIT_S = 180.0
+TOPIC = "raw.fast.block.door"
+DOOR = """
+stream = "door"
+owner = "acme"
+topic = "stream"
+on_failure = "block"
+[[parsers]]
+use = "json"
+"""
+LAMP = """
+stream = "lamp"
+owner = "acme"
+[[parsers]]
+use = "json"
+"""
+
+type Send = Callable[[str, bytes], bytes]
+
+
+@pytest.fixture
+def blocked(local_aws: LocalAws) -> BlockedMessages:
+    local_aws.ensure_bucket("blocking-parked")
+    return BlockedMessages(boto3.client("s3", **local_aws.client_settings), "blocking-parked")
+
+
+@pytest.fixture
+def lane_query(
+    spark: SparkSession,
+    kafka_broker: KafkaBroker,
+    local_aws: LocalAws,
+    blocked: BlockedMessages,
+    tmp_path: Path,
+) -> Iterator[StreamingQuery]:
+    flows = [flow_from_toml(toml, file="test.toml") for toml in (DOOR, LAMP)]
+    servers = kafka_broker.bootstrap_servers
+    topics = KafkaTopics(bootstrap_servers=servers, partitions=2, replication=1)
+    topics.create_missing(topics_of(flows))
+    local_aws.ensure_bucket("blocking-flows")
+    store = FlowStore(boto3.client("s3", **local_aws.client_settings), "blocking-flows")
+    store.make_current(store.publish(flows))
+    argv = [
+        *("--kafka_bootstrap_servers", servers),
+        *("--kafka_security", "plaintext"),
+        *("--checkpoint_folder", tmp_path.as_uri()),
+        *("--flows_bucket", "blocking-flows"),
+        *("--payload_bucket", "blocking-payloads"),
+        *("--parked_bucket", "blocking-parked"),
+    ]
+    (query,) = host.start(spark, "parse_lane --lane fast --trigger_ms 100", argv)
+    yield query
+    query.stop()
+
+
+@pytest.fixture
+def send(kafka_broker: KafkaBroker) -> Send:
+    """Land a message, all in the same partition of its topic, and give its raw id."""
+    producer = KafkaProducer(bootstrap_servers=kafka_broker.bootstrap_servers)
+
+    def send(stream: str, body: bytes) -> bytes:
+        message = Message(
+            raw_id=random_raw_id(),
+            device_id="d-17",
+            stream=stream,
+            arrival_millis=ARRIVAL_MILLIS,
+            lane=Lane.FAST,
+            body=body,
+            body_bytes=len(body),
+        )
+        topic = TOPIC if stream == "door" else "raw.fast"
+        key, headers = raw_key(ARRIVAL_MILLIS), headers_of(message)
+        producer.land(ProducerRecord(topic=topic, key=key, value=body, headers=headers))
+        return message.raw_id.encode()
+
+    return send
+
+
+def waiting(blocked: BlockedMessages) -> BlockedMessage:
+    """Wait until a message waits for an answer."""
+    deadline_s = time.monotonic() + WAIT_S
+    while not (found := blocked.waiting(TOPIC)) and time.monotonic() < deadline_s:
+        time.sleep(0.1)
+    return found[0]
+
+
+def events_of(broker: KafkaBroker, stream: str, raw_id: bytes) -> bool:
+    """Whether a message's event comes out in time."""
+    topic = f"canonical.{stream}"
+    return bool(found(broker, topic, lambda one: raw_id in (one.value or b"")))
+
+
+def test_a_message_that_fails_holds_up_its_own_flow_alone_until_it_is_skipped(
+    lane_query: StreamingQuery, send: Send, blocked: BlockedMessages, kafka_broker: KafkaBroker
+) -> None:
+    before, bad, behind = (send("door", body) for body in (b'{"n": 1}', b"{nope", b'{"n": 2}'))
+    first = waiting(blocked)
+    other = send("lamp", b"{}")
+    comes_before = events_of(kafka_broker, "door", before)
+    others_go_on = events_of(kafka_broker, "lamp", other)
+    rows = found(kafka_broker, "canonical.door", lambda one: behind in (one.value or b""), wait_s=3)
+
+    blocked.retry(first)
+    again = waiting(blocked)
+    blocked.skip(again)
+
+    assert (comes_before, others_go_on, rows) == (True, True, [])
+    assert (first.offset, again.offset, again.is_skipped) == (1, 1, False)
+    assert events_of(kafka_broker, "door", behind)
+    (parked,) = found(kafka_broker, "parked", lambda one: dict(one.headers).get("ce_id") == bad)
+    assert (parked.value, dict(parked.headers)["ce_parkedreason"]) == (b"{nope", b"malformed")
+    assert lane_query.isActive

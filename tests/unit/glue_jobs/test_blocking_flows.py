@@ -1,0 +1,273 @@
+"""A blocking flow stops at what it cannot parse; its query waits for an answer, and nobody else."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from clients.blocked_messages import BlockedMessages
+from fleetlane.events.errors import ParkedReason
+from fleetlane.events.flow_files import PublishedFlows, flow_from_toml
+from fleetlane.events.lanes import LANE_LIMITS, Lane
+from fleetlane.events.parked import KafkaPosition
+from fleetlane.parsers.sandbox.platforms import ParsesRuns
+from fleetlane.parsers.sandbox.verdicts import Verdict
+from glue_jobs.parse_lane.blockade import Blockade, BlockedError, NotTriedError
+from glue_jobs.parse_lane.blocking_queries import BlockingQueries
+from glue_jobs.parse_lane.lane_parser import LaneParser
+from glue_jobs.parse_lane.payloads import Payloads
+from tests.contract.aws_in_process import buckets
+from tests.unit.glue_jobs.conftest import (
+    NOW_MS,
+    FixedFlows,
+    MemoryBucket,
+    chosen_parsers,
+    message_of,
+    record_of,
+    rows_of,
+)
+from tests.unit.glue_jobs.test_lane_batches import BusyParsers
+
+PARKING = """
+stream = "door"
+owner = "acme"
+[[parsers]]
+use = "json"
+"""
+BLOCKING = 'on_failure = "block"\ntopic = "stream"\n' + PARKING
+TOPIC = "raw.standard.block.door"
+POSITION = KafkaPosition(topic=TOPIC, partition=1, offset=42)
+
+
+@pytest.fixture
+def blocked() -> Iterator[BlockedMessages]:
+    with buckets("parked") as s3:
+        yield BlockedMessages(s3, "parked")
+
+
+@pytest.fixture
+def parser_of(
+    blocked: BlockedMessages, sandboxes: ParsesRuns
+) -> Callable[[str, ParsesRuns | None], LaneParser]:
+    def made(flow: str, parsers: ParsesRuns | None = None) -> LaneParser:
+        bucket = MemoryBucket()
+        bucket.is_down = True
+        lane_parser = LaneParser(
+            lane=Lane.STANDARD,
+            limits=LANE_LIMITS[Lane.STANDARD],
+            parsers=chosen_parsers(
+                FixedFlows(flow), parsers or sandboxes, LANE_LIMITS[Lane.STANDARD]
+            ),
+            payloads=Payloads(landed=bucket, parked=bucket, parked_bucket="parked"),
+            sandboxes=parsers or sandboxes,
+            now_ms=lambda: NOW_MS,
+        )
+        lane_parser.stop_at_failures(
+            Blockade(blocked, flows=FixedFlows(flow), now_ms=lambda: NOW_MS)
+        )
+        return lane_parser
+
+    return made
+
+
+type Parsers = Callable[..., LaneParser]
+
+
+def _topics(lane_parser: LaneParser, body: bytes) -> list[str]:
+    record = record_of(message_of(body, stream="door"), topic=TOPIC)
+    return [row.topic for row in rows_of(lane_parser.outputs_of([record]))]
+
+
+def test_a_good_message_of_a_blocking_flow_comes_out(parser_of: Parsers) -> None:
+    assert _topics(parser_of(BLOCKING), b"{}") == ["canonical.door", "fleet.parsed"]
+
+
+def test_a_message_that_fails_stops_its_flow_and_says_why(
+    parser_of: Parsers, blocked: BlockedMessages
+) -> None:
+    with pytest.raises(BlockedError, match="malformed"):
+        _topics(parser_of(BLOCKING), b"{nope")
+
+    (waiting,) = blocked.waiting(TOPIC)
+    assert (waiting.partition, waiting.offset, waiting.reason, waiting.blocked_ms) == (
+        1,
+        42,
+        ParkedReason.MALFORMED,
+        NOW_MS,
+    )
+
+
+def test_it_stops_again_until_somebody_answers_and_keeps_its_first_reason(
+    parser_of: Parsers, blocked: BlockedMessages
+) -> None:
+    for _ in range(2):
+        with pytest.raises(BlockedError):
+            _topics(parser_of(BLOCKING), b"{nope")
+
+    assert len(blocked.waiting(TOPIC)) == 1
+
+
+def test_a_message_that_is_to_be_skipped_is_parked(
+    parser_of: Parsers, blocked: BlockedMessages
+) -> None:
+    with pytest.raises(BlockedError):
+        _topics(parser_of(BLOCKING), b"{nope")
+
+    blocked.skip(*blocked.waiting(TOPIC))
+
+    assert _topics(parser_of(BLOCKING), b"{nope") == ["parked", "fleet.parsed"]
+
+
+def test_a_flow_that_blocks_no_more_parks(parser_of: Parsers, blocked: BlockedMessages) -> None:
+    assert _topics(parser_of(PARKING), b"{nope") == ["parked", "fleet.parsed"]
+    assert blocked.waiting(TOPIC) == []
+
+
+@pytest.mark.parametrize("verdict", [Verdict.NOT_TRIED, Verdict.CHILDREN_USED_UP])
+def test_a_message_that_had_no_turn_blocks_nothing(
+    parser_of: Parsers, blocked: BlockedMessages, verdict: Verdict
+) -> None:
+    with pytest.raises(NotTriedError):
+        _topics(parser_of(BLOCKING, BusyParsers(verdict)), b"{}")
+
+    assert blocked.found(POSITION) is None
+
+
+class FakeQuery:
+    def __init__(self) -> None:
+        self.isActive = True
+
+    def stop(self) -> None:
+        self.isActive = False
+
+
+class Started:
+    """Starts queries that do nothing, and keeps them by stream."""
+
+    def __init__(self) -> None:
+        self.queries: dict[str, list[FakeQuery]] = {}
+
+    def __call__(self, stream: str) -> FakeQuery:
+        query = FakeQuery()
+        self.queries.setdefault(stream, []).append(query)
+        return query
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return {stream: len(queries) for stream, queries in self.queries.items()}
+
+
+class ChangingFlows:
+    def __init__(self, *tomls: str) -> None:
+        self.put(*tomls)
+
+    def put(self, *tomls: str) -> None:
+        flows = tuple(flow_from_toml(toml, file="test.toml") for toml in tomls)
+        self._published = PublishedFlows(version="1", flows=flows)
+
+    def current(self) -> PublishedFlows:
+        return self._published
+
+
+@pytest.fixture
+def started() -> Started:
+    return Started()
+
+
+@pytest.fixture
+def told() -> list[Mapping[str, float]]:
+    return []
+
+
+@pytest.fixture
+def flows() -> ChangingFlows:
+    return ChangingFlows(BLOCKING, PARKING.replace("door", "other"))
+
+
+@pytest.fixture
+def queries(
+    started: Started,
+    flows: ChangingFlows,
+    blocked: BlockedMessages,
+    told: list[Mapping[str, float]],
+) -> BlockingQueries:
+    return BlockingQueries(
+        Lane.STANDARD, start=started, flows=flows, blocked=blocked, publish=told.append
+    )
+
+
+def _block(parser_of: Parsers) -> None:
+    with pytest.raises(BlockedError):
+        _topics(parser_of(BLOCKING), b"{nope")
+
+
+def test_every_blocking_flow_has_one_query(queries: BlockingQueries, started: Started) -> None:
+    queries.look()
+    queries.look()
+
+    assert started.counts == {"door": 1}
+
+
+def test_a_flow_that_is_published_later_has_its_query_too(
+    queries: BlockingQueries, started: Started, flows: ChangingFlows
+) -> None:
+    queries.look()
+
+    flows.put(BLOCKING, BLOCKING.replace("door", "gate"))
+    queries.look()
+
+    assert started.counts == {"door": 1, "gate": 1}
+
+
+def test_a_query_that_failed_is_started_again(queries: BlockingQueries, started: Started) -> None:
+    queries.look()
+    started.queries["door"][0].stop()
+
+    queries.look()
+
+    assert started.counts == {"door": 2}
+
+
+def test_a_query_whose_flow_waits_is_not_started_until_somebody_answers(
+    queries: BlockingQueries, started: Started, blocked: BlockedMessages, parser_of: Parsers
+) -> None:
+    queries.look()
+    _block(parser_of)
+    started.queries["door"][0].stop()
+    queries.look()
+    before = started.counts
+
+    blocked.retry(*blocked.waiting(TOPIC))
+    queries.look()
+
+    assert (before, started.counts) == ({"door": 1}, {"door": 2})
+
+
+def test_how_many_wait_is_told(
+    queries: BlockingQueries, parser_of: Parsers, told: list[Mapping[str, Any]]
+) -> None:
+    _block(parser_of)
+
+    queries.look()
+
+    assert told == [{"BlockedStreams": 1}]
+
+
+def test_a_flow_that_blocks_no_more_is_read_to_its_end(
+    queries: BlockingQueries, started: Started, flows: ChangingFlows
+) -> None:
+    queries.look()
+    flows.put(PARKING)
+    started.queries["door"][0].stop()
+
+    queries.look()
+
+    assert started.counts == {"door": 2}
+
+
+def test_all_stop_together(queries: BlockingQueries, started: Started) -> None:
+    queries.look()
+
+    queries.stop()
+
+    assert [query.isActive for query in started.queries["door"]] == [False]
