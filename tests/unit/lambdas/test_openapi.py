@@ -17,7 +17,7 @@ from clients.declarations import (
 )
 from clients.problems import PROBLEM_CONTENT_TYPE
 from fleetlane.events.errors import ProblemTag
-from fleetlane.events.lanes import Lane
+from fleetlane.events.lanes import PAYLOAD_BYTES_MAX, Lane
 from lambdas.ingest.batch_document import ENTRIES_MAX
 from lambdas.ingest.routes import OneThreadResolver
 from lambdas.ingest.service import Landed, Notice
@@ -127,6 +127,10 @@ REAL: Mapping[str, tuple[str, Callable[[], Answer]]] = {
     "no upload": (UPLOADS, lambda: asked_for(size=1)),
     "no batch": (BATCH, lambda: post(routes(), BATCH, b"")),
 }
+
+
+def test_the_largest_upload_is_that_of_the_code() -> None:
+    assert SCHEMAS["UploadDeclaration"]["properties"]["bytes"]["maximum"] == PAYLOAD_BYTES_MAX
 
 
 def asked_for(**declared: int) -> Answer:
