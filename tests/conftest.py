@@ -26,25 +26,13 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile(config.getoption("faults"))
 
 
-@pytest.hookimpl(tryfirst=True)  # before the groups are read
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Group the tests for two processes, and leave out what belongs to the full length alone."""
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(_group(item)))
+    """Leave out what belongs to the full length alone."""
     if config.getoption("faults") == "full":
         return
     left_out = [item for item in items if item.get_closest_marker("full_length")]
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=left_out)
-
-
-def _group(item: pytest.Item) -> str:
-    """All that starts a server runs in one process, one after another: it fills a core by itself.
-
-    The modules of the other tests go wherever there is room.
-    """
-    needs_no_server = {"unit", "examples"} & set(item.path.relative_to(item.config.rootpath).parts)
-    return item.path.name if needs_no_server else "servers"
 
 
 @pytest.fixture(scope="session")
