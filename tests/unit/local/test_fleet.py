@@ -256,7 +256,7 @@ def test_resends_with_a_key_give_equal_ids_and_without_one_others(
 def test_a_gateway_brings_the_messages_of_the_devices_behind_it(
     registry: FakeRegistry, api: GatewayApi
 ) -> None:
-    run = run_fleet_on(api, PLAN, registry=registry)
+    run = run_fleet_on(api, PLAN, registry=registry, post_form=stored)
 
     (gateway,) = {device.gateway_id for device in registry.devices.values() if device.gateway_id}
     brought = [one for one in run.sent if one.device_id.startswith(str(gateway))]
