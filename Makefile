@@ -27,7 +27,7 @@ test-faults: cloud ## faults and fuzzing at full length
 	$(pytest) -m faults --faults=full
 
 .PHONY: artifacts
-artifacts: platform ## build what a deploy uploads: functions, job archives, wheels
+artifacts: cloud ## build what a deploy uploads: functions, job archives, wheels; sets up the CDK
 	$(bin)/python -m infra.artifacts
 
 .PHONY: bench-parser
