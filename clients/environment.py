@@ -1,7 +1,6 @@
 """Reading settings from the environment, which is passed in as a mapping."""
 
 from collections.abc import Mapping
-from enum import StrEnum
 
 from fleetlane.events.errors import FleetlaneError
 
@@ -43,17 +42,3 @@ def count_setting(environ: Mapping[str, str], name: str, *, default: int | None 
     if not value.isdecimal() or int(value) < 1:
         raise BadSettingError(name, f"is {value!r}; allowed: whole numbers from 1")
     return int(value)
-
-
-def choice_setting[E: StrEnum](
-    environ: Mapping[str, str], name: str, choices: type[E], *, default: E
-) -> E:
-    """Return a setting that is one of ``choices``; ``default`` where it is not set.
-
-    Raises:
-        BadSettingError: It is none of them.
-    """
-    value = environ.get(name) or default
-    if value not in choices:
-        raise BadSettingError(name, f"is {value!r}; allowed: {', '.join(choices)}")
-    return choices(value)

@@ -59,29 +59,25 @@ def _function_alarms(ingest: Ingest) -> Iterator[AlarmRule]:
         metric=ingest.flow_activation.function.metric_errors(period=Duration.minutes(5)),
         threshold=0,
     )
-    yield AlarmRule(
+    yield _unread(
         name="flows-unavailable",
         meaning="Ingest cannot read the flows; what lands is treated as of a stream without one.",
-        metric=cloudwatch.Metric(
-            namespace="Fleetlane",
-            metric_name="FlowsUnavailable",
-            dimensions_map={"service": "ingest"},
-            statistic="Sum",
-            period=Duration.minutes(1),
-        ),
-        threshold=0,
-        periods=5,
+        metric_name="FlowsUnavailable",
     )
-    yield AlarmRule(
+    yield _unread(
         name="overrides-unavailable",
         meaning="Ingest cannot read the overrides; who is revoked may send for five minutes more.",
-        metric=cloudwatch.Metric(
-            namespace="Fleetlane",
-            metric_name="OverridesUnavailable",
-            dimensions_map={"service": "ingest"},
-            statistic="Sum",
-            period=Duration.minutes(1),
-        ),
-        threshold=0,
-        periods=5,
+        metric_name="OverridesUnavailable",
     )
+
+
+def _unread(*, name: str, meaning: str, metric_name: str) -> AlarmRule:
+    """Ingest counts in ``metric_name`` that it cannot read what it goes by."""
+    metric = cloudwatch.Metric(
+        namespace="Fleetlane",
+        metric_name=metric_name,
+        dimensions_map={"service": "ingest"},
+        statistic="Sum",
+        period=Duration.minutes(1),
+    )
+    return AlarmRule(name=name, meaning=meaning, metric=metric, threshold=0, periods=5)

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from clients.environment import BadSettingError, choice_setting, count_setting, text_setting
+from clients.environment import BadSettingError, count_setting, text_setting
+from clients.kafka_security import kafka_security_setting
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.overrides import Ceilings
 
@@ -49,9 +50,7 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
     """
     return Settings(
         kafka_bootstrap_servers=text_setting(environ, "KAFKA_BOOTSTRAP_SERVERS"),
-        kafka_security=choice_setting(
-            environ, "KAFKA_SECURITY", KafkaSecurity, default=KafkaSecurity.IAM
-        ),
+        kafka_security=kafka_security_setting(environ),
         payload_bucket=text_setting(environ, "PAYLOAD_BUCKET"),
         spool_bucket=text_setting(environ, "SPOOL_BUCKET"),
         flows_bucket=text_setting(environ, "FLOWS_BUCKET"),

@@ -4,7 +4,8 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from clients.environment import choice_setting, text_setting
+from clients.environment import text_setting
+from clients.kafka_security import kafka_security_setting
 from fleetlane.events.job_arguments import KafkaSecurity
 
 
@@ -25,9 +26,7 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
     """
     return Settings(
         kafka_bootstrap_servers=text_setting(environ, "KAFKA_BOOTSTRAP_SERVERS"),
-        kafka_security=choice_setting(
-            environ, "KAFKA_SECURITY", KafkaSecurity, default=KafkaSecurity.IAM
-        ),
+        kafka_security=kafka_security_setting(environ),
         spool_bucket=text_setting(environ, "SPOOL_BUCKET"),
     )
 

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from clients.environment import choice_setting, count_setting, text_setting
+from clients.environment import count_setting, text_setting
+from clients.kafka_security import kafka_security_setting
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lanes import PAYLOAD_BYTES_MAX
 
@@ -48,9 +49,7 @@ def landing_settings_from(environ: Mapping[str, str]) -> LandingSettings:
     """Read the settings; raises ``BadSettingError``."""
     return LandingSettings(
         kafka_bootstrap_servers=text_setting(environ, "KAFKA_BOOTSTRAP_SERVERS"),
-        kafka_security=choice_setting(
-            environ, "KAFKA_SECURITY", KafkaSecurity, default=KafkaSecurity.IAM
-        ),
+        kafka_security=kafka_security_setting(environ),
         payload_bucket=text_setting(environ, "PAYLOAD_BUCKET"),
         flows_bucket=text_setting(environ, "FLOWS_BUCKET"),
         sweep_after_s=count_setting(environ, "SWEEP_AFTER_S", default=SWEEP_AFTER_S),
