@@ -177,8 +177,8 @@ def test_a_parked_record_whose_headers_alone_are_too_large_can_still_be_written(
     assert dict(parked.headers or ())["ce_parkedreason"] == b"bad_envelope"
 
 
-def _by_reference(body: bytes, **changes: object) -> RawRecord:
-    reference = PayloadReference(key="payloads/x", sha256=sha256(body).hexdigest())
+def record_by_reference(body: bytes, *, key: str = "payloads/x", **changes: object) -> RawRecord:
+    reference = PayloadReference(key=key, sha256=sha256(body).hexdigest())
     message = message_of(None, reference=reference, body_bytes=len(body), **changes)
     return record_of(message, topic="raw.slow")
 
@@ -188,14 +188,14 @@ def test_a_payload_by_reference_is_fetched_and_parsed(
 ) -> None:
     payload_bucket.objects["payloads/x"] = BODY
 
-    first, _, told = rows_of(lane_parser(Lane.SLOW).outputs_of([_by_reference(BODY)]))
+    first, _, told = rows_of(lane_parser(Lane.SLOW).outputs_of([record_by_reference(BODY)]))
 
     assert first.topic == "canonical.gps"
     assert parsed_from(told.value or b"").inflated_bytes == len(BODY)
 
 
 def test_a_payload_that_is_gone_is_parked_as_missing(lane_parser: Lanes) -> None:
-    parked, _ = rows_of(lane_parser(Lane.SLOW).outputs_of([_by_reference(BODY)]))
+    parked, _ = rows_of(lane_parser(Lane.SLOW).outputs_of([record_by_reference(BODY)]))
 
     assert dict(parked.headers or ())["ce_parkedreason"] == b"payload_missing"
 
@@ -205,7 +205,7 @@ def test_a_payload_that_was_altered_is_parked_as_corrupt(
 ) -> None:
     payload_bucket.objects["payloads/x"] = BODY[::-1]
 
-    parked, _ = rows_of(lane_parser(Lane.SLOW).outputs_of([_by_reference(BODY)]))
+    parked, _ = rows_of(lane_parser(Lane.SLOW).outputs_of([record_by_reference(BODY)]))
 
     assert dict(parked.headers or ())["ce_parkedreason"] == b"payload_corrupt"
 
@@ -215,7 +215,7 @@ def test_parking_a_reference_copies_its_payload_to_where_nothing_expires(
 ) -> None:
     payload_bucket.objects["payloads/x"] = b"{nope"
 
-    parked, _ = rows_of(lane_parser(Lane.SLOW).outputs_of([_by_reference(b"{nope")]))
+    parked, _ = rows_of(lane_parser(Lane.SLOW).outputs_of([record_by_reference(b"{nope")]))
 
     headers = dict(parked.headers or ())
     assert headers["ce_dataref"] == b"parked/payloads/x"
@@ -227,7 +227,7 @@ def test_a_payload_that_cannot_be_reached_goes_to_the_slow_lane(
 ) -> None:
     payload_bucket.is_down = True
 
-    diverted, told = rows_of(lane_parser(Lane.STANDARD).outputs_of([_by_reference(BODY)]))
+    diverted, told = rows_of(lane_parser(Lane.STANDARD).outputs_of([record_by_reference(BODY)]))
 
     assert diverted.topic == "raw.slow"
     assert parsed_from(told.value or b"").reason is None
@@ -239,4 +239,4 @@ def test_an_outage_of_s3_in_the_slow_lane_fails_the_batch_and_parks_nothing(
     payload_bucket.is_down = True
 
     with pytest.raises(PayloadUnavailableError):
-        rows_of(lane_parser(Lane.SLOW).outputs_of([_by_reference(BODY)]))
+        rows_of(lane_parser(Lane.SLOW).outputs_of([record_by_reference(BODY)]))
