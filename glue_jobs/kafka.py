@@ -43,7 +43,7 @@ def raw_records(
 ) -> DataFrame:
     """Read all raw topics whose whole name matches ``pattern``, from their beginning.
 
-    Gives key binary, value binary, topic string, partition int, offset long, headers
+    Gives key binary, value binary, topic string, partition int, offset long, timestamp, headers
     array<struct<key string, value binary>>. Topics made later are picked up from their first
     record. A query fails, rather than going on silently, when records are gone that it never read.
     """
@@ -56,7 +56,7 @@ def raw_records(
         .option("failOnDataLoss", "true")
         .option("maxOffsetsPerTrigger", messages_per_batch_max)
         .load()
-        .select("key", "value", "topic", "partition", "offset", "headers")
+        .select("key", "value", "topic", "partition", "offset", "timestamp", "headers")
     )
 
 
