@@ -49,7 +49,7 @@ def raw_records(
     """
     return (
         session.readStream.format("kafka")
-        .options(**_connection(arguments))
+        .options(**kafka_connection(arguments))
         .option("subscribePattern", f"^(?:{pattern})$")  # Spark looks for it anywhere in a name
         .option("startingOffsets", "earliest")
         .option("includeHeaders", "true")
@@ -88,7 +88,7 @@ def written_to_kafka(
         records.writeStream.format("kafka")
         .queryName(plan.name)
         .outputMode("append")
-        .options(**_connection(arguments))
+        .options(**kafka_connection(arguments))
         .option("includeHeaders", "true")
         .option("kafka.acks", "all")
         .option("kafka.enable.idempotence", "true")
@@ -106,7 +106,8 @@ def written_to_kafka(
     return writer.start()
 
 
-def _connection(arguments: JobArguments) -> dict[str, str]:
+def kafka_connection(arguments: JobArguments) -> dict[str, str]:
+    """The options by which Spark reaches Kafka: Kafka's own, each behind ``kafka.``."""
     servers = {"kafka.bootstrap.servers": arguments.kafka_bootstrap_servers}
     match arguments.kafka_security:
         case KafkaSecurity.PLAINTEXT:

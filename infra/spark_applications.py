@@ -16,6 +16,7 @@ from fleetlane.events.job_arguments import (
 from fleetlane.events.lanes import Lane
 from infra.lane_metrics import NAMESPACE
 
+APPLICATION_PREFIX: Final = "fleetlane-"
 _JOB_NAMES: Final = {ParseLaneArguments: "parse_lane", FleetMetadataArguments: "fleet_metadata"}
 
 
@@ -49,7 +50,7 @@ class SparkApplication:
         if self.has_metadata:
             jobs.append(_fleet_metadata(places))
         host = HostArguments(
-            application=f"fleetlane-{self.name}", jobs="; ".join(_job(job) for job in jobs)
+            application=APPLICATION_PREFIX + self.name, jobs="; ".join(_job(job) for job in jobs)
         )
         return host.to_argv()
 
