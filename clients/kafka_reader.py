@@ -126,7 +126,7 @@ class KafkaReader:
 
     def _ends(self) -> dict[Partition, int]:
         """The offset after the last record of each partition that is to be read."""
-        found = _asked(lambda timeout_s: self._consumer.list_topics(timeout=timeout_s)).topics
+        found = answer_to(lambda timeout_s: self._consumer.list_topics(timeout=timeout_s)).topics
         partitions = [
             (name, partition)
             for name, topic in found.items()
@@ -145,7 +145,9 @@ class KafkaReader:
         if not partitions:
             return {}
         asked = [TopicPartition(*partition, place) for partition in partitions]
-        found = _asked(lambda timeout_s: self._consumer.offsets_for_times(asked, timeout=timeout_s))
+        found = answer_to(
+            lambda timeout_s: self._consumer.offsets_for_times(asked, timeout=timeout_s)
+        )
         errors = [one.error for one in found if one.error is not None]
         if errors:
             raise KafkaUnreadableError(str(errors[0]))
@@ -171,12 +173,12 @@ class KafkaReader:
             error = message.error()
             if error is None:
                 self._next_offsets[topic, partition] = offset + 1
-                yield _record(message, topic, partition, offset)
+                yield record_of(message, topic, partition, offset)
             elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
                 self._next_offsets[topic, partition] = offset
 
 
-def _asked[T](question: Callable[[float], T]) -> T:
+def answer_to[T](question: Callable[[float], T]) -> T:
     """Ask again for a while: a topic just made, or a broker just back, has no leader at first."""
     give_up_s = time.monotonic() + _REQUEST_TIMEOUT_S
     while True:
@@ -188,7 +190,7 @@ def _asked[T](question: Callable[[float], T]) -> T:
             time.sleep(_ASK_AGAIN_S)
 
 
-def _record(message: Message, topic: str, partition: int, offset: int) -> Record:
+def record_of(message: Message, topic: str, partition: int, offset: int) -> Record:
     return Record(
         topic=topic,
         partition=partition,

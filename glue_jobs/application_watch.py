@@ -12,7 +12,7 @@ EXPIRED_UNREAD: Final = "ExpiredUnread"
 """Records that their topic kept no longer, and that no query had read."""
 
 STOP_LOOKS_APART_S: Final = 5.0
-OFFSET_LOOKS_APART_S: Final = 10.0
+OFFSET_LOOKS_APART_S: Final = 5.0
 METRICS_APART_S: Final = 60.0
 
 _log = logging.getLogger(__name__)

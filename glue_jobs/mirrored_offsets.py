@@ -5,7 +5,7 @@ from typing import Final, Protocol
 
 import orjson
 
-from fleetlane.events.consumer_groups import mirrored_group
+from fleetlane.events.consumer_groups import mirrored_group, seen_note
 from glue_jobs.kafka_admin import Offsets, Partition
 
 _KAFKAS: Final = "KafkaV2"
@@ -39,10 +39,7 @@ class Groups(Protocol):
 
 
 class MirroredOffsets:
-    """Commits for queries what they have read, under the names of ``mirrored_group``.
-
-    The note beside each offset is when its query was last seen alive, in milliseconds since 1970.
-    """
+    """Commits for queries what they have read, under the names of ``mirrored_group``."""
 
     def __init__(self, groups: Groups, *, now_ms: Callable[[], int]) -> None:
         self._groups, self._now_ms = groups, now_ms
@@ -61,7 +58,7 @@ class MirroredOffsets:
         group = mirrored_group(query.name or "")
         read = offsets_after(query.lastProgress) or self._groups.committed(group)
         if read and query.isActive:
-            self._groups.commit(group, read, note=str(self._now_ms()))
+            self._groups.commit(group, read, note=seen_note(self._now_ms()))
         return read
 
     def _expired(self, query: Query, read: Offsets) -> int:

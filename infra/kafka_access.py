@@ -22,9 +22,7 @@ _SEE: Final = ("kafka-cluster:DescribeTopic",)
 _GROUP: Final = ("kafka-cluster:DescribeGroup", "kafka-cluster:AlterGroup")
 _NEW_TOPICS: Final = "Flows bring topics of their own, under this prefix, without a deploy."
 _OUR_TOPICS: Final = "The platform's own topics, which all have this prefix, are only looked at."
-_QUERIES_GROUPS: Final = (
-    "Each query has a group of its own; blocking flows bring more queries."
-)
+_QUERIES_GROUPS: Final = "Each query has a group of its own; blocking flows bring more queries."
 _SPARK_GROUPS: Final = "Spark draws the rest of a query's group name anew at every start."
 
 

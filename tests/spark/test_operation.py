@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient
 from pyspark.sql import SparkSession
 
 from clients.flow_store import FlowStore
+from clients.kafka_positions import KafkaPositions
 from clients.kafka_producer import KafkaProducer
 from clients.kafka_topics import KafkaTopics
 from clients.producer_record import ProducerRecord
@@ -27,6 +28,7 @@ from glue_jobs.kafka_admin import KafkaAdmin
 from glue_jobs.mirrored_offsets import MirroredOffsets
 from local.aws import LocalAws
 from local.kafka import KafkaBroker
+from local.lane_status import status_of
 from tests.spark.test_jobs import found
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack]
@@ -69,6 +71,7 @@ def application(
     assert spark.version, "main finds this session"
     flows = [flow_from_toml(FLOW, file="test.toml")]
     local_aws.ensure_bucket(FLOWS_BUCKET)
+    local_aws.ensure_bucket("operation-parked")
     store = FlowStore(boto3.client("s3", **local_aws.client_settings), FLOWS_BUCKET)
     store.make_current(store.publish(flows))
     topics = KafkaTopics(
@@ -152,12 +155,16 @@ def test_an_application_reads_new_topics_tells_kafka_and_ends_between_batches(
         wait_s=WAIT_S,
     )
     is_told = soon(lambda: committed(admin, GROUP).get(NEW_TOPIC) == 20)
+    positions = KafkaPositions(servers, KafkaSecurity.PLAINTEXT)
+    queries = status_of(positions, now_ms=time.time_ns() // 1_000_000).queries
+    positions.close()
     (checkpoints / "stop").mkdir()
     (checkpoints / "stop" / APPLICATION).touch()
     application.join(WAIT_S)
     run_on = [query.name for query in spark.streams.active]
 
     assert (len(events), len(of_new), is_told) == (1, 20, True)
+    assert [one.waiting for one in queries if one.query == "parse-fast" and one.seen_ms] == [0]
     assert (application.is_alive(), run_on) == (False, [])
     assert not (checkpoints / "stop" / APPLICATION).exists()
 

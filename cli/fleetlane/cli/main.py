@@ -2,7 +2,18 @@
 
 import typer
 
-from fleetlane.cli import demo, device_commands, doctor, flow, parser, send, tail, unblock, up
+from fleetlane.cli import (
+    demo,
+    device_commands,
+    doctor,
+    flow,
+    parser,
+    send,
+    status,
+    tail,
+    unblock,
+    up,
+)
 from fleetlane.cli.errors import ErrorsInOneLine
 
 app = typer.Typer(
@@ -21,6 +32,7 @@ app.command("doctor")(doctor.doctor)
 app.add_typer(flow.app, name="flow")
 app.add_typer(parser.app, name="parser")
 app.command("send")(send.send)
+app.command("status")(status.status)
 app.command("tail")(tail.tail)
 app.command("unblock")(unblock.unblock)
 

@@ -131,10 +131,10 @@ def test_kafka_is_told_how_far_a_query_is_and_when_it_was_seen_alive() -> None:
     MirroredOffsets(groups, now_ms=lambda: NOW_MS).look([FakeQuery(lastProgress=FakeProgress())])
 
     assert groups.committed_by == {"fleetlane-parse-fast": {AT: 7}}
-    assert groups.notes == [str(NOW_MS)]
+    assert groups.notes == [f"{NOW_MS};"]
 
 
-@pytest.mark.parametrize(("is_active", "notes"), [(True, [str(NOW_MS)]), (False, [])])
+@pytest.mark.parametrize(("is_active", "notes"), [(True, [f"{NOW_MS};"]), (False, [])])
 def test_a_query_without_a_batch_yet_stands_where_it_stood(
     is_active: bool,  # noqa: FBT001 - pytest passes parameters by name
     notes: list[str],
