@@ -1,6 +1,7 @@
 """Kafka's own admin client in the driver's JVM: it logs in as the jobs' source and sink do."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from typing import Any, Final
 
 from py4j.protocol import Py4JError
@@ -9,7 +10,7 @@ from pyspark.sql import SparkSession
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import JobArguments
 from glue_jobs.hadoop_files import java
-from glue_jobs.kafka import kafka_connection
+from glue_jobs.kafka_connection import kafka_connection
 
 ANSWER_MS_MAX: Final = 10_000
 _SPARKS_PREFIX: Final = "kafka."
@@ -47,7 +48,6 @@ class KafkaAdmin:
         self._admin.close()
 
     def cluster_id(self) -> str:
-        """The name that the cluster gave itself when it was made."""
         return str(self._asked(lambda: self._admin.describeCluster().clusterId().get()))
 
     def commit(self, group: str, offsets: Offsets, *, note: str) -> None:
@@ -94,3 +94,12 @@ class KafkaAdmin:
             return question()
         except Py4JError as problem:
             raise KafkaAdminError(str(problem).splitlines()[-1]) from problem
+
+
+def cluster_id(session: SparkSession, arguments: JobArguments) -> str | None:
+    """The name that the cluster gave itself when it was made; ``None`` where it does not answer."""
+    try:
+        with closing(KafkaAdmin(session, arguments)) as admin:
+            return admin.cluster_id()
+    except KafkaAdminError:
+        return None

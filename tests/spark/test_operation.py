@@ -24,6 +24,9 @@ from fleetlane.events.job_arguments import FleetMetadataArguments, KafkaSecurity
 from fleetlane.events.keys import raw_key
 from fleetlane.events.lanes import Lane
 from glue_jobs import host
+from glue_jobs.checkpoint_plan import PlanChangedError, note_plan
+from glue_jobs.hadoop_files import HadoopFiles
+from glue_jobs.kafka import QueryPlan, noted, written_to_kafka
 from glue_jobs.kafka_admin import KafkaAdmin
 from glue_jobs.mirrored_offsets import MirroredOffsets
 from local.aws import LocalAws
@@ -199,3 +202,21 @@ def test_records_that_expired_before_they_were_read_are_counted(
     kafka.close()
 
     assert (before, after) == (0, 3)
+
+
+def test_a_lane_s_checkpoint_refuses_what_it_cannot_take(
+    spark: SparkSession, kafka_broker: KafkaBroker, tmp_path: Path
+) -> None:
+    arguments = FleetMetadataArguments(
+        kafka_bootstrap_servers=kafka_broker.bootstrap_servers,
+        checkpoint_folder=tmp_path.as_uri(),
+        kafka_security=KafkaSecurity.PLAINTEXT,
+    )
+    records = spark.readStream.format("rate").load()
+    fast = QueryPlan(name="refused", trigger_ms=0)
+    note_plan(HadoopFiles(spark, tmp_path.as_uri()), fast.name, noted(spark, arguments, fast))
+
+    with pytest.raises(PlanChangedError, match="checkpoint refused cannot be taken up"):
+        written_to_kafka(records, arguments, plan=QueryPlan(name="refused", trigger_ms=100))
+
+    assert (tmp_path / "refused" / "plan.json").is_file()
