@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 from contextlib import closing
+from functools import cached_property
 from typing import Any, Final
 
+from py4j.java_gateway import JavaClass
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
@@ -33,16 +35,13 @@ class KafkaAdminError(FleetlaneError):
 
 
 class KafkaAdmin:
-    """What is asked of the cluster itself. Each call waits for 10 seconds at most."""
+    """What is asked of the cluster itself. Each call waits for 10 seconds at most.
+
+    It is first spoken to when something is asked. All may raise ``KafkaAdminError``.
+    """
 
     def __init__(self, session: SparkSession, arguments: JobArguments) -> None:
-        self._java = java(session)
-        options = self._java.java.util.HashMap()
-        for name, value in kafka_connection(arguments).items():
-            options.put(name.removeprefix(_SPARKS_PREFIX), value)
-        options.put("request.timeout.ms", str(ANSWER_MS_MAX // 2))
-        options.put("default.api.timeout.ms", str(ANSWER_MS_MAX))
-        self._admin = self._asked(lambda: self._kafka.admin.AdminClient.create(options))
+        self._java, self._arguments = java(session), arguments
 
     def close(self) -> None:
         self._admin.close()
@@ -52,11 +51,11 @@ class KafkaAdmin:
 
     def commit(self, group: str, offsets: Offsets, *, note: str) -> None:
         """Write down how far a group has read; nobody may be reading as a member of it."""
-        by_partition = self._java.java.util.HashMap()
+        admin, by_partition = self._admin, self._java.java.util.HashMap()
         for partition, offset in offsets.items():
             noted = self._kafka.consumer.OffsetAndMetadata(offset, note)
             by_partition.put(self._partition(partition), noted)
-        self._asked(lambda: self._admin.alterConsumerGroupOffsets(group, by_partition).all().get())
+        self._asked(lambda: admin.alterConsumerGroupOffsets(group, by_partition).all().get())
 
     def committed(self, group: str) -> Offsets:
         """How far a group has read, where that was written down."""
@@ -73,14 +72,26 @@ class KafkaAdmin:
 
     def beginnings(self, partitions: Iterable[Partition]) -> Offsets:
         """The offset of the first record that each partition still has."""
-        asked = self._java.java.util.HashMap()
+        admin, asked = self._admin, self._java.java.util.HashMap()
         for partition in partitions:
             asked.put(self._partition(partition), self._kafka.admin.OffsetSpec.earliest())
-        found = self._asked(lambda: self._admin.listOffsets(asked).all().get())
+        found = self._asked(lambda: admin.listOffsets(asked).all().get())
         return {
             (entry.getKey().topic(), entry.getKey().partition()): entry.getValue().offset()
             for entry in found.entrySet()
         }
+
+    @cached_property
+    def _admin(self) -> Any:
+        clients = self._kafka.admin.AdminClient
+        if not isinstance(clients, JavaClass):
+            raise KafkaAdminError("its classes are not on the driver's class path")
+        options = self._java.java.util.HashMap()
+        for name, value in kafka_connection(self._arguments).items():
+            options.put(name.removeprefix(_SPARKS_PREFIX), value)
+        options.put("request.timeout.ms", str(ANSWER_MS_MAX // 2))
+        options.put("default.api.timeout.ms", str(ANSWER_MS_MAX))
+        return self._asked(lambda: clients.create(options))
 
     @property
     def _kafka(self) -> Any:
