@@ -37,7 +37,7 @@ from tests.spark.test_jobs import found
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack]
 
 ARRIVAL_MILLIS = 1_762_178_709_123
-WAIT_S = 120.0
+WAIT_S = 240.0
 FLOWS_BUCKET = "operation-flows"
 APPLICATION = "operated"
 GROUP = "fleetlane-parse-fast"
@@ -145,7 +145,9 @@ def test_an_application_reads_new_topics_tells_kafka_and_ends_between_batches(
         AdminClient({"bootstrap.servers": servers}),
     )
     shared = landed(producer, "raw.fast")
-    events = found(kafka_broker, "canonical.pump", lambda one: shared in (one.value or b""))
+    events = found(
+        kafka_broker, "canonical.pump", lambda one: shared in (one.value or b""), wait_s=WAIT_S
+    )
 
     topics = KafkaTopics(bootstrap_servers=servers, partitions=2, replication=1)
     topics.create_missing([NEW_TOPIC])
