@@ -11,7 +11,9 @@ from glue_jobs.mirrored_offsets import Query
 EXPIRED_UNREAD: Final = "ExpiredUnread"
 """Records that their topic kept no longer, and that no query had read."""
 
-STOP_LOOKS_APART_S: Final = 5.0
+STOP_LOOKS_APART_S: Final = 10.0
+"""Each is a HEAD and a LIST: in S3, about 1.50 USD a month for each application."""
+
 OFFSET_LOOKS_APART_S: Final = 5.0
 METRICS_APART_S: Final = 60.0
 

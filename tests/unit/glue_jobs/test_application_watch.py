@@ -155,7 +155,7 @@ def test_an_application_stops_once_its_marker_is_there_and_not_before() -> None:
 
     marker.is_set = True
     at_once = watch.is_to_stop([])
-    clock.now_s += 5
+    clock.now_s += 10
 
     assert (before, at_once, watch.is_to_stop([])) == (False, False, True)
 
