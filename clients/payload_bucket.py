@@ -144,6 +144,23 @@ class PayloadBucket:
             raise PayloadCorruptError(reference.key, f"SHA-256 {sha256}", reference.sha256)
         return body
 
+    def has(self, key: str) -> bool:
+        """Whether there is such an object now.
+
+        Raises:
+            PayloadUnavailableError: S3 does not say.
+        """
+        try:
+            self._s3.head_object(Bucket=self._bucket, Key=key)
+        except ClientError as problem:
+            error = _missing_or_unavailable(key, problem)
+            if isinstance(error, PayloadMissingError):
+                return False
+            raise error from problem
+        except BotoCoreError as problem:
+            raise PayloadUnavailableError(key, str(problem)) from problem
+        return True
+
     def copy_to(self, other_bucket: str, key: str, parked_key: str) -> None:
         """Copy an object inside S3, as parking does before the original expires.
 
