@@ -1,4 +1,4 @@
-"""Where a payload is now: in the bucket it landed in, beside what is parked, or nowhere any more."""
+"""Where a payload is now: where it landed, beside what is parked, or nowhere any more."""
 
 from dataclasses import replace
 from typing import Protocol

@@ -1,6 +1,5 @@
 """All that the topics hold of one message: from landing through attempts to events, or parked."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -8,8 +7,7 @@ import msgspec
 
 from clients.kafka_reader import Record
 from clients.parked_messages import ParkedMessage, message_in, parked_message
-from clients.replaying import position_of
-from clients.stored_records import RecordStore
+from clients.stored_records import RecordStore, position_of
 from fleetlane.events.canonical import CanonicalEvent, canonical_event_from
 from fleetlane.events.envelope import Message
 from fleetlane.events.errors import FleetlaneError
@@ -170,7 +168,5 @@ def _take_copy(record: Record, trace: MessageTrace) -> None:
     if record.topic == PARKED:
         trace.parked.append((parked_message(record), message))
         return
-    landing = Landing(
-        position=position_of(record), written_ms=record.timestamp_ms, message=message
-    )
+    landing = Landing(position=position_of(record), written_ms=record.timestamp_ms, message=message)
     trace.landings.append(landing)

@@ -6,8 +6,8 @@ from typing import Final
 
 from clients.kafka_reader import Record
 from clients.kept_payloads import KeptPayloads
-from clients.replaying import Again, ReplayPlan, TooManyMessagesError, position_of
-from clients.stored_records import RecordStore
+from clients.replaying import Again, ReplayPlan, TooManyMessagesError
+from clients.stored_records import RecordStore, position_of
 from fleetlane.events.envelope import BadEnvelopeError, Message, PayloadReference
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.parked import KafkaPosition

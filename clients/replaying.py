@@ -9,7 +9,7 @@ from clients.kafka_producer import NotDurableError
 from clients.kafka_reader import Record
 from clients.parked_messages import message_in
 from clients.producer_record import ProducerRecord
-from clients.stored_records import RecordStore
+from clients.stored_records import RecordStore, position_of, records_at
 from fleetlane.events.envelope import Message, PayloadReference, headers_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.keys import raw_key
@@ -21,7 +21,7 @@ _RECORDS_AT_ONCE: Final = 20
 
 
 class TooManyMessagesError(FleetlaneError):
-    """More messages would land again than was allowed. None did."""
+    """More messages are meant than was allowed. Nothing was done with any."""
 
     reason = "too_many_messages"
 
@@ -31,8 +31,8 @@ class TooManyMessagesError(FleetlaneError):
 
     def __str__(self) -> str:
         return (
-            f"{self.messages} messages or more would be replayed; the limit is {self.messages_max}:"
-            " name less of them, or raise the limit"
+            f"{self.messages} messages or more are meant; the limit is {self.messages_max}:"
+            " narrow down which, or raise it by --limit"
         )
 
 
@@ -84,8 +84,9 @@ def replay(
     Raises:
         NotDurableError: Kafka did not confirm one; those before it have landed.
     """
-    landed = 0
-    records = store.matching(plan.pattern, since_ms=plan.since_ms) if plan.again else ()
+    if not plan.again:
+        return 0
+    landed, records = 0, records_at(store, plan.pattern, plan.again, since_ms=plan.since_ms)
     for some in batched(_landing(records, plan.again), _RECORDS_AT_ONCE, strict=False):
         for position in producer.land_all(some):
             if isinstance(position, NotDurableError):
@@ -99,10 +100,9 @@ def _landing(
     records: Iterable[Record], again: Mapping[KafkaPosition, Again]
 ) -> Iterator[ProducerRecord]:
     for record in records:
-        planned = again.get(position_of(record))
-        message = message_in(record) if planned else None
-        if planned is not None and message is not None:
-            yield replayed_record(message, planned)
+        message = message_in(record)
+        if message is not None:
+            yield replayed_record(message, again[position_of(record)])
 
 
 def replayed_record(message: Message, again: Again) -> ProducerRecord:
@@ -120,7 +120,3 @@ def replayed_record(message: Message, again: Again) -> ProducerRecord:
         value=message.body,
         headers=headers_of(changed),
     )
-
-
-def position_of(record: Record) -> KafkaPosition:
-    return KafkaPosition(topic=record.topic, partition=record.partition, offset=record.offset)

@@ -1,11 +1,12 @@
 """All records that stand in some topics now, for who looks back: once through, and no further."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import closing
 from typing import Protocol
 
 from clients.kafka_reader import KafkaReader, Record
 from fleetlane.events.job_arguments import KafkaSecurity
+from fleetlane.events.parked import KafkaPosition
 
 
 class RecordStore(Protocol):
@@ -13,6 +14,23 @@ class RecordStore(Protocol):
 
     def matching(self, pattern: str, *, since_ms: int | None = None) -> Iterable[Record]:
         """Give what stands in the topics whose whole name matches, written since then."""
+
+
+def records_at(
+    store: RecordStore,
+    pattern: str,
+    positions: Container[KafkaPosition],
+    *,
+    since_ms: int | None = None,
+) -> Iterator[Record]:
+    """Read topics once more, for the records that stand at some positions."""
+    for record in store.matching(pattern, since_ms=since_ms):
+        if position_of(record) in positions:
+            yield record
+
+
+def position_of(record: Record) -> KafkaPosition:
+    return KafkaPosition(topic=record.topic, partition=record.partition, offset=record.offset)
 
 
 class StoredRecords:

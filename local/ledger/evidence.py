@@ -11,8 +11,8 @@ import msgspec
 from fleetlane.events.canonical import canonical_event_from
 from fleetlane.events.envelope import BadEnvelopeError, Header, Message, PayloadReference
 from fleetlane.events.envelope_reading import message_from
-from fleetlane.events.lanes import Lane
 from fleetlane.events.folded_outcome import counts_more
+from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Parsed, parsed_from, received_from
 from fleetlane.events.parked import KafkaPosition
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED, raw_pattern

@@ -40,9 +40,10 @@ class Message:
     """One message of one device: ``body``, or ``reference`` to it, never both.
 
     ``revision`` is raised by a replay of what was parsed before: its events take the place of that
-    raw id's earlier ones. ``body_bytes`` is the body's size either way. ``truncated_from_bytes`` is its size before its
-    flow cut it. ``via`` is the gateway that spoke for the device. ``other_headers`` are headers
-    that this version does not know; they travel on unchanged, in order.
+    raw id's earlier ones. ``body_bytes`` is the body's size either way. ``truncated_from_bytes``
+    is its size before its flow cut it. ``via`` is the gateway that spoke for the device.
+    ``other_headers`` are headers that this version does not know; they travel on unchanged, in
+    order.
     """
 
     raw_id: str
