@@ -145,21 +145,16 @@ class PayloadBucket:
         return body
 
     def has(self, key: str) -> bool:
-        """Whether there is such an object now.
+        """Whether there is such an object now. Asks by listing: HEAD hides a missing bucket.
 
         Raises:
             PayloadUnavailableError: S3 does not say.
         """
         try:
-            self._s3.head_object(Bucket=self._bucket, Key=key)
-        except ClientError as problem:
-            error = _missing_or_unavailable(key, problem)
-            if isinstance(error, PayloadMissingError):
-                return False
-            raise error from problem
-        except BotoCoreError as problem:
+            found = self._s3.list_objects_v2(Bucket=self._bucket, Prefix=key, MaxKeys=1)
+        except (BotoCoreError, ClientError) as problem:
             raise PayloadUnavailableError(key, str(problem)) from problem
-        return True
+        return any(one["Key"] == key for one in found.get("Contents", ()))
 
     def copy_to(self, other_bucket: str, key: str, parked_key: str) -> None:
         """Copy an object inside S3, as parking does before the original expires.

@@ -36,7 +36,7 @@ SMALL: Final = b'{"level": 1}'
 LARGE: Final = b'{"level": 2, "filling": "' + b"x" * INLINE_BYTES_MAX + b'"}'
 NO_JSON: Final = b"{"
 WITHIN_S_MAX: Final = 120.0
-LOOK_AGAIN_S: Final = 2.0
+LOOK_AGAIN_S: Final = 1.0
 
 type Command = Callable[..., str]
 type EventIds = Mapping[int, frozenset[str]]

@@ -1,7 +1,10 @@
 """What of the raw topics lands again, and in which revision."""
 
+from collections.abc import Callable, Iterator
+
 import pytest
 
+from clients.kept_payloads import KeptPayloads
 from clients.raw_replay import ArrivalRange, raw_plan
 from clients.replaying import ReplayPlan, TooManyMessagesError
 from fleetlane.events.times import DAY_MS
@@ -15,14 +18,23 @@ from tests.unit.clients.stored_messages import (
     payloads,
 )
 
+type Plan = Callable[..., ReplayPlan]
+
 RANGE = ArrivalRange(stream="tank", from_ms=ARRIVAL_MS, to_ms=ARRIVAL_MS + 100)
 
 
-def planned(
-    store: FakeStore, *, landed: tuple[str, ...] = (), messages_max: int = 10
-) -> ReplayPlan:
-    with payloads(landed=landed) as kept:
+@pytest.fixture(scope="module")
+def kept() -> Iterator[KeptPayloads]:
+    with payloads(landed=["payloads/there"]) as kept:
+        yield kept
+
+
+@pytest.fixture
+def planned(kept: KeptPayloads) -> Plan:
+    def plan(store: FakeStore, *, messages_max: int = 10) -> ReplayPlan:
         return raw_plan(store, kept, RANGE, messages_max=messages_max)
+
+    return plan
 
 
 def numbers(plan: ReplayPlan) -> list[tuple[int, int]]:
@@ -38,7 +50,9 @@ def numbers(plan: ReplayPlan) -> list[tuple[int, int]]:
         (ARRIVAL_MS + 100, False),
     ],
 )
-def test_arrival_counts_and_the_end_is_no_part_of_it(arrival_ms: int, *, is_taken: bool) -> None:
+def test_arrival_counts_and_the_end_is_no_part_of_it(
+    planned: Plan, arrival_ms: int, *, is_taken: bool
+) -> None:
     store = FakeStore()
     store.land(message_of(arrival_millis=arrival_ms), at_ms=arrival_ms)
 
@@ -47,7 +61,7 @@ def test_arrival_counts_and_the_end_is_no_part_of_it(arrival_ms: int, *, is_take
     assert bool(plan.again) is is_taken
 
 
-def test_a_message_that_was_written_days_after_it_arrived_is_taken() -> None:
+def test_a_message_that_was_written_days_after_it_arrived_is_taken(planned: Plan) -> None:
     store = FakeStore()
     store.land(message_of(), at_ms=ARRIVAL_MS + 2 * DAY_MS)
 
@@ -68,7 +82,9 @@ def test_a_message_that_was_written_days_after_it_arrived_is_taken() -> None:
         ("parked", False),
     ],
 )
-def test_every_topic_that_the_stream_may_stand_in_is_read(topic: str, *, is_taken: bool) -> None:
+def test_every_topic_that_the_stream_may_stand_in_is_read(
+    planned: Plan, topic: str, *, is_taken: bool
+) -> None:
     store = FakeStore()
     store.land(message_of(), topic)
 
@@ -77,7 +93,7 @@ def test_every_topic_that_the_stream_may_stand_in_is_read(topic: str, *, is_take
     assert bool(plan.again) is is_taken
 
 
-def test_messages_of_other_streams_are_left_alone() -> None:
+def test_messages_of_other_streams_are_left_alone(planned: Plan) -> None:
     store = FakeStore()
     store.land(message_of(stream="other"))
 
@@ -86,7 +102,7 @@ def test_messages_of_other_streams_are_left_alone() -> None:
     assert plan.again == {}
 
 
-def test_a_message_lands_once_however_many_copies_there_are() -> None:
+def test_a_message_lands_once_however_many_copies_there_are(planned: Plan) -> None:
     store = FakeStore()
     first = store.land(message_of())
     store.land(message_of())
@@ -98,7 +114,7 @@ def test_a_message_lands_once_however_many_copies_there_are() -> None:
     assert numbers(plan) == [(3, 1)]
 
 
-def test_all_get_the_revision_after_the_highest() -> None:
+def test_all_get_the_revision_after_the_highest(planned: Plan) -> None:
     store = FakeStore()
     store.land(message_of())
     store.land(message_of(attempt=2, revision=1), "raw.slow")
@@ -109,17 +125,17 @@ def test_all_get_the_revision_after_the_highest() -> None:
     assert numbers(plan) == [(3, 2), (2, 2)]
 
 
-def test_a_payload_that_has_expired_is_told() -> None:
+def test_a_payload_that_has_expired_is_told(planned: Plan) -> None:
     store = FakeStore()
     store.land(by_reference(RAW_ID, key="payloads/gone"))
     store.land(by_reference(OTHER_ID, key="payloads/there"))
 
-    plan = planned(store, landed=("payloads/there",))
+    plan = planned(store)
 
     assert (plan.expired, len(plan.again)) == ((RAW_ID,), 1)
 
 
-def test_a_record_that_is_no_message_is_passed_over() -> None:
+def test_a_record_that_is_no_message_is_passed_over(planned: Plan) -> None:
     store = FakeStore()
     store.write("raw.standard", value=b"?", headers=[("ce_type", b"tank")])
 
@@ -128,7 +144,7 @@ def test_a_record_that_is_no_message_is_passed_over() -> None:
     assert plan.again == {}
 
 
-def test_more_messages_than_allowed_are_refused() -> None:
+def test_more_messages_than_allowed_are_refused(planned: Plan) -> None:
     store = FakeStore()
     store.land(message_of())
     store.land(message_of(OTHER_ID))
