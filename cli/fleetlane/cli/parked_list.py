@@ -71,7 +71,7 @@ def list_parked(  # noqa: PLR0913 - each is an option of the command
     )
     wanted = parked_filter(ids, flow=flow, reason=reason, parser=parser, since=since, until=until)
     found = found_parked(stores, wanted)
-    for line in map(_line, found) if as_json else _report(found, newest):
+    for line in map(_line, found) if as_json else report(found, newest):
         typer.echo(line)
 
 
@@ -121,7 +121,7 @@ def parked_records(stores: "MessageStores", found: "Sequence[ParkedMessage]") ->
             yield from records_at(stores.records(on_read), PARKED, positions)
 
 
-def _report(found: "Sequence[ParkedMessage]", newest: int) -> Iterator[str]:
+def report(found: "Sequence[ParkedMessage]", newest: int) -> Iterator[str]:
     groups: defaultdict[tuple[str, str, str], list[ParkedMessage]] = defaultdict(list)
     for one in found:
         groups[one.stream or "-", one.reason, one.parser or "-"].append(one)

@@ -68,7 +68,9 @@ def carry_out(plan: "ReplayPlan", stores: "MessageStores", *, dry_run: bool, as_
 def _text(plan: "ReplayPlan", landed: int, *, dry_run: bool) -> str:
     count, limits = len(plan.again), LANE_LIMITS[Lane.SLOW]
     batches = -(-count // limits.messages_per_batch_max)
-    lines = [f"{count} messages would be replayed" if dry_run else f"{landed} messages replayed"]
+    lines = [
+        f"{_messages(count)} would be replayed" if dry_run else f"{_messages(landed)} replayed"
+    ]
     if count:
         revisions = sorted({one.revision for one in plan.again.values()})
         lines[0] += f", revision {', '.join(map(str, revisions))}"
@@ -92,6 +94,10 @@ def _json(plan: "ReplayPlan", landed: int) -> str:
             "no_messages": plan.no_messages,
         }
     )
+
+
+def _messages(count: int) -> str:
+    return f"{count} message{'' if count == 1 else 's'}"
 
 
 def _some(raw_ids: Sequence[str]) -> str:

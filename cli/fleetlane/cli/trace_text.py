@@ -69,7 +69,7 @@ def _attempt_text(attempt: "Parsed") -> str:
     why = attempt.reason or attempt.put_off
     parser = f" by {attempt.parser}" if attempt.parser else ""
     instead = f" instead of {attempt.instead_of}" if attempt.instead_of else ""
-    came = f", {attempt.events} events" if attempt.events else ""
+    came = f", events: {attempt.events}" if attempt.events else ""
     return (
         f"{attempt.outcome}{f' ({why})' if why else ''}{parser}{instead} in the {attempt.lane} lane"
         f"{_numbers(attempt.attempt, attempt.revision)}{came}, {attempt.parse_us} µs"
