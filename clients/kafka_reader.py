@@ -4,7 +4,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from confluent_kafka import (
     OFFSET_BEGINNING,
@@ -82,8 +82,11 @@ class KafkaReader:
                 topics and partitions included, is read from its beginning either way.
             since_ms: Leave out what was written before, by Kafka's timestamps.
             security: How to reach Kafka.
+
+        Raises:
+            KafkaUnreadableError: No token could be made for Kafka, within ten seconds.
         """
-        self._consumer = Consumer(
+        self._consumer = _opened(
             {
                 "bootstrap.servers": bootstrap_servers,
                 "group.id": "fleetlane-reader",  # required by the client, never joined
@@ -96,7 +99,6 @@ class KafkaReader:
                 **security_configuration(security),
             }
         )
-        self._consumer.poll(0)  # that is when a token is asked for
         self._topics = frozenset(topics)
         self._pattern = None if pattern is None else re.compile(pattern)
         self._is_from_end, self._since_ms = is_from_end, since_ms
@@ -202,6 +204,13 @@ class KafkaReader:
                 yield _record(message, topic, partition, offset)
             elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
                 self._next_offsets[topic, partition] = offset
+
+
+def _opened(configuration: dict[str, Any]) -> Consumer:
+    try:
+        return Consumer(configuration)
+    except KafkaException as problem:
+        raise KafkaUnreadableError(str(problem)) from None
 
 
 def _asked[T](question: Callable[[float], T]) -> T:

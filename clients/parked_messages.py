@@ -53,13 +53,17 @@ class ParkedFilter:
 
     def takes(self, parked: ParkedMessage) -> bool:
         return (
-            self.stream in (None, parked.stream)
+            self.concerns(parked)
             and self.reason in (None, parked.reason)
             and self._takes_parser(parked.parser)
             and (self.since_ms is None or parked.parked_ms >= self.since_ms)
             and (self.until_ms is None or parked.parked_ms < self.until_ms)
-            and (not self.ids or parked.identity in self.ids)
         )
+
+    def concerns(self, parked: ParkedMessage) -> bool:
+        """Whether another parked record of the same message could be taken, if this is not."""
+        is_of_ids = not self.ids or parked.identity in self.ids
+        return is_of_ids and self.stream in (None, parked.stream)
 
     def _takes_parser(self, parser: str | None) -> bool:
         if self.parser is None:
@@ -75,6 +79,8 @@ def newest_parked(records: Iterable[Record], wanted: ParkedFilter) -> list[Parke
     newest: dict[str, ParkedMessage] = {}
     for record in records:
         parked = parked_message(record)
+        if not wanted.concerns(parked):
+            continue
         known = newest.get(parked.identity)
         if known is None or _age(known) <= _age(parked):
             newest[parked.identity] = parked

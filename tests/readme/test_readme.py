@@ -1,6 +1,7 @@
 """The README, followed to the letter in a fresh checkout by somebody who knows nothing else.
 
-Then docs/parsers.md, docs/flows.md and docs/parked.md, while the platform runs that the README has started.
+Then docs/parsers.md, docs/flows.md and docs/parked.md, while the platform runs that the README has
+started.
 `make demo` and `make test`, with which the README begins, are left out: the second runs this.
 """
 
