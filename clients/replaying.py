@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import batched
 from typing import Final, Protocol
 
-from clients.kafka_producer import NotDurableError
+from clients.kafka_producer import NotDurableError, RecordRefusedError
 from clients.kafka_reader import Record
 from clients.parked_messages import message_in
 from clients.producer_record import ProducerRecord
@@ -18,6 +18,8 @@ from fleetlane.events.parked import KafkaPosition
 from fleetlane.events.topics import RawTopic
 
 _RECORDS_AT_ONCE: Final = 20
+_TRIES_MAX: Final = 10
+"""Each waits for half a second at least. A first connection may take longer than a request has."""
 
 
 class TooManyMessagesError(FleetlaneError):
@@ -88,12 +90,25 @@ def replay(
         return 0
     landed, records = 0, records_at(store, plan.pattern, plan.again, since_ms=plan.since_ms)
     for some in batched(_landing(records, plan.again), _RECORDS_AT_ONCE, strict=False):
-        for position in producer.land_all(some):
-            if isinstance(position, NotDurableError):
-                raise position
-            landed += 1
+        _land(some, producer)
+        landed += len(some)
         on_landed(landed)
     return landed
+
+
+def _land(records: Sequence[ProducerRecord], producer: Lands) -> None:
+    """Land all of them; those that Kafka did not confirm once more, for a while."""
+    for tries_left in reversed(range(_TRIES_MAX)):
+        unconfirmed = []
+        for record, position in zip(records, producer.land_all(records), strict=True):
+            if not isinstance(position, NotDurableError):
+                continue
+            if not tries_left or isinstance(position, RecordRefusedError):
+                raise position
+            unconfirmed.append(record)
+        if not unconfirmed:
+            return
+        records = unconfirmed
 
 
 def _landing(
