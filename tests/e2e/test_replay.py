@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack]
 SMALL: Final = b'{"level": 1}'
 LARGE: Final = b'{"level": 2, "filling": "' + b"x" * INLINE_BYTES_MAX + b'"}'
 NO_JSON: Final = b"{"
-WITHIN_S_MAX: Final = 120.0
+WITHIN_S_MAX: Final = 240.0
 LOOK_AGAIN_S: Final = 1.0
 
 type Command = Callable[..., str]

@@ -7,33 +7,37 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.kafka_producer import NotDurableError
+from clients.kafka_producer import NotDurableError, RecordRefusedError
 from clients.producer_record import ProducerRecord
 from clients.replaying import Again, ReplayPlan, replay, replayed_record
 from clients.stored_records import position_of
 from fleetlane.events.envelope import REVISION_MAX, Message
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.parked import KafkaPosition
-from tests.unit.clients.stored_messages import RAW_ID, FakeStore, message_of
+from tests.unit.clients.stored_messages import OTHER_ID, RAW_ID, FakeStore, message_of
 from tests.unit.events.messages import messages
 
+NO_ANSWER = NotDurableError("raw.slow", 1.0, "no answer")
 ONCE_MORE = Again(attempt=4, revision=1, reference=None)
 
 
 class FakeKafka:
-    """Confirms all records but those of a raw id."""
+    """Confirms all records but those of ``RAW_ID``; these after so many tries."""
 
-    def __init__(self, refused: str = "") -> None:
+    def __init__(self, problem: NotDurableError | None = None, *, tries: int = 0) -> None:
         self.landed: list[ProducerRecord] = []
-        self._refused = refused.encode()
+        self._problem, self._tries_left = problem, tries
 
     def land_all(
         self, records: Sequence[ProducerRecord]
     ) -> Sequence[KafkaPosition | NotDurableError]:
         self.landed.extend(records)
+        self._tries_left -= 1
         position = KafkaPosition(topic="raw.slow", partition=0, offset=0)
-        problem = NotDurableError("raw.slow", 1.0, "no answer")
-        return [problem if ("ce_id", self._refused) in one.headers else position for one in records]
+        if self._problem is None or self._tries_left < 0:
+            return [position] * len(records)
+        is_bad = [("ce_id", RAW_ID.encode()) in one.headers for one in records]
+        return [self._problem if bad else position for bad in is_bad]
 
 
 def raw_ids(number: int) -> list[str]:
@@ -99,9 +103,26 @@ def test_without_a_plan_nothing_is_read() -> None:
     assert landed == 0
 
 
-def test_what_kafka_does_not_confirm_is_told() -> None:
-    store = FakeStore()
+def test_what_kafka_does_not_confirm_lands_once_more_and_nothing_else() -> None:
+    store, kafka = FakeStore(), FakeKafka(NO_ANSWER, tries=2)
+    store.park(message_of())
+    store.park(message_of(OTHER_ID))
+
+    landed = replay(plan_of(store), store, kafka)
+
+    assert (landed, len(kafka.landed)) == (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("problem", "landed"),
+    [(NO_ANSWER, 10), (RecordRefusedError("raw.slow", 0.1, "too large"), 1)],
+    ids=["for a while", "refused"],
+)
+def test_what_kafka_never_confirms_is_told(problem: NotDurableError, landed: int) -> None:
+    store, kafka = FakeStore(), FakeKafka(problem, tries=99)
     store.park(message_of())
 
-    with pytest.raises(NotDurableError, match="no answer"):
-        replay(plan_of(store), store, FakeKafka(refused=RAW_ID))
+    with pytest.raises(type(problem)):
+        replay(plan_of(store), store, kafka)
+
+    assert len(kafka.landed) == landed
