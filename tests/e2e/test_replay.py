@@ -25,7 +25,7 @@ from fleetlane.events.flow_files import flow_from_toml
 from fleetlane.events.lanes import INLINE_BYTES_MAX
 from local.data_folder import announced, taken_data_folder
 from local.flow_publishing import publisher_at
-from local.ledger import Ledger
+from local.ledger import Ledger, Receipt
 from local.platform import PAYLOAD_BUCKET
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device
@@ -69,13 +69,14 @@ def mended(running: RunningPlatform, tmp_path_factory: pytest.TempPathFactory) -
     receipts = [device.accepted(stream, body) for body in (SMALL, LARGE, NO_JSON)]
     small, large, no_json = (receipt.raw_id for receipt in receipts)
     with commands(running, folder / "data") as fleetlane:
-        parked = running.ledger_on(receipts)
+        parked = settled(running, receipts, lambda ledger: ledger.parked == len(receipts))
         listed = lines(fleetlane("parked", "list", "--flow", stream, "--json"))
         fleetlane("parked", "export", "--as-sample", str(folder), "--flow", stream)
         running.platform.s3.delete_object(Bucket=PAYLOAD_BUCKET, Key=payload_key(large))
         mend(running, stream)
         replay_until_parsed(fleetlane, stream, {small, large})
-        replayed, first_events = running.ledger_on(receipts), events_in(servers, stream)
+        replayed = settled(running, receipts, lambda ledger: ledger.parsed == 2)
+        first_events = events_in(servers, stream)
         again = json.loads(fleetlane("parked", "replay", small, "--again", "--json"))
         until(lambda: 1 in events_in(servers, stream))
         whole = ("--from", "1h", "--to", "2100-01-01T00:00:00Z")
@@ -199,6 +200,16 @@ def events_in(servers: str, stream: str) -> EventIds:
 
 def lines(printed: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in printed.splitlines()]
+
+
+def settled(
+    running: RunningPlatform, receipts: list[Receipt], is_so: Callable[[Ledger], bool]
+) -> Ledger:
+    """Wait for a ledger, also where the platform has only just started and takes its time."""
+    give_up_s = time.monotonic() + WITHIN_S_MAX
+    while not is_so(ledger := running.ledger_on(receipts)):
+        assert time.monotonic() < give_up_s, ledger.line()
+    return ledger
 
 
 def until(is_so: Callable[[], bool]) -> None:
