@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from glue_jobs.session import SESSION_SETTINGS
 from local.aws import LocalAws
 from local.checkout import ROOT, SPARK_JARS
+from local.java import SHORT_LIVED
 
 
 @pytest.fixture(scope="package")
@@ -33,6 +34,7 @@ def _session() -> SparkSession:
     settings = {
         "spark.master": "local[2]",
         "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": " ".join(SHORT_LIVED),
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.jars": ",".join(str(jar) for jar in sorted(SPARK_JARS.glob("*.jar"))),
