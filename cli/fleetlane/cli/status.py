@@ -28,7 +28,9 @@ def status(
     kafka: Annotated[
         str | None,
         typer.Option(
-            metavar="SERVERS", help="A stage's brokers, from inside its VPC, by your credentials."
+            "--bootstrap-servers",
+            metavar="SERVERS",
+            help="A stage's brokers, from inside its VPC, by your credentials.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
