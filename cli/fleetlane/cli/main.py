@@ -2,7 +2,7 @@
 
 import typer
 
-from fleetlane.cli import demo, device_commands, doctor, flow, parser, send, tail, unblock, up
+from fleetlane.cli import demo, device_commands, doctor, flow, lake, parser, send, tail, unblock, up
 from fleetlane.cli.errors import ErrorsInOneLine
 
 app = typer.Typer(
@@ -19,6 +19,7 @@ app.command("demo")(demo.demo)
 app.add_typer(device_commands.app, name="device")
 app.command("doctor")(doctor.doctor)
 app.add_typer(flow.app, name="flow")
+app.add_typer(lake.app, name="lake")
 app.add_typer(parser.app, name="parser")
 app.command("send")(send.send)
 app.command("tail")(tail.tail)
