@@ -39,11 +39,11 @@ def start(session: SparkSession, arguments: LakeArguments) -> KeptQuery:
     catalog is away for one, it is started again, and the jobs beside it do not notice.
     """
     use_catalog(session, arguments)
-    return KeptQuery(lambda: _kept(session, arguments))
-
-
-def _kept(session: SparkSession, arguments: LakeArguments) -> StreamingQuery:
     turns = _turns(session, arguments)
+    return KeptQuery(lambda: _kept(session, arguments, turns))
+
+
+def _kept(session: SparkSession, arguments: LakeArguments, turns: Turns) -> StreamingQuery:
     batches = LakeBatches(session, arguments, turns)
     query = _started(session, arguments, batches)
     keep_beside(query, _keeper(session, arguments, turns, batches))
