@@ -24,7 +24,7 @@ test: cloud ## all tests; faults and fuzzing short
 
 .PHONY: test-faults
 test-faults: cloud ## faults and fuzzing at full length
-	$(pytest) -m faults --faults=full
+	$(pytest) -m "faults or full_length" --faults=full
 
 .PHONY: artifacts
 artifacts: cloud ## build what a deploy uploads: functions, job archives, wheels; sets up the CDK

@@ -52,8 +52,8 @@ _RECEIPTS_WAIT_MS: Final = 2_000
 class PlatformSettings:
     """Where the platform keeps its data, the flows that were published among it.
 
-    Without ``has_jobs`` messages land, and nothing parses them; without ``has_lake`` nothing is kept
-    longer than in Kafka. ``functions_environment`` is what
+    Without ``has_jobs`` messages land, and nothing parses them; without ``has_lake`` nothing is
+    kept longer than in Kafka. ``functions_environment`` is what
     the functions see besides, and before, all else.
     """
 
