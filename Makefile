@@ -42,6 +42,10 @@ bench-parse: platform ## the parse job against others, Kafka to Kafka, into buil
 bench-edge: platform ## what ingest costs beside bare producing, into build/bench/edge.json
 	$(bin)/python -m benchmarks.edge
 
+.PHONY: bench-fleet-merge
+bench-fleet-merge: platform ## how a merge into the lake grows with the table, into build/bench/fleet.json
+	$(bin)/python -m benchmarks.fleet_merge
+
 .PHONY: format
 format: environment ## format the code and mend what the linter can
 	$(bin)/ruff format

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 from fleetlane.events.job_arguments import (
     BadArgumentsError,
     FleetMetadataArguments,
     HostArguments,
     JobArguments,
+    LakeArguments,
     ParseLaneArguments,
 )
 from glue_jobs.application_watch import ApplicationWatch
@@ -25,6 +25,8 @@ from glue_jobs.cloudwatch_metrics import cloudwatch_metrics
 from glue_jobs.fleet_metadata import main as fleet_metadata
 from glue_jobs.hadoop_files import HadoopFiles
 from glue_jobs.kafka_admin import KafkaAdmin
+from glue_jobs.kept_query import Ends
+from glue_jobs.lake import main as lake
 from glue_jobs.mirrored_offsets import MirroredOffsets
 from glue_jobs.parse_lane import main as parse_lane
 from glue_jobs.parse_lane.parse import now_ms
@@ -36,7 +38,7 @@ LOOK_AGAIN_S: Final = 1
 _log = logging.getLogger(__name__)
 
 
-def start(session: SparkSession, jobs: str, shared: Sequence[str]) -> list[StreamingQuery]:
+def start(session: SparkSession, jobs: str, shared: Sequence[str]) -> list[Ends]:
     """Start every job that ``jobs`` names; returns at once.
 
     Raises:
@@ -45,15 +47,18 @@ def start(session: SparkSession, jobs: str, shared: Sequence[str]) -> list[Strea
     return [_started(session, shlex.split(job), shared) for job in jobs.split(";") if job.strip()]
 
 
-def _started(session: SparkSession, job: Sequence[str], shared: Sequence[str]) -> StreamingQuery:
+def _started(session: SparkSession, job: Sequence[str], shared: Sequence[str]) -> Ends:
     name, argv = job[0], [*shared, *job[1:]]
     match name:
         case "parse_lane":
             return parse_lane.start(session, ParseLaneArguments.from_argv(argv))
         case "fleet_metadata":
             return fleet_metadata.start(session, FleetMetadataArguments.from_argv(argv))
+        case "lake":
+            return lake.start(session, LakeArguments.from_argv(argv))
         case _:
-            raise BadArgumentsError("host", f"job {name!r} is not parse_lane or fleet_metadata")
+            known = "parse_lane, fleet_metadata or lake"
+            raise BadArgumentsError("host", f"job {name!r} is not {known}")
 
 
 def main(argv: Sequence[str]) -> None:
@@ -87,7 +92,7 @@ def shared_arguments(host: HostArguments, argv: Sequence[str]) -> JobArguments:
     return JobArguments.from_argv([*argv, *shlex.split(first)])
 
 
-def stay(queries: Sequence[StreamingQuery], *, is_to_stop: Callable[[], bool]) -> bool:
+def stay(queries: Sequence[Ends], *, is_to_stop: Callable[[], bool]) -> bool:
     """Wait until one of the queries ends, or all are to stop, and return whether it is the latter.
 
     Other queries of the session may come and go.

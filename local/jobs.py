@@ -7,13 +7,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from fleetlane.events.job_arguments import HostArguments, KafkaSecurity
+from fleetlane.events.job_arguments import HostArguments, KafkaSecurity, LakeTables
 from fleetlane.events.lanes import Lane
-from local.checkout import ROOT, SPARK_JARS
+from local.checkout import LAPTOP_JARS, ROOT, SPARK_JARS
 from local.java import SHORT_LIVED
+from local.lake import LocalLake
 from local.processes import ServerProcess
 
-DRIVER_MEMORY: Final = "1g"
+DRIVER_MEMORY: Final = "1536m"
 TASK_SLOTS: Final = 8
 """More than cores: a lane whose tasks are slow must not take the slots of the others."""
 
@@ -24,7 +25,11 @@ SLOW_PARSE_MS_MAX: Final = 2_000
 SLOW_TRIGGER_MS: Final = 1_000
 STANDARD_TRIGGER_MS: Final = 500
 
-ALL_JOBS: Final = "; ".join(
+LAKE_TRIGGER_MS: Final = 10_000
+LAKE_LEASE_S: Final = 15
+"""So long the lake waits after its jobs were killed: nobody tells whether they are really gone."""
+
+JOBS_WITHOUT_LAKE: Final = "; ".join(
     (
         f"parse_lane --lane {Lane.FAST}",
         f"parse_lane --lane {Lane.STANDARD} --trigger_ms {STANDARD_TRIGGER_MS}",
@@ -32,6 +37,9 @@ ALL_JOBS: Final = "; ".join(
         f" --parse_ms_max {SLOW_PARSE_MS_MAX}",
         "fleet_metadata",
     )
+)
+ALL_JOBS: Final = "; ".join(
+    (JOBS_WITHOUT_LAKE, *(f"lake --tables {tables}" for tables in LakeTables))
 )
 
 
@@ -47,6 +55,8 @@ class JobSettings:
     flows_bucket: str
     payload_bucket: str
     parked_bucket: str
+    lake_bucket: str
+    lake: LocalLake
     environment: Mapping[str, str]
     jobs: str = ALL_JOBS
 
@@ -91,13 +101,18 @@ def spark_submit(
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.extraJavaOptions": " ".join([f"-Dderby.system.home={folder}", *java_options]),
     }
-    jars = ",".join(str(jar) for jar in sorted(SPARK_JARS.glob("*.jar")))
+    jars = ",".join(map(str, spark_jars()))
     options = [f"--conf={name}={value}" for name, value in configuration.items()]
     master = f"local[{task_slots}]"
     command = str(spark_home() / "bin" / "spark-submit")
     return [
         command, "--master", master, "--driver-memory", DRIVER_MEMORY, "--jars", jars, *options
     ]  # fmt: skip
+
+
+def spark_jars() -> list[Path]:
+    """What the jobs bring, and the lake's catalog for a laptop."""
+    return sorted([*SPARK_JARS.glob("*.jar"), *LAPTOP_JARS.glob("*.jar")])
 
 
 def spark_home() -> Path:
@@ -118,8 +133,13 @@ def host_argv(settings: JobSettings) -> list[str]:
         "flows_bucket": settings.flows_bucket,
         "payload_bucket": settings.payload_bucket,
         "parked_bucket": settings.parked_bucket,
+        "lake_bucket": settings.lake_bucket,
+        "lake_warehouse": settings.lake.warehouse,
+        "lake_catalog_uri": settings.lake.jdbc_uri,
+        "lake_trigger_ms": LAKE_TRIGGER_MS,
+        "lake_lease_s": LAKE_LEASE_S,
     }
-    pairs = (pair for name, value in shared.items() for pair in (f"--{name}", value))
+    pairs = (pair for name, value in shared.items() for pair in (f"--{name}", str(value)))
     return [*host.to_argv(), *pairs]
 
 

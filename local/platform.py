@@ -22,8 +22,9 @@ from local.endpoints import Endpoints
 from local.example_parsers import deploy_example
 from local.flow_publishing import FLOWS_BUCKET, local_publisher, publish_news
 from local.gateway_process import LocalGateway
-from local.jobs import JobSettings, LocalJobs
+from local.jobs import ALL_JOBS, JOBS_WITHOUT_LAKE, JobSettings, LocalJobs
 from local.kafka import KafkaBroker
+from local.lake import LAKE_BUCKET, LocalLake
 from local.processes import ServerProcess
 from local.upload_queue import ensure_upload_queue
 
@@ -51,12 +52,14 @@ _RECEIPTS_WAIT_MS: Final = 2_000
 class PlatformSettings:
     """Where the platform keeps its data, the flows that were published among it.
 
-    Without ``has_jobs`` messages land, and nothing parses them. ``functions_environment`` is what
+    Without ``has_jobs`` messages land, and nothing parses them; without ``has_lake`` nothing is
+    kept longer than in Kafka. ``functions_environment`` is what
     the functions see besides, and before, all else.
     """
 
     folder: Path = DATA
     has_jobs: bool = True
+    has_lake: bool = True
     functions_environment: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -145,8 +148,8 @@ class Platform:
     def _start(self, on_step: Callable[[str], None]) -> Endpoints:
         on_step("Kafka broker, S3 and DynamoDB")
         self._start_together(self.broker, self.aws)
-        buckets = (PAYLOAD_BUCKET, PARKED_BUCKET, SPOOL_BUCKET, FLOWS_BUCKET, OVERRIDES_BUCKET)
-        for bucket in buckets:
+        held = (PAYLOAD_BUCKET, PARKED_BUCKET, SPOOL_BUCKET, LAKE_BUCKET)
+        for bucket in (*held, FLOWS_BUCKET, OVERRIDES_BUCKET):
             self.aws.ensure_bucket(bucket)
         self.aws.ensure_table(REGISTRY_TABLE)
         self.aws.ensure_table(RECEIPTS_TABLE, key="receipt_key")
@@ -222,5 +225,8 @@ class Platform:
             flows_bucket=FLOWS_BUCKET,
             payload_bucket=PAYLOAD_BUCKET,
             parked_bucket=PARKED_BUCKET,
+            lake_bucket=LAKE_BUCKET,
+            lake=LocalLake(self._folder("lake")),
             environment=self._aws_environment(),
+            jobs=ALL_JOBS if self.settings.has_lake else JOBS_WITHOUT_LAKE,
         )

@@ -201,6 +201,7 @@ class LaneParser:
             inflated_bytes=tried.body_bytes,
             first_event_ms=tried.first_event_ms,
             last_event_ms=tried.last_event_ms,
+            received_ms=message.arrival_millis,
             parsed_ms=self._now_ms(),
         )
         return OutputRecord(FLEET_PARSED, message.device_id.encode(), parsed_value(parsed))

@@ -26,6 +26,7 @@ _NUMBER_GAPS: Final = (
     "inflated_bytes",
     "first_event_ms",
     "last_event_ms",
+    "received_ms",
 )
 
 
@@ -44,6 +45,7 @@ def parsed_rows(run: WaitingRun, good: GoodAttempts, same: Parsed) -> ParsedRows
         "attempt": plain.attempts.take(rows),
         "source_partition": batch.column("partition").take(rows),
         "source_offset": batch.column("offset").take(rows),
+        "received_ms": plain.columns["ce_arrivalmillis"].take(rows).cast(pa.int64()),
         "events": pa.array(events),
         "parse_us": pa.array(parse_us),
         "inflated_bytes": pc.binary_length(batch.column("value").take(rows)),

@@ -7,6 +7,7 @@ from fleetlane.cli import (
     device_commands,
     doctor,
     flow,
+    lake,
     parked_commands,
     parser,
     replay,
@@ -33,6 +34,7 @@ app.command("demo")(demo.demo)
 app.add_typer(device_commands.app, name="device")
 app.command("doctor")(doctor.doctor)
 app.add_typer(flow.app, name="flow")
+app.add_typer(lake.app, name="lake")
 app.add_typer(parked_commands.app, name="parked")
 app.add_typer(parser.app, name="parser")
 app.command("replay")(replay.replay)

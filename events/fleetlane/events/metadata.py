@@ -56,7 +56,8 @@ class Parsed:
     """A row of ``fleet.parsed``: one attempt. ``reason`` says why it was diverted or parked.
 
     ``put_off`` says why there was no attempt at all; then there is no ``reason``. ``revision`` is
-    the message's, and its events'.
+    the message's, and its events'; ``received_ms`` is the message's arrival, as in its row of
+    ``fleet.received``.
 
     ``instead_of`` is the parser that the flow names, where it could not be used and ``parser`` is
     an older one. It is written first, so that such rows can be counted by their first bytes.
@@ -73,6 +74,7 @@ class Parsed:
     source_offset: int
     outcome: Outcome
     parsed_ms: int
+    received_ms: int | None = None
     reason: ParkedReason | None = None
     put_off: PutOff | None = None
     parser: str | None = None

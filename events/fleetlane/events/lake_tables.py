@@ -1,0 +1,144 @@
+"""The lake's tables as plain data: what the lake job writes, and what queries read."""
+
+from dataclasses import dataclass
+from typing import Final
+
+CATALOG: Final = "lake"
+NAMESPACE: Final = "fleetlane"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column; ``type`` is as Spark's SQL and Iceberg's write it."""
+
+    name: str
+    type: str
+    is_required: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.type}{' NOT NULL' if self.is_required else ''}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LakeTable:
+    """An Iceberg table of format version 2, partitioned by the values of ``partitioned_by``.
+
+    ``key`` is what one row is kept of, within the days that a batch touches.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+    partitioned_by: tuple[str, ...] = ("day",)
+
+    @property
+    def identifier(self) -> str:
+        """Its name inside the catalog."""
+        return f"{NAMESPACE}.{self.name}"
+
+    @property
+    def full_name(self) -> str:
+        """Its name in SQL, catalog and all."""
+        return f"{CATALOG}.{self.identifier}"
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+
+def _columns(required: str, optional: str = "") -> tuple[Column, ...]:
+    """Columns by ``name type, …``."""
+    return tuple(
+        Column(name=name, type=kind, is_required=is_required)
+        for text, is_required in ((required, True), (optional, False))
+        for name, kind in (one.strip().split(" ", 1) for one in text.split(", ") if one)
+    )
+
+
+EVENTS: Final = LakeTable(
+    name="events",
+    columns=_columns(
+        "stream string, day date, id string, raw_id string, device_id string, arrival_ms bigint, "
+        "time_quality string, parser string, revision int, data string",
+        "event_ms bigint",
+    ),
+    key=("stream", "id"),
+    partitioned_by=("stream", "day"),
+)
+"""Canonical events. ``day`` is event time's where ``time_quality`` is ``ok``, else arrival's.
+
+``event_ms`` is the device's word whatever its quality, and null where it gave none. ``data`` is the
+parser's mapping as JSON.
+"""
+
+RECEIVED: Final = LakeTable(
+    name="received",
+    columns=_columns(
+        "day date, id string, device_id string, stream string, lane string, source_topic string, "
+        "source_partition int, source_offset bigint, received_ms bigint, body_bytes bigint, "
+        "by_reference boolean",
+        "device_type string, firmware string, via string, start_ms bigint, end_ms bigint",
+    ),
+    key=("id",),
+)
+"""``fleet.received``: a message's first attempt, once. ``day`` is that of ``received_ms``."""
+
+PARSED: Final = LakeTable(
+    name="parsed",
+    columns=_columns(
+        "day date, id string, attempt int, device_id string, stream string, lane string, "
+        "source_topic string, source_partition int, source_offset bigint, outcome string, "
+        "parsed_ms bigint, events bigint, parse_us bigint, inflated_bytes bigint",
+        "received_ms bigint, reason string, put_off string, parser string, instead_of string, "
+        "first_event_ms bigint, last_event_ms bigint",
+    ),
+    key=("id", "attempt", "outcome"),
+)
+"""``fleet.parsed``: every attempt. ``day`` is its message's arrival day, as in ``received``.
+
+So a day's messages and what became of them stand under one day, whenever they were parsed. Of a
+message's rows the one that counts is parsed > empty > parked > diverted, then the last attempt.
+"""
+
+PARKED: Final = LakeTable(
+    name="parked",
+    columns=_columns(
+        "day date, key string, reason string, detail string, parked_from string, parked_ms bigint, "
+        "source_partition int, source_offset bigint, "
+        "headers array<struct<key:string,value:binary>>",
+        "id string, attempt int, device_id string, stream string, parser string, body binary, "
+        "reference string, body_bytes bigint",
+    ),
+    key=("key",),
+)
+"""What could not be parsed, with its bytes, or where they are. ``day`` is that of ``parked_ms``.
+
+``key`` is raw id and attempt, or where it stood in Kafka if it is no message of ours.
+"""
+
+DAILY: Final = LakeTable(
+    name="daily",
+    columns=_columns(
+        "day date, device_id string, stream string, messages bigint, body_bytes bigint, "
+        "body_bytes_max bigint, by_reference bigint, first_received_ms bigint, "
+        "last_received_ms bigint, lag_messages bigint, lag_ms_sum bigint, lag_ms_max bigint, "
+        "late_messages bigint, parsed bigint, empty bigint, parked bigint, malformed bigint, "
+        "events bigint, parse_us_sum bigint, parse_us_max bigint, parsed_body_bytes bigint, "
+        "inflated_bytes bigint",
+        "device_type string, firmware string, via string",
+    ),
+    key=("device_id", "stream", "day"),
+)
+"""One row a device, stream and arrival day, derived from ``received`` and ``parsed``.
+
+``device_type``, ``firmware`` and ``via`` are the latest message's. A lag is arrival minus
+``end_ms``, of messages that declare it (``lag_messages``), and 0 where a clock runs ahead; late is
+over ``LATE_AFTER_MS``. ``parsed``, ``empty`` and ``parked`` count messages by their final outcome;
+what is missing to ``messages`` waits for one. ``malformed`` are those parked with that reason.
+``events`` and ``parse_us`` are of the attempt that counts; ``inflated_bytes`` came of
+``parsed_body_bytes``.
+"""
+
+LATE_AFTER_MS: Final = 60 * 60 * 1000
+
+TABLES: Final = (EVENTS, RECEIVED, PARSED, PARKED, DAILY)
