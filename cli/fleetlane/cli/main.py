@@ -2,7 +2,18 @@
 
 import typer
 
-from fleetlane.cli import demo, device_commands, doctor, flow, parser, send, tail, unblock, up
+from fleetlane.cli import (
+    demo,
+    device_commands,
+    doctor,
+    fleet,
+    flow,
+    parser,
+    send,
+    tail,
+    unblock,
+    up,
+)
 from fleetlane.cli.errors import ErrorsInOneLine
 
 app = typer.Typer(
@@ -18,6 +29,7 @@ app.command("up")(up.up)
 app.command("demo")(demo.demo)
 app.add_typer(device_commands.app, name="device")
 app.command("doctor")(doctor.doctor)
+app.add_typer(fleet.app, name="fleet")
 app.add_typer(flow.app, name="flow")
 app.add_typer(parser.app, name="parser")
 app.command("send")(send.send)
