@@ -16,9 +16,11 @@ from fleetlane.events.job_arguments import (
     BadArgumentsError,
     FleetMetadataArguments,
     HostArguments,
+    LakeArguments,
     ParseLaneArguments,
 )
 from glue_jobs.fleet_metadata import main as fleet_metadata
+from glue_jobs.lake import main as lake
 from glue_jobs.parse_lane import main as parse_lane
 from glue_jobs.session import spark_session
 
@@ -41,8 +43,11 @@ def _started(session: SparkSession, job: Sequence[str], shared: Sequence[str]) -
             return parse_lane.start(session, ParseLaneArguments.from_argv(argv))
         case "fleet_metadata":
             return fleet_metadata.start(session, FleetMetadataArguments.from_argv(argv))
+        case "lake":
+            return lake.start(session, LakeArguments.from_argv(argv))
         case _:
-            raise BadArgumentsError("host", f"job {name!r} is not parse_lane or fleet_metadata")
+            known = "parse_lane, fleet_metadata or lake"
+            raise BadArgumentsError("host", f"job {name!r} is not {known}")
 
 
 def main(argv: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 
 from fleetlane.events.job_arguments import HostArguments, KafkaSecurity
 from fleetlane.events.lanes import Lane
-from local.checkout import ROOT, SPARK_JARS
+from local.checkout import LAPTOP_JARS, ROOT, SPARK_JARS
 from local.processes import ServerProcess
 
 DRIVER_MEMORY: Final = "1g"
@@ -88,13 +88,18 @@ def spark_submit(folder: Path, *, task_slots: int = TASK_SLOTS) -> list[str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
     }
-    jars = ",".join(str(jar) for jar in sorted(SPARK_JARS.glob("*.jar")))
+    jars = ",".join(map(str, spark_jars()))
     options = [f"--conf={name}={value}" for name, value in configuration.items()]
     master = f"local[{task_slots}]"
     command = str(spark_home() / "bin" / "spark-submit")
     return [
         command, "--master", master, "--driver-memory", DRIVER_MEMORY, "--jars", jars, *options
     ]  # fmt: skip
+
+
+def spark_jars() -> list[Path]:
+    """What the jobs bring, and the lake's catalog for a laptop."""
+    return sorted([*SPARK_JARS.glob("*.jar"), *LAPTOP_JARS.glob("*.jar")])
 
 
 def spark_home() -> Path:

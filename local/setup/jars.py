@@ -13,7 +13,7 @@ from local.setup.tools import Condense, Tool
 
 DEFINITION = Path(__file__).with_name("ivy.xml")
 SETTINGS = Path(__file__).with_name("ivysettings.xml")
-CONFIGURATIONS = ("broker", "spark", "msk")
+CONFIGURATIONS = ("broker", "spark", "laptop", "aws", "msk")
 
 
 def folder(checkout: Checkout) -> Path:
@@ -25,7 +25,7 @@ def key() -> str:
 
 
 def fetch(checkout: Checkout) -> None:
-    """Fill ``build/jars/{broker,spark,msk}``: first beside it, then swapped, so no old jar lingers.
+    """Fill ``build/jars``, a folder a configuration: first beside it, then swapped: no jar lingers.
 
     Ivy keeps what it fetched in ~/.ivy2, for all checkouts; an interrupted fetch goes on there.
 

@@ -8,7 +8,8 @@ from pyspark.sql import SparkSession
 
 from glue_jobs.session import SESSION_SETTINGS
 from local.aws import LocalAws
-from local.checkout import ROOT, SPARK_JARS
+from local.checkout import ROOT
+from local.jobs import spark_jars
 
 
 @pytest.fixture(scope="package")
@@ -35,7 +36,7 @@ def _session() -> SparkSession:
         "spark.driver.memory": "1g",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.jars": ",".join(str(jar) for jar in sorted(SPARK_JARS.glob("*.jar"))),
+        "spark.jars": ",".join(map(str, spark_jars())),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "2",

@@ -118,3 +118,35 @@ class FleetMetadataArguments(JobArguments):
 
     metadata_trigger_ms: int = 1_000
     metadata_messages_per_batch_max: int = 200_000
+
+
+class LakeTables(StrEnum):
+    """Which tables a query of the lake writes: they share its batches and its lease."""
+
+    EVENTS = "events"
+    FLEET = "fleet"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LakeArguments(JobArguments):
+    """Arguments of ``lake``. ``lake_bucket`` holds the leases, and what operators ask for.
+
+    Without ``lake_catalog_uri``, a JDBC address, the catalog is AWS's Glue Data Catalog. Streams
+    of ``lake_merged_later`` (with commas between) are too large to look each id up as it comes:
+    their repeats go when the tables are compacted, every ``lake_upkeep_hours``.
+    """
+
+    tables: LakeTables
+    lake_warehouse: str
+    lake_bucket: str
+    lake_catalog_uri: str | None = None
+    lake_trigger_ms: int = 300_000
+    lake_records_per_batch_max: int = 200_000
+    lake_lease_s: int = 60
+    lake_upkeep_hours: int = 24
+    lake_merged_later: str | None = None
+
+    @property
+    def streams_merged_later(self) -> tuple[str, ...]:
+        named = (self.lake_merged_later or "").split(",")
+        return tuple(name.strip() for name in named if name.strip())

@@ -142,6 +142,11 @@ def blocking_pattern(lane: Lane, stream: str) -> str:
     return str(RawTopic(lane=lane, blocking_stream=stream)).replace(".", r"\.")
 
 
+def canonical_pattern() -> str:
+    """The same of the canonical topics of all flows."""
+    return rf"canonical\.{NAME_PATTERN}"
+
+
 def canonical_topic(stream: str) -> str:
     return f"canonical.{checked_name(stream, kind='stream')}"
 

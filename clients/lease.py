@@ -1,0 +1,218 @@
+"""One writer at a time: a lease in S3, taken over only from who no longer renews it.
+
+Nobody compares clocks: a lease is free once its object has stood unchanged for its whole length, by
+the clock of who wants it. Its holder trusts it for two thirds of that, by its own.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import msgspec
+from botocore.exceptions import BotoCoreError, ClientError
+
+from fleetlane.events.errors import FleetlaneError
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+
+_TRUSTED: Final = 2 / 3
+_RENEWALS: Final = 6
+_OVERTAKEN: Final = frozenset({"PreconditionFailed", "ConditionalRequestConflict", "412", "409"})
+
+_log = logging.getLogger(__name__)
+
+
+class LeaseLostError(FleetlaneError):
+    """The lease could not be renewed in time, or another has it: nothing may be written."""
+
+    reason = "lease_lost"
+
+    def __init__(self, name: str, holder: str) -> None:
+        super().__init__(name, holder)
+        self.name, self.holder = name, holder
+
+    def __str__(self) -> str:
+        return f"{self.holder} no longer holds the lease {self.name}"
+
+
+class LeaseUnavailableError(FleetlaneError):
+    """S3 does not answer. Trying again later may succeed."""
+
+    reason = "lease_unavailable"
+
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(name, problem)
+        self.name, self.problem = name, problem
+
+    def __str__(self) -> str:
+        return f"the lease {self.name} cannot be reached: {self.problem}"
+
+
+class LeaseState(msgspec.Struct, frozen=True, kw_only=True):
+    """What the object says. ``token`` grows with each holder, ``beat`` with each renewal."""
+
+    holder: str
+    token: int
+    beat: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundLease:
+    """A lease as it was read; ``version`` changes with every write."""
+
+    state: LeaseState
+    version: str
+
+
+class LeasePlace(Protocol):
+    """Where a lease is kept; ``LeaseObject`` is one. Both raise ``LeaseUnavailableError``."""
+
+    @property
+    def name(self) -> str: ...
+
+    def read(self) -> FoundLease | None: ...
+
+    def write(self, state: LeaseState, *, replacing: str | None) -> str | None:
+        """Write over that version, or where there is none; give the new one.
+
+        ``None`` if another was faster.
+        """
+
+
+class LeaseObject:
+    """A lease as an object in a bucket. ``s3`` is a client whose maker bounded its waits."""
+
+    def __init__(self, s3: "S3Client", bucket: str, name: str) -> None:
+        self._s3, self._bucket, self.name = s3, bucket, name
+        self._key = f"leases/{name}.json"
+
+    def read(self) -> FoundLease | None:
+        try:
+            answer = self._s3.get_object(Bucket=self._bucket, Key=self._key)
+            with answer["Body"] as body:
+                state = msgspec.json.decode(body.read(), type=LeaseState)
+        except self._s3.exceptions.NoSuchKey:
+            return None
+        except (BotoCoreError, ClientError, OSError, msgspec.DecodeError) as problem:
+            raise LeaseUnavailableError(self.name, str(problem)) from problem
+        return FoundLease(state=state, version=answer["ETag"])
+
+    def write(self, state: LeaseState, *, replacing: str | None) -> str | None:
+        condition: Any = {"IfNoneMatch": "*"} if replacing is None else {"IfMatch": replacing}
+        try:
+            answer = self._s3.put_object(
+                Bucket=self._bucket, Key=self._key, Body=msgspec.json.encode(state), **condition
+            )
+        except ClientError as problem:
+            if problem.response["Error"]["Code"] not in _OVERTAKEN:
+                raise LeaseUnavailableError(self.name, str(problem)) from problem
+            return self._version_if_ours(state)
+        except (BotoCoreError, OSError) as problem:
+            raise LeaseUnavailableError(self.name, str(problem)) from problem
+        return answer["ETag"]
+
+    def _version_if_ours(self, state: LeaseState) -> str | None:
+        """A write whose answer was lost is refused when it is tried again, and was done."""
+        found = self.read()
+        return found.version if found is not None and found.state == state else None
+
+
+class Lease:
+    """One process's hold on a lease. ``take`` and ``renew`` are not for two threads at once."""
+
+    def __init__(
+        self,
+        place: LeasePlace,
+        *,
+        holder: str,
+        lease_s: float,
+        clock_s: Callable[[], float] = time.monotonic,
+        wait: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._place, self._holder, self._lease_s = place, holder, lease_s
+        self._clock_s, self._wait = clock_s, wait
+        self._version: str | None = None
+        self._state: LeaseState | None = None
+        self._trusted_until_s = self._unchanged_since_s = float("-inf")
+
+    @property
+    def renewed_every_s(self) -> float:
+        return self._lease_s / _RENEWALS
+
+    def take(self) -> int:
+        """Take the lease as soon as it is free; gives its token. Blocks, if need be for ever."""
+        while True:
+            try:
+                token = self._taken()
+            except LeaseUnavailableError as problem:
+                _log.warning("%s", problem)
+            else:
+                if token is not None:
+                    return token
+            self._wait(self.renewed_every_s)
+
+    def renew(self) -> None:
+        """Hold the lease for its whole length from now on.
+
+        Raises:
+            LeaseLostError: Another has taken it.
+            LeaseUnavailableError: S3 does not answer; it may be tried again while ``check`` passes.
+        """
+        assert self._state is not None, "take comes first"
+        state = msgspec.structs.replace(self._state, beat=self._state.beat + 1)
+        if not self._wrote(state, replacing=self._version):
+            self._trusted_until_s = float("-inf")
+            raise LeaseLostError(self._place.name, self._holder)
+
+    def check(self) -> None:
+        """Raise ``LeaseLostError`` unless the lease is surely held at this moment."""
+        if self._clock_s() >= self._trusted_until_s:
+            raise LeaseLostError(self._place.name, self._holder)
+
+    def _taken(self) -> int | None:
+        found = self._place.read()
+        if found is None:
+            return self._begun(token=1, replacing=None)
+        now_s = self._clock_s()
+        if found.version != self._version:
+            _log.warning("waiting: %s holds the lease %s", found.state.holder, self._place.name)
+            self._version, self._unchanged_since_s = found.version, now_s
+        if now_s - self._unchanged_since_s < self._lease_s:
+            return None
+        return self._begun(token=found.state.token + 1, replacing=found.version)
+
+    def _begun(self, *, token: int, replacing: str | None) -> int | None:
+        state = LeaseState(holder=self._holder, token=token, beat=0)
+        return token if self._wrote(state, replacing=replacing) else None
+
+    def _wrote(self, state: LeaseState, *, replacing: str | None) -> bool:
+        began_s = self._clock_s()
+        version = self._place.write(state, replacing=replacing)
+        if version is None:
+            return False
+        self._version, self._state = version, state
+        self._trusted_until_s = began_s + self._lease_s * _TRUSTED
+        return True
+
+
+def keep_renewed(lease: Lease, *, wait: Callable[[float], None] = time.sleep) -> threading.Thread:
+    """Renew a lease that was taken until it is lost, in a thread of its own; returns at once."""
+    thread = threading.Thread(target=_renew, args=(lease, wait), daemon=True)
+    thread.start()
+    return thread
+
+
+def _renew(lease: Lease, wait: Callable[[float], None]) -> None:
+    while True:
+        wait(lease.renewed_every_s)
+        try:
+            lease.renew()
+        except LeaseUnavailableError as problem:
+            _log.warning("%s", problem)
+        except LeaseLostError as problem:
+            _log.error("%s", problem)
+            return

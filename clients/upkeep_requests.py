@@ -1,0 +1,107 @@
+"""What an operator asks of the job that writes the lake, and its answer: small objects in S3.
+
+Only the job may write the tables, so a command asks for upkeep and waits for the answer.
+"""
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import msgspec
+from botocore.exceptions import BotoCoreError, ClientError
+
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.job_arguments import LakeTables
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+
+
+class Upkeep(StrEnum):
+    """What keeps tables quick to read, and their past from growing for ever."""
+
+    COMPACT = "compact"
+    EXPIRE = "expire"
+
+
+class UpkeepAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a request: ``done`` says what by table, ``problem`` why it failed."""
+
+    request_id: str
+    done: dict[str, str] = {}
+    problem: str | None = None
+
+
+class UpkeepRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be done with all tables of one writer. Each request has an id of its own."""
+
+    request_id: str
+    upkeep: Upkeep
+
+
+class Scheduled(msgspec.Struct, frozen=True, kw_only=True):
+    """When upkeep was last done without being asked for."""
+
+    at_ms: int
+
+
+class RequestsUnavailableError(FleetlaneError):
+    """S3 does not answer, or not with what we wrote. Trying again later may succeed."""
+
+    reason = "requests_unavailable"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"requests for the lake's upkeep cannot be reached: {self.problem}"
+
+
+class UpkeepRequests:
+    """One request at a time for each writer; a newer one takes the place of one that waits."""
+
+    def __init__(self, s3: "S3Client", bucket: str, tables: LakeTables) -> None:
+        self._s3, self._bucket = s3, bucket
+        self._request_key = f"requests/{tables}.json"
+        self._answer_key = f"answers/{tables}.json"
+        self._scheduled_key = f"scheduled/{tables}.json"
+
+    def ask(self, request: UpkeepRequest) -> None:
+        self._put(self._request_key, request)
+
+    def waiting(self) -> UpkeepRequest | None:
+        """The request, unless it was answered."""
+        request = self._get(self._request_key, UpkeepRequest)
+        if request is None or self.answer_to(request.request_id) is not None:
+            return None
+        return request
+
+    def answer(self, answer: UpkeepAnswer) -> None:
+        self._put(self._answer_key, answer)
+
+    def answer_to(self, request_id: str) -> UpkeepAnswer | None:
+        answer = self._get(self._answer_key, UpkeepAnswer)
+        return answer if answer is not None and answer.request_id == request_id else None
+
+    def last_scheduled_ms(self) -> int | None:
+        scheduled = self._get(self._scheduled_key, Scheduled)
+        return None if scheduled is None else scheduled.at_ms
+
+    def note_scheduled(self, now_ms: int) -> None:
+        self._put(self._scheduled_key, Scheduled(at_ms=now_ms))
+
+    def _put(self, key: str, value: msgspec.Struct) -> None:
+        try:
+            self._s3.put_object(Bucket=self._bucket, Key=key, Body=msgspec.json.encode(value))
+        except (BotoCoreError, ClientError, OSError) as problem:
+            raise RequestsUnavailableError(str(problem)) from problem
+
+    def _get[T: msgspec.Struct](self, key: str, kind: type[T]) -> T | None:
+        try:
+            answer = self._s3.get_object(Bucket=self._bucket, Key=key)
+            with answer["Body"] as body:
+                return msgspec.json.decode(body.read(), type=kind)
+        except self._s3.exceptions.NoSuchKey:
+            return None
+        except (BotoCoreError, ClientError, OSError, msgspec.DecodeError) as problem:
+            raise RequestsUnavailableError(str(problem)) from problem

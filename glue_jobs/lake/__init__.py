@@ -1,0 +1,1 @@
+"""What the topics hold, kept for good: Iceberg tables with one row an id."""

@@ -1,0 +1,96 @@
+"""A batch of records into the tables that its query writes."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from fleetlane.events.job_arguments import LakeArguments, LakeTables
+from fleetlane.events.lake_tables import DAILY, EVENTS, PARKED, PARSED, RECEIVED, LakeTable
+from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED
+from fleetlane.events.topics import PARKED as PARKED_TOPIC
+from glue_jobs.lake.commits import Batch, TableLog
+from glue_jobs.lake.daily import daily_rows
+from glue_jobs.lake.merging import Check, Target, merge, write_days
+from glue_jobs.lake.revisions import merge_events
+from glue_jobs.lake.rows import event_rows, parked_rows, parsed_rows, received_rows
+from glue_jobs.lake.turns import Turns
+
+TABLES_OF: Final[Mapping[LakeTables, tuple[LakeTable, ...]]] = MappingProxyType(
+    {
+        LakeTables.EVENTS: (EVENTS, PARKED),
+        LakeTables.FLEET: (RECEIVED, PARSED, DAILY),
+    }
+)
+
+_QUERY_ID: Final = "sql.streaming.queryId"
+
+
+class LakeBatches:
+    """Writes the batches of one query, each once, however often it is given.
+
+    A batch that was written in part goes on with the tables that do not have it yet.
+    """
+
+    def __init__(self, session: SparkSession, arguments: LakeArguments, turns: Turns) -> None:
+        self._arguments, self._turns = arguments, turns
+        self._logs = {table: TableLog(session, table) for table in TABLES_OF[arguments.tables]}
+
+    def write(self, records: DataFrame, number: int) -> None:
+        """Write a batch; for ``foreachBatch``.
+
+        Raises:
+            LeaseLostError: Another writes these tables by now.
+        """
+        query = records.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
+        assert query is not None, "Spark names the query to what runs in it"
+        with self._turns.turn() as check:
+            batch = Batch(query=query, number=number)
+            match self._arguments.tables:
+                case LakeTables.EVENTS:
+                    self._write_events(records, batch, check)
+                case LakeTables.FLEET:
+                    self._write_fleet(records, batch, check)
+
+    def read_again(self) -> None:
+        """Forget what the tables' last commits were; others than batches made some."""
+        for log in self._logs.values():
+            log.read_again()
+
+    def _write_events(self, records: DataFrame, batch: Batch, check: Check) -> None:
+        is_parked = F.col("topic") == PARKED_TOPIC
+        events = event_rows(records.where(~is_parked)).persist()
+        merge_events(events, self._target(EVENTS, batch, check))
+        events.unpersist()
+        parked = parked_rows(records.where(is_parked)).persist(StorageLevel.DISK_ONLY)
+        merge(parked, self._target(PARKED, batch, check))
+        parked.unpersist()
+
+    def _write_fleet(self, records: DataFrame, batch: Batch, check: Check) -> None:
+        session = records.sparkSession
+        received = received_rows(records.where(F.col("topic") == FLEET_RECEIVED)).persist()
+        merge(received, self._target(RECEIVED, batch, check))
+        parsed = parsed_rows(records.where(F.col("topic") == FLEET_PARSED)).persist()
+        merge(parsed, self._target(PARSED, batch, check))
+        days = received.select("day").union(parsed.select("day")).distinct().collect()
+        in_days = F.col("day").isin([row.day for row in days])
+        rows = daily_rows(
+            session.table(RECEIVED.full_name).where(in_days),
+            session.table(PARSED.full_name).where(in_days),
+        )
+        write_days(rows, self._target(DAILY, batch, check))
+        received.unpersist()
+        parsed.unpersist()
+
+    def _target(self, table: LakeTable, batch: Batch, check: Check) -> Target:
+        is_events = table is EVENTS
+        return Target(
+            table=table,
+            log=self._logs[table],
+            batch=batch,
+            check=check,
+            merged_later=self._arguments.streams_merged_later if is_events else (),
+        )

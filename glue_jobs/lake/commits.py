@@ -1,0 +1,95 @@
+"""What was committed to a table, read from its snapshots: each says which batch it is of."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from fleetlane.events.lake_tables import LakeTable
+
+SNAPSHOTS_KEPT: Final = 100
+"""So many are never expired, however old: the last batch's is always among them."""
+
+_QUERY: Final = "fleetlane.query"
+_BATCH: Final = "fleetlane.batch"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """A batch of a query. ``query`` is the checkpoint's own id: a new checkpoint counts anew."""
+
+    query: str
+    number: int
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """What its snapshots are marked with."""
+        return {_QUERY: self.query, _BATCH: str(self.number)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A commit to a table. ``batch`` is ``None`` for one that no batch made."""
+
+    id: int
+    parent_id: int | None
+    batch: Batch | None
+
+
+class TableLog:
+    """The last commits of one table, newest first; read once, and after each commit."""
+
+    def __init__(self, session: SparkSession, table: LakeTable) -> None:
+        self._session, self._table = session, table
+        self._known: Sequence[Snapshot] | None = None
+        self._has_revisions: bool | None = None
+
+    def has(self, batch: Batch) -> bool:
+        """Whether ``batch``, or a later one of its query, was committed."""
+        return any(
+            one.batch is not None
+            and one.batch.query == batch.query
+            and one.batch.number >= batch.number
+            for one in self._snapshots()
+        )
+
+    def current_id(self) -> int | None:
+        """The snapshot that the table is at; ``None`` while it is empty."""
+        snapshots = self._snapshots()
+        return snapshots[0].id if snapshots else None
+
+    def has_revisions(self, *, now: bool) -> bool:
+        """Whether any row is of a revision above 0, or is about to be; looked up once."""
+        if now:
+            self._has_revisions = True
+        elif self._has_revisions is None:
+            revised = self._session.table(self._table.full_name).where("revision > 0")
+            self._has_revisions = not revised.isEmpty()
+        return self._has_revisions
+
+    def read_again(self) -> None:
+        self._known = None
+
+    def is_right_after(self, batch: Batch, base_id: int | None) -> bool:
+        """Whether ``batch``'s commit stands on ``base_id`` itself, with nobody's between them."""
+        self.read_again()
+        own = next((one for one in self._snapshots() if one.batch == batch), None)
+        return own is not None and own.parent_id == base_id
+
+    def _snapshots(self) -> Sequence[Snapshot]:
+        if self._known is None:
+            rows = self._session.sql(
+                f"SELECT snapshot_id, parent_id, summary['{_QUERY}'] AS query,"  # noqa: S608 - names of ours
+                f" CAST(summary['{_BATCH}'] AS BIGINT) AS number FROM {self._table.full_name}"
+                f".snapshots ORDER BY committed_at DESC LIMIT {SNAPSHOTS_KEPT}"
+            ).collect()
+            self._known = [
+                Snapshot(
+                    id=row.snapshot_id,
+                    parent_id=row.parent_id,
+                    batch=row.query and Batch(query=row.query, number=row.number),
+                )
+                for row in rows
+            ]
+        return self._known

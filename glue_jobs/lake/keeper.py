@@ -1,0 +1,95 @@
+"""Upkeep between batches: when somebody asks for it, and by itself once a day."""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol
+
+from clients.lease import LeaseLostError
+from clients.upkeep_requests import (
+    RequestsUnavailableError,
+    Upkeep,
+    UpkeepAnswer,
+    UpkeepRequest,
+    UpkeepRequests,
+)
+from fleetlane.events.times import HOUR_MS
+from glue_jobs.lake.turns import Turns
+
+LOOK_AGAIN_S: Final = 5
+
+_log = logging.getLogger(__name__)
+
+type Work = Callable[[], Mapping[str, str]]
+
+
+class Ends(Protocol):
+    """A query that the keeper stands beside."""
+
+    def awaitTermination(self, timeout: int | None = None) -> bool | None: ...  # noqa: N802 - Spark's
+
+
+class UpkeepKeeper:
+    """Does what is due, in turns with the batches."""
+
+    def __init__(
+        self,
+        requests: UpkeepRequests,
+        turns: Turns,
+        *,
+        works: Mapping[Upkeep, Work],
+        every_hours: int,
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._requests, self._turns, self._works = requests, turns, works
+        self._every_ms, self._now_ms = every_hours * HOUR_MS, now_ms
+
+    def look(self) -> None:
+        """Do what somebody asked for, and what is due; blocks while a batch has its turn.
+
+        Raises:
+            LeaseLostError: This process may write no more.
+            RequestsUnavailableError: S3 does not answer.
+        """
+        request = self._requests.waiting()
+        if request is not None:
+            self._requests.answer(self._answered(request))
+        last_ms = self._requests.last_scheduled_ms()
+        now_ms = self._now_ms()
+        if last_ms is None or now_ms - last_ms >= self._every_ms:
+            self._requests.note_scheduled(now_ms)
+            if last_ms is not None:  # a new lake has nothing to look after
+                for upkeep in Upkeep:
+                    _log.warning("%s: %s", upkeep, self._done(upkeep))
+
+    def _answered(self, request: UpkeepRequest) -> UpkeepAnswer:
+        try:
+            done = self._done(request.upkeep)
+        except LeaseLostError:
+            raise
+        except Exception as problem:  # noqa: BLE001 - the edge of what somebody asked for
+            text = str(problem).partition("\n")[0]
+            return UpkeepAnswer(request_id=request.request_id, problem=text)
+        return UpkeepAnswer(request_id=request.request_id, done=done)
+
+    def _done(self, upkeep: Upkeep) -> dict[str, str]:
+        with self._turns.turn():
+            return dict(self._works[upkeep]())
+
+
+def keep_beside(query: Ends, keeper: UpkeepKeeper) -> threading.Thread:
+    """Look after the tables for as long as the query runs; returns at once."""
+    thread = threading.Thread(target=_look_while, args=(query, keeper), daemon=True)
+    thread.start()
+    return thread
+
+
+def _look_while(query: Ends, keeper: UpkeepKeeper) -> None:
+    try:
+        while not query.awaitTermination(LOOK_AGAIN_S):
+            try:
+                keeper.look()
+            except RequestsUnavailableError as problem:
+                _log.warning("%s", problem)
+    except Exception as problem:  # noqa: BLE001 - the thread's edge: Spark may be gone by now
+        _log.warning("the lake's tables are no longer looked after: %s", problem)

@@ -1,0 +1,108 @@
+"""Job ``lake``: the topics that are to be kept for good, into Iceberg tables."""
+
+import re
+import time
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+from uuid import uuid4
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from clients.aws import AwsSettings, s3_client
+from clients.lease import Lease, LeaseObject
+from clients.upkeep_requests import Upkeep, UpkeepRequests
+from fleetlane.events.job_arguments import LakeArguments, LakeTables
+from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED, canonical_pattern
+from glue_jobs.entry_point import run
+from glue_jobs.kafka import raw_records
+from glue_jobs.lake.batches import TABLES_OF, LakeBatches
+from glue_jobs.lake.catalog import ensure_table, use_catalog
+from glue_jobs.lake.keeper import UpkeepKeeper, keep_beside
+from glue_jobs.lake.turns import Turns
+from glue_jobs.lake.upkeep import compacted, expired
+
+TOPICS_OF: Final[Mapping[LakeTables, str]] = MappingProxyType(
+    {
+        LakeTables.EVENTS: f"{canonical_pattern()}|{PARKED}",
+        LakeTables.FLEET: "|".join(map(re.escape, (FLEET_RECEIVED, FLEET_PARSED))),
+    }
+)
+
+
+def start(session: SparkSession, arguments: LakeArguments) -> StreamingQuery:
+    """Start the query of some tables, and what looks after these; returns at once.
+
+    Its first batch waits until no other process writes the tables.
+    """
+    use_catalog(session, arguments)
+    turns = _turns(session, arguments)
+    batches = LakeBatches(session, arguments, turns)
+    query = _started(session, arguments, batches)
+    keep_beside(query, _keeper(session, arguments, turns, batches))
+    return query
+
+
+def _started(
+    session: SparkSession, arguments: LakeArguments, batches: LakeBatches
+) -> StreamingQuery:
+    name = f"lake_{arguments.tables}"
+    records = raw_records(
+        session,
+        arguments,
+        pattern=TOPICS_OF[arguments.tables],
+        messages_per_batch_max=arguments.lake_records_per_batch_max,
+    )
+    session.sparkContext.setLocalProperty("spark.scheduler.pool", name)
+    return (
+        records.writeStream.foreachBatch(batches.write)
+        .queryName(name)
+        .outputMode("append")
+        .option("checkpointLocation", f"{arguments.checkpoint_folder}/{name}")
+        .trigger(processingTime=f"{arguments.lake_trigger_ms} milliseconds")
+        .start()
+    )
+
+
+def _turns(session: SparkSession, arguments: LakeArguments) -> Turns:
+    place = LeaseObject(s3_client(AwsSettings()), arguments.lake_bucket, f"lake_{arguments.tables}")
+    lease = Lease(place, holder=str(uuid4()), lease_s=arguments.lake_lease_s)
+
+    def prepare() -> None:
+        for table in TABLES_OF[arguments.tables]:
+            ensure_table(session, table)
+
+    return Turns(lease, prepare=prepare)
+
+
+def _keeper(
+    session: SparkSession, arguments: LakeArguments, turns: Turns, batches: LakeBatches
+) -> UpkeepKeeper:
+    tables = TABLES_OF[arguments.tables]
+
+    def compact() -> Mapping[str, str]:
+        done = compacted(session, tables)
+        batches.read_again()
+        return done
+
+    def expire() -> Mapping[str, str]:
+        done = expired(session, tables, now_ms=_now_ms())
+        batches.read_again()
+        return done
+
+    return UpkeepKeeper(
+        UpkeepRequests(s3_client(AwsSettings()), arguments.lake_bucket, arguments.tables),
+        turns,
+        works={Upkeep.COMPACT: compact, Upkeep.EXPIRE: expire},
+        every_hours=arguments.lake_upkeep_hours,
+        now_ms=_now_ms,
+    )
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+if __name__ == "__main__":
+    run("lake", start, LakeArguments)

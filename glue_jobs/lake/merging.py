@@ -1,0 +1,135 @@
+"""One row a key, whatever is repeated: new rows are looked up, then appended in one commit."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, DataFrameWriterV2, SparkSession, Window
+from pyspark.sql import functions as F
+
+from fleetlane.events.lake_tables import LakeTable
+from glue_jobs.lake.commits import Batch, TableLog
+from glue_jobs.lake.partitions import Place, facts_of, is_empty, places_in, touched
+
+type Check = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A table to be written by one batch.
+
+    ``check`` raises where this process may no longer be the only one that writes. Rows of streams
+    that are ``merged_later`` are not looked up.
+    """
+
+    table: LakeTable
+    log: TableLog
+    batch: Batch
+    check: Check
+    merged_later: tuple[str, ...] = ()
+
+    def looked_up(self, rows: DataFrame) -> DataFrame:
+        if not self.merged_later:
+            return rows
+        return rows.where(~F.col("stream").isin(list(self.merged_later)))
+
+
+def merge(rows: DataFrame, target: Target) -> None:
+    """Append the rows whose keys are not in the days that they touch; nothing if it was done.
+
+    Needs the table's columns and ``day_clock_ms``; ``rows`` should be persisted.
+    """
+    if target.log.has(target.batch):
+        return
+    facts = facts_of(rows, target.table)
+    if not is_empty(facts):
+        append_new(rows, target, places=touched(facts, without=target.merged_later))
+
+
+def append_new(rows: DataFrame, target: Target, *, places: Column | None) -> None:
+    """Append, once each, the rows whose keys do not stand in the touched partitions."""
+    there = rows.sparkSession.table(target.table.full_name)
+    once = one_of_each(rows, target.table.key)
+    commit(without_known(once, target, there=there, places=places), target, places=places)
+
+
+def one_of_each(rows: DataFrame, key: Sequence[str]) -> DataFrame:
+    """Keep one row a key: that of the highest revision, where rows have one.
+
+    By a window: an aggregate would take apart what is nested.
+    """
+    first = F.col("revision").desc() if "revision" in rows.columns else F.col(key[0])
+    alike = Window.partitionBy(*key).orderBy(first)
+    return rows.withColumn("place", F.row_number().over(alike)).where("place = 1").drop("place")
+
+
+def without_known(
+    rows: DataFrame, target: Target, *, there: DataFrame, places: Column | None
+) -> DataFrame:
+    """Leave out the rows whose keys stand ``there``, in the touched partitions, already.
+
+    The batch's keys go to the table's rows, not the other way: no row of the table is shuffled.
+    """
+    if places is None:
+        return rows
+    key = list(target.table.key)
+    keys = target.looked_up(rows).select(*key)
+    known = there.where(places).select(*key).join(F.broadcast(keys), key, "left_semi")
+    return rows.join(F.broadcast(known), key, "left_anti")
+
+
+def commit(rows: DataFrame, target: Target, *, places: Column | None) -> None:
+    """Append rows, marked with the batch, even if there are none."""
+    writer = _marked(rows, target)
+    base_id = target.log.current_id()
+    target.check()
+    writer.append()
+    confirm(rows.sparkSession, target, base_id=base_id, places=places)
+
+
+def write_days(rows: DataFrame, target: Target) -> None:
+    """Replace the days that ``rows`` are of by ``rows``; nothing if it was done."""
+    if target.log.has(target.batch):
+        return
+    writer = _marked(rows, target)
+    target.check()
+    writer.overwritePartitions()
+    target.log.read_again()
+
+
+def confirm(
+    session: SparkSession, target: Target, *, base_id: int | None, places: Column | None
+) -> None:
+    """See that nobody wrote between the look-up and the commit; mend it if somebody did.
+
+    Who was paused for long may have been taken for dead, and another have taken over.
+    """
+    if target.log.is_right_after(target.batch, base_id):
+        return
+    if places is not None:
+        drop_repeats(session.table(target.table.full_name).where(places), target.table)
+        target.log.read_again()
+
+
+def drop_repeats(rows: DataFrame, table: LakeTable) -> None:
+    """Write whole partitions anew with one row a key: that of the highest revision, if any."""
+    once = one_of_each(rows, _within_a_partition(table))
+    once.select(*table.column_names).writeTo(table.full_name).overwritePartitions()
+
+
+def places_with_repeats(rows: DataFrame, table: LakeTable) -> list[Place]:
+    """The partitions in which a key stands twice."""
+    counted = rows.groupBy(*_within_a_partition(table)).count().where("count > 1")
+    return places_in(counted.select(*table.partitioned_by).distinct().collect())
+
+
+def _within_a_partition(table: LakeTable) -> Sequence[str]:
+    """What a row is known by within its partition; a key may be the same on distant days."""
+    own = [name for name in table.key if name not in table.partitioned_by]
+    return [*table.partitioned_by, *own]
+
+
+def _marked(rows: DataFrame, target: Target) -> DataFrameWriterV2:
+    writer = rows.select(*target.table.column_names).writeTo(target.table.full_name)
+    for name, value in target.batch.properties.items():
+        writer = writer.option(f"snapshot-property.{name}", value)
+    return writer

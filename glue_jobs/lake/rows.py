@@ -1,0 +1,113 @@
+"""From records of the topics to rows of the lake's tables, in the JVM.
+
+Each function needs the columns of ``raw_records``, and gives those of its table and
+``day_clock_ms``: the clock of ours that ``day`` was read from, null where the day is the row's own
+and comes out the same however often its record is repeated. What is no record of its topic is left
+out.
+"""
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from fleetlane.events.envelope import SOURCE_PREFIX
+from fleetlane.events.errors import ParkedReason
+from fleetlane.events.event_time import TimeQuality
+from fleetlane.events.lake_tables import EVENTS, PARKED, PARSED, RECEIVED, LakeTable
+
+DAY_CLOCK: Final = "day_clock_ms"
+
+_CANONICAL: Final = (
+    "id string, source string, type string, rawid string, arrivalmillis string, parser string,"
+    " revision int, timequality string, time string, data string"
+)
+
+
+def event_rows(records: DataFrame) -> DataFrame:
+    """Canonical events; ``data`` as JSON text."""
+    event = records.select(F.from_json(_value(), _CANONICAL).alias("e")).select("e.*")
+    arrival_ms = F.expr("try_cast(arrivalmillis as bigint)")
+    event_ms = F.expr("unix_millis(try_cast(time as timestamp))")
+    is_timed = (F.col("timequality") == TimeQuality.OK) & event_ms.isNotNull()
+    rows = event.select(
+        F.col("type").alias("stream"),
+        _day(F.when(is_timed, event_ms).otherwise(arrival_ms)).alias("day"),
+        "id",
+        F.col("rawid").alias("raw_id"),
+        F.expr(f"substring(source, {len(SOURCE_PREFIX) + 1})").alias("device_id"),
+        arrival_ms.alias("arrival_ms"),
+        F.col("timequality").alias("time_quality"),
+        "parser",
+        "revision",
+        "data",
+        event_ms.alias("event_ms"),
+        F.when(~is_timed, arrival_ms).alias(DAY_CLOCK),
+    )
+    return _whole(rows, EVENTS)
+
+
+def received_rows(records: DataFrame) -> DataFrame:
+    rows = _metadata(records, RECEIVED).withColumn(DAY_CLOCK, F.col("received_ms"))
+    return _whole(rows.withColumn("day", _day(F.col("received_ms"))), RECEIVED)
+
+
+def parsed_rows(records: DataFrame) -> DataFrame:
+    rows = _metadata(records, PARSED)
+    clock = F.when(F.col("received_ms").isNull(), F.col("parsed_ms"))
+    day = _day(F.coalesce("received_ms", "parsed_ms"))
+    return _whole(rows.withColumn(DAY_CLOCK, clock).withColumn("day", day), PARSED)
+
+
+def parked_rows(records: DataFrame) -> DataFrame:
+    """What is parked, whole. What was no message is known by where it stood."""
+    record = records.withColumn("header", F.map_from_entries("headers"))
+    parked_ms = F.expr("unix_millis(try_cast(parked_at as timestamp))")
+    is_message = (F.col("reason") != ParkedReason.BAD_ENVELOPE) & F.col("attempt").isNotNull()
+    rows = (
+        record.select(
+            _header("ce_parkedreason").alias("reason"),
+            F.coalesce(_header("ce_parkeddetail"), F.lit("")).alias("detail"),
+            _header("ce_parkedfrom").alias("parked_from"),
+            _header("ce_parkedat").alias("parked_at"),
+            _header("ce_parkedparser").alias("parser"),
+            F.col("partition").alias("source_partition"),
+            F.col("offset").alias("source_offset"),
+            "headers",
+            _header("ce_id").alias("id"),
+            _header("ce_attempt").try_cast("int").alias("attempt"),
+            F.regexp_extract(_header("ce_source"), f"^{SOURCE_PREFIX}(.+)$", 1).alias("device_id"),
+            _header("ce_type").alias("stream"),
+            F.col("value").alias("body"),
+            _header("ce_dataref").alias("reference"),
+            _header("ce_bodybytes").try_cast("bigint").alias("body_bytes"),
+        )
+        .withColumn("parked_ms", parked_ms)
+        .withColumn("day", _day(F.col("parked_ms")))
+        .withColumn(DAY_CLOCK, F.col("parked_ms"))
+    )
+    known = F.when(is_message, F.concat_ws("/", F.col("id"), F.col("attempt").cast("string")))
+    return _whole(rows.withColumn("key", F.coalesce(known, "parked_from")), PARKED)
+
+
+def _metadata(records: DataFrame, table: LakeTable) -> DataFrame:
+    fields = [f"{one.name} {one.type}" for one in table.columns if one.name != "day"]
+    return records.select(F.from_json(_value(), ", ".join(fields)).alias("row")).select("row.*")
+
+
+def _whole(rows: DataFrame, table: LakeTable) -> DataFrame:
+    required = [column.name for column in table.columns if column.is_required]
+    return rows.select(*table.column_names, DAY_CLOCK).dropna(subset=required)
+
+
+def _value() -> Column:
+    return F.col("value").cast("string")
+
+
+def _day(millis: Column) -> Column:
+    return F.timestamp_millis(millis).cast("date")
+
+
+def _header(name: str) -> Column:
+    """A header as text; null where it is none, or is not UTF-8."""
+    return F.try_validate_utf8(F.expr(f"cast(header['{name}'] as string)"))

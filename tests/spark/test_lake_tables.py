@@ -1,0 +1,285 @@
+"""Batches into real Iceberg tables: repeated, resent, cut off half-way, replayed, and by two."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pyspark.sql import Row, SparkSession
+
+from clients.lease import Lease, LeaseLostError
+from fleetlane.events.job_arguments import KafkaSecurity, LakeArguments, LakeTables
+from fleetlane.events.lake_tables import DAILY, EVENTS, PARKED, PARSED, RECEIVED, LakeTable
+from fleetlane.events.metadata import Outcome
+from glue_jobs.lake.batches import TABLES_OF, LakeBatches
+from glue_jobs.lake.catalog import ensure_table, use_catalog
+from glue_jobs.lake.commits import Batch, TableLog
+from glue_jobs.lake.merging import Target, merge
+from glue_jobs.lake.rows import event_rows
+from glue_jobs.lake.turns import Turns
+from glue_jobs.lake.upkeep import compacted, expired
+from tests.lease_in_memory import LeaseInMemory
+from tests.spark.lake_records import DAY_MS, HOUR_MS, MINUTE_MS, NOON_MS, Record, Sent, read
+
+pytestmark = pytest.mark.spark
+
+LATER = "telemetry"
+NO_CODE_TO_COMPILE = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+}
+"""For a handful of rows, compiling takes far longer than running."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lake:
+    session: SparkSession
+    arguments: LakeArguments
+
+    def query(self, name: str, tables: LakeTables = LakeTables.EVENTS) -> "Query":
+        return Query(lake=self, name=name, batches=self.batches(tables))
+
+    def batches(self, tables: LakeTables) -> LakeBatches:
+        lease = Lease(LeaseInMemory(), holder="a", lease_s=1e6)
+        turns = Turns(lease, prepare=lambda: self.prepare(tables), keep=lambda _: None)
+        return LakeBatches(self.session, self.arguments_of(tables), turns)
+
+    def prepare(self, tables: LakeTables) -> None:
+        for table in TABLES_OF[tables]:
+            ensure_table(self.session, table)
+
+    def arguments_of(self, tables: LakeTables) -> LakeArguments:
+        argv = [*self.arguments.to_argv(), "--tables", tables]
+        return LakeArguments.from_argv(argv)
+
+    def rows(self, table: LakeTable, *sent: Sent) -> Sequence[Row]:
+        ids = ", ".join(f"'{one.raw_id}'" for one in sent)
+        name = "raw_id" if table is EVENTS else "id"
+        found = self.session.table(table.full_name).where(f"{name} IN ({ids})")
+        return found.orderBy(*table.key).collect()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A query's batches, numbered as given. A query of the same name goes on with it."""
+
+    lake: Lake
+    name: str
+    batches: LakeBatches
+
+    def write(self, number: int, records: Iterable[Record]) -> None:
+        context = self.lake.session.sparkContext
+        context.setLocalProperty("sql.streaming.queryId", self.name)
+        self.batches.write(read(self.lake.session, records), number)
+
+
+@pytest.fixture(scope="module")
+def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    folder: Path = tmp_path_factory.mktemp("lake")
+    arguments = LakeArguments(
+        kafka_bootstrap_servers="none",
+        kafka_security=KafkaSecurity.PLAINTEXT,
+        checkpoint_folder=(folder / "checkpoints").as_uri(),
+        tables=LakeTables.EVENTS,
+        lake_warehouse=folder.as_uri(),
+        lake_bucket="none",
+        lake_catalog_uri=f"jdbc:sqlite:{folder}/catalog.db",
+        lake_merged_later=LATER,
+    )
+    session = spark.newSession()
+    for name, value in NO_CODE_TO_COMPILE.items():
+        session.conf.set(name, value)
+    use_catalog(session, arguments)
+    return Lake(session=session, arguments=arguments)
+
+
+def test_an_event_is_kept_with_all_that_it_says(lake: Lake) -> None:
+    sent = Sent(number=100, arrival_ms=NOON_MS + DAY_MS)
+
+    lake.query("whole").write(0, [sent.event(at_ms=NOON_MS + 7)])
+
+    (row,) = lake.rows(EVENTS, sent)
+    assert row.asDict() == {
+        "stream": "gps",
+        "day": row.day,
+        "id": f"{sent.raw_id}-0",
+        "raw_id": sent.raw_id,
+        "device_id": "d-1",
+        "arrival_ms": NOON_MS + DAY_MS,
+        "time_quality": "ok",
+        "parser": "json@1",
+        "revision": 0,
+        "data": '{"n":100,"revision":0}',
+        "event_ms": NOON_MS + 7,
+    }
+    assert row.day.isoformat() == "2025-11-03"
+
+
+def test_a_batch_that_is_given_again_changes_nothing(lake: Lake) -> None:
+    sent = Sent(number=110)
+
+    for _ in range(2):
+        lake.query("twice").write(0, [sent.event(0), sent.event(1)])
+
+    assert len(lake.rows(EVENTS, sent)) == 2
+
+
+def test_events_that_are_repeated_in_a_batch_and_after_it_stay_one_each(lake: Lake) -> None:
+    sent, query = Sent(number=120), lake.query("resent")
+
+    query.write(0, [sent.event(0), sent.event(0)])
+    query.write(1, [sent.event(0), sent.event(1)])
+
+    assert [row.id[-1] for row in lake.rows(EVENTS, sent)] == ["0", "1"]
+
+
+def test_a_checkpoint_that_begins_anew_repeats_nothing(lake: Lake) -> None:
+    sent = Sent(number=130)
+    lake.query("old").write(7, [sent.event(0)])
+
+    lake.query("new").write(0, [sent.event(0), sent.event(1)])
+
+    assert len(lake.rows(EVENTS, sent)) == 2
+
+
+def test_an_untimed_event_that_is_resent_past_midnight_is_found(lake: Lake) -> None:
+    evening = NOON_MS + 12 * HOUR_MS - MINUTE_MS
+    first, again = (
+        Sent(number=140, arrival_ms=evening),
+        Sent(number=141, arrival_ms=evening + 2 * MINUTE_MS),
+    )
+    query = lake.query("midnight")
+
+    query.write(0, [first.event(at_ms=None, event_id="untimed")])
+    query.write(1, [again.event(at_ms=None, event_id="untimed")])
+
+    assert [row.raw_id for row in lake.rows(EVENTS, first, again)] == [first.raw_id]
+
+
+def test_a_batch_that_died_between_two_tables_goes_on_with_the_second(lake: Lake) -> None:
+    sent, parked = Sent(number=150), Sent(number=151)
+    lake.query("between").write(0, [sent.event()])  # it died here, before parked was written
+
+    lake.query("between").write(0, [sent.event()])
+    lake.query("between").write(1, [sent.event(), parked.parked()])
+
+    assert len(lake.rows(EVENTS, sent)) == 1
+    (row,) = lake.rows(PARKED, parked)
+    assert (bytes(row.body), row.reason, row.parked_from) == (
+        b"x\xffz",
+        "malformed",
+        "raw.standard/0/151",
+    )
+
+
+def test_a_higher_revision_takes_the_place_of_all_events_of_its_message(lake: Lake) -> None:
+    sent, other, query = Sent(number=160), Sent(number=161), lake.query("revised")
+    query.write(0, [sent.event(0), sent.event(1, at_ms=NOON_MS - 3 * DAY_MS), other.event(0)])
+
+    query.write(1, [sent.event(0, at_ms=NOON_MS + HOUR_MS, revision=1)])
+    query.write(2, [sent.event(1, revision=1), sent.event(1)])
+
+    rows = lake.rows(EVENTS, sent, other)
+    assert [(row.id[-3:], row.revision) for row in rows] == [("0-0", 1), ("0-1", 1), ("1-0", 0)]
+
+
+def test_an_older_revision_that_comes_late_is_left_out(lake: Lake) -> None:
+    sent, query = Sent(number=170), lake.query("late")
+
+    query.write(0, [sent.event(0, revision=2), sent.event(3, revision=1)])
+    query.write(1, [sent.event(0), sent.event(1)])
+
+    assert [(row.id[-1], row.revision) for row in lake.rows(EVENTS, sent)] == [("0", 2)]
+
+
+def test_a_large_stream_is_merged_when_it_is_compacted(lake: Lake) -> None:
+    sent, query = Sent(number=180, stream=LATER), lake.query("later")
+    query.write(0, [sent.event(0)])
+    query.write(1, [sent.event(0), sent.event(1)])
+    before = len(lake.rows(EVENTS, sent))
+
+    compacted(lake.session, [EVENTS])
+
+    assert (before, len(lake.rows(EVENTS, sent))) == (3, 2)
+
+
+def test_a_batch_is_known_after_compaction_and_expiry(lake: Lake) -> None:
+    sent = Sent(number=190)
+    lake.query("kept").write(4, [sent.event()])
+
+    compacted(lake.session, [EVENTS])
+    expired(lake.session, [EVENTS], now_ms=NOON_MS + 10_000 * DAY_MS)
+
+    assert TableLog(lake.session, EVENTS).has(Batch(query="kept", number=4))
+
+
+def test_who_lost_the_lease_writes_nothing(lake: Lake) -> None:
+    sent, place = Sent(number=200), LeaseInMemory()
+    lease = Lease(place, holder="a", lease_s=1e6)
+    turns = Turns(lease, prepare=lambda: lake.prepare(LakeTables.EVENTS), keep=lambda _: None)
+    batches = LakeBatches(lake.session, lake.arguments, turns)
+    query = Query(lake=lake, name="lost", batches=batches)
+    query.write(0, [])
+    place.found = None
+    with pytest.raises(LeaseLostError):
+        lease.renew()
+
+    with pytest.raises(LeaseLostError):
+        query.write(1, [sent.event()])
+
+    assert lake.rows(EVENTS, sent) == []
+
+
+def test_who_was_paused_and_overtaken_in_mid_commit_mends_what_it_wrote_twice(lake: Lake) -> None:
+    sent, other = Sent(number=210), lake.query("other")
+    records = [sent.event(0), sent.event(1)]
+    rows = event_rows(read(lake.session, records))
+
+    merge(rows, target(lake, "paused", check=lambda: other.write(0, records)))
+
+    assert len(lake.rows(EVENTS, sent)) == 2
+
+
+def target(lake: Lake, query: str, *, check: Callable[[], None]) -> Target:
+    return Target(
+        table=EVENTS,
+        log=TableLog(lake.session, EVENTS),
+        batch=Batch(query=query, number=0),
+        check=check,
+    )
+
+
+def test_metadata_is_kept_once_and_by_its_arrival_day(lake: Lake) -> None:
+    sent, query = Sent(number=300), lake.query("metadata", LakeTables.FLEET)
+    later = NOON_MS + 2 * DAY_MS
+
+    query.write(0, [sent.received(), sent.received()])
+    query.write(1, [sent.received(), sent.parsed(parsed_ms=later), sent.parsed(parsed_ms=later)])
+
+    (received,), (parsed,) = lake.rows(RECEIVED, sent), lake.rows(PARSED, sent)
+    assert received.day == parsed.day
+    assert (parsed.parsed_ms, parsed.reason) == (later, None)
+
+
+def test_a_day_counts_each_message_by_the_outcome_that_counts(lake: Lake) -> None:
+    one, two, three = (Sent(number=number, device_id="d-daily") for number in (310, 311, 312))
+    query = lake.query("daily", LakeTables.FLEET)
+    late_ms = NOON_MS - 2 * HOUR_MS
+
+    query.write(
+        0,
+        [
+            one.received(end_ms=late_ms, firmware="1"),
+            two.received(received_ms=NOON_MS + 9, end_ms=NOON_MS + HOUR_MS, firmware="2"),
+            one.parsed(Outcome.PARKED, reason="malformed", events=0),
+        ],
+    )
+    query.write(1, [three.received(), one.parsed(attempt=2, events=3), two.parsed(Outcome.EMPTY)])
+
+    (row,) = lake.session.table(DAILY.full_name).where("device_id = 'd-daily'").collect()
+    counts = (row.messages, row.parsed, row.empty, row.parked, row.malformed)
+    assert counts == (3, 1, 1, 0, 0)
+    assert (row.firmware, row.lag_messages, row.late_messages) == ("2", 2, 1)
+    assert (row.lag_ms_sum, row.lag_ms_max) == (2 * HOUR_MS, 2 * HOUR_MS)
+    assert (row.events, row.parsed_body_bytes, row.inflated_bytes) == (4, 6, 12)
