@@ -46,3 +46,8 @@ def kafka_error(problem: KafkaException | BufferError) -> KafkaError:
         assert isinstance(error, KafkaError)
         return error
     return KafkaError(KafkaError._QUEUE_FULL)  # noqa: SLF001
+
+
+def is_fatal(error: KafkaError | None) -> bool:
+    """Whether idempotence is broken for good: ``produce`` then says so by the code alone."""
+    return error is not None and (error.fatal() or error.code() == KafkaError._FATAL)  # noqa: SLF001

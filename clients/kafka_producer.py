@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException
 
-from clients.kafka_delivery import REFUSALS, Delivery, kafka_error
+from clients.kafka_delivery import REFUSALS, Delivery, is_fatal, kafka_error
 from clients.kafka_security import RememberedToken, security_configuration
 from clients.producer_record import ProducerRecord
 from clients.raw_producer import Connect, RawProducer, connected, producer_configuration
@@ -109,15 +109,15 @@ class KafkaProducer:
             return []
         began_s = time.monotonic()
         deadline_s = began_s + min(within_s, self._delivery_timeout_s)
-        producer = self._fresh_producer()
         self.serve()
+        producer = self._fresh_producer()
         if self._connects(producer, records[0].topic, deadline_s):
             deliveries = [self._produced(producer, record) for record in records]
             for delivery in deliveries:
                 self._wait(producer, delivery, deadline_s)
         else:
             deliveries = [Delivery(self._on_confirmed) for _ in records]
-        if any(delivery.error is not None and delivery.error.fatal() for delivery in deliveries):
+        if any(is_fatal(delivery.error) for delivery in deliveries):
             self._replace(producer)
         return [
             delivery.position or self._not_durable(record, delivery, began_s)
@@ -126,7 +126,7 @@ class KafkaProducer:
 
     def serve(self) -> None:
         """Take note of what came from Kafka meanwhile, such as a late confirmation."""
-        self._producer.poll(0)
+        self._poll(self._producer, 0)
 
     def _fresh_producer(self) -> RawProducer:
         if self._token is not None and self._token.is_over(self._clock_s()):
@@ -141,7 +141,7 @@ class KafkaProducer:
         try:
             producer.list_topics(topic, timeout=max(0.0, seconds))
         except KafkaException:
-            producer.poll(0)  # Kafka's own words on why
+            self._poll(producer, 0)  # Kafka's own words on why
             return False
         self._on_connected()
         return True
@@ -167,11 +167,19 @@ class KafkaProducer:
         while not delivery.done.is_set() and time.monotonic() < min(deadline_s, self._give_up_s):
             if self._polling.acquire(blocking=False):
                 try:
-                    producer.poll(_POLL_S)
+                    self._poll(producer, _POLL_S)
                 finally:
                     self._polling.release()
             else:
                 delivery.done.wait(_TAKE_OVER_S)
+
+    def _poll(self, producer: RawProducer, timeout_s: float) -> None:
+        """Serve its callbacks. Its poll raises, once, when idempotence is broken for good."""
+        try:
+            producer.poll(timeout_s)
+        except KafkaException as problem:
+            self._last_error = (time.monotonic(), kafka_error(problem).str())
+            self._replace(producer)
 
     def _replace(self, broken: RawProducer) -> None:
         with self._changing:

@@ -1,7 +1,7 @@
 """Landing records in Kafka: the fake and a real broker keep the same promises."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Thread
 from typing import Protocol
@@ -12,9 +12,11 @@ from confluent_kafka import Consumer, TopicPartition
 from clients.kafka_producer import KafkaProducer, NotDurableError, RecordRefusedError
 from clients.kafka_topics import KafkaTopics
 from clients.producer_record import ProducerRecord
+from clients.raw_producer import RawProducer, connected
 from fleetlane.events.envelope import Header
 from fleetlane.events.parked import KafkaPosition
 from local.kafka import KafkaBroker
+from tests.contract.broken_idempotence import break_idempotence
 from tests.unit.lambdas.fakes import FakeKafka
 
 TOPIC = "raw.standard.stream.producer-contract"
@@ -146,6 +148,31 @@ def test_a_topic_created_later_is_found_by_a_producer_that_missed_it(
     KafkaTopics(bootstrap_servers=servers, partitions=1, replication=1).create_missing([topic])
 
     assert _landed_within(producer, record, seconds=10)
+
+
+@pytest.mark.kafka
+def test_a_producer_whose_idempotence_broke_while_nobody_waited_lands_again(
+    kafka_broker: KafkaBroker,
+) -> None:
+    servers, topic = kafka_broker.bootstrap_servers, "raw.standard.stream.broken-idempotence"
+    KafkaTopics(bootstrap_servers=servers, partitions=1, replication=1).create_missing([topic])
+    opened = list[RawProducer]()
+
+    def connect(configuration: Mapping[str, object]) -> RawProducer:
+        opened.append(connected(configuration))
+        return opened[-1]
+
+    producer = KafkaProducer(
+        bootstrap_servers=servers,
+        connect=connect,
+    )
+    record = ProducerRecord(topic=topic, key=b"1", value=b"x")
+    first = producer.land(record)
+
+    break_idempotence(opened[0])
+
+    assert _landed_within(producer, record, seconds=10)
+    assert (first.offset, len(opened)) == (0, 2)
 
 
 def _record(value: bytes | None, headers: list[Header] | None = None) -> ProducerRecord:

@@ -14,7 +14,7 @@ RECORD = ProducerRecord(topic="raw.fast", key=b"1", value=b"x")
 
 
 class Broken:
-    """A producer beneath whose idempotence is broken for good."""
+    """A producer beneath whose idempotence is broken for good, as ``produce`` tells it."""
 
     def produce(
         self,
@@ -25,8 +25,7 @@ class Broken:
         headers: list[tuple[str, str | bytes | None]],
         on_delivery: DeliveryCallback,
     ) -> None:
-        fatal = KafkaError(KafkaError._FATAL, "out of order", True)  # noqa: FBT003 - its signature
-        raise KafkaException(fatal)
+        raise KafkaException(KafkaError(KafkaError._FATAL, "out of order"))
 
     def poll(self, timeout: float) -> int:
         return 0
