@@ -19,8 +19,13 @@ local-cloud: cloud ## deploy the local stage into LocalStack by cdk, send to it,
 check: format-check lint types layers dependencies unused ## format, lint, types, layers, dependencies, unused code
 
 .PHONY: test
-test: cloud ## all tests; faults and fuzzing short
-	$(pytest)
+test: cloud ## all tests but those in a browser; faults and fuzzing short
+	$(pytest) --ignore=tests/browser
+
+.PHONY: test-browser
+test-browser: environment ## the report in Chromium; as root it installs Debian's, else it is skipped where there is none
+	@local/setup/browser
+	$(pytest) tests/browser
 
 .PHONY: test-faults
 test-faults: cloud ## faults and fuzzing at full length
@@ -41,6 +46,10 @@ bench-parse: platform ## the parse job against others, Kafka to Kafka, into buil
 .PHONY: bench-edge
 bench-edge: platform ## what ingest costs beside bare producing, into build/bench/edge.json
 	$(bin)/python -m benchmarks.edge
+
+.PHONY: bench-fleet
+bench-fleet: environment ## what questions about a fleet and its report take, into build/bench/fleet.json
+	$(bin)/python -m benchmarks.fleet
 
 .PHONY: format
 format: environment ## format the code and mend what the linter can

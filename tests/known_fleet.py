@@ -229,7 +229,7 @@ def _totals(messages: list[Sent]) -> dict[str, object]:
     latest = max(messages, key=lambda one: one.received_ms)
     lags = [max(one.lag_ms, 0) for one in messages if one.lag_ms is not None]
     finals = [(one, one.final) for one in messages]
-    parsed = [(one, final) for one, final in finals if final and final.outcome == "parsed"]
+    unpacked = [(one, final) for one, final in finals if final and final.inflated_bytes]
     outcomes = [final.outcome for _, final in finals if final]
     return {
         "messages": len(messages),
@@ -246,11 +246,11 @@ def _totals(messages: list[Sent]) -> dict[str, object]:
         "empty": outcomes.count("empty"),
         "parked": outcomes.count("parked"),
         "malformed": sum(bool(final and final.reason == "malformed") for _, final in finals),
-        "events": 10 * len(parsed),
+        "events": 10 * outcomes.count("parsed"),
         "parse_us_sum": sum(final.parse_us for _, final in finals if final),
         "parse_us_max": max((final.parse_us for _, final in finals if final), default=0),
-        "parsed_body_bytes": sum(one.body_bytes for one, _ in parsed),
-        "inflated_bytes": sum(final.inflated_bytes for _, final in parsed),
+        "parsed_body_bytes": sum(one.body_bytes for one, _ in unpacked),
+        "inflated_bytes": sum(final.inflated_bytes for _, final in unpacked),
         "device_type": latest.device_type,
         "firmware": latest.firmware,
         "via": latest.via,

@@ -185,13 +185,13 @@ def compression(fleet: KnownFleet, days: int) -> list[Compression]:
     messages = [one for one in fleet.sent if day_of(one.received_ms) >= since]
     rows = []
     for stream, some in _grouped(messages, lambda one: one.stream).items():
-        parsed = [(one, one.final) for one in some if one.final and one.final.outcome == "parsed"]
+        unpacked = [(one, one.final) for one in some if one.final and one.final.inflated_bytes]
         rows.append(
             Compression(
                 stream=stream,
                 messages=len(some),
-                body_bytes=sum(one.body_bytes for one, _ in parsed),
-                inflated_bytes=sum(final.inflated_bytes for _, final in parsed),
+                body_bytes=sum(one.body_bytes for one, _ in unpacked),
+                inflated_bytes=sum(final.inflated_bytes for _, final in unpacked),
             )
         )
     return sorted(rows, key=lambda row: (-row.body_bytes, row.stream))

@@ -115,7 +115,10 @@ class ParserTime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compression:
-    """Bytes that came over the wire, and what they were once unpacked, of parsed messages."""
+    """Bytes that came over the wire, and what they were once unpacked.
+
+    ``messages`` are all; the bytes are of those whose attempt that counts was unpacked.
+    """
 
     stream: str
     messages: int

@@ -55,7 +55,7 @@ def size_bins(fleet: Fleet, *, days: int) -> tuple[Bin, ...]:
 
 
 def compression(fleet: Fleet, *, days: int) -> list[Compression]:
-    """What parsed bodies were on the wire and unpacked, by stream; the heaviest first.
+    """What bodies were on the wire and once unpacked, by stream; the heaviest first.
 
     Counts whole days (UTC), from the one in which the window begins.
     """

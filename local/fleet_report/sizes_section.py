@@ -11,8 +11,7 @@ from local.fleet_report.wording import counted, percent, size
 
 _MEANING: Final = (
     f"Messages of {REPORT_DAYS} days by the bytes of their body as it was sent. Each bar begins "
-    "where the one above ends. Compression is what parsed bodies were once unpacked, over what was "
-    "sent."
+    "where the one above ends. Compression is what bodies were once unpacked, over what was sent."
 )
 
 

@@ -16,7 +16,7 @@ from tests.known_fleet import ASKED_AT_MS, known_fleet, lake_of
 @pytest.fixture(scope="session")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report that has something to say in every section."""
-    known = known_fleet(seed=1, devices=400, messages=6_000)
+    known = known_fleet(seed=1, devices=400, messages=4_000)
     page = tmp_path_factory.mktemp("report") / "report.html"
     with (
         closing(lake_of(known, tmp_path_factory.mktemp("lake"))) as catalog,

@@ -40,7 +40,7 @@ def opened(
 ) -> Iterator[Opened]:
     width = WIDTHS[request.param]
     with browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=True
+        viewport={"width": width, "height": 900}, color_scheme=scheme
     ) as context:
         opened = Opened(page=context.new_page())
         opened.page.on("request", lambda one: opened.requests.append(one.url))
@@ -85,10 +85,13 @@ def test_charts_stay_within_their_cards(opened: Opened) -> None:
     assert outside == []
 
 
-def test_axe_finds_no_barrier(opened: Opened) -> None:
-    opened.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+def test_axe_finds_no_barrier(browser: Browser, report: Path, scheme: Scheme) -> None:
+    with browser.new_context(color_scheme=scheme) as context:
+        page = context.new_page()
+        page.goto(report.as_uri())
+        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
 
-    found = Axe().run(opened.page)
+        found = Axe().run(page)
 
     assert found.response["violations"] == []
 
