@@ -48,8 +48,12 @@ bench-edge: platform ## what ingest costs beside bare producing, into build/benc
 	$(bin)/python -m benchmarks.edge
 
 .PHONY: bench-fleet
-bench-fleet: environment ## what questions about a fleet and its report take, into build/bench/fleet.json
+bench-fleet: bench-fleet-merge ## what questions about a fleet, its report and a merge take, into build/bench/fleet.json
 	$(bin)/python -m benchmarks.fleet
+
+.PHONY: bench-fleet-merge
+bench-fleet-merge: platform ## how a merge into the lake grows with the table, into build/bench/fleet.json
+	$(bin)/python -m benchmarks.fleet_merge
 
 .PHONY: format
 format: environment ## format the code and mend what the linter can

@@ -199,16 +199,19 @@ class Lease:
         return True
 
 
-def keep_renewed(lease: Lease, *, wait: Callable[[float], None] = time.sleep) -> threading.Thread:
-    """Renew a lease that was taken until it is lost, in a thread of its own; returns at once."""
-    thread = threading.Thread(target=_renew, args=(lease, wait), daemon=True)
+def keep_renewed(lease: Lease) -> Callable[[], bool]:
+    """Renew a lease that was taken until it is lost, in a thread of its own; returns at once.
+
+    What it returns says whether it still does.
+    """
+    thread = threading.Thread(target=_renew, args=(lease,), daemon=True)
     thread.start()
-    return thread
+    return thread.is_alive
 
 
-def _renew(lease: Lease, wait: Callable[[float], None]) -> None:
+def _renew(lease: Lease) -> None:
     while True:
-        wait(lease.renewed_every_s)
+        time.sleep(lease.renewed_every_s)
         try:
             lease.renew()
         except LeaseUnavailableError as problem:

@@ -4,14 +4,14 @@ import sys
 from collections.abc import Callable
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 from fleetlane.events.job_arguments import JobArguments
+from glue_jobs.kept_query import Ends
 from glue_jobs.session import spark_session
 
 
 def run[A: JobArguments](
-    application: str, start: Callable[[SparkSession, A], StreamingQuery], arguments_type: type[A]
+    application: str, start: Callable[[SparkSession, A], Ends], arguments_type: type[A]
 ) -> None:
     """Read the arguments, start the job and stay until its query fails."""
     arguments = arguments_type.from_argv(sys.argv[1:])

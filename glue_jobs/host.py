@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 from fleetlane.events.job_arguments import (
     BadArgumentsError,
@@ -20,6 +19,7 @@ from fleetlane.events.job_arguments import (
     ParseLaneArguments,
 )
 from glue_jobs.fleet_metadata import main as fleet_metadata
+from glue_jobs.kept_query import Ends
 from glue_jobs.lake import main as lake
 from glue_jobs.parse_lane import main as parse_lane
 from glue_jobs.session import spark_session
@@ -27,7 +27,7 @@ from glue_jobs.session import spark_session
 LOOK_AGAIN_S: Final = 1
 
 
-def start(session: SparkSession, jobs: str, shared: Sequence[str]) -> list[StreamingQuery]:
+def start(session: SparkSession, jobs: str, shared: Sequence[str]) -> list[Ends]:
     """Start every job that ``jobs`` names; returns at once.
 
     Raises:
@@ -36,7 +36,7 @@ def start(session: SparkSession, jobs: str, shared: Sequence[str]) -> list[Strea
     return [_started(session, shlex.split(job), shared) for job in jobs.split(";") if job.strip()]
 
 
-def _started(session: SparkSession, job: Sequence[str], shared: Sequence[str]) -> StreamingQuery:
+def _started(session: SparkSession, job: Sequence[str], shared: Sequence[str]) -> Ends:
     name, argv = job[0], [*shared, *job[1:]]
     match name:
         case "parse_lane":
@@ -57,7 +57,7 @@ def main(argv: Sequence[str]) -> None:
     await_first(start(session, arguments.jobs, argv))
 
 
-def await_first(queries: Sequence[StreamingQuery]) -> None:
+def await_first(queries: Sequence[Ends]) -> None:
     """Wait until one of the queries ends; others of the session may come and go.
 
     Raises:

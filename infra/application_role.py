@@ -8,6 +8,7 @@ from constructs import Construct
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED
 from infra.kafka_access import CANONICAL_TOPICS, RAW_TOPICS, KafkaAccess
+from infra.lake_catalog import grant_catalog
 from infra.lane_metrics import grant_metrics
 from infra.log_retention import retention_of
 from infra.spark_applications import SparkApplication
@@ -40,6 +41,8 @@ class ApplicationRole(Construct):
         grant_metrics(self.role)
         self._grant_stores(storage)
         self._grant_topics(application, kafka)
+        if application.has_lake:
+            self._grant_lake(storage, kafka)
 
     def _grant_stores(self, storage: Storage) -> None:
         """Parsing reads what landed or was parked, and copies the one to the other."""
@@ -47,6 +50,12 @@ class ApplicationRole(Construct):
         grant_objects(self.role, storage.payloads, READ)
         grant_objects(self.role, storage.parked, (*READ, *WRITE))
         grant_objects(self.role, storage.checkpoints, (*READ, *WRITE, *DELETE))
+
+    def _grant_lake(self, storage: Storage, kafka: KafkaAccess) -> None:
+        """Reads what is kept for good, and writes the lake: nobody else does."""
+        kafka.grant_read(self.role, (CANONICAL_TOPICS, PARKED, FLEET_PARSED, FLEET_RECEIVED))
+        grant_objects(self.role, storage.lake, (*READ, *WRITE, *DELETE))
+        grant_catalog(self.role)
 
     def _grant_topics(self, application: SparkApplication, kafka: KafkaAccess) -> None:
         read = RAW_TOPICS if application.has_metadata else f"raw.{application.lane}*"

@@ -11,12 +11,21 @@ from fleetlane.events.job_arguments import (
     HostArguments,
     JobArguments,
     KafkaSecurity,
+    LakeArguments,
+    LakeTables,
     ParseLaneArguments,
 )
 from fleetlane.events.lanes import Lane
 from infra.lane_metrics import NAMESPACE
 
-_JOB_NAMES: Final = {ParseLaneArguments: "parse_lane", FleetMetadataArguments: "fleet_metadata"}
+_JOB_NAMES: Final = {
+    ParseLaneArguments: "parse_lane",
+    FleetMetadataArguments: "fleet_metadata",
+    LakeArguments: "lake",
+}
+
+LAKE_TABLES_PREFIX: Final = "tables"
+"""Where the lake's bucket holds tables; beside them stand leases and requests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +40,7 @@ class Places:
     flows_bucket: str
     payload_bucket: str
     parked_bucket: str
+    lake_bucket: str
     kafka_security: KafkaSecurity = KafkaSecurity.IAM
 
 
@@ -42,12 +52,15 @@ class SparkApplication:
     lane: Lane
     workers: int
     has_metadata: bool = False
+    has_lake: bool = False
 
     def argv(self, places: Places) -> list[str]:
         """The arguments of ``glue_jobs/host.py``, in which each job finds all of its own."""
         jobs: list[JobArguments] = [_parse_lane(self.lane, places)]
         if self.has_metadata:
             jobs.append(_fleet_metadata(places))
+        if self.has_lake:
+            jobs += [_lake(tables, places) for tables in LakeTables]
         host = HostArguments(
             application=f"fleetlane-{self.name}", jobs="; ".join(_job(job) for job in jobs)
         )
@@ -63,7 +76,7 @@ def spark_applications(
         SparkApplication(
             name="standard", lane=Lane.STANDARD, workers=standard_workers, has_metadata=True
         ),
-        SparkApplication(name="slow", lane=Lane.SLOW, workers=slow_workers),
+        SparkApplication(name="slow", lane=Lane.SLOW, workers=slow_workers, has_lake=True),
     )
 
 
@@ -96,4 +109,15 @@ def _fleet_metadata(places: Places) -> FleetMetadataArguments:
         kafka_bootstrap_servers=places.bootstrap_servers,
         kafka_security=places.kafka_security,
         checkpoint_folder=places.checkpoint_folder,
+    )
+
+
+def _lake(tables: LakeTables, places: Places) -> LakeArguments:
+    return LakeArguments(
+        kafka_bootstrap_servers=places.bootstrap_servers,
+        kafka_security=places.kafka_security,
+        checkpoint_folder=places.checkpoint_folder,
+        tables=tables,
+        lake_warehouse=f"s3://{places.lake_bucket}/{LAKE_TABLES_PREFIX}",
+        lake_bucket=places.lake_bucket,
     )

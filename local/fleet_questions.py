@@ -13,8 +13,9 @@ from clients.device_registry import RegisteredDevice
 from clients.fleet_lake.fleet import Fleet
 from clients.fleet_lake.tables import LakeMissingError
 from fleetlane.events.lake_tables import CATALOG, RECEIVED
+from local.lake import LocalLake
 
-LAKE_CATALOG: Final = Path("lake", "catalog.db")
+LAKE_CATALOG: Final = LocalLake(Path("lake")).catalog_path
 """Where the catalog lies in a platform's data folder."""
 
 

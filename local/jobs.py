@@ -7,9 +7,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from fleetlane.events.job_arguments import HostArguments, KafkaSecurity
+from fleetlane.events.job_arguments import HostArguments, KafkaSecurity, LakeTables
 from fleetlane.events.lanes import Lane
 from local.checkout import LAPTOP_JARS, ROOT, SPARK_JARS
+from local.lake import LocalLake
 from local.processes import ServerProcess
 
 DRIVER_MEMORY: Final = "1g"
@@ -23,6 +24,10 @@ SLOW_PARSE_MS_MAX: Final = 2_000
 SLOW_TRIGGER_MS: Final = 1_000
 STANDARD_TRIGGER_MS: Final = 500
 
+LAKE_TRIGGER_MS: Final = 10_000
+LAKE_LEASE_S: Final = 15
+"""So long the lake waits after its jobs were killed: nobody tells whether they are really gone."""
+
 ALL_JOBS: Final = "; ".join(
     (
         f"parse_lane --lane {Lane.FAST}",
@@ -30,6 +35,7 @@ ALL_JOBS: Final = "; ".join(
         f"parse_lane --lane {Lane.SLOW} --trigger_ms {SLOW_TRIGGER_MS}"
         f" --parse_ms_max {SLOW_PARSE_MS_MAX}",
         "fleet_metadata",
+        *(f"lake --tables {tables}" for tables in LakeTables),
     )
 )
 
@@ -46,6 +52,8 @@ class JobSettings:
     flows_bucket: str
     payload_bucket: str
     parked_bucket: str
+    lake_bucket: str
+    lake: LocalLake
     environment: Mapping[str, str]
     jobs: str = ALL_JOBS
 
@@ -120,8 +128,13 @@ def host_argv(settings: JobSettings) -> list[str]:
         "flows_bucket": settings.flows_bucket,
         "payload_bucket": settings.payload_bucket,
         "parked_bucket": settings.parked_bucket,
+        "lake_bucket": settings.lake_bucket,
+        "lake_warehouse": settings.lake.warehouse,
+        "lake_catalog_uri": settings.lake.jdbc_uri,
+        "lake_trigger_ms": LAKE_TRIGGER_MS,
+        "lake_lease_s": LAKE_LEASE_S,
     }
-    pairs = (pair for name, value in shared.items() for pair in (f"--{name}", value))
+    pairs = (pair for name, value in shared.items() for pair in (f"--{name}", str(value)))
     return [*host.to_argv(), *pairs]
 
 

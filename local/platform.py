@@ -24,6 +24,7 @@ from local.flow_publishing import FLOWS_BUCKET, local_publisher, publish_news
 from local.gateway_process import LocalGateway
 from local.jobs import JobSettings, LocalJobs
 from local.kafka import KafkaBroker
+from local.lake import LAKE_BUCKET, LocalLake
 from local.processes import ServerProcess
 from local.upload_queue import ensure_upload_queue
 
@@ -145,8 +146,8 @@ class Platform:
     def _start(self, on_step: Callable[[str], None]) -> Endpoints:
         on_step("Kafka broker, S3 and DynamoDB")
         self._start_together(self.broker, self.aws)
-        buckets = (PAYLOAD_BUCKET, PARKED_BUCKET, SPOOL_BUCKET, FLOWS_BUCKET, OVERRIDES_BUCKET)
-        for bucket in buckets:
+        held = (PAYLOAD_BUCKET, PARKED_BUCKET, SPOOL_BUCKET, LAKE_BUCKET)
+        for bucket in (*held, FLOWS_BUCKET, OVERRIDES_BUCKET):
             self.aws.ensure_bucket(bucket)
         self.aws.ensure_table(REGISTRY_TABLE)
         self.aws.ensure_table(RECEIPTS_TABLE, key="receipt_key")
@@ -222,5 +223,7 @@ class Platform:
             flows_bucket=FLOWS_BUCKET,
             payload_bucket=PAYLOAD_BUCKET,
             parked_bucket=PARKED_BUCKET,
+            lake_bucket=LAKE_BUCKET,
+            lake=LocalLake(self._folder("lake")),
             environment=self._aws_environment(),
         )

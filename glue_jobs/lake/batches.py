@@ -37,6 +37,7 @@ class LakeBatches:
 
     def __init__(self, session: SparkSession, arguments: LakeArguments, turns: Turns) -> None:
         self._arguments, self._turns = arguments, turns
+        self._token = 0
         self._logs = {table: TableLog(session, table) for table in TABLES_OF[arguments.tables]}
 
     def write(self, records: DataFrame, number: int) -> None:
@@ -48,6 +49,9 @@ class LakeBatches:
         query = records.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
         assert query is not None, "Spark names the query to what runs in it"
         with self._turns.turn() as check:
+            if self._token != self._turns.token:
+                self.read_again()
+                self._token = self._turns.token
             batch = Batch(query=query, number=number)
             match self._arguments.tables:
                 case LakeTables.EVENTS:

@@ -1,5 +1,6 @@
 """The Iceberg catalog of a Spark session, and the lake's tables in it."""
 
+import threading
 from collections.abc import Mapping
 from typing import Final
 
@@ -9,6 +10,9 @@ from fleetlane.events.job_arguments import LakeArguments
 from fleetlane.events.lake_tables import CATALOG, NAMESPACE, LakeTable
 
 _CATALOG: Final = f"spark.sql.catalog.{CATALOG}"
+_CREATING: Final = threading.Lock()
+"""Two that look whether the namespace is there, and then make it, do not both succeed."""
+
 _GLUE: Final = {
     "catalog-impl": "org.apache.iceberg.aws.glue.GlueCatalog",
     "io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
@@ -27,7 +31,12 @@ def use_catalog(session: SparkSession, arguments: LakeArguments) -> None:
 
 
 def ensure_table(session: SparkSession, table: LakeTable) -> None:
-    """Create ``table`` where it is not there; safe to repeat."""
+    """Create ``table`` where it is not there; safe to repeat, and in several threads."""
+    with _CREATING:
+        _create(session, table)
+
+
+def _create(session: SparkSession, table: LakeTable) -> None:
     columns = ", ".join(map(str, table.columns))
     properties = ", ".join(f"'{name}'='{value}'" for name, value in _PROPERTIES.items())
     session.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{NAMESPACE}")

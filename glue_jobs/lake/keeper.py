@@ -3,7 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from typing import Final, Protocol
+from typing import Final
 
 from clients.lease import LeaseLostError
 from clients.upkeep_requests import (
@@ -14,6 +14,7 @@ from clients.upkeep_requests import (
     UpkeepRequests,
 )
 from fleetlane.events.times import HOUR_MS
+from glue_jobs.kept_query import Ends
 from glue_jobs.lake.turns import Turns
 
 LOOK_AGAIN_S: Final = 5
@@ -21,12 +22,6 @@ LOOK_AGAIN_S: Final = 5
 _log = logging.getLogger(__name__)
 
 type Work = Callable[[], Mapping[str, str]]
-
-
-class Ends(Protocol):
-    """A query that the keeper stands beside."""
-
-    def awaitTermination(self, timeout: int | None = None) -> bool | None: ...  # noqa: N802 - Spark's
 
 
 class UpkeepKeeper:

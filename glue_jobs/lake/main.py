@@ -17,6 +17,7 @@ from fleetlane.events.job_arguments import LakeArguments, LakeTables
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED, canonical_pattern
 from glue_jobs.entry_point import run
 from glue_jobs.kafka import raw_records
+from glue_jobs.kept_query import KeptQuery
 from glue_jobs.lake.batches import TABLES_OF, LakeBatches
 from glue_jobs.lake.catalog import ensure_table, use_catalog
 from glue_jobs.lake.keeper import UpkeepKeeper, keep_beside
@@ -31,13 +32,18 @@ TOPICS_OF: Final[Mapping[LakeTables, str]] = MappingProxyType(
 )
 
 
-def start(session: SparkSession, arguments: LakeArguments) -> StreamingQuery:
+def start(session: SparkSession, arguments: LakeArguments) -> KeptQuery:
     """Start the query of some tables, and what looks after these; returns at once.
 
-    Its first batch waits until no other process writes the tables.
+    Its first batch waits until no other process writes the tables. When it fails, because the
+    catalog is away for one, it is started again, and the jobs beside it do not notice.
     """
     use_catalog(session, arguments)
     turns = _turns(session, arguments)
+    return KeptQuery(lambda: _kept(session, arguments, turns))
+
+
+def _kept(session: SparkSession, arguments: LakeArguments, turns: Turns) -> StreamingQuery:
     batches = LakeBatches(session, arguments, turns)
     query = _started(session, arguments, batches)
     keep_beside(query, _keeper(session, arguments, turns, batches))

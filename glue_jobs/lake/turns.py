@@ -6,11 +6,14 @@ from contextlib import contextmanager
 
 from clients.lease import Lease, keep_renewed
 
+type IsKept = Callable[[], bool]
+
 
 class Turns:
     """Hands out one turn at a time. The first waits for the lease; then it is kept renewed.
 
-    ``prepare`` makes ready what the turns are for, once the lease is held.
+    ``prepare`` makes ready what the turns are for, whenever the lease was taken. ``keep`` says
+    whether anybody still renews it: once it is lost, the next turn waits for it again.
     """
 
     def __init__(
@@ -18,24 +21,25 @@ class Turns:
         lease: Lease,
         *,
         prepare: Callable[[], None],
-        keep: Callable[[Lease], object] = keep_renewed,
+        keep: Callable[[Lease], IsKept] = keep_renewed,
     ) -> None:
         self._lease, self._prepare, self._keep = lease, prepare, keep
         self._lock = threading.Lock()
-        self._is_taken = False
+        self._is_kept: IsKept | None = None
+        self.token = 0
+        """Grows whenever the lease was taken: what was known of the tables before may be old."""
 
     @contextmanager
     def turn(self) -> Iterator[Callable[[], None]]:
         """A turn, and what raises ``LeaseLostError`` once nothing may be written any more.
 
         Raises:
-            LeaseLostError: It was lost since the last turn. The process has to start anew.
+            LeaseLostError: The lease cannot be relied on at this moment.
         """
         with self._lock:
-            if not self._is_taken:
-                self._lease.take()
-                self._keep(self._lease)
+            if self._is_kept is None or not self._is_kept():
+                self.token = self._lease.take()
+                self._is_kept = self._keep(self._lease)
                 self._prepare()
-                self._is_taken = True
             self._lease.check()
             yield self._lease.check

@@ -8,8 +8,11 @@ from typing import Final
 from infra.artifacts.archive import Artifact, artifact_at
 from infra.artifacts.failures import CannotBuildError
 
-_FETCHED: Final = ("build/jars/spark", "build/jars/msk")
-"""Spark's connector, and how it logs in to Amazon MSK; local/setup/ivy.xml has their versions."""
+_FETCHED: Final = ("build/jars/spark", "build/jars/aws", "build/jars/msk")
+"""Spark's connector and Iceberg, how that reaches AWS, and how Kafka logs in to Amazon MSK.
+
+local/setup/ivy.xml has their versions.
+"""
 
 
 def write_jars(root: Path, folder: Path) -> Iterator[Artifact]:

@@ -100,6 +100,7 @@ def _surroundings(
             flows_bucket=storage.artifacts.bucket_name,
             payload_bucket=storage.payloads.bucket_name,
             parked_bucket=storage.parked.bucket_name,
+            lake_bucket=storage.lake.bucket_name,
         ),
         network=streaming.network,
         key=storage.key,

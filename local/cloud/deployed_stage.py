@@ -32,6 +32,7 @@ class DeployedStage:
     payload_bucket: str
     parked_bucket: str
     flows_bucket: str
+    lake_bucket: str
     job_script_url: str
     job_archive_url: str
     job_packages_url: str
@@ -52,6 +53,7 @@ class DeployedStage:
             payload_bucket=_output(every, "PayloadBucketName"),
             parked_bucket=_output(every, "ParkedBucketName"),
             flows_bucket=_output(every, "FlowsBucketName"),
+            lake_bucket=_output(every, "LakeBucketName"),
             job_script_url=_output(every, "JobsCodeScriptUrl"),
             job_archive_url=_output(every, "JobsCodeArchiveUrl"),
             job_packages_url=_output(every, "JobsCodePackagesUrl"),

@@ -25,6 +25,7 @@ from local.example_parsers import deploy_example
 from local.flow_activation_call import activation_call
 from local.jobs import JobSettings
 from local.kafka import KafkaBroker
+from local.lake import LocalLake
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -154,6 +155,8 @@ class LocalCloud:
             flows_bucket=stage.flows_bucket,
             payload_bucket=stage.payload_bucket,
             parked_bucket=stage.parked_bucket,
+            lake_bucket=stage.lake_bucket,
+            lake=LocalLake(self._folder / "lake"),
             environment=self._job_environment(),
         )
         return DeployedJobs(settings, code)

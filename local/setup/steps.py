@@ -112,7 +112,7 @@ def _environment(checkout: Checkout) -> Step:
 
 def _jars(checkout: Checkout) -> Step:
     return Step(
-        title="jars of Kafka and of Spark's connector into build/jars (about 53 MB)",
+        title="jars of Kafka, Spark's connector and Iceberg into build/jars (about 190 MB)",
         stamp=Stamp(folder=jars.folder(checkout), key=jars.key()),
         make=lambda: jars.fetch(checkout),
     )

@@ -7,12 +7,14 @@ from fleetlane.events.job_arguments import (
     FleetMetadataArguments,
     HostArguments,
     JobArguments,
+    LakeArguments,
     ParseLaneArguments,
 )
 
 _JOBS: dict[str, type[JobArguments]] = {
     "parse_lane": ParseLaneArguments,
     "fleet_metadata": FleetMetadataArguments,
+    "lake": LakeArguments,
 }
 
 

@@ -195,7 +195,7 @@ def test_no_artifact_knows_where_it_was_built(built: Mapping[str, Artifact]) -> 
 def test_the_jars_are_those_that_the_set_up_fetched(built: Mapping[str, Artifact]) -> None:
     fetched = {
         f"jobs/jars/{jar.name}": jar.read_bytes()
-        for conf in ("spark", "msk")
+        for conf in ("spark", "aws", "msk")
         for jar in (ROOT / "build" / "jars" / conf).iterdir()
     }
 

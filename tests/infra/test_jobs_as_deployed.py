@@ -32,6 +32,7 @@ from local.aws import LocalAws
 from local.checkout import ROOT
 from local.jobs import JobSettings, job_environment, spark_submit
 from local.kafka import KafkaBroker
+from local.lake import LocalLake
 from local.ports import free_port
 from local.processes import ServerProcess
 from tests.infra.engine_arguments import emr_arguments, glue_arguments
@@ -101,7 +102,9 @@ def ground(
     kafka_broker: KafkaBroker, local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory
 ) -> Ground:
     aws = local_aws.client_settings
-    buckets = {f"{kind}_bucket": f"deployed-{kind}" for kind in ("flows", "payload", "parked")}
+    buckets = {
+        f"{kind}_bucket": f"deployed-{kind}" for kind in ("flows", "payload", "parked", "lake")
+    }
     for bucket in buckets.values():
         local_aws.ensure_bucket(bucket)
     flow, servers = flow_from_toml(FLOW, file="test.toml"), kafka_broker.bootstrap_servers
@@ -172,6 +175,8 @@ def submitted(
         flows_bucket=places.flows_bucket,
         payload_bucket=places.payload_bucket,
         parked_bucket=places.parked_bucket,
+        lake_bucket=places.lake_bucket,
+        lake=LocalLake(folder / "lake"),
         environment=ground.environment,
     )
     process = ServerProcess(

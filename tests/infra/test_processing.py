@@ -7,6 +7,8 @@ from fleetlane.events.job_arguments import (
     FleetMetadataArguments,
     HostArguments,
     KafkaSecurity,
+    LakeArguments,
+    LakeTables,
     ParseLaneArguments,
 )
 from fleetlane.events.lanes import Lane
@@ -28,6 +30,7 @@ PLACES = Places(
     flows_bucket="flows",
     payload_bucket="payloads",
     parked_bucket="parked",
+    lake_bucket="lake",
 )
 APPLICATIONS = {
     one.name: one for one in spark_applications(fast_workers=2, standard_workers=4, slow_workers=2)
@@ -36,14 +39,21 @@ APPLICATIONS = {
 
 def test_what_may_be_slow_shares_no_application_with_what_must_be_fast() -> None:
     jobs = {
-        name: [(type(job), getattr(job, "lane", None)) for job in jobs_of(one.argv(PLACES))]
+        name: [
+            (type(job), getattr(job, "lane", getattr(job, "tables", None)))
+            for job in jobs_of(one.argv(PLACES))
+        ]
         for name, one in APPLICATIONS.items()
     }
 
     assert jobs == {
         "fast": [(ParseLaneArguments, Lane.FAST)],
         "standard": [(ParseLaneArguments, Lane.STANDARD), (FleetMetadataArguments, None)],
-        "slow": [(ParseLaneArguments, Lane.SLOW)],
+        "slow": [
+            (ParseLaneArguments, Lane.SLOW),
+            (LakeArguments, LakeTables.EVENTS),
+            (LakeArguments, LakeTables.FLEET),
+        ],
     }
 
 
@@ -90,7 +100,7 @@ def test_glue_and_emr_start_the_same_jobs_with_the_same_arguments(
     by_emr = [jobs_of(argv) for argv in emr_arguments(staging)]
 
     assert by_glue == by_emr
-    assert [len(jobs) for jobs in by_glue] == [1, 2, 1]
+    assert [len(jobs) for jobs in by_glue] == [1, 2, 3]
 
 
 @pytest.mark.parametrize("engine", ["glue", "emr"])

@@ -36,6 +36,9 @@ NAMELESS = {
 }
 """What AWS lets nobody narrow down to a resource."""
 
+KEPT = ("canonical.*", "fleet.parsed", "fleet.received", "parked")
+"""What the lake reads."""
+
 CDKS_OWN = "CustomCDKBucketDeployment"
 SECRETS = ("secret", "password", "token", "credential", "private")
 
@@ -247,7 +250,7 @@ def test_each_application_reads_its_own_lane(cloud_stage: Synthesized) -> None:
         for name in ("fast", "standard", "slow")
     }
 
-    assert read == {"fast": {"raw.fast*"}, "standard": {"raw.*"}, "slow": {"raw.slow*"}}
+    assert read == {"fast": {"raw.fast*"}, "standard": {"raw.*"}, "slow": {"raw.slow*", *KEPT}}
 
 
 def test_each_application_writes_what_comes_of_its_lane(cloud_stage: Synthesized) -> None:
@@ -259,6 +262,22 @@ def test_each_application_writes_what_comes_of_its_lane(cloud_stage: Synthesized
     }
 
     assert written == {"fast": common, "standard": common | {"fleet.received"}, "slow": common}
+
+
+def test_the_lake_and_its_catalog_are_one_applications(cloud_stage: Synthesized) -> None:
+    may = {
+        name: {
+            action
+            for one in _of_role(cloud_stage, f"{name}role")
+            for action in _listed(one["Action"])
+            if action.startswith("glue:") and action != "glue:GetConnection"
+        }
+        for name in ("fast", "standard", "slow")
+    }
+
+    assert may["slow"] >= {"glue:CreateTable", "glue:UpdateTable"}
+    assert not any("Delete" in action for action in may["slow"])
+    assert may["fast"] == may["standard"] == set()
 
 
 def test_an_application_may_learn_that_a_payload_is_missing(cloud_stage: Synthesized) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 import boto3
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 from clients.blocked_messages import BlockedMessage, BlockedMessages
 from clients.flow_store import FlowStore
@@ -20,6 +19,7 @@ from fleetlane.events.ids import random_raw_id
 from fleetlane.events.keys import raw_key
 from fleetlane.events.lanes import Lane
 from glue_jobs import host
+from glue_jobs.kept_query import Ends
 from local.aws import LocalAws
 from local.kafka import KafkaBroker
 from tests.spark.test_jobs import found
@@ -60,7 +60,7 @@ def lane_query(
     local_aws: LocalAws,
     blocked: BlockedMessages,
     tmp_path: Path,
-) -> Iterator[StreamingQuery]:
+) -> Iterator[Ends]:
     flows = [flow_from_toml(toml, file="test.toml") for toml in (DOOR, LAMP)]
     servers = kafka_broker.bootstrap_servers
     topics = KafkaTopics(bootstrap_servers=servers, partitions=2, replication=1)
@@ -119,7 +119,7 @@ def events_of(broker: KafkaBroker, stream: str, raw_id: bytes) -> bool:
 
 
 def test_a_message_that_fails_holds_up_its_own_flow_alone_until_it_is_skipped(
-    lane_query: StreamingQuery, send: Send, blocked: BlockedMessages, kafka_broker: KafkaBroker
+    lane_query: Ends, send: Send, blocked: BlockedMessages, kafka_broker: KafkaBroker
 ) -> None:
     before, bad, behind = (send("door", body) for body in (b'{"n": 1}', b"{nope", b'{"n": 2}'))
     first = waiting(blocked)

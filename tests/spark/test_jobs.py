@@ -8,7 +8,6 @@ from pathlib import Path
 import boto3
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 from clients.flow_store import FlowStore
 from clients.kafka_producer import KafkaProducer
@@ -25,6 +24,7 @@ from fleetlane.events.keys import raw_key
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import parsed_from, received_from
 from glue_jobs import host
+from glue_jobs.kept_query import Ends
 from local.aws import LocalAws
 from local.example_parsers import example_artifact
 from local.kafka import KafkaBroker
@@ -63,7 +63,7 @@ def jobs(
     kafka_broker: KafkaBroker,
     local_aws: LocalAws,
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[list[StreamingQuery]]:
+) -> Iterator[list[Ends]]:
     """The standard lane and the metadata, as one application of AWS runs them."""
     flows = [flow_from_toml(toml, file="test.toml") for toml in TOMLS]
     local_aws.ensure_bucket(FLOWS_BUCKET)
@@ -97,7 +97,7 @@ def jobs(
 
 
 @pytest.fixture
-def sent(jobs: list[StreamingQuery], kafka_broker: KafkaBroker) -> Callable[..., Message]:
+def sent(jobs: list[Ends], kafka_broker: KafkaBroker) -> Callable[..., Message]:
     assert all(query.isActive for query in jobs)
     producer = KafkaProducer(bootstrap_servers=kafka_broker.bootstrap_servers)
 

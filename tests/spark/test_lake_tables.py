@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,7 @@ class Lake:
 
     def batches(self, tables: LakeTables) -> LakeBatches:
         lease = Lease(LeaseInMemory(), holder="a", lease_s=1e6)
-        turns = Turns(lease, prepare=lambda: self.prepare(tables), keep=lambda _: None)
+        turns = Turns(lease, prepare=lambda: self.prepare(tables), keep=lambda _: lambda: True)
         return LakeBatches(self.session, self.arguments_of(tables), turns)
 
     def prepare(self, tables: LakeTables) -> None:
@@ -94,17 +95,74 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
     return Lake(session=session, arguments=arguments)
 
 
-def test_an_event_is_kept_with_all_that_it_says(lake: Lake) -> None:
-    sent = Sent(number=100, arrival_ms=NOON_MS + DAY_MS)
+WHOLE = Sent(number=100, arrival_ms=NOON_MS + DAY_MS)
+GIVEN_TWICE = Sent(number=110)
+RESENT = Sent(number=120)
+READ_ANEW = Sent(number=130)
+EVENING_MS = NOON_MS + 12 * HOUR_MS - MINUTE_MS
+UNTIMED = Sent(number=140, arrival_ms=EVENING_MS)
+UNTIMED_AGAIN = Sent(number=141, arrival_ms=EVENING_MS + 2 * MINUTE_MS)
+PARKED_LATER = Sent(number=151)
+REVISED, UNREVISED = Sent(number=160), Sent(number=161)
+OVERTAKEN = Sent(number=170)
+LARGE = Sent(number=180, stream=LATER)
 
-    lake.query("whole").write(0, [sent.event(at_ms=NOON_MS + 7)])
+PLAIN_BATCHES = (
+    [
+        WHOLE.event(at_ms=NOON_MS + 7),
+        *(GIVEN_TWICE.event(ordinal) for ordinal in range(2)),
+        *(RESENT.event(0) for _ in range(2)),
+        READ_ANEW.event(0),
+        UNTIMED.event(at_ms=None, event_id="untimed"),
+        REVISED.event(0),
+        REVISED.event(1, at_ms=NOON_MS - 3 * DAY_MS),
+        UNREVISED.event(0),
+        LARGE.event(0),
+    ],
+    [
+        *(RESENT.event(ordinal) for ordinal in range(2)),
+        UNTIMED_AGAIN.event(at_ms=None, event_id="untimed"),
+        PARKED_LATER.parked(),
+        LARGE.event(0),
+        LARGE.event(1),
+    ],
+)
+REVISED_BATCHES = (
+    [
+        REVISED.event(0, at_ms=NOON_MS + HOUR_MS, revision=1),
+        OVERTAKEN.event(0, revision=2),
+        OVERTAKEN.event(3, revision=1),
+    ],
+    [REVISED.event(1, revision=1), REVISED.event(1), OVERTAKEN.event(0), OVERTAKEN.event(1)],
+)
 
-    (row,) = lake.rows(EVENTS, sent)
+
+@pytest.fixture(scope="module")
+def filled(lake: Lake) -> Lake:
+    """All that happens to events, in as few batches as may be: each is seconds of work."""
+    query = lake.query("old")
+    for number, records in enumerate(PLAIN_BATCHES):
+        query.write(number, records)
+    lake.query("old").write(0, PLAIN_BATCHES[0])
+    lake.query("new").write(0, [READ_ANEW.event(0), READ_ANEW.event(1)])
+    return lake
+
+
+@pytest.fixture(scope="module")
+def revised(filled: Lake) -> Lake:
+    for number, records in enumerate(REVISED_BATCHES, start=len(PLAIN_BATCHES)):
+        filled.query("old").write(number, records)
+    return filled
+
+
+def test_an_event_is_kept_with_all_that_it_says(filled: Lake) -> None:
+    (row,) = filled.rows(EVENTS, WHOLE)
+
     assert row.asDict() == {
         "stream": "gps",
-        "day": row.day,
-        "id": f"{sent.raw_id}-0",
-        "raw_id": sent.raw_id,
+        "day": date(2025, 11, 3),
+        "id": f"{WHOLE.raw_id}-0",
+        "raw_id": WHOLE.raw_id,
         "device_id": "d-1",
         "arrival_ms": NOON_MS + DAY_MS,
         "time_quality": "ok",
@@ -113,111 +171,66 @@ def test_an_event_is_kept_with_all_that_it_says(lake: Lake) -> None:
         "data": '{"n":100,"revision":0}',
         "event_ms": NOON_MS + 7,
     }
-    assert row.day.isoformat() == "2025-11-03"
 
 
-def test_a_batch_that_is_given_again_changes_nothing(lake: Lake) -> None:
-    sent = Sent(number=110)
-
-    for _ in range(2):
-        lake.query("twice").write(0, [sent.event(0), sent.event(1)])
-
-    assert len(lake.rows(EVENTS, sent)) == 2
+def test_a_batch_that_is_given_again_changes_nothing(filled: Lake) -> None:
+    assert len(filled.rows(EVENTS, GIVEN_TWICE)) == 2
 
 
-def test_events_that_are_repeated_in_a_batch_and_after_it_stay_one_each(lake: Lake) -> None:
-    sent, query = Sent(number=120), lake.query("resent")
-
-    query.write(0, [sent.event(0), sent.event(0)])
-    query.write(1, [sent.event(0), sent.event(1)])
-
-    assert [row.id[-1] for row in lake.rows(EVENTS, sent)] == ["0", "1"]
+def test_events_that_are_repeated_in_a_batch_and_after_it_stay_one_each(filled: Lake) -> None:
+    assert [row.id[-1] for row in filled.rows(EVENTS, RESENT)] == ["0", "1"]
 
 
-def test_a_checkpoint_that_begins_anew_repeats_nothing(lake: Lake) -> None:
-    sent = Sent(number=130)
-    lake.query("old").write(7, [sent.event(0)])
-
-    lake.query("new").write(0, [sent.event(0), sent.event(1)])
-
-    assert len(lake.rows(EVENTS, sent)) == 2
+def test_a_checkpoint_that_begins_anew_repeats_nothing(filled: Lake) -> None:
+    assert [row.id[-1] for row in filled.rows(EVENTS, READ_ANEW)] == ["0", "1"]
 
 
-def test_an_untimed_event_that_is_resent_past_midnight_is_found(lake: Lake) -> None:
-    evening = NOON_MS + 12 * HOUR_MS - MINUTE_MS
-    first, again = (
-        Sent(number=140, arrival_ms=evening),
-        Sent(number=141, arrival_ms=evening + 2 * MINUTE_MS),
-    )
-    query = lake.query("midnight")
+def test_an_untimed_event_that_is_resent_past_midnight_is_found(filled: Lake) -> None:
+    rows = filled.rows(EVENTS, UNTIMED, UNTIMED_AGAIN)
 
-    query.write(0, [first.event(at_ms=None, event_id="untimed")])
-    query.write(1, [again.event(at_ms=None, event_id="untimed")])
-
-    assert [row.raw_id for row in lake.rows(EVENTS, first, again)] == [first.raw_id]
+    assert [row.raw_id for row in rows] == [UNTIMED.raw_id]
 
 
-def test_a_batch_that_died_between_two_tables_goes_on_with_the_second(lake: Lake) -> None:
-    sent, parked = Sent(number=150), Sent(number=151)
-    lake.query("between").write(0, [sent.event()])  # it died here, before parked was written
+def test_what_is_parked_is_kept_with_its_bytes(filled: Lake) -> None:
+    (row,) = filled.rows(PARKED, PARKED_LATER)
 
-    lake.query("between").write(0, [sent.event()])
-    lake.query("between").write(1, [sent.event(), parked.parked()])
-
-    assert len(lake.rows(EVENTS, sent)) == 1
-    (row,) = lake.rows(PARKED, parked)
-    assert (bytes(row.body), row.reason, row.parked_from) == (
+    assert (bytes(row.body), row.reason, row.parked_from, row.device_id) == (
         b"x\xffz",
         "malformed",
         "raw.standard/0/151",
+        "d-1",
     )
 
 
-def test_a_higher_revision_takes_the_place_of_all_events_of_its_message(lake: Lake) -> None:
-    sent, other, query = Sent(number=160), Sent(number=161), lake.query("revised")
-    query.write(0, [sent.event(0), sent.event(1, at_ms=NOON_MS - 3 * DAY_MS), other.event(0)])
+def test_a_higher_revision_takes_the_place_of_all_events_of_its_message(revised: Lake) -> None:
+    rows = revised.rows(EVENTS, REVISED, UNREVISED)
 
-    query.write(1, [sent.event(0, at_ms=NOON_MS + HOUR_MS, revision=1)])
-    query.write(2, [sent.event(1, revision=1), sent.event(1)])
-
-    rows = lake.rows(EVENTS, sent, other)
     assert [(row.id[-3:], row.revision) for row in rows] == [("0-0", 1), ("0-1", 1), ("1-0", 0)]
 
 
-def test_an_older_revision_that_comes_late_is_left_out(lake: Lake) -> None:
-    sent, query = Sent(number=170), lake.query("late")
+def test_an_older_revision_that_comes_late_is_left_out(revised: Lake) -> None:
+    rows = revised.rows(EVENTS, OVERTAKEN)
 
-    query.write(0, [sent.event(0, revision=2), sent.event(3, revision=1)])
-    query.write(1, [sent.event(0), sent.event(1)])
-
-    assert [(row.id[-1], row.revision) for row in lake.rows(EVENTS, sent)] == [("0", 2)]
+    assert [(row.id[-1], row.revision) for row in rows] == [("0", 2)]
 
 
-def test_a_large_stream_is_merged_when_it_is_compacted(lake: Lake) -> None:
-    sent, query = Sent(number=180, stream=LATER), lake.query("later")
-    query.write(0, [sent.event(0)])
-    query.write(1, [sent.event(0), sent.event(1)])
-    before = len(lake.rows(EVENTS, sent))
+def test_compaction_drops_repeats_and_expiry_forgets_no_batch(revised: Lake) -> None:
+    before = len(revised.rows(EVENTS, LARGE))
 
-    compacted(lake.session, [EVENTS])
+    compacted(revised.session, [EVENTS])
+    expired(revised.session, [EVENTS], now_ms=NOON_MS + 10_000 * DAY_MS)
 
-    assert (before, len(lake.rows(EVENTS, sent))) == (3, 2)
-
-
-def test_a_batch_is_known_after_compaction_and_expiry(lake: Lake) -> None:
-    sent = Sent(number=190)
-    lake.query("kept").write(4, [sent.event()])
-
-    compacted(lake.session, [EVENTS])
-    expired(lake.session, [EVENTS], now_ms=NOON_MS + 10_000 * DAY_MS)
-
-    assert TableLog(lake.session, EVENTS).has(Batch(query="kept", number=4))
+    last = Batch(query="old", number=len(PLAIN_BATCHES) + len(REVISED_BATCHES) - 1)
+    assert (before, len(revised.rows(EVENTS, LARGE))) == (3, 2)
+    assert TableLog(revised.session, EVENTS).has(last)
 
 
 def test_who_lost_the_lease_writes_nothing(lake: Lake) -> None:
     sent, place = Sent(number=200), LeaseInMemory()
     lease = Lease(place, holder="a", lease_s=1e6)
-    turns = Turns(lease, prepare=lambda: lake.prepare(LakeTables.EVENTS), keep=lambda _: None)
+    turns = Turns(
+        lease, prepare=lambda: lake.prepare(LakeTables.EVENTS), keep=lambda _: lambda: True
+    )
     batches = LakeBatches(lake.session, lake.arguments, turns)
     query = Query(lake=lake, name="lost", batches=batches)
     query.write(0, [])

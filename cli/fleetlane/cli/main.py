@@ -8,6 +8,7 @@ from fleetlane.cli import (
     doctor,
     fleet,
     flow,
+    lake,
     parser,
     send,
     tail,
@@ -31,6 +32,7 @@ app.add_typer(device_commands.app, name="device")
 app.command("doctor")(doctor.doctor)
 app.add_typer(fleet.app, name="fleet")
 app.add_typer(flow.app, name="flow")
+app.add_typer(lake.app, name="lake")
 app.add_typer(parser.app, name="parser")
 app.command("send")(send.send)
 app.command("tail")(tail.tail)

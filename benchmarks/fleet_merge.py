@@ -1,0 +1,148 @@
+"""How a merge into the lake grows with the table: the same batch at 1 and at 20 million rows.
+
+A day holds a million rows, so 20 million are twenty days; a batch touches the last of them, with
+new rows and resends. Writes ``merge_growth`` and what it is made of into a JSON file, and leaves
+what else is there.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from benchmarks.kept_numbers import write_numbers
+from fleetlane.events.job_arguments import LakeArguments, LakeTables
+from fleetlane.events.lake_tables import EVENTS
+from fleetlane.events.times import DAY_MS
+from glue_jobs.lake.catalog import ensure_table, use_catalog
+from glue_jobs.lake.commits import Batch, TableLog
+from glue_jobs.lake.merging import Target
+from glue_jobs.lake.revisions import merge_events
+from glue_jobs.lake.rows import DAY_CLOCK
+from glue_jobs.session import SESSION_SETTINGS
+from local.checkout import ROOT
+from local.jobs import spark_jars
+from local.lake import LocalLake
+
+ROWS_A_DAY: Final = 1_000_000
+DAYS: Final = 20
+BATCH_ROWS: Final = 50_000
+RESENT_SHARE: Final = 5
+"""Every fifth row of a batch is there already."""
+
+ROUNDS: Final = 7
+WARM_UPS: Final = 3
+FIRST_DAY_MS: Final = 20_000 * DAY_MS
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--output", type=Path, default=ROOT / "build" / "bench" / "fleet.json")
+    output: Path = arguments.parse_args().output
+    with tempfile.TemporaryDirectory() as folder:
+        session = _session(LocalLake(Path(folder)))
+        numbers = _measured(session)
+        session.stop()
+    sys.stdout.write(write_numbers(output, numbers))
+
+
+def _measured(session: SparkSession) -> dict[str, float]:
+    last = DAYS - 1
+    _fill(session, last)
+    _merge_s(session, "warm-up", rounds=WARM_UPS)
+    small_s = _merge_s(session, "small", rounds=ROUNDS)
+    for day in range(last):
+        _fill(session, day)
+    large_s = _merge_s(session, "large", rounds=ROUNDS)
+    return {
+        "merge_growth": round(large_s / small_s, 3),
+        "merge_1m_rows_s": round(small_s, 3),
+        "merge_20m_rows_s": round(large_s, 3),
+        "merge_batch_rows": BATCH_ROWS,
+    }
+
+
+def _fill(session: SparkSession, day: int) -> None:
+    rows = _events(session, "old", day, first=0, count=ROWS_A_DAY)
+    rows.select(*EVENTS.column_names).writeTo(EVENTS.full_name).append()
+
+
+def _merge_s(session: SparkSession, name: str, *, rounds: int) -> float:
+    """The median of some batches, each new; how long its rows take to make is not counted."""
+    log, took_s = TableLog(session, EVENTS), []
+    for number in range(rounds):
+        batch = Batch(query=name, number=number)
+        rows = _batch(session, name, number).persist()
+        rows.count()
+        began_s = time.perf_counter()
+        merge_events(rows, Target(table=EVENTS, log=log, batch=batch, check=lambda: None))
+        took_s.append(time.perf_counter() - began_s)
+        rows.unpersist()
+    return median(took_s)
+
+
+def _batch(session: SparkSession, name: str, number: int) -> DataFrame:
+    resent = BATCH_ROWS // RESENT_SHARE
+    old = _events(session, "old", DAYS - 1, first=number * resent, count=resent)
+    new = _events(session, f"{name}-{number}", DAYS - 1, first=0, count=BATCH_ROWS - resent)
+    return old.unionByName(new)
+
+
+def _events(session: SparkSession, name: str, day: int, *, first: int, count: int) -> DataFrame:
+    at_ms = F.lit(FIRST_DAY_MS + day * DAY_MS) + F.col("id") % DAY_MS
+    raw_id = F.concat(F.lit("1"), F.md5(F.concat(F.lit(f"{name}-{day}-"), F.col("id"))))
+    return session.range(first, first + count, 1, 2).select(
+        F.lit("gps").alias("stream"),
+        F.timestamp_millis(at_ms).cast("date").alias("day"),
+        F.concat(raw_id, F.lit("-0")).alias("id"),
+        raw_id.alias("raw_id"),
+        F.concat(F.lit("d-"), F.col("id") % 20_000).alias("device_id"),
+        at_ms.alias("arrival_ms"),
+        F.lit("ok").alias("time_quality"),
+        F.lit("json@1").alias("parser"),
+        F.lit(0).alias("revision"),
+        F.format_string('{"lat":47.%d,"lon":8.%d}', "id", F.col("id") * 7).alias("data"),
+        at_ms.alias("event_ms"),
+        F.lit(None).cast("bigint").alias(DAY_CLOCK),
+    )
+
+
+def _session(lake: LocalLake) -> SparkSession:
+    settings = {
+        **SESSION_SETTINGS,
+        "spark.master": f"local[{min(2, os.cpu_count() or 1)}]",
+        "spark.driver.memory": "2g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.jars": ",".join(map(str, spark_jars())),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "2",
+    }
+    builder: SparkSession.Builder = SparkSession.builder.appName("fleet_merge")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    arguments = LakeArguments(
+        kafka_bootstrap_servers="none",
+        checkpoint_folder="none",
+        tables=LakeTables.EVENTS,
+        lake_warehouse=lake.warehouse,
+        lake_bucket="none",
+        lake_catalog_uri=lake.jdbc_uri,
+    )
+    use_catalog(session, arguments)
+    ensure_table(session, EVENTS)
+    return session
+
+
+if __name__ == "__main__":
+    main()

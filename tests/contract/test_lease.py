@@ -1,0 +1,128 @@
+"""A lease: the place in memory and that in S3 keep the same promises."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from clients.lease import Lease, LeaseLostError, LeaseObject, LeasePlace, LeaseState
+from tests.contract.aws_in_process import buckets
+from tests.lease_in_memory import LeaseInMemory
+
+BUCKET = "lease-contract"
+LENGTH_S = 60.0
+STATE = LeaseState(holder="a", token=1, beat=0)
+
+
+class Clock:
+    """Stands still, save when somebody waits."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self.waits = 0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+    def wait(self, seconds: float) -> None:
+        self.waits += 1
+        self.now_s += seconds
+
+
+@pytest.fixture(params=["memory", "moto"])
+def place(request: pytest.FixtureRequest) -> Iterator[LeasePlace]:
+    if request.param == "memory":
+        yield LeaseInMemory()
+        return
+    with buckets(BUCKET) as s3:
+        yield LeaseObject(s3, BUCKET, "lake")
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def lease_of(place: LeasePlace, clock: Clock, holder: str) -> Lease:
+    return Lease(place, holder=holder, lease_s=LENGTH_S, clock_s=clock, wait=clock.wait)
+
+
+def test_of_two_who_find_none_one_is_told_that_the_other_was_faster(place: LeasePlace) -> None:
+    first = place.write(STATE, replacing=None)
+
+    second = place.write(LeaseState(holder="b", token=1, beat=0), replacing=None)
+
+    assert (first is None, second) == (False, None)
+
+
+def test_only_the_version_that_was_read_is_replaced(place: LeasePlace) -> None:
+    old = place.write(STATE, replacing=None)
+    new = place.write(LeaseState(holder="a", token=1, beat=1), replacing=old)
+
+    late = place.write(LeaseState(holder="b", token=2, beat=0), replacing=old)
+
+    found = place.read()
+    assert late is None
+    assert found is not None
+    assert (found.version, found.state.beat) == (new, 1)
+
+
+def test_a_free_lease_is_taken_at_once(place: LeasePlace, clock: Clock) -> None:
+    assert lease_of(place, clock, "a").take() == 1
+    assert clock.waits == 0
+
+
+def test_a_lease_that_is_no_longer_renewed_is_taken_after_its_length(
+    place: LeasePlace, clock: Clock
+) -> None:
+    lease_of(place, clock, "a").take()
+
+    token = lease_of(place, clock, "b").take()
+
+    assert token == 2
+    assert clock.now_s >= LENGTH_S
+
+
+def test_who_was_overtaken_knew_before_that_it_holds_nothing(
+    place: LeasePlace, clock: Clock
+) -> None:
+    first = lease_of(place, clock, "a")
+    first.take()
+    clock.now_s = LENGTH_S * 0.7
+
+    with pytest.raises(LeaseLostError, match="a no longer holds the lease lake"):
+        first.check()
+
+
+def test_who_was_overtaken_cannot_renew(place: LeasePlace, clock: Clock) -> None:
+    first = lease_of(place, clock, "a")
+    first.take()
+    lease_of(place, clock, "b").take()
+
+    with pytest.raises(LeaseLostError):
+        first.renew()
+    with pytest.raises(LeaseLostError):
+        first.check()
+
+
+def test_a_lease_that_is_renewed_is_waited_for(place: LeasePlace, clock: Clock) -> None:
+    first, renewals = lease_of(place, clock, "a"), 30
+    first.take()
+
+    def wait(seconds: float) -> None:
+        clock.wait(seconds)
+        if clock.waits <= renewals:
+            first.renew()
+
+    Lease(place, holder="b", lease_s=LENGTH_S, clock_s=clock, wait=wait).take()
+
+    assert clock.waits > renewals
+
+
+def test_a_write_whose_answer_was_lost_counts_when_it_is_tried_again() -> None:
+    with buckets(BUCKET) as s3:
+        place = LeaseObject(s3, BUCKET, "lake")
+        version = place.write(STATE, replacing=None)
+
+        again = place.write(STATE, replacing=None)
+
+    assert again == version

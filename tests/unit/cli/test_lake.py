@@ -1,0 +1,112 @@
+"""Asking the lake job for upkeep, and what its keeper makes of it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from clients.lease import Lease
+from clients.upkeep_requests import Upkeep, UpkeepRequests
+from fleetlane.cli.main import app
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.job_arguments import LakeTables
+from fleetlane.events.times import HOUR_MS
+from glue_jobs.lake.keeper import UpkeepKeeper
+from glue_jobs.lake.turns import Turns
+from tests.contract.aws_in_process import buckets
+from tests.lease_in_memory import LeaseInMemory
+
+BUCKET = "stage-lake"
+NOW_MS = 1_790_000_000_000
+
+
+class Works:
+    """Notes what was done; fails if it is to."""
+
+    def __init__(self) -> None:
+        self.done: list[Upkeep] = []
+        self.problem: FleetlaneError | None = None
+
+    def of(self, upkeep: Upkeep) -> Callable[[], Mapping[str, str]]:
+        def work() -> Mapping[str, str]:
+            if self.problem is not None:
+                raise self.problem
+            self.done.append(upkeep)
+            return {"events": f"{upkeep} done"}
+
+        return work
+
+
+class DiskFullError(FleetlaneError):
+    """The disk is."""
+
+    def __str__(self) -> str:
+        return "no space left\nat all"
+
+
+@pytest.fixture
+def requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[LakeTables, UpkeepRequests]]:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    with buckets(BUCKET) as s3:
+        yield {tables: UpkeepRequests(s3, BUCKET, tables) for tables in LakeTables}
+
+
+def keeper(requests: UpkeepRequests, works: Works, *, now_ms: int = NOW_MS) -> UpkeepKeeper:
+    lease = Lease(LeaseInMemory(), holder="a", lease_s=60)
+    return UpkeepKeeper(
+        requests,
+        Turns(lease, prepare=lambda: None, keep=lambda _: lambda: True),
+        works={upkeep: works.of(upkeep) for upkeep in Upkeep},
+        every_hours=24,
+        now_ms=lambda: now_ms,
+    )
+
+
+def asked(requests: Mapping[LakeTables, UpkeepRequests], works: Works, upkeep: str) -> Result:
+    """Ask, while both writers look until they have answered."""
+    with ThreadPoolExecutor(1) as pool:
+        words = ["lake", upkeep, "--bucket", BUCKET, "--wait", "60"]
+        result = pool.submit(CliRunner().invoke, app, words)
+        while not result.done():
+            for one in requests.values():
+                keeper(one, works).look()
+        return result.result()
+
+
+def test_both_writers_are_asked_and_say_what_they_did(
+    requests: dict[LakeTables, UpkeepRequests],
+) -> None:
+    works = Works()
+
+    said = asked(requests, works, "compact")
+
+    assert said.stdout == "events: compact done\n" * 2
+    assert works.done == [Upkeep.COMPACT] * 2
+
+
+def test_a_failure_is_told_in_a_sentence(requests: dict[LakeTables, UpkeepRequests]) -> None:
+    works = Works()
+    works.problem = DiskFullError()
+
+    said = asked(requests, works, "expire")
+
+    assert said.exit_code == 1
+    assert "the lake job's events: no space left\n" in said.stderr
+
+
+@pytest.mark.usefixtures("requests")
+def test_without_an_answer_it_says_so() -> None:
+    said = CliRunner().invoke(app, ["lake", "compact", "--bucket", BUCKET, "--wait", "0"])
+
+    assert said.exit_code == 1
+    assert "gave no answer in 0 s" in said.stderr
+
+
+def test_upkeep_is_done_unasked_once_a_day(requests: dict[LakeTables, UpkeepRequests]) -> None:
+    works, one = Works(), requests[LakeTables.EVENTS]
+
+    for hours in (0, 23, 24, 30):
+        keeper(one, works, now_ms=NOW_MS + hours * HOUR_MS).look()
+
+    assert works.done == [Upkeep.COMPACT, Upkeep.EXPIRE]
