@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from clients.fleet_lake.fleet import Fleet
 from local.fleet_report import write_report
+from tests.browser.visits import PATIENCE_MS
 from tests.known_fleet import ASKED_AT_MS, known_fleet, lake_of
 
 
@@ -32,6 +33,6 @@ def browser() -> Iterator[Browser]:
     if program is None:
         pytest.skip("there is no Chromium: make test-browser installs Debian's, as root")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program)
+        browser = playwright.chromium.launch(executable_path=program, timeout=PATIENCE_MS)
         yield browser
         browser.close()

@@ -9,6 +9,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
+from tests.browser.visits import empty_page, visit
+
 pytestmark = pytest.mark.browser
 
 type Scheme = Literal["light", "dark"]
@@ -39,10 +41,9 @@ def opened(
     browser: Browser, report: Path, scheme: Scheme, request: pytest.FixtureRequest
 ) -> Iterator[Opened]:
     width = WIDTHS[request.param]
-    with browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme=scheme
-    ) as context:
-        opened = Opened(page=context.new_page())
+    viewport = {"width": width, "height": 900}
+    with empty_page(browser, viewport=viewport, color_scheme=scheme) as page:
+        opened = Opened(page=page)
         opened.page.on("request", lambda one: opened.requests.append(one.url))
         opened.page.on("console", lambda one: opened.complaints.append(one.text))
         opened.page.on("pageerror", lambda one: opened.complaints.append(one.message))
@@ -52,9 +53,7 @@ def opened(
 
 @pytest.fixture
 def page(browser: Browser, report: Path) -> Iterator[Page]:
-    with browser.new_context(viewport={"width": 1200, "height": 900}) as context:
-        page = context.new_page()
-        page.goto(report.as_uri())
+    with visit(browser, report, viewport={"width": 1200, "height": 900}) as page:
         yield page
 
 
@@ -86,9 +85,7 @@ def test_charts_stay_within_their_cards(opened: Opened) -> None:
 
 
 def test_axe_finds_no_barrier(browser: Browser, report: Path, scheme: Scheme) -> None:
-    with browser.new_context(color_scheme=scheme) as context:
-        page = context.new_page()
-        page.goto(report.as_uri())
+    with visit(browser, report, color_scheme=scheme) as page:
         page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
 
         found = Axe().run(page)
@@ -99,10 +96,7 @@ def test_axe_finds_no_barrier(browser: Browser, report: Path, scheme: Scheme) ->
 def test_the_colours_follow_the_persons_wish(
     browser: Browser, report: Path, scheme: Scheme
 ) -> None:
-    with browser.new_context(color_scheme=scheme) as context:
-        page = context.new_page()
-        page.goto(report.as_uri())
-
+    with visit(browser, report, color_scheme=scheme) as page:
         ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
 
     is_dark = sum(int(part) for part in ground[4:-1].split(",")[:3]) < 3 * 128
@@ -157,19 +151,14 @@ def test_the_first_tab_leads_past_the_navigation(page: Page) -> None:
 
 
 def test_it_needs_no_script(browser: Browser, report: Path) -> None:
-    with browser.new_context(java_script_enabled=False) as context:
-        page = context.new_page()
-        page.goto(report.as_uri())
-
+    with visit(browser, report, java_script_enabled=False) as page:
         shown = page.get_by_role("img").first.is_visible()
 
     assert shown
 
 
 def test_paper_is_light_whatever_the_screen_is(browser: Browser, report: Path) -> None:
-    with browser.new_context(color_scheme="dark") as context:
-        page = context.new_page()
-        page.goto(report.as_uri())
+    with visit(browser, report, color_scheme="dark") as page:
         page.emulate_media(media="print")
 
         ink = page.evaluate("getComputedStyle(document.body).color")
