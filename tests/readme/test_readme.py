@@ -1,7 +1,8 @@
 """The README, followed to the letter in a fresh checkout by somebody who knows nothing else.
 
-Then docs/parsers.md and docs/flows.md, while the platform runs that the README has started.
-`make demo` and `make test`, with which the README begins, are left out: the second runs this.
+Then docs/parsers.md, docs/flows.md and docs/fleet.md, while the platform runs that the README has
+started. `make demo` and `make test`, with which the README begins, are left out: the second runs
+this.
 """
 
 import json
@@ -33,6 +34,7 @@ AUTHORS_SECTIONS: Final = (
     *("Change it", "Real messages", "Deploy it"),
 )
 OF_FLOWS: Final = (ROOT / "docs" / "flows.md").read_text()
+OF_THE_FLEET: Final = (ROOT / "docs" / "fleet.md").read_text()
 FLOWS_SECTIONS: Final = ("Check", "Publish")
 FIRST: Final = {"at": "2026-11-03T14:05:00Z", "lat": 47.37, "lon": 8.54}
 BY_CURL: Final = {"at": "2026-11-03T14:06:00Z", "lat": 47.38, "lon": 8.55}
@@ -50,7 +52,7 @@ class Visit:
     ``first`` and ``own`` are what was printed in the two sections that are followed, ``both`` the
     events of the first, and ``again`` the same once the platform had been started anew, with the
     versions of the flows that are then ``published``. ``author`` is what was printed in
-    each section of docs/parsers.md, ``flows`` of docs/flows.md.
+    each section of docs/parsers.md, ``flows`` of docs/flows.md, ``fleet`` in docs/fleet.md.
     """
 
     first: str
@@ -59,6 +61,7 @@ class Visit:
     five_bytes: str
     author: Mapping[str, str]
     flows: Mapping[str, str]
+    fleet: str
     again: str
     published: str
     exit_codes: tuple[int | None, ...]
@@ -82,6 +85,7 @@ def visit(tmp_path_factory: pytest.TempPathFactory) -> Visit:
             name: followed(FOR_AUTHORS, name, checkout, terminal) for name in AUTHORS_SECTIONS
         }
         flows = {name: followed(OF_FLOWS, name, checkout, terminal) for name in FLOWS_SECTIONS}
+        fleet = followed(OF_THE_FLEET, "Ask", checkout, terminal)
         exit_code = terminal.ctrl_c()
         terminal.start(STAYS, until_there_is=checkout / ENDPOINTS)
         again = terminal.run(BOTH_POSITIONS)
@@ -94,6 +98,7 @@ def visit(tmp_path_factory: pytest.TempPathFactory) -> Visit:
         five_bytes=five_bytes,
         author=author,
         flows=flows,
+        fleet=fleet,
         again=again,
         published=published,
         exit_codes=exit_codes,
@@ -163,6 +168,11 @@ def test_flows_are_checked_published_listed_and_rolled_back(visit: Visit) -> Non
     assert checked.endswith("build/pollen: 1 flow, all right\n")
     assert published.count(" are in force\n") == 2
     assert sum(line.endswith("  in force") for line in published.splitlines()) == 1
+
+
+def test_the_fleet_is_asked_and_reported(visit: Visit) -> None:
+    assert "of registered" in visit.fleet
+    assert visit.fleet.endswith("written to build/fleet-report.html\n")
 
 
 def test_what_was_published_is_in_force_after_a_restart(visit: Visit) -> None:
