@@ -31,7 +31,7 @@ from fleetlane.events.envelope import Message
 from fleetlane.events.event_time import EventTime, TimeQuality
 from fleetlane.events.lanes import Lane
 from local.checkout import ROOT
-from local.fleet_report import write_report
+from local.fleet_report.writing import write_report
 
 BENCH: Final = ROOT / "build" / "bench"
 WEEK: Final = 7

@@ -11,7 +11,7 @@ from clients.fleet_lake.volume import sizes
 from local.device_stores import DeviceStores
 from local.endpoints import Endpoints
 from local.fleet_questions import LAKE_CATALOG, asked_fleet
-from local.fleet_report import write_report
+from local.fleet_report.writing import write_report
 
 _LOOK_EVERY_S: Final = 1.0
 

@@ -5,8 +5,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
-from pyiceberg.catalog import Catalog
-from pyiceberg.catalog.glue import GlueCatalog
+from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.catalog.sql import SqlCatalog
 
 from clients.device_registry import RegisteredDevice
@@ -38,7 +37,7 @@ def asked_fleet(
 
 def _catalog(file: Path | None) -> Catalog:
     if file is None:
-        return GlueCatalog(CATALOG)
+        return load_catalog(CATALOG, type="glue")
     if not file.is_file():
         raise LakeMissingError(RECEIVED.identifier, str(file))
     return SqlCatalog(CATALOG, uri=f"sqlite:///{file}", init_catalog_tables="false")

@@ -1,18 +1,1 @@
 """The fleet report: one HTML page that needs nothing else, to be looked at for a minute."""
-
-from pathlib import Path
-
-from clients.fleet_lake.fleet import Fleet
-from local.fleet_report.figures import figures_of
-from local.fleet_report.page import page_of
-
-__all__ = ["figures_of", "page_of", "write_report"]
-
-
-def write_report(fleet: Fleet, path: Path) -> None:
-    """Ask everything, and write the page at once whole."""
-    page = page_of(figures_of(fleet))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f"{path.name}.new")
-    beside.write_text(page, encoding="utf-8")
-    beside.replace(path)

@@ -35,6 +35,7 @@ COVERAGE: Final[Columns[Coverage]] = {
     "heard itself": lambda row: number(row.heard),
     "of registered": lambda row: percent(row.heard, row.registered),
     "only through a gateway": lambda row: number(row.through_gateway),
+    "not registered": lambda row: number(row.unregistered),
 }
 DAYS_HEARD: Final[Columns[DayHeard]] = {
     "day (UTC)": lambda row: row.day.isoformat(),

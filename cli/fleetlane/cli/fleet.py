@@ -150,7 +150,7 @@ def report(
 ) -> None:
     """Write all of it as one HTML page, which loads nothing and needs no script."""
     with fleet_asked(table=table, catalog=catalog, data=data) as fleet:
-        from local.fleet_report import write_report
+        from local.fleet_report.writing import write_report
 
         write_report(fleet, output)
     typer.echo(f"written to {output}")

@@ -9,8 +9,8 @@ from html.parser import HTMLParser
 import pytest
 
 from clients.fleet_lake.fleet import Fleet
-from local.fleet_report import figures_of, page_of
-from local.fleet_report.figures import FleetFigures
+from local.fleet_report.figures import FleetFigures, figures_of
+from local.fleet_report.page import page_of
 from local.fleet_report.palette import CARD, COLOURS, INK, MUTED, PAGE, WATCH, Colour
 from local.fleet_report.wording import number, percent
 from tests import slow_answers
@@ -65,7 +65,8 @@ def test_coverage_in_the_page_is_that_of_the_truth(page: str, known: KnownFleet)
 
     share = percent(week.heard, week.registered)
 
-    row = ["7 days", number(week.heard), share, number(week.through_gateway)]
+    others = number(week.unregistered)
+    row = ["7 days", number(week.heard), share, number(week.through_gateway), others]
     assert row in _Cells(page).rows
 
 
