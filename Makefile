@@ -29,7 +29,7 @@ test-browser: environment ## the report in Chromium; as root it installs Debian'
 
 .PHONY: test-faults
 test-faults: cloud ## faults and fuzzing at full length
-	$(pytest) -m faults --faults=full
+	$(pytest) -m "faults or full_length" --faults=full
 
 .PHONY: artifacts
 artifacts: cloud ## build what a deploy uploads: functions, job archives, wheels; sets up the CDK

@@ -71,7 +71,7 @@ def main() -> None:
 
 @contextlib.contextmanager
 def _broker(folder: Path) -> Iterator[str]:
-    broker = KafkaBroker(folder, jars=BROKER_JARS)
+    broker = KafkaBroker(folder, jars=BROKER_JARS, java_options=())
     broker.start()
     try:
         servers = broker.bootstrap_servers

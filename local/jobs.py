@@ -1,7 +1,7 @@
 """All Spark jobs in one local application, started by the same spark-submit as on EMR."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Final
 from fleetlane.events.job_arguments import HostArguments, KafkaSecurity, LakeTables
 from fleetlane.events.lanes import Lane
 from local.checkout import LAPTOP_JARS, ROOT, SPARK_JARS
+from local.java import SHORT_LIVED
 from local.lake import LocalLake
 from local.processes import ServerProcess
 
@@ -83,7 +84,9 @@ class LocalJobs:
         self.process.kill()
 
 
-def spark_submit(folder: Path, *, task_slots: int = TASK_SLOTS) -> list[str]:
+def spark_submit(
+    folder: Path, *, task_slots: int = TASK_SLOTS, java_options: Sequence[str] = SHORT_LIVED
+) -> list[str]:
     """The command up to the script; ``folder`` takes what Spark leaves behind."""
     configuration = {
         "spark.driver.host": "127.0.0.1",
@@ -94,7 +97,7 @@ def spark_submit(folder: Path, *, task_slots: int = TASK_SLOTS) -> list[str]:
         "spark.sql.streaming.pollingDelay": POLLING_DELAY,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
+        "spark.driver.extraJavaOptions": " ".join([f"-Dderby.system.home={folder}", *java_options]),
     }
     jars = ",".join(map(str, spark_jars()))
     options = [f"--conf={name}={value}" for name, value in configuration.items()]

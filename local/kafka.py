@@ -4,7 +4,7 @@ import base64
 import shutil
 import subprocess
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -12,6 +12,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from fleetlane.events.errors import FleetlaneError
+from local.java import SHORT_LIVED
 from local.ports import remembered_port
 from local.processes import ServerDiedError, ServerProcess
 
@@ -57,6 +58,7 @@ class KafkaBroker:
         heap_mb: int = 384,
         port: int | None = None,
         has_oauth: bool = False,
+        java_options: Sequence[str] = SHORT_LIVED,
     ) -> None:
         """Describe the broker; nothing runs yet.
 
@@ -67,7 +69,9 @@ class KafkaBroker:
             port: The one to take at the very first start; any free one if None, or if it is taken.
             has_oauth: Whether it listens at a second port for clients with OAuth tokens, which it
                 believes unsigned.
+            java_options: How its JVM runs.
         """
+        self._java_options = java_options
         self._folder, self._jars, self._heap_mb = folder.resolve(), jars.resolve(), heap_mb
         self._wanted_port, self._has_oauth = port, has_oauth
         self._oauth_port: int | None = None
@@ -142,8 +146,13 @@ class KafkaBroker:
     def _java(self, *arguments: str) -> list[str]:
         options = ("-Djava.awt.headless=true", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
         return [
-            "java", f"-Xmx{self._heap_mb}m", *options, "-cp", f"{self._jars}/*", *arguments
-        ]  # fmt: skip
+            "java",
+            f"-Xmx{self._heap_mb}m",
+            *self._java_options,
+            *options,
+            *("-cp", f"{self._jars}/*"),
+            *arguments,
+        ]
 
     def _format_once(self) -> None:
         """Write the cluster's identity. A format cut short is begun again: it held no record."""

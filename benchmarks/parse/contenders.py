@@ -119,4 +119,4 @@ def _spark_program(name: str, stage: Stage, folder: Path, turns: int) -> Sequenc
 
 
 def _spark_submit(folder: Path) -> list[str]:
-    return spark_submit(folder, task_slots=PROCESSES)
+    return spark_submit(folder, task_slots=PROCESSES, java_options=())

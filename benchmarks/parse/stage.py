@@ -52,7 +52,9 @@ class Stage:
 @contextmanager
 def stage(folder: Path, messages: int) -> Iterator[Stage]:
     """Start broker and S3 in ``folder``, and write the messages; all is stopped at the end."""
-    broker = KafkaBroker(folder / "kafka", jars=BROKER_JARS, heap_mb=_BROKER_HEAP_MB)
+    broker = KafkaBroker(
+        folder / "kafka", jars=BROKER_JARS, heap_mb=_BROKER_HEAP_MB, java_options=()
+    )
     aws = LocalAws(folder / "aws", environment=LOCALSTACK_ENVIRONMENT)
     try:
         broker.start()

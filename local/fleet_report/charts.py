@@ -68,7 +68,7 @@ def days_chart(rows: Sequence[Row], *, colours: Mapping[str, Colour], alt: str, 
                 ),
                 y=altair.Y("devices:Q", title="devices")
                 .scale(domain=[0, top], nice=True)
-                .axis(format=_NUMBERS, tickCount=5),
+                .axis(format=_NUMBERS, tickCount=5, titlePadding=18),
                 color=altair.Color("kind:N", title=None, sort=None)
                 .scale(domain=list(colours), range=[one.light for one in colours.values()])
                 .legend(orient="top", direction="vertical" if width == PHONE_PX else "horizontal"),

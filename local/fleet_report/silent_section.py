@@ -27,7 +27,7 @@ def silent_section(figures: FleetFigures) -> Section:
 
 def _answer(silent: tuple[DeviceSeen, ...]) -> str:
     if not silent:
-        return f"Every registered device was heard in the last {REPORT_DAYS} days."
+        return f"No device that was registered {REPORT_DAYS} days ago or before is silent."
     never = sum(device.last_ms is None for device in silent)
     return (
         f"{counted(len(silent), 'device')}: {number(len(silent) - never)} fell silent, "

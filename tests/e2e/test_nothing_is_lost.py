@@ -1,31 +1,45 @@
 """Parts die under load; every accepted message still comes to its one end."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from random import Random
+from typing import Final
 
 import pytest
 
 from clients.kafka_reader import KafkaReader
 from local.fleet.plan import FleetPlan
-from local.fleet.simulator import FleetRun
 from local.ledger import Ledger
-from local.platform import Platform
 from tests.e2e.conftest import RunningPlatform
+from tests.e2e.victims import kill
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack]
 
-DEVICES = 120
-DEVICES_FULL = 1_000
-RECORDS_BEFORE_KILL = 200
+DEVICES: Final = 120
+DEVICES_FULL: Final = 1_000
+EVENTS_BEFORE_A_KILL: Final = 200
+SILENCE_S: Final = 60.0
+"""Longer than the jobs take to start."""
+
+AT_RANDOM: Final = Random(7).choices(["child", "worker", "driver", "broker"], k=20)  # noqa: S311
+VICTIMS_FULL: Final = tuple(enumerate(["gateway", "local aws", *AT_RANDOM], start=20))
 
 
-def plan(seed: int, *, is_full: bool) -> FleetPlan:
-    return FleetPlan(devices=DEVICES_FULL if is_full else DEVICES, seed=seed, seconds=8.0)
+@pytest.fixture(scope="session")
+def devices(*, faults_are_full: bool) -> int:
+    return DEVICES_FULL if faults_are_full else DEVICES
 
 
-def ledger_after(running: RunningPlatform, fleet: FleetPlan, kill: Callable[[], None]) -> Ledger:
-    """Let the fleet send; kill once its events come out; close the ledger."""
+def plan(seed: int, devices: int) -> FleetPlan:
+    return FleetPlan(devices=devices, seed=seed, seconds=8.0)
+
+
+def ledger_after(
+    running: RunningPlatform, fleet: FleetPlan, victims: Sequence[tuple[str, int]]
+) -> Ledger:
+    """Let the fleet send; kill each victim once so many more events came out; close the ledger."""
     with (
         ThreadPoolExecutor(1) as pool,
         closing(
@@ -34,17 +48,22 @@ def ledger_after(running: RunningPlatform, fleet: FleetPlan, kill: Callable[[], 
             )
         ) as canonical,
     ):
-        canonical.read_available()
         run = pool.submit(running.send, fleet)
-        wait_for_records(canonical, RECORDS_BEFORE_KILL, run.done)
-        kill()
+        for victim, events in victims:
+            while canonical.read_available():
+                pass  # what came out before is not waited for
+            wait_for_records(canonical, events, run.done)
+            with running.keeper.away():  # who starts what dies must not do so too early
+                kill(running.platform, victim)
         return running.ledger_of(run.result())
 
 
 def wait_for_records(reader: KafkaReader, count: int, is_over: Callable[[], bool]) -> None:
-    seen = 0
-    while seen < count and not is_over():
-        seen += len(reader.read_available())
+    """Until so many are read; or all, as the fleet's silence tells."""
+    seen, moved_s = 0, time.monotonic()
+    while seen < count and not (is_over() and time.monotonic() - moved_s > SILENCE_S):
+        if news := len(reader.read_available()):
+            seen, moved_s = seen + news, time.monotonic()
 
 
 def assert_balanced(ledger: Ledger) -> None:
@@ -55,57 +74,37 @@ def assert_balanced(ledger: Ledger) -> None:
 
 
 def test_a_quiet_run_is_answered_as_devices_expect(running: RunningPlatform) -> None:
-    run = running.send(plan(1, is_full=False))
+    run = running.send(plan(1, DEVICES))
 
     assert run.surprises() == ()
     assert_balanced(running.ledger_of(run))
 
 
 @pytest.mark.faults
-@pytest.mark.parametrize(
-    "part",
-    [
-        "jobs",
-        "broker",
-        pytest.param("gateway", marks=pytest.mark.full_length),
-        pytest.param("aws", marks=pytest.mark.full_length),
-    ],
-)
-def test_nothing_is_lost_when_a_part_is_killed_under_load(
-    running: RunningPlatform, part: str, *, faults_are_full: bool
+def test_nothing_is_lost_when_the_jobs_die_under_load_and_again_in_mid_batch(
+    running: RunningPlatform, devices: int
 ) -> None:
-    seed = 10 + len(part)
+    """While they are away messages gather; the batch that takes these is killed half-way."""
+    victims = [("driver", EVENTS_BEFORE_A_KILL), ("driver", 1)]
 
-    ledger = ledger_after(
-        running, plan(seed, is_full=faults_are_full), lambda: kill(running.platform, part)
-    )
-
-    assert_balanced(ledger)
+    assert_balanced(ledger_after(running, plan(14, devices), victims))
 
 
 @pytest.mark.faults
-def test_messages_that_a_killed_batch_repeats_carry_the_ids_they_had(
-    running: RunningPlatform, *, faults_are_full: bool
+def test_nothing_is_lost_when_a_child_a_worker_and_the_broker_die_under_load(
+    running: RunningPlatform, devices: int
 ) -> None:
-    """While the jobs are away messages gather; the batch that takes them is killed half-way."""
-    fleet = plan(30, is_full=faults_are_full)
-    running.platform.jobs.kill()
-    run = running.send(fleet)
+    victims = [("child", EVENTS_BEFORE_A_KILL), ("worker", 1), ("broker", 1)]
 
-    ledger = killed_half_way(running, run)
-
-    assert_balanced(ledger)
+    assert_balanced(ledger_after(running, plan(15, devices), victims))
 
 
-def killed_half_way(running: RunningPlatform, run: FleetRun) -> Ledger:
-    with closing(
-        KafkaReader(running.platform.endpoints.kafka, pattern=r"canonical\..*", is_from_end=True)
-    ) as canonical:
-        canonical.read_available()
-        wait_for_records(canonical, 1, lambda: False)
-    running.platform.jobs.kill()
-    return running.ledger_of(run)
+@pytest.mark.faults
+@pytest.mark.full_length
+@pytest.mark.parametrize(("seed", "victim"), VICTIMS_FULL)
+def test_nothing_is_lost_whatever_dies_under_load(
+    running: RunningPlatform, devices: int, seed: int, victim: str
+) -> None:
+    victims = [(victim, EVENTS_BEFORE_A_KILL)]
 
-
-def kill(platform: Platform, part: str) -> None:
-    getattr(platform, part).kill()
+    assert_balanced(ledger_after(running, plan(seed, devices), victims))

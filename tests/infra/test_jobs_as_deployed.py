@@ -234,7 +234,12 @@ def test_each_engine_gives_the_jobs_the_arguments_of_their_dataclasses(
 
 
 @pytest.mark.parametrize(
-    ("name", "engine"), [("fast", "emr"), ("standard", "glue"), ("slow", "glue")]
+    ("name", "engine"),
+    [
+        ("fast", "emr"),
+        ("standard", "glue"),
+        pytest.param("slow", "glue", marks=pytest.mark.full_length),
+    ],
 )
 def test_an_application_parses_as_its_engine_starts_it(
     given: dict[str, list[list[str]]],
@@ -266,6 +271,7 @@ def _own_argv(application: SparkApplication, place: int, ground: Ground, folder:
     return argv
 
 
+@pytest.mark.full_length
 def test_parse_lane_runs_alone_by_its_own_file(
     ground: Ground, land: Callable[[Lane], str], tmp_path: Path
 ) -> None:
@@ -278,6 +284,7 @@ def test_parse_lane_runs_alone_by_its_own_file(
     assert row.outcome is Outcome.PARSED
 
 
+@pytest.mark.full_length
 def test_fleet_metadata_runs_alone_by_its_own_file(
     ground: Ground, land: Callable[[Lane], str], tmp_path: Path
 ) -> None:

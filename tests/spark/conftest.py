@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from glue_jobs.session import SESSION_SETTINGS
 from local.aws import LocalAws
 from local.checkout import ROOT
+from local.java import SHORT_LIVED
 from local.jobs import spark_jars
 
 
@@ -34,6 +35,7 @@ def _session() -> SparkSession:
     settings = {
         "spark.master": "local[2]",
         "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": " ".join(SHORT_LIVED),
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.jars": ",".join(map(str, spark_jars())),
