@@ -5,9 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from clients.fleet_lake.fleet import Fleet
+from clients.fleet_lake.freshness import concluded
 from clients.fleet_lake.tables import LakeMissingError
-from clients.fleet_lake.volume import sizes
 from local.device_stores import DeviceStores
 from local.endpoints import Endpoints
 from local.fleet_questions import LAKE_CATALOG, asked_fleet
@@ -27,7 +26,7 @@ def report_written(
 ) -> bool:
     """Write the report of a running platform; ``False`` where it has no lake.
 
-    Blocks until the lake holds as many ``messages``, or for ``patience_s``; then the report says
+    Blocks until the lake knows what became of ``messages``, or for ``patience_s``; then the report says
     by itself how far the lake has come.
     """
     catalog = data / LAKE_CATALOG
@@ -41,14 +40,10 @@ def report_written(
             with asked_fleet(
                 devices, catalog_file=catalog, asked_at_ms=int(clock_s() * 1_000)
             ) as fleet:
-                if is_last or _holds(fleet, messages):
+                if is_last or concluded(fleet) >= messages:
                     write_report(fleet, page)
                     return True
         except LakeMissingError:  # its tables come with its first batch
             if is_last:
                 return False
         time.sleep(_LOOK_EVERY_S)
-
-
-def _holds(fleet: Fleet, messages: int) -> bool:
-    return sizes(fleet, days=1).count >= messages

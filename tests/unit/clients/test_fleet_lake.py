@@ -113,3 +113,11 @@ def test_a_devices_days_are_those_of_the_truth(fleet: Fleet, known: KnownFleet) 
 
 def test_the_lake_says_how_far_it_has_come(fleet: Fleet, known: KnownFleet) -> None:
     assert freshness.latest_ms(fleet) == max(one.received_ms for one in known.sent)
+
+
+def test_the_lake_says_of_how_many_messages_it_knows_the_end(
+    fleet: Fleet, known: KnownFleet
+) -> None:
+    ended = [one for one in known.sent if one.final and one.final.outcome != "diverted"]
+
+    assert freshness.concluded(fleet) == len(ended)
