@@ -26,8 +26,8 @@ def report_written(
 ) -> bool:
     """Write the report of a running platform; ``False`` where it has no lake.
 
-    Blocks until the lake knows what became of ``messages``, or for ``patience_s``; then the report says
-    by itself how far the lake has come.
+    Blocks until the lake knows what became of so many ``messages``, or for ``patience_s``; the
+    report says by itself how far the lake has come.
     """
     catalog = data / LAKE_CATALOG
     if not catalog.is_file():
