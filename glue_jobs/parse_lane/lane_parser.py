@@ -239,6 +239,7 @@ class LaneParser:
             reason=tried.reason,
             put_off=tried.put_off,
             parser=tried.parser,
+            revision=message.revision,
             instead_of=tried.instead_of,
             events=tried.events,
             parse_us=tried.parse_us,

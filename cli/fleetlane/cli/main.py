@@ -9,11 +9,14 @@ from fleetlane.cli import (
     fleet,
     flow,
     lake,
+    parked_commands,
     parser,
+    replay,
     send,
     tail,
     unblock,
     up,
+    why,
 )
 from fleetlane.cli.errors import ErrorsInOneLine
 
@@ -33,10 +36,13 @@ app.command("doctor")(doctor.doctor)
 app.add_typer(fleet.app, name="fleet")
 app.add_typer(flow.app, name="flow")
 app.add_typer(lake.app, name="lake")
+app.add_typer(parked_commands.app, name="parked")
 app.add_typer(parser.app, name="parser")
+app.command("replay")(replay.replay)
 app.command("send")(send.send)
 app.command("tail")(tail.tail)
 app.command("unblock")(unblock.unblock)
+app.command("why")(why.why)
 
 if __name__ == "__main__":
     app()

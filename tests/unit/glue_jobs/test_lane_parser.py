@@ -1,6 +1,7 @@
 """What becomes of a raw record: each outcome, and what is written for it."""
 
 import gzip
+from collections import Counter
 from collections.abc import Callable
 from hashlib import sha256
 
@@ -62,6 +63,17 @@ def test_a_message_without_events_is_empty_and_neither_lost_nor_parked(lane_pars
     (told,) = rows_of(lane_parser(Lane.STANDARD).outputs_of([record_of(message_of(b"[]"))]))
 
     assert parsed_from(told.value or b"").outcome == "empty"
+
+
+def test_the_revision_of_a_replay_goes_into_its_events_and_its_row(lane_parser: Lanes) -> None:
+    batch = [record_of(message_of(BODY, revision=2)), record_of(message_of(BODY))]
+
+    rows = rows_of(lane_parser(Lane.SLOW).outputs_of(batch))
+
+    events = [canonical_event_from(row.value or b"") for row in rows if row.topic != "fleet.parsed"]
+    told = [parsed_from(row.value or b"") for row in rows if row.topic == "fleet.parsed"]
+    assert Counter(event.revision for event in events) == {0: 2, 2: 2}
+    assert sorted(row.revision for row in told) == [0, 2]
 
 
 @pytest.mark.parametrize(
