@@ -14,7 +14,7 @@ from local.java import SHORT_LIVED
 from local.lake import LocalLake
 from local.processes import ServerProcess
 
-DRIVER_MEMORY: Final = "1g"
+DRIVER_MEMORY: Final = "1536m"
 TASK_SLOTS: Final = 8
 """More than cores: a lane whose tasks are slow must not take the slots of the others."""
 
@@ -29,15 +29,17 @@ LAKE_TRIGGER_MS: Final = 10_000
 LAKE_LEASE_S: Final = 15
 """So long the lake waits after its jobs were killed: nobody tells whether they are really gone."""
 
-ALL_JOBS: Final = "; ".join(
+JOBS_WITHOUT_LAKE: Final = "; ".join(
     (
         f"parse_lane --lane {Lane.FAST}",
         f"parse_lane --lane {Lane.STANDARD} --trigger_ms {STANDARD_TRIGGER_MS}",
         f"parse_lane --lane {Lane.SLOW} --trigger_ms {SLOW_TRIGGER_MS}"
         f" --parse_ms_max {SLOW_PARSE_MS_MAX}",
         "fleet_metadata",
-        *(f"lake --tables {tables}" for tables in LakeTables),
     )
+)
+ALL_JOBS: Final = "; ".join(
+    (JOBS_WITHOUT_LAKE, *(f"lake --tables {tables}" for tables in LakeTables))
 )
 
 

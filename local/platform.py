@@ -22,7 +22,7 @@ from local.endpoints import Endpoints
 from local.example_parsers import deploy_example
 from local.flow_publishing import FLOWS_BUCKET, local_publisher, publish_news
 from local.gateway_process import LocalGateway
-from local.jobs import JobSettings, LocalJobs
+from local.jobs import ALL_JOBS, JOBS_WITHOUT_LAKE, JobSettings, LocalJobs
 from local.kafka import KafkaBroker
 from local.lake import LAKE_BUCKET, LocalLake
 from local.processes import ServerProcess
@@ -52,12 +52,14 @@ _RECEIPTS_WAIT_MS: Final = 2_000
 class PlatformSettings:
     """Where the platform keeps its data, the flows that were published among it.
 
-    Without ``has_jobs`` messages land, and nothing parses them. ``functions_environment`` is what
+    Without ``has_jobs`` messages land, and nothing parses them; without ``has_lake`` nothing is
+    kept longer than in Kafka. ``functions_environment`` is what
     the functions see besides, and before, all else.
     """
 
     folder: Path = DATA
     has_jobs: bool = True
+    has_lake: bool = True
     functions_environment: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -226,4 +228,5 @@ class Platform:
             lake_bucket=LAKE_BUCKET,
             lake=LocalLake(self._folder("lake")),
             environment=self._aws_environment(),
+            jobs=ALL_JOBS if self.settings.has_lake else JOBS_WITHOUT_LAKE,
         )

@@ -26,6 +26,7 @@ class Turns:
         self._lease, self._prepare, self._keep = lease, prepare, keep
         self._lock = threading.Lock()
         self._is_kept: IsKept | None = None
+        self._is_prepared = False
         self.token = 0
         """Grows whenever the lease was taken: what was known of the tables before may be old."""
 
@@ -39,7 +40,9 @@ class Turns:
         with self._lock:
             if self._is_kept is None or not self._is_kept():
                 self.token = self._lease.take()
-                self._is_kept = self._keep(self._lease)
+                self._is_kept, self._is_prepared = self._keep(self._lease), False
+            if not self._is_prepared:
                 self._prepare()
+                self._is_prepared = True
             self._lease.check()
             yield self._lease.check

@@ -1,18 +1,19 @@
 """What is paid for being there: endpoints, metrics, alarms, keys."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from infra.cost.figures import Figures
 from infra.cost.line import Line
 from infra.cost.scenario import HOURS_A_MONTH, Scenario
-from infra.stages import Engine
+
+_ENDPOINTS: Final = 3
 
 
 def standing_lines(scenario: Scenario, figures: Figures) -> Iterator[Line]:
     """Nothing of it grows with messages."""
     stage = scenario.stage
-    endpoints = 3 if stage.engine is Engine.GLUE else 2
-    hours = endpoints * len(stage.availability_zones) * HOURS_A_MONTH
+    hours = _ENDPOINTS * len(stage.availability_zones) * HOURS_A_MONTH
     yield Line(component="VPC endpoints", fixed_usd=figures.usd("endpoint_hour", hours))
     yield Line(
         component="MSK: metrics by topic",

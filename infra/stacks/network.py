@@ -8,7 +8,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from infra.log_retention import retention_of
-from infra.stages import Engine, Stage
+from infra.stages import Stage
 
 KAFKA_IAM_PORT = 9098
 
@@ -23,7 +23,6 @@ class NetworkProps:
 
     availability_zones: tuple[str, ...]
     nat_gateways: int
-    engine: Engine
     log_retention_days: int
 
     @classmethod
@@ -31,7 +30,6 @@ class NetworkProps:
         return cls(
             availability_zones=stage.availability_zones,
             nat_gateways=stage.nat_gateways,
-            engine=stage.engine,
             log_retention_days=stage.log_retention_days,
         )
 
@@ -103,9 +101,8 @@ class Network(Stack):
         services = {
             "Logs": ec2.InterfaceVpcEndpointAwsService.CLOUDWATCH_LOGS,
             "Metrics": ec2.InterfaceVpcEndpointAwsService.CLOUDWATCH_MONITORING,
+            "Glue": ec2.InterfaceVpcEndpointAwsService.GLUE,  # the lake's catalog, on EMR too
         }
-        if self._props.engine is Engine.GLUE:
-            services["Glue"] = ec2.InterfaceVpcEndpointAwsService.GLUE
         for name, service in services.items():
             self.vpc.add_interface_endpoint(
                 name, service=service, open=False, security_groups=[group]

@@ -23,7 +23,7 @@ from local.cloud.deployed_stage import DeployedStage
 from local.cloud.jobs import DeployedJobs, fetched_job_code
 from local.example_parsers import deploy_example
 from local.flow_activation_call import activation_call
-from local.jobs import JobSettings
+from local.jobs import JOBS_WITHOUT_LAKE, JobSettings
 from local.kafka import KafkaBroker
 from local.lake import LocalLake
 
@@ -158,6 +158,7 @@ class LocalCloud:
             lake_bucket=stage.lake_bucket,
             lake=LocalLake(self._folder / "lake"),
             environment=self._job_environment(),
+            jobs=JOBS_WITHOUT_LAKE,  # its catalog is not Glue's here
         )
         return DeployedJobs(settings, code)
 

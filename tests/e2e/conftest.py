@@ -87,6 +87,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningPlatfor
         Platform(
             PlatformSettings(
                 folder=folder,
+                has_lake=False,  # its commits take the cores of what is tested here
                 functions_environment={
                     "AWS_ENDPOINT_URL_S3": s3.url,
                     "AWS_ENDPOINT_URL_DYNAMODB": registry.url,

@@ -202,18 +202,24 @@ def test_what_is_parked_is_kept_with_its_bytes(filled: Lake) -> None:
     )
 
 
+@pytest.mark.faults
+@pytest.mark.full_length
 def test_a_higher_revision_takes_the_place_of_all_events_of_its_message(revised: Lake) -> None:
     rows = revised.rows(EVENTS, REVISED, UNREVISED)
 
     assert [(row.id[-3:], row.revision) for row in rows] == [("0-0", 1), ("0-1", 1), ("1-0", 0)]
 
 
+@pytest.mark.faults
+@pytest.mark.full_length
 def test_an_older_revision_that_comes_late_is_left_out(revised: Lake) -> None:
     rows = revised.rows(EVENTS, OVERTAKEN)
 
     assert [(row.id[-1], row.revision) for row in rows] == [("0", 2)]
 
 
+@pytest.mark.faults
+@pytest.mark.full_length
 def test_compaction_drops_repeats_and_expiry_forgets_no_batch(revised: Lake) -> None:
     before = len(revised.rows(EVENTS, LARGE))
 
