@@ -1,6 +1,7 @@
 """Messages that their flows wait for: what is wrong with each, and what somebody answered."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -100,7 +101,7 @@ class BlockedMessages:
     def _read(self, key: str) -> BlockedMessage | None:
         try:
             answer = self._s3.get_object(Bucket=self._bucket, Key=key)
-            with answer["Body"] as body:
+            with closing(answer["Body"]) as body:
                 return msgspec.json.decode(body.read(), type=BlockedMessage)
         except self._s3.exceptions.NoSuchKey:
             return None

@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
@@ -143,7 +144,7 @@ class FlowStore:
     def _read(self, key: str) -> PublishedFlows:
         try:
             answer = self._s3.get_object(Bucket=self._bucket, Key=key)
-            with answer["Body"] as body:
+            with closing(answer["Body"]) as body:
                 return msgspec.json.decode(body.read(), type=PublishedFlows)
         except self._s3.exceptions.NoSuchKey:
             raise FlowsNotPublishedError(key) from None

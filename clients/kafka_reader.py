@@ -4,7 +4,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from confluent_kafka import (
     OFFSET_BEGINNING,
@@ -16,8 +16,10 @@ from confluent_kafka import (
     TopicPartition,
 )
 
+from clients.kafka_security import security_configuration
 from fleetlane.events.envelope import Header
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.job_arguments import KafkaSecurity
 
 _REQUEST_TIMEOUT_S: Final = 5.0
 _ASK_AGAIN_S: Final = 0.1
@@ -67,6 +69,8 @@ class KafkaReader:
         topics: Iterable[str] = (),
         pattern: str | None = None,
         is_from_end: bool = False,
+        since_ms: int | None = None,
+        security: KafkaSecurity = KafkaSecurity.PLAINTEXT,
     ) -> None:
         """Describe what is to be read; nothing waits for the broker yet.
 
@@ -76,8 +80,13 @@ class KafkaReader:
             pattern: A regular expression; topics whose whole name matches are read too.
             is_from_end: Leave out what stands there at the first reading. What appears later,
                 topics and partitions included, is read from its beginning either way.
+            since_ms: Leave out what was written before, by Kafka's timestamps.
+            security: How to reach Kafka.
+
+        Raises:
+            KafkaUnreadableError: No token could be made for Kafka, within ten seconds.
         """
-        self._consumer = Consumer(
+        self._consumer = _opened(
             {
                 "bootstrap.servers": bootstrap_servers,
                 "group.id": "fleetlane-reader",  # required by the client, never joined
@@ -87,11 +96,12 @@ class KafkaReader:
                 "fetch.wait.max.ms": 50,
                 "reconnect.backoff.max.ms": 500,
                 "log_level": 0,
+                **security_configuration(security),
             }
         )
         self._topics = frozenset(topics)
         self._pattern = None if pattern is None else re.compile(pattern)
-        self._is_from_end = is_from_end
+        self._is_from_end, self._since_ms = is_from_end, since_ms
         self._next_offsets: dict[Partition, int] = {}
 
     def close(self) -> None:
@@ -105,7 +115,19 @@ class KafkaReader:
         Raises:
             KafkaUnreadableError: Kafka did not answer for several seconds.
         """
+        return self._read_on(self._ends(), records_max)
+
+    def read_once(self) -> Iterator[Record]:
+        """Read on to where the topics end at the call, whatever is written meanwhile.
+
+        Raises:
+            KafkaUnreadableError: Kafka did not answer for several seconds.
+        """
         ends = self._ends()
+        while records := self._read_on(ends, _CONSUME_RECORDS_MAX):
+            yield from records
+
+    def _read_on(self, ends: dict[Partition, int], records_max: int) -> list[Record]:
         self._assign_new(ends)
         records: list[Record] = []
         heard_s = time.monotonic()
@@ -126,7 +148,7 @@ class KafkaReader:
 
     def _ends(self) -> dict[Partition, int]:
         """The offset after the last record of each partition that is to be read."""
-        found = _asked(lambda timeout_s: self._consumer.list_topics(timeout=timeout_s)).topics
+        found = answer_to(lambda timeout_s: self._consumer.list_topics(timeout=timeout_s)).topics
         partitions = [
             (name, partition)
             for name, topic in found.items()
@@ -141,11 +163,13 @@ class KafkaReader:
         return self._pattern is not None and self._pattern.fullmatch(topic) is not None
 
     def _offsets(self, partitions: list[Partition], place: int) -> dict[Partition, int]:
-        """The offsets of a ``place``: Kafka's numbers for beginning and end stand in for a time."""
+        """The offsets of a time, or of what Kafka's numbers for beginning and end stand for."""
         if not partitions:
             return {}
         asked = [TopicPartition(*partition, place) for partition in partitions]
-        found = _asked(lambda timeout_s: self._consumer.offsets_for_times(asked, timeout=timeout_s))
+        found = answer_to(
+            lambda timeout_s: self._consumer.offsets_for_times(asked, timeout=timeout_s)
+        )
         errors = [one.error for one in found if one.error is not None]
         if errors:
             raise KafkaUnreadableError(str(errors[0]))
@@ -156,12 +180,20 @@ class KafkaReader:
         if not new:
             self._is_from_end = False
             return
-        starts = ends if self._is_from_end else self._offsets(new, OFFSET_BEGINNING)
+        starts = ends if self._is_from_end else self._starts(new, ends)
         self._is_from_end = False
         self._next_offsets |= {partition: starts[partition] for partition in new}
         self._consumer.incremental_assign(
             [TopicPartition(*partition, self._next_offsets[partition]) for partition in new]
         )
+
+    def _starts(
+        self, partitions: list[Partition], ends: dict[Partition, int]
+    ) -> dict[Partition, int]:
+        """Where what is wanted begins; at the end, where all is older."""
+        since = OFFSET_BEGINNING if self._since_ms is None else self._since_ms
+        found = self._offsets(partitions, since)
+        return {one: ends[one] if offset < 0 else offset for one, offset in found.items()}
 
     def _taken(self, messages: Iterable[Message]) -> Iterator[Record]:
         for message in messages:
@@ -171,12 +203,19 @@ class KafkaReader:
             error = message.error()
             if error is None:
                 self._next_offsets[topic, partition] = offset + 1
-                yield _record(message, topic, partition, offset)
+                yield record_of(message, topic, partition, offset)
             elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
                 self._next_offsets[topic, partition] = offset
 
 
-def _asked[T](question: Callable[[float], T]) -> T:
+def _opened(configuration: dict[str, Any]) -> Consumer:
+    try:
+        return Consumer(configuration)
+    except KafkaException as problem:
+        raise KafkaUnreadableError(str(problem)) from None
+
+
+def answer_to[T](question: Callable[[float], T]) -> T:
     """Ask again for a while: a topic just made, or a broker just back, has no leader at first."""
     give_up_s = time.monotonic() + _REQUEST_TIMEOUT_S
     while True:
@@ -188,7 +227,7 @@ def _asked[T](question: Callable[[float], T]) -> T:
             time.sleep(_ASK_AGAIN_S)
 
 
-def _record(message: Message, topic: str, partition: int, offset: int) -> Record:
+def record_of(message: Message, topic: str, partition: int, offset: int) -> Record:
     return Record(
         topic=topic,
         partition=partition,

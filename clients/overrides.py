@@ -3,6 +3,7 @@
 import random
 import time
 from collections.abc import Callable
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -78,7 +79,7 @@ class OverridesStore:
         """The overrides, and the condition under which they may be replaced."""
         try:
             answer = self._s3.get_object(Bucket=self._bucket, Key=OVERRIDES_KEY)
-            with answer["Body"] as body:
+            with closing(answer["Body"]) as body:
                 text = body.read(OVERRIDES_BYTES_MAX + 1)
             return overrides_from_json(text), {"IfMatch": answer["ETag"]}
         except self._s3.exceptions.NoSuchKey:

@@ -2,9 +2,12 @@
 
 import base64
 import hashlib
+import time
+from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.response import StreamingBody
 
 from clients.prompt_retry import again_if_prompt
 from fleetlane.events.envelope import PayloadReference
@@ -15,6 +18,10 @@ if TYPE_CHECKING:
 
 _PAYLOADS: Final = "payloads/"
 _PARKED: Final = "parked/"
+_PIECE_BYTES: Final = 256 * 1024
+BODY_S_MAX: Final = 30.0
+"""So long the largest body takes at 2 MiB a second, which S3 is far from inside a region."""
+
 _MISSING: Final = frozenset({"NoSuchKey", "404"})
 
 
@@ -81,11 +88,13 @@ class PayloadUnavailableError(FleetlaneError):
 
 
 class PayloadBucket:
-    """The bucket that bodies wait in. ``s3`` is a client whose time-outs are its maker's affair."""
+    """The bucket that bodies wait in. ``s3`` is a client whose time-outs are its maker's affair.
 
-    def __init__(self, s3: "S3Client", bucket: str) -> None:
-        self._s3 = s3
-        self._bucket = bucket
+    They bound the wait for a piece of a body; ``body_s_max`` bounds that for all of one.
+    """
+
+    def __init__(self, s3: "S3Client", bucket: str, *, body_s_max: float = BODY_S_MAX) -> None:
+        self._s3, self._bucket, self._body_s_max = s3, bucket, body_s_max
 
     def put(self, key: str, body: bytes, sha256_hex: str) -> PayloadReference:
         """Store ``body``; returns once S3 has it and has found its digest to be ``sha256_hex``.
@@ -133,8 +142,8 @@ class PayloadBucket:
                 answer["Body"].close()
                 found, wanted = answer["ContentLength"], body_bytes
                 raise PayloadCorruptError(reference.key, f"{found} bytes", f"{wanted} bytes")
-            with answer["Body"] as stream:
-                body = stream.read()
+            with closing(answer["Body"]) as stream:  # entered itself it gives urllib3's, and errors
+                body = self._read(reference.key, stream)
         except ClientError as problem:
             raise _missing_or_unavailable(reference.key, problem) from problem
         except (BotoCoreError, OSError) as problem:
@@ -143,6 +152,28 @@ class PayloadBucket:
         if sha256 != reference.sha256:
             raise PayloadCorruptError(reference.key, f"SHA-256 {sha256}", reference.sha256)
         return body
+
+    def _read(self, key: str, stream: StreamingBody) -> bytes:
+        until_s = time.monotonic() + self._body_s_max
+        pieces = []
+        for piece in stream.iter_chunks(_PIECE_BYTES):
+            pieces.append(piece)
+            if time.monotonic() > until_s:
+                limit = f"the limit is {self._body_s_max:g} s"
+                raise PayloadUnavailableError(key, f"it comes too slowly; {limit}")
+        return b"".join(pieces)
+
+    def has(self, key: str) -> bool:
+        """Whether there is such an object now. Asks by listing: HEAD hides a missing bucket.
+
+        Raises:
+            PayloadUnavailableError: S3 does not say.
+        """
+        try:
+            found = self._s3.list_objects_v2(Bucket=self._bucket, Prefix=key, MaxKeys=1)
+        except (BotoCoreError, ClientError) as problem:
+            raise PayloadUnavailableError(key, str(problem)) from problem
+        return any(one["Key"] == key for one in found.get("Contents", ()))
 
     def copy_to(self, other_bucket: str, key: str, parked_key: str) -> None:
         """Copy an object inside S3, as parking does before the original expires.

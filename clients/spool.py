@@ -11,6 +11,7 @@ import base64
 import hashlib
 import heapq
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
@@ -110,7 +111,7 @@ class Spool:
             SpoolUnavailableError: S3 does not answer.
         """
         try:
-            with self._s3.get_object(Bucket=self._bucket, Key=key)["Body"] as body:
+            with closing(self._s3.get_object(Bucket=self._bucket, Key=key)["Body"]) as body:
                 content = body.read()
         except ClientError as problem:
             if problem.response.get("Error", {}).get("Code") in _MISSING:

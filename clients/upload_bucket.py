@@ -1,6 +1,7 @@
 """Uploaded bodies in S3 as landing sees them: what each is, and whether it landed. None is read."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
@@ -95,7 +96,7 @@ class UploadBucket:
     def sweep_position(self) -> str:
         """Where the next sweep goes on: behind this key. Empty before the first one."""
         try:
-            with self._s3.get_object(Bucket=self._bucket, Key=_POSITION)["Body"] as body:
+            with closing(self._s3.get_object(Bucket=self._bucket, Key=_POSITION)["Body"]) as body:
                 return body.read().decode()
         except (BotoCoreError, ClientError, OSError) as problem:
             if _is_missing(problem):

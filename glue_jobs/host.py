@@ -4,9 +4,10 @@
 the other arguments go to every job.
 """
 
+import logging
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from pyspark.sql import SparkSession
@@ -15,16 +16,26 @@ from fleetlane.events.job_arguments import (
     BadArgumentsError,
     FleetMetadataArguments,
     HostArguments,
+    JobArguments,
     LakeArguments,
     ParseLaneArguments,
 )
+from glue_jobs.application_watch import ApplicationWatch
+from glue_jobs.cloudwatch_metrics import cloudwatch_metrics
 from glue_jobs.fleet_metadata import main as fleet_metadata
+from glue_jobs.hadoop_files import HadoopFiles
+from glue_jobs.kafka_admin import KafkaAdmin
 from glue_jobs.kept_query import Ends
 from glue_jobs.lake import main as lake
+from glue_jobs.mirrored_offsets import MirroredOffsets
 from glue_jobs.parse_lane import main as parse_lane
+from glue_jobs.parse_lane.parse import now_ms
 from glue_jobs.session import spark_session
+from glue_jobs.stop_marker import STOP_LIMIT_S, StopMarker, stop_between_batches
 
 LOOK_AGAIN_S: Final = 1
+
+_log = logging.getLogger(__name__)
 
 
 def start(session: SparkSession, jobs: str, shared: Sequence[str]) -> list[Ends]:
@@ -51,20 +62,54 @@ def _started(session: SparkSession, job: Sequence[str], shared: Sequence[str]) -
 
 
 def main(argv: Sequence[str]) -> None:
-    """Start the jobs and stay until one of their queries fails; the others end with it."""
+    """Start the jobs and stay until one of their queries fails; the others end with it.
+
+    Or until a file says that the application is to stop: it then ends between batches.
+    """
     arguments = HostArguments.from_argv(argv)
     session = spark_session(arguments.application)
-    await_first(start(session, arguments.jobs, argv))
+    shared = shared_arguments(arguments, argv)
+    marker = StopMarker(HadoopFiles(session, shared.checkpoint_folder), arguments.application)
+    queries = start(session, arguments.jobs, argv)
+    watch = ApplicationWatch(
+        marker=marker,
+        mirrored=MirroredOffsets(KafkaAdmin(session, shared), now_ms=now_ms),
+        publish=_metrics(arguments.application, shared),
+    )
+    if stay(queries, is_to_stop=lambda: watch.is_to_stop(session.streams.active)):
+        if not stop_between_batches(session.streams.active):
+            _log.warning("batches took over %d s: cancelled, they come again", STOP_LIMIT_S)
+        marker.take_away()
 
 
-def await_first(queries: Sequence[Ends]) -> None:
-    """Wait until one of the queries ends; others of the session may come and go.
+def shared_arguments(host: HostArguments, argv: Sequence[str]) -> JobArguments:
+    """What all jobs of an application have in common: each has it among its own, or all share it.
 
     Raises:
-        StreamingQueryException: It failed.
+        BadArgumentsError: Something of it is missing.
     """
-    while not any(query.awaitTermination(LOOK_AGAIN_S) for query in queries):
-        pass
+    first, *_ = host.jobs.split(";")
+    return JobArguments.from_argv([*argv, *shlex.split(first)])
+
+
+def stay(queries: Sequence[Ends], *, is_to_stop: Callable[[], bool]) -> bool:
+    """Wait until one of the queries ends, or all are to stop, and return whether it is the latter.
+
+    Other queries of the session may come and go.
+
+    Raises:
+        StreamingQueryException: One of them failed.
+    """
+    while not is_to_stop():
+        if any(query.awaitTermination(LOOK_AGAIN_S) for query in queries):
+            return False
+    return True
+
+
+def _metrics(application: str, shared: JobArguments) -> Callable[[Mapping[str, float]], None]:
+    if shared.metrics_namespace is None:
+        return lambda _: None
+    return cloudwatch_metrics(shared.metrics_namespace, application=application).publish
 
 
 if __name__ == "__main__":

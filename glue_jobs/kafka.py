@@ -8,22 +8,15 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from fleetlane.events.canonical import CANONICAL_CONTENT_TYPE
-from fleetlane.events.job_arguments import JobArguments, KafkaSecurity
+from fleetlane.events.job_arguments import JobArguments
 from fleetlane.events.metadata import METADATA_CONTENT_TYPE
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, REROUTED_BYTES_MAX
+from glue_jobs.checkpoint_plan import CheckpointPlan, note_plan
+from glue_jobs.hadoop_files import HadoopFiles
+from glue_jobs.kafka_admin import cluster_id
+from glue_jobs.kafka_connection import kafka_connection
 
 ASYNC_CHECKPOINT_INTERVAL_MS: Final = 1_000
-
-
-_IAM: Final = {
-    "kafka.security.protocol": "SASL_SSL",
-    "kafka.sasl.mechanism": "AWS_MSK_IAM",
-    "kafka.sasl.jaas.config": "software.amazon.msk.auth.iam.IAMLoginModule required;",
-    "kafka.sasl.client.callback.handler.class": (
-        "software.amazon.msk.auth.iam.IAMClientCallbackHandler"
-    ),
-}
-"""As Amazon's own login module wants it: the role's credentials, no secret in any option."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,20 +36,20 @@ def raw_records(
 ) -> DataFrame:
     """Read all raw topics whose whole name matches ``pattern``, from their beginning.
 
-    Gives key binary, value binary, topic string, partition int, offset long, headers
+    Gives key binary, value binary, topic string, partition int, offset long, timestamp, headers
     array<struct<key string, value binary>>. Topics made later are picked up from their first
     record. A query fails, rather than going on silently, when records are gone that it never read.
     """
     return (
         session.readStream.format("kafka")
-        .options(**_connection(arguments))
+        .options(**kafka_connection(arguments))
         .option("subscribePattern", f"^(?:{pattern})$")  # Spark looks for it anywhere in a name
         .option("startingOffsets", "earliest")
         .option("includeHeaders", "true")
         .option("failOnDataLoss", "true")
         .option("maxOffsetsPerTrigger", messages_per_batch_max)
         .load()
-        .select("key", "value", "topic", "partition", "offset", "headers")
+        .select("key", "value", "topic", "partition", "offset", "timestamp", "headers")
     )
 
 
@@ -81,14 +74,19 @@ def written_to_kafka(
     """Start writing ``records`` to the topics that they name; returns at once.
 
     No record may exceed its topic's limit: one that did would end the query at every retry.
+
+    Raises:
+        PlanChangedError: The query's checkpoint is of another plan, and cannot take this one.
     """
     session = records.sparkSession
+    checkpoints = HadoopFiles(session, arguments.checkpoint_folder)
+    note_plan(checkpoints, plan.name, noted(session, arguments, plan))
     session.sparkContext.setLocalProperty("spark.scheduler.pool", plan.name)
     writer = (
         records.writeStream.format("kafka")
         .queryName(plan.name)
         .outputMode("append")
-        .options(**_connection(arguments))
+        .options(**kafka_connection(arguments))
         .option("includeHeaders", "true")
         .option("kafka.acks", "all")
         .option("kafka.enable.idempotence", "true")
@@ -106,10 +104,10 @@ def written_to_kafka(
     return writer.start()
 
 
-def _connection(arguments: JobArguments) -> dict[str, str]:
-    servers = {"kafka.bootstrap.servers": arguments.kafka_bootstrap_servers}
-    match arguments.kafka_security:
-        case KafkaSecurity.PLAINTEXT:
-            return servers
-        case KafkaSecurity.IAM:
-            return servers | _IAM
+def noted(session: SparkSession, arguments: JobArguments, plan: QueryPlan) -> CheckpointPlan:
+    """What of a query its checkpoint depends on, as it is noted there."""
+    return CheckpointPlan(
+        spark=session.version,
+        is_async=plan.trigger_ms == 0,
+        cluster=cluster_id(session, arguments),
+    )

@@ -61,6 +61,7 @@ class ApplicationRole(Construct):
         read = RAW_TOPICS if application.has_metadata else f"raw.{application.lane}*"
         received = (FLEET_RECEIVED,) if application.has_metadata else ()
         kafka.grant_read(self.role, (read,))
+        kafka.grant_mirror(self.role)
         kafka.grant_write(
             self.role,
             (CANONICAL_TOPICS, f"raw.{Lane.SLOW}*", PARKED, FLEET_PARSED, *received),

@@ -6,6 +6,7 @@ from typing import Final
 from aws_cdk import Aws, Fn, Stack
 from aws_cdk import aws_iam as iam
 
+from fleetlane.events.consumer_groups import MIRRORED_GROUPS
 from fleetlane.events.topics import PARKED
 from infra.explained import explain_wildcard
 
@@ -21,6 +22,7 @@ _SEE: Final = ("kafka-cluster:DescribeTopic",)
 _GROUP: Final = ("kafka-cluster:DescribeGroup", "kafka-cluster:AlterGroup")
 _NEW_TOPICS: Final = "Flows bring topics of their own, under this prefix, without a deploy."
 _OUR_TOPICS: Final = "The platform's own topics, which all have this prefix, are only looked at."
+_QUERIES_GROUPS: Final = "Each query has a group of its own; blocking flows bring more queries."
 _SPARK_GROUPS: Final = "Spark draws the rest of a query's group name anew at every start."
 
 
@@ -47,6 +49,10 @@ class KafkaAccess:
         self._on_cluster(role, _CONNECT)
         self._on("topic", role, topics, _READ, why=_NEW_TOPICS)
         self._on("group", role, ("spark-kafka-source-*",), _GROUP, why=_SPARK_GROUPS)
+
+    def grant_mirror(self, role: iam.Role) -> None:
+        """Let ``role`` write down in Kafka how far its queries have read, for Kafka's own tools."""
+        self._on("group", role, (f"{MIRRORED_GROUPS}*",), _GROUP, why=_QUERIES_GROUPS)
 
     def grant_create(self, role: iam.Role, topics: Sequence[str]) -> None:
         """Let ``role`` create topics, and see which there are; never change or delete one."""

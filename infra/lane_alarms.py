@@ -14,11 +14,14 @@ from infra.kept_running import KeptRunning
 from infra.lane_metrics import (
     BLOCKED_STREAMS,
     CHILDREN_USED_UP,
+    EXPIRED_UNREAD,
     LAG_SECONDS,
+    NAMESPACE,
     PARKED,
     PARSED,
     lane_metric,
 )
+from infra.spark_applications import APPLICATION_PREFIX
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +88,23 @@ def restart_alarm(kept: KeptRunning) -> AlarmRule:
         meaning=f"The {kept.application} job ended more than {RESTARTS_MAX} times in 30 minutes.",
         metric=restarts,
         threshold=RESTARTS_MAX,
+    )
+
+
+def expired_alarm(application: str) -> AlarmRule:
+    """What expired unread is lost to whoever waits for its events."""
+    expired = cloudwatch.Metric(
+        namespace=NAMESPACE,
+        metric_name=EXPIRED_UNREAD,
+        dimensions_map={"application": f"{APPLICATION_PREFIX}{application}"},
+        statistic="Maximum",
+        period=Duration.minutes(5),
+    )
+    return AlarmRule(
+        name=f"{application}-messages-expired-unread",
+        meaning=f"Messages expired before the {application} job read them.",
+        metric=expired,
+        threshold=0,
     )
 
 

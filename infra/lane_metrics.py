@@ -20,6 +20,9 @@ CHILDREN_USED_UP: Final = "ChildrenUsedUp"
 BLOCKED_STREAMS: Final = "BlockedStreams"
 """How many blocking flows wait for somebody's answer."""
 
+EXPIRED_UNREAD: Final = "ExpiredUnread"
+"""Records of an application's topics that expired before they were read."""
+
 _NO_ARNS: Final = "Metrics have no ARNs; the condition allows our namespace alone."
 
 

@@ -26,6 +26,7 @@ _JOB_NAMES: Final = {
 
 LAKE_TABLES_PREFIX: Final = "tables"
 """Where the lake's bucket holds tables; beside them stand leases and requests."""
+APPLICATION_PREFIX: Final = "fleetlane-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +63,7 @@ class SparkApplication:
         if self.has_lake:
             jobs += [_lake(tables, places) for tables in LakeTables]
         host = HostArguments(
-            application=f"fleetlane-{self.name}", jobs="; ".join(_job(job) for job in jobs)
+            application=APPLICATION_PREFIX + self.name, jobs="; ".join(_job(job) for job in jobs)
         )
         return host.to_argv()
 

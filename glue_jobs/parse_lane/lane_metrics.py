@@ -1,11 +1,8 @@
 """What a lane tells of itself after every batch: how late it is, how much it parsed and parked."""
 
-import logging
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
-import boto3
-from botocore.exceptions import BotoCoreError, ClientError
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.listener import (
@@ -16,13 +13,9 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 
-from clients.aws import client_config
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import OLDER_PARSER_PREFIX, PutOff
 from fleetlane.events.topics import FLEET_PARSED, PARKED, RawTopic
-
-if TYPE_CHECKING:
-    from mypy_boto3_cloudwatch import CloudWatchClient
 
 ARRIVALS: Final = "arrivals"
 OUTPUTS: Final = "outputs"
@@ -33,8 +26,6 @@ PUBLISH_EVERY_MS: Final = 60_000
 
 _CHILDREN_USED_UP: Final = f'"put_off":"{PutOff.CHILDREN_USED_UP}"'.encode()
 """As ``parsed_value`` writes it. In a text of the same row each quote has a backslash before it."""
-
-_log = logging.getLogger(__name__)
 
 type LaneValues = Mapping[str, float]
 """Metrics by name: ``LagSeconds``; and since the batch before ``Parsed``, ``Parked``,
@@ -128,26 +119,3 @@ def together(one: LaneValues, other: LaneValues) -> LaneValues:
         name: max(value, one.get(name, 0)) if name == LAG_SECONDS else value + one.get(name, 0)
         for name, value in other.items()
     }
-
-
-class CloudWatchMetrics:
-    """Publishes a lane's values. CloudWatch being away costs a line in the log, never a batch."""
-
-    def __init__(self, cloudwatch: "CloudWatchClient", *, namespace: str, lane: Lane) -> None:
-        self._cloudwatch, self._namespace, self._lane = cloudwatch, namespace, lane
-
-    def publish(self, values: LaneValues) -> None:
-        dimensions: Any = [{"Name": "lane", "Value": str(self._lane)}]
-        data: Any = [
-            {"MetricName": name, "Value": value, "Dimensions": dimensions}
-            for name, value in values.items()
-        ]
-        try:
-            self._cloudwatch.put_metric_data(Namespace=self._namespace, MetricData=data)
-        except (BotoCoreError, ClientError) as problem:
-            _log.warning("metrics of lane %s not published: %s", self._lane, problem)
-
-
-def cloudwatch_metrics(namespace: str, lane: Lane) -> CloudWatchMetrics:
-    cloudwatch = boto3.client("cloudwatch", config=client_config())
-    return CloudWatchMetrics(cloudwatch, namespace=namespace, lane=lane)

@@ -1,25 +1,17 @@
 """What becomes of raw records: canonical events, another try in the slow lane, or parked."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from typing import Final
 
 import numpy as np
 
-from clients.payload_bucket import (
-    PayloadCorruptError,
-    PayloadMissingError,
-    PayloadTooLargeError,
-    PayloadUnavailableError,
-)
-from fleetlane.events.envelope import BadEnvelopeError, Message
+from fleetlane.events.envelope import Message
 from fleetlane.events.envelope_reading import message_from
-from fleetlane.events.errors import ParkedReason
-from fleetlane.events.lanes import PAYLOAD_BYTES_MAX, Lane, LaneLimits
-from fleetlane.events.metadata import Outcome, Parsed, PutOff, parsed_value
+from fleetlane.events.lanes import Lane, LaneLimits
+from fleetlane.events.metadata import Outcome, Parsed, parsed_value
 from fleetlane.events.parked import Parking
 from fleetlane.events.topics import FLEET_PARSED
-from fleetlane.parsers.body_encoding import BodyTooLargeError, decoded_body
-from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.sandbox.columns import CanonicalRecords
 from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
@@ -32,6 +24,7 @@ from glue_jobs.parse_lane.chosen_parsers import (
     ParserUnavailableError,
 )
 from glue_jobs.parse_lane.good_attempts import GoodAttempts, good_and_others
+from glue_jobs.parse_lane.odd_messages import Failed, OddMessages, Ready
 from glue_jobs.parse_lane.output_batches import OutputRecord, ParsedRows
 from glue_jobs.parse_lane.parsed_rows import parsed_rows, row_with_gaps
 from glue_jobs.parse_lane.payloads import Payloads
@@ -39,7 +32,7 @@ from glue_jobs.parse_lane.plain_messages import PlainMessages, plain_messages
 from glue_jobs.parse_lane.raw_batches import RawBatch, RawRecord
 from glue_jobs.parse_lane.rerouted import diverted_record, parked_record
 from glue_jobs.parse_lane.tried import Tried
-from glue_jobs.parse_lane.waiting_messages import WaitingMessage, WaitingMessages, WaitingRun
+from glue_jobs.parse_lane.waiting_messages import WaitingMessages, WaitingRun
 
 BATCHES_TO_ALARM: Final = 3
 """A batch's budget of time: so many batches that use theirs up bring the lane's lag to an alarm."""
@@ -50,15 +43,6 @@ OVERTIME_SHARE_MAX: Final = 1 / 5
 _NO_END_S: Final = 1e6
 
 type Output = OutputRecord | CanonicalRecords | ParsedRows
-
-
-_BODY_ERRORS: Final = (
-    PayloadMissingError,
-    PayloadCorruptError,
-    PayloadTooLargeError,
-    BodyTooLargeError,
-    MalformedMessage,
-)
 
 
 class LaneParser:
@@ -76,6 +60,7 @@ class LaneParser:
     ) -> None:
         self._lane, self._limits, self._parsers = lane, limits, parsers
         self._payloads, self._sandboxes, self._now_ms = payloads, sandboxes, now_ms
+        self._odd = OddMessages(lane=lane, parsers=parsers, payloads=payloads)
         self._blockade: Blockade | None = None
         self.begin_batch()
 
@@ -109,19 +94,15 @@ class LaneParser:
         batch = records if isinstance(records, RawBatch) else RawBatch.of(records)
         plain = plain_messages(batch)
         waiting = WaitingMessages(batch, plain)
-        for row in self._odd_rows(batch, plain, waiting):
-            record = batch.record(row)
-            try:
-                message = message_from(record.headers, record.value)
-            except BadEnvelopeError as problem:
-                failed = Tried(reason=ParkedReason.BAD_ENVELOPE, detail=str(problem))
-                yield self._parked(record, failed, None)
-                continue
-            tried = self._tried_or_waiting(row, record, message, waiting)
-            if tried is not None:
-                yield from self._rerouted(record, message, tried)
-            if waiting.is_full:
-                yield from self._parsed(waiting, row + 1)
+        odd = self._odd.read(batch, self._odd_rows(batch, plain, waiting))
+        with closing(odd):
+            for read in odd:
+                if isinstance(read, Ready):
+                    waiting.add(read.row, read.waiting, read.chosen)
+                else:
+                    yield from self._failed(read)
+                if waiting.is_full:
+                    yield from self._parsed(waiting, read.row + 1)
         yield from self._parsed(waiting, len(batch))
 
     def _odd_rows(
@@ -139,38 +120,6 @@ class LaneParser:
                 waiting.add_plain(rows, chosen)
         return [int(row) for row in np.flatnonzero(is_odd)]
 
-    def _tried_or_waiting(
-        self, row: int, record: RawRecord, message: Message, waiting: WaitingMessages
-    ) -> Tried | None:
-        """Let a message wait for its parser; or say why it will not come to that."""
-        try:
-            chosen = self._parsers.chosen(message)
-        except NoParserError as problem:
-            return Tried(reason=problem.parked_reason, detail=str(problem))
-        except ParserUnavailableError:
-            if self._lane is Lane.SLOW:
-                raise
-            return Tried(put_off=PutOff.PARSER_UNAVAILABLE)
-        parser = chosen.assignment.parser
-        try:
-            body = decoded_body(
-                self._body(message), message.body_encoding, bytes_max=PAYLOAD_BYTES_MAX
-            )
-        except _BODY_ERRORS as problem:
-            reason = ParkedReason(problem.reason)
-            return Tried(reason=reason, detail=str(problem), parser=parser)
-        except PayloadUnavailableError:
-            if self._lane is Lane.SLOW:
-                raise
-            return Tried(parser=parser, put_off=PutOff.PAYLOAD_UNAVAILABLE)
-        waiting.add(row, WaitingMessage(record, message, body), chosen)
-        return None
-
-    def _body(self, message: Message) -> bytes:
-        if message.reference is None:
-            return message.body or b""
-        return self._payloads.fetched(message.reference, body_bytes=message.body_bytes)
-
     def _parsed(self, waiting: WaitingMessages, until: int) -> Iterator[Output]:
         for waiting_run in waiting.taken(until):
             for result in self._sandboxes.parsed(waiting_run.run, self._overtime):
@@ -182,6 +131,12 @@ class LaneParser:
                         yield self._told(waiting_run, good)
                 for place, attempt in attempts:
                     yield from self._after(waiting_run, place, attempt)
+
+    def _failed(self, failed: Failed) -> Iterator[OutputRecord]:
+        if failed.message is None:
+            yield self._parked(failed.record, failed.tried, None)
+        else:
+            yield from self._rerouted(failed.record, failed.message, failed.tried)
 
     def _told(self, run: WaitingRun, good: GoodAttempts) -> ParsedRows:
         same = row_with_gaps(run, lane=self._lane, now_ms=self._now_ms())
@@ -239,6 +194,7 @@ class LaneParser:
             reason=tried.reason,
             put_off=tried.put_off,
             parser=tried.parser,
+            revision=message.revision,
             instead_of=tried.instead_of,
             events=tried.events,
             parse_us=tried.parse_us,

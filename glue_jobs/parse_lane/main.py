@@ -12,13 +12,13 @@ from clients.blocked_messages import BlockedMessages
 from clients.flow_store import CachedFlows, FlowStore
 from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.topics import blocking_pattern, lane_pattern
+from glue_jobs.cloudwatch_metrics import cloudwatch_metrics
 from glue_jobs.entry_point import run
 from glue_jobs.kafka import QueryPlan, raw_records, with_content_type, written_to_kafka
 from glue_jobs.parse_lane.blocking_queries import BlockingQueries, keep_beside
 from glue_jobs.parse_lane.lane_metrics import (
     LaneListener,
     LaneValues,
-    cloudwatch_metrics,
     observing_arrivals,
     observing_outputs,
 )
@@ -103,7 +103,7 @@ def _started(
 def _metrics(arguments: ParseLaneArguments) -> Callable[[LaneValues], None]:
     if arguments.metrics_namespace is None:
         return lambda _: None
-    return cloudwatch_metrics(arguments.metrics_namespace, arguments.lane).publish
+    return cloudwatch_metrics(arguments.metrics_namespace, lane=arguments.lane).publish
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from clients.flow_store import CachedFlows, FlowStore
 from clients.parser_store import ParserStore
 from clients.payload_bucket import PayloadBucket
 from fleetlane.events.job_arguments import ParseLaneArguments
+from fleetlane.events.lanes import Lane
 from fleetlane.parsers.sandbox.columns import CanonicalRecords
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
 from glue_jobs.parse_lane.blockade import Blockade, BlockedError
@@ -30,6 +31,7 @@ from glue_jobs.parse_lane.parser_folders import ParserFolders
 from glue_jobs.parse_lane.payloads import Payloads
 from glue_jobs.parse_lane.programs import Programs
 from glue_jobs.parse_lane.raw_batches import RawBatch
+from glue_jobs.parse_lane.spaced_tries import spaced_tries
 
 type ParseBatches = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 
@@ -38,6 +40,9 @@ def parsing(arguments: ParseLaneArguments) -> ParseBatches:
     """The function that Spark runs in its Python workers."""
 
     def parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        if arguments.lane is Lane.SLOW:
+            apart_ms = arguments.limits.trigger_ms
+            batches = spaced_tries(batches, apart_ms=apart_ms, now_ms=now_ms, sleep=time.sleep)
         yield from parsed_batches(_lane_parser(arguments), batches)
 
     return parse

@@ -3,7 +3,7 @@
 from hashlib import sha256
 from typing import Protocol
 
-from clients.payload_bucket import parked_key
+from clients.payload_bucket import PayloadUnavailableError, parked_key
 from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.lanes import PAYLOAD_BYTES_MAX
 
@@ -25,9 +25,16 @@ class Payloads:
         self._landed, self._parked, self._parked_bucket = landed, parked, parked_bucket
 
     def fetched(self, reference: PayloadReference, *, body_bytes: int) -> bytes:
-        """Fetch a body and check its size and digest; raises the errors of ``PayloadBucket``."""
+        """Fetch a body and check its size and digest; raises the errors of ``PayloadBucket``.
+
+        What cannot be reached is asked for once more, beside the tries of the client itself: that
+        does not repeat a body which broke off. May be called by several threads at once.
+        """
         bucket = self._parked if _is_parked(reference) else self._landed
-        return bucket.get(reference, body_bytes=body_bytes, bytes_max=PAYLOAD_BYTES_MAX)
+        try:
+            return bucket.get(reference, body_bytes=body_bytes, bytes_max=PAYLOAD_BYTES_MAX)
+        except PayloadUnavailableError:
+            return bucket.get(reference, body_bytes=body_bytes, bytes_max=PAYLOAD_BYTES_MAX)
 
     def kept(self, reference: PayloadReference) -> PayloadReference:
         """Copy a payload to where nothing expires, before its message is parked.

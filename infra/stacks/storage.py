@@ -168,6 +168,7 @@ class Storage(Stack):
             "ParkedBucket": self.parked.bucket_name,
             "FlowsBucket": self.artifacts.bucket_name,
             "LakeBucket": self.lake.bucket_name,
+            "CheckpointsBucket": self.checkpoints.bucket_name,
             "RegistryTable": self.registry.table_name,
         }
         for name, value in names.items():

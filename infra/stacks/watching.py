@@ -16,7 +16,7 @@ from infra.alarms import AlarmRule
 from infra.api_alarms import api_alarms
 from infra.dashboard import add_dashboard
 from infra.kafka_alarms import kafka_alarms
-from infra.lane_alarms import lane_alarms, restart_alarm
+from infra.lane_alarms import expired_alarm, lane_alarms, restart_alarm
 from infra.spool_alarms import spool_alarms
 from infra.stacks.ingest import Ingest
 from infra.stacks.processing import Processing
@@ -58,6 +58,7 @@ class Watching(Stack):
         rules = [
             *(rule for lane in Lane for rule in lane_alarms(lane)),
             *(restart_alarm(kept) for kept in processing.kept_running.values()),
+            *(expired_alarm(kept.application) for kept in processing.kept_running.values()),
             *api_alarms(ingest),
             *upload_alarms(ingest.uploads),
             *spool_alarms(),

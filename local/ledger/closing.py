@@ -90,7 +90,7 @@ def _surprises(verdicts: dict[str, Verdict]) -> Iterator[Finding]:
 
 def _invented(evidence: Evidence) -> Iterator[Finding]:
     for raw_id, traces in evidence.by_raw_id.items():
-        attempt, there = traces.attempt, len(traces.event_ids)
+        attempt, there = traces.attempt, traces.events_there
         if traces.is_downstream and not traces.landings:
             yield Finding(raw_id=raw_id, problem="stands downstream, but never landed")
         elif attempt is not None and attempt.outcome is Outcome.PARSED and there > attempt.events:

@@ -1,5 +1,6 @@
 """What stands in Kafka of each message, gathered record by record."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -10,8 +11,9 @@ import msgspec
 from fleetlane.events.canonical import canonical_event_from
 from fleetlane.events.envelope import BadEnvelopeError, Header, Message, PayloadReference
 from fleetlane.events.envelope_reading import message_from
+from fleetlane.events.folded_outcome import counts_more
 from fleetlane.events.lanes import Lane
-from fleetlane.events.metadata import Outcome, Parsed, parsed_from, received_from
+from fleetlane.events.metadata import Parsed, parsed_from, received_from
 from fleetlane.events.parked import KafkaPosition
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED, raw_pattern
 
@@ -20,8 +22,6 @@ LEDGER_TOPICS: Final = (
     rf"|{FLEET_RECEIVED.replace('.', '[.]')}|{FLEET_PARSED.replace('.', '[.]')}"
 )
 """The regular expression of all topics that count as evidence."""
-
-_RANK: Final = {Outcome.PARSED: 3, Outcome.EMPTY: 2, Outcome.PARKED: 1, Outcome.DIVERTED: 0}
 
 
 class KafkaRecord(Protocol):
@@ -51,14 +51,22 @@ class ParkedCopy:
 
 @dataclass(slots=True, kw_only=True)
 class Traces:
-    """All that Kafka holds of one raw id. ``attempt`` is the one that counts: the best, if any."""
+    """All that Kafka holds of one raw id. ``attempt`` is the one that counts: the best, if any.
+
+    ``event_ids`` are by revision: each replaces those below it.
+    """
 
     landings: int = 0
     landed_sha256: str | None = None
     is_received: bool = False
     attempt: Parsed | None = None
-    event_ids: set[str] = field(default_factory=set)
+    event_ids: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
     parked: dict[str, ParkedCopy] = field(default_factory=dict)
+
+    @property
+    def events_there(self) -> int:
+        """How many events there are of the attempt that counts."""
+        return 0 if self.attempt is None else len(self.event_ids.get(self.attempt.revision, ()))
 
     @property
     def is_downstream(self) -> bool:
@@ -125,16 +133,12 @@ class Evidence:
     def _fold_attempt(self, record: KafkaRecord) -> None:
         parsed = parsed_from(record.value or b"")
         traces = self._of(parsed.id)
-        known = traces.attempt
-        if known is None or (_RANK[parsed.outcome], parsed.attempt) > (
-            _RANK[known.outcome],
-            known.attempt,
-        ):
+        if counts_more(parsed, traces.attempt):
             traces.attempt = parsed
 
     def _fold_canonical(self, record: KafkaRecord) -> None:
         event = canonical_event_from(record.value or b"")
-        event_ids = self._of(event.rawid).event_ids
+        event_ids = self._of(event.rawid).event_ids[event.revision]
         self.repeats += event.id in event_ids
         event_ids.add(event.id)
 

@@ -42,7 +42,7 @@ def verdict_on(receipt: Receipt, traces: Traces | None) -> Verdict:
 
 
 def _on_parsed(receipt: Receipt, traces: Traces, attempt: Parsed) -> Verdict:
-    there = len(traces.event_ids)
+    there = traces.events_there
     if there < attempt.events:
         return Verdict(problem=f"parsed to {attempt.events} events, of which {there} are there")
     if receipt.events not in (None, attempt.events):

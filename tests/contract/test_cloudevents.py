@@ -46,7 +46,7 @@ def record_of(message: Message) -> KafkaMessage:
 
 
 def canonical_record(data: bytes, *, time: EventTime = EVENT_TIME) -> KafkaMessage:
-    prefix = message_prefix(PLAIN, parser="acme-thermo@1.2.0", revision=3)
+    prefix = message_prefix(replace(PLAIN, revision=3), parser="acme-thermo@1.2.0")
     value = canonical_value(prefix, event_id=f"{RAW_ID}-0", time=time, data=data)
     return KafkaMessage(
         headers={"content-type": CANONICAL_CONTENT_TYPE.encode()}, key=b"d-17", value=value

@@ -74,6 +74,24 @@ def test_a_body_comes_back_as_it_was_put(payloads: Payloads) -> None:
     assert fetched == BODY
 
 
+@pytest.mark.parametrize(
+    "which", ["bucket", pytest.param("localstack_bucket", marks=pytest.mark.localstack)]
+)
+def test_a_bucket_says_whether_it_has_an_object(which: str, request: pytest.FixtureRequest) -> None:
+    bucket: PayloadBucket = request.getfixturevalue(which)
+    bucket.put(KEY, BODY, SHA256)
+    bucket.put(f"{KEY}-longer", BODY, SHA256)
+
+    found = [bucket.has(key) for key in (KEY, f"{KEY}-longer", KEY[:-1], "never-put")]
+
+    assert found == [True, True, False, False]
+
+
+def test_a_bucket_that_is_not_there_does_not_say_what_it_has(s3: "S3Client") -> None:
+    with pytest.raises(PayloadUnavailableError):
+        PayloadBucket(s3, "no-such-bucket").has(KEY)
+
+
 @pytest.mark.localstack  # moto does not check digests
 def test_a_body_that_does_not_have_its_digest_is_not_taken(
     localstack_bucket: PayloadBucket,

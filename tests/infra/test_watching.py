@@ -10,7 +10,14 @@ def _alarms(stage: Synthesized) -> dict[str, Resource]:
 def test_every_lane_has_its_alarms(cloud_stage: Synthesized) -> None:
     names = set(_alarms(cloud_stage))
 
-    kinds = ("lane-is-late", "lane-parks", "parser-crashes", "stream-is-blocked", "job-restarts")
+    kinds = (
+        "lane-is-late",
+        "lane-parks",
+        "parser-crashes",
+        "stream-is-blocked",
+        "job-restarts",
+        "messages-expired-unread",
+    )
     assert {f"{lane}-{kind}" for lane in Lane for kind in kinds} <= names
 
 
@@ -49,6 +56,17 @@ def test_every_alarm_says_what_it_means_and_tells_somebody(cloud_stage: Synthesi
     for alarm in _alarms(cloud_stage).values():
         assert alarm["AlarmDescription"].endswith(".")
         assert len(alarm["AlarmActions"]) == 1
+
+
+def test_one_message_that_expired_unread_alarms(cloud_stage: Synthesized) -> None:
+    alarms = _alarms(cloud_stage)
+
+    expired = [alarms[f"{lane}-messages-expired-unread"] for lane in Lane]
+
+    dimensions = [[(one["Name"], one["Value"]) for one in alarm["Dimensions"]] for alarm in expired]
+    assert dimensions == [[("application", f"fleetlane-{lane}")] for lane in Lane]
+    assert {alarm["MetricName"] for alarm in expired} == {"ExpiredUnread"}
+    assert {alarm["Threshold"] for alarm in expired} == {0}
 
 
 def test_what_devices_see_and_what_keeps_their_messages_has_alarms(

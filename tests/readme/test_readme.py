@@ -1,6 +1,7 @@
 """The README, followed to the letter in a fresh checkout by somebody who knows nothing else.
 
-Then docs/parsers.md and docs/flows.md, while the platform runs that the README has started.
+Then docs/parsers.md, docs/flows.md and docs/parked.md, while the platform runs that the README has
+started.
 `make demo` and `make test`, with which the README begins, are left out: the second runs this.
 """
 
@@ -34,6 +35,8 @@ AUTHORS_SECTIONS: Final = (
 )
 OF_FLOWS: Final = (ROOT / "docs" / "flows.md").read_text()
 FLOWS_SECTIONS: Final = ("Check", "Publish")
+OF_PARKED: Final = (ROOT / "docs" / "parked.md").read_text()
+PARKED_SECTIONS: Final = ("Look", "Mend", "Send again", "Everything of a time, once more")
 FIRST: Final = {"at": "2026-11-03T14:05:00Z", "lat": 47.37, "lon": 8.54}
 BY_CURL: Final = {"at": "2026-11-03T14:06:00Z", "lat": 47.38, "lon": 8.55}
 BOTH_POSITIONS: Final = "./fleetlane tail canonical.gps --from-beginning --limit 2"
@@ -50,7 +53,7 @@ class Visit:
     ``first`` and ``own`` are what was printed in the two sections that are followed, ``both`` the
     events of the first, and ``again`` the same once the platform had been started anew, with the
     versions of the flows that are then ``published``. ``author`` is what was printed in
-    each section of docs/parsers.md, ``flows`` of docs/flows.md.
+    each section of docs/parsers.md, ``flows`` of docs/flows.md, ``parked`` of docs/parked.md.
     """
 
     first: str
@@ -59,6 +62,7 @@ class Visit:
     five_bytes: str
     author: Mapping[str, str]
     flows: Mapping[str, str]
+    parked: Mapping[str, str]
     again: str
     published: str
     exit_codes: tuple[int | None, ...]
@@ -82,6 +86,7 @@ def visit(tmp_path_factory: pytest.TempPathFactory) -> Visit:
             name: followed(FOR_AUTHORS, name, checkout, terminal) for name in AUTHORS_SECTIONS
         }
         flows = {name: followed(OF_FLOWS, name, checkout, terminal) for name in FLOWS_SECTIONS}
+        parked = {name: followed(OF_PARKED, name, checkout, terminal) for name in PARKED_SECTIONS}
         exit_code = terminal.ctrl_c()
         terminal.start(STAYS, until_there_is=checkout / ENDPOINTS)
         again = terminal.run(BOTH_POSITIONS)
@@ -94,6 +99,7 @@ def visit(tmp_path_factory: pytest.TempPathFactory) -> Visit:
         five_bytes=five_bytes,
         author=author,
         flows=flows,
+        parked=parked,
         again=again,
         published=published,
         exit_codes=exit_codes,
@@ -163,6 +169,21 @@ def test_flows_are_checked_published_listed_and_rolled_back(visit: Visit) -> Non
     assert checked.endswith("build/pollen: 1 flow, all right\n")
     assert published.count(" are in force\n") == 2
     assert sum(line.endswith("  in force") for line in published.splitlines()) == 1
+
+
+def test_what_is_parked_is_looked_at_exported_and_replayed(visit: Visit) -> None:
+    look, export = visit.parked["Look"], visit.parked["Mend"]
+
+    assert "5 bytes; a level is 6 bytes" in look
+    assert "outcome: parked" in look
+    assert export.count(".record.json\n") == 2
+    assert "1 message replayed, revision 0" in visit.parked["Send again"]
+
+
+def test_a_range_that_would_be_replayed_is_counted(visit: Visit) -> None:
+    counted = visit.parked["Everything of a time, once more"]
+
+    assert " would be replayed, revision 1" in counted
 
 
 def test_what_was_published_is_in_force_after_a_restart(visit: Visit) -> None:

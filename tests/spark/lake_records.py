@@ -1,7 +1,7 @@
 """Records as the lake's queries read them from Kafka."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import count
 
 import orjson
@@ -64,7 +64,7 @@ class Sent:
         quality = TimeQuality.MISSING if at_ms is None else TimeQuality.OK
         time = EventTime(at_ms, quality, self.arrival_ms if at_ms is None else at_ms)
         value = canonical_value(
-            message_prefix(self.message, parser="json@1", revision=revision),
+            message_prefix(replace(self.message, revision=revision), parser="json@1"),
             event_id=event_id or f"{self.raw_id}-{ordinal}",
             time=time,
             data=event_data({"n": self.number, "revision": revision}),

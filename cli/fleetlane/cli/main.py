@@ -2,7 +2,22 @@
 
 import typer
 
-from fleetlane.cli import demo, device_commands, doctor, flow, lake, parser, send, tail, unblock, up
+from fleetlane.cli import (
+    demo,
+    device_commands,
+    doctor,
+    flow,
+    lake,
+    parked_commands,
+    parser,
+    replay,
+    send,
+    status,
+    tail,
+    unblock,
+    up,
+    why,
+)
 from fleetlane.cli.errors import ErrorsInOneLine
 
 app = typer.Typer(
@@ -20,10 +35,14 @@ app.add_typer(device_commands.app, name="device")
 app.command("doctor")(doctor.doctor)
 app.add_typer(flow.app, name="flow")
 app.add_typer(lake.app, name="lake")
+app.add_typer(parked_commands.app, name="parked")
 app.add_typer(parser.app, name="parser")
+app.command("replay")(replay.replay)
 app.command("send")(send.send)
+app.command("status")(status.status)
 app.command("tail")(tail.tail)
 app.command("unblock")(unblock.unblock)
+app.command("why")(why.why)
 
 if __name__ == "__main__":
     app()

@@ -40,7 +40,7 @@ def _head(record: "Record") -> str:
 
 def _header_lines(record: "Record") -> Iterator[str]:
     for name, value in record.headers:
-        yield f"  {_escaped(name)}: {'null' if value is None else _shown(value)}"
+        yield f"  {escaped(name)}: {'null' if value is None else _shown(value)}"
 
 
 def _value_lines(record: "Record") -> list[str]:
@@ -100,10 +100,11 @@ def _cut_hex(value: bytes) -> str:
 
 
 def _shown(value: bytes) -> str:
-    return _escaped(value.decode(errors="backslashreplace"))
+    return escaped(value.decode(errors="backslashreplace"))
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """Text of a device's, without what a terminal would obey."""
     return "".join(
         one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
     )

@@ -46,6 +46,9 @@ class MessageFacts(Protocol):
     @property
     def arrival_millis(self) -> int: ...
 
+    @property
+    def revision(self) -> int: ...
+
 
 class CanonicalEvent(msgspec.Struct, frozen=True, kw_only=True):
     """A canonical event as read back. ``time`` is ``None`` for an event without one.
@@ -97,7 +100,7 @@ def event_data(event: Mapping[str, object]) -> bytes:
     return data
 
 
-def message_prefix(message: MessageFacts, *, parser: str, revision: int = 0) -> bytes:
+def message_prefix(message: MessageFacts, *, parser: str) -> bytes:
     """The attributes that all canonical events of one message share: the start of each."""
     attributes = {
         "specversion": "1.0",
@@ -107,7 +110,7 @@ def message_prefix(message: MessageFacts, *, parser: str, revision: int = 0) -> 
         "rawid": message.raw_id,
         "arrivalmillis": str(message.arrival_millis),
         "parser": parser,
-        "revision": revision,
+        "revision": message.revision,
     }
     return orjson.dumps(attributes)[:-1]
 

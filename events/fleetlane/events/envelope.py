@@ -11,6 +11,7 @@ type Header = tuple[str, bytes | None]
 
 SOURCE_PREFIX: Final = "/devices/"
 DEFAULT_CONTENT_TYPE: Final = "application/octet-stream"
+REVISION_MAX: Final = 2**31 - 1
 
 
 class BadEnvelopeError(FleetlaneError):
@@ -38,9 +39,11 @@ class PayloadReference:
 class Message:
     """One message of one device: ``body``, or ``reference`` to it, never both.
 
-    ``body_bytes`` is the body's size either way. ``truncated_from_bytes`` is its size before its
-    flow cut it. ``via`` is the gateway that spoke for the device. ``other_headers`` are headers
-    that this version does not know; they travel on unchanged, in order.
+    ``revision`` is raised by a replay of what was parsed before: its events take the place of that
+    raw id's earlier ones. ``body_bytes`` is the body's size either way. ``truncated_from_bytes``
+    is its size before its flow cut it. ``via`` is the gateway that spoke for the device.
+    ``other_headers`` are headers that this version does not know; they travel on unchanged, in
+    order.
     """
 
     raw_id: str
@@ -54,6 +57,7 @@ class Message:
     content_type: str = DEFAULT_CONTENT_TYPE
     attempt: int = 1
     slow_tries: int = 0
+    revision: int = 0
     device_type: str | None = None
     firmware: str | None = None
     start_millis: int | None = None
@@ -83,6 +87,7 @@ def headers_of(message: Message) -> list[Header]:
         ("ce_lane", message.lane),
         ("ce_attempt", message.attempt),
         ("ce_slowtries", message.slow_tries or None),
+        ("ce_revision", message.revision or None),
         ("ce_devicetype", message.device_type),
         ("ce_firmware", message.firmware),
         ("ce_startmillis", message.start_millis),

@@ -6,6 +6,7 @@ from typing import Final
 
 from fleetlane.events.envelope import (
     DEFAULT_CONTENT_TYPE,
+    REVISION_MAX,
     SOURCE_PREFIX,
     BadEnvelopeError,
     Header,
@@ -32,6 +33,7 @@ _KNOWN: Final = frozenset(
         "ce_lane",
         "ce_attempt",
         "ce_slowtries",
+        "ce_revision",
         "ce_devicetype",
         "ce_firmware",
         "ce_startmillis",
@@ -74,6 +76,7 @@ def message_from(headers: Iterable[Header], body: bytes | None) -> Message:
         content_type=read.optional("content-type", _text) or DEFAULT_CONTENT_TYPE,
         attempt=read.required("ce_attempt", _attempt),
         slow_tries=read.optional("ce_slowtries", _count) or 0,
+        revision=read.optional("ce_revision", _revision) or 0,
         device_type=read.optional("ce_devicetype", _name),
         firmware=read.optional("ce_firmware", _text),
         start_millis=read.optional("ce_startmillis", _integer),
@@ -191,6 +194,13 @@ def _attempt(value: str) -> int:
     number = _count(value)
     if number == 0:
         raise ValueError("is not 1 or more")
+    return number
+
+
+def _revision(value: str) -> int:
+    number = _count(value)
+    if number > REVISION_MAX:
+        raise ValueError(f"is over {REVISION_MAX}, the largest CloudEvents Integer")
     return number
 
 

@@ -74,27 +74,29 @@ class HostArguments(Arguments):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobArguments(Arguments):
-    """What every job needs. ``checkpoint_folder`` is a URL that Hadoop can write to."""
+    """What every job needs. ``checkpoint_folder`` is a URL that Hadoop can write to.
+
+    ``metrics_namespace`` is CloudWatch's; without one, no metrics are published.
+    """
 
     kafka_bootstrap_servers: str
     checkpoint_folder: str
     kafka_security: KafkaSecurity = KafkaSecurity.IAM
+    metrics_namespace: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParseLaneArguments(JobArguments):
     """Arguments of ``parse_lane``. ``flows_bucket`` holds the published flows.
 
-    ``metrics_namespace`` is CloudWatch's; without one, no metrics are published. With a
-    ``blocking_stream`` the query reads that stream's own topic, and no other. The last three stand
-    in for the lane's own limits; ``None`` leaves the lane's.
+    With a ``blocking_stream`` the query reads that stream's own topic, and no other. The last three
+    stand in for the lane's own limits; ``None`` leaves the lane's.
     """
 
     lane: Lane
     flows_bucket: str
     payload_bucket: str
     parked_bucket: str
-    metrics_namespace: str | None = None
     blocking_stream: str | None = None
     trigger_ms: int | None = None
     parse_ms_max: int | None = None

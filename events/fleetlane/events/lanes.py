@@ -29,7 +29,11 @@ class Lane(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaneLimits:
-    """What a lane allows one message and one batch, and when it alarms."""
+    """What a lane allows one message and one batch, and when it alarms.
+
+    A batch has so many messages that children finish it long before the lane is late, though each
+    message took a tenth of its limit. What takes more is its flow's overtime, which is bounded too.
+    """
 
     parse_ms_max: int
     memory_bytes_max: int
@@ -65,7 +69,7 @@ LANE_LIMITS: Final[Mapping[Lane, LaneLimits]] = MappingProxyType(
 )
 
 SLOW_TRIES_MAX: Final = 3
-"""So often the slow lane tries a message before it is parked."""
+"""So often the slow lane tries a message before it is parked, a trigger's time or more apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

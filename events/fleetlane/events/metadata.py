@@ -55,9 +55,9 @@ class Received(msgspec.Struct, frozen=True, kw_only=True):
 class Parsed:
     """A row of ``fleet.parsed``: one attempt. ``reason`` says why it was diverted or parked.
 
-    ``put_off`` says why there was no attempt at all; then there is no ``reason``.
-
-    ``received_ms`` is the message's arrival, as in its row of ``fleet.received``.
+    ``put_off`` says why there was no attempt at all; then there is no ``reason``. ``revision`` is
+    the message's, and its events'; ``received_ms`` is the message's arrival, as in its row of
+    ``fleet.received``.
 
     ``instead_of`` is the parser that the flow names, where it could not be used and ``parser`` is
     an older one. It is written first, so that such rows can be counted by their first bytes.
@@ -78,6 +78,7 @@ class Parsed:
     reason: ParkedReason | None = None
     put_off: PutOff | None = None
     parser: str | None = None
+    revision: int = 0
     events: int = 0
     parse_us: int = 0
     inflated_bytes: int = 0

@@ -137,6 +137,12 @@ def raw_pattern(*lanes: Lane) -> str:
     return rf"raw\.({'|'.join(lanes)})(\.(stream|type|block)\.{NAME_PATTERN})?"
 
 
+def stream_pattern(stream: str) -> str:
+    """The same of all raw topics, of any lane, that a stream's messages may stand in."""
+    own = checked_name(stream, kind="stream")
+    return rf"raw\.({'|'.join(Lane)})(\.(stream|block)\.{own}|\.type\.{NAME_PATTERN})?"
+
+
 def blocking_pattern(lane: Lane, stream: str) -> str:
     """The same of the one topic of a blocking flow in a lane."""
     return str(RawTopic(lane=lane, blocking_stream=stream)).replace(".", r"\.")

@@ -108,3 +108,14 @@ def test_what_is_more_than_asked_for_is_left_for_the_next_reading(
         b"2",
         b"2",
     ]
+
+
+def test_reading_once_ends_where_the_topics_ended_then(write: Write, open_reader: Open) -> None:
+    write("a", b"1")
+    reading = open_reader(topics=["a"]).read_once()
+    first = next(reading)
+    write("a", b"2")
+
+    rest = list(reading)
+
+    assert (values_of([first]), rest) == ([b"1"], [])

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from fleetlane.events.envelope import Header, Message, PayloadReference
+from fleetlane.events.envelope import REVISION_MAX, Header, Message, PayloadReference
 from fleetlane.events.lanes import Lane
 from fleetlane.events.times import MILLIS_MAX
 
@@ -33,6 +33,7 @@ FULL = Message(
     content_type="text/csv; charset=utf-8",
     attempt=2,
     slow_tries=1,
+    revision=3,
     device_type="acme-t1",
     firmware="2.1.0",
     start_millis=-5,
@@ -78,6 +79,7 @@ def messages(draw: st.DrawFn) -> Message:
         content_type=draw(texts.filter(bool)),
         attempt=draw(st.integers(1, 10**18 - 1)),
         slow_tries=draw(counts),
+        revision=draw(st.integers(0, REVISION_MAX)),
         device_type=draw(st.none() | names),
         firmware=draw(st.none() | texts),
         start_millis=draw(st.none() | moments),

@@ -41,7 +41,7 @@ def nested(depth: int) -> object:
 
 
 def test_a_canonical_event_is_these_bytes() -> None:
-    prefix = message_prefix(FULL, parser="acme-thermo@1.2.0", revision=3)
+    prefix = message_prefix(FULL, parser="acme-thermo@1.2.0")
 
     value = canonical_value(
         prefix, event_id=f"{RAW_ID}-0", time=OK, data=event_data({"celsius": 21.5, "at": "ü"})
@@ -69,7 +69,7 @@ def test_an_event_without_a_time_has_no_time_attribute() -> None:
 
 @given(message=messages(), data=json_objects)
 def test_a_written_event_reads_back(message: Message, data: dict[str, object]) -> None:
-    prefix = message_prefix(message, parser='p"@1', revision=1)
+    prefix = message_prefix(message, parser='p"@1')
 
     event = canonical_event_from(
         canonical_value(prefix, event_id="i", time=OK, data=event_data(data))
@@ -83,7 +83,7 @@ def test_a_written_event_reads_back(message: Message, data: dict[str, object]) -
         rawid=message.raw_id,
         arrivalmillis=str(message.arrival_millis),
         parser='p"@1',
-        revision=1,
+        revision=message.revision,
         timequality=TimeQuality.OK,
         data=data,
         time="1970-01-01T00:00:01.000Z",

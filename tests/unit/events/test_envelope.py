@@ -37,6 +37,7 @@ def test_every_optional_field_has_its_header() -> None:
         "ce_lane": b"slow",
         "ce_attempt": b"2",
         "ce_slowtries": b"1",
+        "ce_revision": b"3",
         "ce_devicetype": b"acme-t1",
         "ce_firmware": b"2.1.0",
         "ce_startmillis": b"-5",

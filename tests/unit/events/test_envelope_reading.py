@@ -56,6 +56,8 @@ BAD = [
     ("ce_slowtries", b"-1"),
     ("ce_bodybytes", b"-1"),
     ("ce_bodybytes", DIGITS_18 + b"9"),
+    ("ce_revision", b"-1"),
+    ("ce_revision", b"2147483648"),
     ("ce_devicetype", b"T1"),
     ("ce_firmware", b"\xff"),
     ("content-type", b"\xff"),

@@ -26,7 +26,8 @@ RECEIVED_FIELDS = """
 """
 PARSED_FIELDS = """
     id attempt device_id stream lane source_topic source_partition source_offset outcome reason
-    put_off parser instead_of events parse_us inflated_bytes first_event_ms last_event_ms parsed_ms
+    put_off parser revision instead_of events parse_us inflated_bytes first_event_ms last_event_ms
+    parsed_ms
 """
 
 counts = st.integers(0, 2**63 - 1)
@@ -46,6 +47,7 @@ parsed_rows = st.builds(
     put_off=st.none() | st.sampled_from(PutOff),
     parser=st.none() | texts,
     instead_of=st.none() | texts,
+    revision=counts,
     events=counts,
     parse_us=counts,
     inflated_bytes=counts,

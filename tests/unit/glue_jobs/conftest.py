@@ -57,6 +57,7 @@ class MemoryBucket:
     def __init__(self, others: dict[str, "MemoryBucket"] | None = None) -> None:
         self.objects: dict[str, bytes] = {}
         self.is_down = False
+        self.unreachable = set[str]()
         self._others = others or {}
 
     def put(self, key: str, body: bytes, sha256_hex: str) -> PayloadReference:
@@ -81,7 +82,7 @@ class MemoryBucket:
         self._others[other_bucket].objects[parked_key] = self.objects[key]
 
     def _reach(self, key: str) -> None:
-        if self.is_down:
+        if self.is_down or key in self.unreachable:
             raise PayloadUnavailableError(key, "connection refused")
 
 

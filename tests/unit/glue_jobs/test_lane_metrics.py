@@ -6,8 +6,8 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from fleetlane.events.lanes import Lane
-from glue_jobs.parse_lane.lane_metrics import CloudWatchMetrics, LaneValues, lane_values, together
+from glue_jobs.cloudwatch_metrics import CloudWatchMetrics
+from glue_jobs.parse_lane.lane_metrics import LaneValues, lane_values, together
 
 NOW_MS = 1_762_178_709_123
 IDLE = {"LagSeconds": 0, "Parsed": 0, "Parked": 0, "ByOlderParser": 0, "ChildrenUsedUp": 0}
@@ -64,6 +64,10 @@ def test_stretches_of_time_add_up_to_the_worst_lag_and_all_messages() -> None:
     assert together(together({}, one), other) == {"LagSeconds": 9.0, "Parsed": 11, "Parked": 22}
 
 
+def metrics_of(client: Any) -> CloudWatchMetrics:
+    return CloudWatchMetrics(client, namespace="Fleetlane", dimensions={"lane": "fast"})
+
+
 def cloudwatch() -> Any:
     return boto3.client(
         "cloudwatch",
@@ -83,9 +87,7 @@ def test_values_are_published_under_their_lane() -> None:
 
     with Stubber(client) as stub:
         stub.add_response("put_metric_data", {}, expected)
-        CloudWatchMetrics(client, namespace="Fleetlane", lane=Lane.FAST).publish(
-            {"LagSeconds": 1.5}
-        )
+        metrics_of(client).publish({"LagSeconds": 1.5})
 
     stub.assert_no_pending_responses()
 
@@ -95,6 +97,6 @@ def test_cloudwatch_being_away_ends_nothing(caplog: pytest.LogCaptureFixture) ->
 
     with Stubber(client) as stub:
         stub.add_client_error("put_metric_data", "InternalServiceFault")
-        CloudWatchMetrics(client, namespace="Fleetlane", lane=Lane.FAST).publish({"Parked": 1})
+        metrics_of(client).publish({"Parked": 1})
 
-    assert "metrics of lane fast not published" in caplog.text
+    assert "metrics of {'lane': 'fast'} not published" in caplog.text

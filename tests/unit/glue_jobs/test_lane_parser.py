@@ -1,6 +1,7 @@
 """What becomes of a raw record: each outcome, and what is written for it."""
 
 import gzip
+from collections import Counter
 from collections.abc import Callable
 from hashlib import sha256
 
@@ -62,6 +63,17 @@ def test_a_message_without_events_is_empty_and_neither_lost_nor_parked(lane_pars
     (told,) = rows_of(lane_parser(Lane.STANDARD).outputs_of([record_of(message_of(b"[]"))]))
 
     assert parsed_from(told.value or b"").outcome == "empty"
+
+
+def test_the_revision_of_a_replay_goes_into_its_events_and_its_row(lane_parser: Lanes) -> None:
+    batch = [record_of(message_of(BODY, revision=2)), record_of(message_of(BODY))]
+
+    rows = rows_of(lane_parser(Lane.SLOW).outputs_of(batch))
+
+    events = [canonical_event_from(row.value or b"") for row in rows if row.topic != "fleet.parsed"]
+    told = [parsed_from(row.value or b"") for row in rows if row.topic == "fleet.parsed"]
+    assert Counter(event.revision for event in events) == {0: 2, 2: 2}
+    assert sorted(row.revision for row in told) == [0, 2]
 
 
 @pytest.mark.parametrize(
@@ -177,8 +189,8 @@ def test_a_parked_record_whose_headers_alone_are_too_large_can_still_be_written(
     assert dict(parked.headers or ())["ce_parkedreason"] == b"bad_envelope"
 
 
-def _by_reference(body: bytes, **changes: object) -> RawRecord:
-    reference = PayloadReference(key="payloads/x", sha256=sha256(body).hexdigest())
+def record_by_reference(body: bytes, *, key: str = "payloads/x", **changes: object) -> RawRecord:
+    reference = PayloadReference(key=key, sha256=sha256(body).hexdigest())
     message = message_of(None, reference=reference, body_bytes=len(body), **changes)
     return record_of(message, topic="raw.slow")
 
@@ -188,14 +200,14 @@ def test_a_payload_by_reference_is_fetched_and_parsed(
 ) -> None:
     payload_bucket.objects["payloads/x"] = BODY
 
-    first, _, told = rows_of(lane_parser(Lane.SLOW).outputs_of([_by_reference(BODY)]))
+    first, _, told = rows_of(lane_parser(Lane.SLOW).outputs_of([record_by_reference(BODY)]))
 
     assert first.topic == "canonical.gps"
     assert parsed_from(told.value or b"").inflated_bytes == len(BODY)
 
 
 def test_a_payload_that_is_gone_is_parked_as_missing(lane_parser: Lanes) -> None:
-    parked, _ = rows_of(lane_parser(Lane.SLOW).outputs_of([_by_reference(BODY)]))
+    parked, _ = rows_of(lane_parser(Lane.SLOW).outputs_of([record_by_reference(BODY)]))
 
     assert dict(parked.headers or ())["ce_parkedreason"] == b"payload_missing"
 
@@ -205,7 +217,7 @@ def test_a_payload_that_was_altered_is_parked_as_corrupt(
 ) -> None:
     payload_bucket.objects["payloads/x"] = BODY[::-1]
 
-    parked, _ = rows_of(lane_parser(Lane.SLOW).outputs_of([_by_reference(BODY)]))
+    parked, _ = rows_of(lane_parser(Lane.SLOW).outputs_of([record_by_reference(BODY)]))
 
     assert dict(parked.headers or ())["ce_parkedreason"] == b"payload_corrupt"
 
@@ -215,7 +227,7 @@ def test_parking_a_reference_copies_its_payload_to_where_nothing_expires(
 ) -> None:
     payload_bucket.objects["payloads/x"] = b"{nope"
 
-    parked, _ = rows_of(lane_parser(Lane.SLOW).outputs_of([_by_reference(b"{nope")]))
+    parked, _ = rows_of(lane_parser(Lane.SLOW).outputs_of([record_by_reference(b"{nope")]))
 
     headers = dict(parked.headers or ())
     assert headers["ce_dataref"] == b"parked/payloads/x"
@@ -227,7 +239,7 @@ def test_a_payload_that_cannot_be_reached_goes_to_the_slow_lane(
 ) -> None:
     payload_bucket.is_down = True
 
-    diverted, told = rows_of(lane_parser(Lane.STANDARD).outputs_of([_by_reference(BODY)]))
+    diverted, told = rows_of(lane_parser(Lane.STANDARD).outputs_of([record_by_reference(BODY)]))
 
     assert diverted.topic == "raw.slow"
     assert parsed_from(told.value or b"").reason is None
@@ -239,4 +251,4 @@ def test_an_outage_of_s3_in_the_slow_lane_fails_the_batch_and_parks_nothing(
     payload_bucket.is_down = True
 
     with pytest.raises(PayloadUnavailableError):
-        rows_of(lane_parser(Lane.SLOW).outputs_of([_by_reference(BODY)]))
+        rows_of(lane_parser(Lane.SLOW).outputs_of([record_by_reference(BODY)]))

@@ -88,9 +88,10 @@ def test_a_message_as_ingest_writes_it_is_plain(message: Message) -> None:
 
 
 @pytest.mark.parametrize(
-    "header", [("ce_bodyencoding", b"gzip"), ("x-new", b"1"), ("ce_attempt", b"1")]
+    "header",
+    [("ce_bodyencoding", b"gzip"), ("x-new", b"1"), ("ce_attempt", b"1"), ("ce_revision", b"1")],
 )
-def test_what_is_encoded_unknown_or_repeated_is_not_plain(header: Header) -> None:
+def test_what_is_encoded_unknown_repeated_or_revised_is_not_plain(header: Header) -> None:
     plain = read([([*headers_of(FULL), header], BODY), (headers_of(FULL), BODY)])
 
     assert plain.is_plain.tolist() == [False, True]

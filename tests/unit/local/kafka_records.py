@@ -63,7 +63,7 @@ def received(raw_id: str = RAW_ID) -> FakeRecord:
 
 
 def tried(
-    outcome: Outcome, raw_id: str = RAW_ID, *, attempt: int = 1, events: int = 0
+    outcome: Outcome, raw_id: str = RAW_ID, *, attempt: int = 1, events: int = 0, revision: int = 0
 ) -> FakeRecord:
     row = Parsed(
         id=raw_id,
@@ -77,11 +77,12 @@ def tried(
         outcome=outcome,
         parsed_ms=ARRIVAL_MILLIS,
         events=events,
+        revision=revision,
     )
     return FakeRecord(topic="fleet.parsed", value=parsed_value(row))
 
 
-def canonical(ordinal: int = 0, raw_id: str = RAW_ID) -> FakeRecord:
+def canonical(ordinal: int = 0, raw_id: str = RAW_ID, *, revision: int = 0) -> FakeRecord:
     event = {
         "specversion": "1.0",
         "id": f"{raw_id}-{ordinal}",
@@ -90,7 +91,7 @@ def canonical(ordinal: int = 0, raw_id: str = RAW_ID) -> FakeRecord:
         "rawid": raw_id,
         "arrivalmillis": str(ARRIVAL_MILLIS),
         "parser": "acme-thermo@1.2.0",
-        "revision": 0,
+        "revision": revision,
         "timequality": "missing",
         "data": {},
     }

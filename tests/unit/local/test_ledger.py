@@ -121,6 +121,38 @@ def test_a_diverted_message_that_is_parsed_later_is_parsed() -> None:
     assert (ledger.parsed, ledger.lost) == (1, 0)
 
 
+def test_a_parked_message_that_a_replay_parsed_is_parsed() -> None:
+    replayed = [landed(attempt=2), tried(Outcome.PARSED, attempt=2, events=1), canonical()]
+
+    ledger = closed([landed(), received(), tried(Outcome.PARKED), parked(), *replayed])
+
+    assert (ledger.parsed, ledger.parked, ledger.lost, ledger.invented) == (1, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("events", "there", "found"),
+    [(1, 1, (1, 0, 0)), (3, 3, (1, 0, 0)), (1, 0, (0, 1, 0)), (1, 2, (1, 0, 1))],
+    ids=["fewer", "more", "lost", "invented"],
+)
+def test_of_a_replayed_message_the_events_of_the_highest_revision_count(
+    events: int, there: int, found: tuple[int, int, int]
+) -> None:
+    again = [canonical(ordinal, revision=1) for ordinal in range(there)]
+    newest = tried(Outcome.PARSED, attempt=2, events=events, revision=1)
+
+    ledger = closed([newest, *PARSED, *again, landed(attempt=2, revision=1)])
+
+    assert (ledger.parsed, ledger.lost, ledger.invented) == found
+    assert ledger.findings.repeats == 0
+
+
+@pytest.mark.parametrize("outcome", [Outcome.PARKED, Outcome.EMPTY, Outcome.DIVERTED])
+def test_a_replay_that_gives_nothing_takes_nothing_away(outcome: Outcome) -> None:
+    ledger = closed([*PARSED, tried(outcome, attempt=2, revision=1)])
+
+    assert (ledger.parsed, ledger.lost) == (1, 0)
+
+
 def test_a_copy_in_the_slow_lane_alone_is_no_landing() -> None:
     ledger = closed([landed(attempt=2), *PARSED[1:]])
 

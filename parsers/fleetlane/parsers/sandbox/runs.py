@@ -69,6 +69,7 @@ class Sender(NamedTuple):
     device_id: str
     stream: str
     arrival_millis: int
+    revision: int = 0
 
     @property
     def source(self) -> str:
@@ -77,10 +78,12 @@ class Sender(NamedTuple):
 
 def envelope_of(message: MessageFacts) -> bytes:
     """Write what the child needs of a message; its stream is in the assignment."""
-    parts = (message.raw_id, message.device_id, str(message.arrival_millis))
+    parts = [message.raw_id, message.device_id, str(message.arrival_millis)]
+    if message.revision:
+        parts.append(str(message.revision))
     return _SEPARATOR.join(parts).encode()
 
 
 def sender_from(envelope: bytes, *, stream: str) -> Sender:
-    raw_id, device_id, arrival_millis = envelope.decode().split(_SEPARATOR)
-    return Sender(raw_id, device_id, stream, int(arrival_millis))
+    raw_id, device_id, arrival_millis, *revision = envelope.decode().split(_SEPARATOR)
+    return Sender(raw_id, device_id, stream, int(arrival_millis), *map(int, revision))

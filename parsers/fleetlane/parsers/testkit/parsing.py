@@ -72,7 +72,7 @@ class _Facts:
     def __init__(self, subject: Subject, trial: Trial, place: int) -> None:
         self.raw_id, self.stream = str(place), subject.flow.stream
         self.device_id, self.arrival_millis = trial.device_id, trial.arrival_millis
-        self.source = ""
+        self.source, self.revision = "", 0
 
 
 def _event_of(record: CanonicalRecord) -> tuple[int, TrialEvent]:

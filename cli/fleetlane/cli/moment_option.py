@@ -1,0 +1,35 @@
+"""Moments as options take them: ``2026-11-03T14:05:00Z``, or so long ago: ``90m``, ``3d``."""
+
+import re
+import time
+from typing import Annotated, Final
+
+import typer
+
+from fleetlane.events.times import DAY_MS, HOUR_MS, millis_from_rfc3339
+
+_AGO: Final = re.compile(r"([0-9]{1,9})([smhd])")
+_UNIT_MS: Final = {"s": 1_000, "m": 60_000, "h": HOUR_MS, "d": DAY_MS}
+
+
+def moment(text: str) -> int:
+    """Milliseconds since 1970 of what was typed."""
+    found = millis_from_rfc3339(text)
+    ago = _AGO.fullmatch(text)
+    if ago is not None:
+        found = int(time.time() * 1000) - int(ago[1]) * _UNIT_MS[ago[2]]
+    if found is None or found < 0:
+        raise typer.BadParameter(
+            f"{text!r} is no moment since 1970: write 2026-11-03T14:05:00Z, or 90m, 12h, 3d for"
+            " so long ago"
+        )
+    return found
+
+
+SinceOption = Annotated[
+    int | None,
+    typer.Option(metavar="WHEN", parser=moment, help="2026-11-03T14:05:00Z, or 12h ago: 12h."),
+]
+UntilOption = Annotated[
+    int | None, typer.Option(metavar="WHEN", parser=moment, help="Likewise; not part of it.")
+]

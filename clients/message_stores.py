@@ -1,0 +1,54 @@
+"""Where messages are kept, in Kafka and in S3: what looking back and replaying need."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Self
+
+from clients.kafka_producer import KafkaProducer
+from clients.kept_payloads import KeptPayloads
+from clients.payload_bucket import PayloadBucket
+from clients.stored_records import StoredRecords
+from fleetlane.events.job_arguments import KafkaSecurity
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+
+_DELIVERY_TIMEOUT_S: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageStores:
+    """The Kafka, and the payloads, of one platform or stage."""
+
+    bootstrap_servers: str
+    security: KafkaSecurity
+    payloads: KeptPayloads
+
+    @classmethod
+    def of(
+        cls,
+        bootstrap_servers: str,
+        security: KafkaSecurity,
+        s3: "S3Client",
+        *,
+        payload_bucket: str,
+        parked_bucket: str,
+    ) -> Self:
+        return cls(
+            bootstrap_servers=bootstrap_servers,
+            security=security,
+            payloads=KeptPayloads(
+                landed=PayloadBucket(s3, payload_bucket), parked=PayloadBucket(s3, parked_bucket)
+            ),
+        )
+
+    def records(self, on_read: Callable[[int], None]) -> StoredRecords:
+        """All that stands in Kafka; ``on_read`` is told how many records were read so far."""
+        return StoredRecords(self.bootstrap_servers, security=self.security, on_read=on_read)
+
+    def producer(self) -> KafkaProducer:
+        return KafkaProducer(
+            bootstrap_servers=self.bootstrap_servers,
+            security=self.security,
+            delivery_timeout_s=_DELIVERY_TIMEOUT_S,
+        )

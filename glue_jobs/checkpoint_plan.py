@@ -1,0 +1,82 @@
+"""What a checkpoint was written by, noted beside it: some changes of a query it cannot take."""
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import msgspec
+
+from fleetlane.events.errors import FleetlaneError
+
+_NOTE: Final = "plan.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointPlan:
+    """What of a query its checkpoint depends on.
+
+    ``cluster`` is Kafka's own name for itself, ``None`` where it did not answer just then.
+    ``state`` names what a query keeps between batches, and changes whenever that does.
+    """
+
+    spark: str
+    is_async: bool
+    cluster: str | None = None
+    state: str = ""
+
+
+class PlanChangedError(FleetlaneError):
+    """A query is not what its checkpoint was written by, and cannot go on from there."""
+
+    reason = "plan_changed"
+
+    def __init__(self, checkpoint: str, problem: str) -> None:
+        super().__init__(checkpoint, problem)
+        self.checkpoint, self.problem = checkpoint, problem
+
+    def __str__(self) -> str:
+        return (
+            f"checkpoint {self.checkpoint} cannot be taken up: {self.problem}; start the query as"
+            " it was, or move the checkpoint away and have its topics read from their beginning"
+        )
+
+
+class Files(Protocol):
+    """The folder of the checkpoints; ``HadoopFiles`` is one."""
+
+    def read(self, name: str) -> bytes | None: ...
+    def write(self, name: str, content: bytes) -> None: ...
+
+
+def note_plan(files: Files, query: str, plan: CheckpointPlan) -> None:
+    """Write down by what a checkpoint is written from now on. One without a note is taken as it is.
+
+    Raises:
+        PlanChangedError: The checkpoint cannot take it.
+    """
+    name = f"{query}/{_NOTE}"
+    note = files.read(name)
+    before = None if note is None else msgspec.json.decode(note, type=CheckpointPlan)
+    for problem in () if before is None else _problems(before, plan):
+        raise PlanChangedError(query, problem)
+    if before is not None and plan.cluster is None:
+        plan = dataclasses.replace(plan, cluster=before.cluster)
+    if plan != before:
+        files.write(name, msgspec.json.encode(plan))
+
+
+def _problems(before: CheckpointPlan, now: CheckpointPlan) -> Iterator[str]:
+    if now.cluster is not None and before.cluster not in (None, now.cluster):
+        yield f"it has offsets of Kafka cluster {before.cluster}, and this is {now.cluster}"
+    if before.is_async and not now.is_async:
+        yield "progress was written beside the batches, now between them, and its log has gaps"
+    if _version(before.spark) > _version(now.spark):
+        yield f"Spark {before.spark} wrote it, and this is {now.spark}, which is older"
+    if before.state != now.state:
+        yield f"it keeps {before.state or 'no state'}, and the query {now.state or 'none'}"
+
+
+def _version(text: str) -> tuple[int, ...]:
+    """Major and minor: a checkpoint's format does not change between patches."""
+    return tuple(int(number) for number in text.split(".")[:2])

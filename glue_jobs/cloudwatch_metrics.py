@@ -1,0 +1,44 @@
+"""Metrics of jobs, by CloudWatch's own call."""
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+from clients.aws import client_config
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudwatch import CloudWatchClient
+
+_log = logging.getLogger(__name__)
+
+
+class CloudWatchMetrics:
+    """Publishes values. CloudWatch being away costs a line in the log, never a batch.
+
+    Functions write metrics into their logs; jobs do not: whether a line of theirs comes into
+    CloudWatch's logs as it was written is the engine's affair, and Glue's and EMR's differ.
+    """
+
+    def __init__(
+        self, cloudwatch: "CloudWatchClient", *, namespace: str, dimensions: Mapping[str, str]
+    ) -> None:
+        self._cloudwatch, self._namespace, self._dimensions = cloudwatch, namespace, dimensions
+
+    def publish(self, values: Mapping[str, float]) -> None:
+        dimensions: Any = [{"Name": name, "Value": at} for name, at in self._dimensions.items()]
+        data: Any = [
+            {"MetricName": name, "Value": value, "Dimensions": dimensions}
+            for name, value in values.items()
+        ]
+        try:
+            self._cloudwatch.put_metric_data(Namespace=self._namespace, MetricData=data)
+        except (BotoCoreError, ClientError) as problem:
+            _log.warning("metrics of %s not published: %s", dict(self._dimensions), problem)
+
+
+def cloudwatch_metrics(namespace: str, **dimensions: str) -> CloudWatchMetrics:
+    cloudwatch = boto3.client("cloudwatch", config=client_config())
+    return CloudWatchMetrics(cloudwatch, namespace=namespace, dimensions=dimensions)

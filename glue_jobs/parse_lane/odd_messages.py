@@ -1,0 +1,115 @@
+"""Messages that are read one by one: by reference, encoded, or with an envelope of their own."""
+
+from collections.abc import Callable, Generator, Iterable
+from contextlib import closing
+from typing import Final, NamedTuple
+
+from clients.payload_bucket import (
+    PayloadCorruptError,
+    PayloadMissingError,
+    PayloadTooLargeError,
+    PayloadUnavailableError,
+)
+from fleetlane.events.envelope import BadEnvelopeError, Message
+from fleetlane.events.envelope_reading import message_from
+from fleetlane.events.errors import ParkedReason
+from fleetlane.events.lanes import PAYLOAD_BYTES_MAX, Lane
+from fleetlane.events.metadata import PutOff
+from fleetlane.parsers.body_encoding import BodyTooLargeError, decoded_body
+from fleetlane.parsers.contract import MalformedMessage
+from glue_jobs.parse_lane.chosen_parsers import (
+    ChosenParser,
+    ChosenParsers,
+    NoParserError,
+    ParserUnavailableError,
+)
+from glue_jobs.parse_lane.fetch_ahead import FetchAhead, Fetches
+from glue_jobs.parse_lane.raw_batches import RawBatch, RawRecord
+from glue_jobs.parse_lane.tried import Tried
+from glue_jobs.parse_lane.waiting_messages import WaitingMessage
+
+_BODY_ERRORS: Final = (
+    PayloadMissingError,
+    PayloadCorruptError,
+    PayloadTooLargeError,
+    BodyTooLargeError,
+    MalformedMessage,
+)
+
+
+class Ready(NamedTuple):
+    """A message with its body, that waits for its parser."""
+
+    row: int
+    waiting: WaitingMessage
+    chosen: ChosenParser
+
+
+class Failed(NamedTuple):
+    """A message that does not come to its parser, or a record that is no message at all."""
+
+    row: int
+    record: RawRecord
+    message: Message | None
+    tried: Tried
+
+
+class _Chosen(NamedTuple):
+    row: int
+    record: RawRecord
+    message: Message
+    chosen: ChosenParser
+
+
+class OddMessages:
+    """Reads messages, chooses their parsers and fetches their bodies, several at once."""
+
+    def __init__(self, *, lane: Lane, parsers: ChosenParsers, payloads: Fetches) -> None:
+        self._lane, self._parsers = lane, parsers
+        self._ahead = FetchAhead(payloads)
+
+    def read(self, batch: RawBatch, rows: Iterable[int]) -> Generator[Ready | Failed]:
+        """Give each row's message, in order.
+
+        Raises:
+            PayloadUnavailableError: S3 does not answer, and there is no slower lane.
+            ParserUnavailableError: Likewise.
+        """
+        chosen = (self._chosen(row, batch.record(row)) for row in rows)
+        wanted = ((one, one.message if isinstance(one, _Chosen) else None) for one in chosen)
+        with closing(self._ahead.in_order(wanted)) as in_order:
+            for awaited in in_order:
+                one = awaited.it
+                yield one if isinstance(one, Failed) else self._ready(one, awaited.body)
+
+    def _chosen(self, row: int, record: RawRecord) -> _Chosen | Failed:
+        try:
+            message = message_from(record.headers, record.value)
+        except BadEnvelopeError as problem:
+            tried = Tried(reason=ParkedReason.BAD_ENVELOPE, detail=str(problem))
+            return Failed(row, record, None, tried)
+        try:
+            return _Chosen(row, record, message, self._parsers.chosen(message))
+        except NoParserError as problem:
+            tried = Tried(reason=problem.parked_reason, detail=str(problem))
+        except ParserUnavailableError:
+            if self._lane is Lane.SLOW:
+                raise
+            tried = Tried(put_off=PutOff.PARSER_UNAVAILABLE)
+        return Failed(row, record, message, tried)
+
+    def _ready(self, one: _Chosen, body: Callable[[], bytes]) -> Ready | Failed:
+        row, record, message, chosen = one
+        parser = chosen.assignment.parser
+        try:
+            decoded = decoded_body(body(), message.body_encoding, bytes_max=PAYLOAD_BYTES_MAX)
+        except _BODY_ERRORS as problem:
+            reason = ParkedReason(problem.reason)
+            tried = Tried(reason=reason, detail=str(problem), parser=parser)
+            return Failed(row, record, message, tried)
+        except PayloadUnavailableError:
+            if self._lane is Lane.SLOW:
+                raise
+            tried = Tried(parser=parser, put_off=PutOff.PAYLOAD_UNAVAILABLE)
+            return Failed(row, record, message, tried)
+        return Ready(row, WaitingMessage(record, message, decoded), chosen)

@@ -1,0 +1,121 @@
+"""Parked messages on the screen; what the commands refuse before they read anything."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from clients.parked_messages import ParkedFilter, newest_parked
+from clients.replaying import Again, ReplayPlan
+from fleetlane.cli import parked_list
+from fleetlane.cli.main import app
+from fleetlane.cli.parked_options import parked_filter
+from fleetlane.cli.replay_done import PayloadsExpiredError, carry_out
+from fleetlane.events.errors import ParkedReason
+from fleetlane.events.parked import KafkaPosition
+from local.endpoints import Endpoints
+from local.message_stores import message_stores_of
+from tests.unit.clients.stored_messages import ARRIVAL_MS, OTHER_ID, RAW_ID, FakeStore, message_of
+
+NOWHERE = Endpoints(
+    api="http://127.0.0.1:9",
+    kafka="127.0.0.1:9",
+    s3="http://127.0.0.1:9",
+    dynamodb="http://127.0.0.1:9",
+    region="eu-central-1",
+)
+PLAN = ReplayPlan(
+    pattern="parked",
+    since_ms=None,
+    again={
+        KafkaPosition(topic="parked", partition=0, offset=offset): Again(
+            attempt=2, revision=offset % 2, reference=None
+        )
+        for offset in range(201)
+    },
+    parsed=(OTHER_ID,),
+    no_messages=3,
+)
+
+
+@pytest.fixture
+def store() -> FakeStore:
+    store = FakeStore()
+    store.park(message_of(RAW_ID))
+    store.park(message_of(OTHER_ID), ParkedReason.TIMEOUT, at_ms=ARRIVAL_MS + 1)
+    store.park(message_of("1" + "00" * 16), ParkedReason.TIMEOUT, at_ms=ARRIVAL_MS + 2)
+    return store
+
+
+def report(store: FakeStore, newest: int) -> list[str]:
+    return list(parked_list.report(newest_parked(store.records, ParkedFilter()), newest))
+
+
+def test_the_list_counts_by_stream_reason_and_parser_the_most_first(store: FakeStore) -> None:
+    rows = [line.split() for line in report(store, 0)]
+
+    assert [row[:4] for row in rows[1:]] == [
+        ["2", "tank", "timeout", "tank@1.0.0"],
+        ["1", "tank", "malformed", "tank@1.0.0"],
+    ]
+
+
+def test_the_list_ends_with_the_newest_one_by_one(store: FakeStore) -> None:
+    last = report(store, 2)[-2:]
+
+    assert [line.split()[0] for line in last] == ["1" + "00" * 16, OTHER_ID]
+    assert last[1].endswith("d-17  tank  timeout tank@1.0.0: 5 bytes; a level is 6 bytes")
+
+
+def test_no_control_character_of_a_device_reaches_the_terminal() -> None:
+    store = FakeStore()
+    store.write("parked", value=b"", headers=[("ce_parkeddetail", b"\x1b[2J\n")])
+
+    assert "\x1b" not in "\n".join(report(store, 1))
+
+
+def test_a_parser_may_be_named_as_flows_name_it() -> None:
+    wanted = parked_filter(
+        None, flow=None, reason=None, parser="tank==1.0.0", since=None, until=None
+    )
+
+    assert wanted.parser == "tank@1.0.0"
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["parked", "export"], "say once where files go"),
+        (["parked", "list", "--parked-bucket", "b"], "a stage in AWS needs --bootstrap-servers"),
+        (["replay", "--flow", "tank", "--from", "1h", "--to", "2h"], "it must be after --from"),
+        (["replay", "--flow", "No", "--from", "2h", "--to", "1h"], "does not match"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(words: list[str], problem: str) -> None:
+    said = CliRunner().invoke(app, words)
+
+    assert said.exit_code == 1
+    assert problem in said.stderr
+
+
+def test_a_dry_run_says_what_would_be_done(capsys: pytest.CaptureFixture[str]) -> None:
+    carry_out(PLAN, message_stores_of(NOWHERE), dry_run=True, as_json=False)
+
+    assert capsys.readouterr().out.splitlines() == [
+        "201 messages would be replayed, revision 0, 1",
+        "the slow lane takes about 20 s for so many",
+        "1 left out, parsed since; --again takes them, too",
+        "3 left out: their envelopes cannot be read",
+    ]
+
+
+def test_expired_payloads_are_an_error_after_all_else_is_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    plan = ReplayPlan(pattern="parked", since_ms=None, again={}, expired=(RAW_ID,))
+
+    with pytest.raises(PayloadsExpiredError, match=RAW_ID):
+        carry_out(plan, message_stores_of(NOWHERE), dry_run=False, as_json=True)
+
+    said = json.loads(capsys.readouterr().out)
+    assert (said["replayed"], said["expired"]) == (0, [RAW_ID])

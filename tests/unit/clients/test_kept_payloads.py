@@ -1,0 +1,76 @@
+"""Large bodies, wherever they are by now; and records made whole for a file."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from clients.exported_record import exported_record
+from clients.kept_payloads import KeptPayloads
+from clients.payload_bucket import PayloadMissingError
+from fleetlane.events.envelope import PayloadReference
+from fleetlane.events.envelope_reading import message_from
+from fleetlane.events.parked import raw_headers
+from fleetlane.events.record_json import record_from_json, record_json
+from fleetlane.parsers.testkit.messages import recorded_message
+from tests.unit.clients.stored_messages import BODY, FakeStore, by_reference, message_of, payloads
+
+
+@pytest.fixture(scope="module")
+def kept() -> Iterator[KeptPayloads]:
+    with payloads(landed=["payloads/1"], parked=["parked/payloads/2"]) as kept:
+        yield kept
+
+
+@pytest.mark.parametrize(
+    ("key", "found"),
+    [
+        ("payloads/1", "payloads/1"),
+        ("payloads/2", "parked/payloads/2"),
+        ("parked/payloads/2", "parked/payloads/2"),
+        ("payloads/3", None),
+        ("parked/payloads/1", None),
+    ],
+)
+def test_a_payload_is_looked_for_where_it_landed_then_beside_what_is_parked(
+    kept: KeptPayloads, key: str, found: str | None
+) -> None:
+    reference = kept.still_there(PayloadReference(key=key, sha256="0" * 64))
+
+    assert (reference and reference.key) == found
+
+
+@pytest.mark.parametrize("key", ["payloads/1", "payloads/2", "parked/payloads/2"])
+def test_a_body_is_fetched_from_wherever_it_is(kept: KeptPayloads, key: str) -> None:
+    assert kept.body_of(by_reference(key=key)) == BODY
+
+
+def test_a_body_by_value_needs_no_bucket(kept: KeptPayloads) -> None:
+    assert kept.body_of(message_of()) == b"\x01\x02"
+
+
+def test_a_body_that_is_gone_is_missing(kept: KeptPayloads) -> None:
+    with pytest.raises(PayloadMissingError):
+        kept.body_of(by_reference(key="payloads/3"))
+
+
+def test_an_exported_record_holds_its_body(kept: KeptPayloads) -> None:
+    record = FakeStore().park(by_reference(key="parked/payloads/2"))
+
+    exported = exported_record(record, kept)
+
+    message = message_from(raw_headers(exported.headers), exported.value)
+    assert (message.body, message.reference, message.body_bytes) == (BODY, None, len(BODY))
+
+
+def test_what_is_exported_can_be_tried(kept: KeptPayloads) -> None:
+    record = FakeStore().park(by_reference(key="parked/payloads/2"))
+
+    line = record_json(exported_record(record, kept))
+
+    assert recorded_message(record_from_json(line)).trial.body == BODY
+
+
+def test_a_record_that_is_no_message_is_exported_as_it_is(kept: KeptPayloads) -> None:
+    record = FakeStore().write("parked", value=b"?", headers=[("ce_parkedreason", b"bad_envelope")])
+
+    assert exported_record(record, kept) is record

@@ -1,0 +1,87 @@
+"""One message's way, found by its own id or by that of an event."""
+
+import pytest
+
+from clients.message_trace import NoTraceError, message_trace
+from fleetlane.events.metadata import Outcome
+from tests.unit.clients.stored_messages import (
+    ARRIVAL_MS,
+    OTHER_ID,
+    RAW_ID,
+    FakeStore,
+    message_of,
+)
+
+HASHED_ID = "1" + "ef" * 16 + "-0"
+
+
+@pytest.fixture
+def store() -> FakeStore:
+    """A message that was parked, replayed and parsed, and another one."""
+    store = FakeStore()
+    for message in (message_of(OTHER_ID), message_of()):
+        store.land(message)
+        store.receive(message)
+    store.tell(message_of(), Outcome.PARKED, at_ms=ARRIVAL_MS + 1)
+    store.park(message_of(), at_ms=ARRIVAL_MS + 1)
+    replayed = message_of(attempt=2)
+    store.land(replayed, "raw.slow", at_ms=ARRIVAL_MS + 2)
+    store.tell(replayed, Outcome.PARSED, at_ms=ARRIVAL_MS + 3, events=2, parser="tank@1.1.0")
+    store.emit(replayed, f"{RAW_ID}-0")
+    store.emit(replayed, HASHED_ID)
+    store.emit(message_of(OTHER_ID), f"{OTHER_ID}-0")
+    return store
+
+
+def test_all_that_the_topics_hold_of_a_message_is_found(store: FakeStore) -> None:
+    trace = message_trace(store, RAW_ID, since_ms=None)
+
+    assert [str(one.position) for one in trace.landings] == ["raw.standard/0/1", "raw.slow/0/0"]
+    assert [one.outcome for one in trace.attempts] == [Outcome.PARKED, Outcome.PARSED]
+    assert [one.reason for one, _ in trace.parked] == ["malformed"]
+    assert [one.event.id for one in trace.events] == [f"{RAW_ID}-0", HASHED_ID]
+    assert len(trace.received) == 1
+    assert trace.best is not None
+    assert (trace.best.outcome, trace.best.parser) == (Outcome.PARSED, "tank@1.1.0")
+
+
+@pytest.mark.parametrize("event_id", [f"{RAW_ID}-0", HASHED_ID])
+def test_an_event_leads_to_its_message(store: FakeStore, event_id: str) -> None:
+    trace = message_trace(store, event_id, since_ms=None)
+
+    assert trace.raw_id == RAW_ID
+
+
+def test_an_event_that_is_gone_leads_to_its_message_by_its_id(store: FakeStore) -> None:
+    trace = message_trace(store, f"{RAW_ID}-7", since_ms=None)
+
+    assert trace.raw_id == RAW_ID
+
+
+def test_where_the_landing_has_expired_the_parked_copy_has_the_message(store: FakeStore) -> None:
+    store.records = [record for record in store.records if not record.topic.startswith("raw.")]
+
+    trace = message_trace(store, RAW_ID, since_ms=None)
+
+    assert trace.message == message_of()
+
+
+def test_what_is_older_is_not_read(store: FakeStore) -> None:
+    trace = message_trace(store, RAW_ID, since_ms=ARRIVAL_MS + 2)
+
+    assert (len(trace.landings), len(trace.attempts), trace.parked) == (1, 1, [])
+
+
+@pytest.mark.parametrize("wanted", ["1" + "00" * 16, "1" + "00" * 16 + "-0", "x", "", "-1"])
+def test_what_is_nowhere_is_an_error(store: FakeStore, wanted: str) -> None:
+    with pytest.raises(NoTraceError, match="expired, or be older than --since"):
+        message_trace(store, wanted, since_ms=None)
+
+
+def test_an_id_in_something_else_leads_nowhere() -> None:
+    store = FakeStore()
+    store.write("canonical.tank", value=f'{{"note":"{RAW_ID}"}}'.encode())
+    store.write("fleet.parsed", value=RAW_ID.encode())
+
+    with pytest.raises(NoTraceError):
+        message_trace(store, RAW_ID, since_ms=None)

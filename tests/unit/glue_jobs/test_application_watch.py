@@ -1,0 +1,209 @@
+"""Beside its queries an application looks whether it is to stop, and tells how far they are."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from fleetlane.events.consumer_groups import mirrored_group
+from glue_jobs.application_watch import ApplicationWatch
+from glue_jobs.kafka_admin import KafkaAdminError, Offsets, Partition
+from glue_jobs.mirrored_offsets import MirroredOffsets, Query, offsets_after
+from glue_jobs.stop_marker import stop_between_batches
+
+NOW_MS = 1_762_178_709_123
+AT: Partition = ("raw.fast", 1)
+
+
+@dataclass(kw_only=True)
+class FakeProgress:
+    json: str = (
+        '{"sources": [{"description": "KafkaV2[SubscribePattern[raw]]",'
+        ' "endOffset": {"raw.fast": {"1": 7}}},'
+        ' {"description": "FileStreamSource", "endOffset": {"logOffset": 3}}]}'
+    )
+
+
+@dataclass(kw_only=True)
+class FakeQuery:
+    """A query for who looks how far it is."""
+
+    name: str = "parse_lane_fast"
+    isActive: bool = True  # noqa: N815 - Spark's name
+    lastProgress: FakeProgress | None = None  # noqa: N815 - likewise
+
+
+@dataclass(kw_only=True)
+class BatchQuery:
+    """A query whose batches go by as it is asked for its status."""
+
+    active_for: int
+    has_pauses: bool = True
+    isActive: bool = True  # noqa: N815 - Spark's name
+    asked: int = 0
+    stopped_at: int | None = None
+
+    @property
+    def status(self) -> dict[str, Any]:
+        self.asked += 1
+        return {"isTriggerActive": not self.has_pauses or self.asked <= self.active_for}
+
+    @property
+    def lastProgress(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
+        return {"batchId": 1 if self.asked > self.active_for else 0}
+
+    def stop(self) -> None:
+        self.stopped_at, self.isActive = self.asked, False
+
+
+@dataclass
+class FakeGroups:
+    """Kafka's groups in memory."""
+
+    committed_by: dict[str, Offsets] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    first: int = 0
+
+    def commit(self, group: str, offsets: Offsets, *, note: str) -> None:
+        self.committed_by[group] = offsets
+        self.notes.append(note)
+
+    def committed(self, group: str) -> Offsets:
+        return self.committed_by.get(group, {})
+
+    def beginnings(self, partitions: Iterable[Partition]) -> Offsets:
+        return dict.fromkeys(partitions, self.first)
+
+
+@dataclass
+class Expired:
+    """Kafka as told by its looks: so many records expired, or an error."""
+
+    records: int = 0
+    is_away: bool = False
+    looks: int = 0
+
+    def look(self, queries: Sequence[Query]) -> int:
+        self.looks += 1
+        if self.is_away:
+            raise KafkaAdminError("timed out")
+        return self.records
+
+
+@dataclass
+class FakeMarker:
+    is_set: bool = False
+
+    def is_there(self) -> bool:
+        return self.is_set
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now_s = 100.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def test_a_query_s_group_has_its_name_as_kafka_s_tools_show_it() -> None:
+    names = ["parse_lane_fast", "parse_lane_slow_gps-2", "fleet_metadata"]
+
+    groups = [mirrored_group(name) for name in names]
+
+    assert groups == [
+        "fleetlane-parse-fast",
+        "fleetlane-parse-slow-gps-2",
+        "fleetlane-fleet-metadata",
+    ]
+
+
+def test_what_a_query_read_of_kafka_is_read_from_its_progress() -> None:
+    offsets = offsets_after(FakeProgress())
+
+    assert offsets == {AT: 7}
+
+
+def test_kafka_is_told_how_far_a_query_is_and_when_it_was_seen_alive() -> None:
+    groups = FakeGroups()
+
+    MirroredOffsets(groups, now_ms=lambda: NOW_MS).look([FakeQuery(lastProgress=FakeProgress())])
+
+    assert groups.committed_by == {"fleetlane-parse-fast": {AT: 7}}
+    assert groups.notes == [f"{NOW_MS};"]
+
+
+@pytest.mark.parametrize(("is_active", "notes"), [(True, [f"{NOW_MS};"]), (False, [])])
+def test_a_query_without_a_batch_yet_stands_where_it_stood(
+    is_active: bool,  # noqa: FBT001 - pytest passes parameters by name
+    notes: list[str],
+) -> None:
+    groups = FakeGroups({"fleetlane-parse-fast": {AT: 4}}, first=10)
+
+    expired = MirroredOffsets(groups, now_ms=lambda: NOW_MS).look([FakeQuery(isActive=is_active)])
+
+    assert (expired, groups.notes) == (6, notes)
+
+
+def test_an_application_stops_once_its_marker_is_there_and_not_before() -> None:
+    marker, clock = FakeMarker(), Clock()
+    watch = ApplicationWatch(
+        marker=marker, mirrored=Expired(), publish=lambda _: None, monotonic=clock
+    )
+    before = watch.is_to_stop([])
+
+    marker.is_set = True
+    at_once = watch.is_to_stop([])
+    clock.now_s += 10
+
+    assert (before, at_once, watch.is_to_stop([])) == (False, False, True)
+
+
+def test_expired_records_are_published_once_a_minute_none_too() -> None:
+    mirrored, clock, published = Expired(), Clock(), list[Mapping[str, float]]()
+    watch = ApplicationWatch(
+        marker=FakeMarker(), mirrored=mirrored, publish=published.append, monotonic=clock
+    )
+
+    for mirrored.records in (0, 0, 3, 3, 3, 3, 3):
+        watch.is_to_stop([])
+        clock.now_s += 10
+
+    assert published == [{"ExpiredUnread": 0}, {"ExpiredUnread": 3}]
+
+
+def test_a_kafka_that_does_not_answer_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    mirrored, clock = Expired(is_away=True), Clock()
+    watch = ApplicationWatch(
+        marker=FakeMarker(is_set=True), mirrored=mirrored, publish=lambda _: None, monotonic=clock
+    )
+
+    looks = [watch.is_to_stop([]), watch.is_to_stop([])]
+
+    assert looks == [False, True]
+    assert "timed out" in caplog.text
+
+
+def test_a_query_is_stopped_when_its_batch_is_done() -> None:
+    query = BatchQuery(active_for=3)
+
+    is_orderly = stop_between_batches([query], limit_s=60)
+
+    assert (is_orderly, query.stopped_at) == (True, 4)
+
+
+def test_a_query_that_never_pauses_is_stopped_at_the_end_of_a_batch() -> None:
+    query = BatchQuery(active_for=3, has_pauses=False)
+
+    is_orderly = stop_between_batches([query], limit_s=60)
+
+    assert (is_orderly, query.stopped_at) == (True, 4)
+
+
+def test_a_batch_that_takes_too_long_is_cancelled() -> None:
+    query, other = BatchQuery(active_for=10**9), BatchQuery(active_for=0)
+
+    is_orderly = stop_between_batches([query, other], limit_s=0.05)
+
+    assert (is_orderly, query.isActive, other.isActive) == (False, False, False)

@@ -1,0 +1,109 @@
+"""How the lanes are, from what stands in Kafka alone."""
+
+from clients.kafka_positions import Position
+from fleetlane.cli.status import status_text
+from fleetlane.events.consumer_groups import seen_note
+from fleetlane.events.lanes import Lane
+from fleetlane.events.metadata import Outcome, Parsed, parsed_value
+from local.lane_status import LaneStatus, QueryStatus, Status, status_of
+from tests.unit.local.memory_positions import MemoryPositions
+
+NOW_MS = 1_762_178_709_000
+PARSED = {
+    "id": "1" + "ab" * 16,
+    "attempt": 1,
+    "device_id": "d-17",
+    "stream": "gps",
+    "source_topic": "raw.fast",
+    "source_partition": 0,
+    "source_offset": 0,
+}
+
+
+def told(kafka: MemoryPositions, *outcomes: Outcome, ago_s: int) -> None:
+    for outcome in outcomes:
+        at_ms = NOW_MS - 1_000 * ago_s
+        row = Parsed(**PARSED, lane=Lane.FAST, outcome=outcome, parsed_ms=at_ms)  # type: ignore[arg-type]
+        kafka.write("fleet.parsed", str(at_ms).encode(), parsed_value(row))
+
+
+def landed(kafka: MemoryPositions, topic: str, *agos_s: int) -> None:
+    for ago_s in agos_s:
+        kafka.write(topic, str(NOW_MS - 1_000 * ago_s).encode(), b"")
+
+
+def lane_of(status: Status, lane: Lane) -> LaneStatus:
+    (found,) = (one for one in status.lanes if one.lane is lane)
+    return found
+
+
+def test_a_lane_s_rate_and_parked_share_are_those_of_the_last_minute() -> None:
+    kafka = MemoryPositions()
+    told(kafka, Outcome.PARKED, ago_s=300)
+    told(kafka, *[Outcome.PARSED] * 58, Outcome.EMPTY, Outcome.EMPTY, ago_s=30)
+    told(kafka, *[Outcome.PARKED] * 20, Outcome.DIVERTED, ago_s=30)
+
+    lane = lane_of(status_of(kafka, now_ms=NOW_MS), Lane.FAST)
+
+    assert (lane.parsed_per_s, lane.parked_percent) == (1.0, 25.0)
+
+
+def test_what_no_parser_has_read_waits_in_topics_of_its_own_and_blocking_ones_too() -> None:
+    kafka = MemoryPositions()
+    landed(kafka, "raw.fast", 90, 60, 30)
+    landed(kafka, "raw.fast.stream.gps", 40)
+    landed(kafka, "raw.fast.block.door", 80, 20)
+    kafka.group_positions = {
+        "fleetlane-parse-fast": {("raw.fast", 0): Position(2, "")},
+        "fleetlane-parse-fast-door": {("raw.fast.block.door", 0): Position(2, "")},
+        "fleetlane-fleet-metadata": {("raw.fast.stream.gps", 0): Position(1, "")},
+    }
+
+    lane = lane_of(status_of(kafka, now_ms=NOW_MS), Lane.FAST)
+
+    assert (lane.waiting, lane.oldest_arrival_ms) == (2, NOW_MS - 40_000)
+
+
+def test_an_idle_platform_has_no_share_and_nothing_that_waits() -> None:
+    lanes = status_of(MemoryPositions(), now_ms=NOW_MS).lanes
+
+    assert [(one.parked_percent, one.waiting, one.oldest_arrival_ms) for one in lanes] == [
+        (None, 0, None)
+    ] * 3
+
+
+def test_a_query_says_how_far_it_is_and_when_it_was_last_seen() -> None:
+    kafka = MemoryPositions()
+    landed(kafka, "raw.slow", 9, 8, 7)
+    note = seen_note(NOW_MS - 4_000)
+    kafka.group_positions = {
+        "fleetlane-parse-slow": {
+            ("raw.slow", 0): Position(1, note),
+            ("raw.slow.stream.gone", 0): Position(7, seen_note(0)),
+        }
+    }
+
+    (query,) = status_of(kafka, now_ms=NOW_MS).queries
+
+    assert query == QueryStatus(query="parse-slow", waiting=2, seen_ms=NOW_MS - 4_000)
+
+
+def test_a_person_reads_a_line_a_lane_and_a_line_a_query() -> None:
+    kafka = MemoryPositions()
+    landed(kafka, "raw.slow", 90)
+    told(kafka, Outcome.PARSED, ago_s=1)
+    kafka.group_positions = {
+        "fleetlane-parse-slow": {("raw.slow", 0): Position(0, seen_note(NOW_MS))}
+    }
+
+    text = status_text(status_of(kafka, now_ms=NOW_MS))
+
+    assert [line.split() for line in text.splitlines()] == [
+        ["lane", "parsed/s", "parked", "waiting", "oldest", "that", "waits"],
+        ["fast", "0.0", "0.0", "%", "0", "-"],
+        ["standard", "0.0", "-", "0", "-"],
+        ["slow", "0.0", "-", "1", "2025-11-03T14:03:39.000Z,", "90", "s", "ago"],
+        [],
+        ["query", "records", "before", "last", "seen"],
+        ["parse-slow", "1", "2025-11-03T14:05:09.000Z,", "0", "s", "ago"],
+    ]
