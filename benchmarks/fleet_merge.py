@@ -6,7 +6,6 @@ what else is there.
 """
 
 import argparse
-import json
 import os
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from typing import Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from benchmarks.kept_numbers import write_numbers
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
 from fleetlane.events.lake_tables import EVENTS
 from fleetlane.events.times import DAY_MS
@@ -50,10 +50,7 @@ def main() -> None:
         session = _session(LocalLake(Path(folder)))
         numbers = _measured(session)
         session.stop()
-    known = json.loads(output.read_text()) if output.exists() else {}
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(json.dumps({**known, **numbers}, indent=2) + "\n")
-    sys.stdout.write(output.read_text())
+    sys.stdout.write(write_numbers(output, numbers))
 
 
 def _measured(session: SparkSession) -> dict[str, float]:

@@ -18,6 +18,7 @@ from fleetlane.events.job_arguments import (
 from fleetlane.events.lanes import Lane
 from infra.lane_metrics import NAMESPACE
 
+APPLICATION_PREFIX: Final = "fleetlane-"
 _JOB_NAMES: Final = {
     ParseLaneArguments: "parse_lane",
     FleetMetadataArguments: "fleet_metadata",
@@ -26,7 +27,6 @@ _JOB_NAMES: Final = {
 
 LAKE_TABLES_PREFIX: Final = "tables"
 """Where the lake's bucket holds tables; beside them stand leases and requests."""
-APPLICATION_PREFIX: Final = "fleetlane-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

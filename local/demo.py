@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,7 @@ from clients.payload_bucket import PayloadBucket
 from fleetlane.events.lanes import Lane
 from local.checkout import ROOT
 from local.data_folder import announced, taken_data_folder
+from local.demo_report import report_written
 from local.fleet.plan import FleetPlan
 from local.fleet.simulator import FleetProgress, FleetRun, run_fleet
 from local.lane_tally import LaneCounts, LaneTally
@@ -30,6 +31,7 @@ from local.platform import PARKED_BUCKET, Platform, PlatformSettings
 _FIRST_DEVICES: Final = 40
 _SENDING_S: Final = 20.0
 _LOOK_EVERY_S: Final = 0.5
+_LAKE_PATIENCE_S: Final = 60.0
 _PATIENCE: Final = Patience(deadline_s=300, quiet_s=90)
 """A busy machine may need more than a minute until its Spark jobs run."""
 
@@ -46,6 +48,10 @@ class DemoSettings:
     def data(self) -> Path:
         """The platform's data folder, of the demonstration alone: emptied at each start."""
         return self.folder / "data"
+
+    @property
+    def report_path(self) -> Path:
+        return self.folder / "fleet-report.html"
 
     @property
     def ledger_path(self) -> Path:
@@ -65,10 +71,14 @@ class DemoProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoResult:
-    """The closed ledger. ``surprises`` are answers that a device should not have been given."""
+    """The closed ledger. ``surprises`` are answers that a device should not have been given.
+
+    ``report`` is the page that tells of the fleet; ``None`` where the platform has no lake.
+    """
 
     ledger: Ledger
     surprises: tuple[str, ...]
+    report: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,11 +104,24 @@ def run_demo(settings: DemoSettings, events: DemoEvents) -> DemoResult:
         Platform(PlatformSettings(folder=settings.data)) as platform,
     ):
         settings.ledger_path.unlink(missing_ok=True)
+        settings.report_path.unlink(missing_ok=True)
         endpoints = platform.start(events.on_step)
         with announced(endpoints, settings.data):
             result = _Demonstration(platform, events, began_s).run(settings)
+            result = replace(result, report=_report(platform, settings, result.ledger))
     settings.ledger_path.write_bytes(result.ledger.to_json())
     return result
+
+
+def _report(platform: Platform, settings: DemoSettings, ledger: Ledger) -> Path | None:
+    is_written = report_written(
+        platform.endpoints,
+        settings.data,
+        settings.report_path,
+        messages=ledger.accepted - ledger.duplicate + ledger.unanswered,
+        patience_s=_LAKE_PATIENCE_S,
+    )
+    return settings.report_path if is_written else None
 
 
 class _Demonstration:

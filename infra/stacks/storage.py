@@ -167,8 +167,8 @@ class Storage(Stack):
             "PayloadBucket": self.payloads.bucket_name,
             "ParkedBucket": self.parked.bucket_name,
             "FlowsBucket": self.artifacts.bucket_name,
-            "LakeBucket": self.lake.bucket_name,
             "CheckpointsBucket": self.checkpoints.bucket_name,
+            "LakeBucket": self.lake.bucket_name,
             "RegistryTable": self.registry.table_name,
         }
         for name, value in names.items():

@@ -1,8 +1,8 @@
 """The README, followed to the letter in a fresh checkout by somebody who knows nothing else.
 
-Then docs/parsers.md, docs/flows.md and docs/parked.md, while the platform runs that the README has
-started.
-`make demo` and `make test`, with which the README begins, are left out: the second runs this.
+Then docs/parsers.md, docs/flows.md, docs/parked.md and docs/fleet.md, while the platform runs that
+the README has started. `make demo` and `make test`, with which the README begins, are left out: the
+second runs this.
 """
 
 import json
@@ -34,6 +34,7 @@ AUTHORS_SECTIONS: Final = (
     *("Change it", "Real messages", "Deploy it"),
 )
 OF_FLOWS: Final = (ROOT / "docs" / "flows.md").read_text()
+OF_THE_FLEET: Final = (ROOT / "docs" / "fleet.md").read_text()
 FLOWS_SECTIONS: Final = ("Check", "Publish")
 OF_PARKED: Final = (ROOT / "docs" / "parked.md").read_text()
 PARKED_SECTIONS: Final = ("Look", "Mend", "Send again", "Everything of a time, once more")
@@ -53,7 +54,8 @@ class Visit:
     ``first`` and ``own`` are what was printed in the two sections that are followed, ``both`` the
     events of the first, and ``again`` the same once the platform had been started anew, with the
     versions of the flows that are then ``published``. ``author`` is what was printed in
-    each section of docs/parsers.md, ``flows`` of docs/flows.md, ``parked`` of docs/parked.md.
+    each section of docs/parsers.md, ``flows`` of docs/flows.md, ``parked`` of docs/parked.md,
+    ``fleet`` in docs/fleet.md.
     """
 
     first: str
@@ -63,6 +65,7 @@ class Visit:
     author: Mapping[str, str]
     flows: Mapping[str, str]
     parked: Mapping[str, str]
+    fleet: str
     again: str
     published: str
     exit_codes: tuple[int | None, ...]
@@ -87,6 +90,7 @@ def visit(tmp_path_factory: pytest.TempPathFactory) -> Visit:
         }
         flows = {name: followed(OF_FLOWS, name, checkout, terminal) for name in FLOWS_SECTIONS}
         parked = {name: followed(OF_PARKED, name, checkout, terminal) for name in PARKED_SECTIONS}
+        fleet = followed(OF_THE_FLEET, "Ask", checkout, terminal)
         exit_code = terminal.ctrl_c()
         terminal.start(STAYS, until_there_is=checkout / ENDPOINTS)
         again = terminal.run(BOTH_POSITIONS)
@@ -100,6 +104,7 @@ def visit(tmp_path_factory: pytest.TempPathFactory) -> Visit:
         author=author,
         flows=flows,
         parked=parked,
+        fleet=fleet,
         again=again,
         published=published,
         exit_codes=exit_codes,
@@ -184,6 +189,11 @@ def test_a_range_that_would_be_replayed_is_counted(visit: Visit) -> None:
     counted = visit.parked["Everything of a time, once more"]
 
     assert " would be replayed, revision 1" in counted
+
+
+def test_the_fleet_is_asked_and_reported(visit: Visit) -> None:
+    assert "of registered" in visit.fleet
+    assert visit.fleet.endswith("written to build/fleet-report.html\n")
 
 
 def test_what_was_published_is_in_force_after_a_restart(visit: Visit) -> None:

@@ -77,6 +77,8 @@ def _show(result: "DemoResult", settings: "DemoSettings") -> None:
     typer.echo("\nTry next, the last two in another terminal:")
     for command in commands_to_try(_from_here(settings.data)):
         typer.echo(f"  {command}")
+    if result.report is not None:
+        typer.echo(f"\nThe fleet, as a page: {_from_here(result.report)}")
     typer.echo(f"\n{result.ledger.line()}")
 
 

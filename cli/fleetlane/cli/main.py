@@ -6,6 +6,7 @@ from fleetlane.cli import (
     demo,
     device_commands,
     doctor,
+    fleet,
     flow,
     lake,
     parked_commands,
@@ -33,6 +34,7 @@ app.command("up")(up.up)
 app.command("demo")(demo.demo)
 app.add_typer(device_commands.app, name="device")
 app.command("doctor")(doctor.doctor)
+app.add_typer(fleet.app, name="fleet")
 app.add_typer(flow.app, name="flow")
 app.add_typer(lake.app, name="lake")
 app.add_typer(parked_commands.app, name="parked")

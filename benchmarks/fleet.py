@@ -1,0 +1,116 @@
+"""What questions about a fleet take: each by itself, and the whole report.
+
+The lake holds 5 million messages of 20,000 devices over 30 days, and as many attempts. It is made
+once, below build/bench. Each question is asked over the days that the report asks it for, and over
+all 30; what counts is the median of three. ``bytes_read_to_canonical`` is the size of all files
+that the report's questions may open, as a share of the canonical records of the same messages.
+"""
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+from benchmarks.fleet_rows import (
+    ASKED_AT_MS,
+    DAYS,
+    EVENTS_A_MESSAGE,
+    MESSAGES,
+    cached_lake,
+    registered_devices,
+)
+from benchmarks.kept_numbers import write_numbers
+from clients.fleet_lake import health, lateness, one_device, presence, volume
+from clients.fleet_lake.fleet import Fleet
+from fleetlane.events.canonical import canonical_value, event_data, message_prefix
+from fleetlane.events.envelope import Message
+from fleetlane.events.event_time import EventTime, TimeQuality
+from fleetlane.events.lanes import Lane
+from local.checkout import ROOT
+from local.fleet_report.writing import write_report
+
+BENCH: Final = ROOT / "build" / "bench"
+WEEK: Final = 7
+TIMES: Final = 3
+
+QUESTIONS: Final[Mapping[str, Callable[[Fleet, int], object]]] = {
+    "coverage": lambda fleet, days: presence.coverage(fleet, days=days),
+    "heard_by_day": lambda fleet, days: presence.heard_by_day(fleet, days=days),
+    "silent": lambda fleet, days: presence.silent(fleet, days=days),
+    "late": lambda fleet, days: lateness.late(fleet, days=days),
+    "lags": lambda fleet, days: lateness.lags(fleet, days=days),
+    "sizes": lambda fleet, days: volume.sizes(fleet, days=days),
+    "size_bins": lambda fleet, days: volume.size_bins(fleet, days=days),
+    "compression": lambda fleet, days: volume.compression(fleet, days=days),
+    "by_firmware": lambda fleet, days: health.by_firmware(fleet, days=days),
+    "parse_times": lambda fleet, days: health.parse_times(fleet, days=days),
+    "gaps": lambda fleet, days: one_device.gaps(fleet, days=days),
+    "one_device": lambda fleet, days: one_device.days_of(fleet, "d-00123", days=days),
+}
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--output", type=Path, default=BENCH / "fleet.json")
+    output: Path = arguments.parse_args().output
+    devices = list(registered_devices())
+    with closing(cached_lake(BENCH / "fleet-lake")) as catalog:
+        began_s = time.perf_counter()
+        with Fleet.of(catalog, devices, asked_at_ms=ASKED_AT_MS) as fleet:
+            write_report(fleet, BENCH / "fleet-report.html")
+        report_s = time.perf_counter() - began_s
+        with Fleet.of(catalog, devices, asked_at_ms=ASKED_AT_MS) as fleet:
+            week, month = (_seconds(fleet, days) for days in (WEEK, DAYS))
+            file_bytes = fleet.file_bytes
+    canonical_bytes = MESSAGES * EVENTS_A_MESSAGE * _canonical_record_bytes()
+    numbers = {
+        "slowest_query_s": max(week.values()),
+        "slowest_query_30_days_s": max(month.values()),
+        "report_s": round(report_s, 3),
+        "bytes_read_to_canonical": round(file_bytes / canonical_bytes, 5),
+        "file_bytes": file_bytes,
+        "queries_7_days_s": week,
+        "queries_30_days_s": month,
+    }
+    sys.stdout.write(write_numbers(output, numbers))
+
+
+def _canonical_record_bytes() -> int:
+    """The size of an event of two numbers, as the parse job writes it."""
+    message = Message(
+        raw_id=f"1{0:032x}",
+        device_id="d-00123",
+        stream="stream-1",
+        lane=Lane.STANDARD,
+        arrival_millis=ASKED_AT_MS,
+        body=b"",
+        body_bytes=0,
+    )
+    record = canonical_value(
+        message_prefix(message, parser="parser-1@1.0.0"),
+        event_id=f"{message.raw_id}-0",
+        time=EventTime(millis=ASKED_AT_MS, quality=TimeQuality.OK, bucket_millis=ASKED_AT_MS),
+        data=event_data({"celsius": 21.57, "volts": 3.291}),
+    )
+    return len(record)
+
+
+def _seconds(fleet: Fleet, days: int) -> dict[str, float]:
+    return {name: _median_s(fleet, question, days) for name, question in QUESTIONS.items()}
+
+
+def _median_s(fleet: Fleet, question: Callable[[Fleet, int], object], days: int) -> float:
+    taken_s = []
+    for _ in range(TIMES):
+        began_s = time.perf_counter()
+        question(fleet, days)
+        taken_s.append(time.perf_counter() - began_s)
+    return round(statistics.median(taken_s), 3)
+
+
+if __name__ == "__main__":
+    main()

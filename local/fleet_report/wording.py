@@ -1,0 +1,97 @@
+"""Numbers, sizes, times and shares as people read them. A share is never rounded to all or none."""
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+from fleetlane.events.times import DAY_MS, HOUR_MS
+
+_MINUTE_MS: Final = 60_000
+_UNITS: Final = ((DAY_MS, "day"), (HOUR_MS, "h"), (_MINUTE_MS, "min"), (1_000, "s"))
+NONE: Final = "\N{EN DASH}"
+NARROW_SPACE: Final = "\N{NARROW NO-BREAK SPACE}"
+_TENTH: Final = 0.001
+
+
+def number(value: int | None) -> str:
+    """``12,345``; a dash where there is none."""
+    return NONE if value is None else f"{value:,}"
+
+
+def counted(value: int, one: str, many: str | None = None) -> str:
+    """``1 device``, ``2 devices``."""
+    return f"{value:,} {one if value == 1 else many or f'{one}s'}"
+
+
+def percent(part: float, whole: float) -> str:
+    """``97.2 %``; ``under 0.1 %`` and ``over 99.9 %`` where it would look like none or all."""
+    if not whole:
+        return NONE
+    share = part / whole
+    if 0 < share < _TENTH:
+        return f"under 0.1{NARROW_SPACE}%"
+    if 1 - _TENTH < share < 1:
+        return f"over 99.9{NARROW_SPACE}%"
+    return f"{share * 100:.1f}{NARROW_SPACE}%".replace(".0", "")
+
+
+def size(size_bytes: float | None) -> str:
+    """``12 B``, ``3.4 kB``, ``5.6 MB``, by thousands; three digits at least where there are any."""
+    if size_bytes is None:
+        return NONE
+    value, unit = float(size_bytes), "B"
+    for unit in ("B", "kB", "MB", "GB", "TB"):  # noqa: B007 - the last one tried is shown
+        if value < 999.5:  # noqa: PLR2004 - 1,000 once it is rounded
+            break
+        value /= 1_000
+    digits = 0 if unit == "B" or value >= 99.5 else 1  # noqa: PLR2004 - 100 once it is rounded
+    return f"{value:.{digits}f}".removesuffix(".0") + f"{NARROW_SPACE}{unit}"
+
+
+def length(length_ms: int) -> str:
+    """A length of time in its greatest unit: ``9 days``, ``3.5 h``, ``40 min``, ``250 ms``."""
+    sign = "\N{MINUS SIGN}" if length_ms < 0 else ""
+    positive_ms = abs(length_ms)
+    for unit_ms, unit in _UNITS:
+        if positive_ms >= unit_ms:
+            text = f"{positive_ms / unit_ms:.1f}".removesuffix(".0")
+            plural = "s" if unit == "day" and text != "1" else ""
+            return f"{sign}{text}{NARROW_SPACE}{unit}{plural}"
+    return f"{sign}{positive_ms}{NARROW_SPACE}ms"
+
+
+def ratio(value: float | None) -> str:
+    """``3.4 times``, with its sign; a dash where there is none."""
+    return NONE if value is None else f"{value:.1f}{NARROW_SPACE}\N{MULTIPLICATION SIGN}"
+
+
+def micros(value: int) -> str:
+    """``420 µs``, ``1.5 ms``, ``2 s``."""
+    for unit_us, unit in ((1_000_000, "s"), (1_000, "ms")):
+        if value >= unit_us:
+            return f"{value / unit_us:.1f}".removesuffix(".0") + f"{NARROW_SPACE}{unit}"
+    return f"{value}{NARROW_SPACE}µs"
+
+
+def moment(at_ms: int) -> str:
+    """``21 November 2026, 15:20 UTC``."""
+    at = _utc(at_ms)
+    return f"{at.day} {at:%B %Y, %H:%M} UTC"
+
+
+def moment_short(at_ms: int | None) -> str:
+    """``2026-11-21 15:20``, in UTC."""
+    return NONE if at_ms is None else f"{_utc(at_ms):%Y-%m-%d %H:%M}"
+
+
+def day_words(value: date) -> str:
+    """``21 November``."""
+    return f"{value.day} {value:%B}"
+
+
+def day_short(value: date) -> str:
+    """``21 Nov``."""
+    return f"{value.day} {value:%b}"
+
+
+def _utc(at_ms: int) -> datetime:
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=at_ms)

@@ -1,0 +1,252 @@
+"""The same answers as the lake's, by plain Python over the truth, one message after the other."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date, timedelta
+from math import ceil
+
+from clients.device_registry import DeviceStatus, RegisteredDevice
+from clients.fleet_lake.answers import (
+    Bin,
+    Compression,
+    Coverage,
+    DayHeard,
+    DeviceDay,
+    DeviceSeen,
+    FirmwareHealth,
+    Gap,
+    LateDevice,
+    ParserTime,
+    Quantiles,
+)
+from clients.fleet_lake.fleet import day_of
+from fleetlane.events.times import DAY_MS
+from tests.known_fleet import ASKED_AT_MS, KnownFleet, Sent
+
+
+def recent(fleet: KnownFleet, days: int) -> list[Sent]:
+    return [one for one in fleet.sent if one.received_ms > ASKED_AT_MS - days * DAY_MS]
+
+
+def trusted(fleet: KnownFleet) -> dict[str, RegisteredDevice]:
+    return {
+        device.device_id: device
+        for device in fleet.devices
+        if device.status is not DeviceStatus.REVOKED
+    }
+
+
+def coverage(fleet: KnownFleet, days: int) -> Coverage:
+    messages, registered = recent(fleet, days), set(trusted(fleet))
+    itself = {one.device_id for one in messages if one.via is None}
+    anyhow = {one.device_id for one in messages}
+    return Coverage(
+        days=days,
+        registered=len(registered),
+        heard=len(itself & registered),
+        through_gateway=len((anyhow - itself) & registered),
+        unregistered=len(anyhow - registered),
+    )
+
+
+def heard_by_day(fleet: KnownFleet, days: int) -> list[DayHeard]:
+    registered = set(trusted(fleet))
+    by_day = defaultdict[date, list[Sent]](list)
+    for one in recent(fleet, days):
+        if one.device_id in registered:
+            by_day[day_of(one.received_ms)].append(one)
+    first = day_of(ASKED_AT_MS - days * DAY_MS)
+    every = [first + timedelta(days=number) for number in range(days + 1)]
+    return [_heard_on(day, by_day[day]) for day in every]
+
+
+def _heard_on(day: date, messages: Sequence[Sent]) -> DayHeard:
+    itself = {one.device_id for one in messages if one.via is None}
+    anyhow = {one.device_id for one in messages}
+    return DayHeard(
+        day=day,
+        heard=len(itself),
+        through_gateway=len(anyhow - itself),
+        messages=len(messages),
+    )
+
+
+def silent(fleet: KnownFleet, days: int) -> list[DeviceSeen]:
+    itself = {one.device_id for one in recent(fleet, days) if one.via is None}
+    latest = dict[tuple[str, str, date], Sent]()
+    for one in sorted(fleet.sent, key=lambda one: one.received_ms):
+        latest[one.device_id, one.stream, day_of(one.received_ms)] = one
+    own, brought = dict[str, int](), dict[str, int]()
+    for one in sorted(latest.values(), key=lambda one: one.received_ms):
+        (own if one.via is None else brought)[one.device_id] = one.received_ms
+    rows = [
+        DeviceSeen(
+            device_id=device.device_id,
+            device_type=device.device_type,
+            status=device.status.value,
+            gateway_id=device.gateway_id,
+            registered_ms=device.registered_ms,
+            last_ms=own.get(device.device_id),
+            gateway_ms=brought.get(device.device_id),
+        )
+        for device in trusted(fleet).values()
+        if device.device_id not in itself and device.registered_ms <= ASKED_AT_MS - days * DAY_MS
+    ]
+    return sorted(rows, key=lambda row: (-(row.last_ms or 0), row.device_id))
+
+
+def late(fleet: KnownFleet, days: int, *, over_ms: int) -> list[LateDevice]:
+    by_device = defaultdict[str, list[Sent]](list)
+    for one in recent(fleet, days):
+        if one.lag_ms is not None:
+            by_device[one.device_id].append(one)
+    rows = []
+    for device_id, messages in by_device.items():
+        lags = sorted(one.lag_ms or 0 for one in messages)
+        late_messages = sum(lag > over_ms for lag in lags)
+        if len(lags) >= 5 and late_messages * 2 >= len(lags):
+            rows.append(
+                LateDevice(
+                    device_id=device_id,
+                    device_type=max(messages, key=lambda one: one.received_ms).device_type,
+                    messages=len(lags),
+                    late=late_messages,
+                    median_lag_ms=quantile(lags, 0.5),
+                )
+            )
+    return sorted(rows, key=lambda row: (-row.share, -row.median_lag_ms, row.device_id))
+
+
+def binned(values: Iterable[int], bounds: tuple[int, ...]) -> tuple[Bin, ...]:
+    counts = Counter(sum(value > bound for bound in bounds) for value in values)
+    ends = (None, *bounds, None)
+    return tuple(
+        Bin(low=ends[at], high=ends[at + 1], messages=counts[at]) for at in range(len(bounds) + 1)
+    )
+
+
+def lags(fleet: KnownFleet, days: int, bounds: tuple[int, ...]) -> tuple[Bin, ...]:
+    return binned((one.lag_ms for one in recent(fleet, days) if one.lag_ms is not None), bounds)
+
+
+def sizes(fleet: KnownFleet, days: int) -> Quantiles:
+    values = sorted(one.body_bytes for one in recent(fleet, days))
+    return Quantiles(
+        count=len(values),
+        total=sum(values),
+        p50=quantile(values, 0.5),
+        p95=quantile(values, 0.95),
+        p99=quantile(values, 0.99),
+        max=values[-1],
+    )
+
+
+def by_firmware(fleet: KnownFleet, days: int) -> list[FirmwareHealth]:
+    groups = _grouped(recent(fleet, days), lambda one: one.firmware)
+    rows = []
+    for firmware, messages in groups.items():
+        parked = [one.final for one in messages if one.final and one.final.outcome == "parked"]
+        malformed = sum(final.reason == "malformed" for final in parked)
+        rows.append(
+            FirmwareHealth(
+                firmware=firmware, messages=len(messages), malformed=malformed, parked=len(parked)
+            )
+        )
+    return sorted(rows, key=lambda row: (-row.malformed_share, -row.messages, row.firmware or "~"))
+
+
+def parse_times(fleet: KnownFleet, days: int) -> list[ParserTime]:
+    since_ms = ASKED_AT_MS - days * DAY_MS
+    times = defaultdict[str, list[int]](list)
+    for one in fleet.sent:
+        for attempt in one.attempts:
+            is_in_window = (
+                day_of(one.received_ms) >= day_of(since_ms)
+                and since_ms < attempt.parsed_ms <= ASKED_AT_MS
+            )
+            if is_in_window and attempt.parser is not None and attempt.put_off is None:
+                times[attempt.parser].append(attempt.parse_us)
+    rows = [
+        ParserTime(
+            parser=parser,
+            attempts=len(took),
+            p50_us=quantile(sorted(took), 0.5),
+            p95_us=quantile(sorted(took), 0.95),
+            p99_us=quantile(sorted(took), 0.99),
+            max_us=max(took),
+        )
+        for parser, took in times.items()
+    ]
+    return sorted(rows, key=lambda row: (-row.p95_us, row.parser))
+
+
+def compression(fleet: KnownFleet, days: int) -> list[Compression]:
+    since = day_of(ASKED_AT_MS - days * DAY_MS)
+    messages = [one for one in fleet.sent if day_of(one.received_ms) >= since]
+    rows = []
+    for stream, some in _grouped(messages, lambda one: one.stream).items():
+        unpacked = [(one, one.final) for one in some if one.final and one.final.inflated_bytes]
+        rows.append(
+            Compression(
+                stream=stream,
+                messages=len(some),
+                body_bytes=sum(one.body_bytes for one, _ in unpacked),
+                inflated_bytes=sum(final.inflated_bytes for _, final in unpacked),
+            )
+        )
+    return sorted(rows, key=lambda row: (-row.body_bytes, row.stream))
+
+
+def gaps(fleet: KnownFleet, days: int, *, gap_min_ms: int) -> list[Gap]:
+    groups = _grouped(recent(fleet, days), lambda one: (one.device_id, one.stream))
+    rows = []
+    for (device_id, stream), messages in groups.items():
+        spans = sorted(
+            (one.start_ms, one.end_ms)
+            for one in messages
+            if one.start_ms is not None and one.end_ms is not None and one.start_ms <= one.end_ms
+        )
+        covered_to = spans[0][1] if spans else 0
+        for start_ms, end_ms in spans:
+            if start_ms - covered_to >= gap_min_ms:
+                rows.append(
+                    Gap(device_id=device_id, stream=stream, from_ms=covered_to, to_ms=start_ms)
+                )
+            covered_to = max(covered_to, end_ms)
+    return sorted(rows, key=lambda row: (-row.length_ms, row.device_id, row.stream, row.from_ms))
+
+
+def days_of(fleet: KnownFleet, device_id: str, days: int) -> list[DeviceDay]:
+    its = [one for one in recent(fleet, days) if one.device_id == device_id]
+    groups = _grouped(its, lambda one: (day_of(one.received_ms), one.stream))
+    rows = []
+    for (day, stream), messages in groups.items():
+        outcomes = Counter(one.final.outcome for one in messages if one.final)
+        newest = max(messages, key=lambda one: one.received_ms)
+        rows.append(
+            DeviceDay(
+                day=day,
+                stream=stream,
+                messages=len(messages),
+                body_bytes=sum(one.body_bytes for one in messages),
+                through_gateway=sum(one.via is not None for one in messages),
+                firmware=newest.firmware,
+                parsed=outcomes["parsed"],
+                empty=outcomes["empty"],
+                parked=outcomes["parked"],
+                last_ms=newest.received_ms,
+            )
+        )
+    return sorted(sorted(rows, key=lambda row: row.stream), key=lambda row: row.day, reverse=True)
+
+
+def quantile(values: Sequence[int], share: float) -> int:
+    """The least of the sorted values which at least ``share`` of them do not exceed."""
+    return values[max(ceil(share * len(values)) - 1, 0)]
+
+
+def _grouped[Key](messages: Iterable[Sent], key: Callable[[Sent], Key]) -> dict[Key, list[Sent]]:
+    groups = defaultdict[Key, list[Sent]](list)
+    for one in messages:
+        groups[key(one)].append(one)
+    return groups

@@ -1,0 +1,123 @@
+"""What the lake answers, held to plain Python over the same truth, through real Iceberg tables."""
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from clients.fleet_lake import freshness, health, lateness, one_device, presence, volume
+from clients.fleet_lake.fleet import Fleet
+from fleetlane.events.times import HOUR_MS
+from tests import slow_answers
+from tests.known_fleet import ASKED_AT_MS, KnownFleet, known_fleet, lake_of
+
+WEEK = 7
+
+
+@pytest.fixture(scope="module")
+def known() -> KnownFleet:
+    return known_fleet(seed=8, devices=120, messages=4_000)
+
+
+@pytest.fixture(scope="module")
+def fleet(known: KnownFleet, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    with (
+        closing(lake_of(known, tmp_path_factory.mktemp("lake"))) as catalog,
+        Fleet.of(catalog, known.devices, asked_at_ms=ASKED_AT_MS) as fleet,
+    ):
+        yield fleet
+
+
+@pytest.mark.parametrize("days", presence.COVERAGE_DAYS)
+def test_coverage_is_that_of_the_truth(fleet: Fleet, known: KnownFleet, days: int) -> None:
+    assert presence.coverage(fleet, days=days) == slow_answers.coverage(known, days)
+
+
+def test_every_day_is_told_how_many_were_heard(fleet: Fleet, known: KnownFleet) -> None:
+    assert presence.heard_by_day(fleet, days=30) == slow_answers.heard_by_day(known, 30)
+
+
+@pytest.mark.parametrize("days", [1, WEEK])
+def test_the_silent_are_those_of_the_truth(fleet: Fleet, known: KnownFleet, days: int) -> None:
+    assert presence.silent(fleet, days=days) == slow_answers.silent(known, days)
+
+
+def test_some_are_silent_though_their_gateway_speaks(fleet: Fleet) -> None:
+    silent = presence.silent(fleet, days=WEEK)
+
+    assert any(
+        device.gateway_ms is not None and device.gateway_ms > ASKED_AT_MS - WEEK * 24 * HOUR_MS
+        for device in silent
+    )
+
+
+@pytest.mark.parametrize("over_ms", [60_000, HOUR_MS])
+def test_the_late_are_those_of_the_truth(fleet: Fleet, known: KnownFleet, over_ms: int) -> None:
+    found = lateness.late(fleet, days=WEEK, over_ms=over_ms)
+
+    assert found == slow_answers.late(known, WEEK, over_ms=over_ms)
+    assert found
+
+
+def test_lags_are_those_of_the_truth(fleet: Fleet, known: KnownFleet) -> None:
+    expected = slow_answers.lags(known, WEEK, lateness.LAG_BOUNDS_MS)
+
+    assert lateness.lags(fleet, days=WEEK) == expected
+
+
+def test_sizes_are_those_of_the_truth(fleet: Fleet, known: KnownFleet) -> None:
+    assert volume.sizes(fleet, days=WEEK) == slow_answers.sizes(known, WEEK)
+
+
+def test_size_bins_are_those_of_the_truth(fleet: Fleet, known: KnownFleet) -> None:
+    messages = slow_answers.recent(known, WEEK)
+    expected = slow_answers.binned((one.body_bytes for one in messages), volume.SIZE_BOUNDS_BYTES)
+
+    assert volume.size_bins(fleet, days=WEEK) == expected
+
+
+def test_compression_is_that_of_the_truth(fleet: Fleet, known: KnownFleet) -> None:
+    assert volume.compression(fleet, days=WEEK) == slow_answers.compression(known, WEEK)
+
+
+@pytest.mark.parametrize("days", [WEEK, 30])
+def test_malformed_messages_are_those_of_the_truth(
+    fleet: Fleet, known: KnownFleet, days: int
+) -> None:
+    assert health.by_firmware(fleet, days=days) == slow_answers.by_firmware(known, days)
+
+
+def test_parse_times_are_those_of_the_truth(fleet: Fleet, known: KnownFleet) -> None:
+    assert health.parse_times(fleet, days=WEEK) == slow_answers.parse_times(known, WEEK)
+
+
+def test_gaps_are_those_of_the_truth(fleet: Fleet, known: KnownFleet) -> None:
+    found = one_device.gaps(fleet, days=WEEK, gaps_max=100_000)
+
+    assert found == slow_answers.gaps(known, WEEK, gap_min_ms=one_device.GAP_MIN_MS)
+    assert found
+
+
+def test_a_devices_own_gaps_are_among_those_of_all(fleet: Fleet) -> None:
+    everyones = one_device.gaps(fleet, days=WEEK, gaps_max=100_000)
+
+    its = one_device.gaps(fleet, days=WEEK, device_id="d-0001")
+
+    assert its == [gap for gap in everyones if gap.device_id == "d-0001"]
+    assert its
+
+
+def test_a_devices_days_are_those_of_the_truth(fleet: Fleet, known: KnownFleet) -> None:
+    assert one_device.days_of(fleet, "d-0009") == slow_answers.days_of(known, "d-0009", 30)
+
+
+def test_the_lake_says_how_far_it_has_come(fleet: Fleet, known: KnownFleet) -> None:
+    assert freshness.latest_ms(fleet) == max(one.received_ms for one in known.sent)
+
+
+def test_the_lake_says_of_how_many_messages_it_knows_the_end(
+    fleet: Fleet, known: KnownFleet
+) -> None:
+    ended = [one for one in known.sent if one.final and one.final.outcome != "diverted"]
+
+    assert freshness.concluded(fleet) == len(ended)

@@ -1,0 +1,141 @@
+"""The report's page: what it says is what the lake answers, and it needs nothing else."""
+
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from clients.fleet_lake.fleet import Fleet
+from local.fleet_report.figures import FleetFigures, figures_of
+from local.fleet_report.page import page_of
+from local.fleet_report.palette import CARD, COLOURS, INK, MUTED, PAGE, WATCH, Colour
+from local.fleet_report.wording import number, percent
+from tests import slow_answers
+from tests.known_fleet import ASKED_AT_MS, KnownFleet, known_fleet, lake_of
+
+
+@pytest.fixture(scope="module")
+def known() -> KnownFleet:
+    return known_fleet(seed=3, devices=60, messages=1_500)
+
+
+@pytest.fixture(scope="module")
+def figures(known: KnownFleet, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FleetFigures]:
+    with (
+        closing(lake_of(known, tmp_path_factory.mktemp("lake"))) as catalog,
+        Fleet.of(catalog, known.devices, asked_at_ms=ASKED_AT_MS) as fleet,
+    ):
+        yield figures_of(fleet)
+
+
+@pytest.fixture(scope="module")
+def page(figures: FleetFigures) -> str:
+    return page_of(figures)
+
+
+class _Cells(HTMLParser):
+    """The text of each cell of the tables, row by row."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self._is_in_cell = False
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, _: object) -> None:
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in {"th", "td"}:
+            self.rows[-1].append("")
+            self._is_in_cell = True
+
+    def handle_endtag(self, tag: str) -> None:
+        self._is_in_cell = self._is_in_cell and tag not in {"th", "td"}
+
+    def handle_data(self, data: str) -> None:
+        if self._is_in_cell:
+            self.rows[-1][-1] += data
+
+
+def test_coverage_in_the_page_is_that_of_the_truth(page: str, known: KnownFleet) -> None:
+    week = slow_answers.coverage(known, 7)
+
+    share = percent(week.heard, week.registered)
+
+    others = number(week.unregistered)
+    row = ["7 days", number(week.heard), share, number(week.through_gateway), others]
+    assert row in _Cells(page).rows
+
+
+def test_malformed_in_the_page_are_those_of_the_truth(page: str, known: KnownFleet) -> None:
+    rows = _Cells(page).rows
+
+    for one in slow_answers.by_firmware(known, 7):
+        share = percent(one.malformed, one.messages)
+        expected = [number(one.messages), number(one.malformed), share, number(one.parked)]
+        assert [one.firmware or "not declared", *expected] in rows
+
+
+def test_the_silent_in_the_page_are_those_of_the_truth(page: str, known: KnownFleet) -> None:
+    names = [row[0] for row in _Cells(page).rows if row]
+
+    silent = [device.device_id for device in slow_answers.silent(known, 7)]
+
+    assert silent
+    assert [name for name in names if name in silent[:15]][: len(silent)] == silent[:15]
+
+
+def test_an_empty_lake_makes_a_page(tmp_path_factory: pytest.TempPathFactory) -> None:
+    nobody = KnownFleet(devices=(), sent=())
+
+    with (
+        closing(lake_of(nobody, tmp_path_factory.mktemp("lake"))) as catalog,
+        Fleet.of(catalog, (), asked_at_ms=ASKED_AT_MS) as fleet,
+    ):
+        page = page_of(figures_of(fleet))
+
+    assert "The lake holds no message yet." in page
+
+
+def test_the_page_names_nothing_to_load(page: str) -> None:
+    addresses = re.findall(r"(?:src|href|url)\s*[=(]\s*[\"']?([^\"')\s>]+)", page)
+
+    assert {one for one in addresses if not one.startswith("#")} == {"data:,"}
+
+
+def test_a_device_id_cannot_become_markup(figures: FleetFigures) -> None:
+    hostile = replace(figures.silent[0], device_type="<script>alert(1)</script>")
+
+    page = page_of(replace(figures, silent=(hostile,)))
+
+    assert "<script" not in page
+
+
+@pytest.mark.parametrize("colour", [INK, MUTED, WATCH], ids=lambda colour: colour.name)
+@pytest.mark.parametrize("ground", [PAGE, CARD], ids=lambda colour: colour.name)
+def test_words_stand_out_from_their_ground(colour: Colour, ground: Colour) -> None:
+    assert contrast(colour.light, ground.light) >= 4.5
+    assert contrast(colour.dark, ground.dark) >= 4.5
+
+
+@pytest.mark.parametrize("name", ["good", "watch", "aside"])
+def test_bars_stand_out_from_their_ground(name: str) -> None:
+    colour = next(one for one in COLOURS if one.name == name)
+
+    assert contrast(colour.light, CARD.light) >= 3
+    assert contrast(colour.dark, CARD.dark) >= 3
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of WCAG 2."""
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour: str) -> float:
+    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    linear = (one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts)
+    return sum(part * weight for part, weight in zip(linear, (0.2126, 0.7152, 0.0722), strict=True))
