@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from fleetlane.events.job_arguments import (
     BadArgumentsError,
     FleetMetadataArguments,
+    FleetWatchArguments,
     HostArguments,
     JobArguments,
     LakeArguments,
@@ -23,6 +24,7 @@ from fleetlane.events.job_arguments import (
 from glue_jobs.application_watch import ApplicationWatch
 from glue_jobs.cloudwatch_metrics import cloudwatch_metrics
 from glue_jobs.fleet_metadata import main as fleet_metadata
+from glue_jobs.fleet_watch import main as fleet_watch
 from glue_jobs.hadoop_files import HadoopFiles
 from glue_jobs.kafka_admin import KafkaAdmin
 from glue_jobs.kept_query import Ends
@@ -54,10 +56,12 @@ def _started(session: SparkSession, job: Sequence[str], shared: Sequence[str]) -
             return parse_lane.start(session, ParseLaneArguments.from_argv(argv))
         case "fleet_metadata":
             return fleet_metadata.start(session, FleetMetadataArguments.from_argv(argv))
+        case "fleet_watch":
+            return fleet_watch.start(session, FleetWatchArguments.from_argv(argv))
         case "lake":
             return lake.start(session, LakeArguments.from_argv(argv))
         case _:
-            known = "parse_lane, fleet_metadata or lake"
+            known = "parse_lane, fleet_metadata, fleet_watch or lake"
             raise BadArgumentsError("host", f"job {name!r} is not {known}")
 
 

@@ -10,7 +10,12 @@ from pyspark.sql.streaming.query import StreamingQuery
 from fleetlane.events.canonical import CANONICAL_CONTENT_TYPE
 from fleetlane.events.job_arguments import JobArguments
 from fleetlane.events.metadata import METADATA_CONTENT_TYPE
-from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, REROUTED_BYTES_MAX
+from fleetlane.events.topics import (
+    FLEET_ALERTS,
+    FLEET_PARSED,
+    FLEET_RECEIVED,
+    REROUTED_BYTES_MAX,
+)
 from glue_jobs.checkpoint_plan import CheckpointPlan, note_plan
 from glue_jobs.hadoop_files import HadoopFiles
 from glue_jobs.kafka_admin import cluster_id
@@ -58,7 +63,7 @@ def with_content_type(records: DataFrame) -> DataFrame:
 
     Needs and gives: topic string, key binary, value binary, headers array<struct<key, value>>.
     """
-    is_metadata = F.col("topic").isin(FLEET_PARSED, FLEET_RECEIVED)
+    is_metadata = F.col("topic").isin(FLEET_PARSED, FLEET_RECEIVED, FLEET_ALERTS)
     content_type = F.when(is_metadata, METADATA_CONTENT_TYPE).otherwise(CANONICAL_CONTENT_TYPE)
     header = F.struct(
         F.lit("content-type").alias("key"), content_type.cast("binary").alias("value")
@@ -102,6 +107,18 @@ def written_to_kafka(
             "asyncProgressTrackingCheckpointIntervalMs", ASYNC_CHECKPOINT_INTERVAL_MS
         )
     return writer.start()
+
+
+def written_at_once(records: DataFrame, arguments: JobArguments) -> None:
+    """Write a few ``records``, none of a stream, to the topics that they name; blocks till then."""
+    (
+        records.write.format("kafka")
+        .options(**kafka_connection(arguments))
+        .option("includeHeaders", "true")
+        .option("kafka.acks", "all")
+        .option("kafka.enable.idempotence", "true")
+        .save()
+    )
 
 
 def noted(session: SparkSession, arguments: JobArguments, plan: QueryPlan) -> CheckpointPlan:

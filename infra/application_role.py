@@ -6,7 +6,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from fleetlane.events.lanes import Lane
-from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED
+from fleetlane.events.topics import FLEET_ALERTS, FLEET_PARSED, FLEET_RECEIVED, PARKED
 from infra.kafka_access import CANONICAL_TOPICS, RAW_TOPICS, KafkaAccess
 from infra.lake_catalog import grant_catalog
 from infra.lane_metrics import grant_metrics
@@ -43,6 +43,8 @@ class ApplicationRole(Construct):
         self._grant_topics(application, kafka)
         if application.has_lake:
             self._grant_lake(storage, kafka)
+        if application.has_watch:
+            self._grant_watch(storage, kafka)
 
     def _grant_stores(self, storage: Storage) -> None:
         """Parsing reads what landed or was parked, and copies the one to the other."""
@@ -56,6 +58,12 @@ class ApplicationRole(Construct):
         kafka.grant_read(self.role, (CANONICAL_TOPICS, PARKED, FLEET_PARSED, FLEET_RECEIVED))
         grant_objects(self.role, storage.lake, (*READ, *WRITE, *DELETE))
         grant_catalog(self.role)
+
+    def _grant_watch(self, storage: Storage, kafka: KafkaAccess) -> None:
+        """Reads who sent how much, tells of it, and holds devices back by the overrides."""
+        kafka.grant_read(self.role, (FLEET_RECEIVED,))
+        kafka.grant_write(self.role, (FLEET_ALERTS,))
+        grant_objects(self.role, storage.artifacts, WRITE, prefix="overrides/")
 
     def _grant_topics(self, application: SparkApplication, kafka: KafkaAccess) -> None:
         read = RAW_TOPICS if application.has_metadata else f"raw.{application.lane}*"

@@ -23,6 +23,9 @@ BLOCKED_STREAMS: Final = "BlockedStreams"
 EXPIRED_UNREAD: Final = "ExpiredUnread"
 """Records of an application's topics that expired before they were read."""
 
+INSANE_DEVICES_LEFT: Final = "InsaneDevicesLeft"
+"""Devices over their ceilings that are not held back, there being too many."""
+
 _NO_ARNS: Final = "Metrics have no ARNs; the condition allows our namespace alone."
 
 

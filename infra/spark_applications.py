@@ -8,6 +8,7 @@ from typing import Final
 
 from fleetlane.events.job_arguments import (
     FleetMetadataArguments,
+    FleetWatchArguments,
     HostArguments,
     JobArguments,
     KafkaSecurity,
@@ -22,6 +23,7 @@ APPLICATION_PREFIX: Final = "fleetlane-"
 _JOB_NAMES: Final = {
     ParseLaneArguments: "parse_lane",
     FleetMetadataArguments: "fleet_metadata",
+    FleetWatchArguments: "fleet_watch",
     LakeArguments: "lake",
 }
 
@@ -33,6 +35,7 @@ LAKE_TABLES_PREFIX: Final = "tables"
 class Places:
     """Where the jobs read and write: names and addresses, known only as a stage is deployed.
 
+    Overrides stand beside the flows.
     ``kafka_security`` is Amazon MSK's; anything else is for a broker on one's own machine.
     """
 
@@ -54,6 +57,7 @@ class SparkApplication:
     workers: int
     has_metadata: bool = False
     has_lake: bool = False
+    has_watch: bool = False
 
     def argv(self, places: Places) -> list[str]:
         """The arguments of ``glue_jobs/host.py``, in which each job finds all of its own."""
@@ -62,6 +66,8 @@ class SparkApplication:
             jobs.append(_fleet_metadata(places))
         if self.has_lake:
             jobs += [_lake(tables, places) for tables in LakeTables]
+        if self.has_watch:
+            jobs.append(_fleet_watch(places))
         host = HostArguments(
             application=APPLICATION_PREFIX + self.name, jobs="; ".join(_job(job) for job in jobs)
         )
@@ -77,7 +83,9 @@ def spark_applications(
         SparkApplication(
             name="standard", lane=Lane.STANDARD, workers=standard_workers, has_metadata=True
         ),
-        SparkApplication(name="slow", lane=Lane.SLOW, workers=slow_workers, has_lake=True),
+        SparkApplication(
+            name="slow", lane=Lane.SLOW, workers=slow_workers, has_lake=True, has_watch=True
+        ),
     )
 
 
@@ -110,6 +118,17 @@ def _fleet_metadata(places: Places) -> FleetMetadataArguments:
         kafka_bootstrap_servers=places.bootstrap_servers,
         kafka_security=places.kafka_security,
         checkpoint_folder=places.checkpoint_folder,
+    )
+
+
+def _fleet_watch(places: Places) -> FleetWatchArguments:
+    return FleetWatchArguments(
+        kafka_bootstrap_servers=places.bootstrap_servers,
+        kafka_security=places.kafka_security,
+        checkpoint_folder=places.checkpoint_folder,
+        flows_bucket=places.flows_bucket,
+        overrides_bucket=places.flows_bucket,
+        metrics_namespace=NAMESPACE,
     )
 
 

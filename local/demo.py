@@ -15,6 +15,7 @@ from fleetlane.events.lanes import Lane
 from local.checkout import ROOT
 from local.data_folder import announced, taken_data_folder
 from local.demo_report import report_written
+from local.fleet.insane_device import InsaneRun, run_insane_device
 from local.fleet.plan import FleetPlan
 from local.fleet.simulator import FleetProgress, FleetRun, run_fleet
 from local.lane_tally import LaneCounts, LaneTally
@@ -78,6 +79,7 @@ class DemoResult:
 
     ledger: Ledger
     surprises: tuple[str, ...]
+    insane: InsaneRun
     report: Path | None = None
 
 
@@ -151,8 +153,8 @@ class _Demonstration:
         with closing(KafkaReader(kafka, pattern=LEDGER_TOPICS)) as reader:
             source = _TalliedSource(reader, self._tally)
             first = self._run_first(settings, source)
-            rest = self._run_watched(settings, source)
-            receipts = [*first.receipts(), *rest.receipts()]
+            rest, insane = self._run_watched(settings, source)
+            receipts = [*first.receipts(), *rest.receipts(), *insane.receipts()]
             settled(receipts, self._evidence, source, patience=_PATIENCE, on_progress=self._show)
         ledger = close_ledger(
             receipts,
@@ -160,7 +162,8 @@ class _Demonstration:
             payloads=PayloadBucket(self._platform.s3, PARKED_BUCKET),
             seconds=time.monotonic() - self._began_s,
         )
-        return DemoResult(ledger=ledger, surprises=(*first.surprises(), *rest.surprises()))
+        surprises = (*first.surprises(), *rest.surprises())
+        return DemoResult(ledger=ledger, surprises=surprises, insane=insane)
 
     def _run_first(self, settings: DemoSettings, source: "_TalliedSource") -> FleetRun:
         """Let a few devices send one message each, and wait for them: then every lane is awake."""
@@ -171,19 +174,30 @@ class _Demonstration:
         self._sent_before = len(run.sent)
         return run
 
-    def _run_watched(self, settings: DemoSettings, source: "_TalliedSource") -> FleetRun:
-        """Let the others send in this thread, so that Ctrl-C reaches it; read in another."""
+    def _run_watched(
+        self, settings: DemoSettings, source: "_TalliedSource"
+    ) -> tuple[FleetRun, InsaneRun]:
+        """Let the others send in this thread, so that Ctrl-C reaches it; read in another.
+
+        One more goes out of its mind, in a third.
+        """
         devices = settings.devices - _FIRST_DEVICES
         plan = FleetPlan(devices=devices, seed=settings.seed, seconds=_SENDING_S)
         sent = threading.Event()
-        with ThreadPoolExecutor(1) as pool:
+        with ThreadPoolExecutor(2) as pool:
             watching = pool.submit(self._watch, source, sent)
             try:
+                insane = pool.submit(self._run_insane, settings)
                 run = self._run_fleet(plan, on_progress=self._on_fleet_progress)
+                gone_mad = insane.result()
             finally:
                 sent.set()
             watching.result()
-        return run
+        return run, gone_mad
+
+    def _run_insane(self, settings: DemoSettings) -> InsaneRun:
+        platform = self._platform
+        return run_insane_device(platform.endpoints.api, platform.registry, seed=settings.seed)
 
     def _run_fleet(
         self, plan: FleetPlan, on_progress: Callable[[FleetProgress], None] = lambda _: None

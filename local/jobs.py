@@ -25,6 +25,12 @@ SLOW_PARSE_MS_MAX: Final = 2_000
 SLOW_TRIGGER_MS: Final = 1_000
 STANDARD_TRIGGER_MS: Final = 500
 
+WATCH_TRIGGER_MS: Final = 2_000
+WATCH_WINDOW_S: Final = 10
+WATCH_HOLD_S: Final = 10
+WATCH_MESSAGES_PER_MINUTE_MAX: Final = 6_000
+"""As many as the gateway takes from one device."""
+
 LAKE_TRIGGER_MS: Final = 10_000
 LAKE_LEASE_S: Final = 15
 """So long the lake waits after its jobs were killed: nobody tells whether they are really gone."""
@@ -36,6 +42,7 @@ JOBS_WITHOUT_LAKE: Final = "; ".join(
         f"parse_lane --lane {Lane.SLOW} --trigger_ms {SLOW_TRIGGER_MS}"
         f" --parse_ms_max {SLOW_PARSE_MS_MAX}",
         "fleet_metadata",
+        "fleet_watch",
     )
 )
 ALL_JOBS: Final = "; ".join(
@@ -56,6 +63,7 @@ class JobSettings:
     payload_bucket: str
     parked_bucket: str
     lake_bucket: str
+    overrides_bucket: str
     lake: LocalLake
     environment: Mapping[str, str]
     jobs: str = ALL_JOBS
@@ -133,6 +141,11 @@ def host_argv(settings: JobSettings) -> list[str]:
         "flows_bucket": settings.flows_bucket,
         "payload_bucket": settings.payload_bucket,
         "parked_bucket": settings.parked_bucket,
+        "overrides_bucket": settings.overrides_bucket,
+        "watch_trigger_ms": WATCH_TRIGGER_MS,
+        "watch_window_s": WATCH_WINDOW_S,
+        "watch_hold_s": WATCH_HOLD_S,
+        "watch_messages_per_minute_max": WATCH_MESSAGES_PER_MINUTE_MAX,
         "lake_bucket": settings.lake_bucket,
         "lake_warehouse": settings.lake.warehouse,
         "lake_catalog_uri": settings.lake.jdbc_uri,

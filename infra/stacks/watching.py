@@ -23,6 +23,7 @@ from infra.stacks.processing import Processing
 from infra.stacks.streaming import Streaming
 from infra.stages import Stage
 from infra.upload_alarms import upload_alarms
+from infra.watch_alarms import watch_alarms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,7 @@ class Watching(Stack):
             *upload_alarms(ingest.uploads),
             *spool_alarms(),
             *kafka_alarms(streaming),
+            *watch_alarms(),
         ]
         alarms = [self._alarm(rule) for rule in rules]
         add_dashboard(self, f"fleetlane-{props.stage}", ingest=ingest, alarms=alarms)

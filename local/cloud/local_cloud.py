@@ -156,6 +156,7 @@ class LocalCloud:
             payload_bucket=stage.payload_bucket,
             parked_bucket=stage.parked_bucket,
             lake_bucket=stage.lake_bucket,
+            overrides_bucket=stage.flows_bucket,
             lake=LocalLake(self._folder / "lake"),
             environment=self._job_environment(),
             jobs=JOBS_WITHOUT_LAKE,  # its catalog is not Glue's here

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from fleetlane.events.job_arguments import (
     FleetMetadataArguments,
+    FleetWatchArguments,
     HostArguments,
     JobArguments,
     LakeArguments,
@@ -14,6 +15,7 @@ from fleetlane.events.job_arguments import (
 _JOBS: dict[str, type[JobArguments]] = {
     "parse_lane": ParseLaneArguments,
     "fleet_metadata": FleetMetadataArguments,
+    "fleet_watch": FleetWatchArguments,
     "lake": LakeArguments,
 }
 

@@ -176,6 +176,7 @@ def submitted(
         payload_bucket=places.payload_bucket,
         parked_bucket=places.parked_bucket,
         lake_bucket=places.lake_bucket,
+        overrides_bucket=places.flows_bucket,
         lake=LocalLake(folder / "lake"),
         environment=ground.environment,
     )

@@ -189,6 +189,18 @@ def test_ingest_reads_the_overrides_where_they_are_and_writes_none(
     assert allowed == {"s3:GetObject"}
 
 
+def test_one_application_holds_devices_back_by_the_overrides(cloud_stage: Synthesized) -> None:
+    writers = {
+        name
+        for name in ("fast", "standard", "slow")
+        for one in _of_role(cloud_stage, f"{name}role")
+        if f"/{OVERRIDES_KEY.partition('/')[0]}/*" in json.dumps(one["Resource"])
+        and "s3:PutObject" in _listed(one["Action"])
+    }
+
+    assert writers == {"slow"}
+
+
 def test_ingest_writes_raw_topics_and_reads_none(cloud_stage: Synthesized) -> None:
     assert _kafka_topics(cloud_stage, "ingestRole", "kafka-cluster:WriteData") == {"raw.*"}
     assert _kafka_topics(cloud_stage, "ingestRole", "kafka-cluster:ReadData") == set()
@@ -261,7 +273,11 @@ def test_each_application_writes_what_comes_of_its_lane(cloud_stage: Synthesized
         for name in ("fast", "standard", "slow")
     }
 
-    assert written == {"fast": common, "standard": common | {"fleet.received"}, "slow": common}
+    assert written == {
+        "fast": common,
+        "standard": common | {"fleet.received"},
+        "slow": common | {"fleet.alerts"},
+    }
 
 
 def test_the_lake_and_its_catalog_are_one_applications(cloud_stage: Synthesized) -> None:

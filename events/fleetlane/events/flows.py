@@ -131,6 +131,16 @@ class UploadRule(_Table, frozen=True, kw_only=True):
     remember_s: Annotated[int, Meta(ge=60, le=604_800)] = 86_400
 
 
+class DevicesRule(_Table, frozen=True, kw_only=True):
+    """What is expected of each device of a flow.
+
+    One that sends more messages a minute than ``messages_per_minute_max`` is out of its mind: its
+    messages go to the slow lane until it is calm. ``None``: the platform's own ceiling.
+    """
+
+    messages_per_minute_max: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
+
+
 class Flow(_Table, frozen=True, kw_only=True):
     """A flow file. Everything but stream, owner and parsers has a default."""
 
@@ -147,6 +157,7 @@ class Flow(_Table, frozen=True, kw_only=True):
     canonical: CanonicalRule = field(default_factory=CanonicalRule)
     limits: FlowLimits = field(default_factory=FlowLimits)
     upload: UploadRule = field(default_factory=UploadRule)
+    devices: DevicesRule = field(default_factory=DevicesRule)
 
     def __post_init__(self) -> None:
         if self.identity.by == "content" and self.event_time is None:

@@ -122,6 +122,25 @@ class FleetMetadataArguments(JobArguments):
     metadata_messages_per_batch_max: int = 200_000
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetWatchArguments(JobArguments):
+    """Arguments of ``fleet_watch``. ``overrides_bucket`` holds the overrides.
+
+    A device that sends more than its flow's ceiling, or ``watch_messages_per_minute_max`` where
+    that has none, is held back until it was calm for ``watch_hold_s``; at most
+    ``watch_devices_max`` at once. It is counted by windows of ``watch_window_s``.
+    """
+
+    flows_bucket: str
+    overrides_bucket: str
+    watch_trigger_ms: int = 10_000
+    watch_records_per_batch_max: int = 200_000
+    watch_messages_per_minute_max: int = 600
+    watch_window_s: int = 60
+    watch_hold_s: int = 600
+    watch_devices_max: int = 1_000
+
+
 class LakeTables(StrEnum):
     """Which tables a query of the lake writes: they share its batches and its lease."""
 

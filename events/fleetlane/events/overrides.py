@@ -54,10 +54,14 @@ class Ceilings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeviceOverride(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One device's restriction. ``until_ms`` is when it ends by itself; ``None``: never."""
+    """One device's restriction. ``until_ms`` is when it ends by itself; ``None``: never.
+
+    ``cause`` says which job is holding it back; ``None``: an operator.
+    """
 
     status: Restriction
     until_ms: int | None = None
+    cause: str | None = None
 
     def is_over(self, now_ms: int) -> bool:
         return self.until_ms is not None and self.until_ms <= now_ms

@@ -6,6 +6,7 @@ from fleetlane.events.job_arguments import (
     Arguments,
     BadArgumentsError,
     FleetMetadataArguments,
+    FleetWatchArguments,
     HostArguments,
     ParseLaneArguments,
 )
@@ -41,6 +42,14 @@ any_arguments: st.SearchStrategy[Arguments] = st.one_of(
         checkpoint_folder=values,
         metadata_trigger_ms=counts,
         metadata_messages_per_batch_max=counts,
+    ),
+    st.builds(
+        FleetWatchArguments,
+        kafka_bootstrap_servers=values,
+        checkpoint_folder=values,
+        flows_bucket=values,
+        overrides_bucket=values,
+        watch_window_s=counts,
     ),
     st.builds(
         ParseLaneArguments,

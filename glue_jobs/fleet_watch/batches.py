@@ -1,0 +1,108 @@
+"""A batch of ``fleet.received``: who is too fast is told of, and held back."""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from pyspark.sql import DataFrame
+
+from clients.flow_store import CurrentFlows, FlowsUnavailableError
+from fleetlane.events.alerts import Alert
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flows import FlowSet
+from fleetlane.events.overrides import Overrides
+from glue_jobs.fleet_watch.device_rates import Activity, Ceiling, DeviceRates, TooFast
+from glue_jobs.fleet_watch.quarantine import QuarantineRules, judged, with_held
+from glue_jobs.fleet_watch.transforms import activity
+
+NOT_HELD_BACK: Final = "InsaneDevicesLeft"
+"""Devices over their ceilings that are not held back, there being too many."""
+
+_ROWS_AT_ONCE: Final = 1_000
+
+_log = logging.getLogger(__name__)
+
+
+class OverridesObject(Protocol):
+    """Where overrides are read and changed; ``clients.overrides.OverridesStore`` is one."""
+
+    def read(self) -> Overrides: ...
+
+    def change(self, changed: Callable[[Overrides], Overrides], *, now_ms: int) -> Overrides: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What the watch talks to. ``tell`` returns once the alerts are durable."""
+
+    flows: CurrentFlows
+    overrides: OverridesObject
+    tell: Callable[[Sequence[Alert]], None]
+    publish: Callable[[Mapping[str, float]], None]
+    now_ms: Callable[[], int]
+
+
+class WatchBatches:
+    """Looks at the batches of the one query.
+
+    S3 being away ends nothing: whoever is too fast is judged again with the next batch.
+    """
+
+    def __init__(
+        self, surroundings: Surroundings, rules: QuarantineRules, *, per_minute_max: int
+    ) -> None:
+        self._around, self._rules, self._per_minute_max = surroundings, rules, per_minute_max
+        self._rates = DeviceRates(window_ms=rules.window_ms)
+
+    def look(self, records: DataFrame, _number: int) -> None:
+        """Look at a batch; for ``foreachBatch``."""
+        self.look_at(_rows(activity(records, window_ms=self._rules.window_ms)))
+
+    def look_at(self, batch: Iterable[Activity]) -> None:
+        """Do so with what each device sent in it."""
+        now_ms = self._around.now_ms()
+        try:
+            present = self._around.overrides.read()
+            fast = list(self._rates.add(batch, self._ceiling(present), now_ms=now_ms))
+            self._judge(fast, present, now_ms)
+        except FleetlaneError as problem:
+            _log.warning("nobody is held back for what was just sent: %s", problem)
+
+    def _judge(self, fast: Sequence[TooFast], present: Overrides, now_ms: int) -> None:
+        """Tell first: what a crash then leaves undone is judged, and told, once more."""
+        judgement = judged(fast, present, self._rules, now_ms=now_ms)
+        if judgement.alerts:
+            self._around.tell(judgement.alerts)
+        if judgement.changes_something:
+            self._around.overrides.change(
+                lambda others: with_held(others, judgement.held, now_ms=now_ms), now_ms=now_ms
+            )
+        if judgement.left:
+            _log.error("%d devices are over their ceilings, and not held back", judgement.left)
+            self._around.publish({NOT_HELD_BACK: judgement.left})
+
+    def _ceiling(self, present: Overrides) -> Ceiling:
+        """What overrides say of a device, else of all, else its flow, else the platform."""
+        flows = self._flows()
+
+        def ceiling(device_id: str, stream: str) -> int:
+            overridden = present.ceilings_of(device_id, of_stage=None)
+            if overridden is not None:
+                return overridden.soft_per_minute
+            own = flows[stream].devices.messages_per_minute_max if stream in flows else None
+            return self._per_minute_max if own is None else own
+
+        return ceiling
+
+    def _flows(self) -> FlowSet:
+        try:
+            return self._around.flows.current().by_stream
+        except FlowsUnavailableError as problem:
+            _log.warning("devices are held against the platform's ceiling alone: %s", problem)
+            return {}
+
+
+def _rows(rows: DataFrame) -> Iterator[Activity]:
+    for some in rows.toArrow().to_batches(_ROWS_AT_ONCE):
+        yield from (Activity(**row) for row in some.to_pylist())

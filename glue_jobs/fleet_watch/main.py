@@ -1,0 +1,95 @@
+"""Job ``fleet_watch``: devices that send far too much are held back, and released once calm."""
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from clients.aws import AwsSettings, s3_client
+from clients.flow_store import CachedFlows, FlowStore
+from clients.overrides import OverridesStore
+from fleetlane.events.alerts import Alert
+from fleetlane.events.job_arguments import FleetWatchArguments
+from fleetlane.events.topics import FLEET_ALERTS, FLEET_RECEIVED
+from glue_jobs.cloudwatch_metrics import cloudwatch_metrics
+from glue_jobs.entry_point import run
+from glue_jobs.fleet_watch.batches import Surroundings, WatchBatches
+from glue_jobs.fleet_watch.quarantine import QuarantineRules
+from glue_jobs.kafka import raw_records, with_content_type, written_at_once
+from glue_jobs.kept_query import KeptQuery
+
+NAME: Final = "fleet_watch"
+
+
+def start(session: SparkSession, arguments: FleetWatchArguments) -> KeptQuery:
+    """Start the query; returns at once. It is started again when it fails, and ends nobody."""
+    batches = _batches(session, arguments)
+    return KeptQuery(lambda: _started(session, arguments, batches))
+
+
+def _started(
+    session: SparkSession, arguments: FleetWatchArguments, batches: WatchBatches
+) -> StreamingQuery:
+    records = raw_records(
+        session,
+        arguments,
+        pattern=re.escape(FLEET_RECEIVED),
+        messages_per_batch_max=arguments.watch_records_per_batch_max,
+    )
+    session.sparkContext.setLocalProperty("spark.scheduler.pool", NAME)
+    return (
+        records.writeStream.foreachBatch(batches.look)
+        .queryName(NAME)
+        .outputMode("append")
+        .option("checkpointLocation", f"{arguments.checkpoint_folder}/{NAME}")
+        .trigger(processingTime=f"{arguments.watch_trigger_ms} milliseconds")
+        .start()
+    )
+
+
+def _batches(session: SparkSession, arguments: FleetWatchArguments) -> WatchBatches:
+    s3 = s3_client(AwsSettings())
+
+    def tell(alerts: Sequence[Alert]) -> None:
+        written_at_once(with_content_type(_records(session, alerts)), arguments)
+
+    return WatchBatches(
+        Surroundings(
+            flows=CachedFlows(FlowStore(s3, arguments.flows_bucket)),
+            overrides=OverridesStore(s3, arguments.overrides_bucket),
+            tell=tell,
+            publish=_published(arguments),
+            now_ms=_now_ms,
+        ),
+        QuarantineRules(
+            hold_ms=1_000 * arguments.watch_hold_s,
+            devices_max=arguments.watch_devices_max,
+            window_ms=1_000 * arguments.watch_window_s,
+        ),
+        per_minute_max=arguments.watch_messages_per_minute_max,
+    )
+
+
+def _records(session: SparkSession, alerts: Sequence[Alert]) -> DataFrame:
+    rows = [(FLEET_ALERTS, one.device_id.encode(), one.to_json(), None) for one in alerts]
+    headers = "array<struct<key string, value binary>>"
+    return session.createDataFrame(
+        rows, f"topic string, key binary, value binary, headers {headers}"
+    )
+
+
+def _published(arguments: FleetWatchArguments) -> Callable[[Mapping[str, float]], None]:
+    if arguments.metrics_namespace is None:
+        return lambda _: None
+    return cloudwatch_metrics(arguments.metrics_namespace, job=NAME).publish
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+if __name__ == "__main__":
+    run(NAME, start, FleetWatchArguments)

@@ -1,0 +1,116 @@
+"""Whom to hold back, for how long, and what to tell: a pure function of who is too fast."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from fleetlane.events.alerts import Alert, AlertKind
+from fleetlane.events.overrides import DeviceOverride, Overrides, Restriction
+from glue_jobs.fleet_watch.device_rates import TooFast
+
+OVER_CEILING: Final = "over_ceiling"
+"""The cause that marks our own overrides: what an operator wrote is left alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuarantineRules:
+    """A device is held back until it was calm for ``hold_ms``; at most ``devices_max`` at once.
+
+    Where more go wild, it is the fleet or a deploy that did, and no device: somebody must look.
+    """
+
+    hold_ms: int
+    devices_max: int
+    window_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What follows. ``held`` are new or longer quarantines; ``left`` had no room among them."""
+
+    alerts: tuple[Alert, ...] = ()
+    held: Mapping[str, DeviceOverride] = field(default_factory=dict)
+    is_over: bool = False
+    left: int = 0
+
+    @property
+    def changes_something(self) -> bool:
+        return bool(self.held) or self.is_over
+
+
+def judged(
+    fast: Iterable[TooFast], present: Overrides, rules: QuarantineRules, *, now_ms: int
+) -> Judgement:
+    """Judge them on the overrides that are there."""
+    worst = _worst_of_each(fast)
+    ours = {one for one, held in present.devices.items() if held.cause == OVER_CEILING}
+    calm = [one for one in ours if present.devices[one].is_over(now_ms) and one not in worst]
+    until_ms, room = now_ms + rules.hold_ms, rules.devices_max - len(ours) + len(calm)
+    alerts = [_calm_alert(one, present.devices[one], now_ms) for one in sorted(calm)]
+    held, left = dict[str, DeviceOverride](), 0
+    override = DeviceOverride(status=Restriction.QUARANTINED, until_ms=until_ms, cause=OVER_CEILING)
+    for device_id, one in worst.items():
+        known = present.devices.get(device_id)
+        if device_id in ours:
+            if _is_to_be_longer(known, rules, now_ms):
+                held[device_id] = override
+        elif known is not None and not known.is_over(now_ms):
+            continue
+        elif room > 0:
+            room -= 1
+            held[device_id] = override
+            alerts.append(_over_alert(one, rules, now_ms, until_ms))
+        else:
+            left += 1
+    return Judgement(alerts=tuple(alerts), held=held, is_over=bool(calm), left=left)
+
+
+def with_held(present: Overrides, held: Mapping[str, DeviceOverride], *, now_ms: int) -> Overrides:
+    """The overrides with these; a device that an operator held back meanwhile stays as he said."""
+    for device_id, override in held.items():
+        known = present.devices.get(device_id)
+        if known is None or known.cause == OVER_CEILING or known.is_over(now_ms):
+            present = present.restricted([device_id], override)
+    return present
+
+
+def _worst_of_each(fast: Iterable[TooFast]) -> dict[str, TooFast]:
+    """For each device its worst window and stream, the worst device first."""
+    worst: dict[str, TooFast] = {}
+    for one in sorted(fast, key=_excess, reverse=True):
+        worst.setdefault(one.activity.device_id, one)
+    return worst
+
+
+def _excess(one: TooFast) -> float:
+    return one.activity.messages / one.messages_max
+
+
+def _is_to_be_longer(known: DeviceOverride | None, rules: QuarantineRules, now_ms: int) -> bool:
+    """Each change is a write that all functions read: not before half of the time is over."""
+    until_ms = None if known is None else known.until_ms
+    return until_ms is not None and until_ms - now_ms < rules.hold_ms // 2
+
+
+def _over_alert(one: TooFast, rules: QuarantineRules, now_ms: int, until_ms: int) -> Alert:
+    sent = one.activity
+    return Alert(
+        id=f"{AlertKind.OVER_CEILING}/{sent.device_id}/{sent.stream}/{sent.window_ms}",
+        kind=AlertKind.OVER_CEILING,
+        at_ms=now_ms,
+        device_id=sent.device_id,
+        stream=sent.stream,
+        messages=sent.messages,
+        messages_max=one.messages_max,
+        window_s=rules.window_ms // 1_000,
+        quarantined_until_ms=until_ms,
+    )
+
+
+def _calm_alert(device_id: str, was: DeviceOverride, now_ms: int) -> Alert:
+    return Alert(
+        id=f"{AlertKind.CALM}/{device_id}/{was.until_ms}",
+        kind=AlertKind.CALM,
+        at_ms=now_ms,
+        device_id=device_id,
+    )

@@ -1,0 +1,27 @@
+"""From records of ``fleet.received`` to how much each device sent."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+_RECEIVED = "id string, device_id string, stream string, via string, received_ms long"
+
+
+def activity(records: DataFrame, *, window_ms: int) -> DataFrame:
+    """One row for each device, stream and window of arrival time.
+
+    What landed twice, because its acknowledgement was lost, has one id and one arrival, and counts
+    once where both are among ``records``. What a device sends again arrives again, and counts.
+
+    Needs the column value of ``raw_records``; gives device_id string, stream string, window_ms
+    long (the window's beginning), messages long.
+    """
+    received = (
+        records.select(F.from_json(F.col("value").cast("string"), _RECEIVED).alias("r"))
+        .select("r.*")
+        .dropna(subset=["id", "device_id", "stream", "received_ms"])
+        .dropDuplicates(["id", "received_ms"])
+    )
+    begins = F.col("received_ms") - F.expr(f"pmod(received_ms, {window_ms})")
+    return received.groupBy("device_id", "stream", begins.alias("window_ms")).agg(
+        F.count("*").alias("messages")
+    )

@@ -1,0 +1,188 @@
+"""Who is too fast, whom the watch holds back for it, and when it lets him go."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from clients.overrides import OverridesUnavailableError
+from fleetlane.events.alerts import Alert, AlertKind
+from fleetlane.events.flow_files import PublishedFlows
+from fleetlane.events.flows import DevicesRule, Flow, ParserRule
+from fleetlane.events.overrides import Ceilings, DeviceOverride, Overrides, Restriction
+from glue_jobs.fleet_watch.batches import NOT_HELD_BACK, Surroundings, WatchBatches
+from glue_jobs.fleet_watch.device_rates import STALE_MS, Activity
+from glue_jobs.fleet_watch.quarantine import OVER_CEILING, QuarantineRules
+
+WINDOW_MS: Final = 60_000
+NOW_MS: Final = 1_800_000_000_000 - 1_800_000_000_000 % WINDOW_MS
+RULES: Final = QuarantineRules(hold_ms=600_000, devices_max=2, window_ms=WINDOW_MS)
+STATION: Final = Flow(
+    stream="weather",
+    owner="climate",
+    parsers=(ParserRule(use="csv"),),
+    devices=DevicesRule(messages_per_minute_max=100),
+)
+
+
+class Watch:
+    """The watch among fakes, and what it did."""
+
+    def __init__(self, overrides: Overrides | None = None) -> None:
+        self.overrides = overrides or Overrides()
+        self.now_ms, self.is_away = NOW_MS, False
+        self.alerts: list[Alert] = []
+        self.published: dict[str, float] = {}
+        around = Surroundings(
+            flows=self,
+            overrides=self,
+            tell=self.alerts.extend,
+            publish=self.published.update,
+            now_ms=lambda: self.now_ms,
+        )
+        self.look_at = WatchBatches(around, RULES, per_minute_max=600).look_at
+
+    def current(self) -> PublishedFlows:
+        return PublishedFlows.of([STATION])
+
+    def read(self) -> Overrides:
+        if self.is_away:
+            raise OverridesUnavailableError("away")
+        return self.overrides
+
+    def change(self, changed: Callable[[Overrides], Overrides], *, now_ms: int) -> Overrides:
+        self.overrides = changed(self.overrides).next_version(now_ms=now_ms)
+        return self.overrides
+
+    @property
+    def held(self) -> Sequence[str]:
+        return [
+            one
+            for one in self.overrides.devices
+            if self.overrides.restriction(one, now_ms=self.now_ms) is Restriction.QUARANTINED
+        ]
+
+
+def sent(
+    messages: int, *, device: str = "d-1", stream: str = "weather", at_ms: int = NOW_MS
+) -> Activity:
+    return Activity(device_id=device, stream=stream, window_ms=at_ms, messages=messages)
+
+
+def test_a_device_over_its_flows_ceiling_is_held_back_and_told_of() -> None:
+    watch = Watch()
+
+    watch.look_at([sent(101), sent(100, device="d-2")])
+
+    assert watch.held == ["d-1"]
+    (alert,) = watch.alerts
+    assert (alert.kind, alert.device_id, alert.stream) == (
+        AlertKind.OVER_CEILING,
+        "d-1",
+        "weather",
+    )
+    assert (alert.messages, alert.messages_max, alert.window_s) == (101, 100, 60)
+    assert alert.quarantined_until_ms == NOW_MS + RULES.hold_ms
+
+
+def test_the_parts_of_a_window_are_added_up() -> None:
+    watch = Watch()
+
+    watch.look_at([sent(60)])
+    watch.look_at([sent(60)])
+
+    assert watch.held == ["d-1"]
+
+
+def test_two_windows_are_not() -> None:
+    watch = Watch()
+
+    watch.look_at([sent(60), sent(60, at_ms=NOW_MS - WINDOW_MS)])
+
+    assert watch.held == []
+
+
+def test_a_stream_without_a_ceiling_has_the_platforms() -> None:
+    watch = Watch()
+
+    watch.look_at([sent(600, stream="gps"), sent(601, stream="gps", device="d-2")])
+
+    assert watch.held == ["d-2"]
+
+
+def test_an_operators_ceiling_for_a_device_counts_before_its_flows() -> None:
+    own = Ceilings(soft_per_minute=500, hard_per_minute=1_000)
+    watch = Watch(Overrides(device_ceilings={"d-1": own}))
+
+    watch.look_at([sent(500), sent(500, device="d-2")])
+
+    assert watch.held == ["d-2"]
+
+
+def test_what_arrived_long_ago_says_nothing_of_now() -> None:
+    watch = Watch()
+
+    watch.look_at([sent(5_000, at_ms=NOW_MS - STALE_MS - 1)])
+
+    assert watch.held == []
+
+
+def test_who_goes_on_is_held_longer_and_told_of_once() -> None:
+    watch = Watch()
+    watch.look_at([sent(200)])
+
+    watch.now_ms = NOW_MS + RULES.hold_ms - 1
+    watch.look_at([sent(200, at_ms=watch.now_ms)])
+
+    assert watch.overrides.devices["d-1"].until_ms == watch.now_ms + RULES.hold_ms
+    assert len(watch.alerts) == 1
+
+
+def test_who_is_calm_is_let_go_and_told_of() -> None:
+    watch = Watch()
+    watch.look_at([sent(200)])
+
+    watch.now_ms = NOW_MS + RULES.hold_ms
+    watch.look_at([sent(1, device="d-2", at_ms=watch.now_ms)])
+
+    assert watch.overrides.devices == {}
+    assert [alert.kind for alert in watch.alerts] == [AlertKind.OVER_CEILING, AlertKind.CALM]
+
+
+def test_a_restart_goes_on_from_the_overrides() -> None:
+    before = Watch()
+    before.look_at([sent(200)])
+
+    after = Watch(before.overrides)
+    after.now_ms = NOW_MS + RULES.hold_ms
+    after.look_at([sent(1, at_ms=after.now_ms)])
+
+    assert [alert.kind for alert in after.alerts] == [AlertKind.CALM]
+
+
+def test_what_an_operator_said_of_a_device_stays_as_he_said_it() -> None:
+    revoked = DeviceOverride(status=Restriction.REVOKED, until_ms=NOW_MS + 1_000)
+    watch = Watch(Overrides(devices={"d-1": revoked}))
+
+    watch.look_at([sent(5_000)])
+
+    assert (watch.overrides.devices, watch.alerts) == ({"d-1": revoked}, [])
+
+
+def test_only_so_many_are_held_back_at_once_the_worst_first_and_the_others_are_counted() -> None:
+    watch = Watch()
+
+    watch.look_at([sent(sent_by, device=f"d-{sent_by}") for sent_by in (200, 900, 300, 800, 400)])
+
+    assert watch.held == ["d-900", "d-800"]
+    assert watch.published == {NOT_HELD_BACK: 3}
+
+
+def test_without_overrides_nobody_is_held_back_until_they_can_be_read() -> None:
+    watch = Watch()
+    watch.is_away = True
+    watch.look_at([sent(200)])
+
+    watch.is_away = False
+    watch.look_at([sent(101)])
+
+    assert watch.held == ["d-1"]
+    assert watch.overrides.devices["d-1"].cause == OVER_CEILING
