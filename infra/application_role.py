@@ -13,7 +13,7 @@ from infra.lane_metrics import grant_metrics
 from infra.log_retention import retention_of
 from infra.spark_applications import SparkApplication
 from infra.stacks.storage import Storage
-from infra.store_access import DELETE, READ, WRITE, grant_objects
+from infra.store_access import DELETE, READ, WRITE, grant_items, grant_objects
 
 
 class ApplicationRole(Construct):
@@ -60,10 +60,11 @@ class ApplicationRole(Construct):
         grant_catalog(self.role)
 
     def _grant_watch(self, storage: Storage, kafka: KafkaAccess) -> None:
-        """Reads who sent how much, tells of it, and holds devices back by the overrides."""
+        """Tells who sends too much, holds it back by the overrides; notes who was heard of."""
         kafka.grant_read(self.role, (FLEET_RECEIVED,))
         kafka.grant_write(self.role, (FLEET_ALERTS,))
         grant_objects(self.role, storage.artifacts, WRITE, prefix="overrides/")
+        grant_items(self.role, storage.registry, ["dynamodb:UpdateItem"])
 
     def _grant_topics(self, application: SparkApplication, kafka: KafkaAccess) -> None:
         read = RAW_TOPICS if application.has_metadata else f"raw.{application.lane}*"

@@ -45,6 +45,7 @@ class Places:
     payload_bucket: str
     parked_bucket: str
     lake_bucket: str
+    registry_table: str
     kafka_security: KafkaSecurity = KafkaSecurity.IAM
 
 
@@ -128,6 +129,7 @@ def _fleet_watch(places: Places) -> FleetWatchArguments:
         checkpoint_folder=places.checkpoint_folder,
         flows_bucket=places.flows_bucket,
         overrides_bucket=places.flows_bucket,
+        registry_table=places.registry_table,
         metrics_namespace=NAMESPACE,
     )
 

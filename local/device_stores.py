@@ -8,6 +8,7 @@ import boto3
 from clients.aws import AwsSettings, client_config, dynamodb_table, s3_client
 from clients.device_administration import DeviceAdministration
 from clients.device_registry import DeviceRegistry
+from clients.device_sightings import DeviceSightings
 from clients.device_trust import DeviceTrust
 from clients.overrides import OverridesStore
 from local.endpoints import Endpoints
@@ -24,6 +25,7 @@ class DeviceStores:
 
     registry: DeviceRegistry
     administration: DeviceAdministration
+    sightings: DeviceSightings
     overrides: OverridesStore
 
     @classmethod
@@ -51,6 +53,7 @@ class DeviceStores:
         return cls(
             registry=DeviceRegistry(table),
             administration=DeviceAdministration(table),
+            sightings=DeviceSightings(table),
             overrides=OverridesStore(s3, bucket),
         )
 

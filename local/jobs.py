@@ -28,6 +28,7 @@ STANDARD_TRIGGER_MS: Final = 500
 WATCH_TRIGGER_MS: Final = 2_000
 WATCH_WINDOW_S: Final = 10
 WATCH_HOLD_S: Final = 10
+WATCH_SIGHTINGS_PER_BATCH_MAX: Final = 40
 WATCH_MESSAGES_PER_MINUTE_MAX: Final = 6_000
 """As many as the gateway takes from one device."""
 
@@ -64,6 +65,7 @@ class JobSettings:
     parked_bucket: str
     lake_bucket: str
     overrides_bucket: str
+    registry_table: str
     lake: LocalLake
     environment: Mapping[str, str]
     jobs: str = ALL_JOBS
@@ -142,6 +144,8 @@ def host_argv(settings: JobSettings) -> list[str]:
         "payload_bucket": settings.payload_bucket,
         "parked_bucket": settings.parked_bucket,
         "overrides_bucket": settings.overrides_bucket,
+        "registry_table": settings.registry_table,
+        "watch_sightings_per_batch_max": WATCH_SIGHTINGS_PER_BATCH_MAX,
         "watch_trigger_ms": WATCH_TRIGGER_MS,
         "watch_window_s": WATCH_WINDOW_S,
         "watch_hold_s": WATCH_HOLD_S,

@@ -227,6 +227,7 @@ class Platform:
             parked_bucket=PARKED_BUCKET,
             lake_bucket=LAKE_BUCKET,
             overrides_bucket=OVERRIDES_BUCKET,
+            registry_table=REGISTRY_TABLE,
             lake=LocalLake(self._folder("lake")),
             environment=self._aws_environment(),
             jobs=ALL_JOBS if self.settings.has_lake else JOBS_WITHOUT_LAKE,

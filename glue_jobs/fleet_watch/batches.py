@@ -1,4 +1,4 @@
-"""A batch of ``fleet.received``: who is too fast is told of, and held back."""
+"""A batch of ``fleet.received``: who is too fast is held back, who was heard of is noted."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -7,12 +7,14 @@ from typing import Final, Protocol
 
 from pyspark.sql import DataFrame
 
+from clients.device_sightings import Sighting
 from clients.flow_store import CurrentFlows, FlowsUnavailableError
 from fleetlane.events.alerts import Alert
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows import FlowSet
 from fleetlane.events.overrides import Overrides
 from glue_jobs.fleet_watch.device_rates import Activity, Ceiling, DeviceRates, TooFast
+from glue_jobs.fleet_watch.last_seen import LastSeen, NotesSightings
 from glue_jobs.fleet_watch.quarantine import QuarantineRules, judged, with_held
 from glue_jobs.fleet_watch.transforms import activity
 
@@ -38,6 +40,7 @@ class Surroundings:
 
     flows: CurrentFlows
     overrides: OverridesObject
+    sightings: NotesSightings
     tell: Callable[[Sequence[Alert]], None]
     publish: Callable[[Mapping[str, float]], None]
     now_ms: Callable[[], int]
@@ -50,10 +53,16 @@ class WatchBatches:
     """
 
     def __init__(
-        self, surroundings: Surroundings, rules: QuarantineRules, *, per_minute_max: int
+        self,
+        surroundings: Surroundings,
+        rules: QuarantineRules,
+        *,
+        per_minute_max: int,
+        sightings_at_once_max: int,
     ) -> None:
         self._around, self._rules, self._per_minute_max = surroundings, rules, per_minute_max
         self._rates = DeviceRates(window_ms=rules.window_ms)
+        self._last_seen = LastSeen(surroundings.sightings, at_once_max=sightings_at_once_max)
 
     def look(self, records: DataFrame, _number: int) -> None:
         """Look at a batch; for ``foreachBatch``."""
@@ -61,6 +70,12 @@ class WatchBatches:
 
     def look_at(self, batch: Iterable[Activity]) -> None:
         """Do so with what each device sent in it."""
+        some = list(batch)
+        self._look_for_insane_devices(some)
+        self._last_seen.add(_sightings(some))
+        self._last_seen.write_some()
+
+    def _look_for_insane_devices(self, batch: Sequence[Activity]) -> None:
         now_ms = self._around.now_ms()
         try:
             present = self._around.overrides.read()
@@ -101,6 +116,12 @@ class WatchBatches:
         except FlowsUnavailableError as problem:
             _log.warning("devices are held against the platform's ceiling alone: %s", problem)
             return {}
+
+
+def _sightings(batch: Iterable[Activity]) -> Iterator[Sighting]:
+    for one in batch:
+        if one.seen_ms is not None:
+            yield Sighting(device_id=one.device_id, seen_ms=one.seen_ms, firmware=one.firmware)
 
 
 def _rows(rows: DataFrame) -> Iterator[Activity]:

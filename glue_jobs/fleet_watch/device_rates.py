@@ -15,12 +15,17 @@ type Ceiling = Callable[[str, str], int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activity:
-    """What a device sent to a stream in a window, or in a part of one."""
+    """What a device sent to a stream in a window, or in a part of one.
+
+    ``seen_ms`` is when it last did so by itself, and with which ``firmware``.
+    """
 
     device_id: str
     stream: str
     window_ms: int
     messages: int
+    seen_ms: int | None = None
+    firmware: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

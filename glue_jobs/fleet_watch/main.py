@@ -1,4 +1,4 @@
-"""Job ``fleet_watch``: devices that send far too much are held back, and released once calm."""
+"""Job ``fleet_watch``: holds back who sends far too much, and notes who was heard of."""
 
 import re
 import time
@@ -8,7 +8,8 @@ from typing import Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from clients.aws import AwsSettings, s3_client
+from clients.aws import AwsSettings, dynamodb_table, s3_client
+from clients.device_sightings import DeviceSightings
 from clients.flow_store import CachedFlows, FlowStore
 from clients.overrides import OverridesStore
 from fleetlane.events.alerts import Alert
@@ -60,6 +61,7 @@ def _batches(session: SparkSession, arguments: FleetWatchArguments) -> WatchBatc
         Surroundings(
             flows=CachedFlows(FlowStore(s3, arguments.flows_bucket)),
             overrides=OverridesStore(s3, arguments.overrides_bucket),
+            sightings=DeviceSightings(dynamodb_table(AwsSettings(), arguments.registry_table)),
             tell=tell,
             publish=_published(arguments),
             now_ms=_now_ms,
@@ -70,6 +72,7 @@ def _batches(session: SparkSession, arguments: FleetWatchArguments) -> WatchBatc
             window_ms=1_000 * arguments.watch_window_s,
         ),
         per_minute_max=arguments.watch_messages_per_minute_max,
+        sightings_at_once_max=arguments.watch_sightings_per_batch_max,
     )
 
 

@@ -101,6 +101,7 @@ def _surroundings(
             payload_bucket=storage.payloads.bucket_name,
             parked_bucket=storage.parked.bucket_name,
             lake_bucket=storage.lake.bucket_name,
+            registry_table=storage.registry.table_name,
         ),
         network=streaming.network,
         key=storage.key,

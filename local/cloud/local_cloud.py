@@ -157,6 +157,7 @@ class LocalCloud:
             parked_bucket=stage.parked_bucket,
             lake_bucket=stage.lake_bucket,
             overrides_bucket=stage.flows_bucket,
+            registry_table=stage.registry_table,
             lake=LocalLake(self._folder / "lake"),
             environment=self._job_environment(),
             jobs=JOBS_WITHOUT_LAKE,  # its catalog is not Glue's here

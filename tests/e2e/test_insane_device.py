@@ -1,9 +1,14 @@
-"""A device that sends a thousand times too much holds up nobody, and loses nothing."""
+"""A device that sends a thousand times too much: what the watch makes of it."""
+
+import time
+from collections.abc import Callable
 
 import pytest
 
+from local.device_stores import DeviceStores
 from local.fleet.insane_device import run_insane_device
 from tests.e2e.conftest import RunningPlatform
+from tests.e2e.devices import Device
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack]
 
@@ -21,6 +26,26 @@ def test_a_device_out_of_its_mind_is_set_aside_until_it_is_calm_and_nothing_of_i
     )
     ledger = running.ledger_on(insane.receipts())
 
-    assert insane.aside_after_s is not None
-    assert insane.back_after_s is not None
+    assert insane.aside_after_s is not None, insane.line()
+    assert insane.back_after_s is not None, insane.line()
     assert (ledger.accepted, ledger.parsed, ledger.lost) == (len(insane.sent),) * 2 + (0,)
+
+
+def test_a_device_that_was_heard_of_is_noted_in_the_registry_with_its_firmware(
+    running: RunningPlatform,
+) -> None:
+    stores = DeviceStores.of_platform(running.platform.endpoints)
+    device = Device.registered(running.platform)
+
+    device.accepted("diagnostics", b'{"entries": []}', X_Firmware_Version="2.1.0")
+
+    sighting = _until(lambda: stores.sightings.find(device.device_id))
+    assert sighting.firmware == "2.1.0"
+
+
+def _until[T](look: Callable[[], T | None]) -> T:
+    give_up_s = time.monotonic() + PATIENCE_S
+    while (found := look()) is None:
+        assert time.monotonic() < give_up_s
+        time.sleep(0.2)
+    return found

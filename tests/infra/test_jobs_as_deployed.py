@@ -86,6 +86,7 @@ class Ground:
             "ExportsOutputRefArtifacts": places.flows_bucket,
             "ExportsOutputRefPayloads": places.payload_bucket,
             "ExportsOutputRefParked": places.parked_bucket,
+            "ExportsOutputRefRegistry": places.registry_table,
         }
         quoted = word.split("'")
         for at, part in enumerate(quoted):
@@ -107,6 +108,7 @@ def ground(
     }
     for bucket in buckets.values():
         local_aws.ensure_bucket(bucket)
+    local_aws.ensure_table("deployed-devices")
     flow, servers = flow_from_toml(FLOW, file="test.toml"), kafka_broker.bootstrap_servers
     topics = KafkaTopics(bootstrap_servers=servers, partitions=2, replication=1)
     topics.create_missing(topics_of([flow]))
@@ -119,12 +121,14 @@ def ground(
         "AWS_SECRET_ACCESS_KEY": aws["aws_secret_access_key"],
         "AWS_DEFAULT_REGION": aws["region_name"],
         "AWS_ENDPOINT_URL_S3": aws["endpoint_url"],
+        "AWS_ENDPOINT_URL_DYNAMODB": aws["endpoint_url"],
         "AWS_ENDPOINT_URL_CLOUDWATCH": f"http://127.0.0.1:{free_port()}",
     }
     places = Places(
         bootstrap_servers=servers,
         checkpoint_folder=tmp_path_factory.mktemp("checkpoints").as_uri(),
         kafka_security=KafkaSecurity.PLAINTEXT,
+        registry_table="deployed-devices",
         **buckets,
     )
     return Ground(places=places, environment=environment)
@@ -177,6 +181,7 @@ def submitted(
         parked_bucket=places.parked_bucket,
         lake_bucket=places.lake_bucket,
         overrides_bucket=places.flows_bucket,
+        registry_table=places.registry_table,
         lake=LocalLake(folder / "lake"),
         environment=ground.environment,
     )

@@ -32,6 +32,7 @@ PLACES = Places(
     payload_bucket="payloads",
     parked_bucket="parked",
     lake_bucket="lake",
+    registry_table="devices",
 )
 APPLICATIONS = {
     one.name: one for one in spark_applications(fast_workers=2, standard_workers=4, slow_workers=2)

@@ -201,6 +201,20 @@ def test_one_application_holds_devices_back_by_the_overrides(cloud_stage: Synthe
     assert writers == {"slow"}
 
 
+def test_the_watch_changes_items_of_the_registry_and_neither_reads_nor_deletes_any(
+    cloud_stage: Synthesized,
+) -> None:
+    rights = {
+        (name, action)
+        for name in ("fast", "standard", "slow")
+        for one in _of_role(cloud_stage, f"{name}role")
+        for action in _listed(one["Action"])
+        if action.startswith("dynamodb:")
+    }
+
+    assert rights == {("slow", "dynamodb:UpdateItem")}
+
+
 def test_ingest_writes_raw_topics_and_reads_none(cloud_stage: Synthesized) -> None:
     assert _kafka_topics(cloud_stage, "ingestRole", "kafka-cluster:WriteData") == {"raw.*"}
     assert _kafka_topics(cloud_stage, "ingestRole", "kafka-cluster:ReadData") == set()

@@ -14,6 +14,7 @@ from fleetlane.events.names import checked_device_id
 
 if TYPE_CHECKING:
     from clients.device_registry import RegisteredDevice
+    from clients.device_sightings import Sighting
     from fleetlane.events.overrides import Overrides
 
 _COLUMNS = "{:<24} {:<20} {:<12} {:>4}  {}"
@@ -60,7 +61,10 @@ def show(
     bucket: BucketOption = None,
     data: DataOption = None,
 ) -> None:
-    """Print a device: its keys, its status, and what overrides hold for it."""
+    """Print a device: its keys, its status, when it was heard of, and what overrides hold for it.
+
+    It is heard of at most once a day (UTC), and never by way of its gateway.
+    """
     checked_device_id(device_id)
     stores = device_stores(data, table=table, bucket=bucket)
     from clients.device_registry import UnknownDeviceError
@@ -69,7 +73,8 @@ def show(
     if device is None:
         raise UnknownDeviceError(device_id)
     overrides = stores.overrides.read()
-    facts = _facts(device) | _held(device_id, overrides, now_ms=int(time.time() * 1000))
+    heard = _heard(stores.sightings.find(device_id))
+    facts = _facts(device) | heard | _held(device_id, overrides, now_ms=int(time.time() * 1000))
     if as_json:
         typer.echo(json.dumps(facts))
         return
@@ -89,12 +94,20 @@ def _facts(device: "RegisteredDevice") -> dict[str, Any]:
     }
 
 
+def _heard(sighting: "Sighting | None") -> dict[str, Any]:
+    return {
+        "last_seen": None if sighting is None else _time_text(sighting.seen_ms),
+        "firmware": None if sighting is None else sighting.firmware,
+    }
+
+
 def _held(device_id: str, overrides: "Overrides", *, now_ms: int) -> dict[str, Any]:
     override = overrides.devices.get(device_id)
     until_ms = None if override is None else override.until_ms
     ceilings = overrides.ceilings_of(device_id, of_stage=None)
     return {
         "override": overrides.restriction(device_id, now_ms=now_ms),
+        "override_cause": None if override is None else override.cause,
         "override_until": None if until_ms is None else _time_text(until_ms),
         "soft_ceiling": None if ceilings is None else ceilings.soft_per_minute,
         "hard_ceiling": None if ceilings is None else ceilings.hard_per_minute,

@@ -128,17 +128,20 @@ class FleetWatchArguments(JobArguments):
 
     A device that sends more than its flow's ceiling, or ``watch_messages_per_minute_max`` where
     that has none, is held back until it was calm for ``watch_hold_s``; at most
-    ``watch_devices_max`` at once. It is counted by windows of ``watch_window_s``.
+    ``watch_devices_max`` at once. It is counted by windows of ``watch_window_s``. In
+    ``registry_table`` devices are noted that were heard of, so many a batch.
     """
 
     flows_bucket: str
     overrides_bucket: str
+    registry_table: str
     watch_trigger_ms: int = 10_000
     watch_records_per_batch_max: int = 200_000
     watch_messages_per_minute_max: int = 600
     watch_window_s: int = 60
     watch_hold_s: int = 600
     watch_devices_max: int = 1_000
+    watch_sightings_per_batch_max: int = 200
 
 
 class LakeTables(StrEnum):

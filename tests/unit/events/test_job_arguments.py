@@ -49,6 +49,7 @@ any_arguments: st.SearchStrategy[Arguments] = st.one_of(
         checkpoint_folder=values,
         flows_bucket=values,
         overrides_bucket=values,
+        registry_table=values,
         watch_window_s=counts,
     ),
     st.builds(

@@ -11,6 +11,7 @@ from fleetlane.events.overrides import Ceilings, DeviceOverride, Overrides, Rest
 from glue_jobs.fleet_watch.batches import NOT_HELD_BACK, Surroundings, WatchBatches
 from glue_jobs.fleet_watch.device_rates import STALE_MS, Activity
 from glue_jobs.fleet_watch.quarantine import OVER_CEILING, QuarantineRules
+from tests.unit.glue_jobs.fake_sightings import FakeSightings
 
 WINDOW_MS: Final = 60_000
 NOW_MS: Final = 1_800_000_000_000 - 1_800_000_000_000 % WINDOW_MS
@@ -34,11 +35,14 @@ class Watch:
         around = Surroundings(
             flows=self,
             overrides=self,
+            sightings=FakeSightings(),
             tell=self.alerts.extend,
             publish=self.published.update,
             now_ms=lambda: self.now_ms,
         )
-        self.look_at = WatchBatches(around, RULES, per_minute_max=600).look_at
+        self.look_at = WatchBatches(
+            around, RULES, per_minute_max=600, sightings_at_once_max=1
+        ).look_at
 
     def current(self) -> PublishedFlows:
         return PublishedFlows.of([STATION])

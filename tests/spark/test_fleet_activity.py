@@ -1,0 +1,64 @@
+"""How much each device sent, counted in the JVM from rows of ``fleet.received``."""
+
+from typing import Final
+
+import msgspec
+import pytest
+from pyspark.sql import Row, SparkSession
+
+from fleetlane.events.lanes import Lane
+from fleetlane.events.metadata import Received
+from glue_jobs.fleet_watch.transforms import activity
+
+pytestmark = pytest.mark.spark
+
+MINUTE_MS: Final = 60_000
+AT_MS: Final = 30_000_000 * MINUTE_MS + 10
+
+
+def received(number: int, *, at_ms: int = AT_MS, via: str | None = None) -> Received:
+    return Received(
+        id=f"id-{number}",
+        device_id="d-1",
+        stream="gps",
+        lane=Lane.STANDARD,
+        source_topic="raw.standard",
+        source_partition=0,
+        source_offset=number,
+        received_ms=at_ms,
+        body_bytes=1,
+        by_reference=False,
+        firmware=f"1.{number}",
+        via=via,
+    )
+
+
+def counted(spark: SparkSession, *rows: Received) -> list[Row]:
+    values = [(msgspec.json.encode(row),) for row in rows] + [(b"no row of ours",), (None,)]
+    records = spark.createDataFrame(values, "value binary")
+    return activity(records, window_ms=MINUTE_MS).orderBy("window_ms").collect()
+
+
+def test_messages_are_counted_by_windows_of_their_arrival(spark: SparkSession) -> None:
+    rows = counted(
+        spark, received(1), received(2, at_ms=AT_MS + 1), received(3, at_ms=AT_MS + MINUTE_MS)
+    )
+
+    assert [(row.device_id, row.stream, row.window_ms, row.messages) for row in rows] == [
+        ("d-1", "gps", AT_MS - 10, 2),
+        ("d-1", "gps", AT_MS - 10 + MINUTE_MS, 1),
+    ]
+
+
+def test_what_landed_twice_counts_once_and_what_was_sent_again_twice(spark: SparkSession) -> None:
+    [row] = counted(spark, received(1), received(1), received(1, at_ms=AT_MS + 5))
+
+    assert row.messages == 2
+
+
+def test_a_gateway_makes_nobody_look_alive(spark: SparkSession) -> None:
+    [row] = counted(
+        spark, received(1), received(2, at_ms=AT_MS + 5, via="gw-1"), received(3, at_ms=AT_MS - 5)
+    )
+
+    assert (row.messages, row.seen_ms, row.firmware) == (3, AT_MS, "1.1")
