@@ -98,6 +98,25 @@ class DeviceAdministration:
                 return
             request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
+    def is_there(self, device_id: str) -> bool:
+        """Whether the registry has an item of this id, be it a device or not.
+
+        Raises:
+            RegistryUnavailableError: DynamoDB does not answer.
+        """
+        with reaching_dynamodb():
+            answer = self._table.get_item(Key={"device_id": device_id}, ConsistentRead=True)
+        return "Item" in answer
+
+    def remove(self, device_id: str) -> None:
+        """Remove a device; one that is not there is no error.
+
+        Raises:
+            RegistryUnavailableError: DynamoDB does not answer.
+        """
+        with reaching_dynamodb():
+            self._table.delete_item(Key={"device_id": device_id})
+
     def add_key(self, device_id: str, key: Jwk) -> RegisteredDevice:
         """Let a device sign with one more key; adding it again changes nothing.
 

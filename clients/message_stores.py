@@ -22,7 +22,8 @@ class MessageStores:
 
     bootstrap_servers: str
     security: KafkaSecurity
-    payloads: KeptPayloads
+    landed_bodies: PayloadBucket
+    parked_bodies: PayloadBucket
 
     @classmethod
     def of(
@@ -37,10 +38,13 @@ class MessageStores:
         return cls(
             bootstrap_servers=bootstrap_servers,
             security=security,
-            payloads=KeptPayloads(
-                landed=PayloadBucket(s3, payload_bucket), parked=PayloadBucket(s3, parked_bucket)
-            ),
+            landed_bodies=PayloadBucket(s3, payload_bucket),
+            parked_bodies=PayloadBucket(s3, parked_bucket),
         )
+
+    @property
+    def payloads(self) -> KeptPayloads:
+        return KeptPayloads(landed=self.landed_bodies, parked=self.parked_bodies)
 
     def records(self, on_read: Callable[[int], None]) -> StoredRecords:
         """All that stands in Kafka; ``on_read`` is told how many records were read so far."""

@@ -175,6 +175,17 @@ class PayloadBucket:
             raise PayloadUnavailableError(key, str(problem)) from problem
         return any(one["Key"] == key for one in found.get("Contents", ()))
 
+    def delete(self, key: str) -> None:
+        """Delete an object; one that is not there is no error.
+
+        Raises:
+            PayloadUnavailableError: S3 did not confirm it. Deleting again is safe.
+        """
+        try:
+            self._s3.delete_object(Bucket=self._bucket, Key=key)
+        except (BotoCoreError, ClientError) as problem:
+            raise PayloadUnavailableError(key, str(problem)) from problem
+
     def copy_to(self, other_bucket: str, key: str, parked_key: str) -> None:
         """Copy an object inside S3, as parking does before the original expires.
 

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 
 class Upkeep(StrEnum):
-    """What keeps tables quick to read, and their past from growing for ever."""
+    """What keeps tables quick to read, their past from growing for ever, or takes a device out."""
 
     COMPACT = "compact"
     EXPIRE = "expire"
+    ERASE = "erase"
 
 
 class UpkeepAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,10 +33,18 @@ class UpkeepAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UpkeepRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be done with all tables of one writer. Each request has an id of its own."""
+    """What is to be done with all tables of one writer. Each request has an id of its own.
+
+    ``device_id`` is whom to erase; it belongs to that alone.
+    """
 
     request_id: str
     upkeep: Upkeep
+    device_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.upkeep is Upkeep.ERASE) is not (self.device_id is not None):
+            raise ValueError("`device_id` and `erase` go together")
 
 
 class Scheduled(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,6 +22,8 @@ LOOK_AGAIN_S: Final = 5
 _log = logging.getLogger(__name__)
 
 type Work = Callable[[], Mapping[str, str]]
+type Erase = Callable[[str], Mapping[str, str]]
+"""Takes a device's rows out of all tables."""
 
 
 class UpkeepKeeper:
@@ -33,10 +35,12 @@ class UpkeepKeeper:
         turns: Turns,
         *,
         works: Mapping[Upkeep, Work],
+        erase: Erase,
         every_hours: int,
         now_ms: Callable[[], int],
     ) -> None:
-        self._requests, self._turns, self._works = requests, turns, works
+        self._requests, self._turns = requests, turns
+        self._works, self._erase = works, erase
         self._every_ms, self._now_ms = every_hours * HOUR_MS, now_ms
 
     def look(self) -> None:
@@ -54,12 +58,12 @@ class UpkeepKeeper:
         if last_ms is None or now_ms - last_ms >= self._every_ms:
             self._requests.note_scheduled(now_ms)
             if last_ms is not None:  # a new lake has nothing to look after
-                for upkeep in Upkeep:
-                    _log.warning("%s: %s", upkeep, self._done(upkeep))
+                for upkeep, work in self._works.items():
+                    _log.warning("%s: %s", upkeep, self._done(work))
 
     def _answered(self, request: UpkeepRequest) -> UpkeepAnswer:
         try:
-            done = self._done(request.upkeep)
+            done = self._done(self._work_of(request))
         except LeaseLostError:
             raise
         except Exception as problem:  # noqa: BLE001 - the edge of what somebody asked for
@@ -67,9 +71,15 @@ class UpkeepKeeper:
             return UpkeepAnswer(request_id=request.request_id, problem=text)
         return UpkeepAnswer(request_id=request.request_id, done=done)
 
-    def _done(self, upkeep: Upkeep) -> dict[str, str]:
+    def _work_of(self, request: UpkeepRequest) -> Work:
+        device_id = request.device_id
+        if device_id is None:
+            return self._works[request.upkeep]
+        return lambda: self._erase(device_id)
+
+    def _done(self, work: Work) -> dict[str, str]:
         with self._turns.turn():
-            return dict(self._works[upkeep]())
+            return dict(work())
 
 
 def keep_beside(query: Ends, keeper: UpkeepKeeper) -> threading.Thread:

@@ -20,6 +20,7 @@ from glue_jobs.kafka import raw_records
 from glue_jobs.kept_query import KeptQuery
 from glue_jobs.lake.batches import TABLES_OF, LakeBatches
 from glue_jobs.lake.catalog import ensure_table, use_catalog
+from glue_jobs.lake.erasure import erased
 from glue_jobs.lake.keeper import UpkeepKeeper, keep_beside
 from glue_jobs.lake.turns import Turns
 from glue_jobs.lake.upkeep import compacted, expired
@@ -97,10 +98,16 @@ def _keeper(
         batches.read_again()
         return done
 
+    def erase(device_id: str) -> Mapping[str, str]:
+        done = erased(session, tables, device_id)
+        batches.read_again()
+        return done
+
     return UpkeepKeeper(
         UpkeepRequests(s3_client(AwsSettings()), arguments.lake_bucket, arguments.tables),
         turns,
         works={Upkeep.COMPACT: compact, Upkeep.EXPIRE: expire},
+        erase=erase,
         every_hours=arguments.lake_upkeep_hours,
         now_ms=_now_ms,
     )

@@ -97,3 +97,14 @@ def _device(device_id: str, *, keys: tuple[dict[str, str], ...] = (FIRST,)) -> R
     return RegisteredDevice(
         device_id=device_id, device_type="acme-thermo", keys=keys, registered_ms=0
     )
+
+
+def test_a_removed_device_is_gone_and_may_be_removed_again(
+    administration: DeviceAdministration,
+) -> None:
+    was_there = administration.is_there("d-1")
+
+    for _ in range(2):
+        administration.remove("d-1")
+
+    assert (was_there, administration.is_there("d-1")) == (True, False)

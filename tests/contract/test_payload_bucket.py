@@ -157,3 +157,12 @@ def test_parking_copies_a_payload_under_parked(bucket: PayloadBucket, s3: "S3Cli
 def test_parking_a_missing_payload_says_so(bucket: PayloadBucket) -> None:
     with pytest.raises(PayloadMissingError):
         bucket.copy_to("parked", KEY, parked_key(KEY))
+
+
+def test_a_deleted_payload_is_gone_and_may_be_deleted_again(bucket: PayloadBucket) -> None:
+    bucket.put(KEY, BODY, SHA256)
+
+    for _ in range(2):
+        bucket.delete(KEY)
+
+    assert not bucket.has(KEY)

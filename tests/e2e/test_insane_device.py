@@ -16,6 +16,18 @@ PATIENCE_S = 180.0
 """Ten seconds on this platform, and what a busy machine adds."""
 
 
+def test_a_device_that_was_heard_of_is_noted_in_the_registry_with_its_firmware(
+    running: RunningPlatform,
+) -> None:
+    stores = DeviceStores.of_platform(running.platform.endpoints)
+    device = Device.registered(running.platform)
+
+    device.accepted("diagnostics", b'{"entries": []}', X_Firmware_Version="2.1.0")
+
+    sighting = _until(lambda: stores.sightings.find(device.device_id))
+    assert sighting.firmware == "2.1.0"
+
+
 def test_a_device_out_of_its_mind_is_set_aside_until_it_is_calm_and_nothing_of_it_is_lost(
     running: RunningPlatform,
 ) -> None:
@@ -29,18 +41,6 @@ def test_a_device_out_of_its_mind_is_set_aside_until_it_is_calm_and_nothing_of_i
     assert insane.aside_after_s is not None, insane.line()
     assert insane.back_after_s is not None, insane.line()
     assert (ledger.accepted, ledger.parsed, ledger.lost) == (len(insane.sent),) * 2 + (0,)
-
-
-def test_a_device_that_was_heard_of_is_noted_in_the_registry_with_its_firmware(
-    running: RunningPlatform,
-) -> None:
-    stores = DeviceStores.of_platform(running.platform.endpoints)
-    device = Device.registered(running.platform)
-
-    device.accepted("diagnostics", b'{"entries": []}', X_Firmware_Version="2.1.0")
-
-    sighting = _until(lambda: stores.sightings.find(device.device_id))
-    assert sighting.firmware == "2.1.0"
 
 
 def _until[T](look: Callable[[], T | None]) -> T:

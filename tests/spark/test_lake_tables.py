@@ -15,6 +15,7 @@ from fleetlane.events.metadata import Outcome
 from glue_jobs.lake.batches import TABLES_OF, LakeBatches
 from glue_jobs.lake.catalog import ensure_table, use_catalog
 from glue_jobs.lake.commits import Batch, TableLog
+from glue_jobs.lake.erasure import erased
 from glue_jobs.lake.merging import Target, merge
 from glue_jobs.lake.rows import event_rows
 from glue_jobs.lake.turns import Turns
@@ -302,3 +303,14 @@ def test_a_day_counts_each_message_by_the_outcome_that_counts(lake: Lake) -> Non
     assert (row.firmware, row.lag_messages, row.late_messages) == ("2", 2, 1)
     assert (row.lag_ms_sum, row.lag_ms_max) == (2 * HOUR_MS, 2 * HOUR_MS)
     assert (row.events, row.parsed_body_bytes, row.inflated_bytes) == (4, 6, 12)
+
+
+def test_one_devices_rows_are_erased_and_nobody_elses(lake: Lake) -> None:
+    gone, other = Sent(number=320, device_id="d-gone"), Sent(number=321, device_id="d-stays")
+    query = lake.query("erasure", LakeTables.FLEET)
+    query.write(0, [gone.received(), other.received(), gone.parsed(), other.parsed()])
+
+    done = erased(lake.session, TABLES_OF[LakeTables.FLEET], "d-gone")
+
+    assert done == dict.fromkeys(("received", "parsed", "daily"), "1 rows of d-gone deleted")
+    assert [row.device_id for row in lake.rows(RECEIVED, gone, other)] == ["d-stays"]

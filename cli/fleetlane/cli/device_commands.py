@@ -2,7 +2,7 @@
 
 import typer
 
-from fleetlane.cli import device, device_import, device_looks, device_trust
+from fleetlane.cli import device, device_erase, device_import, device_looks, device_trust
 
 app = typer.Typer(
     help="Register devices, look at them, hold them back; sign their tokens.",
@@ -18,4 +18,5 @@ app.command("quarantine")(device_trust.quarantine)
 app.command("revoke")(device_trust.revoke)
 app.command("release")(device_trust.release)
 app.command("ceiling")(device_trust.ceiling)
+app.command("erase")(device_erase.erase)
 app.command("token")(device.token)

@@ -19,11 +19,11 @@ _LOOK_AGAIN_S = 0.5
 
 app = typer.Typer(help="Keeps the lake's tables quick to read.", no_args_is_help=True)
 
-_BucketOption = Annotated[
+LakeBucketOption = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="A stage's lake bucket, by your AWS credentials."),
 ]
-_PatienceOption = Annotated[
+PatienceOption = Annotated[
     int, typer.Option("--wait", metavar="SECONDS", min=0, help="How long to wait for the answer.")
 ]
 
@@ -57,27 +57,42 @@ class UpkeepFailedError(FleetlaneError):
 
 @app.command("compact")
 def compact(
-    *, bucket: _BucketOption = None, wait: _PatienceOption = 600, data: DataOption = None
+    *, bucket: LakeBucketOption = None, wait: PatienceOption = 600, data: DataOption = None
 ) -> None:
     """Join small files, and drop what stands twice."""
-    _ask("compact", bucket, data, wait_s=wait)
+    ask_lake("compact", bucket, data, wait_s=wait)
 
 
 @app.command("expire")
 def expire(
-    *, bucket: _BucketOption = None, wait: _PatienceOption = 600, data: DataOption = None
+    *, bucket: LakeBucketOption = None, wait: PatienceOption = 600, data: DataOption = None
 ) -> None:
     """Let go of what tables were before, five days ago or more."""
-    _ask("expire", bucket, data, wait_s=wait)
+    ask_lake("expire", bucket, data, wait_s=wait)
 
 
-def _ask(upkeep: str, bucket: str | None, data: "Path | None", *, wait_s: int) -> None:
+def ask_lake(
+    upkeep: str,
+    bucket: str | None,
+    data: "Path | None",
+    *,
+    wait_s: int,
+    device_id: str | None = None,
+) -> None:
+    """Ask the job's writers for upkeep, wait for their answers, and print what they did.
+
+    Raises:
+        NoAnswerError: None came in time.
+        UpkeepFailedError: One of them could not.
+    """
     s3, bucket = _place(bucket, data)
     from clients.upkeep_requests import Upkeep, UpkeepRequests
     from fleetlane.events.job_arguments import LakeTables
 
     writers = {tables: UpkeepRequests(s3, bucket, tables) for tables in LakeTables}
-    asked = {tables: _asked(writer, Upkeep(upkeep)) for tables, writer in writers.items()}
+    asked = {
+        tables: _asked(writer, Upkeep(upkeep), device_id) for tables, writer in writers.items()
+    }
     until_s = time.monotonic() + wait_s
     for tables, request_id in asked.items():
         while (answer := writers[tables].answer_to(request_id)) is None:
@@ -90,12 +105,12 @@ def _ask(upkeep: str, bucket: str | None, data: "Path | None", *, wait_s: int) -
             typer.echo(f"{table}: {done}")
 
 
-def _asked(writer: "UpkeepRequests", upkeep: "Upkeep") -> str:
+def _asked(writer: "UpkeepRequests", upkeep: "Upkeep", device_id: str | None) -> str:
     from uuid import uuid4
 
     from clients.upkeep_requests import UpkeepRequest
 
-    request = UpkeepRequest(request_id=str(uuid4()), upkeep=upkeep)
+    request = UpkeepRequest(request_id=str(uuid4()), upkeep=upkeep, device_id=device_id)
     writer.ask(request)
     return request.request_id
 

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from clients.lease import Lease
-from clients.upkeep_requests import Upkeep, UpkeepRequests
+from clients.upkeep_requests import Upkeep, UpkeepAnswer, UpkeepRequest, UpkeepRequests
 from fleetlane.cli.main import app
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import LakeTables
@@ -57,7 +57,8 @@ def keeper(requests: UpkeepRequests, works: Works, *, now_ms: int = NOW_MS) -> U
     return UpkeepKeeper(
         requests,
         Turns(lease, prepare=lambda: None, keep=lambda _: lambda: True),
-        works={upkeep: works.of(upkeep) for upkeep in Upkeep},
+        works={upkeep: works.of(upkeep) for upkeep in (Upkeep.COMPACT, Upkeep.EXPIRE)},
+        erase=lambda device_id: {"events": f"{device_id} erased"},
         every_hours=24,
         now_ms=lambda: now_ms,
     )
@@ -110,3 +111,12 @@ def test_upkeep_is_done_unasked_once_a_day(requests: dict[LakeTables, UpkeepRequ
         keeper(one, works, now_ms=NOW_MS + hours * HOUR_MS).look()
 
     assert works.done == [Upkeep.COMPACT, Upkeep.EXPIRE]
+
+
+def test_whom_to_erase_is_told_to_the_job(requests: dict[LakeTables, UpkeepRequests]) -> None:
+    one = requests[LakeTables.EVENTS]
+    one.ask(UpkeepRequest(request_id="r-1", upkeep=Upkeep.ERASE, device_id="d-17"))
+
+    keeper(one, Works()).look()
+
+    assert one.answer_to("r-1") == UpkeepAnswer(request_id="r-1", done={"events": "d-17 erased"})
