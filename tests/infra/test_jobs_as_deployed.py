@@ -27,7 +27,12 @@ from fleetlane.events.keys import raw_key
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, parsed_from, received_from
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED
-from infra.spark_applications import Places, SparkApplication, spark_applications
+from infra.spark_applications import (
+    LAKE_TABLES_PREFIX,
+    Places,
+    SparkApplication,
+    spark_applications,
+)
 from local.aws import LocalAws
 from local.checkout import ROOT
 from local.jobs import JobSettings, job_environment, spark_submit
@@ -86,6 +91,8 @@ class Ground:
             "ExportsOutputRefArtifacts": places.flows_bucket,
             "ExportsOutputRefPayloads": places.payload_bucket,
             "ExportsOutputRefParked": places.parked_bucket,
+            "ExportsOutputRefLake": places.lake_bucket,
+            "s3://ExportsOutputRefLake": f"s3://{places.lake_bucket}/{LAKE_TABLES_PREFIX}",
             "ExportsOutputRefRegistry": places.registry_table,
         }
         quoted = word.split("'")
