@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from fleetlane.events.job_arguments import (
     BadArgumentsError,
+    DeduplicateArguments,
     FleetMetadataArguments,
     HostArguments,
     JobArguments,
@@ -22,6 +23,7 @@ from fleetlane.events.job_arguments import (
 )
 from glue_jobs.application_watch import ApplicationWatch
 from glue_jobs.cloudwatch_metrics import cloudwatch_metrics
+from glue_jobs.deduplicate import main as deduplicate
 from glue_jobs.fleet_metadata import main as fleet_metadata
 from glue_jobs.hadoop_files import HadoopFiles
 from glue_jobs.kafka_admin import KafkaAdmin
@@ -54,10 +56,12 @@ def _started(session: SparkSession, job: Sequence[str], shared: Sequence[str]) -
             return parse_lane.start(session, ParseLaneArguments.from_argv(argv))
         case "fleet_metadata":
             return fleet_metadata.start(session, FleetMetadataArguments.from_argv(argv))
+        case "deduplicate":
+            return deduplicate.start(session, DeduplicateArguments.from_argv(argv))
         case "lake":
             return lake.start(session, LakeArguments.from_argv(argv))
         case _:
-            known = "parse_lane, fleet_metadata or lake"
+            known = "parse_lane, fleet_metadata, deduplicate or lake"
             raise BadArgumentsError("host", f"job {name!r} is not {known}")
 
 

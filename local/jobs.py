@@ -25,6 +25,7 @@ SLOW_PARSE_MS_MAX: Final = 2_000
 SLOW_TRIGGER_MS: Final = 1_000
 STANDARD_TRIGGER_MS: Final = 500
 
+DEDUPE_TRIGGER_MS: Final = 1_000
 LAKE_TRIGGER_MS: Final = 10_000
 LAKE_LEASE_S: Final = 15
 """So long the lake waits after its jobs were killed: nobody tells whether they are really gone."""
@@ -36,6 +37,7 @@ JOBS_WITHOUT_LAKE: Final = "; ".join(
         f"parse_lane --lane {Lane.SLOW} --trigger_ms {SLOW_TRIGGER_MS}"
         f" --parse_ms_max {SLOW_PARSE_MS_MAX}",
         "fleet_metadata",
+        f"deduplicate --dedupe_trigger_ms {DEDUPE_TRIGGER_MS} --dedupe_state_partitions 1",
     )
 )
 ALL_JOBS: Final = "; ".join(

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Sequence
 
 from fleetlane.events.job_arguments import (
+    DeduplicateArguments,
     FleetMetadataArguments,
     HostArguments,
     JobArguments,
@@ -14,6 +15,7 @@ from fleetlane.events.job_arguments import (
 _JOBS: dict[str, type[JobArguments]] = {
     "parse_lane": ParseLaneArguments,
     "fleet_metadata": FleetMetadataArguments,
+    "deduplicate": DeduplicateArguments,
     "lake": LakeArguments,
 }
 

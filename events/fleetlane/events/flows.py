@@ -131,6 +131,15 @@ class UploadRule(_Table, frozen=True, kw_only=True):
     remember_s: Annotated[int, Meta(ge=60, le=604_800)] = 86_400
 
 
+class DedupeRule(_Table, frozen=True, kw_only=True):
+    """Canonical events go to ``unique.<stream>`` besides, without repeats of the last ``window_s``.
+
+    All keys of twice that time are held, and looked through at each batch: hence the limit.
+    """
+
+    window_s: Annotated[int, Meta(ge=60, le=3_600)] = 600
+
+
 class Flow(_Table, frozen=True, kw_only=True):
     """A flow file. Everything but stream, owner and parsers has a default."""
 
@@ -147,6 +156,7 @@ class Flow(_Table, frozen=True, kw_only=True):
     canonical: CanonicalRule = field(default_factory=CanonicalRule)
     limits: FlowLimits = field(default_factory=FlowLimits)
     upload: UploadRule = field(default_factory=UploadRule)
+    dedupe: DedupeRule | None = None
 
     def __post_init__(self) -> None:
         if self.identity.by == "content" and self.event_time is None:
