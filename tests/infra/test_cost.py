@@ -117,12 +117,12 @@ def test_batching_makes_a_reading_cheaper() -> None:
     assert growing == sorted(growing, reverse=True)
 
 
-def test_the_engines_differ_by_their_workers_and_endpoints_alone() -> None:
+def test_the_engines_differ_by_their_workers_alone() -> None:
     glue, emr = (bill(with_engine(_scenario(), one), FIGURES) for one in (Engine.GLUE, Engine.EMR))
 
     differing = {a.component for a, b in zip(glue.lines, emr.lines, strict=True) if a.usd != b.usd}
 
-    assert differing == {"Spark: workers", "VPC endpoints"}
+    assert differing == {"Spark: workers"}
 
 
 def test_a_handler_of_ones_own_pays_from_the_rate_that_is_named() -> None:

@@ -89,8 +89,8 @@ PARSED: Final = LakeTable(
         "day date, id string, attempt int, device_id string, stream string, lane string, "
         "source_topic string, source_partition int, source_offset bigint, outcome string, "
         "parsed_ms bigint, events bigint, parse_us bigint, inflated_bytes bigint",
-        "received_ms bigint, reason string, put_off string, parser string, instead_of string, "
-        "first_event_ms bigint, last_event_ms bigint",
+        "received_ms bigint, revision int, reason string, put_off string, parser string, "
+        "instead_of string, first_event_ms bigint, last_event_ms bigint",
     ),
     key=("id", "attempt", "outcome"),
 )
