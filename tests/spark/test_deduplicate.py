@@ -97,7 +97,7 @@ def arguments(kafka_broker: KafkaBroker, tmp_path: Path) -> DeduplicateArguments
         checkpoint_folder=tmp_path.as_uri(),
         flows_bucket=FLOWS_BUCKET,
         dedupe_trigger_ms=100,
-        dedupe_state_partitions=2,
+        dedupe_state_partitions=1,
     )
 
 

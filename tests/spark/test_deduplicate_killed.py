@@ -1,7 +1,9 @@
-"""Job ``deduplicate`` killed in mid-batch, again and again: nothing is lost, a batch is repeated."""
+"""Job ``deduplicate`` killed in mid-batch: nothing is lost, and that batch alone is repeated."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 import boto3
@@ -45,7 +47,8 @@ use = "json"
 """
 EVENTS = 4_000
 BATCH_EVENTS = 1_000
-KILLS = 3
+EVENTS_BEFORE_A_KILL = (1, 1_001, 2_501)
+"""Each is the first that its batch writes."""
 
 type Offsets = dict[str, dict[str, int]]
 
@@ -157,28 +160,22 @@ def test_a_kill_in_mid_batch_loses_nothing_and_repeats_that_batch_alone(
     put(settings, (number // 2 for number in range(2 * EVENTS)))
     canonical = read(settings, f"canonical.{STREAM}")
     in_killed_batches: set[str] = set()
-    with closing(
-        KafkaReader(settings.bootstrap_servers, topics=[f"unique.{STREAM}"])
-    ) as reader:
-        unique: list[Record] = []
-        for _ in range(KILLS):
+    unique: list[Record] = []
+    with closing(KafkaReader(settings.bootstrap_servers, topics=[f"unique.{STREAM}"])) as reader:
+
+        def has(distinct: int) -> bool:
+            unique.extend(reader.read_available())
+            return len({one.value for one in unique}) >= distinct
+
+        for events in EVENTS_BEFORE_A_KILL:
             with job(settings) as process:
-                process.wait_ready(
-                    lambda: unique.extend(news := reader.read_available()) or bool(news),
-                    timeout_s=WAIT_S,
-                )
+                process.wait_ready(partial(has, events), timeout_s=WAIT_S)
             in_killed_batches |= ids_within(canonical, *uncommitted(settings))
         with job(settings) as process:
-            process.wait_ready(
-                lambda: (
-                    unique.extend(reader.read_available())
-                    or len({one.value for one in unique}) == EVENTS
-                ),
-                timeout_s=WAIT_S,
-            )
+            process.wait_ready(partial(has, EVENTS), timeout_s=WAIT_S)
 
     ids = [canonical_event_from(one.value or b"").id for one in unique]
-    repeated = {one for one in ids if ids.count(one) > 1}
+    repeated = {one for one, count in Counter(ids).items() if count > 1}
     print(len(ids), len(repeated), len(in_killed_batches))  # noqa: T201
     assert len(set(ids)) == EVENTS
     assert repeated <= in_killed_batches
