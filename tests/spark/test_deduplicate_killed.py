@@ -176,6 +176,5 @@ def test_a_kill_in_mid_batch_loses_nothing_and_repeats_that_batch_alone(
 
     ids = [canonical_event_from(one.value or b"").id for one in unique]
     repeated = {one for one, count in Counter(ids).items() if count > 1}
-    print(len(ids), len(repeated), len(in_killed_batches))  # noqa: T201
     assert len(set(ids)) == EVENTS
     assert repeated <= in_killed_batches
