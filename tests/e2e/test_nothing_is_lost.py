@@ -50,8 +50,7 @@ def ledger_after(
     ):
         run = pool.submit(running.send, fleet)
         for victim, events in victims:
-            while canonical.read_available():
-                pass  # what came out before is not waited for
+            canonical.read_available()  # what came out before is not waited for
             wait_for_records(canonical, events, run.done)
             with running.keeper.away():  # who starts what dies must not do so too early
                 kill(running.platform, victim)
@@ -94,7 +93,7 @@ def test_nothing_is_lost_when_the_jobs_die_under_load_and_again_in_mid_batch(
 def test_nothing_is_lost_when_a_child_a_worker_and_the_broker_die_under_load(
     running: RunningPlatform, devices: int
 ) -> None:
-    victims = [("child", EVENTS_BEFORE_A_KILL), ("worker", 1), ("broker", 1)]
+    victims = [("child", EVENTS_BEFORE_A_KILL), ("worker", 0), ("broker", 1)]
 
     assert_balanced(ledger_after(running, plan(15, devices), victims))
 
