@@ -27,7 +27,7 @@ RECEIVED_FIELDS = """
 PARSED_FIELDS = """
     id attempt device_id stream lane source_topic source_partition source_offset outcome reason
     put_off parser revision instead_of events parse_us inflated_bytes first_event_ms last_event_ms
-    parsed_ms
+    received_ms parsed_ms
 """
 
 counts = st.integers(0, 2**63 - 1)
