@@ -47,6 +47,10 @@ bench-parse: platform ## the parse job against others, Kafka to Kafka, into buil
 bench-edge: platform ## what ingest costs beside bare producing, into build/bench/edge.json
 	$(bin)/python -m benchmarks.edge
 
+.PHONY: bench-dedupe
+bench-dedupe: platform ## what dropping repeats costs as the keys held grow, into build/bench/dedupe.json
+	$(bin)/python -m benchmarks.dedupe
+
 .PHONY: bench-fleet
 bench-fleet: bench-fleet-merge ## what questions about a fleet, its report and a merge take, into build/bench/fleet.json
 	$(bin)/python -m benchmarks.fleet

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from fleetlane.events.job_arguments import (
     BadArgumentsError,
+    DeduplicateArguments,
     FleetMetadataArguments,
     FleetWatchArguments,
     HostArguments,
@@ -23,6 +24,7 @@ from fleetlane.events.job_arguments import (
 )
 from glue_jobs.application_watch import ApplicationWatch
 from glue_jobs.cloudwatch_metrics import cloudwatch_metrics
+from glue_jobs.deduplicate import main as deduplicate
 from glue_jobs.fleet_metadata import main as fleet_metadata
 from glue_jobs.fleet_watch import main as fleet_watch
 from glue_jobs.hadoop_files import HadoopFiles
@@ -58,10 +60,12 @@ def _started(session: SparkSession, job: Sequence[str], shared: Sequence[str]) -
             return fleet_metadata.start(session, FleetMetadataArguments.from_argv(argv))
         case "fleet_watch":
             return fleet_watch.start(session, FleetWatchArguments.from_argv(argv))
+        case "deduplicate":
+            return deduplicate.start(session, DeduplicateArguments.from_argv(argv))
         case "lake":
             return lake.start(session, LakeArguments.from_argv(argv))
         case _:
-            known = "parse_lane, fleet_metadata, fleet_watch or lake"
+            known = "parse_lane, fleet_metadata, fleet_watch, deduplicate or lake"
             raise BadArgumentsError("host", f"job {name!r} is not {known}")
 
 

@@ -30,16 +30,18 @@ class QueryPlan:
 
     A ``trigger_ms`` of 0 starts a batch as soon as the one before is done, and writes progress
     beside the batches instead of between them: a crash then repeats several batches, not one.
+    ``state`` names what it keeps between batches; another name is another checkpoint.
     """
 
     name: str
     trigger_ms: int
+    state: str = ""
 
 
 def raw_records(
     session: SparkSession, arguments: JobArguments, *, pattern: str, messages_per_batch_max: int
 ) -> DataFrame:
-    """Read all raw topics whose whole name matches ``pattern``, from their beginning.
+    """Read all topics whose whole name matches ``pattern``, from their beginning.
 
     Gives key binary, value binary, topic string, partition int, offset long, timestamp, headers
     array<struct<key string, value binary>>. Topics made later are picked up from their first
@@ -127,4 +129,5 @@ def noted(session: SparkSession, arguments: JobArguments, plan: QueryPlan) -> Ch
         spark=session.version,
         is_async=plan.trigger_ms == 0,
         cluster=cluster_id(session, arguments),
+        state=plan.state,
     )

@@ -7,7 +7,7 @@ from constructs import Construct
 
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topics import FLEET_ALERTS, FLEET_PARSED, FLEET_RECEIVED, PARKED
-from infra.kafka_access import CANONICAL_TOPICS, RAW_TOPICS, KafkaAccess
+from infra.kafka_access import CANONICAL_TOPICS, RAW_TOPICS, UNIQUE_TOPICS, KafkaAccess
 from infra.lake_catalog import grant_catalog
 from infra.lane_metrics import grant_metrics
 from infra.log_retention import retention_of
@@ -41,6 +41,9 @@ class ApplicationRole(Construct):
         grant_metrics(self.role)
         self._grant_stores(storage)
         self._grant_topics(application, kafka)
+        if application.has_deduplicate:
+            kafka.grant_read(self.role, (CANONICAL_TOPICS,))
+            kafka.grant_write(self.role, (UNIQUE_TOPICS,))
         if application.has_lake:
             self._grant_lake(storage, kafka)
         if application.has_watch:
@@ -55,7 +58,8 @@ class ApplicationRole(Construct):
 
     def _grant_lake(self, storage: Storage, kafka: KafkaAccess) -> None:
         """Reads what is kept for good, and writes the lake: nobody else does."""
-        kafka.grant_read(self.role, (CANONICAL_TOPICS, PARKED, FLEET_PARSED, FLEET_RECEIVED))
+        kept = (CANONICAL_TOPICS, UNIQUE_TOPICS, PARKED, FLEET_PARSED, FLEET_RECEIVED)
+        kafka.grant_read(self.role, kept)
         grant_objects(self.role, storage.lake, (*READ, *WRITE, *DELETE))
         grant_catalog(self.role)
 

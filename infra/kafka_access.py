@@ -12,6 +12,7 @@ from infra.explained import explain_wildcard
 
 RAW_TOPICS: Final = "raw.*"
 CANONICAL_TOPICS: Final = "canonical.*"
+UNIQUE_TOPICS: Final = "unique.*"
 FLEET_TOPICS: Final = "fleet.*"
 
 _CONNECT: Final = ("kafka-cluster:Connect", "kafka-cluster:DescribeCluster")

@@ -7,6 +7,7 @@ from itertools import batched
 from typing import Final
 
 from fleetlane.events.job_arguments import (
+    DeduplicateArguments,
     FleetMetadataArguments,
     FleetWatchArguments,
     HostArguments,
@@ -24,6 +25,7 @@ _JOB_NAMES: Final = {
     ParseLaneArguments: "parse_lane",
     FleetMetadataArguments: "fleet_metadata",
     FleetWatchArguments: "fleet_watch",
+    DeduplicateArguments: "deduplicate",
     LakeArguments: "lake",
 }
 
@@ -57,6 +59,7 @@ class SparkApplication:
     lane: Lane
     workers: int
     has_metadata: bool = False
+    has_deduplicate: bool = False
     has_lake: bool = False
     has_watch: bool = False
 
@@ -65,6 +68,8 @@ class SparkApplication:
         jobs: list[JobArguments] = [_parse_lane(self.lane, places)]
         if self.has_metadata:
             jobs.append(_fleet_metadata(places))
+        if self.has_deduplicate:
+            jobs.append(_deduplicate(places))
         if self.has_lake:
             jobs += [_lake(tables, places) for tables in LakeTables]
         if self.has_watch:
@@ -85,7 +90,12 @@ def spark_applications(
             name="standard", lane=Lane.STANDARD, workers=standard_workers, has_metadata=True
         ),
         SparkApplication(
-            name="slow", lane=Lane.SLOW, workers=slow_workers, has_lake=True, has_watch=True
+            name="slow",
+            lane=Lane.SLOW,
+            workers=slow_workers,
+            has_deduplicate=True,
+            has_lake=True,
+            has_watch=True,
         ),
     )
 
@@ -119,6 +129,15 @@ def _fleet_metadata(places: Places) -> FleetMetadataArguments:
         kafka_bootstrap_servers=places.bootstrap_servers,
         kafka_security=places.kafka_security,
         checkpoint_folder=places.checkpoint_folder,
+    )
+
+
+def _deduplicate(places: Places) -> DeduplicateArguments:
+    return DeduplicateArguments(
+        kafka_bootstrap_servers=places.bootstrap_servers,
+        kafka_security=places.kafka_security,
+        checkpoint_folder=places.checkpoint_folder,
+        flows_bucket=places.flows_bucket,
     )
 
 

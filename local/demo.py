@@ -25,6 +25,7 @@ from local.ledger import (
     Ledger,
     Patience,
     close_ledger,
+    deduped_streams,
     settled,
 )
 from local.platform import PARKED_BUCKET, Platform, PlatformSettings
@@ -131,7 +132,8 @@ class _Demonstration:
 
     def __init__(self, platform: Platform, events: DemoEvents, began_s: float) -> None:
         self._platform, self._events, self._began_s = platform, events, began_s
-        self._evidence, self._tally = Evidence(), LaneTally()
+        self._evidence = Evidence(deduped=deduped_streams(platform.flows))
+        self._tally = LaneTally()
         self._sent_before = 0
         self._fleet = FleetProgress(planned=0, finished=0, lanes={}, statuses={}, seconds=0)
 

@@ -32,6 +32,7 @@ WATCH_SIGHTINGS_PER_BATCH_MAX: Final = 40
 WATCH_MESSAGES_PER_MINUTE_MAX: Final = 6_000
 """As many as the gateway takes from one device."""
 
+DEDUPE_TRIGGER_MS: Final = 1_000
 LAKE_TRIGGER_MS: Final = 10_000
 LAKE_LEASE_S: Final = 15
 """So long the lake waits after its jobs were killed: nobody tells whether they are really gone."""
@@ -44,6 +45,7 @@ JOBS_WITHOUT_LAKE: Final = "; ".join(
         f" --parse_ms_max {SLOW_PARSE_MS_MAX}",
         "fleet_metadata",
         "fleet_watch",
+        f"deduplicate --dedupe_trigger_ms {DEDUPE_TRIGGER_MS} --dedupe_state_partitions 1",
     )
 )
 ALL_JOBS: Final = "; ".join(

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Protocol
 
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
 from fleetlane.events.lake_tables import DAILY, EVENTS, PARKED, PARSED, RECEIVED, LakeTable
-from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED
+from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, canonical_topic
 from fleetlane.events.topics import PARKED as PARKED_TOPIC
 from glue_jobs.lake.commits import Batch, TableLog
 from glue_jobs.lake.daily import daily_rows
@@ -29,14 +29,27 @@ TABLES_OF: Final[Mapping[LakeTables, tuple[LakeTable, ...]]] = MappingProxyType(
 _QUERY_ID: Final = "sql.streaming.queryId"
 
 
+class Deduped(Protocol):
+    """The streams of which there is a topic without repeats; ``DedupedStreams`` is one."""
+
+    def windows_s(self) -> Mapping[str, int]: ...
+
+
 class LakeBatches:
     """Writes the batches of one query, each once, however often it is given.
 
     A batch that was written in part goes on with the tables that do not have it yet.
     """
 
-    def __init__(self, session: SparkSession, arguments: LakeArguments, turns: Turns) -> None:
-        self._arguments, self._turns = arguments, turns
+    def __init__(
+        self,
+        session: SparkSession,
+        arguments: LakeArguments,
+        turns: Turns,
+        *,
+        deduped: Deduped,
+    ) -> None:
+        self._arguments, self._turns, self._deduped = arguments, turns, deduped
         self._token = 0
         self._logs = {table: TableLog(session, table) for table in TABLES_OF[arguments.tables]}
 
@@ -44,6 +57,7 @@ class LakeBatches:
         """Write a batch; for ``foreachBatch``.
 
         Raises:
+            FilesUnavailableError: It cannot be read which streams are deduped.
             LeaseLostError: Another writes these tables by now.
         """
         query = records.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
@@ -66,12 +80,16 @@ class LakeBatches:
 
     def _write_events(self, records: DataFrame, batch: Batch, check: Check) -> None:
         is_parked = F.col("topic") == PARKED_TOPIC
-        events = event_rows(records.where(~is_parked)).persist()
+        events = event_rows(records.where(~is_parked & ~self._comes_again())).persist()
         merge_events(events, self._target(EVENTS, batch, check))
         events.unpersist()
         parked = parked_rows(records.where(is_parked)).persist(StorageLevel.DISK_ONLY)
         merge(parked, self._target(PARKED, batch, check))
         parked.unpersist()
+
+    def _comes_again(self) -> Column:
+        """Whether a record's event comes by ``unique.<stream>``, or came: from the beginning on."""
+        return F.col("topic").isin([canonical_topic(one) for one in self._deduped.windows_s()])
 
     def _write_fleet(self, records: DataFrame, batch: Batch, check: Check) -> None:
         session = records.sparkSession

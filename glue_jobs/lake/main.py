@@ -14,8 +14,16 @@ from clients.aws import AwsSettings, s3_client
 from clients.lease import Lease, LeaseObject
 from clients.upkeep_requests import Upkeep, UpkeepRequests
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
-from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED, canonical_pattern
+from fleetlane.events.topics import (
+    FLEET_PARSED,
+    FLEET_RECEIVED,
+    PARKED,
+    canonical_pattern,
+    unique_pattern,
+)
+from glue_jobs.deduped_streams import DedupedStreams
 from glue_jobs.entry_point import run
+from glue_jobs.hadoop_files import HadoopFiles
 from glue_jobs.kafka import raw_records
 from glue_jobs.kept_query import KeptQuery
 from glue_jobs.lake.batches import TABLES_OF, LakeBatches
@@ -27,7 +35,7 @@ from glue_jobs.lake.upkeep import compacted, expired
 
 TOPICS_OF: Final[Mapping[LakeTables, str]] = MappingProxyType(
     {
-        LakeTables.EVENTS: f"{canonical_pattern()}|{PARKED}",
+        LakeTables.EVENTS: f"{canonical_pattern()}|{unique_pattern()}|{PARKED}",
         LakeTables.FLEET: "|".join(map(re.escape, (FLEET_RECEIVED, FLEET_PARSED))),
     }
 )
@@ -45,7 +53,8 @@ def start(session: SparkSession, arguments: LakeArguments) -> KeptQuery:
 
 
 def _kept(session: SparkSession, arguments: LakeArguments, turns: Turns) -> StreamingQuery:
-    batches = LakeBatches(session, arguments, turns)
+    deduped = DedupedStreams(HadoopFiles(session, arguments.checkpoint_folder))
+    batches = LakeBatches(session, arguments, turns, deduped=deduped)
     query = _started(session, arguments, batches)
     keep_beside(query, _keeper(session, arguments, turns, batches))
     return query

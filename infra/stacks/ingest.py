@@ -9,7 +9,7 @@ from constructs import Construct
 
 from fleetlane.events.flow_artifacts import PARSERS_PREFIX
 from infra.device_api import DeviceApi, DeviceApiProps
-from infra.kafka_access import CANONICAL_TOPICS, RAW_TOPICS
+from infra.kafka_access import CANONICAL_TOPICS, RAW_TOPICS, UNIQUE_TOPICS
 from infra.kafka_place import KafkaPlace
 from infra.platform_function import FunctionSize, FunctionSurroundings, PlatformFunction
 from infra.stacks.storage import Storage
@@ -154,7 +154,8 @@ class Ingest(Stack):
         grant_objects(activation.role, self._storage.artifacts, (*READ, *WRITE), prefix="flows/")
         grant_objects(activation.role, self._storage.artifacts, READ, prefix=PARSERS_PREFIX)
         if self._kafka.access is not None:
-            self._kafka.access.grant_create(activation.role, (RAW_TOPICS, CANONICAL_TOPICS))
+            topics = (RAW_TOPICS, CANONICAL_TOPICS, UNIQUE_TOPICS)
+            self._kafka.access.grant_create(activation.role, topics)
         return activation
 
     def _respool(self) -> PlatformFunction:

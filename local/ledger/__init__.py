@@ -5,6 +5,7 @@ from local.ledger.evidence import LEDGER_TOPICS, Evidence
 from local.ledger.receipts import Receipt
 from local.ledger.report import Finding, Findings, Ledger
 from local.ledger.settling import Patience, settled
+from local.ledger.unique_events import deduped_streams
 
 __all__ = [
     "LEDGER_TOPICS",
@@ -15,5 +16,6 @@ __all__ = [
     "Patience",
     "Receipt",
     "close_ledger",
+    "deduped_streams",
     "settled",
 ]

@@ -96,6 +96,8 @@ def _invented(evidence: Evidence) -> Iterator[Finding]:
         elif attempt is not None and attempt.outcome is Outcome.PARSED and there > attempt.events:
             problem = f"has {there} events; its parser gave {attempt.events}"
             yield Finding(raw_id=raw_id, problem=problem)
+    for topic, event_id in evidence.unique.invented():
+        yield Finding(raw_id=event_id, problem=f"stands in {topic}, and in no canonical topic")
     for place in sorted(evidence.foreign_downstream - evidence.foreign_raw):
         yield Finding(raw_id=place, problem="leads to no message that landed")
 

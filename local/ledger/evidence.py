@@ -1,7 +1,7 @@
 """What stands in Kafka of each message, gathered record by record."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final, Protocol
@@ -16,9 +16,10 @@ from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Parsed, parsed_from, received_from
 from fleetlane.events.parked import KafkaPosition
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED, raw_pattern
+from local.ledger.unique_events import EventKey, UniqueEvents
 
 LEDGER_TOPICS: Final = (
-    rf"{raw_pattern(*Lane)}|canonical\..+|{PARKED}"
+    rf"{raw_pattern(*Lane)}|canonical\..+|unique\..+|{PARKED}"
     rf"|{FLEET_RECEIVED.replace('.', '[.]')}|{FLEET_PARSED.replace('.', '[.]')}"
 )
 """The regular expression of all topics that count as evidence."""
@@ -62,6 +63,8 @@ class Traces:
     attempt: Parsed | None = None
     event_ids: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
     parked: dict[str, ParkedCopy] = field(default_factory=dict)
+    not_unique: set[EventKey] = field(default_factory=set)
+    """Events that should stand in ``unique.<stream>`` too, and do not yet."""
 
     @property
     def events_there(self) -> int:
@@ -74,9 +77,13 @@ class Traces:
 
 
 class Evidence:
-    """Folds records, in any order, into traces by raw id. Holds no bodies."""
+    """Folds records, in any order, into traces by raw id. Holds no bodies.
 
-    def __init__(self) -> None:
+    Of the streams that are ``deduped`` every event is looked for in ``unique.<stream>`` as well.
+    """
+
+    def __init__(self, *, deduped: Collection[str] = ()) -> None:
+        self.unique = UniqueEvents(deduped)
         self.records = 0
         self.repeats = 0
         self.foreign_raw: set[str] = set()
@@ -107,7 +114,16 @@ class Evidence:
             case "fleet.received":
                 return self._fold_received
             case _:
-                return self._fold_raw if topic.startswith("raw.") else self._fold_canonical
+                return self._fold_prefixed(topic.partition(".")[0])
+
+    def _fold_prefixed(self, prefix: str) -> Callable[[KafkaRecord], None]:
+        match prefix:
+            case "raw":
+                return self._fold_raw
+            case "unique":
+                return self._fold_unique
+            case _:
+                return self._fold_canonical
 
     def _of(self, raw_id: str) -> Traces:
         traces = self._traces.get(raw_id)
@@ -138,9 +154,15 @@ class Evidence:
 
     def _fold_canonical(self, record: KafkaRecord) -> None:
         event = canonical_event_from(record.value or b"")
-        event_ids = self._of(event.rawid).event_ids[event.revision]
+        traces = self._of(event.rawid)
+        event_ids = traces.event_ids[event.revision]
         self.repeats += event.id in event_ids
         event_ids.add(event.id)
+        self.unique.await_event(record.topic, event, traces.not_unique)
+
+    def _fold_unique(self, record: KafkaRecord) -> None:
+        event = canonical_event_from(record.value or b"")
+        self.repeats += self.unique.take(record.topic, event)
 
     def _fold_parked(self, record: KafkaRecord) -> None:
         message = message_from(record.headers, record.value)

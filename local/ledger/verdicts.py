@@ -45,6 +45,9 @@ def _on_parsed(receipt: Receipt, traces: Traces, attempt: Parsed) -> Verdict:
     there = traces.events_there
     if there < attempt.events:
         return Verdict(problem=f"parsed to {attempt.events} events, of which {there} are there")
+    if traces.not_unique:
+        missing = len(traces.not_unique)
+        return Verdict(problem=f"parsed, but {missing} of its events are in no unique topic")
     if receipt.events not in (None, attempt.events):
         return Verdict(problem=f"parsed to {attempt.events} events, {receipt.events} were sent")
     surprise = f"parsed, not parked as {receipt.parked}" if receipt.parked else ""

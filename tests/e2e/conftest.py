@@ -12,7 +12,15 @@ from clients.kafka_reader import KafkaReader
 from clients.payload_bucket import PayloadBucket
 from local.fleet.plan import FleetPlan
 from local.fleet.simulator import FleetRun, run_fleet
-from local.ledger import LEDGER_TOPICS, Evidence, Ledger, Receipt, close_ledger, settled
+from local.ledger import (
+    LEDGER_TOPICS,
+    Evidence,
+    Ledger,
+    Receipt,
+    close_ledger,
+    deduped_streams,
+    settled,
+)
 from local.ledger.settling import Patience
 from local.platform import PARKED_BUCKET, Platform, PlatformSettings
 from tests.e2e.fault_proxy import FaultProxy
@@ -70,7 +78,8 @@ class RunningPlatform:
 
     def ledger_on(self, receipts: Iterable[Receipt]) -> Ledger:
         """Wait until all that was accepted has settled, and close the books on it."""
-        accepted, evidence, began_s = list(receipts), Evidence(), time.monotonic()
+        accepted, began_s = list(receipts), time.monotonic()
+        evidence = Evidence(deduped=deduped_streams(self.platform.flows))
         with closing(KafkaReader(self.platform.endpoints.kafka, pattern=LEDGER_TOPICS)) as reader:
             settled(accepted, evidence, reader, patience=PATIENCE)
         payloads = PayloadBucket(self.platform.s3, PARKED_BUCKET)

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Sequence
 
 from fleetlane.events.job_arguments import (
+    DeduplicateArguments,
     FleetMetadataArguments,
     FleetWatchArguments,
     HostArguments,
@@ -16,6 +17,7 @@ _JOBS: dict[str, type[JobArguments]] = {
     "parse_lane": ParseLaneArguments,
     "fleet_metadata": FleetMetadataArguments,
     "fleet_watch": FleetWatchArguments,
+    "deduplicate": DeduplicateArguments,
     "lake": LakeArguments,
 }
 

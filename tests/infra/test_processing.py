@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from fleetlane.events.job_arguments import (
+    DeduplicateArguments,
     FleetMetadataArguments,
     FleetWatchArguments,
     HostArguments,
@@ -53,6 +54,7 @@ def test_what_may_be_slow_shares_no_application_with_what_must_be_fast() -> None
         "standard": [(ParseLaneArguments, Lane.STANDARD), (FleetMetadataArguments, None)],
         "slow": [
             (ParseLaneArguments, Lane.SLOW),
+            (DeduplicateArguments, None),
             (LakeArguments, LakeTables.EVENTS),
             (LakeArguments, LakeTables.FLEET),
             (FleetWatchArguments, None),
@@ -103,7 +105,7 @@ def test_glue_and_emr_start_the_same_jobs_with_the_same_arguments(
     by_emr = [jobs_of(argv) for argv in emr_arguments(staging)]
 
     assert by_glue == by_emr
-    assert [len(jobs) for jobs in by_glue] == [1, 2, 4]
+    assert [len(jobs) for jobs in by_glue] == [1, 2, 5]
 
 
 @pytest.mark.parametrize("engine", ["glue", "emr"])

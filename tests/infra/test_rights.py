@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from clients.overrides import OVERRIDES_KEY
 from clients.payload_bucket import payload_key
 from clients.spool import PREFIX as SPOOL_PREFIX
-from fleetlane.events.topics import canonical_topic, platform_topics
-from infra.kafka_access import CANONICAL_TOPICS, FLEET_TOPICS, RAW_TOPICS
+from fleetlane.events.topics import canonical_topic, platform_topics, unique_topic
+from infra.kafka_access import CANONICAL_TOPICS, FLEET_TOPICS, RAW_TOPICS, UNIQUE_TOPICS
 from tests.infra.synthesis import Resource, Synthesized
 
 NAMELESS = {
@@ -36,7 +36,7 @@ NAMELESS = {
 }
 """What AWS lets nobody narrow down to a resource."""
 
-KEPT = ("canonical.*", "fleet.parsed", "fleet.received", "parked")
+KEPT = ("canonical.*", "fleet.parsed", "fleet.received", "parked", "unique.*")
 """What the lake reads."""
 
 CDKS_OWN = "CustomCDKBucketDeployment"
@@ -250,7 +250,7 @@ def test_flow_activation_creates_topics_and_can_neither_change_nor_delete_one(
         "kafka-cluster:DescribeCluster",
         "kafka-cluster:DescribeTopic",
     }
-    assert created == {"canonical.*", "raw.*"}
+    assert created == {"canonical.*", "raw.*", "unique.*"}
 
 
 def test_a_deploy_may_call_flow_activation_and_no_other_function(
@@ -290,7 +290,7 @@ def test_each_application_writes_what_comes_of_its_lane(cloud_stage: Synthesized
     assert written == {
         "fast": common,
         "standard": common | {"fleet.received"},
-        "slow": common | {"fleet.alerts"},
+        "slow": common | {"fleet.alerts", "unique.*"},
     }
 
 
@@ -321,8 +321,13 @@ def test_an_application_may_learn_that_a_payload_is_missing(cloud_stage: Synthes
 
 
 def test_the_patterns_of_rights_fit_the_topics_that_there_are() -> None:
-    patterns = {RAW_TOPICS: "raw.", CANONICAL_TOPICS: "canonical.", FLEET_TOPICS: "fleet."}
-    topics = (*platform_topics(), canonical_topic("thermo"))
+    patterns = {
+        RAW_TOPICS: "raw.",
+        CANONICAL_TOPICS: "canonical.",
+        FLEET_TOPICS: "fleet.",
+        UNIQUE_TOPICS: "unique.",
+    }
+    topics = (*platform_topics(), canonical_topic("thermo"), unique_topic("thermo"))
 
     for pattern, prefix in patterns.items():
         assert pattern == f"{prefix}*"

@@ -71,6 +71,10 @@ class Sent:
         )
         return f"canonical.{self.stream}", value, ()
 
+    def unique_event(self, ordinal: int = 0) -> Record:
+        _, value, headers = self.event(ordinal)
+        return f"unique.{self.stream}", value, headers
+
     def received(self, **changes: object) -> Record:
         row = {
             "id": self.raw_id,

@@ -12,6 +12,7 @@ from clients.lease import Lease, LeaseLostError
 from fleetlane.events.job_arguments import KafkaSecurity, LakeArguments, LakeTables
 from fleetlane.events.lake_tables import DAILY, EVENTS, PARKED, PARSED, RECEIVED, LakeTable
 from fleetlane.events.metadata import Outcome
+from glue_jobs.deduped_streams import DedupedStreams
 from glue_jobs.lake.batches import TABLES_OF, LakeBatches
 from glue_jobs.lake.catalog import ensure_table, use_catalog
 from glue_jobs.lake.commits import Batch, TableLog
@@ -26,12 +27,30 @@ from tests.spark.lake_records import DAY_MS, HOUR_MS, MINUTE_MS, NOON_MS, Record
 pytestmark = pytest.mark.spark
 
 LATER = "telemetry"
+ONCE = "tracks"
 NO_CODE_TO_COMPILE = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.codegen.wholeStage": "false",
 }
 """For a handful of rows, compiling takes far longer than running."""
+
+
+class MemoryFiles:
+    """The folder of the checkpoints, in which nothing but the deduped streams is noted."""
+
+    def __init__(self) -> None:
+        self.written: dict[str, bytes] = {}
+
+    def read(self, name: str) -> bytes | None:
+        return self.written.get(name)
+
+    def write(self, name: str, content: bytes) -> None:
+        self.written[name] = content
+
+
+DEDUPED = DedupedStreams(MemoryFiles())
+DEDUPED.remember({ONCE: 600})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +64,7 @@ class Lake:
     def batches(self, tables: LakeTables) -> LakeBatches:
         lease = Lease(LeaseInMemory(), holder="a", lease_s=1e6)
         turns = Turns(lease, prepare=lambda: self.prepare(tables), keep=lambda _: lambda: True)
-        return LakeBatches(self.session, self.arguments_of(tables), turns)
+        return LakeBatches(self.session, self.arguments_of(tables), turns, deduped=DEDUPED)
 
     def prepare(self, tables: LakeTables) -> None:
         for table in TABLES_OF[tables]:
@@ -107,6 +126,7 @@ PARKED_LATER = Sent(number=151)
 REVISED, UNREVISED = Sent(number=160), Sent(number=161)
 OVERTAKEN = Sent(number=170)
 LARGE = Sent(number=180, stream=LATER)
+ONCE_ONLY = Sent(number=190, stream=ONCE)
 
 PLAIN_BATCHES = (
     [
@@ -119,6 +139,8 @@ PLAIN_BATCHES = (
         REVISED.event(1, at_ms=NOON_MS - 3 * DAY_MS),
         UNREVISED.event(0),
         LARGE.event(0),
+        ONCE_ONLY.event(0),
+        ONCE_ONLY.unique_event(1),
     ],
     [
         *(RESENT.event(ordinal) for ordinal in range(2)),
@@ -192,6 +214,10 @@ def test_an_untimed_event_that_is_resent_past_midnight_is_found(filled: Lake) ->
     assert [row.raw_id for row in rows] == [UNTIMED.raw_id]
 
 
+def test_a_stream_with_a_topic_without_repeats_is_kept_from_that_alone(filled: Lake) -> None:
+    assert [row.id[-1] for row in filled.rows(EVENTS, ONCE_ONLY)] == ["1"]
+
+
 def test_what_is_parked_is_kept_with_its_bytes(filled: Lake) -> None:
     (row,) = filled.rows(PARKED, PARKED_LATER)
 
@@ -238,7 +264,7 @@ def test_who_lost_the_lease_writes_nothing(lake: Lake) -> None:
     turns = Turns(
         lease, prepare=lambda: lake.prepare(LakeTables.EVENTS), keep=lambda _: lambda: True
     )
-    batches = LakeBatches(lake.session, lake.arguments, turns)
+    batches = LakeBatches(lake.session, lake.arguments, turns, deduped=DEDUPED)
     query = Query(lake=lake, name="lost", batches=batches)
     query.write(0, [])
     place.found = None

@@ -15,7 +15,7 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flow_artifacts import FlowArtifact
 from fleetlane.events.flows import Flow, FlowSet
 from fleetlane.events.lanes import Lane
-from fleetlane.events.topics import canonical_topic, platform_topics
+from fleetlane.events.topics import canonical_topic, platform_topics, unique_topic
 
 VERSION_CHARS: Final = 16
 """A version is so many lowercase hexadecimal digits."""
@@ -131,6 +131,8 @@ def _text_of(path: Path) -> str:
 def _topics_of_each(flows: Iterable[Flow]) -> Iterator[str]:
     for flow in flows:
         yield canonical_topic(flow.stream)
+        if flow.dedupe is not None:
+            yield unique_topic(flow.stream)
         yield from (canonical_topic(redirect.to) for redirect in flow.canonical.redirects)
         for kind in (None, *flow.device_types):
             yield from (flow.raw_topic(lane, device_type=kind) for lane in Lane)

@@ -141,6 +141,15 @@ class DevicesRule(_Table, frozen=True, kw_only=True):
     messages_per_minute_max: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
 
 
+class DedupeRule(_Table, frozen=True, kw_only=True):
+    """Canonical events go to ``unique.<stream>`` besides, without repeats of the last ``window_s``.
+
+    All keys of twice that time are held, and looked through at each batch: hence the limit.
+    """
+
+    window_s: Annotated[int, Meta(ge=60, le=3_600)] = 600
+
+
 class Flow(_Table, frozen=True, kw_only=True):
     """A flow file. Everything but stream, owner and parsers has a default."""
 
@@ -158,6 +167,7 @@ class Flow(_Table, frozen=True, kw_only=True):
     limits: FlowLimits = field(default_factory=FlowLimits)
     upload: UploadRule = field(default_factory=UploadRule)
     devices: DevicesRule = field(default_factory=DevicesRule)
+    dedupe: DedupeRule | None = None
 
     def __post_init__(self) -> None:
         if self.identity.by == "content" and self.event_time is None:

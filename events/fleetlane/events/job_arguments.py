@@ -144,6 +144,20 @@ class FleetWatchArguments(JobArguments):
     watch_sightings_per_batch_max: int = 200
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeduplicateArguments(JobArguments):
+    """Arguments of ``deduplicate``. ``flows_bucket`` holds the published flows.
+
+    A flow's query keeps the ``dedupe_state_partitions`` that it was started with first: they are
+    part of its checkpoint.
+    """
+
+    flows_bucket: str
+    dedupe_trigger_ms: int = 10_000
+    dedupe_events_per_batch_max: int = 200_000
+    dedupe_state_partitions: int = 4
+
+
 class LakeTables(StrEnum):
     """Which tables a query of the lake writes: they share its batches and its lease."""
 

@@ -148,9 +148,15 @@ def blocking_pattern(lane: Lane, stream: str) -> str:
     return str(RawTopic(lane=lane, blocking_stream=stream)).replace(".", r"\.")
 
 
-def canonical_pattern() -> str:
-    """The same of the canonical topics of all flows."""
-    return rf"canonical\.{NAME_PATTERN}"
+def canonical_pattern(stream: str | None = None) -> str:
+    """The same of the canonical topics of all flows, or of one stream's."""
+    own = NAME_PATTERN if stream is None else checked_name(stream, kind="stream")
+    return rf"canonical\.{own}"
+
+
+def unique_pattern() -> str:
+    """The same of the topics without repeats of all flows that have one."""
+    return rf"unique\.{NAME_PATTERN}"
 
 
 def canonical_topic(stream: str) -> str:

@@ -49,6 +49,7 @@ def test_everything_but_the_first_four_lines_has_a_default() -> None:
     assert (flow.event_time, flow.lane, flow.topic) == (None, Lane.STANDARD, RawStrategy.LANE)
     assert (flow.oversize, flow.on_failure) == ("slow", "park")
     assert not flow.dedupe_by_content
+    assert flow.dedupe is None
     assert flow.identity == IdentityRule(by="message", fields=())
     assert flow.canonical == CanonicalRule(key=CanonicalKey.DEVICE_HOUR, redirects=())
     assert flow.limits == FlowLimits(parse_ms_max=None, events_max=100_000, event_bytes_max=900_000)
@@ -113,8 +114,9 @@ def test_without_flows_the_platforms_topics_are_needed() -> None:
             {f"raw.{lane}.stream.thermo" for lane in Lane},
         ),
         ('topic = "device_type"', set()),
+        ("dedupe = { window_s = 60 }", {"unique.thermo"}),
     ],
-    ids=["lane", "stream", "device type"],
+    ids=["lane", "stream", "device type", "dedupe"],
 )
 def test_a_flow_needs_its_canonical_topic_and_its_own_raw_ones(lines: str, own: set[str]) -> None:
     topics = topics_of([read(f"{lines}\n{SMALLEST}")])

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from fleetlane.events.job_arguments import (
     Arguments,
     BadArgumentsError,
+    DeduplicateArguments,
     FleetMetadataArguments,
     FleetWatchArguments,
     HostArguments,
@@ -51,6 +52,15 @@ any_arguments: st.SearchStrategy[Arguments] = st.one_of(
         overrides_bucket=values,
         registry_table=values,
         watch_window_s=counts,
+    ),
+    st.builds(
+        DeduplicateArguments,
+        kafka_bootstrap_servers=values,
+        checkpoint_folder=values,
+        flows_bucket=values,
+        dedupe_trigger_ms=counts,
+        dedupe_events_per_batch_max=counts,
+        dedupe_state_partitions=counts,
     ),
     st.builds(
         ParseLaneArguments,

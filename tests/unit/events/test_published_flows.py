@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from fleetlane.events.flow_files import VERSION_CHARS, PublishedFlows
 from fleetlane.events.flows import (
     CanonicalRule,
+    DedupeRule,
     EventTimeRule,
     Flow,
     FlowLimits,
@@ -54,6 +55,7 @@ flows = st.builds(
     topic=st.sampled_from(RawStrategy),
     oversize=st.sampled_from(["slow", "truncate"]),
     dedupe_by_content=st.booleans(),
+    dedupe=st.none() | st.builds(DedupeRule, window_s=st.integers(60, 3_600)),
     identity=identities,
     canonical=st.builds(
         CanonicalRule,

@@ -98,6 +98,11 @@ def canonical(ordinal: int = 0, raw_id: str = RAW_ID, *, revision: int = 0) -> F
     return FakeRecord(topic="canonical.thermo", value=orjson.dumps(event))
 
 
+def unique(ordinal: int = 0, raw_id: str = RAW_ID, *, revision: int = 0) -> FakeRecord:
+    value = canonical(ordinal, raw_id, revision=revision).value
+    return FakeRecord(topic="unique.thermo", value=value)
+
+
 def parked(
     raw_id: str = RAW_ID,
     *,

@@ -25,6 +25,7 @@ from tests.unit.local.kafka_records import (
     parking_of,
     received,
     tried,
+    unique,
 )
 
 RECEIPT = Receipt(raw_id=RAW_ID, sha256=SHA256)
@@ -47,8 +48,9 @@ def closed(
     receipts: Iterable[Receipt] = (RECEIPT,),
     *,
     payloads: FakeBucket | None = None,
+    deduped: str | None = None,
 ) -> Ledger:
-    evidence = Evidence()
+    evidence = Evidence(deduped=[deduped] if deduped else [])
     evidence.fold(records)
     return close_ledger(receipts, evidence, payloads=payloads or FakeBucket(), seconds=1.5)
 
@@ -75,6 +77,39 @@ def test_the_machine_s_part_has_the_nine_numbers() -> None:
         "unanswered": 0,
         "seconds": 1.5,
     }
+
+
+def test_an_event_that_is_missing_without_repeats_is_lost_where_its_flow_dedupes() -> None:
+    records = [*PARSED, unique(0)]
+
+    deduped, other = closed(records, deduped="thermo"), closed(records, deduped="gps")
+
+    assert (deduped.lost, deduped.parsed, other.lost, other.parsed) == (1, 0, 0, 1)
+    assert "1 of its events are in no unique topic" in next(deduped.findings.lines())
+
+
+@given(st.permutations([*PARSED, canonical(0), unique(0), unique(1), unique(1)]))
+def test_all_events_without_repeats_are_parsed_and_a_crashs_repeat_is_fine(
+    records: list[FakeRecord],
+) -> None:
+    ledger = closed(records, deduped="thermo")
+
+    assert (ledger.parsed, ledger.lost, ledger.invented, ledger.findings.repeats) == (1, 0, 0, 2)
+
+
+def test_another_revision_without_repeats_is_awaited_too() -> None:
+    again = [canonical(0, revision=1), canonical(1, revision=1)]
+    tries = [tried(Outcome.PARSED, attempt=2, events=2, revision=1)]
+
+    ledger = closed([*PARSED, *again, *tries, unique(0), unique(1)], deduped="thermo")
+
+    assert "2 of its events are in no unique topic" in next(ledger.findings.lines())
+
+
+def test_what_stands_without_repeats_alone_is_invented() -> None:
+    ledger = closed([*PARSED, unique(0), unique(1), unique(2)], deduped="thermo")
+
+    assert (ledger.parsed, ledger.invented) == (1, 1)
 
 
 def test_a_message_without_events_is_empty() -> None:

@@ -1,0 +1,182 @@
+"""Job ``deduplicate`` killed in mid-batch: nothing is lost, and that batch alone is repeated."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+
+import boto3
+import orjson
+import pytest
+
+from clients.flow_store import FlowStore
+from clients.kafka_producer import KafkaProducer
+from clients.kafka_reader import KafkaReader, Record
+from clients.kafka_topics import KafkaTopics
+from clients.producer_record import ProducerRecord
+from fleetlane.events.canonical import canonical_event_from
+from fleetlane.events.flow_files import flow_from_toml, topics_of
+from fleetlane.events.job_arguments import DeduplicateArguments, KafkaSecurity
+from local.aws import LocalAws
+from local.checkout import ROOT
+from local.jobs import JobSettings, job_environment, spark_submit
+from local.kafka import KafkaBroker
+from local.lake import LocalLake
+from local.processes import ServerProcess
+from tests.spark.lake_records import Sent
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.kafka,
+    pytest.mark.localstack,
+    pytest.mark.faults,
+    pytest.mark.full_length,
+]
+
+WAIT_S = 240.0
+BUCKET = "killed-flows"
+STREAM = "killed"
+FLOW = f"""
+stream = "{STREAM}"
+owner = "acme"
+[dedupe]
+window_s = 3600
+[[parsers]]
+use = "json"
+"""
+EVENTS = 4_000
+BATCH_EVENTS = 1_000
+EVENTS_BEFORE_A_KILL = (1, 1_001, 2_501)
+"""Each is the first that its batch writes."""
+
+type Offsets = dict[str, dict[str, int]]
+
+
+@pytest.fixture
+def settings(kafka_broker: KafkaBroker, local_aws: LocalAws, tmp_path: Path) -> JobSettings:
+    local_aws.ensure_bucket(BUCKET)
+    aws, servers = local_aws.client_settings, kafka_broker.bootstrap_servers
+    flow = flow_from_toml(FLOW, file="test.toml")
+    topics = KafkaTopics(bootstrap_servers=servers, partitions=2, replication=1)
+    topics.create_missing(topics_of([flow]))
+    store = FlowStore(boto3.client("s3", **aws), BUCKET)
+    store.make_current(store.publish([flow]))
+    return JobSettings(
+        folder=tmp_path,
+        bootstrap_servers=servers,
+        flows_bucket=BUCKET,
+        payload_bucket=BUCKET,
+        parked_bucket=BUCKET,
+        lake_bucket=BUCKET,
+        overrides_bucket="none",
+        registry_table="none",
+        lake=LocalLake(tmp_path / "lake"),
+        environment={
+            "AWS_ACCESS_KEY_ID": aws["aws_access_key_id"],
+            "AWS_SECRET_ACCESS_KEY": aws["aws_secret_access_key"],
+            "AWS_DEFAULT_REGION": aws["region_name"],
+            "AWS_ENDPOINT_URL": aws["endpoint_url"],
+        },
+    )
+
+
+@contextmanager
+def job(settings: JobSettings) -> Iterator[ServerProcess]:
+    """The job by its own file, as spark-submit starts it; killed at the end, if not before."""
+    arguments = DeduplicateArguments(
+        kafka_bootstrap_servers=settings.bootstrap_servers,
+        kafka_security=KafkaSecurity.PLAINTEXT,
+        checkpoint_folder=(settings.folder / "checkpoints").as_uri(),
+        flows_bucket=BUCKET,
+        dedupe_trigger_ms=1,
+        dedupe_events_per_batch_max=BATCH_EVENTS,
+        dedupe_state_partitions=1,
+    )
+    process = ServerProcess(
+        "deduplicate",
+        [
+            *spark_submit(settings.folder, task_slots=2),
+            str(ROOT / "glue_jobs" / "deduplicate" / "main.py"),
+            *arguments.to_argv(),
+        ],
+        log_path=settings.folder / "spark.log",
+        env=job_environment(settings),
+        cwd=ROOT,
+    )
+    process.start()
+    try:
+        yield process
+    finally:
+        process.kill()
+
+
+def put(settings: JobSettings, numbers: Iterable[int]) -> None:
+    producer = KafkaProducer(bootstrap_servers=settings.bootstrap_servers)
+    for number in numbers:
+        _, value, _ = Sent(number=number, stream=STREAM).event()
+        key = str(number).encode()
+        topic = f"canonical.{STREAM}"
+        producer.land(ProducerRecord(topic=topic, key=key, value=value, headers=[]))
+
+
+def read(settings: JobSettings, topic: str) -> list[Record]:
+    with closing(KafkaReader(settings.bootstrap_servers, topics=[topic])) as reader:
+        return list(reader.read_once())
+
+
+def uncommitted(settings: JobSettings) -> tuple[Offsets, Offsets]:
+    """From where to where the batch goes that was begun and not committed; empty if none was."""
+    folder = settings.folder / "checkpoints" / f"deduplicate_{STREAM}"
+    begun, done = (_last(folder / name) for name in ("offsets", "commits"))
+    if begun == done:
+        return {}, {}
+    return _offsets(folder, begun - 1), _offsets(folder, begun)
+
+
+def _last(folder: Path) -> int:
+    return max((int(path.name) for path in folder.glob("[0-9]*")), default=-1)
+
+
+def _offsets(folder: Path, batch: int) -> Offsets:
+    if batch < 0:
+        return {}
+    offsets: Offsets = orjson.loads((folder / "offsets" / str(batch)).read_text().splitlines()[-1])
+    return offsets
+
+
+def ids_within(records: Sequence[Record], begins: Offsets, ends: Offsets) -> set[str]:
+    """The events of canonical records that stand in a batch."""
+    return {
+        canonical_event_from(one.value or b"").id
+        for one in records
+        if begins.get(one.topic, {}).get(str(one.partition), 0)
+        <= one.offset
+        < ends.get(one.topic, {}).get(str(one.partition), 0)
+    }
+
+
+def test_a_kill_in_mid_batch_loses_nothing_and_repeats_that_batch_alone(
+    settings: JobSettings,
+) -> None:
+    put(settings, (number // 2 for number in range(2 * EVENTS)))
+    canonical = read(settings, f"canonical.{STREAM}")
+    in_killed_batches: set[str] = set()
+    unique: list[Record] = []
+    with closing(KafkaReader(settings.bootstrap_servers, topics=[f"unique.{STREAM}"])) as reader:
+
+        def has(distinct: int) -> bool:
+            unique.extend(reader.read_available())
+            return len({one.value for one in unique}) >= distinct
+
+        for events in EVENTS_BEFORE_A_KILL:
+            with job(settings) as process:
+                process.wait_ready(partial(has, events), timeout_s=WAIT_S)
+            in_killed_batches |= ids_within(canonical, *uncommitted(settings))
+        with job(settings) as process:
+            process.wait_ready(partial(has, EVENTS), timeout_s=WAIT_S)
+
+    ids = [canonical_event_from(one.value or b"").id for one in unique]
+    repeated = {one for one, count in Counter(ids).items() if count > 1}
+    assert len(set(ids)) == EVENTS
+    assert repeated <= in_killed_batches

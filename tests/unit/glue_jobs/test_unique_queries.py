@@ -1,0 +1,141 @@
+"""Queries of flows that dedupe come with their flows, and never hold each other up."""
+
+from fleetlane.events.flow_files import PublishedFlows, flow_from_toml
+from fleetlane.events.flows import Flow
+from glue_jobs.checkpoint_plan import PlanChangedError
+from glue_jobs.deduped_streams import DedupedStreams
+from glue_jobs.deduplicate.queries import UniqueQueries
+from glue_jobs.kept_query import RESTART_S
+
+
+class Query:
+    def __init__(self) -> None:
+        self.isActive = True
+        self.status: dict[str, object] = {"isTriggerActive": False}
+        self.lastProgress: dict[str, object] | None = None
+
+    def exception(self) -> object:
+        return None
+
+    def stop(self) -> None:
+        self.isActive = False
+
+
+class MemoryFiles:
+    def __init__(self) -> None:
+        self.written: dict[str, bytes] = {}
+
+    def read(self, name: str) -> bytes | None:
+        return self.written.get(name)
+
+    def write(self, name: str, content: bytes) -> None:
+        self.written[name] = content
+
+
+class World:
+    """Flows that can be changed, and what was started by them."""
+
+    def __init__(self, *flows: Flow, files: MemoryFiles | None = None) -> None:
+        self.flows, self.now_s = flows, 0.0
+        self.started: list[tuple[str, int]] = []
+        self.made: list[Query] = []
+        self.refused = ""
+        self.files = files or MemoryFiles()
+        self.queries = UniqueQueries(
+            self.start,
+            flows=self,
+            remembered=DedupedStreams(self.files),
+            clock_s=lambda: self.now_s,
+        )
+
+    def current(self) -> PublishedFlows:
+        return PublishedFlows.of(self.flows)
+
+    def start(self, stream: str, window_s: int) -> Query:
+        if stream == self.refused:
+            raise PlanChangedError(stream, "it is of another cluster")
+        self.started.append((stream, window_s))
+        self.made.append(Query())
+        return self.made[-1]
+
+
+def flow(stream: str, window_s: int | None = None) -> Flow:
+    rule = "" if window_s is None else f"[dedupe]\nwindow_s = {window_s}\n"
+    text = f'stream = "{stream}"\nowner = "acme"\n{rule}[[parsers]]\nuse = "json"\n'
+    return flow_from_toml(text, file=f"{stream}.toml")
+
+
+def test_only_flows_that_dedupe_have_a_query_and_each_its_own() -> None:
+    world = World(flow("door"), flow("gps", 600), flow("thermo", 60))
+
+    world.queries.look()
+    world.queries.look()
+
+    assert world.started == [("gps", 600), ("thermo", 60)]
+
+
+def test_a_flow_that_dedupes_from_now_on_is_found_while_the_job_runs() -> None:
+    world = World(flow("gps"))
+    world.queries.look()
+
+    world.flows = (flow("gps", 600),)
+    world.queries.look()
+
+    assert world.started == [("gps", 600)]
+
+
+def test_another_window_starts_the_query_anew_once_the_old_one_stopped() -> None:
+    world = World(flow("gps", 600))
+    world.queries.look()
+
+    world.flows = (flow("gps", 900),)
+    world.queries.look()
+
+    assert world.started == [("gps", 600), ("gps", 900)]
+    assert [query.isActive for query in world.made] == [False, True]
+
+
+def test_a_flow_that_dedupes_no_longer_keeps_its_query_and_a_restart_brings_it_back() -> None:
+    world = World(flow("gps", 600))
+    world.queries.look()
+
+    world.flows = (flow("gps"),)
+    world.queries.look()
+    restarted = World(files=world.files)
+    restarted.queries.look()
+
+    assert world.made[0].isActive
+    assert restarted.started == [("gps", 600)]
+
+
+def test_a_query_that_failed_is_started_again_after_a_pause() -> None:
+    world = World(flow("gps", 600))
+    world.queries.look()
+    world.made[0].stop()
+
+    world.queries.look()
+    world.queries.look()
+    at_once = len(world.started)
+    world.now_s = RESTART_S
+    world.queries.look()
+
+    assert (at_once, len(world.started)) == (1, 2)
+
+
+def test_a_query_whose_checkpoint_refuses_it_holds_up_no_other() -> None:
+    world = World(flow("gps", 600), flow("thermo", 60))
+    world.refused = "gps"
+
+    world.queries.look()
+
+    assert world.started == [("thermo", 60)]
+
+
+def test_who_waits_looks_after_them_until_they_are_stopped() -> None:
+    world = World(flow("gps", 600))
+
+    before = world.queries.awaitTermination(0)
+    world.queries.stop()
+
+    assert (before, world.queries.awaitTermination(0)) == (False, True)
+    assert not world.made[0].isActive
