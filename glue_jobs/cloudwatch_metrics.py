@@ -36,7 +36,8 @@ class CloudWatchMetrics:
         try:
             self._cloudwatch.put_metric_data(Namespace=self._namespace, MetricData=data)
         except (BotoCoreError, ClientError) as problem:
-            _log.warning("metrics of %s not published: %s", dict(self._dimensions), problem)
+            whose = ", ".join(f"{name} {at}" for name, at in self._dimensions.items())
+            _log.warning("metrics of %s not published: %s", whose, problem)
 
 
 def cloudwatch_metrics(namespace: str, **dimensions: str) -> CloudWatchMetrics:

@@ -69,6 +69,11 @@ def _function_alarms(ingest: Ingest) -> Iterator[AlarmRule]:
         meaning="Ingest cannot read the overrides; who is revoked may send for five minutes more.",
         metric_name="OverridesUnavailable",
     )
+    yield _unread(
+        name="receipts-unavailable",
+        meaning="Ingest cannot read or keep first receipts; what is sent twice lands twice.",
+        metric_name="ReceiptsUnavailable",
+    )
 
 
 def _unread(*, name: str, meaning: str, metric_name: str) -> AlarmRule:

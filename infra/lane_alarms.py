@@ -13,6 +13,7 @@ from infra.alarms import AlarmRule
 from infra.kept_running import KeptRunning
 from infra.lane_metrics import (
     BLOCKED_STREAMS,
+    BY_OLDER_PARSER,
     CHILDREN_USED_UP,
     EXPIRED_UNREAD,
     LAG_SECONDS,
@@ -39,6 +40,8 @@ TOLERANCES: Final = MappingProxyType(
         Lane.SLOW: LaneTolerance(minutes_late=15, parked_percent=50),
     }
 )
+OLDER_MINUTES: Final = 5
+"""A worker that has not fetched the new one yet goes on with the old one for less."""
 RESTARTS_MAX: Final = 3
 
 
@@ -65,6 +68,13 @@ def lane_alarms(lane: Lane) -> Iterator[AlarmRule]:
         meaning=f"A parser of the {lane} lane kills its children: its messages go on untried.",
         metric=lane_metric(CHILDREN_USED_UP, lane),
         threshold=0,
+    )
+    yield AlarmRule(
+        name=f"{lane}-parser-is-older",
+        meaning=f"Messages of the {lane} lane are parsed by an older parser than their flow names.",
+        metric=lane_metric(BY_OLDER_PARSER, lane),
+        threshold=0,
+        periods=OLDER_MINUTES,
     )
     yield AlarmRule(
         name=f"{lane}-stream-is-blocked",

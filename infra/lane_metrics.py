@@ -17,6 +17,8 @@ PARSED: Final = "Parsed"
 PARKED: Final = "Parked"
 CHILDREN_USED_UP: Final = "ChildrenUsedUp"
 """Messages that went on untried because their parser kills every child that it is given."""
+BY_OLDER_PARSER: Final = "ByOlderParser"
+"""Attempts by a parser that stays in use because the one that the flow names cannot be used."""
 BLOCKED_STREAMS: Final = "BlockedStreams"
 """How many blocking flows wait for somebody's answer."""
 

@@ -14,6 +14,7 @@ def test_every_lane_has_its_alarms(cloud_stage: Synthesized) -> None:
         "lane-is-late",
         "lane-parks",
         "parser-crashes",
+        "parser-is-older",
         "stream-is-blocked",
         "job-restarts",
         "messages-expired-unread",

@@ -99,4 +99,4 @@ def test_cloudwatch_being_away_ends_nothing(caplog: pytest.LogCaptureFixture) ->
         stub.add_client_error("put_metric_data", "InternalServiceFault")
         metrics_of(client).publish({"Parked": 1})
 
-    assert "metrics of {'lane': 'fast'} not published" in caplog.text
+    assert "metrics of lane fast not published" in caplog.text
