@@ -9,7 +9,13 @@ import pytest
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.sandbox import Sandboxes
 from fleetlane.parsers.sandbox.verdicts import Verdict
-from tests.unit.parsers.sandbox.conftest import body_of, children_of, outcomes_of, run_of
+from tests.unit.parsers.sandbox.conftest import (
+    PARSE_S,
+    body_of,
+    children_of,
+    outcomes_of,
+    run_of,
+)
 from tests.unit.parsers.sandbox.machine import loaded_at_twice_its_cores
 
 VERDICTS = {
@@ -60,6 +66,7 @@ KINDS_IN_MIXTURE = sorted(VERDICTS.keys() - {"forges-progress-for-ever"})
 """All but one: where overtime has no limit, it takes a chunk's whole time to find out."""
 
 MIXTURE_PARSE_S = 0.5
+PARSE_S_OF = {"large-output": 2.0}
 """Enough for 64 MB of output on a busy machine: its reason is to be its size."""
 
 
@@ -70,7 +77,8 @@ def test_a_hostile_message_harms_none_of_its_neighbours(
     bodies = [body_of(number) for number in range(10)]
     bodies[4] = body_of(4, kind, marker=str(tmp_path / "marker"))
 
-    outcomes = outcomes_of(lasting_sandboxes, run_of(hostile, bodies))
+    run = run_of(hostile, bodies, parse_s=PARSE_S_OF.get(kind, PARSE_S))
+    outcomes = outcomes_of(lasting_sandboxes, run)
 
     wanted = dict.fromkeys(range(10), Verdict.OK) | {4: VERDICTS[kind]}
     good = {number for number, verdict in wanted.items() if verdict is Verdict.OK}
