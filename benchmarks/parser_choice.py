@@ -33,7 +33,7 @@ use = "csv"
 class _OneVersion:
     published_flows = PublishedFlows.of([flow_from_toml(FLOW, file="bench.toml")])
 
-    def current(self) -> PublishedFlows:
+    def current(self, *, max_age_s: float | None = None) -> PublishedFlows:
         return self.published_flows
 
     def published(self, version: str) -> PublishedFlows:

@@ -182,12 +182,13 @@ class CachedFlows:
             monotonic=monotonic,
         )
 
-    def current(self) -> PublishedFlows:
+    def current(self, *, max_age_s: float | None = None) -> PublishedFlows:
         """Give the flows in force, at most ``max_age_s`` old unless S3 fails.
 
-        After a failure S3 is left alone for ``max_age_s``.
+        That is what all are given, unless they ask for younger ones. After a failure S3 is left
+        alone for as long as all are given what is known.
 
         Raises:
             FlowsUnavailableError: S3 fails, and no flows were ever read.
         """
-        return self._flows.current()
+        return self._flows.current(max_age_s=max_age_s)

@@ -40,50 +40,55 @@ class LastKnown[T, E: FleetlaneError]:
         self._reader: threading.Thread | None = None
         self._known: T | None = None
         self._problem: E | None = None
-        self._read_again_s = -math.inf
+        self._read_s = -math.inf
+        self._has_failed = False
 
-    def current(self) -> T:
+    def current(self, *, max_age_s: float | None = None) -> T:
         """Give the value, at most ``max_age_s`` old unless reading fails or takes longer.
 
-        After a failure nothing is read for ``max_age_s``.
+        Whoever needs a younger one than others says so. After a failure nothing is read for as
+        long as others have a value.
 
         Raises:
             FleetlaneError: Of the type of ``unanswered``: nothing was ever read.
         """
-        if self._is_due():
+        age_s = self._max_age_s if max_age_s is None else max_age_s
+        if self._is_due(age_s):
             if self._wait_s is None:
-                self._read_here(wait=self._known is None)
+                self._read_here(age_s, wait=self._known is None)
             else:
-                self._read_aside(self._wait_s)
+                self._read_aside(age_s, self._wait_s)
         if self._known is None:
             problem = self._problem or self._unanswered
             raise type(problem)(*problem.args)  # anew: a traceback grows with each raise
         return self._known
 
-    def _is_due(self) -> bool:
-        return self._monotonic() >= self._read_again_s
+    def _is_due(self, age_s: float) -> bool:
+        wait_s = self._max_age_s if self._has_failed else age_s
+        return self._monotonic() >= self._read_s + wait_s
 
-    def _read_aside(self, wait_s: float) -> None:
+    def _read_aside(self, age_s: float, wait_s: float) -> None:
         with self._starting:
             is_under_way = self._reader is not None and self._reader.is_alive()
             if not is_under_way:
-                self._reader = threading.Thread(target=self._read_here, daemon=True)
+                self._reader = threading.Thread(target=self._read_here, args=(age_s,), daemon=True)
                 self._reader.start()
             reader = self._reader
         if reader is not None and (self._known is None or not is_under_way):
             reader.join(wait_s)
 
-    def _read_here(self, *, wait: bool = True) -> None:
+    def _read_here(self, age_s: float, *, wait: bool = True) -> None:
         if self._reading.acquire(blocking=wait):
             try:
-                if self._is_due():
+                if self._is_due(age_s):
                     self._read_now()
-                    self._read_again_s = self._monotonic() + self._max_age_s
+                    self._read_s = self._monotonic()
             finally:
                 self._reading.release()
 
     def _read_now(self) -> None:
         try:
             self._known = self._read()
+            self._has_failed = False
         except self._failure as problem:
-            self._problem = problem
+            self._problem, self._has_failed = problem, True

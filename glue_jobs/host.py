@@ -7,7 +7,7 @@ the other arguments go to every job.
 import logging
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from pyspark.sql import SparkSession
@@ -23,7 +23,8 @@ from fleetlane.events.job_arguments import (
     ParseLaneArguments,
 )
 from glue_jobs.application_watch import ApplicationWatch
-from glue_jobs.cloudwatch_metrics import cloudwatch_metrics
+from glue_jobs.clock import now_ms
+from glue_jobs.cloudwatch_metrics import published_to
 from glue_jobs.deduplicate import main as deduplicate
 from glue_jobs.fleet_metadata import main as fleet_metadata
 from glue_jobs.fleet_watch import main as fleet_watch
@@ -33,7 +34,6 @@ from glue_jobs.kept_query import Ends
 from glue_jobs.lake import main as lake
 from glue_jobs.mirrored_offsets import MirroredOffsets
 from glue_jobs.parse_lane import main as parse_lane
-from glue_jobs.parse_lane.parse import now_ms
 from glue_jobs.session import spark_session
 from glue_jobs.stop_marker import STOP_LIMIT_S, StopMarker, stop_between_batches
 
@@ -82,7 +82,7 @@ def main(argv: Sequence[str]) -> None:
     watch = ApplicationWatch(
         marker=marker,
         mirrored=MirroredOffsets(KafkaAdmin(session, shared), now_ms=now_ms),
-        publish=_metrics(arguments.application, shared),
+        publish=published_to(shared.metrics_namespace, application=arguments.application),
     )
     if stay(queries, is_to_stop=lambda: watch.is_to_stop(session.streams.active)):
         if not stop_between_batches(session.streams.active):
@@ -112,12 +112,6 @@ def stay(queries: Sequence[Ends], *, is_to_stop: Callable[[], bool]) -> bool:
         if any(query.awaitTermination(LOOK_AGAIN_S) for query in queries):
             return False
     return True
-
-
-def _metrics(application: str, shared: JobArguments) -> Callable[[Mapping[str, float]], None]:
-    if shared.metrics_namespace is None:
-        return lambda _: None
-    return cloudwatch_metrics(shared.metrics_namespace, application=application).publish
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 """Job ``fleet_watch``: holds back who sends far too much, and notes who was heard of."""
 
 import re
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
@@ -15,7 +14,9 @@ from clients.overrides import OverridesStore
 from fleetlane.events.alerts import Alert
 from fleetlane.events.job_arguments import FleetWatchArguments
 from fleetlane.events.topics import FLEET_ALERTS, FLEET_RECEIVED
-from glue_jobs.cloudwatch_metrics import cloudwatch_metrics
+from glue_jobs.batch_query import in_batches
+from glue_jobs.clock import now_ms
+from glue_jobs.cloudwatch_metrics import published_to
 from glue_jobs.entry_point import run
 from glue_jobs.fleet_watch.batches import Surroundings, WatchBatches
 from glue_jobs.fleet_watch.quarantine import QuarantineRules
@@ -40,14 +41,8 @@ def _started(
         pattern=re.escape(FLEET_RECEIVED),
         messages_per_batch_max=arguments.watch_records_per_batch_max,
     )
-    session.sparkContext.setLocalProperty("spark.scheduler.pool", NAME)
-    return (
-        records.writeStream.foreachBatch(batches.look)
-        .queryName(NAME)
-        .outputMode("append")
-        .option("checkpointLocation", f"{arguments.checkpoint_folder}/{NAME}")
-        .trigger(processingTime=f"{arguments.watch_trigger_ms} milliseconds")
-        .start()
+    return in_batches(
+        records, arguments, name=NAME, trigger_ms=arguments.watch_trigger_ms, each=batches.look
     )
 
 
@@ -63,8 +58,8 @@ def _batches(session: SparkSession, arguments: FleetWatchArguments) -> WatchBatc
             overrides=OverridesStore(s3, arguments.overrides_bucket),
             sightings=DeviceSightings(dynamodb_table(AwsSettings(), arguments.registry_table)),
             tell=tell,
-            publish=_published(arguments),
-            now_ms=_now_ms,
+            publish=published_to(arguments.metrics_namespace, job=NAME),
+            now_ms=now_ms,
         ),
         QuarantineRules(
             hold_ms=1_000 * arguments.watch_hold_s,
@@ -82,16 +77,6 @@ def _records(session: SparkSession, alerts: Sequence[Alert]) -> DataFrame:
     return session.createDataFrame(
         rows, f"topic string, key binary, value binary, headers {headers}"
     )
-
-
-def _published(arguments: FleetWatchArguments) -> Callable[[Mapping[str, float]], None]:
-    if arguments.metrics_namespace is None:
-        return lambda _: None
-    return cloudwatch_metrics(arguments.metrics_namespace, job=NAME).publish
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 if __name__ == "__main__":

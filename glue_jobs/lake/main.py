@@ -1,7 +1,6 @@
 """Job ``lake``: the topics that are to be kept for good, into Iceberg tables."""
 
 import re
-import time
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
@@ -21,6 +20,8 @@ from fleetlane.events.topics import (
     canonical_pattern,
     unique_pattern,
 )
+from glue_jobs.batch_query import in_batches
+from glue_jobs.clock import now_ms
 from glue_jobs.deduped_streams import DedupedStreams
 from glue_jobs.entry_point import run
 from glue_jobs.hadoop_files import HadoopFiles
@@ -70,14 +71,8 @@ def _started(
         pattern=TOPICS_OF[arguments.tables],
         messages_per_batch_max=arguments.lake_records_per_batch_max,
     )
-    session.sparkContext.setLocalProperty("spark.scheduler.pool", name)
-    return (
-        records.writeStream.foreachBatch(batches.write)
-        .queryName(name)
-        .outputMode("append")
-        .option("checkpointLocation", f"{arguments.checkpoint_folder}/{name}")
-        .trigger(processingTime=f"{arguments.lake_trigger_ms} milliseconds")
-        .start()
+    return in_batches(
+        records, arguments, name=name, trigger_ms=arguments.lake_trigger_ms, each=batches.write
     )
 
 
@@ -103,7 +98,7 @@ def _keeper(
         return done
 
     def expire() -> Mapping[str, str]:
-        done = expired(session, tables, now_ms=_now_ms())
+        done = expired(session, tables, now_ms=now_ms())
         batches.read_again()
         return done
 
@@ -118,12 +113,8 @@ def _keeper(
         works={Upkeep.COMPACT: compact, Upkeep.EXPIRE: expire},
         erase=erase,
         every_hours=arguments.lake_upkeep_hours,
-        now_ms=_now_ms,
+        now_ms=now_ms,
     )
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol, TypeIs
 
@@ -18,6 +18,9 @@ from glue_jobs.parse_lane.programs import FoundProgram, MissingProgram, Programs
 
 CHOICES_MAX: Final = 4096
 """Remembered: devices of one kind and firmware are a few; what they declare may be anything."""
+
+NO_FLOW_AGE_S_MAX: Final = 1.0
+"""How old the flows may be that a message has none in: its own may just have been published."""
 
 EARLIER_VERSIONS_MAX: Final = 5
 TRY_AGAIN_S: Final = 30.0
@@ -69,7 +72,7 @@ class ChosenParser:
 class Flows(Protocol):
     """Where the flows in force come from."""
 
-    def current(self) -> PublishedFlows: ...
+    def current(self, *, max_age_s: float | None = None) -> PublishedFlows: ...
 
 
 class EarlierFlows(Protocol):
@@ -158,19 +161,23 @@ class ChosenParsers:
     def _remembered(self, kind: _Kind) -> _Choice:
         if len(self._choices) >= CHOICES_MAX:
             self._choices.clear()
-        assert self._published is not None, "the flows are read before"
-        choice = self._choices[kind] = self._choice(self._published, kind)
-        return choice
+        flow = None
+        for published in self._versions_in_force():
+            flow = published.by_stream.get(kind.stream)
+            rule = None if flow is None else kind.rule_of(flow)
+            if flow is not None and rule is not None:
+                choice = self._choices[kind] = self._choice(published, flow, rule, kind)
+                return choice
+        return _no_flow(flow, kind)  # not remembered: the next may have one
 
-    def _choice(self, published: PublishedFlows, kind: _Kind) -> _Choice:
-        flow = published.by_stream.get(kind.stream)
-        if flow is None:
-            return NoParserError(ParkedReason.NO_FLOW, f"no flow takes stream {kind.stream!r}")
-        rule = kind.rule_of(flow)
-        if rule is None:
-            device = f"device type {kind.device_type!r} and firmware {kind.firmware!r}"
-            problem = f"flow {flow.stream!r} has no parser for {device}"
-            return NoParserError(ParkedReason.NO_FLOW, problem)
+    def _versions_in_force(self) -> Iterator[PublishedFlows]:
+        assert self._published is not None, "the flows are read before"
+        yield self._published
+        yield self._flows.current(max_age_s=NO_FLOW_AGE_S_MAX)
+
+    def _choice(
+        self, published: PublishedFlows, flow: Flow, rule: ParserRule, kind: _Kind
+    ) -> _Choice:
         began_s = self._monotonic()
         found = self._programs.of_rule(published, flow, rule)
         if _is_usable(found):
@@ -239,3 +246,11 @@ class ChosenParsers:
 
 def _is_usable(found: FoundProgram | MissingProgram) -> TypeIs[FoundProgram]:
     return isinstance(found, FoundProgram) and found.problem is None
+
+
+def _no_flow(flow: Flow | None, kind: _Kind) -> NoParserError:
+    if flow is None:
+        return NoParserError(ParkedReason.NO_FLOW, f"no flow takes stream {kind.stream!r}")
+    device = f"device type {kind.device_type!r} and firmware {kind.firmware!r}"
+    problem = f"flow {flow.stream!r} has no parser for {device}"
+    return NoParserError(ParkedReason.NO_FLOW, problem)

@@ -12,18 +12,18 @@ from clients.blocked_messages import BlockedMessages
 from clients.flow_store import CachedFlows, FlowStore
 from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.topics import blocking_pattern, lane_pattern
-from glue_jobs.cloudwatch_metrics import cloudwatch_metrics
+from glue_jobs.clock import now_ms
+from glue_jobs.cloudwatch_metrics import published_to
 from glue_jobs.entry_point import run
 from glue_jobs.kafka import QueryPlan, raw_records, with_content_type, written_to_kafka
 from glue_jobs.parse_lane.blocking_queries import BlockingQueries, keep_beside
 from glue_jobs.parse_lane.lane_metrics import (
     LaneListener,
-    LaneValues,
     observing_arrivals,
     observing_outputs,
 )
 from glue_jobs.parse_lane.output_batches import OUTPUT_SCHEMA
-from glue_jobs.parse_lane.parse import now_ms, parsing
+from glue_jobs.parse_lane.parse import parsing
 
 BLOCKING_TRIGGER_MS_MIN: Final = 100
 """Never 0: progress that is written beside the batches would repeat several of them."""
@@ -47,7 +47,10 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQuer
     The lane's query is what is returned. Others may end and be started again beside it.
     """
     lane_query = _started(session, arguments)
-    s3, metrics = s3_client(AwsSettings()), _metrics(arguments)
+    s3, metrics = (
+        s3_client(AwsSettings()),
+        published_to(arguments.metrics_namespace, lane=arguments.lane),
+    )
     queries = BlockingQueries(
         arguments.lane,
         start=_starter(session, arguments),
@@ -88,7 +91,7 @@ def _started(
     lane, stream, limits = arguments.lane, arguments.blocking_stream, arguments.limits
     name = f"parse_lane_{lane}" if stream is None else f"parse_lane_{lane}_{stream}"
     if not is_heard:
-        publish = _metrics(arguments)
+        publish = published_to(arguments.metrics_namespace, lane=arguments.lane)
         session.streams.addListener(LaneListener(name, publish=publish, now_ms=now_ms))
     raw = raw_records(
         session,
@@ -98,12 +101,6 @@ def _started(
     )
     plan = QueryPlan(name=name, trigger_ms=limits.trigger_ms)
     return written_to_kafka(parsed_records(raw, arguments), arguments, plan=plan)
-
-
-def _metrics(arguments: ParseLaneArguments) -> Callable[[LaneValues], None]:
-    if arguments.metrics_namespace is None:
-        return lambda _: None
-    return cloudwatch_metrics(arguments.metrics_namespace, lane=arguments.lane).publish
 
 
 if __name__ == "__main__":

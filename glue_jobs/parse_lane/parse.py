@@ -18,6 +18,7 @@ from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.lanes import Lane
 from fleetlane.parsers.sandbox.columns import CanonicalRecords
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
+from glue_jobs.clock import now_ms
 from glue_jobs.parse_lane.blockade import Blockade, BlockedError
 from glue_jobs.parse_lane.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.lane_parser import LaneParser, Output
@@ -118,10 +119,6 @@ def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
 def parsers_folder() -> Path:
     """Where all workers of this user keep what they fetched."""
     return Path(tempfile.gettempdir()) / f"fleetlane-parsers-{os.getuid()}"
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 @cache

@@ -101,7 +101,7 @@ def test_what_is_no_artifact_is_not_deployed(store: ParserStore, tmp_path: Path)
     wheel = tmp_path / "tank.whl"
     wheel.write_bytes(b"PK?")
 
-    with pytest.raises(BadArtifactError, match="is not a zip file"):
+    with pytest.raises(BadArtifactError, match="is not a whole zip file"):
         store.deploy(wheel, owner="water-works")
 
     assert list(store.keys("water-works")) == []

@@ -4,9 +4,11 @@ An artifact is one zip, ``NAME-VERSION.zip``: the team's package and what it dep
 lie in a folder on ``sys.path``, and the manifest beside them. Reading it imports nothing of it.
 """
 
+import errno
 import hashlib
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, BinaryIO, Final
 
@@ -26,6 +28,9 @@ ARTIFACT_BYTES_MAX: Final = 128 << 20
 
 MANIFEST_BYTES_MAX: Final = 4 << 20
 MEMBERS_MAX: Final = 10_000
+
+_NOT_WHOLE: Final = (zipfile.BadZipFile, EOFError, RuntimeError, UnicodeDecodeError)
+"""Runtime errors are what ``zipfile`` says of an encrypted member and of versions to come."""
 
 
 class BadArtifactError(FleetlaneError):
@@ -91,13 +96,33 @@ def read_manifest(file: Path | BinaryIO, *, artifact: str) -> Manifest:
     Raises:
         BadArtifactError: There is no such file, it is no zip, or has no manifest of this format.
     """
+    with opened_artifact(file, artifact=artifact) as archive:
+        return manifest_in(archive, artifact=artifact)
+
+
+@contextmanager
+def opened_artifact(file: Path | BinaryIO, *, artifact: str) -> Iterator[zipfile.ZipFile]:
+    """Open a zip that nobody vouches for; whatever reading it comes upon is refused alike.
+
+    Raises:
+        BadArtifactError: There is no such file; or what is opened or read in it is no zip, not
+            whole, encrypted, or of a kind that ``zipfile`` does not know.
+    """
     try:
-        with zipfile.ZipFile(file) as archive:
-            return manifest_in(archive, artifact=artifact)
+        archive = zipfile.ZipFile(file)
     except FileNotFoundError:
         raise BadArtifactError(artifact, "does not exist") from None
-    except (zipfile.BadZipFile, EOFError, OSError) as problem:
-        raise BadArtifactError(artifact, f"is not a zip file: {problem}") from None
+    except (OSError, *_NOT_WHOLE) as problem:
+        raise BadArtifactError(artifact, f"is not a whole zip file: {problem}") from None
+    with archive:
+        try:
+            yield archive
+        except _NOT_WHOLE as problem:
+            raise BadArtifactError(artifact, f"is not a whole zip file: {problem}") from None
+        except OSError as problem:
+            if problem.errno != errno.EINVAL:  # a member said to lie before the file's beginning
+                raise
+            raise BadArtifactError(artifact, "is not a whole zip file") from None
 
 
 def manifest_in(archive: zipfile.ZipFile, *, artifact: str) -> Manifest:

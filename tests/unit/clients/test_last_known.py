@@ -69,6 +69,18 @@ def test_an_old_value_is_read_again(wait_s: float | None) -> None:
 
 
 @pytest.mark.parametrize("wait_s", [None, LONG_S])
+def test_whoever_needs_a_younger_value_has_it_read_again(wait_s: float | None) -> None:
+    source, clock = Source(), Clock()
+    value = known(source, clock, wait_s=wait_s)
+    value.current()
+    source.value, clock.now_s = "second", 1
+
+    given = value.current(), value.current(max_age_s=1)
+
+    assert given == ("first", "second")
+
+
+@pytest.mark.parametrize("wait_s", [None, LONG_S])
 def test_the_last_known_stays_while_reading_fails(wait_s: float | None) -> None:
     source, clock = Source(), Clock()
     value = known(source, clock, wait_s=wait_s)
@@ -85,7 +97,7 @@ def test_a_failure_is_followed_by_no_other_read_for_a_while(wait_s: float | None
 
     for _ in range(10):
         with pytest.raises(AwayError, match="down"):
-            value.current()
+            value.current(max_age_s=0)
 
     assert source.asked == 1
 

@@ -1,6 +1,6 @@
 """A lane parser over buckets in memory, and raw records for it."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -87,12 +87,15 @@ class MemoryBucket:
 
 
 class FixedFlows:
-    def __init__(self, *tomls: str) -> None:
-        flows = tuple(flow_from_toml(toml, file="test.toml") for toml in tomls)
-        self._published = PublishedFlows(version="1", flows=flows)
+    """``just_published`` are there besides, for who asks for the youngest."""
 
-    def current(self) -> PublishedFlows:
-        return self._published
+    def __init__(self, *tomls: str, just_published: Sequence[str] = ()) -> None:
+        flows = [flow_from_toml(toml, file="test.toml") for toml in (*tomls, *just_published)]
+        self._published = PublishedFlows(version="1", flows=tuple(flows[: len(tomls)]))
+        self._youngest = PublishedFlows(version="2", flows=tuple(flows))
+
+    def current(self, *, max_age_s: float | None = None) -> PublishedFlows:
+        return self._published if max_age_s is None else self._youngest
 
     def published(self, version: str) -> PublishedFlows:
         raise FlowsNotPublishedError(version)

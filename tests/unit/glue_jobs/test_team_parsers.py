@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from clients.flow_store import FlowStore
+from clients.flow_store import CachedFlows, FlowStore
 from clients.parser_store import ArtifactUnavailableError, ParserStore
 from fleetlane.events.canonical import canonical_event_from
 from fleetlane.events.flow_artifacts import FlowArtifact, team_rules
@@ -71,7 +71,7 @@ class Worker:
     def lane(self, sandboxes: ParsesRuns, lane: Lane = Lane.STANDARD) -> LaneParser:
         limits, payloads = LANE_LIMITS[lane], MemoryBucket()
         parsers = ChosenParsers(
-            flows=self.flows,
+            flows=CachedFlows(self.flows, max_age_s=0),
             earlier=self.flows,
             programs=Programs(
                 folders=self.cache(),

@@ -201,15 +201,34 @@ def test_a_file_that_is_there_twice_is_refused(artifact: Path, tmp_path: Path) -
         unpack(artifact, tmp_path / "site")
 
 
-@pytest.mark.parametrize(
-    ("data", "why"), [(b"", "is not a zip file"), (b"PK\x03\x04", "is not a zip file")]
-)
-def test_what_is_no_zip_is_refused(tmp_path: Path, data: bytes, why: str) -> None:
+@pytest.mark.parametrize("data", [b"", b"PK\x03\x04"])
+def test_what_is_no_zip_is_refused(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "tank.zip"
     path.write_bytes(data)
 
-    with pytest.raises(BadArtifactError, match=why):
+    with pytest.raises(BadArtifactError, match="is not a whole zip file"):
         read_manifest(path, artifact="tank.zip")
+
+
+@pytest.mark.parametrize(
+    ("place", "byte"),
+    [
+        pytest.param(6, 64, id="a version to come"),
+        pytest.param(8, 0x01, id="encrypted"),
+        pytest.param(8, 0x20, id="patched data"),
+        pytest.param(8, 0x40, id="strong encryption"),
+        pytest.param(45, 0xFF, id="a member before the beginning"),
+    ],
+)
+def test_what_zipfile_cannot_read_of_the_manifest_is_refused(
+    artifact: Path, place: int, byte: int
+) -> None:
+    data = bytearray(artifact.read_bytes())
+    directory = data.index(b"PK\x01\x02")  # the entry of the manifest comes first
+    data[directory + place] = byte
+
+    with pytest.raises(BadArtifactError, match="is not a whole zip file"):
+        read_manifest(io.BytesIO(data), artifact="tank.zip")
 
 
 def test_a_zip_of_something_else_says_how_to_make_an_artifact() -> None:

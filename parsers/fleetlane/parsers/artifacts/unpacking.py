@@ -12,6 +12,7 @@ from fleetlane.events.artifact_manifest import (
     Manifest,
     Member,
     manifest_in,
+    opened_artifact,
 )
 
 _PATH_BYTES_MAX: Final = 240
@@ -31,15 +32,11 @@ def unpack(path: Path, folder: Path) -> Manifest:
     """
     artifact = path.name
     try:
-        with zipfile.ZipFile(path) as archive:
+        with opened_artifact(path, artifact=artifact) as archive:
             manifest = manifest_in(archive, artifact=artifact)
             _check_names(archive, manifest, artifact)
             for name, member in manifest.members.items():
                 _write(folder / name, _checked(archive, name, member, artifact))
-    except FileNotFoundError:
-        raise BadArtifactError(artifact, "does not exist") from None
-    except (zipfile.BadZipFile, EOFError) as problem:
-        raise BadArtifactError(artifact, f"is not a whole zip file: {problem}") from None
     except (FileExistsError, IsADirectoryError, NotADirectoryError) as problem:
         raise BadArtifactError(artifact, f"a file is a folder too: {problem.filename}") from None
     return manifest
