@@ -1,4 +1,4 @@
-"""The parser's process: takes chunks, parses them, and hands sealed columns back."""
+"""The parser's process: takes chunks, parses them, and sends columns back."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import socket
 import sys
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
+from mmap import mmap
 from typing import Final
 
 import msgspec
@@ -22,13 +22,15 @@ from fleetlane.parsers.sandbox.packets import (
     OWN_MEMORY,
     READY,
     REQUEST_BYTES,
+    ChunkMessages,
     Reply,
     Request,
-    filling,
+    data_packets,
     messages_of,
 )
+from fleetlane.parsers.sandbox.proc_files import proc_text
 from fleetlane.parsers.sandbox.runs import Assignment, Program
-from fleetlane.parsers.sandbox.shared_memory import progress_of, read_only, sealed
+from fleetlane.parsers.sandbox.shared_memory import progress_of, read_only
 
 FILE_BYTES_MAX: Final = 4 * OUTPUT_BYTES_MAX
 LOAD_BYTES_MAX: Final = 4 << 30
@@ -74,7 +76,7 @@ class _Server:
         self,
         parser: Parser,
         doorbell: socket.socket,
-        slots: memoryview,
+        slots: mmap,
         progress: memoryview,
         memory: "_MemoryLimit",
     ) -> None:
@@ -97,27 +99,26 @@ class _Server:
         """Answer a request, in several parts if need be; false where this child must end."""
         if request.begin == OWN_MEMORY:
             self._memory.allow_also(request.chunk_bytes)
-            chunk = read_only(descriptors[0], request.chunk_bytes)
+            memory, begin = read_only(descriptors[0], request.chunk_bytes), 0
             os.close(descriptors[0])
         else:
-            begin = request.begin
-            chunk = self._slots[begin : begin + request.chunk_bytes]
+            memory, begin = self._slots, request.begin
         done = 0
         while done < request.messages:
-            parsed, is_fit = self._part_sent(request, chunk, done)
+            left = request.messages - done
+            messages = messages_of(memory, begin, request.first + done, left)
+            parsed, is_fit = self._part_sent(request, messages, done)
             if not is_fit:
                 return False
             done += parsed
         return True
 
-    def _part_sent(self, request: Request, chunk: memoryview, done: int) -> tuple[int, bool]:
-        messages = messages_of(chunk, request.first + done, request.messages - done)
+    def _part_sent(self, request: Request, messages: ChunkMessages, done: int) -> tuple[int, bool]:
         columns = Columns()
         assignment = self._decoded(messages.assignment)
         encoder = Encoder(assignment, self._parser, columns)
         part = Attempts(assignment, encoder, columns, self._progress).part(
-            messages.envelopes,
-            messages.bodies,
+            messages.pairs(),
             mark=request.mark + request.first + done,
             overtime_us_max=request.overtime_us_max,
         )
@@ -137,18 +138,6 @@ class _Server:
         self, request: Request, done: int, part: Part, columns: Columns, *, is_fit: bool
     ) -> None:
         details = json.dumps(part.details).encode() if part.details else b""
-        buffers = (
-            memoryview(part.notes),
-            memoryview(columns.key_ends),
-            memoryview(columns.value_ends),
-            columns.topic_indexes,
-            columns.keys,
-            columns.values,
-            details,
-        )
-        aligned: list[bytes | bytearray | memoryview] = []
-        for buffer in buffers:
-            aligned += [buffer, filling(memoryview(buffer).nbytes)]
         reply = Reply(
             mark=request.mark,
             first=request.first + done,
@@ -160,9 +149,19 @@ class _Server:
             overtime_us=part.overtime_us,
             is_retiring=not is_fit,
         )
-        memory = sealed(aligned, "parsed")
-        socket.send_fds(self._doorbell, [reply.packed()], [memory])
-        os.close(memory)
+        self._doorbell.send(reply.packed())
+        for packet in data_packets(
+            (
+                *part.notes,
+                memoryview(columns.key_ends),
+                memoryview(columns.value_ends),
+                columns.topic_indexes,
+                columns.keys,
+                columns.values,
+                details,
+            )
+        ):
+            self._doorbell.sendmsg(packet)
 
 
 class _MemoryLimit:
@@ -196,10 +195,10 @@ def _limit_files() -> None:
 
 
 def _address_space_bytes() -> int:
-    return int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
+    return int(proc_text("/proc/self/statm").split()[0]) * resource.getpagesize()
 
 
 def _company() -> tuple[int, bytes]:
     """The number of threads here, and the processes that the first of them started."""
     threads = len(os.listdir("/proc/self/task"))  # noqa: PTH208 - names are all that is wanted
-    return threads, Path(f"/proc/self/task/{os.getpid()}/children").read_bytes()
+    return threads, proc_text(f"/proc/self/task/{os.getpid()}/children")

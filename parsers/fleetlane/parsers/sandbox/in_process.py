@@ -81,7 +81,9 @@ def _part(run: Run, parser: Parser, first: int, overtime_us_max: int) -> tuple[R
     columns, progress = Columns(), memoryview(array.array("q", [0]))
     encoder = Encoder(run.assignment, parser, columns)
     part = Attempts(run.assignment, encoder, columns, progress).part(
-        run.envelopes[first:], run.bodies[first:], mark=first, overtime_us_max=overtime_us_max
+        zip(run.envelopes[first:], run.bodies[first:], strict=True),
+        mark=first,
+        overtime_us_max=overtime_us_max,
     )
     records = columns.taken(topics_of(run.assignment.flow))
     return Result(NotedAttempts(part, first=first), records), part.overtime_us
