@@ -1,8 +1,7 @@
 """Messages parsed one after another, each all or nothing, and what is noted of each."""
 
-import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from fleetlane.events.canonical import NotJsonError
@@ -12,7 +11,6 @@ from fleetlane.parsers.sandbox.encoding import Encoder
 from fleetlane.parsers.sandbox.notes import NO_TIME, PARSE_US_MAX, Notes, notes_of
 from fleetlane.parsers.sandbox.runs import Assignment
 from fleetlane.parsers.sandbox.soft_limit import NO_MESSAGE, SoftLimit, TimeIsUp
-from fleetlane.parsers.sandbox.stopwatch import run_queue_ns
 from fleetlane.parsers.sandbox.verdicts import (
     DETAIL_CHARS_MAX,
     Attempt,
@@ -57,37 +55,54 @@ class Attempts:
     """Parses messages of one assignment into ``columns``.
 
     ``progress[0]`` tells whoever watches which message is in work, or was the last one: ``mark``
-    plus its number. Between parts it is ``IDLE``.
+    plus its number. Between parts it is ``IDLE``. ``waited_ns`` tells how long this process has
+    waited for a CPU so far.
     """
 
     def __init__(
-        self, assignment: Assignment, encoder: Encoder, columns: Columns, progress: memoryview
+        self,
+        assignment: Assignment,
+        encoder: Encoder,
+        columns: Columns,
+        progress: memoryview,
+        waited_ns: Callable[[], int],
     ) -> None:
         self._encoder, self._columns, self._progress = encoder, columns, progress
+        self._waited_ns = waited_ns
         self._limit_s, self._usual_us = assignment.parse_s, int(assignment.usual_s * 1e6)
         self._soft_limit = SoftLimit(assignment.parse_s)
         self._rows = list[int]()
 
     def part(
-        self, messages: Iterable[tuple[bytes, bytes]], *, mark: int, overtime_us_max: int
+        self,
+        messages: Iterable[tuple[bytes, bytes]],
+        count: int,
+        *,
+        mark: int,
+        overtime_us_max: int,
     ) -> Part:
-        """Parse messages, an envelope and a body each, until all are done or the part is large.
+        """Parse so many messages, an envelope and a body each, or fewer where the part gets large.
 
         Once they have used ``overtime_us_max`` beyond what is usual, the rest is not tried.
         """
-        self._rows, details, overtime = [], dict[int, str](), _Overtime(overtime_us_max)
-        verdict, detail = Verdict.OK, ""
+        self._rows, details, overtime = (
+            [],
+            dict[int, str](),
+            _Overtime(overtime_us_max, self._waited_ns),
+        )
+        waiting, verdict, detail = iter(messages), Verdict.OK, ""
         with self._soft_limit:
             began_ns = time.perf_counter_ns()
-            for number, (envelope, body) in enumerate(messages):
+            for number in range(count):
                 if overtime.is_used_up:
                     self._rows += _NOT_TRIED
                     continue
                 events = len(self._columns.topic_indexes)
-                verdict, detail = self._one(envelope, body, mark + number)
+                verdict, detail = self._one(waiting, mark + number)
                 ended_ns = time.perf_counter_ns()  # where the next one begins
                 took_us, began_ns = (ended_ns - began_ns) // 1000, ended_ns
                 if took_us > self._usual_us:
+                    took_us = min(took_us, PARSE_US_MAX)
                     overtime.add(took_us - self._usual_us)
                 self._note(verdict, events, took_us)
                 if detail:
@@ -98,10 +113,11 @@ class Attempts:
         notes, is_out = notes_of(self._rows), verdict is Verdict.MEMORY
         return Part(notes, details, overtime.used_us, is_out_of_memory=is_out)
 
-    def _one(self, envelope: bytes, body: bytes, mark: int) -> tuple[Verdict, str]:
+    def _one(self, waiting: Iterator[tuple[bytes, bytes]], mark: int) -> tuple[Verdict, str]:
         soft_limit, events = self._soft_limit, len(self._columns.topic_indexes)
         try:
             try:
+                envelope, body = next(waiting)  # its copy may be what is too much for the memory
                 self._progress[0] = soft_limit.message = mark
                 self._encoder.encode(envelope, body)
             finally:
@@ -123,18 +139,18 @@ class Attempts:
         if verdict is not Verdict.OK or first_ms is None or last_ms is None:
             first_ms = last_ms = NO_TIME
         events = len(self._columns.topic_indexes) - events_before
-        self._rows += (verdict, events, min(took_us, PARSE_US_MAX), first_ms, last_ms)
+        self._rows += (verdict, events, took_us, first_ms, last_ms)
 
 
 class _Overtime:
-    def __init__(self, us_max: int) -> None:
+    def __init__(self, us_max: int, waited_ns: Callable[[], int]) -> None:
         self._us_max, self._taken_us, self.used_us = us_max, 0, 0
-        self._waited_ns = run_queue_ns(os.getpid())
+        self._now_ns, self._before_ns = waited_ns, waited_ns()
         self.is_used_up = us_max < 0
 
     def add(self, us: int) -> None:
         self._taken_us += us
-        waited_us = (run_queue_ns(os.getpid()) - self._waited_ns) // 1000
+        waited_us = (self._now_ns() - self._before_ns) // 1000
         self.used_us = max(0, self._taken_us - waited_us)
         self.is_used_up = self.used_us > self._us_max
 

@@ -17,6 +17,7 @@ from fleetlane.parsers.registry import load_parser
 from fleetlane.parsers.sandbox.attempts import Attempts, Part
 from fleetlane.parsers.sandbox.columns import Columns
 from fleetlane.parsers.sandbox.encoding import OUTPUT_BYTES_MAX, Encoder
+from fleetlane.parsers.sandbox.own_process import OwnProcess
 from fleetlane.parsers.sandbox.packets import (
     HELLO_BYTES_MAX,
     OWN_MEMORY,
@@ -28,7 +29,6 @@ from fleetlane.parsers.sandbox.packets import (
     data_packets,
     messages_of,
 )
-from fleetlane.parsers.sandbox.proc_files import proc_text
 from fleetlane.parsers.sandbox.runs import Assignment, Program
 from fleetlane.parsers.sandbox.shared_memory import progress_of, read_only
 
@@ -52,7 +52,8 @@ def serve(program: Program, doorbell: socket.socket, input_memory: int, progress
     marks = progress_of(progress)
     os.close(input_memory)
     os.close(progress)
-    _limit_address_space(_address_space_bytes() + LOAD_BYTES_MAX)
+    own = OwnProcess()
+    _limit_address_space(own.address_space_bytes() + LOAD_BYTES_MAX)
     try:
         parser = _loaded(program)
     except Exception as problem:  # noqa: BLE001 - importing a parser runs code that is not ours
@@ -60,7 +61,8 @@ def serve(program: Program, doorbell: socket.socket, input_memory: int, progress
         doorbell.send(text.encode(errors="replace")[:HELLO_BYTES_MAX])
         return
     doorbell.send(READY)
-    _Server(parser, doorbell, slots, marks, _MemoryLimit(program.memory_bytes_max)).serve()
+    memory = _MemoryLimit(program.memory_bytes_max, own)
+    _Server(parser, doorbell, (slots, marks), memory, own).serve()
 
 
 def _loaded(program: Program) -> Parser:
@@ -76,14 +78,15 @@ class _Server:
         self,
         parser: Parser,
         doorbell: socket.socket,
-        slots: mmap,
-        progress: memoryview,
+        shared: tuple[mmap, memoryview],
         memory: "_MemoryLimit",
+        own: OwnProcess,
     ) -> None:
-        self._parser, self._doorbell, self._slots = parser, doorbell, slots
-        self._progress, self._memory = progress, memory
+        self._parser, self._doorbell = parser, doorbell
+        self._slots, self._progress = shared
+        self._memory, self._own = memory, own
         self._assignment: tuple[bytes, Assignment] | None = None
-        self._pid, self._company = os.getpid(), _company()
+        self._pid, self._company = os.getpid(), own.company()
 
     def serve(self) -> None:
         receive = partial(socket.recv_fds, self._doorbell, REQUEST_BYTES, 1)
@@ -117,12 +120,13 @@ class _Server:
         columns = Columns()
         assignment = self._decoded(messages.assignment)
         encoder = Encoder(assignment, self._parser, columns)
-        part = Attempts(assignment, encoder, columns, self._progress).part(
+        part = Attempts(assignment, encoder, columns, self._progress, self._own.waited_ns).part(
             messages.pairs(),
+            request.messages - done,
             mark=request.mark + request.first + done,
             overtime_us_max=request.overtime_us_max,
         )
-        has_left_any = _company() != self._company
+        has_left_any = self._own.company() != self._company
         is_fit = not (part.is_out_of_memory or has_left_any or self._memory.is_half_used())
         if os.getpid() != self._pid:  # a copy that the parser forked: it has no say
             os._exit(os.EX_SOFTWARE)
@@ -167,8 +171,9 @@ class _Server:
 class _MemoryLimit:
     """The most address space that this process may have. Python meets it with ``MemoryError``."""
 
-    def __init__(self, bytes_max: int) -> None:
-        self._bytes_max, self._began_with = bytes_max, _address_space_bytes()
+    def __init__(self, bytes_max: int, own: OwnProcess) -> None:
+        self._bytes_max, self._own = bytes_max, own
+        self._began_with = own.address_space_bytes()
         self._allow(bytes_max)
 
     def allow_also(self, chunk_bytes: int) -> None:
@@ -177,7 +182,7 @@ class _MemoryLimit:
 
     def is_half_used(self) -> bool:
         """Whether parsing has left so much behind that the next message might pay for it."""
-        return _address_space_bytes() - self._began_with > self._bytes_max // 2
+        return self._own.address_space_bytes() - self._began_with > self._bytes_max // 2
 
     def _allow(self, bytes_max: int) -> None:
         total = self._began_with + bytes_max + 2 * OUTPUT_BYTES_MAX
@@ -192,13 +197,3 @@ def _limit_files() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES_MAX, FILE_BYTES_MAX))
     resource.setrlimit(resource.RLIMIT_NOFILE, (_FILES_MAX, _FILES_MAX))
-
-
-def _address_space_bytes() -> int:
-    return int(proc_text("/proc/self/statm").split()[0]) * resource.getpagesize()
-
-
-def _company() -> tuple[int, bytes]:
-    """The number of threads here, and the processes that the first of them started."""
-    threads = len(os.listdir("/proc/self/task"))  # noqa: PTH208 - names are all that is wanted
-    return threads, proc_text(f"/proc/self/task/{os.getpid()}/children")

@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from fleetlane.parsers.contract import Parser
 from fleetlane.parsers.registry import load_parser
@@ -19,6 +20,7 @@ from fleetlane.parsers.sandbox.encoding import Encoder, topics_of
 from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.run_result import NotedAttempts, Result, no_records
 from fleetlane.parsers.sandbox.runs import Program, Run
+from fleetlane.parsers.sandbox.stopwatch import run_queue_ns
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 
 
@@ -80,8 +82,10 @@ def _parser_of(program: Program) -> Parser:
 def _part(run: Run, parser: Parser, first: int, overtime_us_max: int) -> tuple[Result, int]:
     columns, progress = Columns(), memoryview(array.array("q", [0]))
     encoder = Encoder(run.assignment, parser, columns)
-    part = Attempts(run.assignment, encoder, columns, progress).part(
+    waited_ns = partial(run_queue_ns, os.getpid())
+    part = Attempts(run.assignment, encoder, columns, progress, waited_ns).part(
         zip(run.envelopes[first:], run.bodies[first:], strict=True),
+        len(run.bodies) - first,
         mark=first,
         overtime_us_max=overtime_us_max,
     )

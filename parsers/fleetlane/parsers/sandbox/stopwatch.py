@@ -1,9 +1,8 @@
 """How long a process had a chance to work: time on the clock, less what it waited for a CPU."""
 
 import time
+from pathlib import Path
 from typing import Final
-
-from fleetlane.parsers.sandbox.proc_files import proc_text
 
 TICKS_SEEN_MAX: Final = 2
 
@@ -11,7 +10,7 @@ TICKS_SEEN_MAX: Final = 2
 def run_queue_ns(pid: int) -> int:
     """How long a process's main thread has waited for a CPU; 0 where nobody counts it."""
     try:
-        return int(proc_text(f"/proc/{pid}/schedstat").split()[1])
+        return int(Path(f"/proc/{pid}/schedstat").read_bytes().split()[1])
     except (OSError, IndexError):  # it is gone, or this kernel does not count
         return 0
 
