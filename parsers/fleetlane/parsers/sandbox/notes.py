@@ -8,6 +8,9 @@ from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 
 NO_TIME: Final = -(1 << 62)
 PARSE_US_MAX: Final = (1 << 32) - 1
+NOTE_BYTES: Final = (1, 4, 4, 8, 8)
+"""What a message takes in each column of ``Notes``."""
+
 _VERDICTS: Final = {int(verdict): verdict for verdict in Verdict}
 _OK: Final = bytes([Verdict.OK])
 _ROW: Final = 5

@@ -12,6 +12,7 @@ from mmap import mmap
 from typing import Final, NamedTuple, Self
 
 from fleetlane.parsers.sandbox.bytes_column import offsets_and_data
+from fleetlane.parsers.sandbox.notes import NOTE_BYTES
 
 OWN_MEMORY: Final = -1
 HELLO_BYTES_MAX: Final = 4096
@@ -75,7 +76,7 @@ class Reply(NamedTuple):
 
     @property
     def column_sizes(self) -> tuple[int, ...]:
-        """How long each column is, in the order of ``reply_columns``, filled up to a word."""
+        """How long each column is, notes before records, filled up to a word."""
         ends_bytes = 4 * (self.events + 1)
         sizes = (
             *(self.messages * width for width in NOTE_BYTES),
@@ -87,10 +88,6 @@ class Reply(NamedTuple):
             self.detail_bytes,
         )
         return tuple(map(filled, sizes))
-
-
-NOTE_BYTES: Final = (1, 4, 4, 8, 8)
-"""How wide the columns of ``Notes`` are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
