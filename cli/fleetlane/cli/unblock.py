@@ -58,8 +58,8 @@ def unblock(
 _DONE = {None: "waits", True: "skipped", False: "tried again"}
 _NEXT = {
     None: "answer with --skip, which parks it and goes on, or --retry, once its parser was mended",
-    True: "it is parked, and the flow goes on, when the job looks again: within some 5 seconds",
-    False: "it is tried when the job looks again, within some 5 seconds; should it fail, it waits",
+    True: "it is parked, and the flow goes on, when the job looks again, in a few seconds",
+    False: "it is tried when the job looks again, in a few seconds; should it fail, it waits again",
 }
 
 
