@@ -84,7 +84,8 @@ def _measure(
 ) -> None:
     """Measure both sides in turn."""
     parser, rounds = Spinning(turns=turns), list[_Round]()
-    _drain(sandboxes.parsed(run, Overtime(flow_s_max=1e6)))  # there is a child from now on
+    first = sandboxes.parsed(run, Overtime(flow_s_max=1e6))  # there is a child from now on
+    assert sum(len(one.records) for one in first) == len(run.bodies), "the parser did not parse"
     for _ in range(ROUNDS):
         parse_only_us = _cpu_us(lambda: _drain(e for b in run.bodies for e in parser.parse(b)))
         bare_us = _cpu_us(lambda: _bare(run, turns))
