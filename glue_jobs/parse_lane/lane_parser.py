@@ -24,13 +24,13 @@ from glue_jobs.parse_lane.chosen_parsers import (
     ParserUnavailableError,
 )
 from glue_jobs.parse_lane.good_attempts import GoodAttempts, good_and_others
-from glue_jobs.parse_lane.odd_messages import Failed, OddMessages, Ready
+from glue_jobs.parse_lane.odd_messages import Failed, OddMessages
 from glue_jobs.parse_lane.output_batches import OutputRecord, ParsedRows
 from glue_jobs.parse_lane.parsed_rows import parsed_rows, row_with_gaps
 from glue_jobs.parse_lane.payloads import Payloads
 from glue_jobs.parse_lane.plain_messages import PlainMessages, plain_messages
 from glue_jobs.parse_lane.raw_batches import RawBatch, RawRecord
-from glue_jobs.parse_lane.rerouted import diverted_record, parked_record
+from glue_jobs.parse_lane.rerouted import diverted_record, parked_record, put_off_record
 from glue_jobs.parse_lane.tried import Tried
 from glue_jobs.parse_lane.waiting_messages import WaitingMessages, WaitingRun
 
@@ -87,7 +87,7 @@ class LaneParser:
 
         Raises:
             FlowsUnavailableError: No flows could be read yet. The batch is to be tried again.
-            PayloadUnavailableError: S3 does not answer, and there is no slower lane. Likewise.
+            PayloadUnavailableError: S3 gives nothing, and there is no slower lane. Likewise.
             ParserUnavailableError: Likewise.
             BlockedError, NotTriedError: See ``Blockade``.
         """
@@ -97,10 +97,10 @@ class LaneParser:
         odd = self._odd.read(batch, self._odd_rows(batch, plain, waiting))
         with closing(odd):
             for read in odd:
-                if isinstance(read, Ready):
-                    waiting.add(read.row, read.waiting, read.chosen)
-                else:
+                if isinstance(read, Failed):
                     yield from self._failed(read)
+                    continue
+                waiting.add(read.row, read.waiting, read.chosen)
                 if waiting.is_full:
                     yield from self._parsed(waiting, read.row + 1)
         yield from self._parsed(waiting, len(batch))
@@ -161,8 +161,11 @@ class LaneParser:
         if self._blockade is not None:
             outcome = self._blockade.outcome(record, message.stream, tried, outcome)
         if outcome is Outcome.DIVERTED:
-            counts = self._lane is Lane.SLOW and tried.put_off is None
-            yield diverted_record(record, message, counts_as_slow_try=counts)
+            is_slow = self._lane is Lane.SLOW
+            if is_slow and tried.put_off is not None:
+                yield put_off_record(record, message)
+            else:
+                yield diverted_record(record, message, counts_as_slow_try=is_slow)
         elif outcome is Outcome.PARKED:
             yield self._parked(record, tried, message)
         yield self._metadata(record, message, tried, outcome)

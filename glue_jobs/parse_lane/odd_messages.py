@@ -1,8 +1,8 @@
 """Messages that are read one by one: by reference, encoded, or with an envelope of their own."""
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from clients.payload_bucket import (
     PayloadCorruptError,
@@ -10,7 +10,7 @@ from clients.payload_bucket import (
     PayloadTooLargeError,
     PayloadUnavailableError,
 )
-from fleetlane.events.envelope import BadEnvelopeError, Message
+from fleetlane.events.envelope import BadEnvelopeError, Message, PayloadReference
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import PAYLOAD_BYTES_MAX, Lane
@@ -61,26 +61,46 @@ class _Chosen(NamedTuple):
     chosen: ChosenParser
 
 
+type _NotGiven = tuple[_Chosen, PayloadUnavailableError]
+
+
+class Payloads(Fetches, Protocol):
+    """Where bodies are; ``payloads.Payloads`` is one."""
+
+    def answers(self, reference: PayloadReference) -> bool: ...
+
+
 class OddMessages:
     """Reads messages, chooses their parsers and fetches their bodies, several at once."""
 
-    def __init__(self, *, lane: Lane, parsers: ChosenParsers, payloads: Fetches) -> None:
-        self._lane, self._parsers = lane, parsers
+    def __init__(self, *, lane: Lane, parsers: ChosenParsers, payloads: Payloads) -> None:
+        self._lane, self._parsers, self._payloads = lane, parsers, payloads
         self._ahead = FetchAhead(payloads)
 
     def read(self, batch: RawBatch, rows: Iterable[int]) -> Generator[Ready | Failed]:
-        """Give each row's message, in order.
+        """Give each row's message, in order; last those whose bodies S3 did not give.
 
         Raises:
-            PayloadUnavailableError: S3 does not answer, and there is no slower lane.
-            ParserUnavailableError: Likewise.
+            PayloadUnavailableError: S3 gives nothing at all, and there is no slower lane.
+            ParserUnavailableError: It does not give a parser. Likewise.
         """
         chosen = (self._chosen(row, batch.record(row)) for row in rows)
+        not_given, is_s3_there = list[_NotGiven](), False
         wanted = ((one, one.message if isinstance(one, _Chosen) else None) for one in chosen)
         with closing(self._ahead.in_order(wanted)) as in_order:
             for awaited in in_order:
                 one = awaited.it
-                yield one if isinstance(one, Failed) else self._ready(one, awaited.body)
+                if isinstance(one, Failed):
+                    yield one
+                    continue
+                try:
+                    ready = self._ready(one, awaited.body)
+                except PayloadUnavailableError as problem:
+                    not_given.append((one, problem))
+                    continue
+                is_s3_there = is_s3_there or one.message.reference is not None
+                yield ready
+        yield from self._put_off(not_given, is_s3_there=is_s3_there)
 
     def _chosen(self, row: int, record: RawRecord) -> _Chosen | Failed:
         try:
@@ -98,6 +118,18 @@ class OddMessages:
             tried = Tried(put_off=PutOff.PARSER_UNAVAILABLE)
         return Failed(row, record, message, tried)
 
+    def _put_off(self, not_given: Sequence[_NotGiven], *, is_s3_there: bool) -> Iterator[Failed]:
+        """An object that S3 never gives is one message's trouble; an outage is everybody's."""
+        for one, problem in not_given:
+            reference = one.message.reference
+            if self._lane is Lane.SLOW and reference is not None and not is_s3_there:
+                is_s3_there = self._payloads.answers(reference)
+                if not is_s3_there:
+                    raise problem
+            parser = one.chosen.assignment.parser
+            tried = Tried(parser=parser, put_off=PutOff.PAYLOAD_UNAVAILABLE)
+            yield Failed(one.row, one.record, one.message, tried)
+
     def _ready(self, one: _Chosen, body: Callable[[], bytes]) -> Ready | Failed:
         row, record, message, chosen = one
         parser = chosen.assignment.parser
@@ -106,10 +138,5 @@ class OddMessages:
         except _BODY_ERRORS as problem:
             reason = ParkedReason(problem.reason)
             tried = Tried(reason=reason, detail=str(problem), parser=parser)
-            return Failed(row, record, message, tried)
-        except PayloadUnavailableError:
-            if self._lane is Lane.SLOW:
-                raise
-            tried = Tried(parser=parser, put_off=PutOff.PAYLOAD_UNAVAILABLE)
             return Failed(row, record, message, tried)
         return Ready(row, WaitingMessage(record, message, decoded), chosen)
