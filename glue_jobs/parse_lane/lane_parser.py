@@ -38,7 +38,8 @@ BATCHES_TO_ALARM: Final = 3
 """A batch's budget of time: so many batches that use theirs up bring the lane's lag to an alarm."""
 
 OVERTIME_SHARE_MAX: Final = 1 / 5
-"""Of a batch's budget; what one flow may use of it before its messages go to the slow lane."""
+"""Of a batch's budget; what one flow may use of it before its messages go to the slow lane. And of
+all the time that passes, where there is a slower lane: it must not have so much in every batch."""
 
 _NO_END_S: Final = 1e6
 
@@ -62,12 +63,12 @@ class LaneParser:
         self._payloads, self._sandboxes, self._now_ms = payloads, sandboxes, now_ms
         self._odd = OddMessages(lane=lane, parsers=parsers, payloads=payloads)
         self._blockade: Blockade | None = None
-        self.begin_batch()
+        self._overtime = self._whole_overtime()
 
     def stop_at_failures(self, blockade: Blockade) -> None:
         """Let a blocking flow's message that fails stop everything behind it, from now on."""
         self._blockade = blockade
-        self.begin_batch()
+        self._overtime = self._whole_overtime()
 
     @property
     def stops_at_failures(self) -> bool:
@@ -75,12 +76,19 @@ class LaneParser:
         return self._blockade is not None
 
     def begin_batch(self) -> None:
-        """Give every flow its share of time anew, and take the flows that are in force."""
+        """Take the flows that are in force; in the slow lane, give each its share of time anew."""
         self._parsers.begin_batch()
-        flow_s_max = self._limits.lag_alarm_s / BATCHES_TO_ALARM * OVERTIME_SHARE_MAX
+        self._overtime.begin_batch()
+        if self._lane is Lane.SLOW:  # what it puts off comes back to it
+            self._overtime = self._whole_overtime()
+
+    def _whole_overtime(self) -> Overtime:
         if self._blockade is not None:  # it takes nobody's time but its own
-            flow_s_max = _NO_END_S
-        self._overtime = Overtime(flow_s_max=flow_s_max)
+            return Overtime(flow_s_max=_NO_END_S)
+        return Overtime(
+            flow_s_max=self._limits.lag_alarm_s / BATCHES_TO_ALARM * OVERTIME_SHARE_MAX,
+            regained_share=OVERTIME_SHARE_MAX,
+        )
 
     def outputs_of(self, records: RawBatch | Iterable[RawRecord]) -> Iterator[Output]:
         """Give all that is to be written for records; those of one flow keep their order.
