@@ -67,6 +67,7 @@ class ChosenParser:
     program: Program
     assignment: Assignment
     instead_of: str | None = None
+    accepts_buffer: bool = False
 
 
 class Flows(Protocol):
@@ -240,6 +241,7 @@ class ChosenParsers:
         return ChosenParser(
             program=found.program,
             assignment=Assignment(flow=flow, parser=found.parser, parse_s=parse_s * WIGGLE),
+            accepts_buffer=found.accepts_buffer,
             instead_of=instead_of,
         )
 

@@ -13,7 +13,7 @@ from clients.payload_bucket import (
 from fleetlane.events.envelope import BadEnvelopeError, Message, PayloadReference
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.errors import ParkedReason
-from fleetlane.events.lanes import PAYLOAD_BYTES_MAX, Lane
+from fleetlane.events.lanes import BUFFER_BYTES_MAX, PAYLOAD_BYTES_MAX, Lane
 from fleetlane.events.metadata import PutOff
 from fleetlane.parsers.body_encoding import BodyTooLargeError, decoded_body
 from fleetlane.parsers.contract import MalformedMessage
@@ -109,7 +109,12 @@ class OddMessages:
             tried = Tried(reason=ParkedReason.BAD_ENVELOPE, detail=str(problem))
             return Failed(row, record, None, tried)
         try:
-            return _Chosen(row, record, message, self._parsers.chosen(message))
+            chosen = self._parsers.chosen(message)
+            if message.body_bytes <= _bytes_max(chosen):
+                return _Chosen(row, record, message, chosen)
+            detail = str(PayloadTooLargeError(message.body_bytes, _bytes_max(chosen)))
+            parser = chosen.assignment.parser
+            tried = Tried(reason=ParkedReason.TOO_LARGE, detail=detail, parser=parser)
         except NoParserError as problem:
             tried = Tried(reason=problem.parked_reason, detail=str(problem))
         except ParserUnavailableError:
@@ -134,9 +139,13 @@ class OddMessages:
         row, record, message, chosen = one
         parser = chosen.assignment.parser
         try:
-            decoded = decoded_body(body(), message.body_encoding, bytes_max=PAYLOAD_BYTES_MAX)
+            decoded = decoded_body(body(), message.body_encoding, bytes_max=_bytes_max(chosen))
         except _BODY_ERRORS as problem:
             reason = ParkedReason(problem.reason)
             tried = Tried(reason=reason, detail=str(problem), parser=parser)
             return Failed(row, record, message, tried)
         return Ready(row, WaitingMessage(record, message, decoded), chosen)
+
+
+def _bytes_max(chosen: ChosenParser) -> int:
+    return BUFFER_BYTES_MAX if chosen.accepts_buffer else PAYLOAD_BYTES_MAX

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from clients.payload_bucket import PayloadUnavailableError, parked_key
 from fleetlane.events.envelope import PayloadReference
-from fleetlane.events.lanes import PAYLOAD_BYTES_MAX
+from fleetlane.events.lanes import BUFFER_BYTES_MAX
 
 
 class Bucket(Protocol):
@@ -34,9 +34,9 @@ class Payloads:
         """
         bucket = self._bucket_of(reference)
         try:
-            return bucket.get(reference, body_bytes=body_bytes, bytes_max=PAYLOAD_BYTES_MAX)
+            return bucket.get(reference, body_bytes=body_bytes, bytes_max=BUFFER_BYTES_MAX)
         except PayloadUnavailableError:
-            return bucket.get(reference, body_bytes=body_bytes, bytes_max=PAYLOAD_BYTES_MAX)
+            return bucket.get(reference, body_bytes=body_bytes, bytes_max=BUFFER_BYTES_MAX)
 
     def answers(self, reference: PayloadReference) -> bool:
         """Whether S3 answers at all, by asking it for the name of a payload, not for its bytes."""

@@ -127,6 +127,13 @@ class Sandboxes:
             return str(problem)
         return None
 
+    def accepts_buffer(self, program: Program) -> bool:
+        """Whether the program's parser is given its messages as buffers; false if there is none."""
+        try:
+            return self._sandbox(program).current().accepts_buffer
+        except ParserNotLoadedError:
+            return False
+
     def close(self) -> None:
         for sandbox in self._sandboxes.values():
             sandbox.close()
