@@ -20,10 +20,9 @@ from fleetlane.parsers.sandbox.verdicts import Attempt
 from glue_jobs.parse_lane.blockade import Blockade
 from glue_jobs.parse_lane.chosen_parsers import (
     ChosenParsers,
-    NoParserError,
-    ParserUnavailableError,
 )
 from glue_jobs.parse_lane.good_attempts import GoodAttempts, good_and_others
+from glue_jobs.parse_lane.no_parser import NoParserError, ParserUnavailableError
 from glue_jobs.parse_lane.odd_messages import Failed, OddMessages
 from glue_jobs.parse_lane.output_batches import OutputRecord, ParsedRows
 from glue_jobs.parse_lane.parsed_rows import parsed_rows, row_with_gaps

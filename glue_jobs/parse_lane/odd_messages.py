@@ -20,10 +20,9 @@ from fleetlane.parsers.contract import MalformedMessage
 from glue_jobs.parse_lane.chosen_parsers import (
     ChosenParser,
     ChosenParsers,
-    NoParserError,
-    ParserUnavailableError,
 )
 from glue_jobs.parse_lane.fetch_ahead import FetchAhead, Fetches
+from glue_jobs.parse_lane.no_parser import NoParserError, ParserUnavailableError
 from glue_jobs.parse_lane.raw_batches import RawBatch, RawRecord
 from glue_jobs.parse_lane.tried import Tried
 from glue_jobs.parse_lane.waiting_messages import WaitingMessage
