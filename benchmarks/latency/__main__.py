@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.kept_numbers import write_numbers
-from benchmarks.latency.cluster import Cores, lanes_running
+from benchmarks.latency.cluster import Cores, Jobs, lanes_running
 from benchmarks.latency.traffic import STREAMS, Load, Span, Traffic, stored_by_the_brokers_clock
 from benchmarks.parse.workload import EVENTS, PARTITIONS
 from benchmarks.running.messages import (
@@ -33,11 +33,13 @@ from fleetlane.events.topics import FLEET_PARSED, PARKED, RawTopic, canonical_to
 from local.checkout import ROOT
 from local.processes import ServerProcess
 
-SHIPPED: Final = {lane: f"parse_lane --lane {lane}" for lane in Lane}
-EXCHANGED: Final = {
-    Lane.FAST: "parse_lane --lane fast --trigger_ms 1",
-    Lane.STANDARD: "parse_lane --lane standard --trigger_ms 0",
-}
+SHIPPED: Final = Jobs(
+    fast="parse_lane --lane fast", others="parse_lane --lane standard; parse_lane --lane slow"
+)
+EXCHANGED: Final = Jobs(
+    fast="parse_lane --lane fast --trigger_ms 1",
+    others="parse_lane --lane standard --trigger_ms 0",
+)
 LOAD: Final = 0.2
 SLOW_LIMITS: Final = LANE_LIMITS[Lane.SLOW]
 SLOW_PER_S: Final = LOAD * SLOW_LIMITS.messages_per_batch_max / (SLOW_LIMITS.trigger_ms / 1000)
@@ -62,12 +64,11 @@ def main() -> None:
         deploy_parser(ready)
         ready.publish(flow_of(stream, lane=lane) for lane, stream in STREAMS.items())
         phases = _Phases(ready, Traffic(ready), arguments, cores)
-        numbers: dict[str, object] = {"cores": str(cores), "seconds": arguments.seconds}
+        phases.keep({"cores": str(cores), "seconds": arguments.seconds})
         if "shipped" in arguments.only:
-            numbers |= phases.shipped()
+            phases.shipped()
         if "exchanged" in arguments.only:
-            numbers |= phases.exchanged()
-    tell(write_numbers(arguments.output, numbers))
+            phases.exchanged()
     shutil.rmtree(folder)
 
 
@@ -79,31 +80,31 @@ class _Phases:
         self._cores, self._folder = cores, services.folder
         self._span = Span(seconds=arguments.seconds + _UNMEASURED_S, unmeasured_s=_UNMEASURED_S)
 
-    def shipped(self) -> dict[str, object]:
-        self._land_to_warm_up(SHIPPED)
+    def keep(self, numbers: Mapping[str, object]) -> None:
+        """Write numbers down at once: a run that is cut short has those that it came to."""
+        write_numbers(self._arguments.output, numbers)
+        tell(f"{dict(numbers)}")
+
+    def shipped(self) -> None:
+        self._land_to_warm_up()
         with lanes_running(self._services, self._folder / "shipped", SHIPPED, self._cores) as jobs:
             fast, standard = self._loads(jobs)
-            tell(f"fast {fast.per_s:.0f}/s, standard {standard.per_s:.0f}/s")
-            alone = self._traffic.latencies([fast], self._span)
-            tell(f"alone: {alone}")
             slow = Load(lane=Lane.SLOW, per_s=SLOW_PER_S)
-            together = self._traffic.latencies([fast, standard, slow], self._span)
-            tell(f"all lanes: {together}")
+            loads = (fast, standard, slow)
+            self.keep({"messages_per_s": {load.lane: load.per_s for load in loads}})
+            alone = self._traffic.latencies([fast], self._span)
+            self.keep({"fast_alone": alone})
+            self.keep({"all_lanes": self._traffic.latencies(loads, self._span)})
             disturbed = self._disturbed(fast, standard)
-        return {
-            "messages_per_s": {"fast": fast.per_s, "standard": standard.per_s, "slow": SLOW_PER_S},
-            "fast_alone": alone,
-            "all_lanes": together,
-            "disturbed": disturbed,
-            "fast_p99_ratio": round(disturbed["fast"]["p99_ms"] / alone["fast"]["p99_ms"], 2),
-        }
+            ratio = disturbed[Lane.FAST]["p99_ms"] / alone[Lane.FAST]["p99_ms"]
+            self.keep({"disturbed": disturbed, "fast_p99_ratio": round(ratio, 2)})
 
-    def exchanged(self) -> dict[str, object]:
+    def exchanged(self) -> None:
         self._services.delete_records(str(RawTopic(lane=lane)) for lane in Lane)
-        self._land_to_warm_up(EXCHANGED)
+        self._land_to_warm_up()
         folder = self._folder / "exchanged"
         with lanes_running(self._services, folder, EXCHANGED, self._cores) as jobs:
-            return {"exchanged": self._traffic.latencies(self._loads(jobs), self._span)}
+            self.keep({"exchanged": self._traffic.latencies(self._loads(jobs), self._span)})
 
     def _disturbed(self, fast: Load, standard: Load) -> Mapping[str, Mapping[str, int]]:
         self._land(Lane.SLOW, SATURATING, SATURATING_MS)
@@ -112,8 +113,8 @@ class _Phases:
         span = Span(seconds=seconds, unmeasured_s=_UNTIL_SATURATED_S)
         return self._traffic.latencies([fast, sick], span)
 
-    def _land_to_warm_up(self, jobs: Mapping[Lane, str]) -> None:
-        for lane in jobs:
+    def _land_to_warm_up(self) -> None:
+        for lane in Lane:
             self._land(lane, 20 if lane is Lane.SLOW else self._arguments.warm_up)
 
     def _land(self, lane: Lane, messages: int, act: Act = None) -> None:

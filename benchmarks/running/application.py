@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -32,12 +33,26 @@ def environment(services: Services) -> Mapping[str, str]:
     }
 
 
-def submitted(folder: Path) -> list[str]:
-    """The command up to the script, with all of Java's compilers."""
-    return [*spark_submit(folder, task_slots=TASK_SLOTS, java_options=()), _POLLING]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What an application has; all of Java's compilers, if nothing else is said."""
+
+    task_slots: int = TASK_SLOTS
+    java_options: Sequence[str] = ()
 
 
-def submitted_lanes(services: Services, folder: Path, jobs: str) -> Sequence[str]:
+def submitted(folder: Path, machine: Machine = Machine()) -> list[str]:
+    """The command up to the script."""
+    slots, options = machine.task_slots, machine.java_options
+    return [*spark_submit(folder, task_slots=slots, java_options=options), _POLLING]
+
+
+def submitted_lanes(
+    services: Services,
+    folder: Path,
+    jobs: str,
+    machine: Machine = Machine(),
+) -> Sequence[str]:
     """The command that runs ``jobs``, written as for ``glue_jobs/host.py``."""
     shared = {
         "kafka_bootstrap_servers": services.bootstrap_servers,
@@ -49,16 +64,26 @@ def submitted_lanes(services: Services, folder: Path, jobs: str) -> Sequence[str
     }
     host = HostArguments(application="parse", jobs=jobs)
     pairs = (pair for name, value in shared.items() for pair in (f"--{name}", str(value)))
-    return [*submitted(folder), str(ROOT / "glue_jobs" / "host.py"), *host.to_argv(), *pairs]
+    return [
+        *submitted(folder, machine),
+        str(ROOT / "glue_jobs" / "host.py"),
+        *host.to_argv(),
+        *pairs,
+    ]
 
 
 @contextmanager
-def running(services: Services, folder: Path, jobs: str) -> Iterator[ServerProcess]:
+def running(
+    services: Services,
+    folder: Path,
+    jobs: str,
+    machine: Machine = Machine(),
+) -> Iterator[ServerProcess]:
     """Start an application in a folder of its own; returns at once, and kills it in the end."""
     folder.mkdir()
     process = ServerProcess(
         folder.name,
-        list(submitted_lanes(services, folder, jobs)),
+        list(submitted_lanes(services, folder, jobs, machine)),
         log_path=folder / "spark.log",
         env=dict(environment(services)),
         cwd=ROOT,
