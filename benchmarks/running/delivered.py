@@ -28,7 +28,7 @@ class Event(NamedTuple):
 def whole_messages(services: Services, topic: str) -> set[int]:
     """The numbers of the messages whose events all are in a canonical topic."""
     ordinals = defaultdict[int, int](int)
-    for event in events_in(services, topic, [0] * len(services.end_offsets(topic))):
+    for event in events_in(services, topic, services.begin_offsets(topic)):
         ordinals[event.message] |= 1 << event.ordinal
     return {number for number, seen in ordinals.items() if seen == (1 << EVENTS) - 1}
 

@@ -83,14 +83,19 @@ class Services:
     def end_offsets(self, topic: str) -> list[int]:
         """The number of records that were ever written to each partition."""
         partitions = self.watcher.list_topics(topic, timeout=_WAIT_S).topics[topic].partitions
-        return [self._end(TopicPartition(topic, number)) for number in sorted(partitions)]
+        return [self._bounds(topic, number)[1] for number in sorted(partitions)]
 
-    def _end(self, partition: TopicPartition) -> int:
-        """Where a partition ends; a topic that was made just now may not say so at once."""
+    def begin_offsets(self, topic: str) -> list[int]:
+        """Where each partition begins: behind what was deleted."""
+        return [self._bounds(topic, number)[0] for number in range(len(self.end_offsets(topic)))]
+
+    def _bounds(self, topic: str, number: int) -> tuple[int, int]:
+        """Where a partition begins and ends; one that was made just now may not say so at once."""
+        partition = TopicPartition(topic, number)
         until_s = time.monotonic() + _WAIT_S
         while True:
             try:
-                return self.watcher.get_watermark_offsets(partition, timeout=_WAIT_S)[1]
+                return self.watcher.get_watermark_offsets(partition, timeout=_WAIT_S)
             except KafkaException as problem:
                 if problem.args[0].code() not in _NO_LEADER_YET or time.monotonic() > until_s:
                     raise
