@@ -152,7 +152,7 @@ class _Phases:
 
 def _arguments() -> argparse.Namespace:
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--seconds", type=float, default=60, help="measured, a phase")
+    arguments.add_argument("--seconds", type=float, default=50, help="measured, a phase")
     arguments.add_argument("--warm-up", type=int, default=40_000, help="messages before, a lane")
     arguments.add_argument("--fast-per-s", type=float, help="instead of 20 %% of what it can do")
     arguments.add_argument("--standard-per-s", type=float, help="likewise")
