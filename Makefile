@@ -2,6 +2,7 @@
 .DEFAULT_GOAL := help
 bin := .venv/bin
 pytest := $(bin)/pytest --quiet --durations=15
+servers := spark or kafka or localstack
 
 .PHONY: help
 help: ## list these targets
@@ -20,7 +21,8 @@ check: format-check lint types layers dependencies unused ## format, lint, types
 
 .PHONY: test
 test: cloud ## all tests but those in a browser; faults and fuzzing short
-	$(pytest) --ignore=tests/browser
+	$(pytest) --ignore=tests/browser -m "not ($(servers))" --numprocesses=auto --dist=loadfile
+	$(pytest) --ignore=tests/browser -m "$(servers)"
 
 .PHONY: test-browser
 test-browser: environment ## the report in Chromium; as root it installs Debian's, else it is skipped where there is none
