@@ -9,7 +9,7 @@ from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.sandbox.columns import Columns
 from fleetlane.parsers.sandbox.encoding import Encoder
 from fleetlane.parsers.sandbox.notes import NO_TIME, PARSE_US_MAX, Notes, notes_of
-from fleetlane.parsers.sandbox.runs import Assignment
+from fleetlane.parsers.sandbox.runs import Assignment, Body
 from fleetlane.parsers.sandbox.soft_limit import NO_MESSAGE, SoftLimit, TimeIsUp
 from fleetlane.parsers.sandbox.verdicts import (
     DETAIL_CHARS_MAX,
@@ -75,7 +75,7 @@ class Attempts:
 
     def part(
         self,
-        messages: Iterable[tuple[bytes, bytes]],
+        messages: Iterable[tuple[bytes, Body]],
         count: int,
         *,
         mark: int,
@@ -113,7 +113,7 @@ class Attempts:
         notes, is_out = notes_of(self._rows), verdict is Verdict.MEMORY
         return Part(notes, details, overtime.used_us, is_out_of_memory=is_out)
 
-    def _one(self, waiting: Iterator[tuple[bytes, bytes]], mark: int) -> tuple[Verdict, str]:
+    def _one(self, waiting: Iterator[tuple[bytes, Body]], mark: int) -> tuple[Verdict, str]:
         soft_limit, events = self._soft_limit, len(self._columns.topic_indexes)
         try:
             try:

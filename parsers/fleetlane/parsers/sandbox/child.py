@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from fleetlane.parsers.contract import Parser
+from fleetlane.parsers.contract import Parser, accepts_buffer
 from fleetlane.parsers.registry import load_parser
 from fleetlane.parsers.sandbox.attempts import Attempts, Part
 from fleetlane.parsers.sandbox.columns import Columns
@@ -22,6 +22,7 @@ from fleetlane.parsers.sandbox.packets import (
     HELLO_BYTES_MAX,
     OWN_MEMORY,
     READY,
+    READY_FOR_BUFFERS,
     REQUEST_BYTES,
     ChunkMessages,
     Reply,
@@ -60,7 +61,7 @@ def serve(program: Program, doorbell: socket.socket, input_memory: int, progress
         text = f"{type(problem).__name__}: {problem}"
         doorbell.send(text.encode(errors="replace")[:HELLO_BYTES_MAX])
         return
-    doorbell.send(READY)
+    doorbell.send(READY_FOR_BUFFERS if accepts_buffer(parser) else READY)
     memory = _MemoryLimit(program.memory_bytes_max, own)
     _Server(parser, doorbell, (slots, marks), memory, own).serve()
 
@@ -83,6 +84,7 @@ class _Server:
         own: OwnProcess,
     ) -> None:
         self._parser, self._doorbell = parser, doorbell
+        self._takes_views = accepts_buffer(parser)
         self._slots, self._progress = shared
         self._memory, self._own = memory, own
         self._assignment: tuple[bytes, Assignment] | None = None
@@ -121,7 +123,7 @@ class _Server:
         assignment = self._decoded(messages.assignment)
         encoder = Encoder(assignment, self._parser, columns)
         part = Attempts(assignment, encoder, columns, self._progress, self._own.waited_ns).part(
-            messages.pairs(),
+            messages.pairs(as_views=self._takes_views),
             request.messages - done,
             mark=request.mark + request.first + done,
             overtime_us_max=request.overtime_us_max,

@@ -9,17 +9,17 @@ import array
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from fleetlane.parsers.contract import Parser
+from fleetlane.parsers.contract import Parser, accepts_buffer
 from fleetlane.parsers.registry import load_parser
 from fleetlane.parsers.sandbox.attempts import Attempts
 from fleetlane.parsers.sandbox.columns import Columns
 from fleetlane.parsers.sandbox.encoding import Encoder, topics_of
 from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.run_result import NotedAttempts, Result, no_records
-from fleetlane.parsers.sandbox.runs import Program, Run
+from fleetlane.parsers.sandbox.runs import Body, Program, Run
 from fleetlane.parsers.sandbox.stopwatch import run_queue_ns
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 
@@ -47,6 +47,11 @@ class InProcess:
         """Load the program, if it is not yet, and say what comes in its way."""
         loaded = self._loaded(program)
         return loaded.detail if isinstance(loaded, Attempt) else None
+
+    def accepts_buffer(self, program: Program) -> bool:
+        """Whether the program's parser is given its messages as buffers; false if there is none."""
+        loaded = self._loaded(program)
+        return not isinstance(loaded, Attempt) and accepts_buffer(loaded)
 
     def close(self) -> None:
         """Nothing is left to end."""
@@ -82,10 +87,13 @@ def _parser_of(program: Program) -> Parser:
 def _part(run: Run, parser: Parser, first: int, overtime_us_max: int) -> tuple[Result, int]:
     columns, progress = Columns(), memoryview(array.array("q", [0]))
     encoder = Encoder(run.assignment, parser, columns)
+    bodies: Sequence[Body] = run.bodies[first:]
+    if accepts_buffer(parser):
+        bodies = [memoryview(body) for body in bodies]
     waited_ns = partial(run_queue_ns, os.getpid())
     part = Attempts(run.assignment, encoder, columns, progress, waited_ns).part(
-        zip(run.envelopes[first:], run.bodies[first:], strict=True),
-        len(run.bodies) - first,
+        zip(run.envelopes[first:], bodies, strict=True),
+        len(bodies),
         mark=first,
         overtime_us_max=overtime_us_max,
     )

@@ -13,10 +13,12 @@ from typing import Final, NamedTuple, Self
 
 from fleetlane.parsers.sandbox.bytes_column import offsets_and_data
 from fleetlane.parsers.sandbox.notes import NOTE_BYTES
+from fleetlane.parsers.sandbox.runs import Body
 
 OWN_MEMORY: Final = -1
 HELLO_BYTES_MAX: Final = 4096
 READY: Final = b"\x00ready"
+READY_FOR_BUFFERS: Final = b"\x00ready for buffers"
 DATA_PACKET_BYTES: Final = 64 << 10
 """More at once, and the kernel needs much memory in one piece."""
 
@@ -102,13 +104,15 @@ class ChunkMessages:
     envelope_bounds: Sequence[int]
     body_bounds: Sequence[int]
 
-    def pairs(self) -> Iterator[tuple[bytes, bytes]]:
-        """Each one's envelope and body. A copy is made when its turn comes: so it is warm."""
-        return zip(
-            _strings(self.memory, self.envelope_bounds),
-            _strings(self.memory, self.body_bounds),
-            strict=True,
-        )
+    def pairs(self, *, as_views: bool = False) -> Iterator[tuple[bytes, Body]]:
+        """Each one's envelope and body. A copy is made when its turn comes: so it is warm.
+
+        A body is a copy, as a parser takes ``bytes``; or ``as_views`` of memory that must last.
+        """
+        bodies: Iterator[Body] = _strings(self.memory, self.body_bounds)
+        if as_views:
+            bodies = _views(memoryview(self.memory), self.body_bounds)
+        return zip(_strings(self.memory, self.envelope_bounds), bodies, strict=True)
 
 
 def chunk_buffers(
@@ -149,6 +153,10 @@ def _bounds(memory: mmap | bytes, ends_at: int, first: int, count: int, data_at:
 
 
 def _strings(memory: mmap | bytes, bounds: Sequence[int]) -> Iterator[bytes]:
+    return map(memory.__getitem__, map(slice, bounds, bounds[1:]))
+
+
+def _views(memory: memoryview, bounds: Sequence[int]) -> Iterator[memoryview]:
     return map(memory.__getitem__, map(slice, bounds, bounds[1:]))
 
 

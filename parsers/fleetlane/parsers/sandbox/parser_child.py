@@ -16,6 +16,7 @@ from fleetlane.parsers.sandbox.packets import (
     DATA_PACKET_BYTES,
     HELLO_BYTES_MAX,
     READY,
+    READY_FOR_BUFFERS,
     REPLY_BYTES,
     Reply,
     Request,
@@ -84,7 +85,7 @@ class ParserChild:
         self._stopwatch = Stopwatch(self.pid, tick_s=TICK_S)
         self._seen, self._seen_from_s = IDLE, 0.0
         self._condemned: int | None = None
-        self._is_watched = False
+        self._is_watched = self.accepts_buffer = False
 
     def await_parser(self) -> None:
         """Wait until the parser is loaded.
@@ -101,10 +102,11 @@ class ParserChild:
             death = self.end()
             problem = f"loading it ended its process: {death.detail}"
             raise ParserNotLoadedError(Verdict.CRASHED, problem)
-        if hello[:size] != READY:
+        said = bytes(hello[:size])
+        self.accepts_buffer = said == READY_FOR_BUFFERS
+        if said not in (READY, READY_FOR_BUFFERS):
             self.end()
-            text = hello[:size].decode(errors="replace")
-            raise ParserNotLoadedError(Verdict.PARSER_FAILED, text)
+            raise ParserNotLoadedError(Verdict.PARSER_FAILED, said.decode(errors="replace"))
 
     def ask(self, request: Request, descriptor: int | None) -> None:
         """Send a request; ``descriptor`` is of the chunk's own memory, if it has any."""
