@@ -2,9 +2,9 @@
 
 import binascii
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
+import msgspec
 import pybase64
 
 from clients.declarations import (
@@ -15,7 +15,6 @@ from clients.declarations import (
     MILLIS,
     BadRequestError,
     Rule,
-    checked,
     checked_span,
     refusal,
     shown,
@@ -24,6 +23,8 @@ from clients.device_registry import DeviceStatus
 from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import NAME_PATTERN, is_device_id, is_name
+
+_STATUSES: Final = frozenset(DeviceStatus)
 
 
 class UnauthenticatedError(FleetlaneError):
@@ -57,8 +58,7 @@ class NoRouteError(FleetlaneError):
         return f"stream {shown(self.stream)} does not match {NAME_PATTERN}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sender:
+class Sender(msgspec.Struct, frozen=True, kw_only=True):
     """Who sends a request, as its credential proves."""
 
     device_id: str
@@ -76,7 +76,7 @@ def sender_of(event: Mapping[str, Any]) -> Sender:
     identity: Mapping[str, str] = (event.get("requestContext") or {}).get("authorizer") or {}
     device_id, device_type = identity.get("device_id", ""), identity.get("device_type", "")
     status = identity.get("status", "")
-    if not is_device_id(device_id) or not is_name(device_type) or status not in DeviceStatus:
+    if not is_device_id(device_id) or not is_name(device_type) or status not in _STATUSES:
         raise UnauthenticatedError
     if status == DeviceStatus.REVOKED:
         raise RevokedError
@@ -110,7 +110,10 @@ def body_of(event: Mapping[str, Any]) -> bytes:
 
 
 class DeclaredHeaders:
-    """A request's headers, each read by its own rule. Absent ones are ``None``."""
+    """A request's headers, each read by its own rule. Absent ones are ``None``.
+
+    Names are in lower case here, and in a problem as the documents write them.
+    """
 
     def __init__(self, headers: Mapping[str, str] | None) -> None:
         self._headers = {name.lower(): value for name, value in (headers or {}).items()}
@@ -120,28 +123,29 @@ class DeclaredHeaders:
         return self._headers.get(name)
 
     def content_type(self) -> str:
-        return self._matching("Content-Type", CONTENT_TYPE) or DEFAULT_CONTENT_TYPE
+        return self._matching("content-type", CONTENT_TYPE) or DEFAULT_CONTENT_TYPE
 
     def idempotency_key(self) -> str | None:
-        return self._matching("Idempotency-Key", IDEMPOTENCY_KEY)
+        return self._matching("idempotency-key", IDEMPOTENCY_KEY)
 
     def firmware(self) -> str | None:
-        return self._matching("X-Firmware-Version", FIRMWARE)
+        return self._matching("x-firmware-version", FIRMWARE)
 
     def body_encoding(self) -> str | None:
-        return self._matching("X-Body-Encoding", BODY_ENCODING)
+        return self._matching("x-body-encoding", BODY_ENCODING)
 
     def span(self) -> tuple[int | None, int | None]:
         """When the data inside begins and ends, as declared."""
-        start, end = "X-Data-Start-Millis", "X-Data-End-Millis"
-        return checked_span(
-            (f"header {start}", self._millis(start)), (f"header {end}", self._millis(end))
-        )
+        start, end = "x-data-start-millis", "x-data-end-millis"
+        start_millis, end_millis = self._millis(start), self._millis(end)
+        if start_millis is None or end_millis is None:
+            return start_millis, end_millis
+        return checked_span((_place(start), start_millis), (_place(end), end_millis))
 
     def check_content_encoding(self) -> None:
         """API Gateway would unpack such a body, and its bytes would not be the device's."""
-        encoding = self._headers.get("content-encoding", "identity")
-        if encoding.lower() != "identity":
+        encoding = self._headers.get("content-encoding")
+        if encoding is not None and encoding.lower() != "identity":
             allowed = "identity; declare it as X-Body-Encoding"
             raise refusal("header Content-Encoding", encoding, allowed)
 
@@ -150,5 +154,11 @@ class DeclaredHeaders:
         return None if value is None else int(value)
 
     def _matching(self, name: str, rule: Rule) -> str | None:
-        value = self._headers.get(name.lower())
-        return None if value is None else checked(f"header {name}", value, rule)
+        value = self._headers.get(name)
+        if value is not None and rule.pattern.fullmatch(value) is None:
+            raise refusal(_place(name), value, rule.allowed)
+        return value
+
+
+def _place(name: str) -> str:
+    return f"header {name.title()}"

@@ -1,7 +1,8 @@
 """The door: each message is let in, sent aside or turned away before anything else is done."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from copy import replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from fleetlane.events.errors import FleetlaneError

@@ -2,8 +2,11 @@
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from copy import replace
+from dataclasses import dataclass
 from typing import Final, Protocol
+
+import msgspec
 
 from clients.flow_store import FlowsUnavailableError
 from clients.receipts import KeptReceipt
@@ -109,8 +112,7 @@ class Reception:
             return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Arrival:
+class _Arrival(msgspec.Struct, frozen=True, kw_only=True):
     """A message as it comes in. ``kept`` is the first receipt of its key, if it has one."""
 
     upload: Upload
@@ -139,6 +141,8 @@ class _Arrival:
             self.upload.device_id, smear_s=self.rule.smear_s, now_ms=self.upload.arrival_millis
         )
         notices = (*receipt.notices, *self._notices())
+        if not wait_s and not notices:
+            return receipt
         return replace(receipt, next_upload_after_s=wait_s, notices=notices)
 
     def _notices(self) -> Iterator[Notice]:

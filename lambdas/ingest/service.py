@@ -4,9 +4,12 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from copy import replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol
+
+import msgspec
 
 from clients.flow_store import FlowsUnavailableError
 from clients.kafka_producer import NotDurableError
@@ -50,8 +53,7 @@ class BodyTooLargeError(PayloadTooLargeError):
         return f"{PayloadTooLargeError.__str__(self)}; POST /v1/uploads/{{stream}} takes more"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
+class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a device: its message is durable, and this is its id."""
 
     id: str

@@ -1,8 +1,9 @@
 """From what a device sent to the message that is landed: its id, its lane, what is cut off."""
 
 import hashlib
-from dataclasses import dataclass
 from functools import cached_property
+
+import msgspec
 
 from fleetlane.events.envelope import Message
 from fleetlane.events.flows import Flow
@@ -10,8 +11,7 @@ from fleetlane.events.ids import RawIdRule
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane, LaneFacts, lane_for
 
 
-@dataclass(frozen=True, kw_only=True)
-class Upload:
+class Upload(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """What a device sent. ``asked`` is the lane of the endpoint that it used.
 
     ``via`` is the gateway that brought it, if any.
@@ -39,8 +39,9 @@ class Upload:
 
 def message_of(upload: Upload, flow: Flow | None) -> Message:
     """Make the message of an upload, its body inside, whatever its size."""
-    is_cut = flow is not None and flow.oversize == "truncate"
-    body = upload.body[:INLINE_BYTES_MAX] if is_cut else upload.body
+    body = upload.body
+    if flow is not None and flow.oversize == "truncate":
+        body = body[:INLINE_BYTES_MAX]
     return Message(
         raw_id=_raw_id(upload, flow),
         device_id=upload.device_id,
