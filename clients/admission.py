@@ -47,7 +47,7 @@ class CurrentOverrides(Protocol):
     def current(self) -> Overrides: ...
 
 
-class _Sender(msgspec.Struct, frozen=True, kw_only=True):
+class _Sender(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What is remembered of a device: what it spent, and when it was last told of."""
 
     spent: Spent
@@ -97,8 +97,11 @@ class Admission:
             TooManyMessagesError: It is beyond its hard ceiling.
         """
         overrides = self._overrides.current()
-        is_held = via is not None and _is_quarantined(via, overrides, now_ms)
-        is_held = _is_quarantined(device_id, overrides, now_ms) or is_held
+        is_held = False
+        if overrides.devices:
+            senders = (device_id,) if via is None else (via, device_id)
+            held = [_is_quarantined(one, overrides, now_ms) for one in senders]
+            is_held = any(held)
         ceilings = overrides.ceilings_of(device_id, of_stage=self._ceilings)
         if ceilings is None:
             return is_held

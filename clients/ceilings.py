@@ -18,7 +18,7 @@ class Verdict(StrEnum):
     REFUSED = "refused"
 
 
-class Spent(msgspec.Struct, frozen=True, kw_only=True):
+class Spent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What a device has spent: when each of its allowances will be whole again.
 
     An allowance is a minute's messages. It grows back evenly, so a device that was silent for a

@@ -34,8 +34,6 @@ class CircuitBreaker:
 
     def turn(self, now_ms: int) -> Turn:
         """Say what a caller may do now. Whose probe brings no news holds no later one up."""
-        if self._opened_ms is None:  # as ever; needs no lock
-            return Turn.ASK
         with self._lock:
             if self._opened_ms is None:
                 return Turn.ASK
@@ -47,9 +45,8 @@ class CircuitBreaker:
 
     def succeeded(self) -> None:
         """Close it."""
-        if self._opened_ms is not None:
-            with self._lock:
-                self._opened_ms = None
+        with self._lock:
+            self._opened_ms = None
 
     def failed(self, now_ms: int) -> None:
         """Open it; if it is open already, so it stays."""

@@ -93,9 +93,9 @@ class KafkaOrSpool:
         if turn is Turn.LEAVE or within_s <= 0:
             return [NotDurableError(record.topic, 0.0, "it did not before") for record in records]
         landed = self.producer.land_all(records, within_s=within_s)
-        if any(_is_outage(place) for place in landed):
+        if [place for place in landed if _is_outage(place)]:
             self.breaker.failed(_ms(time.monotonic()))
-        elif landed:
+        elif landed and self.breaker.opened_ms is not None:
             self.breaker.succeeded()
         return landed
 
