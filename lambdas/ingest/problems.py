@@ -10,9 +10,9 @@ from clients.device_registry import RegistryUnavailableError
 from clients.kafka_producer import NotDurableError
 from clients.payload_bucket import PayloadUnavailableError
 from clients.problems import OF_REQUESTS, Problem, ProblemTable
+from clients.senders import NotItsGatewayError
 from fleetlane.events.errors import FleetlaneError, ProblemTag
 from lambdas.ingest.answers import Answer, problem_answer
-from lambdas.ingest.batch import NotItsGatewayError
 from lambdas.ingest.batch_document import BatchTooLongError
 from lambdas.ingest.metrics import count_refused
 from lambdas.ingest.service import BodyTooLargeError
