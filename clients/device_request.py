@@ -14,7 +14,6 @@ from clients.declarations import (
     IDEMPOTENCY_KEY,
     MILLIS,
     BadRequestError,
-    Rule,
     checked_span,
     refusal,
     shown,
@@ -25,6 +24,16 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import NAME_PATTERN, is_device_id, is_name
 
 _STATUSES: Final = frozenset(DeviceStatus)
+_START: Final = "x-data-start-millis"
+_END: Final = "x-data-end-millis"
+_RULES: Final = (
+    ("content-type", CONTENT_TYPE),
+    ("idempotency-key", IDEMPOTENCY_KEY),
+    ("x-firmware-version", FIRMWARE),
+    (_START, MILLIS),
+    (_END, MILLIS),
+    ("x-body-encoding", BODY_ENCODING),
+)
 
 
 class UnauthenticatedError(FleetlaneError):
@@ -109,56 +118,58 @@ def body_of(event: Mapping[str, Any]) -> bytes:
         raise BadRequestError(f"the body is not Base64, as its event says: {problem}") from None
 
 
-class DeclaredHeaders:
-    """A request's headers, each read by its own rule. Absent ones are ``None``.
+class Declared(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What the headers of a request say of its message; what they do not say is ``None``."""
 
-    Names are in lower case here, and in a problem as the documents write them.
+    content_type: str
+    idempotency_key: str | None
+    firmware: str | None
+    start_millis: int | None
+    end_millis: int | None
+    body_encoding: str | None
+
+
+def told_in(event: Mapping[str, Any]) -> Mapping[str, str]:
+    """A request's headers, their names in lower case, their values unchecked.
+
+    Raises:
+        BadRequestError: A ``Content-Encoding`` is declared. API Gateway would unpack such a body,
+            and its bytes would not be the device's.
     """
+    told = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
+    encoding = told.get("content-encoding")
+    if encoding is not None and encoding.lower() != "identity":
+        allowed = "identity; declare it as X-Body-Encoding"
+        raise refusal("header Content-Encoding", encoding, allowed)
+    return told
 
-    def __init__(self, headers: Mapping[str, str] | None) -> None:
-        self._headers = {name.lower(): value for name, value in (headers or {}).items()}
 
-    def told(self, name: str) -> str | None:
-        """What is said under this name, in lower case, unchecked."""
-        return self._headers.get(name)
+def declared_in(told: Mapping[str, str]) -> Declared:
+    """Read the headers of a message.
 
-    def content_type(self) -> str:
-        return self._matching("content-type", CONTENT_TYPE) or DEFAULT_CONTENT_TYPE
-
-    def idempotency_key(self) -> str | None:
-        return self._matching("idempotency-key", IDEMPOTENCY_KEY)
-
-    def firmware(self) -> str | None:
-        return self._matching("x-firmware-version", FIRMWARE)
-
-    def body_encoding(self) -> str | None:
-        return self._matching("x-body-encoding", BODY_ENCODING)
-
-    def span(self) -> tuple[int | None, int | None]:
-        """When the data inside begins and ends, as declared."""
-        start, end = "x-data-start-millis", "x-data-end-millis"
-        start_millis, end_millis = self._millis(start), self._millis(end)
-        if start_millis is None or end_millis is None:
-            return start_millis, end_millis
-        return checked_span((_place(start), start_millis), (_place(end), end_millis))
-
-    def check_content_encoding(self) -> None:
-        """API Gateway would unpack such a body, and its bytes would not be the device's."""
-        encoding = self._headers.get("content-encoding")
-        if encoding is not None and encoding.lower() != "identity":
-            allowed = "identity; declare it as X-Body-Encoding"
-            raise refusal("header Content-Encoding", encoding, allowed)
-
-    def _millis(self, name: str) -> int | None:
-        value = self._matching(name, MILLIS)
-        return None if value is None else int(value)
-
-    def _matching(self, name: str, rule: Rule) -> str | None:
-        value = self._headers.get(name)
+    Raises:
+        BadRequestError: One has a value that its rule does not allow, or the data ends before it
+            begins.
+    """
+    for name, rule in _RULES:
+        value = told.get(name)
         if value is not None and rule.pattern.fullmatch(value) is None:
             raise refusal(_place(name), value, rule.allowed)
-        return value
+    start, end = told.get(_START), told.get(_END)
+    start_millis = None if start is None else int(start)
+    end_millis = None if end is None else int(end)
+    if start_millis is not None and end_millis is not None:
+        checked_span((_place(_START), start_millis), (_place(_END), end_millis))
+    return Declared(
+        content_type=told.get("content-type") or DEFAULT_CONTENT_TYPE,
+        idempotency_key=told.get("idempotency-key"),
+        firmware=told.get("x-firmware-version"),
+        start_millis=start_millis,
+        end_millis=end_millis,
+        body_encoding=told.get("x-body-encoding"),
+    )
 
 
 def _place(name: str) -> str:
+    """A header as the documents write it."""
     return f"header {name.title()}"

@@ -44,11 +44,9 @@ class MetricLine:
         ``values`` stand in the order of the units; ``of`` is the dimension's value.
         """
         if not _is_disabled():
-            sys.stdout.write(self.line(*values, of=of, now_ms=time.time_ns() // 1_000_000))
-
-    def line(self, *values: float, of: StrEnum | None, now_ms: int) -> str:
-        gaps = (now_ms, *values) if of is None else (now_ms, of, *values)
-        return self._template % gaps
+            now_ms = time.time_ns() // 1_000_000
+            gaps = (now_ms, *values) if of is None else (now_ms, of, *values)
+            sys.stdout.write(self._template % gaps)
 
 
 @cache

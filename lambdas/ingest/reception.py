@@ -137,8 +137,9 @@ class _Arrival(msgspec.Struct, frozen=True, kw_only=True):
 
     def told(self, receipt: Receipt) -> Receipt:
         """The receipt with all that the device should know."""
+        upload, rule = self.upload, self.rule
         wait_s = next_upload_after_s(
-            self.upload.device_id, smear_s=self.rule.smear_s, now_ms=self.upload.arrival_millis
+            upload.device_id, smear_s=rule.smear_s, now_ms=upload.arrival_millis
         )
         notices = (*receipt.notices, *self._notices())
         if not wait_s and not notices:

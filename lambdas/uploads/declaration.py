@@ -9,11 +9,12 @@ from msgspec import Meta
 
 from clients.declarations import CONTENT_TYPE, BadRequestError, checked
 from clients.device_request import (
-    DeclaredHeaders,
     Sender,
     body_of,
     checked_stream,
+    declared_in,
     sender_of,
+    told_in,
 )
 from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE, SOURCE_PREFIX
 from fleetlane.events.names import DEVICE_ID_PATTERN
@@ -65,9 +66,7 @@ def declaration_from(event: Mapping[str, Any]) -> Declaration:
     """
     sender = sender_of(event)
     stream = checked_stream((event.get("pathParameters") or {}).get("stream", ""))
-    headers = DeclaredHeaders(event.get("headers"))
-    headers.check_content_encoding()
-    start_millis, end_millis = headers.span()
+    declared = declared_in(told_in(event))
     body = _body(body_of(event))
     return Declaration(
         sender=sender,
@@ -76,11 +75,11 @@ def declaration_from(event: Mapping[str, Any]) -> Declaration:
         body_bytes=int(body.bytes),
         sha256=body.sha256.lower(),
         content_type=checked("`content_type`", body.content_type, CONTENT_TYPE),
-        idempotency_key=headers.idempotency_key(),
-        firmware=headers.firmware(),
-        start_millis=start_millis,
-        end_millis=end_millis,
-        body_encoding=headers.body_encoding(),
+        idempotency_key=declared.idempotency_key,
+        firmware=declared.firmware,
+        start_millis=declared.start_millis,
+        end_millis=declared.end_millis,
+        body_encoding=declared.body_encoding,
     )
 
 
