@@ -21,7 +21,7 @@ from clients.declarations import (
 from clients.device_registry import DeviceStatus
 from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.names import NAME_PATTERN, is_device_id, is_name
+from fleetlane.events.names import DEVICE_ID, NAME, NAME_PATTERN
 
 _STATUSES: Final = frozenset(DeviceStatus)
 _START: Final = "x-data-start-millis"
@@ -85,7 +85,8 @@ def sender_of(event: Mapping[str, Any]) -> Sender:
     identity: Mapping[str, str] = (event.get("requestContext") or {}).get("authorizer") or {}
     device_id, device_type = identity.get("device_id", ""), identity.get("device_type", "")
     status = identity.get("status", "")
-    if not is_device_id(device_id) or not is_name(device_type) or status not in _STATUSES:
+    is_known = DEVICE_ID.fullmatch(device_id) and NAME.fullmatch(device_type)
+    if not is_known or status not in _STATUSES:
         raise UnauthenticatedError
     if status == DeviceStatus.REVOKED:
         raise RevokedError
@@ -98,7 +99,7 @@ def sender_of(event: Mapping[str, Any]) -> Sender:
 
 def checked_stream(stream: str) -> str:
     """Return the name of a stream as it stands in a path; raises ``NoRouteError``."""
-    if not is_name(stream):
+    if NAME.fullmatch(stream) is None:
         raise NoRouteError(stream)
     return stream
 

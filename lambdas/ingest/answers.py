@@ -37,7 +37,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 def receipt_answer(receipt: Receipt) -> Answer:
     """202: the message is durable."""
-    return Answer(status=_ACCEPTED, body=_json(receipt_members(receipt)))
+    body = msgspec.json.encode(receipt_members(receipt)).decode()
+    return Answer(status=_ACCEPTED, body=body)
 
 
 def problem_answer(problem: Problem) -> Answer:

@@ -147,7 +147,7 @@ class Ingest:
         message = message_of(upload, flow)
         if message.body_bytes > INLINE_BYTES_MAX:
             reference = self.payloads.put(
-                payload_key(message.raw_id), upload.body, upload.body_sha256.hex()
+                payload_key(message.raw_id), upload.body, upload.body_sha256().hex()
             )
             message = replace(message, body=None, reference=reference)
         return message, raw_record(message, flow)
@@ -179,16 +179,13 @@ type _Prepared = tuple[Message, ProducerRecord]
 
 
 def _receipt_of(message: Message, place: KafkaPosition | Spooled) -> Receipt:
-    return Receipt(id=message.raw_id, lane=message.lane, landed=_landed(message, place))
+    landed = Landed.KAFKA if message.reference is None else Landed.OBJECT
+    if isinstance(place, Spooled):
+        landed = Landed.SPOOL
+    return Receipt(id=message.raw_id, lane=message.lane, landed=landed)
 
 
 def _outcome(
     message: Message, place: KafkaPosition | Spooled | NotDurableError
 ) -> Receipt | NotDurableError:
     return place if isinstance(place, NotDurableError) else _receipt_of(message, place)
-
-
-def _landed(message: Message, place: KafkaPosition | Spooled) -> Landed:
-    if isinstance(place, Spooled):
-        return Landed.SPOOL
-    return Landed.KAFKA if message.reference is None else Landed.OBJECT

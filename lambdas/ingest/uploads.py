@@ -1,7 +1,6 @@
 """From what a device sent to the message that is landed: its id, its lane, what is cut off."""
 
 import hashlib
-from functools import cached_property
 
 import msgspec
 
@@ -32,9 +31,12 @@ class Upload(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     body_encoding: str | None = None
     via: str | None = None
 
-    @cached_property
     def body_sha256(self) -> bytes:
-        return hashlib.sha256(self.body).digest()
+        """The digest of the body; once it was asked for, it is known."""
+        known: bytes | None = self.__dict__.get("sha256")
+        if known is None:
+            known = self.__dict__["sha256"] = hashlib.sha256(self.body).digest()
+        return known
 
 
 def message_of(upload: Upload, flow: Flow | None) -> Message:
@@ -68,7 +70,7 @@ def _raw_id(upload: Upload, flow: Flow | None) -> str:
         idempotency_key=upload.idempotency_key,
         dedupes_by_content=flow is not None and flow.dedupe_by_content,
     )
-    return rule.raw_id(lambda: upload.body_sha256)
+    return rule.raw_id(upload.body_sha256)
 
 
 def _lane_facts(upload: Upload, flow: Flow | None, body_bytes: int) -> LaneFacts:

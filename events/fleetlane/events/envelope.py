@@ -85,7 +85,7 @@ def headers_of(message: Message) -> list[Header]:
         _SPECVERSION,
         ("content-type", message.content_type.encode()),
         ("ce_id", message.raw_id.encode()),
-        ("ce_source", message.source.encode()),
+        ("ce_source", (SOURCE_PREFIX + message.device_id).encode()),
         ("ce_type", message.stream.encode()),
         ("ce_time", rfc3339(message.arrival_millis).encode()),
         ("ce_arrivalmillis", b"%d" % message.arrival_millis),
