@@ -35,15 +35,34 @@ from fleetlane.events.topics import platform_topics
 from local.checkout import BROKER_JARS, ROOT
 from local.kafka import KafkaBroker
 
-BODIES: Final = {"1kb": 1_000, "100kb": 100_000}
 ROUNDS: Final = 9
-REQUESTS: Final = {"1kb": 400, "100kb": 150}
 IMPORTS: Final = {
     "import_cpu_ms": "import lambdas.ingest.handler",
-    "import_powertools_cpu_ms": "import aws_lambda_powertools.event_handler",
+    "import_logger_cpu_ms": "import aws_lambda_powertools",
+    "import_resolver_cpu_ms": "import aws_lambda_powertools.event_handler",
     "import_boto3_cpu_ms": "import boto3",
     "import_kafka_cpu_ms": "import confluent_kafka",
     "import_nothing_cpu_ms": "pass",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What is sent, how often in a round, and whether with an ``Idempotency-Key``.
+
+    With a key the message's id depends on the body's SHA-256; without one nobody reads the body.
+    """
+
+    body_bytes: int
+    requests: int
+    has_key: bool = True
+
+
+CASES: Final = {
+    "1kb": Case(body_bytes=1_000, requests=400),
+    "100kb": Case(body_bytes=100_000, requests=150),
+    "1kb_without_key": Case(body_bytes=1_000, requests=400, has_key=False),
+    "100kb_without_key": Case(body_bytes=100_000, requests=150, has_key=False),
 }
 
 
@@ -67,8 +86,8 @@ def main() -> None:
         _broker(Path(folder), others or [ours]) as servers,
     ):
         os.sched_setaffinity(0, {ours})
-        for size, body_bytes in BODIES.items():
-            numbers |= _compared(size, body_bytes, servers)
+        for name, case in CASES.items():
+            numbers |= _compared(name, case, servers)
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(json.dumps(numbers, indent=2) + "\n")
     sys.stdout.write(output.read_text())
@@ -89,19 +108,19 @@ def _broker(folder: Path, cores: Collection[int]) -> Iterator[str]:
         broker.stop()
 
 
-def _compared(size: str, body_bytes: int, servers: str) -> dict[str, float]:
+def _compared(size: str, case: Case, servers: str) -> dict[str, float]:
     """Run both sides in turn, and compare the median of the rounds."""
-    event = api_gateway_event(os.urandom(body_bytes))
+    event = api_gateway_event(os.urandom(case.body_bytes), has_key=case.has_key)
     sides = {
         "handler": ingest_handler(kafka(servers)),
         "floor": floor_handler(servers, record_of(event)),
     }
     for side in sides.values():
-        _round(side, event, REQUESTS[size])  # connections, and what is done once
+        _round(side, event, case.requests)  # connections, and what is done once
     rounds: dict[str, list[Round]] = {name: [] for name in sides}
     for _ in range(ROUNDS):
         for name, side in sides.items():
-            rounds[name].append(_round(side, event, REQUESTS[size]))
+            rounds[name].append(_round(side, event, case.requests))
     numbers: dict[str, float] = {}
     ratios = [
         one.cpu_us / other.cpu_us

@@ -137,13 +137,13 @@ def floor_handler(servers: str, record: ProducerRecord) -> Handler:
     return handle
 
 
-def api_gateway_event(body: bytes) -> dict[str, Any]:
+def api_gateway_event(body: bytes, *, has_key: bool = True) -> dict[str, Any]:
     """What API Gateway hands over, as far as anything looks at it."""
     identity = {"device_id": "d-17", "device_type": "tracker", "status": "active"}
     headers = {
         "Authorization": "Bearer " + "x" * 300,
         "Content-Type": "application/json",
-        "Idempotency-Key": "5b1f0c9e-1",
+        **({"Idempotency-Key": "5b1f0c9e-1"} if has_key else {}),
         "X-Firmware-Version": "2.1.0",
         "Host": "example.invalid",
         "User-Agent": "firmware/2.1.0",

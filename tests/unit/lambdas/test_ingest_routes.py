@@ -190,6 +190,12 @@ def test_an_unknown_path_or_method_has_no_route(routes: FrontDoor, method: str, 
     assert (answer.status, answer.tag) == (404, "no_route")
 
 
+def test_a_slash_behind_the_stream_changes_nothing(routes: FrontDoor, kafka: FakeKafka) -> None:
+    answer = post(routes, "/v1/streams/thermo/")
+
+    assert (answer.status, landed(kafka).stream) == (202, "thermo")
+
+
 @pytest.mark.parametrize(
     "identity",
     [
