@@ -35,8 +35,9 @@ def other_routes(
 
     @app.post("/v1/batch")
     def post_batch() -> Response[str]:
-        event = app.current_event.raw_event
-        outcomes = services.batches.land(batch_from(event, arrival_millis=now_ms()))
+        arrival_millis = now_ms()
+        batch = batch_from(app.current_event.raw_event, arrival_millis=arrival_millis)
+        outcomes = services.batches.land(batch)
         return _response(_batch_answer(outcomes, jitter))
 
     @app.get("/v1/health")

@@ -205,6 +205,20 @@ def test_a_batch_costs_one_wait_for_kafka(routes: FrontDoor, kafka: FakeKafka) -
     assert (kafka.asked, len(kafka.records())) == (1, 100)
 
 
+def test_a_batch_that_comes_while_another_is_read_does_not_take_its_place() -> None:
+    first, second = FakeKafka(RAW_TOPICS), FakeKafka(RAW_TOPICS)
+    of_another_thread = ingest_routes(producer=second)
+
+    def now_ms() -> int:
+        post_batch(of_another_thread, entry(device="d-2"), identity={**ACTIVE, "device_id": "d-2"})
+        return NOW_MS
+
+    post_batch(ingest_routes(producer=first, now_ms=now_ms), entry(device="d-1"))
+
+    assert [message.device_id for message in landed(first)] == ["d-1"]
+    assert [message.device_id for message in landed(second)] == ["d-2"]
+
+
 def test_large_entries_go_by_reference(kafka: FakeKafka) -> None:
     payloads = FakePayloads()
     routes = ingest_routes(producer=kafka, payloads=payloads)
