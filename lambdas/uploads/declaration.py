@@ -28,7 +28,7 @@ class _Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     bytes: Annotated[float, Meta(ge=1)]
     sha256: Annotated[str, Meta(pattern=r"^[0-9a-fA-F]{64}\Z")]
     content_type: str = DEFAULT_CONTENT_TYPE
-    source: Annotated[str, Meta(pattern=rf"^{SOURCE_PREFIX}{DEVICE_ID_PATTERN}\Z")] | None = None
+    source: Annotated[str, Meta(pattern=rf"^{SOURCE_PREFIX}{DEVICE_ID_PATTERN}\Z")] = ""
 
     def __post_init__(self) -> None:
         if self.bytes != int(self.bytes):
@@ -70,7 +70,7 @@ def declaration_from(event: Mapping[str, Any]) -> Declaration:
     body = _body(body_of(event))
     return Declaration(
         sender=sender,
-        device_id=(body.source or sender.device_id).removeprefix(SOURCE_PREFIX),
+        device_id=body.source.removeprefix(SOURCE_PREFIX) or sender.device_id,
         stream=stream,
         body_bytes=int(body.bytes),
         sha256=body.sha256.lower(),

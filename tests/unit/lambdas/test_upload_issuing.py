@@ -246,6 +246,8 @@ def test_without_a_key_every_upload_is_another_message() -> None:
         ({**DECLARED, "sha": "ab"}, "unknown field `sha`"),
         ({**DECLARED, "content_type": "\n"}, "`content_type` is"),
         ({**DECLARED, "source": "d-1"}, "`$.source`"),
+        ({**DECLARED, "source": None}, "`$.source`"),
+        ({**DECLARED, "source": ""}, "`$.source`"),
         (bytes(5000), "the declaration is 5000 bytes; the limit is 4096 bytes"),
     ],
 )
