@@ -45,6 +45,22 @@ bench-parser: environment ## what the sandbox costs a message, into build/bench/
 bench-parse: platform ## the parse job against others, Kafka to Kafka, into build/bench/parse.json
 	$(bin)/python -m benchmarks.parse
 
+.PHONY: bench-latency
+bench-latency: platform ## from produce to canonical, lane by lane, into build/bench/latency.json
+	$(bin)/python -m benchmarks.latency
+
+.PHONY: bench-poison
+bench-poison: platform ## good messages while one in five is poison, into build/bench/poison.json
+	$(bin)/python -m benchmarks.poison
+
+.PHONY: bench-backlog
+bench-backlog: platform ## two million messages drained, and a burst, into build/bench/backlog.json
+	$(bin)/python -m benchmarks.backlog
+
+.PHONY: bench-growth
+bench-growth: platform ## what a message costs by partitions and flows, into build/bench/growth.json
+	$(bin)/python -m benchmarks.growth
+
 .PHONY: bench-edge
 bench-edge: platform ## what ingest costs beside bare producing, into build/bench/edge.json
 	$(bin)/python -m benchmarks.edge
