@@ -1,9 +1,12 @@
 """What ingest costs beside a handler that only produces the same bytes to Kafka and waits.
 
-Both run in turn in one process on one core, with a real broker elsewhere; CPU time is that of the
-whole process, Kafka's client included. A ratio is the handler's CPU time a request over the
-floor's: 1 would be free. ``import_cpu_ms`` is a cold import of the handler, and of its parts, each
-in a process of its own.
+Both run in turn in one process on one core, with a real broker on another core, as it is on another
+machine in AWS: on the same one it would throw both out of the caches at each request. CPU time is
+that of the whole process, Kafka's client included. A ratio is the handler's CPU time a request over
+the floor's: 1 would be free.
+
+``import_cpu_ms`` is a cold import of the handler, and of its parts, each in a process of its own,
+from bytecode; ``import_from_source_cpu_ms`` that of the handler where there is none.
 """
 
 import argparse
@@ -15,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -26,23 +29,42 @@ from benchmarks.edge_sides import (
     api_gateway_event,
     floor_handler,
     ingest_handler,
-    recording,
+    kafka,
+    record_of,
 )
 from clients.kafka_topics import KafkaTopics
 from fleetlane.events.topics import platform_topics
 from local.checkout import BROKER_JARS, ROOT
-from local.gateway.functions import LambdaContext
 from local.kafka import KafkaBroker
 
-BODIES: Final = {"1kb": 1_000, "100kb": 100_000}
-ROUNDS: Final = 9
-REQUESTS: Final = {"1kb": 400, "100kb": 150}
+ROUNDS: Final = 7
 IMPORTS: Final = {
     "import_cpu_ms": "import lambdas.ingest.handler",
-    "import_powertools_cpu_ms": "import aws_lambda_powertools.event_handler",
+    "import_logger_cpu_ms": "import aws_lambda_powertools",
+    "import_resolver_cpu_ms": "import aws_lambda_powertools.event_handler",
     "import_boto3_cpu_ms": "import boto3",
     "import_kafka_cpu_ms": "import confluent_kafka",
     "import_nothing_cpu_ms": "pass",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What is sent, how often in a round, and whether with an ``Idempotency-Key``.
+
+    With a key the message's id depends on the body's SHA-256; without one nobody reads the body.
+    """
+
+    body_bytes: int
+    requests: int
+    has_key: bool = True
+
+
+CASES: Final = {
+    "1kb": Case(body_bytes=1_000, requests=400),
+    "100kb": Case(body_bytes=100_000, requests=150),
+    "1kb_without_key": Case(body_bytes=1_000, requests=400, has_key=False),
+    "100kb_without_key": Case(body_bytes=100_000, requests=150, has_key=False),
 }
 
 
@@ -59,18 +81,24 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--output", type=Path, default=ROOT / "build" / "bench" / "edge.json")
     output: Path = arguments.parse_args().output
-    numbers = {name: _import_cpu_ms(code) for name, code in IMPORTS.items()}
-    with tempfile.TemporaryDirectory() as folder, _broker(Path(folder)) as servers:
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-        for size, body_bytes in BODIES.items():
-            numbers |= _compared(size, body_bytes, servers)
+    numbers = _imports_cpu_ms()
+    ours, *others = sorted(os.sched_getaffinity(0))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        _broker(Path(folder), others or [ours]) as servers,
+    ):
+        os.sched_setaffinity(0, {ours})
+        for name, case in CASES.items():
+            numbers |= _compared(name, case, servers)
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(json.dumps(numbers, indent=2) + "\n")
     sys.stdout.write(output.read_text())
 
 
 @contextlib.contextmanager
-def _broker(folder: Path) -> Iterator[str]:
+def _broker(folder: Path, cores: Collection[int]) -> Iterator[str]:
+    """A broker on these cores: it has those that its starter has."""
+    os.sched_setaffinity(0, cores)
     broker = KafkaBroker(folder, jars=BROKER_JARS, java_options=())
     broker.start()
     try:
@@ -82,18 +110,19 @@ def _broker(folder: Path) -> Iterator[str]:
         broker.stop()
 
 
-def _compared(size: str, body_bytes: int, servers: str) -> dict[str, float]:
+def _compared(size: str, case: Case, servers: str) -> dict[str, float]:
     """Run both sides in turn, and compare the median of the rounds."""
-    event = api_gateway_event(os.urandom(body_bytes))
-    recorded = recording(servers)
-    handler = ingest_handler(recorded)
-    handler(event, LambdaContext("ingest", timeout_s=10))
-    floor = floor_handler(servers, recorded.last)
-    sides = {"handler": handler, "floor": floor}
+    event = api_gateway_event(os.urandom(case.body_bytes), has_key=case.has_key)
+    sides = {
+        "handler": ingest_handler(kafka(servers)),
+        "floor": floor_handler(servers, record_of(event)),
+    }
+    for side in sides.values():
+        _round(side, event, case.requests)  # connections, and what is done once
     rounds: dict[str, list[Round]] = {name: [] for name in sides}
     for _ in range(ROUNDS):
         for name, side in sides.items():
-            rounds[name].append(_round(side, event, REQUESTS[size]))
+            rounds[name].append(_round(side, event, case.requests))
     numbers: dict[str, float] = {}
     ratios = [
         one.cpu_us / other.cpu_us
@@ -114,7 +143,7 @@ def _compared(size: str, body_bytes: int, servers: str) -> dict[str, float]:
 def _round(handler: Handler, event: Mapping[str, Any], requests: int) -> Round:
     """One request after the other, as a Lambda function gets them."""
     result = Round()
-    with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
+    with Path(os.devnull).open("w", buffering=1) as nowhere, contextlib.redirect_stdout(nowhere):
         cpu_s, began_s = time.process_time(), time.perf_counter()
         for _ in range(requests):
             at_s = time.perf_counter()
@@ -126,7 +155,16 @@ def _round(handler: Handler, event: Mapping[str, Any], requests: int) -> Round:
     return result
 
 
-def _import_cpu_ms(code: str) -> float:
+def _imports_cpu_ms() -> dict[str, float]:
+    with tempfile.TemporaryDirectory() as caches, tempfile.TemporaryDirectory() as nowhere:
+        kept = {"PYTHONPYCACHEPREFIX": caches, "PYTHONDONTWRITEBYTECODE": ""}
+        unkept = {"PYTHONPYCACHEPREFIX": nowhere, "PYTHONDONTWRITEBYTECODE": "1"}
+        numbers = {name: _import_cpu_ms(code, kept) for name, code in IMPORTS.items()}
+        numbers["import_from_source_cpu_ms"] = _import_cpu_ms(IMPORTS["import_cpu_ms"], unkept)
+    return numbers
+
+
+def _import_cpu_ms(code: str, caching: Mapping[str, str]) -> float:
     """CPU time of a process that imports and ends; the best of five."""
     script = (
         f"import time\nbegan_s = time.process_time()\n{code}\nprint(time.process_time() - began_s)"
@@ -139,6 +177,7 @@ def _import_cpu_ms(code: str) -> float:
                 text=True,
                 check=True,
                 cwd=ROOT,
+                env={**os.environ, **caching},  # noqa: TID251 - handed on as it is
             ).stdout
         )
         for _ in range(5)

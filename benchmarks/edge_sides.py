@@ -5,10 +5,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+import pybase64
+
 from clients.admission import Admission
 from clients.circuit_breaker import CircuitBreaker
 from clients.flow_store import CachedFlows
-from clients.kafka_or_spool import KafkaOrSpool
+from clients.kafka_or_spool import KafkaOrSpool, Producer
 from clients.kafka_producer import KafkaProducer
 from clients.overrides import CachedOverrides
 from clients.producer_record import ProducerRecord
@@ -16,8 +18,9 @@ from clients.raw_producer import connected, producer_configuration
 from clients.spool import SpoolUnavailableError
 from fleetlane.events.flow_files import PublishedFlows, flows_in
 from fleetlane.events.overrides import Ceilings, Overrides
+from fleetlane.events.parked import KafkaPosition
 from lambdas.ingest.assembly import Foundations, services_on
-from lambdas.ingest.routes import Surroundings, routes_of
+from lambdas.ingest.front_door import FrontDoor
 from local.checkout import FLOWS
 
 ACCEPTED: Final = 202
@@ -30,20 +33,19 @@ type Handler = Callable[[Mapping[str, Any], object], Mapping[str, Any]]
 
 
 class Recording:
-    """Kafka, and the last record that it was given."""
+    """Instead of Kafka: the last record that it was given."""
 
-    def __init__(self, producer: KafkaProducer) -> None:
-        self._producer = producer
-        self.serve = producer.serve
+    confirmed_s = 0.0
+
+    def __init__(self) -> None:
         self.last = ProducerRecord(topic="", key=b"", value=None)
 
-    @property
-    def confirmed_s(self) -> float:
-        return self._producer.confirmed_s
+    def serve(self) -> None:
+        """Nothing comes late."""
 
     def land_all(self, records: Sequence[ProducerRecord], *, within_s: float = PATIENCE_S) -> Any:
         self.last = records[-1]
-        return self._producer.land_all(records, within_s=within_s)
+        return [KafkaPosition(topic=one.topic, partition=0, offset=0) for one in records]
 
 
 class _Nowhere:
@@ -68,11 +70,18 @@ class _Nowhere:
         return self._flows
 
 
-def recording(servers: str) -> Recording:
-    return Recording(KafkaProducer(bootstrap_servers=servers, delivery_timeout_s=PATIENCE_S))
+def kafka(servers: str) -> KafkaProducer:
+    return KafkaProducer(bootstrap_servers=servers, delivery_timeout_s=PATIENCE_S)
 
 
-def ingest_handler(producer: Recording) -> Handler:
+def record_of(event: Mapping[str, Any]) -> ProducerRecord:
+    """What ingest hands to Kafka for an event."""
+    recording = Recording()
+    ingest_handler(recording)(event, None)
+    return recording.last
+
+
+def ingest_handler(producer: Producer) -> Handler:
     """Ingest as it runs in Lambda, but for S3 and DynamoDB."""
     nowhere = _Nowhere()
     overrides = CachedOverrides(nowhere, on_unavailable=lambda _: None)
@@ -93,24 +102,30 @@ def ingest_handler(producer: Recording) -> Handler:
         on_flows_unavailable=lambda _: None,
         on_receipts_unavailable=lambda _: None,
     )
-    surroundings = Surroundings(
-        now_ms=lambda: time.time_ns() // 1_000_000, jitter=lambda least, _: least
-    )
-    return routes_of(services_on(foundations), surroundings).resolve
+    return FrontDoor(
+        services_on(foundations),
+        now_ms=lambda: time.time_ns() // 1_000_000,
+        jitter=lambda least, _: least,
+    ).resolve
 
 
 def floor_handler(servers: str, record: ProducerRecord) -> Handler:
-    """Hand the same bytes to Kafka's client, and wait until they are confirmed. Nothing else."""
+    """Hand the same bytes to Kafka's client, and wait until they are confirmed. Nothing else.
+
+    The key and the headers are there beforehand. The body is not: it comes in the event, as Base64,
+    so whoever is to produce its bytes decodes it first, by the same library as ingest.
+    """
     producer = connected(producer_configuration(servers, PATIENCE_S))
+    headers: list[tuple[str, str | bytes | None]] = [*record.headers]
     answer = {"statusCode": ACCEPTED, "body": "{}"}
 
-    def handle(_event: Mapping[str, Any], _context: object) -> Mapping[str, Any]:
+    def handle(event: Mapping[str, Any], _context: object) -> Mapping[str, Any]:
         confirmed: list[object] = []
         producer.produce(
             record.topic,
             key=record.key,
-            value=record.value,
-            headers=[*record.headers],
+            value=pybase64.b64decode(event["body"], validate=True),
+            headers=headers,
             on_delivery=lambda error, _: confirmed.append(error),
         )
         while not confirmed:
@@ -122,13 +137,13 @@ def floor_handler(servers: str, record: ProducerRecord) -> Handler:
     return handle
 
 
-def api_gateway_event(body: bytes) -> dict[str, Any]:
+def api_gateway_event(body: bytes, *, has_key: bool = True) -> dict[str, Any]:
     """What API Gateway hands over, as far as anything looks at it."""
     identity = {"device_id": "d-17", "device_type": "tracker", "status": "active"}
     headers = {
         "Authorization": "Bearer " + "x" * 300,
         "Content-Type": "application/json",
-        "Idempotency-Key": "5b1f0c9e-1",
+        **({"Idempotency-Key": "5b1f0c9e-1"} if has_key else {}),
         "X-Firmware-Version": "2.1.0",
         "Host": "example.invalid",
         "User-Agent": "firmware/2.1.0",

@@ -3,8 +3,9 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, Protocol
+
+import msgspec
 
 from clients.ceilings import NOTHING_SPENT, Spent, Verdict, verdict_on
 from fleetlane.events.errors import FleetlaneError
@@ -46,8 +47,7 @@ class CurrentOverrides(Protocol):
     def current(self) -> Overrides: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Sender:
+class _Sender(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What is remembered of a device: what it spent, and when it was last told of."""
 
     spent: Spent
@@ -97,15 +97,18 @@ class Admission:
             TooManyMessagesError: It is beyond its hard ceiling.
         """
         overrides = self._overrides.current()
-        senders = (device_id,) if via is None else (via, device_id)
-        held = [_is_quarantined(one, overrides, now_ms) for one in senders]
+        is_held = False
+        if overrides.devices:
+            senders = (device_id,) if via is None else (via, device_id)
+            held = [_is_quarantined(one, overrides, now_ms) for one in senders]
+            is_held = any(held)
         ceilings = overrides.ceilings_of(device_id, of_stage=self._ceilings)
         if ceilings is None:
-            return any(held)
+            return is_held
         verdict = self._verdict(device_id, ceilings, now_ms)
         if verdict is Verdict.REFUSED:
             raise TooManyMessagesError(device_id, ceilings.hard_per_minute)
-        return any(held) or verdict is Verdict.ASIDE
+        return is_held or verdict is Verdict.ASIDE
 
     def _verdict(self, device_id: str, ceilings: Ceilings, now_ms: int) -> Verdict:
         with self._lock:

@@ -1,8 +1,9 @@
 """Whether one more message of a device is within its ceilings: a pure function of what it spent."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+import msgspec
 
 from fleetlane.events.overrides import Ceilings
 
@@ -17,8 +18,7 @@ class Verdict(StrEnum):
     REFUSED = "refused"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
+class Spent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What a device has spent: when each of its allowances will be whole again.
 
     An allowance is a minute's messages. It grows back evenly, so a device that was silent for a

@@ -23,19 +23,15 @@ class CircuitBreaker:
     def __init__(self, *, probe_every_ms: int = 500, probe_every_ms_max: int = 4_000) -> None:
         self._first_ms, self._most_ms = probe_every_ms, probe_every_ms_max
         self._lock = threading.Lock()
-        self._opened_ms: int | None = None
+        self.opened_ms: int | None = None
+        """Since when it has been open; ``None`` while it is closed. To be read alone."""
         self._every_ms = probe_every_ms
         self._probe_at_ms = 0
-
-    @property
-    def opened_ms(self) -> int | None:
-        """Since when it has been open; ``None`` while it is closed."""
-        return self._opened_ms
 
     def turn(self, now_ms: int) -> Turn:
         """Say what a caller may do now. Whose probe brings no news holds no later one up."""
         with self._lock:
-            if self._opened_ms is None:
+            if self.opened_ms is None:
                 return Turn.ASK
             if now_ms < self._probe_at_ms:
                 return Turn.LEAVE
@@ -46,12 +42,12 @@ class CircuitBreaker:
     def succeeded(self) -> None:
         """Close it."""
         with self._lock:
-            self._opened_ms = None
+            self.opened_ms = None
 
     def failed(self, now_ms: int) -> None:
         """Open it; if it is open already, so it stays."""
         with self._lock:
-            if self._opened_ms is None:
-                self._opened_ms = now_ms
+            if self.opened_ms is None:
+                self.opened_ms = now_ms
                 self._every_ms = self._first_ms
                 self._probe_at_ms = now_ms + self._first_ms

@@ -2,9 +2,9 @@
 
 import binascii
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
+import msgspec
 import pybase64
 
 from clients.declarations import (
@@ -14,8 +14,6 @@ from clients.declarations import (
     IDEMPOTENCY_KEY,
     MILLIS,
     BadRequestError,
-    Rule,
-    checked,
     checked_span,
     refusal,
     shown,
@@ -23,7 +21,19 @@ from clients.declarations import (
 from clients.device_registry import DeviceStatus
 from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.names import NAME_PATTERN, is_device_id, is_name
+from fleetlane.events.names import DEVICE_ID, NAME, NAME_PATTERN
+
+_STATUSES: Final = frozenset(DeviceStatus)
+_START: Final = "x-data-start-millis"
+_END: Final = "x-data-end-millis"
+_RULES: Final = (
+    ("content-type", CONTENT_TYPE),
+    ("idempotency-key", IDEMPOTENCY_KEY),
+    ("x-firmware-version", FIRMWARE),
+    (_START, MILLIS),
+    (_END, MILLIS),
+    ("x-body-encoding", BODY_ENCODING),
+)
 
 
 class UnauthenticatedError(FleetlaneError):
@@ -57,8 +67,7 @@ class NoRouteError(FleetlaneError):
         return f"stream {shown(self.stream)} does not match {NAME_PATTERN}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sender:
+class Sender(msgspec.Struct, frozen=True, kw_only=True):
     """Who sends a request, as its credential proves."""
 
     device_id: str
@@ -76,7 +85,8 @@ def sender_of(event: Mapping[str, Any]) -> Sender:
     identity: Mapping[str, str] = (event.get("requestContext") or {}).get("authorizer") or {}
     device_id, device_type = identity.get("device_id", ""), identity.get("device_type", "")
     status = identity.get("status", "")
-    if not is_device_id(device_id) or not is_name(device_type) or status not in DeviceStatus:
+    is_known = DEVICE_ID.fullmatch(device_id) and NAME.fullmatch(device_type)
+    if not is_known or status not in _STATUSES:
         raise UnauthenticatedError
     if status == DeviceStatus.REVOKED:
         raise RevokedError
@@ -89,7 +99,7 @@ def sender_of(event: Mapping[str, Any]) -> Sender:
 
 def checked_stream(stream: str) -> str:
     """Return the name of a stream as it stands in a path; raises ``NoRouteError``."""
-    if not is_name(stream):
+    if NAME.fullmatch(stream) is None:
         raise NoRouteError(stream)
     return stream
 
@@ -109,46 +119,58 @@ def body_of(event: Mapping[str, Any]) -> bytes:
         raise BadRequestError(f"the body is not Base64, as its event says: {problem}") from None
 
 
-class DeclaredHeaders:
-    """A request's headers, each read by its own rule. Absent ones are ``None``."""
+class Declared(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What the headers of a request say of its message; what they do not say is ``None``."""
 
-    def __init__(self, headers: Mapping[str, str] | None) -> None:
-        self._headers = {name.lower(): value for name, value in (headers or {}).items()}
+    content_type: str
+    idempotency_key: str | None
+    firmware: str | None
+    start_millis: int | None
+    end_millis: int | None
+    body_encoding: str | None
 
-    def told(self, name: str) -> str | None:
-        """What is said under this name, in lower case, unchecked."""
-        return self._headers.get(name)
 
-    def content_type(self) -> str:
-        return self._matching("Content-Type", CONTENT_TYPE) or DEFAULT_CONTENT_TYPE
+def told_in(event: Mapping[str, Any]) -> Mapping[str, str]:
+    """A request's headers, their names in lower case, their values unchecked.
 
-    def idempotency_key(self) -> str | None:
-        return self._matching("Idempotency-Key", IDEMPOTENCY_KEY)
+    Raises:
+        BadRequestError: A ``Content-Encoding`` is declared. API Gateway would unpack such a body,
+            and its bytes would not be the device's.
+    """
+    told = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
+    encoding = told.get("content-encoding")
+    if encoding is not None and encoding.lower() != "identity":
+        allowed = "identity; declare it as X-Body-Encoding"
+        raise refusal("header Content-Encoding", encoding, allowed)
+    return told
 
-    def firmware(self) -> str | None:
-        return self._matching("X-Firmware-Version", FIRMWARE)
 
-    def body_encoding(self) -> str | None:
-        return self._matching("X-Body-Encoding", BODY_ENCODING)
+def declared_in(told: Mapping[str, str]) -> Declared:
+    """Read the headers of a message.
 
-    def span(self) -> tuple[int | None, int | None]:
-        """When the data inside begins and ends, as declared."""
-        start, end = "X-Data-Start-Millis", "X-Data-End-Millis"
-        return checked_span(
-            (f"header {start}", self._millis(start)), (f"header {end}", self._millis(end))
-        )
+    Raises:
+        BadRequestError: One has a value that its rule does not allow, or the data ends before it
+            begins.
+    """
+    for name, rule in _RULES:
+        value = told.get(name)
+        if value is not None and rule.pattern.fullmatch(value) is None:
+            raise refusal(_place(name), value, rule.allowed)
+    start, end = told.get(_START), told.get(_END)
+    start_millis = None if start is None else int(start)
+    end_millis = None if end is None else int(end)
+    if start_millis is not None and end_millis is not None:
+        checked_span((_place(_START), start_millis), (_place(_END), end_millis))
+    return Declared(
+        content_type=told.get("content-type") or DEFAULT_CONTENT_TYPE,
+        idempotency_key=told.get("idempotency-key"),
+        firmware=told.get("x-firmware-version"),
+        start_millis=start_millis,
+        end_millis=end_millis,
+        body_encoding=told.get("x-body-encoding"),
+    )
 
-    def check_content_encoding(self) -> None:
-        """API Gateway would unpack such a body, and its bytes would not be the device's."""
-        encoding = self._headers.get("content-encoding", "identity")
-        if encoding.lower() != "identity":
-            allowed = "identity; declare it as X-Body-Encoding"
-            raise refusal("header Content-Encoding", encoding, allowed)
 
-    def _millis(self, name: str) -> int | None:
-        value = self._matching(name, MILLIS)
-        return None if value is None else int(value)
-
-    def _matching(self, name: str, rule: Rule) -> str | None:
-        value = self._headers.get(name.lower())
-        return None if value is None else checked(f"header {name}", value, rule)
+def _place(name: str) -> str:
+    """A header as the documents write it."""
+    return f"header {name.title()}"

@@ -1,50 +1,52 @@
-"""Metrics as a line of a function's log: CloudWatch's embedded metric format.
+"""Metrics as lines of a function's log: CloudWatch's embedded metric format.
 
 Powertools writes the same lines, which took it a third of the time that ingest had for a request.
 """
 
+import json
 import os
 import sys
 import time
+from collections.abc import Mapping
+from enum import StrEnum
 from functools import cache
 from typing import Final
-
-import msgspec
 
 NAMESPACE: Final = "Fleetlane"
 
 
-class EmbeddedMetrics:
-    """Metrics of one moment, with their dimensions; written by ``flush_metrics``, in one line."""
+class MetricLine:
+    """Metrics that are always told together, with at most one dimension beside the service.
 
-    __slots__ = ("_dimensions", "_units", "_values")
+    All of a line but its time, its dimension's value and the numbers is made once.
+    """
 
-    def __init__(self, service: str) -> None:
-        self._dimensions = {"service": service}
-        self._units: list[dict[str, str]] = []
-        self._values: dict[str, list[float]] = {}
+    __slots__ = ("_template",)
 
-    def add_dimension(self, name: str, value: str) -> None:
-        self._dimensions[name] = value
-
-    def add_metric(self, name: str, unit: str, value: float) -> None:
-        self._units.append({"Name": name, "Unit": unit})
-        self._values[name] = [float(value)]
-
-    def flush_metrics(self) -> None:
-        """Write the line, unless Powertools' own switch says that no metrics are wanted."""
-        if not _is_disabled():
-            sys.stdout.write(self.line(now_ms=time.time_ns() // 1_000_000))
-
-    def line(self, *, now_ms: int) -> str:
+    def __init__(
+        self, service: str, units: Mapping[str, str], *, dimension: str | None = None
+    ) -> None:
+        """Describe the line; ``units`` are those of its metrics, by their names."""
         description = {
             "Namespace": NAMESPACE,
-            "Dimensions": [list(self._dimensions)],
-            "Metrics": self._units,
+            "Dimensions": [["service"] if dimension is None else ["service", dimension]],
+            "Metrics": [{"Name": name, "Unit": unit} for name, unit in units.items()],
         }
-        about = {"Timestamp": now_ms, "CloudWatchMetrics": [description]}
-        line = {"_aws": about, **self._dimensions, **self._values}
-        return msgspec.json.encode(line).decode() + "\n"
+        said = "" if dimension is None else f',"{dimension}":"%s"'
+        self._template = (
+            f'{{"_aws":{{"Timestamp":%d,"CloudWatchMetrics":[{json.dumps(description)}]}},'
+            f'"service":"{service}"{said}' + "".join(f',"{name}":[%s]' for name in units) + "}\n"
+        )
+
+    def write(self, *values: float, of: StrEnum | None = None) -> None:
+        """Write the line, unless Powertools' own switch says that no metrics are wanted.
+
+        ``values`` stand in the order of the units; ``of`` is the dimension's value.
+        """
+        if not _is_disabled():
+            now_ms = time.time_ns() // 1_000_000
+            gaps = (now_ms, *values) if of is None else (now_ms, of, *values)
+            sys.stdout.write(self._template % gaps)
 
 
 @cache

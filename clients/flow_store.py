@@ -160,10 +160,11 @@ class CurrentFlows(Protocol):
     def current(self) -> PublishedFlows: ...
 
 
-class CachedFlows:
+class CachedFlows(LastKnown[PublishedFlows, FlowsUnavailableError]):
     """The flows in force, read again when they are too old; the last known while S3 fails.
 
     May be used by several threads. With ``wait_s`` nobody waits longer than that for S3.
+    ``current`` raises ``FlowsUnavailableError``: S3 fails, and no flows were ever read.
     """
 
     def __init__(
@@ -174,21 +175,10 @@ class CachedFlows:
         wait_s: float | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._flows = LastKnown(
+        super().__init__(
             store.current,
             unanswered=FlowsUnavailableError(_CURRENT, "S3 has not answered yet"),
             max_age_s=max_age_s,
             wait_s=wait_s,
             monotonic=monotonic,
         )
-
-    def current(self, *, max_age_s: float | None = None) -> PublishedFlows:
-        """Give the flows in force, at most ``max_age_s`` old unless S3 fails.
-
-        That is what all are given, unless they ask for younger ones. After a failure S3 is left
-        alone for as long as all are given what is known.
-
-        Raises:
-            FlowsUnavailableError: S3 fails, and no flows were ever read.
-        """
-        return self._flows.current(max_age_s=max_age_s)

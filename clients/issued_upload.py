@@ -9,7 +9,7 @@ import msgspec
 from fleetlane.events.errors import FleetlaneError
 
 UPLOAD_FIELD: Final = "upload"
-"""The name of the metadata. S3 keeps at most 2 KB of them; the longest of ours is 1.5 KB."""
+"""The name of the metadata. S3 keeps at most 2 KB of them; the longest of ours is 1.6 KB."""
 
 
 class UploadTooLargeError(FleetlaneError):
@@ -53,6 +53,7 @@ class IssuedUpload:
     start_millis: int | None = None
     end_millis: int | None = None
     body_encoding: str | None = None
+    via: str | None = None
 
     @property
     def sha256_base64(self) -> str:

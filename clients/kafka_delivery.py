@@ -21,13 +21,20 @@ REFUSALS: Final = frozenset(
 
 
 class Delivery:
-    """What became of one record."""
+    """What became of one record.
+
+    An event is made only for who waits while another thread serves the callbacks: alone, as Lambda
+    is, nobody does.
+    """
+
+    __slots__ = ("_on_confirmed", "_woken", "error", "is_done", "position")
 
     def __init__(self, on_confirmed: Callable[[], None]) -> None:
-        self.done = threading.Event()
+        self.is_done = False
         self.error: KafkaError | None = None
         self.position: KafkaPosition | None = None
         self._on_confirmed = on_confirmed
+        self._woken: threading.Event | None = None
 
     def on_delivery(self, error: KafkaError | None, message: Message) -> None:
         topic, partition, offset = message.topic(), message.partition(), message.offset()
@@ -36,7 +43,22 @@ class Delivery:
         elif topic is not None and partition is not None and offset is not None:
             self.position = KafkaPosition(topic=topic, partition=partition, offset=offset)
             self._on_confirmed()
-        self.done.set()
+        self._is_over()
+
+    def failed(self, error: KafkaError) -> None:
+        self.error = error
+        self._is_over()
+
+    def wait(self, timeout_s: float) -> None:
+        """Wait until it is done, for so long at most."""
+        woken = self._woken = threading.Event()
+        if not self.is_done:  # it may have been, before there was an event to set
+            woken.wait(timeout_s)
+
+    def _is_over(self) -> None:
+        self.is_done = True
+        if self._woken is not None:
+            self._woken.set()
 
 
 def kafka_error(problem: KafkaException | BufferError) -> KafkaError:

@@ -86,26 +86,25 @@ class KafkaOrSpool:
     def _in_kafka(
         self, records: Sequence[ProducerRecord], until_s: float
     ) -> list[KafkaPosition | NotDurableError]:
-        self._close_if_confirmed()
         now_s = time.monotonic()
-        turn = self.breaker.turn(_ms(now_s))
+        turn = Turn.ASK if self.breaker.opened_ms is None else self._turn(now_s)
         within_s = min(until_s - now_s, _PROBE_S if turn is Turn.PROBE else self.produce_s)
         if turn is Turn.LEAVE or within_s <= 0:
             return [NotDurableError(record.topic, 0.0, "it did not before") for record in records]
         landed = self.producer.land_all(records, within_s=within_s)
-        if any(_is_outage(place) for place in landed):
+        if [place for place in landed if _is_outage(place)]:
             self.breaker.failed(_ms(time.monotonic()))
-        elif landed:
+        elif landed and self.breaker.opened_ms is not None:
             self.breaker.succeeded()
         return landed
 
-    def _close_if_confirmed(self) -> None:
-        """Kafka may have confirmed a record for which nobody waits any more."""
+    def _turn(self, now_s: float) -> Turn:
+        """Kafka may have confirmed a record for which nobody waits any more: that closes too."""
         opened_ms = self.breaker.opened_ms
-        if opened_ms is not None:
-            self.producer.serve()
-            if self.producer.confirmed_s * 1000 > opened_ms:
-                self.breaker.succeeded()
+        self.producer.serve()
+        if opened_ms is not None and self.producer.confirmed_s * 1000 > opened_ms:
+            self.breaker.succeeded()
+        return self.breaker.turn(_ms(now_s))
 
 
 def _is_outage(place: KafkaPosition | NotDurableError) -> bool:

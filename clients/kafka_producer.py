@@ -158,20 +158,19 @@ class KafkaProducer:
                 on_delivery=delivery.on_delivery,
             )
         except (KafkaException, BufferError) as problem:
-            delivery.error = kafka_error(problem)
-            delivery.done.set()
+            delivery.failed(kafka_error(problem))
         return delivery
 
     def _wait(self, producer: RawProducer, delivery: Delivery, deadline_s: float) -> None:
         """Let one waiting thread serve the callbacks of all; the others wake as theirs comes."""
-        while not delivery.done.is_set() and time.monotonic() < min(deadline_s, self._give_up_s):
+        while not delivery.is_done and time.monotonic() < min(deadline_s, self._give_up_s):
             if self._polling.acquire(blocking=False):
                 try:
                     self._poll(producer, _POLL_S)
                 finally:
                     self._polling.release()
             else:
-                delivery.done.wait(_TAKE_OVER_S)
+                delivery.wait(_TAKE_OVER_S)
 
     def _poll(self, producer: RawProducer, timeout_s: float) -> None:
         """Serve its callbacks. Its poll raises, once, when idempotence is broken for good."""

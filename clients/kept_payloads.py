@@ -1,6 +1,6 @@
 """Where a payload is now: where it landed, beside what is parked, or nowhere any more."""
 
-from dataclasses import replace
+from copy import replace
 from typing import Protocol
 
 from clients.payload_bucket import parked_key

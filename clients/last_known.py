@@ -52,8 +52,8 @@ class LastKnown[T, E: FleetlaneError]:
         Raises:
             FleetlaneError: Of the type of ``unanswered``: nothing was ever read.
         """
-        age_s = self._max_age_s if max_age_s is None else max_age_s
-        if self._is_due(age_s):
+        age_s = self._max_age_s if max_age_s is None or self._has_failed else max_age_s
+        if self._monotonic() >= self._read_s + age_s:
             if self._wait_s is None:
                 self._read_here(age_s, wait=self._known is None)
             else:
@@ -62,10 +62,6 @@ class LastKnown[T, E: FleetlaneError]:
             problem = self._problem or self._unanswered
             raise type(problem)(*problem.args)  # anew: a traceback grows with each raise
         return self._known
-
-    def _is_due(self, age_s: float) -> bool:
-        wait_s = self._max_age_s if self._has_failed else age_s
-        return self._monotonic() >= self._read_s + wait_s
 
     def _read_aside(self, age_s: float, wait_s: float) -> None:
         with self._starting:
@@ -80,7 +76,8 @@ class LastKnown[T, E: FleetlaneError]:
     def _read_here(self, age_s: float, *, wait: bool = True) -> None:
         if self._reading.acquire(blocking=wait):
             try:
-                if self._is_due(age_s):
+                wait_s = self._max_age_s if self._has_failed else age_s
+                if self._monotonic() >= self._read_s + wait_s:  # nobody else was first
                     self._read_now()
                     self._read_s = self._monotonic()
             finally:

@@ -1,7 +1,8 @@
 """Landing stored messages again: what is planned, and the one way that all of it goes."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from copy import replace
+from dataclasses import dataclass
 from itertools import batched
 from typing import Final, Protocol
 

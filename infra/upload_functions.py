@@ -15,7 +15,7 @@ from infra.kafka_place import KafkaPlace
 from infra.platform_function import FunctionSize, FunctionSurroundings, PlatformFunction
 from infra.stacks.storage import Storage
 from infra.stages import Stage
-from infra.store_access import READ, WRITE, grant_objects
+from infra.store_access import READ, WRITE, grant_items, grant_objects
 from infra.upload_queue import UPLOADS_PREFIX
 
 SWEEP_MINUTES: Final = 15
@@ -30,6 +30,8 @@ class UploadFunctionsProps:
     """What differs between stages. A laptop reserves no concurrency."""
 
     upload_bytes_max: int
+    soft_ceiling_per_minute: int
+    hard_ceiling_per_minute: int
     issuing_concurrency: int | None
     is_cloud: bool
 
@@ -37,6 +39,8 @@ class UploadFunctionsProps:
     def of(cls, stage: Stage) -> "UploadFunctionsProps":
         return cls(
             upload_bytes_max=stage.upload_bytes_max,
+            soft_ceiling_per_minute=stage.soft_ceiling_per_minute,
+            hard_ceiling_per_minute=stage.hard_ceiling_per_minute,
             issuing_concurrency=stage.upload_concurrency,
             is_cloud=stage.is_cloud,
         )
@@ -74,12 +78,18 @@ class UploadFunctions(Construct):
             size=FunctionSize(concurrency=self._props.issuing_concurrency),
             environment={
                 **self._buckets,
+                "OVERRIDES_BUCKET": self._storage.artifacts.bucket_name,
+                "SOFT_CEILING_PER_MINUTE": str(self._props.soft_ceiling_per_minute),
+                "HARD_CEILING_PER_MINUTE": str(self._props.hard_ceiling_per_minute),
+                "REGISTRY_TABLE": self._storage.registry.table_name,
                 "UPLOAD_BYTES_MAX": str(self._props.upload_bytes_max),
             },
-            in_network=False,  # it asks S3 alone
+            in_network=False,  # it asks S3 and DynamoDB alone
         )
         grant_objects(issuing.role, self._storage.payloads, WRITE, prefix=UPLOADS_PREFIX)
         grant_objects(issuing.role, self._storage.artifacts, READ, prefix="flows/")
+        grant_objects(issuing.role, self._storage.artifacts, READ, prefix="overrides/")
+        grant_items(issuing.role, self._storage.registry, ["dynamodb:BatchGetItem"])
         return issuing
 
     def _landing(self) -> PlatformFunction:

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
@@ -62,11 +63,15 @@ class DemoSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoProgress:
-    """How far it is. ``waiting`` are accepted messages without an outcome, once all are sent."""
+    """How far it is. ``waiting`` are accepted messages without an outcome, once all are sent.
+
+    ``landed`` says where messages were durable when they were accepted.
+    """
 
     planned: int
     sent: int
     waiting: int | None
+    landed: Mapping[str, int]
     lanes: Mapping[Lane, LaneCounts]
     elapsed_s: float
 
@@ -134,8 +139,10 @@ class _Demonstration:
         self._platform, self._events, self._began_s = platform, events, began_s
         self._evidence = Evidence(deduped=deduped_streams(platform.flows))
         self._tally = LaneTally()
-        self._sent_before = 0
-        self._fleet = FleetProgress(planned=0, finished=0, lanes={}, statuses={}, seconds=0)
+        self._sent_before, self._landed_before = 0, Counter[str]()
+        self._fleet = FleetProgress(
+            planned=0, finished=0, lanes={}, landed={}, statuses={}, seconds=0
+        )
 
     def run(self, settings: DemoSettings) -> DemoResult:
         done = threading.Event()
@@ -176,7 +183,7 @@ class _Demonstration:
         plan = FleetPlan(devices=_FIRST_DEVICES, messages_per_device=1, seed=settings.seed + 1)
         run = self._run_fleet(plan)
         settled(run.receipts(), self._evidence, source, patience=_PATIENCE)
-        self._sent_before = len(run.sent)
+        self._sent_before, self._landed_before = len(run.sent), run.landed()
         return run
 
     def _run_watched(self, settings: DemoSettings, source: "_TalliedSource") -> FleetRun:
@@ -226,6 +233,7 @@ class _Demonstration:
                 planned=self._sent_before + self._fleet.planned,
                 sent=self._sent_before + self._fleet.finished,
                 waiting=waiting,
+                landed=self._landed_before + Counter(self._fleet.landed),
                 lanes=self._tally.counts,
                 elapsed_s=time.monotonic() - self._began_s,
             )

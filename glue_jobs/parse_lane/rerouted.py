@@ -1,7 +1,7 @@
 """Raw records that go elsewhere: to the slow lane for another attempt, or to ``parked``."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+from copy import replace
 from typing import Final
 
 from clients.payload_bucket import PayloadMissingError

@@ -1,7 +1,8 @@
 """The door: each message is let in, sent aside or turned away before anything else is done."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from copy import replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from fleetlane.events.errors import FleetlaneError
@@ -40,25 +41,26 @@ class Admittance:
             TooManyMessagesError: Its device may send again later.
             FleetlaneError: As the other does.
         """
-        return self.lander.land(self._admitted(upload))
+        if self.admission.goes_aside(
+            upload.device_id, now_ms=upload.arrival_millis, via=upload.via
+        ):
+            upload = replace(upload, is_quarantined=True)
+        return self.lander.land(upload)
 
     def land_all(
         self, uploads: Sequence[Upload], *, until_s: float
     ) -> list[Receipt | FleetlaneError]:
         """Do so with many; in the place of one that did not land stands its error."""
-        tried = [self._tried(one) for one in uploads]
+        tried = [self._admitted(one) for one in uploads]
         admitted = [one for one in tried if isinstance(one, Upload)]
         landed = iter(self.lander.land_all(admitted, until_s=until_s))
         return [next(landed) if isinstance(one, Upload) else one for one in tried]
 
-    def _admitted(self, upload: Upload) -> Upload:
-        is_aside = self.admission.goes_aside(
-            upload.device_id, now_ms=upload.arrival_millis, via=upload.via
-        )
-        return replace(upload, is_quarantined=True) if is_aside else upload
-
-    def _tried(self, upload: Upload) -> Upload | FleetlaneError:
+    def _admitted(self, upload: Upload) -> Upload | FleetlaneError:
         try:
-            return self._admitted(upload)
+            goes_aside = self.admission.goes_aside(
+                upload.device_id, now_ms=upload.arrival_millis, via=upload.via
+            )
         except FleetlaneError as refused:
             return refused
+        return replace(upload, is_quarantined=True) if goes_aside else upload

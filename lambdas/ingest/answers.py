@@ -1,45 +1,74 @@
 """Outcomes as HTTP answers: receipts, problems, and both together for a batch."""
 
-import json
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
-from aws_lambda_powertools.event_handler import Response
+import msgspec
 
 from clients.problems import PROBLEM_CONTENT_TYPE, Problem
 from lambdas.ingest.service import Receipt
 from lambdas.ingest.sink_health import Condition, Sink
 
 _JSON: Final = "application/json"
+_ACCEPTED: Final = HTTPStatus.ACCEPTED.value
 
 
-def receipt_answer(receipt: Receipt) -> Response[str]:
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What a device is answered. ``retry_after_s`` says when to send the same again."""
+
+    status: int
+    body: str
+    content_type: str = _JSON
+    retry_after_s: int | None = None
+
+    def as_proxy(self) -> dict[str, Any]:
+        """Write it as API Gateway (REST, v1) wants it."""
+        headers = {"Content-Type": [self.content_type]}
+        if self.retry_after_s is not None:
+            headers["Retry-After"] = [str(self.retry_after_s)]
+        return {
+            "statusCode": self.status,
+            "body": self.body,
+            "isBase64Encoded": False,
+            "multiValueHeaders": headers,
+        }
+
+
+def receipt_answer(receipt: Receipt) -> Answer:
     """202: the message is durable."""
-    return Response(HTTPStatus.ACCEPTED, _JSON, json.dumps(receipt_members(receipt)))
+    body = msgspec.json.encode(receipt_members(receipt)).decode()
+    return Answer(status=_ACCEPTED, body=body)
 
 
-def problem_answer(problem: Problem) -> Response[str]:
+def problem_answer(problem: Problem) -> Answer:
     """The problem's own status; ``Retry-After`` where it is worth another try."""
-    headers = _retry_after(problem.retry_after_s)
-    return Response(problem.tag.status, PROBLEM_CONTENT_TYPE, problem.body(), headers)
+    return Answer(
+        status=problem.tag.status,
+        body=problem.body(),
+        content_type=PROBLEM_CONTENT_TYPE,
+        retry_after_s=problem.retry_after_s,
+    )
 
 
-def batch_answer(outcomes: Sequence[Receipt | Problem]) -> Response[str]:
+def batch_answer(outcomes: Sequence[Receipt | Problem]) -> Answer:
     """202 if every entry is durable, else 207: only a 202 may be taken as it is.
 
     Each entry's receipt or problem stands at the entry's place, with a status of its own.
     """
     problems = [one for one in outcomes if isinstance(one, Problem)]
     again_s = max((one.retry_after_s or 0 for one in problems), default=0)
-    status = HTTPStatus.MULTI_STATUS if problems else HTTPStatus.ACCEPTED
-    body = json.dumps({"receipts": [_entry_members(one) for one in outcomes]})
-    return Response(status, _JSON, body, _retry_after(again_s or None))
+    return Answer(
+        status=HTTPStatus.MULTI_STATUS.value if problems else _ACCEPTED,
+        body=_json({"receipts": [_entry_members(one) for one in outcomes]}),
+        retry_after_s=again_s or None,
+    )
 
 
-def health_answer(conditions: Mapping[Sink, Condition]) -> Response[str]:
+def health_answer(conditions: Mapping[Sink, Condition]) -> Answer:
     """200 whatever the sinks are like: it says that this API answers."""
-    return Response(HTTPStatus.OK, _JSON, json.dumps({"status": "ok", "sinks": dict(conditions)}))
+    body = _json({"status": "ok", "sinks": dict(conditions)})
+    return Answer(status=HTTPStatus.OK.value, body=body)
 
 
 def receipt_members(receipt: Receipt) -> dict[str, Any]:
@@ -50,15 +79,17 @@ def receipt_members(receipt: Receipt) -> dict[str, Any]:
         "landed": receipt.landed,
         "next_upload_after_s": receipt.next_upload_after_s,
     }
-    return members | ({"notices": receipt.notices} if receipt.notices else {})
+    if receipt.notices:
+        members["notices"] = receipt.notices
+    return members
 
 
 def _entry_members(outcome: Receipt | Problem) -> dict[str, Any]:
     if isinstance(outcome, Receipt):
-        return {"status": HTTPStatus.ACCEPTED.value, **receipt_members(outcome)}
+        return {"status": _ACCEPTED, **receipt_members(outcome)}
     again_s = outcome.retry_after_s
     return outcome.members() | ({} if again_s is None else {"retry_after_s": again_s})
 
 
-def _retry_after(seconds: int | None) -> dict[str, str | list[str]]:
-    return {} if seconds is None else {"Retry-After": str(seconds)}
+def _json(members: Mapping[str, Any]) -> str:
+    return msgspec.json.encode(members).decode()

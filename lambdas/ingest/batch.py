@@ -1,32 +1,18 @@
 """Landing a batch: each entry by itself, so that a bad one stops no other."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from clients.admission import RevokedDeviceError
 from clients.declarations import BadRequestError
-from clients.device_registry import DeviceStatus, RegisteredDevice, RegistryUnavailableError
 from clients.device_request import Sender
+from clients.senders import BoundDevices, Senders
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
 from lambdas.ingest.batch_document import Entry, RawEntry, entries_in, entry_from
 from lambdas.ingest.service import ANSWER_S, Receipt
 from lambdas.ingest.uploads import Upload
-
-
-class NotItsGatewayError(FleetlaneError):
-    """A device sent in the name of one that is not bound to it, or that there is not."""
-
-    reason = "not_its_gateway"
-
-    def __init__(self, sender_id: str, device_id: str) -> None:
-        super().__init__(sender_id, device_id)
-        self.sender_id, self.device_id = sender_id, device_id
-
-    def __str__(self) -> str:
-        return f"device {self.sender_id} may not speak for device {self.device_id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,17 +22,6 @@ class Batch:
     sender: Sender
     arrival_millis: int
     document: bytes
-
-
-class BoundDevices(Protocol):
-    """Finds, among these devices, those that a gateway may speak for, whatever their status.
-
-    Raises ``RegistryUnavailableError``.
-    """
-
-    def bound_to(
-        self, gateway_id: str, device_ids: frozenset[str]
-    ) -> Mapping[str, RegisteredDevice]: ...
 
 
 class ManyLander(Protocol):
@@ -84,7 +59,8 @@ class BatchIngest:
         until_s = time.monotonic() + ANSWER_S
         self.check_size(len(batch.document))
         read = [_read(raw) for raw in entries_in(batch.document)]
-        senders = self._senders(batch.sender, [one for one in read if isinstance(one, Entry)])
+        ids = frozenset(one.device_id for one in read if isinstance(one, Entry))
+        senders = Senders.asked(batch.sender, ids, self.devices)
         admitted = [_admitted(one, batch, senders) for one in read]
         uploads = [one for one in admitted if isinstance(one, Upload)]
         landed = iter(self.lander.land_all(uploads, until_s=until_s))
@@ -95,45 +71,6 @@ class BatchIngest:
             for one in admitted
         ]
 
-    def _senders(self, sender: Sender, entries: Sequence[Entry]) -> "_Senders":
-        others = frozenset(one.device_id for one in entries) - {sender.device_id}
-        try:
-            bound = self.devices.bound_to(sender.device_id, others) if others else {}
-        except RegistryUnavailableError as outage:
-            return _Senders(sender=sender, bound={}, outage=outage)
-        return _Senders(sender=sender, bound=bound)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Senders:
-    """Whose messages the sender of a batch may bring. ``outage``: of others nothing is known."""
-
-    sender: Sender
-    bound: Mapping[str, RegisteredDevice]
-    outage: RegistryUnavailableError | None = None
-
-    def of(self, device_id: str) -> Sender:
-        """Who a message is from, where the sender may bring it.
-
-        Raises:
-            NotItsGatewayError: It may not.
-            RevokedDeviceError: The device is revoked.
-            RegistryUnavailableError: Whether it may is not known.
-        """
-        if device_id == self.sender.device_id:
-            return self.sender
-        if self.outage is not None:
-            raise self.outage
-        device = self.bound.get(device_id)
-        if device is None:
-            raise NotItsGatewayError(self.sender.device_id, device_id)
-        if device.status is DeviceStatus.REVOKED:
-            raise RevokedDeviceError(device_id)
-        is_quarantined = device.status is DeviceStatus.QUARANTINED or self.sender.is_quarantined
-        return Sender(
-            device_id=device_id, device_type=device.device_type, is_quarantined=is_quarantined
-        )
-
 
 def _read(raw: RawEntry) -> Entry | BadRequestError:
     try:
@@ -143,7 +80,7 @@ def _read(raw: RawEntry) -> Entry | BadRequestError:
 
 
 def _admitted(
-    entry: Entry | BadRequestError, batch: Batch, senders: _Senders
+    entry: Entry | BadRequestError, batch: Batch, senders: Senders
 ) -> Upload | FleetlaneError:
     if not isinstance(entry, Entry):
         return entry
@@ -165,5 +102,5 @@ def _admitted(
         start_millis=entry.start_millis,
         end_millis=entry.end_millis,
         body_encoding=entry.body_encoding,
-        via=None if device is batch.sender else batch.sender.device_id,
+        via=senders.via(entry.device_id),
     )

@@ -1,7 +1,6 @@
 """What Lambda calls for each request of a device."""
 
 import random
-import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -21,20 +20,19 @@ from clients.overrides import CachedOverrides, OverridesStore, OverridesUnavaila
 from clients.payload_bucket import PayloadBucket
 from clients.receipts import KeptReceipt, ReceiptStore, ReceiptsUnavailableError
 from clients.spool import Spool
-from lambdas.ingest.assembly import Foundations, Services, services_on
+from lambdas.ingest.assembly import Foundations, services_on
+from lambdas.ingest.front_door import FrontDoor
 from lambdas.ingest.metrics import (
     count_flows_unavailable,
     count_overrides_unavailable,
     count_receipts_unavailable,
 )
-from lambdas.ingest.routes import OneThreadResolver, Surroundings, routes_of
 from lambdas.ingest.settings import settings
 
 _LOOK_UP_S: Final = 1.0
 """The most that a batch waits for the registry: the entries of other devices then try later."""
 
 logger = Logger(service="ingest")
-_of_thread = threading.local()
 
 _OVERRIDES_WAIT_S: Final = 0.25
 """The longest that a request waits for the overrides to be read again."""
@@ -42,15 +40,15 @@ _OVERRIDES_WAIT_S: Final = 0.25
 
 def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
     """Answer one request. May be called by several threads at once, as the local gateway does."""
-    routes: OneThreadResolver | None = getattr(_of_thread, "routes", None)
-    if routes is None:
-        surroundings = Surroundings(now_ms=_now_ms, jitter=random.randint)
-        routes = _of_thread.routes = routes_of(_services(), surroundings)
-    return routes.resolve(event, context)
+    return _front_door().resolve(event, context)
 
 
 @cache
-def _services() -> Services:
+def _front_door() -> FrontDoor:
+    return FrontDoor(services_on(_foundations()), now_ms=_now_ms, jitter=random.randint)
+
+
+def _foundations() -> Foundations:
     ours = settings()
     s3 = s3_client(AwsSettings(), config=request_config())
     kafka = KafkaProducer(
@@ -64,7 +62,7 @@ def _services() -> Services:
         max_age_s=ours.overrides_max_age_s,
         wait_s=_OVERRIDES_WAIT_S,
     )
-    foundations = Foundations(
+    return Foundations(
         admission=Admission(overrides, ceilings=ours.ceilings, on_over_ceiling=_over_ceiling),
         flows=CachedFlows(FlowStore(s3, ours.flows_bucket)),
         producer=KafkaOrSpool(
@@ -80,7 +78,6 @@ def _services() -> Services:
         on_flows_unavailable=_flows_unavailable,
         on_receipts_unavailable=_receipts_unavailable,
     )
-    return services_on(foundations)
 
 
 class _Registry:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from clients.declarations import BadRequestError, refusal
-from clients.device_request import DeclaredHeaders, body_of, checked_stream, sender_of
+from clients.device_request import body_of, checked_stream, declared_in, sender_of, told_in
 from fleetlane.events.lanes import Lane
 from lambdas.ingest.batch import Batch
 from lambdas.ingest.uploads import Upload
@@ -32,9 +32,7 @@ def upload_from(
     """
     sender = sender_of(event)
     checked_stream(stream)
-    headers = DeclaredHeaders(event.get("headers"))
-    headers.check_content_encoding()
-    start_millis, end_millis = headers.span()
+    declared = declared_in(told_in(event))
     return Upload(
         device_id=sender.device_id,
         device_type=sender.device_type,
@@ -43,12 +41,12 @@ def upload_from(
         asked=asked,
         arrival_millis=arrival_millis,
         body=body_of(event),
-        content_type=headers.content_type(),
-        idempotency_key=headers.idempotency_key(),
-        firmware=headers.firmware(),
-        start_millis=start_millis,
-        end_millis=end_millis,
-        body_encoding=headers.body_encoding(),
+        content_type=declared.content_type,
+        idempotency_key=declared.idempotency_key,
+        firmware=declared.firmware,
+        start_millis=declared.start_millis,
+        end_millis=declared.end_millis,
+        body_encoding=declared.body_encoding,
     )
 
 
@@ -62,18 +60,16 @@ def batch_from(event: Mapping[str, Any], *, arrival_millis: int) -> Batch:
             messages alone, or the body is no Base64.
     """
     sender = sender_of(event)
-    headers = DeclaredHeaders(event.get("headers"))
-    headers.check_content_encoding()
-    _check_batch(headers)
+    _check_batch(told_in(event))
     return Batch(sender=sender, arrival_millis=arrival_millis, document=body_of(event))
 
 
-def _check_batch(headers: DeclaredHeaders) -> None:
+def _check_batch(told: Mapping[str, str]) -> None:
     """A batch says what it is, and of single messages nothing: its entries do that."""
-    content_type = headers.told("content-type") or ""
+    content_type = told.get("content-type", "")
     if content_type.partition(";")[0].strip().lower() != _CLOUDEVENTS_BATCH:
         raise refusal("header Content-Type", content_type, _CLOUDEVENTS_BATCH)
     for name, attribute in _OF_ONE_MESSAGE.items():
-        if headers.told(name) is not None:
-            told = f"header {name} is of single messages; an entry has `{attribute}`"
-            raise BadRequestError(told)
+        if name in told:
+            problem = f"header {name} is of single messages; an entry has `{attribute}`"
+            raise BadRequestError(problem)

@@ -1,42 +1,36 @@
 """Counting what was accepted and refused, in CloudWatch's embedded metric format."""
 
-from clients.embedded_metrics import EmbeddedMetrics
+from typing import Final
+
+from clients.embedded_metrics import MetricLine
 from fleetlane.events.errors import ProblemTag
 from fleetlane.events.lanes import Lane
 
+_SERVICE: Final = "ingest"
+_ACCEPTED: Final = MetricLine(
+    _SERVICE, {"Accepted": "Count", "BodyBytes": "Bytes"}, dimension="lane"
+)
+_REFUSED: Final = MetricLine(_SERVICE, {"Refused": "Count"}, dimension="tag")
+_OVERRIDES_UNAVAILABLE: Final = MetricLine(_SERVICE, {"OverridesUnavailable": "Count"})
+_FLOWS_UNAVAILABLE: Final = MetricLine(_SERVICE, {"FlowsUnavailable": "Count"})
+_RECEIPTS_UNAVAILABLE: Final = MetricLine(_SERVICE, {"ReceiptsUnavailable": "Count"})
+
 
 def count_accepted(lane: Lane, *, body_bytes: int, messages: int = 1) -> None:
-    metrics = _metrics()
-    metrics.add_dimension("lane", lane)
-    metrics.add_metric("Accepted", "Count", messages)
-    metrics.add_metric("BodyBytes", "Bytes", body_bytes)
-    metrics.flush_metrics()
+    _ACCEPTED.write(messages, body_bytes, of=lane)
 
 
 def count_refused(tag: ProblemTag, *, messages: int = 1) -> None:
-    metrics = _metrics()
-    metrics.add_dimension("tag", tag)
-    metrics.add_metric("Refused", "Count", messages)
-    metrics.flush_metrics()
+    _REFUSED.write(messages, of=tag)
 
 
 def count_overrides_unavailable() -> None:
-    metrics = _metrics()
-    metrics.add_metric("OverridesUnavailable", "Count", 1)
-    metrics.flush_metrics()
+    _OVERRIDES_UNAVAILABLE.write(1)
 
 
 def count_flows_unavailable() -> None:
-    metrics = _metrics()
-    metrics.add_metric("FlowsUnavailable", "Count", 1)
-    metrics.flush_metrics()
+    _FLOWS_UNAVAILABLE.write(1)
 
 
 def count_receipts_unavailable() -> None:
-    metrics = _metrics()
-    metrics.add_metric("ReceiptsUnavailable", "Count", 1)
-    metrics.flush_metrics()
-
-
-def _metrics() -> EmbeddedMetrics:
-    return EmbeddedMetrics(service="ingest")
+    _RECEIPTS_UNAVAILABLE.write(1)

@@ -1,23 +1,40 @@
-"""The errors of ingest as the caller sees them."""
+"""The errors of ingest as the caller sees them, and as we count and log them."""
 
 from collections.abc import Callable
 from typing import Final
 
-from aws_lambda_powertools.event_handler.exceptions import NotFoundError
+from aws_lambda_powertools import Logger
 
 from clients.admission import RevokedDeviceError, TooManyMessagesError
 from clients.device_registry import RegistryUnavailableError
 from clients.kafka_producer import NotDurableError
 from clients.payload_bucket import PayloadUnavailableError
 from clients.problems import OF_REQUESTS, Problem, ProblemTable
-from fleetlane.events.errors import ProblemTag
-from lambdas.ingest.batch import NotItsGatewayError
+from clients.senders import NotItsGatewayError
+from fleetlane.events.errors import FleetlaneError, ProblemTag
+from lambdas.ingest.answers import Answer, problem_answer
 from lambdas.ingest.batch_document import BatchTooLongError
+from lambdas.ingest.metrics import count_refused
 from lambdas.ingest.service import BodyTooLargeError
+
+type Jitter = Callable[[int, int], int]
+
+logger = Logger(service="ingest")
+
+
+class NoSuchPathError(FleetlaneError):
+    """The API has no such path, or not for this method."""
+
+    reason = "no_route"
+
+    def __str__(self) -> str:
+        return "no such path and method"
+
 
 _TABLE: Final = ProblemTable(
     tags={
         **OF_REQUESTS,
+        NoSuchPathError: ProblemTag.NO_ROUTE,
         RevokedDeviceError: ProblemTag.FORBIDDEN,
         NotItsGatewayError: ProblemTag.FORBIDDEN,
         TooManyMessagesError: ProblemTag.SLOW_DOWN,
@@ -28,16 +45,20 @@ _TABLE: Final = ProblemTable(
         NotDurableError: ProblemTag.TRY_LATER,
     }
 )
-_NO_ROUTE: Final = Problem(tag=ProblemTag.NO_ROUTE, detail="no such path and method")
 
 
-def is_expected(error: Exception) -> bool:
-    """Whether an error has its place in the table."""
-    return isinstance(error, NotFoundError) or _TABLE.has(error)
+def refused(error: Exception, jitter: Jitter) -> Answer:
+    """The answer to a request that failed as a whole; it is counted."""
+    problem = problem_of(error, jitter)
+    count_refused(problem.tag)
+    return problem_answer(problem)
 
 
-def problem_of(error: Exception, *, jitter: Callable[[int, int], int]) -> Problem:
-    """Translate an error, as the table does."""
-    if isinstance(error, NotFoundError):
-        return _NO_ROUTE
-    return _TABLE.problem_of(error, jitter=jitter)
+def problem_of(error: Exception, jitter: Jitter) -> Problem:
+    """Translate an error, and tell our own log of what the device cannot mend."""
+    problem = _TABLE.problem_of(error, jitter=jitter)
+    if not _TABLE.has(error):
+        logger.error("failed", exc_info=error)
+    elif problem.tag is ProblemTag.TRY_LATER:
+        logger.warning("not durable", extra={"problem": str(error)})
+    return problem

@@ -1,9 +1,12 @@
 """What stands around landing: repeats are recognised, and a receipt says all that it should."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from copy import replace
+from dataclasses import dataclass
 from typing import Final, Protocol
+
+import msgspec
 
 from clients.flow_store import FlowsUnavailableError
 from clients.receipts import KeptReceipt
@@ -49,7 +52,7 @@ class Reception:
         Raises:
             FleetlaneError: As ``Ingest.land`` does.
         """
-        arrival = _Arrival(upload=upload, flow=self._flow_of(upload.stream))
+        arrival = self._arrival(upload)
         if not arrival.is_remembered:
             return arrival.told(self.lander.land(upload))
         (outcome,) = self._outcomes([arrival], time.monotonic() + ANSWER_S)
@@ -64,8 +67,7 @@ class Reception:
 
         ``until_s``, by ``time.monotonic``, is when all of it must have landed.
         """
-        arrivals = [_Arrival(upload=one, flow=self._flow_of(one.stream)) for one in uploads]
-        return self._outcomes(arrivals, until_s)
+        return self._outcomes([self._arrival(one) for one in uploads], until_s)
 
     def _outcomes(
         self, arrivals: Sequence["_Arrival"], until_s: float
@@ -102,28 +104,24 @@ class Reception:
             ]
         )
 
-    def _flow_of(self, stream: str) -> Flow | None:
+    def _arrival(self, upload: Upload) -> "_Arrival":
         try:
-            return self.flows.current().by_stream.get(stream)
+            flow = self.flows.current().by_stream.get(upload.stream)
         except FlowsUnavailableError:  # told of where it lands
-            return None
+            flow = None
+        rule = _NO_RULE if flow is None else flow.upload
+        is_remembered = rule.repeats == "answer" and upload.idempotency_key is not None
+        return _Arrival(upload=upload, flow=flow, rule=rule, is_remembered=is_remembered)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Arrival:
+class _Arrival(msgspec.Struct, frozen=True, kw_only=True):
     """A message as it comes in. ``kept`` is the first receipt of its key, if it has one."""
 
     upload: Upload
     flow: Flow | None
+    rule: UploadRule
+    is_remembered: bool
     kept: KeptReceipt | None = None
-
-    @property
-    def rule(self) -> UploadRule:
-        return _NO_RULE if self.flow is None else self.flow.upload
-
-    @property
-    def is_remembered(self) -> bool:
-        return self.rule.repeats == "answer" and self.upload.idempotency_key is not None
 
     @property
     def is_repeat(self) -> bool:
@@ -135,17 +133,17 @@ class _Arrival:
 
     def told(self, receipt: Receipt) -> Receipt:
         """The receipt with all that the device should know."""
-        wait_s = next_upload_after_s(
-            self.upload.device_id, smear_s=self.rule.smear_s, now_ms=self.upload.arrival_millis
-        )
-        notices = (*receipt.notices, *self._notices())
-        return replace(receipt, next_upload_after_s=wait_s, notices=notices)
-
-    def _notices(self) -> Iterator[Notice]:
-        upload, flow = self.upload, self.flow
+        upload, flow, smear_s = self.upload, self.flow, self.rule.smear_s
+        notices = list(receipt.notices)
         if self.kept is not None and not self.is_repeat:
-            yield Notice.KEY_REUSED
+            notices.append(Notice.KEY_REUSED)
         if upload.asked is Lane.FAST and (flow is None or flow.lane is not Lane.FAST):
-            yield Notice.NOT_FAST
+            notices.append(Notice.NOT_FAST)
         if flow is not None and flow.oversize == "truncate" and len(upload.body) > INLINE_BYTES_MAX:
-            yield Notice.TRUNCATED
+            notices.append(Notice.TRUNCATED)
+        if not notices and smear_s == 0:
+            return receipt
+        wait_s = next_upload_after_s(
+            upload.device_id, smear_s=smear_s, now_ms=upload.arrival_millis
+        )
+        return replace(receipt, next_upload_after_s=wait_s, notices=tuple(notices))

@@ -100,7 +100,7 @@ def first_receipt(kept: KeptReceipt) -> Receipt:
 
 def is_same(upload: Upload, kept: KeptReceipt) -> bool:
     """Whether the bytes are those that the key was first sent with."""
-    return upload.body_sha256.hex() == kept.sha256
+    return upload.body_sha256().hex() == kept.sha256
 
 
 def _kept(one: Remembered) -> KeptReceipt:
@@ -108,6 +108,6 @@ def _kept(one: Remembered) -> KeptReceipt:
         raw_id=one.receipt.id,
         lane=one.receipt.lane,
         landed=one.receipt.landed.value,
-        sha256=one.upload.body_sha256.hex(),
+        sha256=one.upload.body_sha256().hex(),
         expires_s=one.upload.arrival_millis // 1000 + one.remember_s,
     )

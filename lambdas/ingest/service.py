@@ -4,9 +4,12 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from copy import replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol
+
+import msgspec
 
 from clients.flow_store import FlowsUnavailableError
 from clients.kafka_producer import NotDurableError
@@ -50,8 +53,7 @@ class BodyTooLargeError(PayloadTooLargeError):
         return f"{PayloadTooLargeError.__str__(self)}; POST /v1/uploads/{{stream}} takes more"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
+class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a device: its message is durable, and this is its id."""
 
     id: str
@@ -145,7 +147,7 @@ class Ingest:
         message = message_of(upload, flow)
         if message.body_bytes > INLINE_BYTES_MAX:
             reference = self.payloads.put(
-                payload_key(message.raw_id), upload.body, upload.body_sha256.hex()
+                payload_key(message.raw_id), upload.body, upload.body_sha256().hex()
             )
             message = replace(message, body=None, reference=reference)
         return message, raw_record(message, flow)
@@ -177,16 +179,13 @@ type _Prepared = tuple[Message, ProducerRecord]
 
 
 def _receipt_of(message: Message, place: KafkaPosition | Spooled) -> Receipt:
-    return Receipt(id=message.raw_id, lane=message.lane, landed=_landed(message, place))
+    landed = Landed.KAFKA if message.reference is None else Landed.OBJECT
+    if isinstance(place, Spooled):
+        landed = Landed.SPOOL
+    return Receipt(id=message.raw_id, lane=message.lane, landed=landed)
 
 
 def _outcome(
     message: Message, place: KafkaPosition | Spooled | NotDurableError
 ) -> Receipt | NotDurableError:
     return place if isinstance(place, NotDurableError) else _receipt_of(message, place)
-
-
-def _landed(message: Message, place: KafkaPosition | Spooled) -> Landed:
-    if isinstance(place, Spooled):
-        return Landed.SPOOL
-    return Landed.KAFKA if message.reference is None else Landed.OBJECT

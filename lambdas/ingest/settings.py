@@ -3,9 +3,9 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
-from clients.environment import BadSettingError, count_setting, text_setting
+from clients.ceiling_settings import OVERRIDES_MAX_AGE_S, ceilings_setting
+from clients.environment import count_setting, text_setting
 from clients.kafka_security import kafka_security_setting
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.overrides import Ceilings
@@ -14,10 +14,6 @@ BODY_BYTES_MAX = 4_500_000
 """About what Lambda takes: 6 MB of Base64."""
 RECEIPTS_WAIT_MS = 200
 """One call for receipts, at most: a repeat that lands once more is no harm."""
-OVERRIDES_MAX_AGE_S = 15
-
-_SOFT: Final = "SOFT_CEILING_PER_MINUTE"
-_HARD: Final = "HARD_CEILING_PER_MINUTE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +54,7 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
         overrides_max_age_s=count_setting(
             environ, "OVERRIDES_MAX_AGE_S", default=OVERRIDES_MAX_AGE_S
         ),
-        ceilings=_ceilings(environ),
+        ceilings=ceilings_setting(environ),
         registry_table=text_setting(environ, "REGISTRY_TABLE"),
         receipts_table=text_setting(environ, "RECEIPTS_TABLE"),
         receipts_wait_ms=count_setting(environ, "RECEIPTS_WAIT_MS", default=RECEIPTS_WAIT_MS),
@@ -68,14 +64,3 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
 
 def settings() -> Settings:
     return settings_from(os.environ)
-
-
-def _ceilings(environ: Mapping[str, str]) -> Ceilings | None:
-    """Both are set, or neither."""
-    if not (environ.get(_SOFT) or environ.get(_HARD)):
-        return None
-    soft, hard = count_setting(environ, _SOFT), count_setting(environ, _HARD)
-    try:
-        return Ceilings(soft_per_minute=soft, hard_per_minute=hard)
-    except ValueError:
-        raise BadSettingError(_SOFT, f"is {soft}; allowed: at most {_HARD}, {hard}") from None

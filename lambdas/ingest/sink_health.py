@@ -60,10 +60,10 @@ class WatchedLander:
     ) -> Sequence[KafkaPosition | Spooled | NotDurableError]:
         """Land as the other does. Of records together, those that failed are what counts."""
         places = self._lander.land_all(records, until_s=until_s)
-        is_confirmed = all(isinstance(place, KafkaPosition) for place in places)
-        self._health.saw(Sink.KAFKA, Condition.OK if is_confirmed else Condition.FAILING)
-        if not is_confirmed:  # the rest went to the spool, or tried to
-            is_lost = any(isinstance(place, NotDurableError) for place in places)
+        others = [place for place in places if not isinstance(place, KafkaPosition)]
+        self._health.saw(Sink.KAFKA, Condition.FAILING if others else Condition.OK)
+        if others:  # they went to the spool, or were to
+            is_lost = any(isinstance(place, NotDurableError) for place in others)
             condition = Condition.FAILING if is_lost else Condition.OK
             self._health.saw(Sink.OBJECT_STORE, condition)
         return places

@@ -1,8 +1,8 @@
 """From what a device sent to the message that is landed: its id, its lane, what is cut off."""
 
 import hashlib
-from dataclasses import dataclass
-from functools import cached_property
+
+import msgspec
 
 from fleetlane.events.envelope import Message
 from fleetlane.events.flows import Flow
@@ -10,8 +10,7 @@ from fleetlane.events.ids import RawIdRule
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane, LaneFacts, lane_for
 
 
-@dataclass(frozen=True, kw_only=True)
-class Upload:
+class Upload(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """What a device sent. ``asked`` is the lane of the endpoint that it used.
 
     ``via`` is the gateway that brought it, if any.
@@ -32,15 +31,19 @@ class Upload:
     body_encoding: str | None = None
     via: str | None = None
 
-    @cached_property
     def body_sha256(self) -> bytes:
-        return hashlib.sha256(self.body).digest()
+        """The digest of the body; once it was asked for, it is known."""
+        known: bytes | None = self.__dict__.get("sha256")
+        if known is None:
+            known = self.__dict__["sha256"] = hashlib.sha256(self.body).digest()
+        return known
 
 
 def message_of(upload: Upload, flow: Flow | None) -> Message:
     """Make the message of an upload, its body inside, whatever its size."""
-    is_cut = flow is not None and flow.oversize == "truncate"
-    body = upload.body[:INLINE_BYTES_MAX] if is_cut else upload.body
+    body = upload.body
+    if flow is not None and flow.oversize == "truncate":
+        body = body[:INLINE_BYTES_MAX]
     return Message(
         raw_id=_raw_id(upload, flow),
         device_id=upload.device_id,
@@ -67,7 +70,7 @@ def _raw_id(upload: Upload, flow: Flow | None) -> str:
         idempotency_key=upload.idempotency_key,
         dedupes_by_content=flow is not None and flow.dedupe_by_content,
     )
-    return rule.raw_id(lambda: upload.body_sha256)
+    return rule.raw_id(upload.body_sha256)
 
 
 def _lane_facts(upload: Upload, flow: Flow | None, body_bytes: int) -> LaneFacts:

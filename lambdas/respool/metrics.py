@@ -1,15 +1,17 @@
 """Counting what a run did, in CloudWatch's embedded metric format."""
 
 from collections.abc import Mapping
+from typing import Final
 
-from clients.embedded_metrics import EmbeddedMetrics
+from clients.embedded_metrics import MetricLine
+
+_SERVICE: Final = "respool"
+_RUN: Final = MetricLine(_SERVICE, {"RespooledRecords": "Count", "UnreadableSpooled": "Count"})
+_OLDEST: Final = MetricLine(_SERVICE, {"OldestSpooledSeconds": "Seconds"})
 
 
 def count_run(told: Mapping[str, int]) -> None:
     """Write each run's numbers, zeros too: silence is an alarm."""
-    metrics = EmbeddedMetrics(service="respool")
+    _RUN.write(told["records"], told["unreadable"])
     if "oldest_s" in told:
-        metrics.add_metric("OldestSpooledSeconds", "Seconds", told["oldest_s"])
-    metrics.add_metric("RespooledRecords", "Count", told["records"])
-    metrics.add_metric("UnreadableSpooled", "Count", told["unreadable"])
-    metrics.flush_metrics()
+        _OLDEST.write(told["oldest_s"])

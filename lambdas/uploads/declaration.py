@@ -8,9 +8,16 @@ import msgspec
 from msgspec import Meta
 
 from clients.declarations import CONTENT_TYPE, BadRequestError, checked
-from clients.device_request import DeclaredHeaders, body_of, checked_stream, sender_of
-from clients.issued_upload import IssuedUpload
-from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE
+from clients.device_request import (
+    Sender,
+    body_of,
+    checked_stream,
+    declared_in,
+    sender_of,
+    told_in,
+)
+from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE, SOURCE_PREFIX
+from fleetlane.events.names import DEVICE_ID_PATTERN
 
 DECLARATION_BYTES_MAX: Final = 4096
 
@@ -21,6 +28,7 @@ class _Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     bytes: Annotated[float, Meta(ge=1)]
     sha256: Annotated[str, Meta(pattern=r"^[0-9a-fA-F]{64}\Z")]
     content_type: str = DEFAULT_CONTENT_TYPE
+    source: Annotated[str, Meta(pattern=rf"^{SOURCE_PREFIX}{DEVICE_ID_PATTERN}\Z")] = ""
 
     def __post_init__(self) -> None:
         if self.bytes != int(self.bytes):
@@ -29,10 +37,22 @@ class _Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """What is to be uploaded, and the key with which it is the same message again."""
+    """What is to be uploaded, of which device, and the key with which it is the same message again.
 
-    upload: IssuedUpload
+    ``sha256`` is in lower-case hexadecimal.
+    """
+
+    sender: Sender
+    device_id: str
+    stream: str
+    body_bytes: int
+    sha256: str
+    content_type: str
     idempotency_key: str | None
+    firmware: str | None
+    start_millis: int | None
+    end_millis: int | None
+    body_encoding: str | None
 
 
 def declaration_from(event: Mapping[str, Any]) -> Declaration:
@@ -46,24 +66,21 @@ def declaration_from(event: Mapping[str, Any]) -> Declaration:
     """
     sender = sender_of(event)
     stream = checked_stream((event.get("pathParameters") or {}).get("stream", ""))
-    headers = DeclaredHeaders(event.get("headers"))
-    headers.check_content_encoding()
-    start_millis, end_millis = headers.span()
+    declared = declared_in(told_in(event))
     body = _body(body_of(event))
-    upload = IssuedUpload(
-        device_id=sender.device_id,
-        device_type=sender.device_type,
-        is_quarantined=sender.is_quarantined,
+    return Declaration(
+        sender=sender,
+        device_id=body.source.removeprefix(SOURCE_PREFIX) or sender.device_id,
         stream=stream,
         body_bytes=int(body.bytes),
         sha256=body.sha256.lower(),
         content_type=checked("`content_type`", body.content_type, CONTENT_TYPE),
-        firmware=headers.firmware(),
-        start_millis=start_millis,
-        end_millis=end_millis,
-        body_encoding=headers.body_encoding(),
+        idempotency_key=declared.idempotency_key,
+        firmware=declared.firmware,
+        start_millis=declared.start_millis,
+        end_millis=declared.end_millis,
+        body_encoding=declared.body_encoding,
     )
-    return Declaration(upload=upload, idempotency_key=headers.idempotency_key())
 
 
 def _body(body: bytes) -> _Body:

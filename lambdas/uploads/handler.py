@@ -4,24 +4,36 @@ import dataclasses
 import json
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
 from aws_lambda_powertools import Logger
 
-from clients.aws import AwsSettings, s3_client
+from clients.admission import Admission, RevokedDeviceError, TooManyMessagesError
+from clients.aws import AwsSettings, dynamodb_table, hasty_config, s3_client
+from clients.bound_devices import CachedBoundDevices
+from clients.ceilings import Verdict
+from clients.device_registry import DeviceRegistry, RegisteredDevice, RegistryUnavailableError
 from clients.flow_store import CachedFlows, FlowStore, FlowsUnavailableError
 from clients.issued_upload import UploadTooLargeError
 from clients.kafka_producer import KafkaProducer
+from clients.overrides import CachedOverrides, OverridesStore, OverridesUnavailableError
 from clients.problems import OF_REQUESTS, PROBLEM_CONTENT_TYPE, ProblemTable
+from clients.senders import NotItsGatewayError
 from clients.upload_bucket import UploadBucket
 from clients.upload_form import UploadForms, signing_client
 from fleetlane.events.envelope import Message
 from fleetlane.events.errors import FleetlaneError, ProblemTag
 from lambdas.uploads.declaration import declaration_from
 from lambdas.uploads.landing import Landing
-from lambdas.uploads.metrics import count_issued, count_landed, count_refused, count_swept
+from lambdas.uploads.metrics import (
+    count_issued,
+    count_landed,
+    count_overrides_unavailable,
+    count_refused,
+    count_swept,
+)
 from lambdas.uploads.notifications import failed_messages
 from lambdas.uploads.service import Issuing
 from lambdas.uploads.settings import issuing_settings, landing_settings
@@ -32,11 +44,17 @@ logger = Logger(service="uploads")
 _PROBLEMS: Final = ProblemTable(
     tags={
         **OF_REQUESTS,
+        NotItsGatewayError: ProblemTag.FORBIDDEN,
+        RevokedDeviceError: ProblemTag.FORBIDDEN,
+        TooManyMessagesError: ProblemTag.SLOW_DOWN,
         UploadTooLargeError: ProblemTag.TOO_LARGE,
         FlowsUnavailableError: ProblemTag.TRY_LATER,
+        RegistryUnavailableError: ProblemTag.TRY_LATER,
     }
 )
 _CREATED: Final = 201
+_LOOK_UP_S: Final = 1.0
+_OVERRIDES_WAIT_S: Final = 0.25
 _SWEEP_ENDS_MS: Final = 15_000
 """A sweep begins nothing more when so little of its time is left."""
 
@@ -138,12 +156,43 @@ def _issuing() -> Issuing:
     forms = UploadForms(
         signing_client(AwsSettings()), ours.payload_bucket, expires_s=ours.expires_s
     )
+    overrides = CachedOverrides(
+        OverridesStore(s3_client(AwsSettings()), ours.overrides_bucket),
+        on_unavailable=_overrides_unavailable,
+        max_age_s=ours.overrides_max_age_s,
+        wait_s=_OVERRIDES_WAIT_S,
+    )
     return Issuing(
+        admission=Admission(overrides, ceilings=ours.ceilings, on_over_ceiling=_over_ceiling),
+        devices=CachedBoundDevices(_Registry()),
         flows=_flows(ours.flows_bucket),
         forms=forms,
         upload_bytes_max=ours.upload_bytes_max,
         expires_s=ours.expires_s,
     )
+
+
+class _Registry:
+    """The registry, opened when a gateway first asks for a form of another device."""
+
+    def find_all(self, device_ids: Iterable[str]) -> Mapping[str, RegisteredDevice]:
+        return _registry().find_all(device_ids)
+
+
+@cache
+def _registry() -> DeviceRegistry:
+    config = hasty_config(seconds=_LOOK_UP_S)
+    table = dynamodb_table(AwsSettings(), issuing_settings().registry_table, config=config)
+    return DeviceRegistry(table)
+
+
+def _overrides_unavailable(problem: OverridesUnavailableError) -> None:
+    logger.warning("overrides unavailable", extra={"problem": str(problem)})
+    count_overrides_unavailable()
+
+
+def _over_ceiling(device_id: str, verdict: Verdict) -> None:
+    logger.warning("over its ceiling", extra={"device_id": device_id, "verdict": verdict})
 
 
 @cache

@@ -86,6 +86,7 @@ def message_of(stored: StoredUpload, flow: Flow | None) -> Message:
         start_millis=issued.start_millis,
         end_millis=issued.end_millis,
         body_encoding=issued.body_encoding,
+        via=issued.via,
     )
 
 

@@ -1,36 +1,34 @@
 """Counting uploads in CloudWatch's embedded metric format."""
 
-from clients.embedded_metrics import EmbeddedMetrics
+from typing import Final
+
+from clients.embedded_metrics import MetricLine
 from fleetlane.events.envelope import Message
 from fleetlane.events.errors import ProblemTag
 
+_SERVICE: Final = "uploads"
+_ISSUED: Final = MetricLine(_SERVICE, {"Issued": "Count"})
+_REFUSED: Final = MetricLine(_SERVICE, {"Refused": "Count"}, dimension="tag")
+_LANDED: Final = MetricLine(_SERVICE, {"Accepted": "Count", "BodyBytes": "Bytes"}, dimension="lane")
+_SWEPT: Final = MetricLine(_SERVICE, {"Swept": "Count"})
+_OVERRIDES_UNAVAILABLE: Final = MetricLine(_SERVICE, {"OverridesUnavailable": "Count"})
+
 
 def count_issued() -> None:
-    metrics = _metrics()
-    metrics.add_metric("Issued", "Count", 1)
-    metrics.flush_metrics()
+    _ISSUED.write(1)
 
 
 def count_refused(tag: ProblemTag) -> None:
-    metrics = _metrics()
-    metrics.add_dimension("tag", tag)
-    metrics.add_metric("Refused", "Count", 1)
-    metrics.flush_metrics()
+    _REFUSED.write(1, of=tag)
 
 
 def count_landed(message: Message) -> None:
-    metrics = _metrics()
-    metrics.add_dimension("lane", message.lane)
-    metrics.add_metric("Accepted", "Count", 1)
-    metrics.add_metric("BodyBytes", "Bytes", message.body_bytes)
-    metrics.flush_metrics()
+    _LANDED.write(1, message.body_bytes, of=message.lane)
 
 
 def count_swept(uploads: int) -> None:
-    metrics = _metrics()
-    metrics.add_metric("Swept", "Count", uploads)
-    metrics.flush_metrics()
+    _SWEPT.write(uploads)
 
 
-def _metrics() -> EmbeddedMetrics:
-    return EmbeddedMetrics(service="uploads")
+def count_overrides_unavailable() -> None:
+    _OVERRIDES_UNAVAILABLE.write(1)

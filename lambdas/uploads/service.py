@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from clients.issued_upload import IssuedUpload, UploadTooLargeError
+from clients.senders import BoundDevices, Senders
 from clients.upload_form import UploadForm
 from clients.upload_keys import upload_key
 from fleetlane.events.flow_files import PublishedFlows
@@ -33,10 +34,18 @@ class Forms(Protocol):
     def signed(self, key: str, issued: IssuedUpload) -> UploadForm: ...
 
 
+class Admits(Protocol):
+    """Decides on one more message; ``clients.admission.Admission`` is one."""
+
+    def goes_aside(self, device_id: str, *, now_ms: int, via: str | None = None) -> bool: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issuing:
-    """All that issuing needs."""
+    """All that issuing needs. A form counts as the message that it is for."""
 
+    admission: Admits
+    devices: BoundDevices
     flows: Flows
     forms: Forms
     upload_bytes_max: int
@@ -47,24 +56,47 @@ class Issuing:
 
         Raises:
             UploadTooLargeError: More is declared than may be uploaded.
+            NotItsGatewayError: The sender may not speak for this device.
+            RevokedDeviceError: The device, or its gateway, may not send any more.
+            TooManyMessagesError: The device may send again later.
+            RegistryUnavailableError: Whether the sender may speak for it is not known.
             FlowsUnavailableError: S3 does not answer; it would not take the body either.
         """
-        upload = declaration.upload
-        if upload.body_bytes > self.upload_bytes_max:
-            raise UploadTooLargeError(upload.body_bytes, self.upload_bytes_max)
+        if declaration.body_bytes > self.upload_bytes_max:
+            raise UploadTooLargeError(declaration.body_bytes, self.upload_bytes_max)
+        issued = self._issued(declaration, now_ms)
         raw_id = self._raw_id(declaration)
-        form = self.forms.signed(upload_key(raw_id, issued_millis=now_ms), upload)
+        form = self.forms.signed(upload_key(raw_id, issued_millis=now_ms), issued)
         return UploadTicket(
             id=raw_id, url=form.url, fields=form.fields, expires_after_s=self.expires_s
         )
 
+    def _issued(self, declaration: Declaration, now_ms: int) -> IssuedUpload:
+        device_id = declaration.device_id
+        senders = Senders.asked(declaration.sender, frozenset({device_id}), self.devices)
+        device, via = senders.of(device_id), senders.via(device_id)
+        goes_aside = self.admission.goes_aside(device_id, now_ms=now_ms, via=via)
+        return IssuedUpload(
+            device_id=device_id,
+            device_type=device.device_type,
+            is_quarantined=device.is_quarantined or goes_aside,
+            stream=declaration.stream,
+            body_bytes=declaration.body_bytes,
+            sha256=declaration.sha256,
+            content_type=declaration.content_type,
+            firmware=declaration.firmware,
+            start_millis=declaration.start_millis,
+            end_millis=declaration.end_millis,
+            body_encoding=declaration.body_encoding,
+            via=via,
+        )
+
     def _raw_id(self, declaration: Declaration) -> str:
-        upload = declaration.upload
-        flow = self.flows.current().by_stream.get(upload.stream)
+        flow = self.flows.current().by_stream.get(declaration.stream)
         rule = RawIdRule(
-            device_id=upload.device_id,
-            stream=upload.stream,
+            device_id=declaration.device_id,
+            stream=declaration.stream,
             idempotency_key=declaration.idempotency_key,
             dedupes_by_content=flow is not None and flow.dedupe_by_content,
         )
-        return rule.raw_id(lambda: bytes.fromhex(upload.sha256))
+        return rule.raw_id(lambda: bytes.fromhex(declaration.sha256))

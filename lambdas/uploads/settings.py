@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from clients.ceiling_settings import OVERRIDES_MAX_AGE_S, ceilings_setting
 from clients.environment import count_setting, text_setting
 from clients.kafka_security import kafka_security_setting
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lanes import PAYLOAD_BYTES_MAX
+from fleetlane.events.overrides import Ceilings
 
 EXPIRES_S: Final = 15 * 60
 SWEEP_AFTER_S: Final = 15 * 60
@@ -16,10 +18,18 @@ SWEEP_AFTER_S: Final = 15 * 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssuingSettings:
-    """Where bodies go, the largest that is taken, and how long a form may be used."""
+    """Where bodies go, the largest that is taken, and how long a form may be used.
+
+    Overrides are read again when they are ``overrides_max_age_s`` old. Without ``ceilings`` a
+    device has none but those that the overrides give it.
+    """
 
     payload_bucket: str
     flows_bucket: str
+    overrides_bucket: str
+    registry_table: str
+    overrides_max_age_s: int = OVERRIDES_MAX_AGE_S
+    ceilings: Ceilings | None = None
     upload_bytes_max: int = PAYLOAD_BYTES_MAX
     expires_s: int = EXPIRES_S
 
@@ -40,6 +50,12 @@ def issuing_settings_from(environ: Mapping[str, str]) -> IssuingSettings:
     return IssuingSettings(
         payload_bucket=text_setting(environ, "PAYLOAD_BUCKET"),
         flows_bucket=text_setting(environ, "FLOWS_BUCKET"),
+        overrides_bucket=text_setting(environ, "OVERRIDES_BUCKET"),
+        registry_table=text_setting(environ, "REGISTRY_TABLE"),
+        overrides_max_age_s=count_setting(
+            environ, "OVERRIDES_MAX_AGE_S", default=OVERRIDES_MAX_AGE_S
+        ),
+        ceilings=ceilings_setting(environ),
         upload_bytes_max=count_setting(environ, "UPLOAD_BYTES_MAX", default=PAYLOAD_BYTES_MAX),
         expires_s=count_setting(environ, "UPLOAD_EXPIRES_S", default=EXPIRES_S),
     )

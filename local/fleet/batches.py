@@ -89,8 +89,7 @@ async def _send_once(sender: Sender, token: str, left: Sequence[_Waiting]) -> fl
         response = None
     for one, answer in zip(left, _answers(response, len(left)), strict=True):
         one.answers.append(answer)
-        if answer.lane is not None:
-            sender.lanes[answer.lane] += 1
+        sender.count(answer)
     return sender.pause_s(response)
 
 
@@ -106,7 +105,9 @@ def _answers(response: HttpAnswer | None, entries: int) -> Iterator[Answer]:
 def _answer(receipt: Mapping[str, Any]) -> Answer:
     if receipt["status"] != ACCEPTED:
         return Answer(status=receipt["status"])
-    return Answer(status=ACCEPTED, raw_id=receipt["id"], lane=receipt["lane"])
+    return Answer(
+        status=ACCEPTED, raw_id=receipt["id"], lane=receipt["lane"], landed=receipt["landed"]
+    )
 
 
 def _entry(one: Brought) -> dict[str, str]:

@@ -48,12 +48,13 @@ class Outgoing:
 class Answer:
     """One answer. ``status`` is ``None`` where none came, ``is_seen`` false where it got lost.
 
-    S3 knows of no ``lane``.
+    ``landed`` is where the message is, as the receipt says. S3 knows of no ``lane``.
     """
 
     status: int | None
     raw_id: str | None = None
     lane: str | None = None
+    landed: str | None = None
     is_seen: bool = True
 
 

@@ -38,6 +38,7 @@ class Sender:
         self._api, self._post_form, self.patience_s = api, post_form, patience_s
         self.statuses: Counter[int | None] = Counter()
         self.lanes: Counter[str] = Counter()
+        self.landed: Counter[str] = Counter()
 
     async def send(self, device: SimulatedDevice, token: str, message: Outgoing) -> SentMessage:
         """Send one message until the device is done with it."""
@@ -75,6 +76,13 @@ class Sender:
         self.statuses[response.status] += 1
         return response
 
+    def count(self, answer: Answer) -> None:
+        """Count a receipt by its lane, and by where its message landed."""
+        if answer.lane is not None:
+            self.lanes[answer.lane] += 1
+        if answer.landed is not None:
+            self.landed[answer.landed] += 1
+
     @staticmethod
     def is_worth_another_try(status: int | None) -> bool:
         return status in _WORTH_ANOTHER_TRY
@@ -95,10 +103,14 @@ class Sender:
         if response.status not in (ACCEPTED, UPLOADED):
             return Answer(status=response.status), self.pause_s(response)
         receipt = orjson.loads(response.content)
-        lane = receipt.get("lane")
-        if lane is not None:
-            self.lanes[lane] += 1
-        return Answer(status=response.status, raw_id=receipt["id"], lane=lane), 0.0
+        answer = Answer(
+            status=response.status,
+            raw_id=receipt["id"],
+            lane=receipt.get("lane"),
+            landed=receipt["landed"],
+        )
+        self.count(answer)
+        return answer, 0.0
 
     async def _response(self, message: Outgoing, headers: Mapping[str, str]) -> HttpAnswer:
         if message.is_upload:

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -33,12 +34,14 @@ class Registry(Protocol):
 class FleetProgress:
     """How far the fleet is: messages ``planned`` and ``finished``, and answers so far.
 
-    ``lanes`` counts 202s by lane, ``statuses`` all answers; ``None`` is a request without one.
+    ``lanes`` counts 202s by lane, ``landed`` by where the message was durable, ``statuses`` all
+    answers; ``None`` is a request without one.
     """
 
     planned: int
     finished: int
     lanes: Mapping[str, int]
+    landed: Mapping[str, int]
     statuses: Mapping[int | None, int]
     seconds: float
 
@@ -54,6 +57,11 @@ class FleetRun:
         """A receipt for each 202 that a device saw."""
         for message in self.sent:
             yield from message.receipts()
+
+    def landed(self) -> Counter[str]:
+        """How many answers said that their message is in Kafka, in S3, in the spool."""
+        answers = (answer for message in self.sent for answer in message.answers)
+        return Counter(answer.landed for answer in answers if answer.landed is not None)
 
     def surprises(self) -> tuple[str, ...]:
         """A line for each message whose last answer was not the expected one."""
@@ -117,6 +125,7 @@ async def _run(
             planned=planned,
             finished=len(sent),
             lanes=dict(sender.lanes),
+            landed=dict(sender.landed),
             statuses=dict(sender.statuses),
             seconds=seconds,
         )

@@ -49,4 +49,4 @@ async def uploaded(
         raise NoAnswerError(str(problem)) from None
     if stored.status_code != UPLOADED:
         raise NoAnswerError(f"{stored.status_code}: {stored.text[:200]}")
-    return HttpAnswer(status=UPLOADED, content=orjson.dumps({"id": form["id"]}))
+    return HttpAnswer(status=UPLOADED, content=orjson.dumps({"id": form["id"], "landed": "object"}))

@@ -1,7 +1,7 @@
 """What we write is read by the official CloudEvents SDK, as any consumer of a topic would."""
 
 import json
-from dataclasses import replace
+from copy import replace
 from datetime import UTC, datetime
 
 import pytest

@@ -1,8 +1,7 @@
 """What ingest leans on fails under load: devices are answered in time, and nothing is lost."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,9 +10,16 @@ import pytest
 from local.ledger import Ledger
 from local.platform import SPOOL_BUCKET
 from tests.e2e.conftest import RunningPlatform
-from tests.e2e.fault_proxy import Failure
-from tests.e2e.faults import frozen, stopped, without_room_for_files
 from tests.e2e.load import Kind, Load, Request
+from tests.e2e.outages import (
+    AT_FULL_LENGTH_ALONE,
+    OF_BOTH,
+    OF_KAFKA,
+    OF_S3,
+    OF_THE_REGISTRY,
+    OUTAGES,
+    Outage,
+)
 from tests.e2e.stored import object_keys
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack, pytest.mark.faults]
@@ -24,43 +30,17 @@ ANSWERED_WITHIN_S_MAX: Final = 5.0
 NOISE_S: Final = 25.0
 """On a busy machine servers start slowly. A full-length outage is longer than this."""
 
-type Outage = Callable[[RunningPlatform], AbstractContextManager[object]]
-
-
-@contextmanager
-def kafka_and_s3_away(running: RunningPlatform) -> Iterator[None]:
-    with frozen(running.platform.broker), running.s3.failing(Failure.HANGS):
-        yield
-
-
-@contextmanager
-def functions_killed(running: RunningPlatform) -> Iterator[None]:
-    """Some die between what is durable and its answer."""
-    running.platform.gateway.kill()
-    running.platform.gateway.start()
-    yield
-
-
-OF_KAFKA: Final[Mapping[str, Outage]] = {
-    "Kafka is stopped": lambda running: stopped(running.platform.broker),
-    "Kafka is frozen": lambda running: frozen(running.platform.broker),
-    "Kafka's disk is full": lambda running: without_room_for_files(running.platform.broker),
+REFUSED_MEANWHILE: Final[Mapping[str, tuple[Kind, ...]]] = {
+    **dict.fromkeys(OF_S3, (Kind.LARGE,)),
+    **dict.fromkeys(OF_THE_REGISTRY, (Kind.NEWCOMER,)),
+    OF_BOTH: (Kind.SMALL, Kind.LARGE),
 }
-OF_S3: Final[Mapping[str, Outage]] = {
-    "S3 answers 500": lambda running: running.s3.failing(Failure.ANSWERS_500),
-    "S3 hangs": lambda running: running.s3.failing(Failure.HANGS),
-    "S3 refuses": lambda running: running.s3.failing(Failure.REFUSES),
-}
-OF_BOTH: Final = "Kafka is frozen and S3 hangs"
-OF_THE_REGISTRY: Final = "the registry hangs"
-OF_THE_FUNCTIONS: Final = "the functions are killed"
-OUTAGES: Final[Mapping[str, Outage]] = {
-    **OF_KAFKA,
-    **OF_S3,
-    OF_BOTH: kafka_and_s3_away,
-    OF_THE_REGISTRY: lambda running: running.registry.failing(Failure.HANGS),
-    OF_THE_FUNCTIONS: functions_killed,
-}
+
+
+def chosen(names: Iterable[str]) -> list[object]:
+    """Parameters of a test; of three outages that look alike, two can wait for a full run."""
+    later = pytest.mark.full_length
+    return [pytest.param(one, marks=later) if one in AT_FULL_LENGTH_ALONE else one for one in names]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +61,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """All outages, one after the other, and what became of all that was sent meanwhile."""
+    """Outages, one after the other, and what became of all that was sent meanwhile."""
 
     windows: Mapping[str, Window]
     ids_of_messages: Mapping[str, set[str]]
@@ -90,13 +70,19 @@ class History:
 
 
 @pytest.fixture(scope="module")
-def history(running: RunningPlatform, *, faults_are_full: bool) -> History:
+def asked_for(request: pytest.FixtureRequest) -> list[str]:
+    """The outages that the chosen tests look at: all of them, at full length, take 20 minutes."""
+    tests = [one for one in request.session.items if isinstance(one, pytest.Function)]
+    looked_at = {one.callspec.params.get("outage") for one in tests if hasattr(one, "callspec")}
+    return [name for name in OUTAGES if name in looked_at]
+
+
+@pytest.fixture(scope="module")
+def history(running: RunningPlatform, asked_for: list[str], *, faults_are_full: bool) -> History:
     length_s = LENGTH_FULL_S if faults_are_full else LENGTH_S
     with Load(running.platform) as load:
         load.normal_again_s(time.monotonic(), within_s=NOISE_S)
-        windows = {
-            name: _through(running, outage, load, length_s) for name, outage in OUTAGES.items()
-        }
+        windows = {name: _through(running, OUTAGES[name], load, length_s) for name in asked_for}
     ledger = running.ledger_on(load.receipts)
     return History(
         windows=windows,
@@ -138,12 +124,12 @@ def test_nothing_is_left_in_the_spool(history: History) -> None:
     assert history.left_in_spool == frozenset()
 
 
-@pytest.mark.parametrize("outage", OUTAGES)
+@pytest.mark.parametrize("outage", chosen(OUTAGES))
 def test_no_request_waits_longer_than_five_seconds(history: History, outage: str) -> None:
     assert history.windows[outage].slowest_s < ANSWERED_WITHIN_S_MAX
 
 
-@pytest.mark.parametrize("outage", OUTAGES)
+@pytest.mark.parametrize("outage", chosen(OUTAGES))
 def test_an_outage_is_forgotten_as_soon_as_it_was_long(history: History, outage: str) -> None:
     window = history.windows[outage]
 
@@ -166,24 +152,18 @@ def test_what_needs_no_s3_is_taken_while_it_is_away(history: History, outage: st
     assert {(request.status, request.landed) for request in small} == {(202, "kafka")}
 
 
-@pytest.mark.parametrize(
-    ("outage", "kinds"),
-    [
-        *((outage, (Kind.LARGE,)) for outage in OF_S3),
-        (OF_BOTH, (Kind.SMALL, Kind.LARGE)),
-        (OF_THE_REGISTRY, (Kind.NEWCOMER,)),
-    ],
-)
-def test_what_cannot_be_taken_is_asked_to_come_again(
-    history: History, outage: str, kinds: tuple[Kind, ...]
-) -> None:
-    requests = history.windows[outage].of(*kinds)
+@pytest.mark.parametrize("outage", [*OF_S3, *chosen(OF_THE_REGISTRY), OF_BOTH])
+def test_what_cannot_be_taken_is_asked_to_come_again(history: History, outage: str) -> None:
+    requests = history.windows[outage].of(*REFUSED_MEANWHILE[outage])
 
     assert {request.status for request in requests} == {503}
     assert all(int(request.retry_after or 0) >= 5 for request in requests)
 
 
-def test_devices_that_are_known_do_not_notice_that_the_registry_is_away(history: History) -> None:
-    known = history.windows[OF_THE_REGISTRY].of(Kind.SMALL, Kind.LARGE)
+@pytest.mark.parametrize("outage", chosen(OF_THE_REGISTRY))
+def test_devices_that_are_known_do_not_notice_that_the_registry_is_away(
+    history: History, outage: str
+) -> None:
+    known = history.windows[outage].of(Kind.SMALL, Kind.LARGE)
 
     assert all(request.is_normal for request in known)

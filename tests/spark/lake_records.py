@@ -1,7 +1,8 @@
 """Records as the lake's queries read them from Kafka."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from copy import replace
+from dataclasses import asdict, dataclass
 from itertools import count
 
 import orjson

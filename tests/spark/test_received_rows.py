@@ -68,7 +68,7 @@ def test_only_a_first_attempt_is_told(spark: SparkSession) -> None:
 
 def test_a_reference_is_told_by_the_size_of_what_it_refers_to(spark: SparkSession) -> None:
     reference = PayloadReference(key="payloads/x", sha256=sha256(b"").hexdigest())
-    fields = {name: getattr(MESSAGE, name) for name in MESSAGE.__slots__}
+    fields = {name: getattr(MESSAGE, name) for name in MESSAGE.__struct_fields__}
     message = Message(**fields | {"body": None, "body_bytes": 900_000, "reference": reference})
 
     (row,) = received(spark, headers_of(message))

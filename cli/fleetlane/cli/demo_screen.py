@@ -90,7 +90,9 @@ def ledger_table(ledger: "Ledger") -> Table:
 def _summary(progress: "DemoProgress") -> str:
     waiting = "" if progress.waiting is None else f", {progress.waiting:,} on their way"
     sent = f"sent {progress.sent:,} of {progress.planned:,}"
-    return f"{progress.elapsed_s:.0f} s: {sent}{waiting}"
+    places = ", ".join(f"{number:,} in {place}" for place, number in progress.landed.items())
+    landed = f"; accepted: {places}" if places else ""
+    return f"{progress.elapsed_s:.0f} s: {sent}{waiting}{landed}"
 
 
 def _columns(progress: "DemoProgress") -> list[str]:

@@ -1,7 +1,9 @@
 """The raw record: one device message as CloudEvents 1.0 in Kafka's binary mode."""
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Final
+
+import msgspec
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
@@ -27,16 +29,14 @@ class BadEnvelopeError(FleetlaneError):
         return f"header {self.header}: {self.problem}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PayloadReference:
+class PayloadReference(msgspec.Struct, frozen=True, kw_only=True):
     """Where a body waits that was too large for Kafka: its key in the bucket, and its digest."""
 
     key: str
     sha256: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class Message(msgspec.Struct, frozen=True, kw_only=True):
     """One message of one device: ``body``, or ``reference`` to it, never both.
 
     ``revision`` is raised by a replay of what was parsed before: its events take the place of that
@@ -65,7 +65,7 @@ class Message:
     body_encoding: str | None = None
     truncated_from_bytes: int | None = None
     via: str | None = None
-    other_headers: tuple[Header, ...] = field(default=())
+    other_headers: tuple[Header, ...] = ()
 
     @property
     def source(self) -> str:
@@ -73,33 +73,56 @@ class Message:
         return SOURCE_PREFIX + self.device_id
 
 
+_SPECVERSION: Final[Header] = ("ce_specversion", b"1.0")
+_FIRST_ATTEMPT: Final[Header] = ("ce_attempt", b"1")
+_LANES: Final[Mapping[Lane, Header]] = {lane: ("ce_lane", lane.encode()) for lane in Lane}
+
+
 def headers_of(message: Message) -> list[Header]:
     """Write a message's headers; its body, or null by reference, is the record's value."""
-    reference = message.reference
-    known: tuple[tuple[str, object], ...] = (
-        ("ce_specversion", "1.0"),
-        ("content-type", message.content_type),
-        ("ce_id", message.raw_id),
-        ("ce_source", message.source),
-        ("ce_type", message.stream),
-        ("ce_time", rfc3339(message.arrival_millis)),
-        ("ce_arrivalmillis", message.arrival_millis),
-        ("ce_lane", message.lane),
-        ("ce_attempt", message.attempt),
-        ("ce_slowtries", message.slow_tries or None),
-        ("ce_revision", message.revision or None),
-        ("ce_devicetype", message.device_type),
-        ("ce_firmware", message.firmware),
-        ("ce_startmillis", message.start_millis),
-        ("ce_endmillis", message.end_millis),
-        ("ce_bodyencoding", message.body_encoding),
-        ("ce_bodybytes", message.body_bytes),
-        ("ce_dataref", reference and reference.key),
-        ("ce_datasha256", reference and reference.sha256),
-        ("ce_truncatedfrom", message.truncated_from_bytes),
-        ("ce_via", message.via),
-    )
+    attempt = message.attempt
     written: list[Header] = [
-        (name, str(value).encode()) for name, value in known if value is not None
+        _SPECVERSION,
+        ("content-type", message.content_type.encode()),
+        ("ce_id", message.raw_id.encode()),
+        ("ce_source", (SOURCE_PREFIX + message.device_id).encode()),
+        ("ce_type", message.stream.encode()),
+        ("ce_time", rfc3339(message.arrival_millis).encode()),
+        ("ce_arrivalmillis", b"%d" % message.arrival_millis),
+        _LANES[message.lane],
+        _FIRST_ATTEMPT if attempt == 1 else ("ce_attempt", b"%d" % attempt),
     ]
-    return written + list(message.other_headers)
+    if message.slow_tries:
+        written.append(("ce_slowtries", b"%d" % message.slow_tries))
+    if message.revision:
+        written.append(("ce_revision", b"%d" % message.revision))
+    _declared_onto(written, message)
+    _of_body_onto(written, message)
+    if message.via is not None:
+        written.append(("ce_via", message.via.encode()))
+    written += message.other_headers
+    return written
+
+
+def _declared_onto(written: list[Header], message: Message) -> None:
+    """What the registry says of the device, and the device of its message."""
+    if message.device_type is not None:
+        written.append(("ce_devicetype", message.device_type.encode()))
+    if message.firmware is not None:
+        written.append(("ce_firmware", message.firmware.encode()))
+    if message.start_millis is not None:
+        written.append(("ce_startmillis", b"%d" % message.start_millis))
+    if message.end_millis is not None:
+        written.append(("ce_endmillis", b"%d" % message.end_millis))
+    if message.body_encoding is not None:
+        written.append(("ce_bodyencoding", message.body_encoding.encode()))
+
+
+def _of_body_onto(written: list[Header], message: Message) -> None:
+    written.append(("ce_bodybytes", b"%d" % message.body_bytes))
+    reference = message.reference
+    if reference is not None:
+        written.append(("ce_dataref", reference.key.encode()))
+        written.append(("ce_datasha256", reference.sha256.encode()))
+    if message.truncated_from_bytes is not None:
+        written.append(("ce_truncatedfrom", b"%d" % message.truncated_from_bytes))

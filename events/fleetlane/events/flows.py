@@ -193,7 +193,7 @@ class Flow(_Table, frozen=True, kw_only=True):
         A device of a type that the flow does not name lands in its lane's shared topic: there is
         no other that is sure to exist.
         """
-        if self.blocks:
+        if self.on_failure == "block":
             return str(RawTopic(lane=lane, blocking_stream=self.stream))
         kind = device_type if device_type in self.device_types else None
         return raw_topic(lane, self.topic, stream=self.stream, device_type=kind)

@@ -4,8 +4,9 @@ import hashlib
 import re
 import secrets
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 RAW_ID_PATTERN: Final = "1[0-9a-f]{32}"
 _RAW_ID = re.compile(RAW_ID_PATTERN)
@@ -17,15 +18,11 @@ def hashed_id(fields: Iterable[bytes]) -> str:
     Each field is prefixed by its length in four bytes, big-endian, so that no two different lists
     of fields are hashed alike.
     """
-    digest = hashlib.blake2b(digest_size=16)
-    for field in fields:
-        digest.update(len(field).to_bytes(4, "big"))
-        digest.update(field)
-    return f"1{digest.hexdigest()}"
+    prefixed = b"".join([len(field).to_bytes(4, "big") + field for field in fields])
+    return f"1{hashlib.blake2b(prefixed, digest_size=16).hexdigest()}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RawIdRule:
+class RawIdRule(msgspec.Struct, frozen=True, kw_only=True):
     """What makes two messages of a device's stream the same one: a key, their bytes, or nothing."""
 
     device_id: str

@@ -6,6 +6,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+import msgspec
+
 INLINE_BYTES_MAX: Final = 256 * 1024
 """A body up to this size travels inside its Kafka record; above, by reference."""
 
@@ -75,8 +77,7 @@ SLOW_TRIES_MAX: Final = 3
 """So often the slow lane tries a message before it is parked, a trigger's time or more apart."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaneFacts:
+class LaneFacts(msgspec.Struct, frozen=True, kw_only=True):
     """All that decides a message's lane.
 
     ``asked`` is the endpoint's lane, ``declared`` the flow's (standard where there is no flow),

@@ -8,8 +8,8 @@ from fleetlane.events.errors import FleetlaneError
 NAME_PATTERN: Final = "[a-z][a-z0-9-]{0,47}"
 DEVICE_ID_PATTERN: Final = "[A-Za-z0-9._-]{1,64}"
 
-_NAME = re.compile(NAME_PATTERN)
-_DEVICE_ID = re.compile(DEVICE_ID_PATTERN)
+NAME: Final = re.compile(NAME_PATTERN)
+DEVICE_ID: Final = re.compile(DEVICE_ID_PATTERN)
 
 
 class BadNameError(FleetlaneError):
@@ -27,11 +27,11 @@ class BadNameError(FleetlaneError):
 
 def is_name(value: str) -> bool:
     """Whether ``value`` may name a stream or a device type."""
-    return _NAME.fullmatch(value) is not None
+    return NAME.fullmatch(value) is not None
 
 
 def is_device_id(value: str) -> bool:
-    return _DEVICE_ID.fullmatch(value) is not None
+    return DEVICE_ID.fullmatch(value) is not None
 
 
 def checked_name(value: str, *, kind: str) -> str:

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+
 from fleetlane.events.envelope import Header
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.times import rfc3339
@@ -12,8 +14,7 @@ DETAIL_BYTES_MAX: Final = 1024
 _PREFIX: Final = "ce_parked"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KafkaPosition:
+class KafkaPosition(msgspec.Struct, frozen=True, kw_only=True):
     """Where a record stands in Kafka."""
 
     topic: str

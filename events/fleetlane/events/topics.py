@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 from fleetlane.events.errors import FleetlaneError
@@ -88,6 +89,7 @@ class TopicSettings:
         }
 
 
+@lru_cache(maxsize=1024)
 def raw_topic(
     lane: Lane,
     strategy: RawStrategy = RawStrategy.LANE,

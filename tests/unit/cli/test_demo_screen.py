@@ -16,6 +16,7 @@ PROGRESS = DemoProgress(
     planned=12_500,
     sent=12_000,
     waiting=None,
+    landed={"kafka": 10_950, "spool": 50},
     lanes={
         Lane.FAST: LaneCounts(),
         Lane.STANDARD: LaneCounts(landed=10_900, parsed=9_000, diverted=3),
@@ -39,7 +40,7 @@ def test_a_line_tells_each_lane_that_saw_something() -> None:
     line = progress_line(PROGRESS)
 
     assert line == (
-        "10 s: sent 12,000 of 12,500"
+        "10 s: sent 12,000 of 12,500; accepted: 10,950 in kafka, 50 in spool"
         " | standard: landed 10,900, parsed 9,000, diverted 3"
         " | slow: landed 100, parked 7"
     )

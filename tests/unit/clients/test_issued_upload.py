@@ -24,6 +24,7 @@ uploads = st.builds(
     start_millis=st.none() | st.integers(-(10**18) + 1, 10**18 - 1),
     end_millis=st.none() | st.integers(-(10**18) + 1, 10**18 - 1),
     body_encoding=st.none() | st.sampled_from(["gzip", "deflate", "zstd"]),
+    via=st.none() | st.text(string.ascii_letters + "._-", min_size=1, max_size=64),
 )
 
 

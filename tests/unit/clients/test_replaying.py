@@ -1,7 +1,7 @@
 """How what is planned lands again."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from copy import replace
 
 import pytest
 from hypothesis import given

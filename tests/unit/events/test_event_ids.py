@@ -1,7 +1,7 @@
 import hashlib
 from collections import UserDict
 from collections.abc import Mapping
-from dataclasses import replace
+from copy import replace
 
 import pytest
 from hypothesis import given

@@ -9,8 +9,8 @@ from typing import Any
 from clients.bound_devices import ManyDevices
 from lambdas.ingest.admittance import Admits
 from lambdas.ingest.assembly import Foundations, services_on
+from lambdas.ingest.front_door import FrontDoor
 from lambdas.ingest.repeats import ReceiptStore
-from lambdas.ingest.routes import OneThreadResolver, Surroundings, routes_of
 from lambdas.ingest.service import Flows, PayloadStore, RecordLander
 from tests.unit.lambdas.fake_receipts import FakeReceipts
 from tests.unit.lambdas.fakes import (
@@ -53,7 +53,7 @@ def ingest_routes(  # noqa: PLR0913 - each may be a fake of its own
     receipts: ReceiptStore | None = None,
     devices: ManyDevices | None = None,
     now_ms: Callable[[], int] = lambda: NOW_MS,
-) -> OneThreadResolver:
+) -> FrontDoor:
     foundations = Foundations(
         admission=admission or FakeAdmission(),
         flows=flows or FakeFlows(),
@@ -65,12 +65,11 @@ def ingest_routes(  # noqa: PLR0913 - each may be a fake of its own
         on_flows_unavailable=lambda _: None,
         on_receipts_unavailable=lambda _: None,
     )
-    surroundings = Surroundings(now_ms=now_ms, jitter=lambda least, _: least)
-    return routes_of(services_on(foundations), surroundings)
+    return FrontDoor(services_on(foundations), now_ms=now_ms, jitter=lambda least, _: least)
 
 
 def post(
-    routes: OneThreadResolver,
+    routes: FrontDoor,
     path: str = "/v1/streams/thermo",
     body: bytes | None = b"hello",
     *,
@@ -80,7 +79,7 @@ def post(
     return send(routes, event("POST", path, body, headers=headers, identity=identity))
 
 
-def send(routes: OneThreadResolver, event: Mapping[str, Any]) -> Answer:
+def send(routes: FrontDoor, event: Mapping[str, Any]) -> Answer:
     answer = routes.resolve(event, None)
     headers = {name: values[0] for name, values in answer["multiValueHeaders"].items()}
     return Answer(

@@ -23,13 +23,14 @@ FORBIDDEN = {
     "authorizer": (*OF_OTHERS, "asyncio", "confluent_kafka", "fleetlane.parsers", "msgspec"),
     "ingest": (
         *OF_OTHERS,
+        "aws_lambda_powertools.event_handler",  # only once anything but a message comes
         "aws_msk_iam_sasl_signer",  # only once it logs in to MSK
         "cryptography",
         "fleetlane.parsers",
         "jwt",
     ),
 }
-MODULES_MAX = {"authorizer": 560, "ingest": 680}
+MODULES_MAX = {"authorizer": 560, "ingest": 632}
 """A tenth over what there is: whoever needs more says so here."""
 
 

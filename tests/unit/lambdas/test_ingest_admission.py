@@ -7,7 +7,7 @@ from clients.device_registry import RegisteredDevice
 from clients.overrides import CachedOverrides
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.overrides import Ceilings, DeviceOverride, Overrides, Restriction
-from lambdas.ingest.routes import OneThreadResolver
+from lambdas.ingest.front_door import FrontDoor
 from tests.unit.lambdas.api_gateway import ACTIVE, NOW_MS, ingest_routes, post
 from tests.unit.lambdas.cloud_events import entry, post_batch, tags
 from tests.unit.lambdas.fake_overrides import FakeOverrides
@@ -27,13 +27,13 @@ def overrides() -> FakeOverrides:
 
 
 @pytest.fixture
-def routes(kafka: FakeKafka, overrides: FakeOverrides) -> OneThreadResolver:
+def routes(kafka: FakeKafka, overrides: FakeOverrides) -> FrontDoor:
     return routes_with(overrides, producer=kafka)
 
 
 def routes_with(
     overrides: FakeOverrides, *, producer: FakeKafka, devices: FakeDevices | None = None
-) -> OneThreadResolver:
+) -> FrontDoor:
     cached = CachedOverrides(overrides, on_unavailable=lambda _: None, max_age_s=0, wait_s=None)
     admission = Admission(cached, ceilings=CEILINGS, on_over_ceiling=lambda *_: None)
     return ingest_routes(admission=admission, producer=producer, devices=devices)
@@ -45,7 +45,7 @@ def hold(overrides: FakeOverrides, status: Restriction, until_ms: int | None = N
 
 
 def test_a_device_revoked_since_its_token_was_checked_is_forbidden_and_nothing_is_stored(
-    routes: OneThreadResolver, kafka: FakeKafka, overrides: FakeOverrides
+    routes: FrontDoor, kafka: FakeKafka, overrides: FakeOverrides
 ) -> None:
     hold(overrides, Restriction.REVOKED)
 
@@ -55,7 +55,7 @@ def test_a_device_revoked_since_its_token_was_checked_is_forbidden_and_nothing_i
 
 
 def test_a_device_quarantined_since_its_token_was_checked_lands_in_the_slow_lane(
-    routes: OneThreadResolver, kafka: FakeKafka, overrides: FakeOverrides
+    routes: FrontDoor, kafka: FakeKafka, overrides: FakeOverrides
 ) -> None:
     hold(overrides, Restriction.QUARANTINED)
 
@@ -65,7 +65,7 @@ def test_a_device_quarantined_since_its_token_was_checked_lands_in_the_slow_lane
 
 
 def test_an_override_ends_by_the_time_of_arrival(
-    routes: OneThreadResolver, overrides: FakeOverrides
+    routes: FrontDoor, overrides: FakeOverrides
 ) -> None:
     hold(overrides, Restriction.REVOKED, until_ms=NOW_MS)
 
@@ -73,7 +73,7 @@ def test_an_override_ends_by_the_time_of_arrival(
 
 
 def test_an_override_never_lets_in_whom_the_authorizer_turned_away(
-    routes: OneThreadResolver, overrides: FakeOverrides
+    routes: FrontDoor, overrides: FakeOverrides
 ) -> None:
     hold(overrides, Restriction.QUARANTINED)
 
@@ -83,7 +83,7 @@ def test_an_override_never_lets_in_whom_the_authorizer_turned_away(
 
 
 def test_while_overrides_cannot_be_read_the_last_known_hold(
-    routes: OneThreadResolver, overrides: FakeOverrides
+    routes: FrontDoor, overrides: FakeOverrides
 ) -> None:
     hold(overrides, Restriction.REVOKED)
     post(routes)
@@ -93,7 +93,7 @@ def test_while_overrides_cannot_be_read_the_last_known_hold(
 
 
 def test_where_overrides_could_never_be_read_the_authorizer_s_word_holds(
-    routes: OneThreadResolver, overrides: FakeOverrides
+    routes: FrontDoor, overrides: FakeOverrides
 ) -> None:
     overrides.is_up = False
 
@@ -101,7 +101,7 @@ def test_where_overrides_could_never_be_read_the_authorizer_s_word_holds(
 
 
 def test_beyond_its_ceilings_a_device_is_diverted_first_and_then_told_to_slow_down(
-    routes: OneThreadResolver,
+    routes: FrontDoor,
 ) -> None:
     answers = [post(routes) for _ in range(4)]
 
@@ -110,7 +110,7 @@ def test_beyond_its_ceilings_a_device_is_diverted_first_and_then_told_to_slow_do
 
 
 def test_who_is_to_slow_down_is_told_until_when_and_why(
-    routes: OneThreadResolver, kafka: FakeKafka
+    routes: FrontDoor, kafka: FakeKafka
 ) -> None:
     for _ in range(3):
         post(routes)
@@ -123,7 +123,7 @@ def test_who_is_to_slow_down_is_told_until_when_and_why(
 
 
 def test_a_device_that_sends_too_much_does_not_fill_the_log_too(
-    routes: OneThreadResolver, caplog: pytest.LogCaptureFixture
+    routes: FrontDoor, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(10):
         post(routes)
@@ -131,7 +131,7 @@ def test_a_device_that_sends_too_much_does_not_fill_the_log_too(
     assert caplog.records == []
 
 
-def test_other_devices_are_served_meanwhile(routes: OneThreadResolver, kafka: FakeKafka) -> None:
+def test_other_devices_are_served_meanwhile(routes: FrontDoor, kafka: FakeKafka) -> None:
     for _ in range(4):
         post(routes)
 
@@ -143,7 +143,7 @@ def test_other_devices_are_served_meanwhile(routes: OneThreadResolver, kafka: Fa
 
 
 def test_of_a_batch_only_what_is_beyond_the_ceilings_is_held_back(
-    routes: OneThreadResolver, kafka: FakeKafka
+    routes: FrontDoor, kafka: FakeKafka
 ) -> None:
     answer = post_batch(routes, *(entry(f"e-{number}") for number in range(5)))
 

@@ -1,5 +1,5 @@
 import hashlib
-from dataclasses import replace
+from copy import replace
 
 import pytest
 

@@ -19,7 +19,7 @@ from clients.problems import PROBLEM_CONTENT_TYPE
 from fleetlane.events.errors import ProblemTag
 from fleetlane.events.lanes import PAYLOAD_BYTES_MAX, Lane
 from lambdas.ingest.batch_document import ENTRIES_MAX
-from lambdas.ingest.routes import OneThreadResolver
+from lambdas.ingest.front_door import FrontDoor
 from lambdas.ingest.service import Landed, Notice
 from lambdas.ingest.sink_health import Condition, Sink
 from local.checkout import ROOT
@@ -139,7 +139,7 @@ def asked_for(**declared: int) -> Answer:
     return Answer(status=status, content_type=content_type, headers={}, body=body)
 
 
-def routes(*, is_up: bool = True) -> OneThreadResolver:
+def routes(*, is_up: bool = True) -> FrontDoor:
     kafka = FakeKafka(["raw.standard", "raw.slow"])
     kafka.is_up = is_up
     return ingest_routes(producer=kafka)

@@ -1,7 +1,7 @@
 """What a receipt says, and what becomes of a key that comes again."""
 
 import math
-from dataclasses import replace
+from copy import replace
 
 import pytest
 

@@ -191,5 +191,5 @@ def test_every_run_is_counted_even_where_nothing_waits(capsys: pytest.CaptureFix
     count_run(told_of(World().respool.run(), now_ms=NOW_MS))
 
     logged = capsys.readouterr().out
-    assert '"OldestSpooledSeconds":[0.0]' in logged
+    assert '"OldestSpooledSeconds":[0]' in logged
     assert '"service":"respool"' in logged

@@ -3,17 +3,24 @@
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from clients.admission import Admission
+from clients.bound_devices import CachedBoundDevices, ManyDevices
+from clients.device_registry import DeviceStatus, RegisteredDevice, RegistryUnavailableError
+from clients.overrides import CachedOverrides
 from fleetlane.events.flow_files import flow_from_toml
 from fleetlane.events.flows import Flow
 from fleetlane.events.ids import content_raw_id, keyed_raw_id
+from fleetlane.events.overrides import Ceilings, DeviceOverride, Overrides, Restriction
 from lambdas.uploads.handler import answer
 from lambdas.uploads.service import Issuing
-from tests.unit.lambdas.fakes import FakeFlows
+from tests.unit.lambdas.fake_overrides import FakeOverrides
+from tests.unit.lambdas.fakes import FakeDevices, FakeFlows
 from tests.unit.lambdas.upload_fakes import FakeForms
 
 NOW_MS = 1_793_714_705_000
@@ -21,16 +28,40 @@ NOW_MS = 1_793_714_705_000
 
 DIGEST = hashlib.sha256(b"hello").digest()
 DECLARED: Mapping[str, Any] = {"bytes": 6_000_000, "sha256": DIGEST.hex()}
+OF_ANOTHER: Mapping[str, Any] = {**DECLARED, "source": "/devices/d-1"}
+GATEWAY: Mapping[str, str] = {"device_id": "gw-1", "device_type": "gateway", "status": "active"}
 ACTIVE: Mapping[str, str] = {"device_id": "d-1", "device_type": "press", "status": "active"}
+BOUND = RegisteredDevice(
+    device_id="d-1",
+    device_type="press",
+    status=DeviceStatus.ACTIVE,
+    keys=(),
+    gateway_id="gw-1",
+    registered_ms=0,
+)
 
 
 class World:
     """Issuing, and the forms that it signed."""
 
-    def __init__(self, *flows: Flow) -> None:
+    def __init__(
+        self,
+        *flows: Flow,
+        overrides: Overrides | None = None,
+        registry: ManyDevices | None = None,
+    ) -> None:
         self.forms, self.flows = FakeForms(), FakeFlows(*flows)
         self.issuing = Issuing(
-            flows=self.flows, forms=self.forms, upload_bytes_max=10_000_000, expires_s=900
+            admission=Admission(
+                CachedOverrides(FakeOverrides(overrides), on_unavailable=lambda _: None),
+                ceilings=None,
+                on_over_ceiling=lambda *_: None,
+            ),
+            devices=CachedBoundDevices(registry or FakeDevices()),
+            flows=self.flows,
+            forms=self.forms,
+            upload_bytes_max=10_000_000,
+            expires_s=900,
         )
 
     def ask(
@@ -51,6 +82,13 @@ class World:
         }
         answered = answer(event, self.issuing, now_ms=NOW_MS)
         return answered["statusCode"], json.loads(answered["body"])
+
+
+class Away:
+    """A registry that does not answer."""
+
+    def find_all(self, device_ids: Iterable[str]) -> Mapping[str, RegisteredDevice]:
+        raise RegistryUnavailableError("no answer")
 
 
 def flow(more: str) -> Flow:
@@ -103,6 +141,80 @@ def test_a_quarantined_device_s_uploads_are_marked_as_such() -> None:
     assert world.forms.signed_for[0][1].is_quarantined
 
 
+def test_an_override_marks_a_device_s_uploads_at_once() -> None:
+    held = DeviceOverride(status=Restriction.QUARANTINED)
+    world = World(overrides=Overrides(devices={"d-1": held}))
+
+    world.ask()
+
+    assert world.forms.signed_for[0][1].is_quarantined
+
+
+def test_a_device_that_was_just_revoked_gets_no_form() -> None:
+    held = DeviceOverride(status=Restriction.REVOKED)
+    world = World(overrides=Overrides(devices={"d-1": held}))
+
+    status, problem = world.ask()
+
+    assert (status, problem["type"]) == (403, "urn:fleetlane:problem:forbidden")
+    assert world.forms.signed_for == []
+
+
+def test_ceilings_are_for_forms_too_the_soft_one_aside_and_the_hard_one_no_further() -> None:
+    world = World(overrides=Overrides(ceilings=Ceilings(soft_per_minute=1, hard_per_minute=2)))
+
+    answers = [world.ask() for _ in range(3)]
+
+    assert [status for status, _ in answers] == [201, 201, 429]
+    assert answers[2][1]["type"] == "urn:fleetlane:problem:slow_down"
+    assert [issued.is_quarantined for _, issued in world.forms.signed_for] == [False, True]
+
+
+def test_a_gateway_is_given_a_form_for_a_device_that_is_bound_to_it() -> None:
+    world = World(registry=FakeDevices(BOUND))
+
+    _, ticket = world.ask(OF_ANOTHER, identity=GATEWAY, headers={"Idempotency-Key": "k"})
+
+    [(_, issued)] = world.forms.signed_for
+    assert (issued.device_id, issued.device_type, issued.via) == ("d-1", "press", "gw-1")
+    assert ticket["id"] == keyed_raw_id("d-1", "dumps", "k", DIGEST)
+
+
+def test_a_device_that_names_itself_speaks_for_nobody_else() -> None:
+    world = World()
+
+    world.ask(OF_ANOTHER)
+
+    assert world.forms.signed_for[0][1].via is None
+
+
+@pytest.mark.parametrize(
+    ("bound", "problem"),
+    [
+        ((), "device gw-1 may not speak for device d-1"),
+        ([replace(BOUND, gateway_id="gw-2")], "device gw-1 may not speak for device d-1"),
+        ([replace(BOUND, status=DeviceStatus.REVOKED)], "device d-1 is revoked"),
+    ],
+)
+def test_a_gateway_gets_no_form_for_a_device_that_is_not_its_own_or_may_not_send(
+    bound: Iterable[RegisteredDevice], problem: str
+) -> None:
+    world = World(registry=FakeDevices(*bound))
+
+    status, answered = world.ask(OF_ANOTHER, identity=GATEWAY)
+
+    assert (status, answered["detail"]) == (403, problem)
+    assert world.forms.signed_for == []
+
+
+def test_while_the_registry_is_away_a_gateway_is_told_to_come_again() -> None:
+    world = World(registry=Away())
+
+    status, _ = world.ask(OF_ANOTHER, identity=GATEWAY)
+
+    assert (status, world.forms.signed_for) == (503, [])
+
+
 def test_a_key_gives_the_id_that_a_message_of_the_same_bytes_would_have() -> None:
     _, ticket = World().ask(headers={"Idempotency-Key": "k"})
 
@@ -133,6 +245,9 @@ def test_without_a_key_every_upload_is_another_message() -> None:
         ({**DECLARED, "sha256": "ab"}, "`$.sha256`"),
         ({**DECLARED, "sha": "ab"}, "unknown field `sha`"),
         ({**DECLARED, "content_type": "\n"}, "`content_type` is"),
+        ({**DECLARED, "source": "d-1"}, "`$.source`"),
+        ({**DECLARED, "source": None}, "`$.source`"),
+        ({**DECLARED, "source": ""}, "`$.source`"),
         (bytes(5000), "the declaration is 5000 bytes; the limit is 4096 bytes"),
     ],
 )

@@ -36,6 +36,7 @@ ISSUED = IssuedUpload(
     start_millis=STORED_MS - 3000,
     end_millis=STORED_MS - 2000,
     body_encoding="gzip",
+    via="gw-1",
 )
 
 
@@ -83,6 +84,7 @@ def test_an_upload_lands_as_it_was_issued_by_reference() -> None:
             start_millis=STORED_MS - 3000,
             end_millis=STORED_MS - 2000,
             body_encoding="gzip",
+            via="gw-1",
         )
     ]
 

@@ -56,8 +56,9 @@ class FakeApi:
 
 
 def receipt(status: int) -> dict[str, object]:
-    known: dict[str, object] = {"status": status}
-    return known | ({"id": random_raw_id(), "lane": "standard"} if status == 202 else {})
+    if status != 202:
+        return {"status": status}
+    return {"status": 202, "id": random_raw_id(), "lane": "standard", "landed": "kafka"}
 
 
 def sent(api: FakeApi) -> list[SentMessage]:

@@ -48,7 +48,7 @@ class FakeApi:
         if status is None:
             raise NoAnswerError("refused")
         lane = "fast" if "/fast/" in path else "standard"
-        receipt = json.dumps({"id": random_raw_id(), "lane": lane}).encode()
+        receipt = json.dumps({"id": random_raw_id(), "lane": lane, "landed": "kafka"}).encode()
         return HttpAnswer(status=status, content=receipt, retry_after_s=0)
 
 
@@ -163,7 +163,7 @@ def ingest(event: dict[str, Any], _: object) -> dict[str, Any]:
     lane = "fast" if "/fast/" in event["path"] else "slow" if is_slow else "standard"
     key = headers.get("idempotency-key")
     raw_id = keyed_raw_id(identity["device_id"], stream, key, b"") if key else random_raw_id()
-    return {"statusCode": 202, "body": json.dumps({"id": raw_id, "lane": lane})}
+    return {"statusCode": 202, "body": json.dumps({"id": raw_id, "lane": lane, "landed": "kafka"})}
 
 
 def issue(_: dict[str, Any], __: object) -> dict[str, Any]:
@@ -179,6 +179,7 @@ def batch_answer(body: str) -> dict[str, Any]:
             "status": 202,
             "id": keyed_raw_id(one["source"], one["type"], one["id"], b""),
             "lane": "standard",
+            "landed": "kafka",
         }
         for one in json.loads(base64.b64decode(body))
     ]
@@ -270,6 +271,19 @@ def test_progress_ends_with_all_that_was_planned(registry: FakeRegistry, api: Ga
     run = run_fleet_on(api, PLAN, registry=registry, on_progress=told.append, post_form=stored)
 
     assert told[-1].planned == told[-1].finished == len(run.sent)
+
+
+def test_receipts_are_counted_by_where_their_messages_landed(
+    registry: FakeRegistry, api: GatewayApi
+) -> None:
+    told: list[FleetProgress] = []
+
+    run = run_fleet_on(api, PLAN, registry=registry, on_progress=told.append, post_form=stored)
+
+    answers = [answer for message in run.sent for answer in message.answers]
+    receipts = [answer for answer in answers if answer.raw_id is not None]
+    assert run.landed() == told[-1].landed
+    assert run.landed().total() == len(receipts)
 
 
 def test_messages_are_spread_over_the_time_that_is_asked_for(
