@@ -139,6 +139,20 @@ what is missing to ``messages`` waits for one. ``malformed`` are those parked wi
 ``parsed_body_bytes``.
 """
 
+HOURLY: Final = LakeTable(
+    name="hourly",
+    columns=_columns(
+        "day date, hour_ms bigint, stream string, devices bigint, through_gateway bigint, "
+        "messages bigint, parsed bigint, empty bigint, parked bigint"
+    ),
+    key=("stream", "hour_ms"),
+)
+"""One row a stream and hour of arrival that is over, derived from ``received`` and ``parsed``.
+
+``devices`` sent something themselves in that hour; ``through_gateway`` did not, but a gateway did
+for them. Messages count by their outcome as in ``daily``.
+"""
+
 LATE_AFTER_MS: Final = 60 * 60 * 1000
 
-TABLES: Final = (EVENTS, RECEIVED, PARSED, PARKED, DAILY)
+TABLES: Final = (EVENTS, RECEIVED, PARSED, PARKED, DAILY, HOURLY)
