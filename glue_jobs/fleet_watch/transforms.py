@@ -3,6 +3,8 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from glue_jobs.fields import fields_of
+
 _RECEIVED = (
     "id string, device_id string, stream string, via string, firmware string, received_ms long"
 )
@@ -24,9 +26,7 @@ def activity(records: DataFrame, *, window_ms: int) -> DataFrame:
     long (the window's beginning), messages long, seen_ms long, firmware string.
     """
     received = (
-        records.coalesce(1)
-        .select(F.from_json(F.col("value").cast("string"), _RECEIVED).alias("r"))
-        .select("r.*")
+        fields_of(records.coalesce(1), F.from_json(F.col("value").cast("string"), _RECEIVED))
         .dropna(subset=["id", "device_id", "stream", "received_ms"])
         .dropDuplicates(["id", "received_ms"])
     )
