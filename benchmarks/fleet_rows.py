@@ -92,7 +92,9 @@ _DAILY_SQL: Final = """
         sum(inflated_bytes) as inflated_bytes,
         any_value(device_type) as device_type,
         any_value(firmware) as firmware,
-        any_value(via) as via
+        any_value(via) as via,
+        max(received.received_ms) filter (via is null) as heard_ms,
+        max(received.received_ms) filter (via is not null) as gateway_ms
     from received join parsed using (id)
     group by received.day, received.device_id, received.stream
 """

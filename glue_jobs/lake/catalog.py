@@ -18,9 +18,13 @@ _PROPERTIES: Final = {
 
 
 def ensure_table(session: SparkSession, table: LakeTable) -> None:
-    """Create ``table`` where it is not there; safe to repeat, and in several threads."""
+    """Create ``table`` where it is not there; safe to repeat, and in several threads.
+
+    One that an older release made gets the columns that it lacks; its rows have nothing in them.
+    """
     with _CREATING:
         _create(session, table)
+        _add_missing_columns(session, table)
 
 
 def _create(session: SparkSession, table: LakeTable) -> None:
@@ -31,3 +35,10 @@ def _create(session: SparkSession, table: LakeTable) -> None:
         f"CREATE TABLE IF NOT EXISTS {table.full_name} ({columns}) USING iceberg"
         f" PARTITIONED BY ({', '.join(table.partitioned_by)}) TBLPROPERTIES ({properties})"
     )
+
+
+def _add_missing_columns(session: SparkSession, table: LakeTable) -> None:
+    there = set(session.table(table.full_name).columns)
+    missing = [str(column) for column in table.columns if column.name not in there]
+    if missing:
+        session.sql(f"ALTER TABLE {table.full_name} ADD COLUMNS ({', '.join(missing)})")

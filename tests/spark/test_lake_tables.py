@@ -325,12 +325,14 @@ def test_a_day_counts_each_message_by_the_outcome_that_counts(lake: Lake) -> Non
             one.parsed(Outcome.PARKED, reason="malformed", events=0),
         ],
     )
-    query.write(1, [three.received(), one.parsed(attempt=2, events=3), two.parsed(Outcome.EMPTY)])
+    brought = three.received(received_ms=NOON_MS + 5, via="gw-1")
+    query.write(1, [brought, one.parsed(attempt=2, events=3), two.parsed(Outcome.EMPTY)])
 
     (row,) = lake.session.table(DAILY.full_name).where("device_id = 'd-daily'").collect()
     counts = (row.messages, row.parsed, row.empty, row.parked, row.malformed)
     assert counts == (3, 1, 1, 0, 0)
     assert (row.firmware, row.lag_messages, row.late_messages) == ("2", 2, 1)
+    assert (row.heard_ms, row.gateway_ms) == (NOON_MS + 9, NOON_MS + 5)
     assert (row.lag_ms_sum, row.lag_ms_max) == (2 * HOUR_MS, 2 * HOUR_MS)
     assert (row.events, row.parsed_body_bytes, row.inflated_bytes) == (4, 6, 12)
 
