@@ -52,7 +52,8 @@ bench-dedupe: platform ## what dropping repeats costs as the keys held grow, int
 	$(bin)/python -m benchmarks.dedupe
 
 .PHONY: bench-fleet
-bench-fleet: bench-fleet-merge ## what questions about a fleet, its report and a merge take, into build/bench/fleet.json
+bench-fleet: bench-fleet-merge ## what questions about a fleet, its report, a merge and the metadata take, into build/bench/fleet.json
+	$(bin)/python -m benchmarks.fleet_metadata
 	$(bin)/python -m benchmarks.fleet
 
 .PHONY: bench-fleet-merge
