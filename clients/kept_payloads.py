@@ -5,7 +5,7 @@ from typing import Protocol
 
 from clients.payload_bucket import parked_key
 from fleetlane.events.envelope import Message, PayloadReference
-from fleetlane.events.lanes import PAYLOAD_BYTES_MAX
+from fleetlane.events.lanes import BUFFER_BYTES_MAX
 
 
 class Bucket(Protocol):
@@ -40,4 +40,4 @@ class KeptPayloads:
             return message.body or b""
         found = self.still_there(reference) or reference
         bucket = self._parked if found.key == parked_key(found.key) else self._landed
-        return bucket.get(found, body_bytes=message.body_bytes, bytes_max=PAYLOAD_BYTES_MAX)
+        return bucket.get(found, body_bytes=message.body_bytes, bytes_max=BUFFER_BYTES_MAX)

@@ -11,9 +11,11 @@ from typing import Final
 from benchmarks.parse.contenders import Contender, contenders
 from benchmarks.parse.peers.environments import PeerMissingError
 from benchmarks.parse.report import report
-from benchmarks.parse.stage import Stage, stage
-from benchmarks.parse.trial import Trial, TrialError, measured
+from benchmarks.parse.stage import stage
+from benchmarks.parse.trial import Trial, measured
 from benchmarks.parse.workload import parser
+from benchmarks.running.services import Services
+from benchmarks.running.watched import NotDoneError
 from local.checkout import ROOT
 
 _SPARE_MESSAGES: Final = 100_000
@@ -43,7 +45,7 @@ def main() -> None:
 
 
 def _tried(
-    contender: Contender, ready: Stage, number: int, warm_up: int, messages: int
+    contender: Contender, ready: Services, number: int, warm_up: int, messages: int
 ) -> Trial | None:
     folder = ready.folder / f"{contender.name}_{number}"
     folder.mkdir()
@@ -52,7 +54,7 @@ def _tried(
     except PeerMissingError as problem:
         _say(f"{contender.name} is skipped, it cannot be installed here: {problem}")
         return None
-    except TrialError as problem:
+    except NotDoneError as problem:
         _say(f"{contender.name} is left out of this round: {problem}")
         return None
     cpu, rate = trial.cpu_us_a_message, trial.messages_a_second

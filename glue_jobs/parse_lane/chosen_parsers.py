@@ -8,12 +8,13 @@ from typing import Final, NamedTuple, Protocol, TypeIs
 
 from clients.flow_store import FlowsNotPublishedError, FlowsUnreadableError
 from fleetlane.events.envelope import Message
-from fleetlane.events.errors import FleetlaneError, ParkedReason
+from fleetlane.events.errors import ParkedReason
 from fleetlane.events.flow_files import PublishedFlows
 from fleetlane.events.flows import Flow, ParserRule
 from fleetlane.events.lanes import WIGGLE, LaneLimits
 from fleetlane.events.parser_choice import parser_rule_for
 from fleetlane.parsers.sandbox.runs import Assignment, Program
+from glue_jobs.parse_lane.no_parser import NoParserError, ParserUnavailableError
 from glue_jobs.parse_lane.programs import FoundProgram, MissingProgram, Programs
 
 CHOICES_MAX: Final = 4096
@@ -31,32 +32,6 @@ to find that out, as one may hang at import."""
 _log = logging.getLogger(__name__)
 
 
-class NoParserError(FleetlaneError):
-    """No parser can be had for a message; ``parked_reason`` says why it is parked."""
-
-    reason = "no_parser"
-
-    def __init__(self, parked_reason: ParkedReason, problem: str) -> None:
-        super().__init__(parked_reason, problem)
-        self.parked_reason, self.problem = parked_reason, problem
-
-    def __str__(self) -> str:
-        return self.problem
-
-
-class ParserUnavailableError(FleetlaneError):
-    """The parser cannot be fetched now, and there is no older one. It is no fault of a message."""
-
-    reason = "parser_unavailable"
-
-    def __init__(self, use: str, problem: str) -> None:
-        super().__init__(use, problem)
-        self.use, self.problem = use, problem
-
-    def __str__(self) -> str:
-        return f"parser {self.use} cannot be had now: {self.problem}"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenParser:
     """What a message is to be parsed with, and by which rules its events are written.
@@ -67,6 +42,7 @@ class ChosenParser:
     program: Program
     assignment: Assignment
     instead_of: str | None = None
+    accepts_buffer: bool = False
 
 
 class Flows(Protocol):
@@ -240,6 +216,7 @@ class ChosenParsers:
         return ChosenParser(
             program=found.program,
             assignment=Assignment(flow=flow, parser=found.parser, parse_s=parse_s * WIGGLE),
+            accepts_buffer=found.accepts_buffer,
             instead_of=instead_of,
         )
 

@@ -20,17 +20,16 @@ from fleetlane.parsers.sandbox.verdicts import Attempt
 from glue_jobs.parse_lane.blockade import Blockade
 from glue_jobs.parse_lane.chosen_parsers import (
     ChosenParsers,
-    NoParserError,
-    ParserUnavailableError,
 )
 from glue_jobs.parse_lane.good_attempts import GoodAttempts, good_and_others
-from glue_jobs.parse_lane.odd_messages import Failed, OddMessages, Ready
+from glue_jobs.parse_lane.no_parser import NoParserError, ParserUnavailableError
+from glue_jobs.parse_lane.odd_messages import Failed, OddMessages
 from glue_jobs.parse_lane.output_batches import OutputRecord, ParsedRows
 from glue_jobs.parse_lane.parsed_rows import parsed_rows, row_with_gaps
 from glue_jobs.parse_lane.payloads import Payloads
 from glue_jobs.parse_lane.plain_messages import PlainMessages, plain_messages
 from glue_jobs.parse_lane.raw_batches import RawBatch, RawRecord
-from glue_jobs.parse_lane.rerouted import diverted_record, parked_record
+from glue_jobs.parse_lane.rerouted import diverted_record, parked_record, put_off_record
 from glue_jobs.parse_lane.tried import Tried
 from glue_jobs.parse_lane.waiting_messages import WaitingMessages, WaitingRun
 
@@ -38,7 +37,8 @@ BATCHES_TO_ALARM: Final = 3
 """A batch's budget of time: so many batches that use theirs up bring the lane's lag to an alarm."""
 
 OVERTIME_SHARE_MAX: Final = 1 / 5
-"""Of a batch's budget; what one flow may use of it before its messages go to the slow lane."""
+"""Of a batch's budget; what one flow may use of it before its messages go to the slow lane. And of
+all the time that passes, where there is a slower lane: it must not have so much in every batch."""
 
 _NO_END_S: Final = 1e6
 
@@ -62,12 +62,12 @@ class LaneParser:
         self._payloads, self._sandboxes, self._now_ms = payloads, sandboxes, now_ms
         self._odd = OddMessages(lane=lane, parsers=parsers, payloads=payloads)
         self._blockade: Blockade | None = None
-        self.begin_batch()
+        self._overtime = self._whole_overtime()
 
     def stop_at_failures(self, blockade: Blockade) -> None:
         """Let a blocking flow's message that fails stop everything behind it, from now on."""
         self._blockade = blockade
-        self.begin_batch()
+        self._overtime = self._whole_overtime()
 
     @property
     def stops_at_failures(self) -> bool:
@@ -75,19 +75,26 @@ class LaneParser:
         return self._blockade is not None
 
     def begin_batch(self) -> None:
-        """Give every flow its share of time anew, and take the flows that are in force."""
+        """Take the flows that are in force; in the slow lane, give each its share of time anew."""
         self._parsers.begin_batch()
-        flow_s_max = self._limits.lag_alarm_s / BATCHES_TO_ALARM * OVERTIME_SHARE_MAX
+        self._overtime.begin_batch()
+        if self._lane is Lane.SLOW:  # what it puts off comes back to it
+            self._overtime = self._whole_overtime()
+
+    def _whole_overtime(self) -> Overtime:
         if self._blockade is not None:  # it takes nobody's time but its own
-            flow_s_max = _NO_END_S
-        self._overtime = Overtime(flow_s_max=flow_s_max)
+            return Overtime(flow_s_max=_NO_END_S)
+        return Overtime(
+            flow_s_max=self._limits.lag_alarm_s / BATCHES_TO_ALARM * OVERTIME_SHARE_MAX,
+            regained_share=OVERTIME_SHARE_MAX,
+        )
 
     def outputs_of(self, records: RawBatch | Iterable[RawRecord]) -> Iterator[Output]:
         """Give all that is to be written for records; those of one flow keep their order.
 
         Raises:
             FlowsUnavailableError: No flows could be read yet. The batch is to be tried again.
-            PayloadUnavailableError: S3 does not answer, and there is no slower lane. Likewise.
+            PayloadUnavailableError: S3 gives nothing, and there is no slower lane. Likewise.
             ParserUnavailableError: Likewise.
             BlockedError, NotTriedError: See ``Blockade``.
         """
@@ -97,10 +104,10 @@ class LaneParser:
         odd = self._odd.read(batch, self._odd_rows(batch, plain, waiting))
         with closing(odd):
             for read in odd:
-                if isinstance(read, Ready):
-                    waiting.add(read.row, read.waiting, read.chosen)
-                else:
+                if isinstance(read, Failed):
                     yield from self._failed(read)
+                    continue
+                waiting.add(read.row, read.waiting, read.chosen)
                 if waiting.is_full:
                     yield from self._parsed(waiting, read.row + 1)
         yield from self._parsed(waiting, len(batch))
@@ -161,8 +168,11 @@ class LaneParser:
         if self._blockade is not None:
             outcome = self._blockade.outcome(record, message.stream, tried, outcome)
         if outcome is Outcome.DIVERTED:
-            counts = self._lane is Lane.SLOW and tried.put_off is None
-            yield diverted_record(record, message, counts_as_slow_try=counts)
+            is_slow = self._lane is Lane.SLOW
+            if is_slow and tried.put_off is not None:
+                yield put_off_record(record, message)
+            else:
+                yield diverted_record(record, message, counts_as_slow_try=is_slow)
         elif outcome is Outcome.PARKED:
             yield self._parked(record, tried, message)
         yield self._metadata(record, message, tried, outcome)

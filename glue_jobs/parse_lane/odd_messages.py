@@ -1,8 +1,8 @@
 """Messages that are read one by one: by reference, encoded, or with an envelope of their own."""
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from clients.payload_bucket import (
     PayloadCorruptError,
@@ -10,20 +10,19 @@ from clients.payload_bucket import (
     PayloadTooLargeError,
     PayloadUnavailableError,
 )
-from fleetlane.events.envelope import BadEnvelopeError, Message
+from fleetlane.events.envelope import BadEnvelopeError, Message, PayloadReference
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.errors import ParkedReason
-from fleetlane.events.lanes import PAYLOAD_BYTES_MAX, Lane
+from fleetlane.events.lanes import BUFFER_BYTES_MAX, PAYLOAD_BYTES_MAX, Lane
 from fleetlane.events.metadata import PutOff
 from fleetlane.parsers.body_encoding import BodyTooLargeError, decoded_body
 from fleetlane.parsers.contract import MalformedMessage
 from glue_jobs.parse_lane.chosen_parsers import (
     ChosenParser,
     ChosenParsers,
-    NoParserError,
-    ParserUnavailableError,
 )
 from glue_jobs.parse_lane.fetch_ahead import FetchAhead, Fetches
+from glue_jobs.parse_lane.no_parser import NoParserError, ParserUnavailableError
 from glue_jobs.parse_lane.raw_batches import RawBatch, RawRecord
 from glue_jobs.parse_lane.tried import Tried
 from glue_jobs.parse_lane.waiting_messages import WaitingMessage
@@ -61,26 +60,46 @@ class _Chosen(NamedTuple):
     chosen: ChosenParser
 
 
+type _NotGiven = tuple[_Chosen, PayloadUnavailableError]
+
+
+class Payloads(Fetches, Protocol):
+    """Where bodies are; ``payloads.Payloads`` is one."""
+
+    def answers(self, reference: PayloadReference) -> bool: ...
+
+
 class OddMessages:
     """Reads messages, chooses their parsers and fetches their bodies, several at once."""
 
-    def __init__(self, *, lane: Lane, parsers: ChosenParsers, payloads: Fetches) -> None:
-        self._lane, self._parsers = lane, parsers
+    def __init__(self, *, lane: Lane, parsers: ChosenParsers, payloads: Payloads) -> None:
+        self._lane, self._parsers, self._payloads = lane, parsers, payloads
         self._ahead = FetchAhead(payloads)
 
     def read(self, batch: RawBatch, rows: Iterable[int]) -> Generator[Ready | Failed]:
-        """Give each row's message, in order.
+        """Give each row's message, in order; last those whose bodies S3 did not give.
 
         Raises:
-            PayloadUnavailableError: S3 does not answer, and there is no slower lane.
-            ParserUnavailableError: Likewise.
+            PayloadUnavailableError: S3 gives nothing at all, and there is no slower lane.
+            ParserUnavailableError: It does not give a parser. Likewise.
         """
         chosen = (self._chosen(row, batch.record(row)) for row in rows)
+        not_given, is_s3_there = list[_NotGiven](), False
         wanted = ((one, one.message if isinstance(one, _Chosen) else None) for one in chosen)
         with closing(self._ahead.in_order(wanted)) as in_order:
             for awaited in in_order:
                 one = awaited.it
-                yield one if isinstance(one, Failed) else self._ready(one, awaited.body)
+                if isinstance(one, Failed):
+                    yield one
+                    continue
+                try:
+                    ready = self._ready(one, awaited.body)
+                except PayloadUnavailableError as problem:
+                    not_given.append((one, problem))
+                    continue
+                is_s3_there = is_s3_there or one.message.reference is not None
+                yield ready
+        yield from self._put_off(not_given, is_s3_there=is_s3_there)
 
     def _chosen(self, row: int, record: RawRecord) -> _Chosen | Failed:
         try:
@@ -89,7 +108,12 @@ class OddMessages:
             tried = Tried(reason=ParkedReason.BAD_ENVELOPE, detail=str(problem))
             return Failed(row, record, None, tried)
         try:
-            return _Chosen(row, record, message, self._parsers.chosen(message))
+            chosen = self._parsers.chosen(message)
+            if message.body_bytes <= _bytes_max(chosen):
+                return _Chosen(row, record, message, chosen)
+            detail = str(PayloadTooLargeError(message.body_bytes, _bytes_max(chosen)))
+            parser = chosen.assignment.parser
+            tried = Tried(reason=ParkedReason.TOO_LARGE, detail=detail, parser=parser)
         except NoParserError as problem:
             tried = Tried(reason=problem.parked_reason, detail=str(problem))
         except ParserUnavailableError:
@@ -98,18 +122,29 @@ class OddMessages:
             tried = Tried(put_off=PutOff.PARSER_UNAVAILABLE)
         return Failed(row, record, message, tried)
 
+    def _put_off(self, not_given: Sequence[_NotGiven], *, is_s3_there: bool) -> Iterator[Failed]:
+        """An object that S3 never gives is one message's trouble; an outage is everybody's."""
+        for one, problem in not_given:
+            reference = one.message.reference
+            if self._lane is Lane.SLOW and reference is not None and not is_s3_there:
+                is_s3_there = self._payloads.answers(reference)
+                if not is_s3_there:
+                    raise problem
+            parser = one.chosen.assignment.parser
+            tried = Tried(parser=parser, put_off=PutOff.PAYLOAD_UNAVAILABLE)
+            yield Failed(one.row, one.record, one.message, tried)
+
     def _ready(self, one: _Chosen, body: Callable[[], bytes]) -> Ready | Failed:
         row, record, message, chosen = one
         parser = chosen.assignment.parser
         try:
-            decoded = decoded_body(body(), message.body_encoding, bytes_max=PAYLOAD_BYTES_MAX)
+            decoded = decoded_body(body(), message.body_encoding, bytes_max=_bytes_max(chosen))
         except _BODY_ERRORS as problem:
             reason = ParkedReason(problem.reason)
             tried = Tried(reason=reason, detail=str(problem), parser=parser)
             return Failed(row, record, message, tried)
-        except PayloadUnavailableError:
-            if self._lane is Lane.SLOW:
-                raise
-            tried = Tried(parser=parser, put_off=PutOff.PAYLOAD_UNAVAILABLE)
-            return Failed(row, record, message, tried)
         return Ready(row, WaitingMessage(record, message, decoded), chosen)
+
+
+def _bytes_max(chosen: ChosenParser) -> int:
+    return BUFFER_BYTES_MAX if chosen.accepts_buffer else PAYLOAD_BYTES_MAX

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from clients.payload_bucket import PayloadUnavailableError, parked_key
 from fleetlane.events.envelope import PayloadReference
-from fleetlane.events.lanes import PAYLOAD_BYTES_MAX
+from fleetlane.events.lanes import BUFFER_BYTES_MAX
 
 
 class Bucket(Protocol):
@@ -16,6 +16,8 @@ class Bucket(Protocol):
     def put(self, key: str, body: bytes, sha256_hex: str) -> PayloadReference: ...
 
     def copy_to(self, other_bucket: str, key: str, parked_key: str) -> None: ...
+
+    def has(self, key: str) -> bool: ...
 
 
 class Payloads:
@@ -30,11 +32,19 @@ class Payloads:
         What cannot be reached is asked for once more, beside the tries of the client itself: that
         does not repeat a body which broke off. May be called by several threads at once.
         """
-        bucket = self._parked if _is_parked(reference) else self._landed
+        bucket = self._bucket_of(reference)
         try:
-            return bucket.get(reference, body_bytes=body_bytes, bytes_max=PAYLOAD_BYTES_MAX)
+            return bucket.get(reference, body_bytes=body_bytes, bytes_max=BUFFER_BYTES_MAX)
         except PayloadUnavailableError:
-            return bucket.get(reference, body_bytes=body_bytes, bytes_max=PAYLOAD_BYTES_MAX)
+            return bucket.get(reference, body_bytes=body_bytes, bytes_max=BUFFER_BYTES_MAX)
+
+    def answers(self, reference: PayloadReference) -> bool:
+        """Whether S3 answers at all, by asking it for the name of a payload, not for its bytes."""
+        try:
+            self._bucket_of(reference).has(reference.key)
+        except PayloadUnavailableError:
+            return False
+        return True
 
     def kept(self, reference: PayloadReference) -> PayloadReference:
         """Copy a payload to where nothing expires, before its message is parked.
@@ -52,6 +62,9 @@ class Payloads:
     def stored(self, body: bytes, *, name: str) -> PayloadReference:
         """Keep for ever a body that no parked record could hold."""
         return self._parked.put(parked_key(name), body, sha256(body).hexdigest())
+
+    def _bucket_of(self, reference: PayloadReference) -> Bucket:
+        return self._parked if _is_parked(reference) else self._landed
 
 
 def _is_parked(reference: PayloadReference) -> bool:

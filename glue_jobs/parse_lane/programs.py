@@ -30,9 +30,11 @@ class HoldsFolders(Protocol):
 
 
 class LoadsPrograms(Protocol):
-    """Has a program loaded, and says what comes in its way."""
+    """Has a program loaded, and says what comes in its way, or what its parser takes."""
 
     def load_problem(self, program: Program) -> str | None: ...
+
+    def accepts_buffer(self, program: Program) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +44,7 @@ class FoundProgram:
     program: Program
     parser: str
     problem: str | None = None
+    accepts_buffer: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +101,10 @@ class Programs:
             memory_bytes_max=self._memory_bytes_max,
             location=folder,
         )
+        load_problem = self._sandboxes.load_problem(program)
         return FoundProgram(
             program=program,
             parser=parser.identifier,
-            problem=self._sandboxes.load_problem(program),
+            problem=load_problem,
+            accepts_buffer=load_problem is None and self._sandboxes.accepts_buffer(program),
         )

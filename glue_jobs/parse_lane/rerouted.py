@@ -15,6 +15,7 @@ from glue_jobs.parse_lane.raw_batches import RawRecord
 
 _HEADER_BYTES_MAX: Final = 1024
 _HEADERS_MAX: Final = 100
+_DIVERTED_ONCE: Final = 2
 
 
 def diverted_record(
@@ -28,6 +29,19 @@ def diverted_record(
     )
     topic = str(RawTopic(lane=Lane.SLOW))
     return OutputRecord(topic, record.key, record.value, headers_of(again))
+
+
+def put_off_record(record: RawRecord, message: Message) -> OutputRecord:
+    """The same message for the slow lane again, which could not try it just now.
+
+    However often that happens it is one attempt, told apart from the first landing, and no try. But
+    the header of its tries is there, with none of them: ``spaced_tries`` then lets a trigger pass.
+    """
+    again = replace(message, attempt=max(_DIVERTED_ONCE, message.attempt))
+    headers = headers_of(again)
+    if not message.slow_tries:
+        headers.append(("ce_slowtries", b"0"))
+    return OutputRecord(str(RawTopic(lane=Lane.SLOW)), record.key, record.value, headers)
 
 
 def parked_record(

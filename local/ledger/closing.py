@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.lanes import PAYLOAD_BYTES_MAX
+from fleetlane.events.lanes import BUFFER_BYTES_MAX
 from fleetlane.events.metadata import Outcome
 from local.ledger.evidence import Evidence
 from local.ledger.receipts import Receipt
@@ -70,7 +70,7 @@ def _checked(verdict: Verdict, payloads: ParkedPayloads) -> Verdict:
     if copy is None or copy.reference is None:
         return verdict
     try:
-        payloads.get(copy.reference, body_bytes=copy.body_bytes, bytes_max=PAYLOAD_BYTES_MAX)
+        payloads.get(copy.reference, body_bytes=copy.body_bytes, bytes_max=BUFFER_BYTES_MAX)
     except FleetlaneError as problem:
         return replace(verdict, outcome=None, problem=f"parked by reference, but {problem}")
     return verdict

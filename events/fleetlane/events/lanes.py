@@ -10,7 +10,10 @@ INLINE_BYTES_MAX: Final = 256 * 1024
 """A body up to this size travels inside its Kafka record; above, by reference."""
 
 PAYLOAD_BYTES_MAX: Final = 64 << 20
-"""The largest body by reference."""
+"""The largest body that a parser is given as ``bytes``."""
+
+BUFFER_BYTES_MAX: Final = 256 << 20
+"""The largest body by reference, for parsers that accept a buffer."""
 
 LATE_AFTER_MS: Final = 24 * 60 * 60 * 1000
 """Data whose declared end is older than this at arrival is a backlog, not news."""

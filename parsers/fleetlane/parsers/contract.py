@@ -1,7 +1,7 @@
 """What a parser is, and how it says that a message is bad."""
 
 from collections.abc import Iterator, Mapping
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from fleetlane.events.errors import FleetlaneError, ParkedReason
 
@@ -24,6 +24,23 @@ class Parser(Protocol):
             MalformedMessage: The bytes are not what the device should send. Anything else that
                 is raised counts as a failure of the parser, and the message is tried again.
         """
+
+
+class BufferParser(Protocol):
+    """A parser that is given its messages where they are, however large: nothing is copied.
+
+    In all else it is as ``Parser`` says. It must not keep the buffer, nor a part of it.
+    """
+
+    accepts_buffer: ClassVar[bool] = True
+
+    def parse(self, message: memoryview) -> Iterator[Mapping[str, object]]:
+        """Yield the events of ``message``, which can only be read."""
+
+
+def accepts_buffer(parser: Parser | BufferParser) -> bool:
+    """Whether a parser says that it is a ``BufferParser``."""
+    return getattr(parser, "accepts_buffer", False) is True
 
 
 class MalformedMessage(FleetlaneError):  # noqa: N818 - the message is bad, not the program

@@ -5,10 +5,10 @@ import subprocess
 import sys
 
 from benchmarks.parse.plain_work import PlainWork, Position
-from benchmarks.parse.process_tree import tree_cpu_s
 from benchmarks.parse.report import report
 from benchmarks.parse.trial import Trial
 from benchmarks.parse.workload import EVENTS, STREAM, message, number_of
+from benchmarks.running.process_tree import tree_cpu_s
 from fleetlane.events.canonical import canonical_event_from
 from fleetlane.events.envelope import headers_of
 from fleetlane.events.metadata import parsed_from

@@ -75,6 +75,11 @@ class MemoryBucket:
             raise PayloadCorruptError(reference.key, "other bytes", reference.sha256)
         return body
 
+    def has(self, key: str) -> bool:
+        if self.is_down:
+            raise PayloadUnavailableError(key, "connection refused")
+        return key in self.objects
+
     def copy_to(self, other_bucket: str, key: str, parked_key: str) -> None:
         self._reach(key)
         if key not in self.objects:

@@ -45,6 +45,9 @@ class BusyParsers:
     def load_problem(self, program: Program) -> str | None:
         return None
 
+    def accepts_buffer(self, program: Program) -> bool:
+        return False
+
     def close(self) -> None: ...
 
 

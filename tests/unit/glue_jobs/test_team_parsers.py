@@ -18,9 +18,9 @@ from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from glue_jobs.parse_lane.chosen_parsers import (
     TRY_AGAIN_S,
     ChosenParsers,
-    ParserUnavailableError,
 )
 from glue_jobs.parse_lane.lane_parser import LaneParser
+from glue_jobs.parse_lane.no_parser import ParserUnavailableError
 from glue_jobs.parse_lane.parser_folders import BYTES_MAX, ParserFolders
 from glue_jobs.parse_lane.payloads import Payloads
 from glue_jobs.parse_lane.programs import Programs

@@ -10,7 +10,7 @@ from fleetlane.events.canonical import NotJsonError
 from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.sandbox.columns import Columns
 from fleetlane.parsers.sandbox.encoding import Encoder
-from fleetlane.parsers.sandbox.runs import Assignment
+from fleetlane.parsers.sandbox.runs import Assignment, Body
 from fleetlane.parsers.sandbox.soft_limit import SoftLimit, TimeIsUp
 from fleetlane.parsers.sandbox.stopwatch import run_queue_ns
 from fleetlane.parsers.sandbox.verdicts import (
@@ -84,7 +84,7 @@ class Attempts:
     def part(
         self,
         envelopes: Sequence[bytes],
-        bodies: Sequence[bytes],
+        bodies: Sequence[Body],
         *,
         mark: int,
         overtime_us_max: int,
@@ -112,7 +112,7 @@ class Attempts:
                     break
         return Part(notes, details, overtime.used_us, is_out_of_memory=verdict is Verdict.MEMORY)
 
-    def _one(self, envelope: bytes, body: bytes, mark: int) -> tuple[Verdict, str]:
+    def _one(self, envelope: bytes, body: Body, mark: int) -> tuple[Verdict, str]:
         progress, soft_limit = self._progress, self.soft_limit
         self._columns.begin_message()
         try:

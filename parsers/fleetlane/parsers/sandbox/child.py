@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from fleetlane.parsers.contract import Parser
+from fleetlane.parsers.contract import Parser, accepts_buffer
 from fleetlane.parsers.registry import load_parser
 from fleetlane.parsers.sandbox.attempts import Attempts, Part
 from fleetlane.parsers.sandbox.columns import Columns
@@ -21,6 +21,7 @@ from fleetlane.parsers.sandbox.packets import (
     HELLO_BYTES_MAX,
     OWN_MEMORY,
     READY,
+    READY_FOR_BUFFERS,
     REQUEST_BYTES,
     Reply,
     Request,
@@ -57,7 +58,7 @@ def serve(program: Program, doorbell: socket.socket, input_memory: int, progress
         text = f"{type(problem).__name__}: {problem}"
         doorbell.send(text.encode(errors="replace")[:HELLO_BYTES_MAX])
         return
-    doorbell.send(READY)
+    doorbell.send(READY_FOR_BUFFERS if accepts_buffer(parser) else READY)
     _Server(parser, doorbell, slots, marks, _MemoryLimit(program.memory_bytes_max)).serve()
 
 
@@ -79,6 +80,7 @@ class _Server:
         memory: "_MemoryLimit",
     ) -> None:
         self._parser, self._doorbell, self._slots = parser, doorbell, slots
+        self._takes_views = accepts_buffer(parser)
         self._progress, self._memory = progress, memory
         self._assignment: tuple[bytes, Assignment] | None = None
         self._pid, self._company = os.getpid(), _company()
@@ -111,14 +113,15 @@ class _Server:
         return True
 
     def _part_sent(self, request: Request, chunk: memoryview, done: int) -> tuple[int, bool]:
-        messages = messages_of(chunk, request.first + done, request.messages - done)
+        first, count = request.first + done, request.messages - done
+        messages = messages_of(chunk, first, count, as_views=self._takes_views)
         columns = Columns()
         assignment = self._decoded(messages.assignment)
         encoder = Encoder(assignment, self._parser, columns)
         part = Attempts(assignment, encoder, columns, self._progress).part(
             messages.envelopes,
             messages.bodies,
-            mark=request.mark + request.first + done,
+            mark=request.mark + first,
             overtime_us_max=request.overtime_us_max,
         )
         has_left_any = _company() != self._company

@@ -1,8 +1,8 @@
 """From a parser's events to canonical records, by the rules of a flow and within its limits."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 from fleetlane.events.canonical import canonical_value, event_data, message_prefix
 from fleetlane.events.event_ids import event_ids
@@ -13,7 +13,7 @@ from fleetlane.events.times import HOUR_MS
 from fleetlane.events.topics import canonical_topic
 from fleetlane.parsers.contract import Parser
 from fleetlane.parsers.sandbox.columns import Columns
-from fleetlane.parsers.sandbox.runs import Assignment, sender_from
+from fleetlane.parsers.sandbox.runs import Assignment, Body, sender_from
 from fleetlane.parsers.sandbox.verdicts import OverLimitError, Verdict
 
 OUTPUT_BYTES_MAX: Final = 64 << 20
@@ -35,12 +35,13 @@ class Encoder:
     def __init__(self, assignment: Assignment, parser: Parser, columns: Columns) -> None:
         flow = self._flow = assignment.flow
         self._identifier = assignment.parser
-        self._parser, self._columns = parser, columns
+        self._parse: Callable[[Any], object] = parser.parse
+        self._columns = columns
         self._redirects, self._events_max = flow.canonical.redirects, flow.limits.events_max
         self.first_event_ms: int | None = None
         self.last_event_ms: int | None = None
 
-    def encode(self, envelope: bytes, body: bytes) -> None:
+    def encode(self, envelope: bytes, body: Body) -> None:
         """Parse one message.
 
         Raises:
@@ -49,7 +50,7 @@ class Encoder:
             BaseException: Whatever the parser raises.
         """
         self.first_event_ms = self.last_event_ms = None
-        events = self._parser.parse(body)
+        events = self._parse(body)
         try:
             self._append_all(events, envelope)
         finally:

@@ -168,7 +168,7 @@ class Feeding:
         try:
             for place, earlier in retry.failed.items():
                 if child is None and self._refusal() is None:
-                    child = self._children.fresh()
+                    child = self._children.fresh(is_blamed=retry.is_blamed)
                 attempt, records, child = self._alone(child, retry.chunk, place, earlier)
                 if retry.is_blamed and attempt.verdict is Verdict.OK:
                     retry.chunk.is_suspect = True

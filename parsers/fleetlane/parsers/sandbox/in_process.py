@@ -9,16 +9,16 @@ import array
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from fleetlane.parsers.contract import Parser
+from fleetlane.parsers.contract import Parser, accepts_buffer
 from fleetlane.parsers.registry import load_parser
 from fleetlane.parsers.sandbox.attempts import Attempts
 from fleetlane.parsers.sandbox.columns import Columns
 from fleetlane.parsers.sandbox.encoding import Encoder, topics_of
 from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.run_result import NotedAttempts, Result, no_records
-from fleetlane.parsers.sandbox.runs import Program, Run
+from fleetlane.parsers.sandbox.runs import Body, Program, Run
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 
 
@@ -45,6 +45,11 @@ class InProcess:
         """Load the program, if it is not yet, and say what comes in its way."""
         loaded = self._loaded(program)
         return loaded.detail if isinstance(loaded, Attempt) else None
+
+    def accepts_buffer(self, program: Program) -> bool:
+        """Whether the program's parser is given its messages as buffers; false if there is none."""
+        loaded = self._loaded(program)
+        return not isinstance(loaded, Attempt) and accepts_buffer(loaded)
 
     def close(self) -> None:
         """Nothing is left to end."""
@@ -80,8 +85,11 @@ def _parser_of(program: Program) -> Parser:
 def _part(run: Run, parser: Parser, first: int, overtime_us_max: int) -> tuple[Result, int]:
     columns, progress = Columns(), memoryview(array.array("q", [0]))
     encoder = Encoder(run.assignment, parser, columns)
+    bodies: Sequence[Body] = run.bodies[first:]
+    if accepts_buffer(parser):
+        bodies = [memoryview(body) for body in bodies]
     part = Attempts(run.assignment, encoder, columns, progress).part(
-        run.envelopes[first:], run.bodies[first:], mark=first, overtime_us_max=overtime_us_max
+        run.envelopes[first:], bodies, mark=first, overtime_us_max=overtime_us_max
     )
     records = columns.taken(topics_of(run.assignment.flow))
     return Result(NotedAttempts(part, first=first), records), part.overtime_us

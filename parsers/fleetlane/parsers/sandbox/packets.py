@@ -14,6 +14,7 @@ from fleetlane.parsers.sandbox.bytes_column import offsets_and_data
 OWN_MEMORY: Final = -1
 HELLO_BYTES_MAX: Final = 4096
 READY: Final = b"\x00ready"
+READY_FOR_BUFFERS: Final = b"\x00ready for buffers"
 _WORD: Final = 8
 _CHUNK_SIZES: Final = struct.Struct("<3q")
 _REQUEST: Final = struct.Struct("<6q")
@@ -74,7 +75,7 @@ class ChunkMessages(NamedTuple):
 
     assignment: bytes
     envelopes: list[bytes]
-    bodies: list[bytes]
+    bodies: list[bytes] | list[memoryview]
 
 
 def chunk_buffers(
@@ -92,8 +93,13 @@ def chunk_buffers(
     return [sizes, *ends, assignment, *envelope_data, *body_data]
 
 
-def messages_of(chunk: memoryview, first: int, count: int) -> ChunkMessages:
-    """Read some messages of a chunk; they are copies, as a parser takes ``bytes``."""
+def messages_of(
+    chunk: memoryview, first: int, count: int, *, as_views: bool = False
+) -> ChunkMessages:
+    """Read some messages of a chunk.
+
+    Bodies are copies, as a parser takes ``bytes``; or ``as_views`` of the chunk, which must last.
+    """
     messages, assignment_bytes, envelope_bytes = _CHUNK_SIZES.unpack_from(chunk)
     ends_bytes = 4 * (messages + 1)
     at = _CHUNK_SIZES.size
@@ -108,8 +114,14 @@ def messages_of(chunk: memoryview, first: int, count: int) -> ChunkMessages:
     return ChunkMessages(
         assignment=assignment,
         envelopes=_strings(chunk, at - envelopes_base, envelope_ends),
-        bodies=_strings(chunk, at + envelope_bytes - bodies_base, body_ends),
+        bodies=(_views if as_views else _strings)(
+            chunk, at + envelope_bytes - bodies_base, body_ends
+        ),
     )
+
+
+def _views(data: memoryview, shift: int, ends: list[int]) -> list[memoryview]:
+    return [data[shift + begin : shift + end] for begin, end in pairwise(ends)]
 
 
 def _strings(data: memoryview, shift: int, ends: list[int]) -> list[bytes]:

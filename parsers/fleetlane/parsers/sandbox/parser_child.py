@@ -13,6 +13,7 @@ from fleetlane.parsers.sandbox.attempts import IDLE
 from fleetlane.parsers.sandbox.packets import (
     HELLO_BYTES_MAX,
     READY,
+    READY_FOR_BUFFERS,
     REPLY_BYTES,
     Reply,
     Request,
@@ -79,6 +80,7 @@ class ParserChild:
         self._stopwatch = Stopwatch(self.pid, tick_s=TICK_S)
         self._seen, self._seen_from_s = IDLE, 0.0
         self._condemned: int | None = None
+        self.accepts_buffer = False
 
     def await_parser(self) -> None:
         """Wait until the parser is loaded.
@@ -94,7 +96,8 @@ class ParserChild:
             problem = f"loading it ended its process: {death.detail}"
             raise ParserNotLoadedError(Verdict.CRASHED, problem)
         packet, _ = hello
-        if packet != READY:
+        self.accepts_buffer = packet == READY_FOR_BUFFERS
+        if packet not in (READY, READY_FOR_BUFFERS):
             self.end()
             raise ParserNotLoadedError(Verdict.PARSER_FAILED, packet.decode(errors="replace"))
 

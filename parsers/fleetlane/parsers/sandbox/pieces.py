@@ -16,8 +16,11 @@ class Children(Protocol):
 
     def end_current(self) -> Death: ...
 
-    def fresh(self) -> ParserChild | None:
-        """A child for the caller alone; ``None`` where the parser has used up too many."""
+    def fresh(self, *, is_blamed: bool) -> ParserChild | None:
+        """A child for the caller alone; ``None`` where the parser has used up too many.
+
+        ``is_blamed``: the one before it died. Others had failures that may be the child's own.
+        """
 
     def may_respawn(self) -> bool: ...
 

@@ -2,6 +2,10 @@
 
 import time
 from collections.abc import Callable
+from typing import Final
+
+RETRIES_BURST: Final = 20
+RETRIES_PER_S: Final = 1.0
 
 
 class RespawnBudget:
@@ -26,3 +30,12 @@ class RespawnBudget:
             return False
         self._left -= 1
         return True
+
+
+def few_retries() -> RespawnBudget:
+    """The budget of second tries at what failed, and killed no child.
+
+    They help where the first child was to blame. A parser that fails all the time would double the
+    time of all messages by them; what failed has more tries in the slow lane.
+    """
+    return RespawnBudget(burst=RETRIES_BURST, per_s=RETRIES_PER_S)

@@ -13,6 +13,9 @@ from fleetlane.events.flows import Flow
 
 _SEPARATOR = "\n"
 
+type Body = bytes | memoryview
+"""A message as its parser is given it: copied for it alone, or where it is."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:

@@ -10,7 +10,7 @@ from fleetlane.parsers.sandbox.chunks import Slots
 from fleetlane.parsers.sandbox.feeding import Feeding
 from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.parser_child import Death, ParserChild, ParserNotLoadedError
-from fleetlane.parsers.sandbox.respawn_budget import RespawnBudget
+from fleetlane.parsers.sandbox.respawn_budget import RespawnBudget, few_retries
 from fleetlane.parsers.sandbox.run_result import Result
 from fleetlane.parsers.sandbox.runs import Program, Run
 from fleetlane.parsers.sandbox.zygote_client import Zygote
@@ -24,8 +24,11 @@ _log = logging.getLogger(__name__)
 class Sandbox:
     """Runs one program. Its child lives on from run to run, until it fails or is stopped."""
 
-    def __init__(self, program: Program, *, zygote: Zygote, budget: RespawnBudget) -> None:
-        self._program, self._zygote, self._budget = program, zygote, budget
+    def __init__(
+        self, program: Program, *, zygote: Zygote, budget: RespawnBudget, retries: RespawnBudget
+    ) -> None:
+        self._program, self._zygote = program, zygote
+        self._budget, self._retries = budget, retries
         self._slots = Slots()
         self._child: ParserChild | None = None
         self._is_alarmed = False
@@ -69,8 +72,9 @@ class Sandbox:
         child, self._child = self._child, None
         return child.end()
 
-    def fresh(self) -> ParserChild | None:
-        if not self.may_respawn():
+    def fresh(self, *, is_blamed: bool) -> ParserChild | None:
+        may = self.may_respawn() if is_blamed else self._retries.take()
+        if not may:
             return None
         try:
             return self._loaded()
@@ -102,9 +106,20 @@ class Sandboxes:
     Not for use by several threads. A worker that ends, however it ends, takes all with it.
     """
 
-    def __init__(self, *, new_budget: Callable[[], RespawnBudget] = RespawnBudget) -> None:
+    def __init__(
+        self,
+        *,
+        new_budget: Callable[[], RespawnBudget] = RespawnBudget,
+        new_retries: Callable[[], RespawnBudget] = few_retries,
+    ) -> None:
+        """Have none yet.
+
+        Args:
+            new_budget: How many children a parser may use up.
+            new_retries: How many it may have for second tries at what failed, and killed none.
+        """
         self._zygote = Zygote()
-        self._new_budget = new_budget
+        self._new_budget, self._new_retries = new_budget, new_retries
         self._sandboxes: OrderedDict[Program, Sandbox] = OrderedDict()
 
     @property
@@ -127,6 +142,13 @@ class Sandboxes:
             return str(problem)
         return None
 
+    def accepts_buffer(self, program: Program) -> bool:
+        """Whether the program's parser is given its messages as buffers; false if there is none."""
+        try:
+            return self._sandbox(program).current().accepts_buffer
+        except ParserNotLoadedError:
+            return False
+
     def close(self) -> None:
         for sandbox in self._sandboxes.values():
             sandbox.close()
@@ -139,7 +161,12 @@ class Sandboxes:
             while len(self._sandboxes) >= CHILDREN_MAX:
                 _, oldest = self._sandboxes.popitem(last=False)
                 oldest.close()
-            sandbox = Sandbox(program, zygote=self._zygote, budget=self._new_budget())
+            sandbox = Sandbox(
+                program,
+                zygote=self._zygote,
+                budget=self._new_budget(),
+                retries=self._new_retries(),
+            )
             self._sandboxes[program] = sandbox
         self._sandboxes.move_to_end(program)
         return sandbox

@@ -63,7 +63,10 @@ def lasting_sandboxes() -> Iterator[Sandboxes]:
 def _sandboxes() -> Iterator[Sandboxes]:
     """Sandboxes that may use up children as they like; nothing may be left of them."""
     before = _belongings()
-    sandboxes = Sandboxes(new_budget=lambda: RespawnBudget(burst=100_000))
+    sandboxes = Sandboxes(
+        new_budget=lambda: RespawnBudget(burst=100_000),
+        new_retries=lambda: RespawnBudget(burst=100_000),
+    )
     yield sandboxes
     sandboxes.close()
     assert _belongings() == before

@@ -1,0 +1,120 @@
+"""What a message costs the standard lane as its topic's partitions grow, and as its flows do.
+
+All messages are equal but for their flow. CPU time is that of JVM, workers and children.
+"""
+
+import argparse
+import shutil
+from collections.abc import Callable, Sequence
+from itertools import count
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from confluent_kafka.cimpl import NewPartitions
+
+from benchmarks.kept_numbers import write_numbers
+from benchmarks.running.application import running
+from benchmarks.running.messages import deploy_parser, flow_of, land_all, message_for
+from benchmarks.running.services import Services, services
+from benchmarks.running.telling import tell
+from benchmarks.running.watched import Watched
+from fleetlane.events.topics import FLEET_PARSED, PARKED, canonical_topic
+from local.checkout import ROOT
+
+PARTITIONS: Final = (1, 4, 16, 64)
+FLOWS: Final = (1, 10, 50, 200)
+FLOWS_PARTITIONS: Final = 4
+"""Partitions of the raw topic while the flows grow."""
+
+RAW: Final = "raw.standard"
+_SECONDS_MAX: Final = 600.0
+
+type Numbers = dict[str, dict[str, float]]
+
+
+def main() -> None:
+    arguments = _arguments()
+    folder: Path = arguments.folder
+    measured: dict[str, Callable[[Services, argparse.Namespace], Numbers]] = {
+        "by_partitions": by_partitions,
+        "by_flows": by_flows,
+    }
+    for name in arguments.only or measured:
+        shutil.rmtree(folder, ignore_errors=True)
+        with services(folder) as ready:
+            ready.create_topics(["raw.slow", PARKED, FLEET_PARSED], partitions=FLOWS_PARTITIONS)
+            deploy_parser(ready)
+            written = write_numbers(arguments.output, {name: measured[name](ready, arguments)})
+        tell(written)
+    shutil.rmtree(folder)
+
+
+def by_partitions(services: Services, arguments: argparse.Namespace) -> Numbers:
+    """One flow, and its lane's topic with more and more partitions."""
+    services.create_topics([canonical_topic("flow-0")], partitions=FLOWS_PARTITIONS)
+    services.create_topics([RAW], partitions=1)
+    numbers: Numbers = {}
+    for partitions in PARTITIONS:
+        if partitions > 1:
+            wanted = [NewPartitions(RAW, partitions)]
+            services.admin.create_partitions(wanted)[RAW].result()
+        numbers[str(partitions)] = _measured(services, arguments, flows=1)
+    return numbers
+
+
+def by_flows(services: Services, arguments: argparse.Namespace) -> Numbers:
+    """Flows of one parser, each with a topic of its own to write; their messages take turns."""
+    services.create_topics([RAW], partitions=FLOWS_PARTITIONS)
+    return {str(flows): _measured(services, arguments, flows=flows) for flows in FLOWS}
+
+
+def _measured(services: Services, arguments: argparse.Namespace, *, flows: int) -> dict[str, float]:
+    streams = [f"flow-{number}" for number in range(flows)]
+    services.create_topics(map(canonical_topic, streams), partitions=1)
+    services.publish(flow_of(stream) for stream in streams)
+    trials = [_trial(services, arguments, streams) for _ in range(arguments.rounds)]
+    cpu_us, rate = (median(column) for column in zip(*trials, strict=True))
+    numbers = {"cpu_s_per_million": round(cpu_us, 1), "messages_per_s": round(rate)}
+    partitions = len(services.end_offsets(RAW))
+    tell(f"{flows} flows, {partitions} partitions: {numbers}")
+    return numbers
+
+
+def _trial(
+    services: Services, arguments: argparse.Namespace, streams: Sequence[str]
+) -> tuple[float, float]:
+    total = arguments.warm_up + arguments.messages
+    before = services.end_offset(FLEET_PARSED)
+    land_all(
+        services,
+        (message_for(one, stream=streams[one % len(streams)]) for one in range(total)),
+    )
+    run = next(one for number in count() if not (one := services.folder / f"run_{number}").exists())
+    with running(services, run, "parse_lane --lane standard") as application:
+        watched = Watched(
+            [application],
+            done=lambda: services.end_offset(FLEET_PARSED) - before,
+            seconds_max=_SECONDS_MAX,
+        )
+        began = watched.look_after(arguments.warm_up)
+        ended = watched.look_after(total)
+    services.delete_records([RAW, FLEET_PARSED, *map(canonical_topic, streams)])
+    return ended.cpu_us_a_message_since(began), ended.messages_a_second_since(began)
+
+
+def _arguments() -> argparse.Namespace:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--messages", type=int, default=200_000, help="measured, a run")
+    arguments.add_argument("--warm-up", type=int, default=100_000, help="before these")
+    arguments.add_argument("--rounds", type=int, default=3, help="the median of so many counts")
+    names = ("by_partitions", "by_flows")
+    arguments.add_argument("--only", nargs="*", choices=names, help="both without it")
+    bench = ROOT / "build" / "bench"
+    arguments.add_argument("--folder", type=Path, default=bench / "growth", help="emptied first")
+    arguments.add_argument("--output", type=Path, default=bench / "growth.json")
+    return arguments.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,170 @@
+"""Runs the phases, and writes ``build/bench/latency.json``.
+
+``shipped`` are the lanes as they are: the fast one writes its progress beside its batches, the
+others between them. It has three phases: the fast lane alone; all lanes at 20 % load; and the fast
+lane while the slow one has more than it can do and 1 % of standard messages take 200 or 400 ms.
+``exchanged`` is the second phase with progress the other way round.
+"""
+
+import argparse
+import shutil
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+from benchmarks.kept_numbers import write_numbers
+from benchmarks.latency.cluster import Cores, Jobs, lanes_running
+from benchmarks.latency.traffic import STREAMS, Load, Span, Traffic, stored_by_the_brokers_clock
+from benchmarks.parse.workload import EVENTS, PARTITIONS
+from benchmarks.running.messages import (
+    Act,
+    all_delivered,
+    deploy_parser,
+    flow_of,
+    land,
+    raw_producer,
+)
+from benchmarks.running.services import Services, services
+from benchmarks.running.telling import tell
+from benchmarks.running.watched import Watched
+from fleetlane.events.lanes import LANE_LIMITS, Lane
+from fleetlane.events.topics import FLEET_PARSED, PARKED, RawTopic, canonical_topic
+from local.checkout import ROOT
+from local.processes import ServerProcess
+
+SHIPPED: Final = Jobs(
+    fast="parse_lane --lane fast", others="parse_lane --lane standard; parse_lane --lane slow"
+)
+EXCHANGED: Final = Jobs(
+    fast="parse_lane --lane fast --trigger_ms 1",
+    others="parse_lane --lane standard --trigger_ms 0",
+)
+LOAD: Final = 0.2
+SLOW_LIMITS: Final = LANE_LIMITS[Lane.SLOW]
+SLOW_PER_S: Final = LOAD * SLOW_LIMITS.messages_per_batch_max / (SLOW_LIMITS.trigger_ms / 1000)
+SOMETIMES_SLOW: Final[tuple[Act, ...]] = (*[None] * 99, 200, *[None] * 99, 400)
+SATURATING: Final = 400
+SATURATING_MS: Final = 1_500
+_UNMEASURED_S: Final = 5.0
+_UNTIL_SATURATED_S: Final = 15.0
+_SECONDS_MAX: Final = 240.0
+
+
+def main() -> None:
+    arguments = _arguments()
+    folder: Path = arguments.folder
+    shutil.rmtree(folder, ignore_errors=True)
+    cores = Cores.halves(is_broker_beside_fast=arguments.broker == "fast")
+    with services(folder) as ready:
+        topics = (*(str(RawTopic(lane=lane)) for lane in Lane), FLEET_PARSED, PARKED)
+        canonical = (canonical_topic(stream) for stream in STREAMS.values())
+        ready.create_topics([*topics, *canonical], partitions=PARTITIONS)
+        stored_by_the_brokers_clock(ready)
+        deploy_parser(ready)
+        ready.publish(flow_of(stream, lane=lane) for lane, stream in STREAMS.items())
+        phases = _Phases(ready, Traffic(ready), arguments, cores)
+        phases.keep({"cores": str(cores), "seconds": arguments.seconds})
+        if "shipped" in arguments.only:
+            phases.shipped()
+        if "exchanged" in arguments.only:
+            phases.exchanged()
+    shutil.rmtree(folder)
+
+
+class _Phases:
+    def __init__(
+        self, services: Services, traffic: Traffic, arguments: argparse.Namespace, cores: Cores
+    ) -> None:
+        self._services, self._traffic, self._arguments = services, traffic, arguments
+        self._cores, self._folder = cores, services.folder
+        self._span = Span(seconds=arguments.seconds + _UNMEASURED_S, unmeasured_s=_UNMEASURED_S)
+
+    def keep(self, numbers: Mapping[str, object]) -> None:
+        """Write numbers down at once: a run that is cut short has those that it came to."""
+        write_numbers(self._arguments.output, numbers)
+        tell(f"{dict(numbers)}")
+
+    def shipped(self) -> None:
+        self._land_to_warm_up()
+        with lanes_running(self._services, self._folder / "shipped", SHIPPED, self._cores) as jobs:
+            fast, standard = self._loads(jobs)
+            slow = Load(lane=Lane.SLOW, per_s=SLOW_PER_S)
+            loads = (fast, standard, slow)
+            self.keep({"messages_per_s": {load.lane: load.per_s for load in loads}})
+            alone = self._traffic.latencies([fast], self._span)
+            self.keep({"fast_alone": alone})
+            self.keep({"all_lanes": self._traffic.latencies(loads, self._span)})
+            disturbed = self._disturbed(fast, standard)
+            ratio = disturbed[Lane.FAST]["p99_ms"] / alone[Lane.FAST]["p99_ms"]
+            self.keep({"disturbed": disturbed, "fast_p99_ratio": round(ratio, 2)})
+
+    def exchanged(self) -> None:
+        self._services.delete_records(str(RawTopic(lane=lane)) for lane in Lane)
+        self._land_to_warm_up()
+        folder = self._folder / "exchanged"
+        with lanes_running(self._services, folder, EXCHANGED, self._cores) as jobs:
+            self.keep({"exchanged": self._traffic.latencies(self._loads(jobs), self._span)})
+
+    def _disturbed(self, fast: Load, standard: Load) -> Mapping[str, Mapping[str, int]]:
+        self._land(Lane.SLOW, SATURATING, SATURATING_MS)
+        sick = Load(lane=Lane.STANDARD, per_s=standard.per_s, acts=SOMETIMES_SLOW)
+        seconds = self._arguments.seconds + _UNTIL_SATURATED_S
+        span = Span(seconds=seconds, unmeasured_s=_UNTIL_SATURATED_S)
+        return self._traffic.latencies([fast, sick], span)
+
+    def _land_to_warm_up(self) -> None:
+        for lane in Lane:
+            self._land(lane, 20 if lane is Lane.SLOW else self._arguments.warm_up)
+
+    def _land(self, lane: Lane, messages: int, act: Act = None) -> None:
+        producer = raw_producer(self._services)
+        for _ in range(messages):
+            land(producer, self._traffic.record(lane, act))
+            producer.poll(0)
+        all_delivered(producer)
+
+    def _loads(self, jobs: Mapping[Lane, ServerProcess]) -> tuple[Load, Load]:
+        """A fifth of what each lane does when it drains the second half of its warm-up."""
+        given = {
+            Lane.FAST: self._arguments.fast_per_s,
+            Lane.STANDARD: self._arguments.standard_per_s,
+        }
+        with ThreadPoolExecutor() as threads:
+            rates = threads.map(lambda lane: self._drained_per_s(lane, jobs[lane]), given)
+            fast, standard = (
+                Load(lane=lane, per_s=given[lane] or round(LOAD * rate))
+                for lane, rate in zip(given, rates, strict=True)
+            )
+        return fast, standard
+
+    def _drained_per_s(self, lane: Lane, job: ServerProcess) -> float:
+        topic, messages = canonical_topic(STREAMS[lane]), self._arguments.warm_up
+        before = self._services.end_offset(topic)
+        watched = Watched(
+            [job],
+            done=lambda: (self._services.end_offset(topic) - before) / EVENTS,
+            seconds_max=_SECONDS_MAX,
+        )
+        began = watched.look_after(messages // 2)
+        return watched.look_after(messages).messages_a_second_since(began)
+
+
+def _arguments() -> argparse.Namespace:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--seconds", type=float, default=50, help="measured, a phase")
+    arguments.add_argument("--warm-up", type=int, default=40_000, help="messages before, a lane")
+    arguments.add_argument("--fast-per-s", type=float, help="instead of 20 %% of what it can do")
+    arguments.add_argument("--standard-per-s", type=float, help="likewise")
+    beside = ("fast", "others")
+    arguments.add_argument("--broker", choices=beside, default="fast", help="on whose cores")
+    runs = ("shipped", "exchanged")
+    arguments.add_argument("--only", nargs="*", choices=runs, default=runs)
+    bench = ROOT / "build" / "bench"
+    arguments.add_argument("--folder", type=Path, default=bench / "latency", help="emptied first")
+    arguments.add_argument("--output", type=Path, default=bench / "latency.json")
+    return arguments.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""What is sent to each lane, and when what came of it was stored."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from threading import Event, Thread
+from typing import Final
+
+from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
+from confluent_kafka.admin._resource import ResourceType
+
+from benchmarks.latency.percentiles import percentiles
+from benchmarks.parse.workload import EVENTS
+from benchmarks.running.delivered import events_in
+from benchmarks.running.messages import (
+    Act,
+    Record,
+    land_evenly,
+    message_for,
+    raw_producer,
+    record_of,
+)
+from benchmarks.running.services import Services
+from fleetlane.events.lanes import Lane
+from fleetlane.events.topics import canonical_topic
+from glue_jobs.clock import now_ms
+
+STREAMS: Final[Mapping[Lane, str]] = {
+    Lane.FAST: "quick",
+    Lane.STANDARD: "steady",
+    Lane.SLOW: "large",
+}
+_ALL_OUT_S_MAX: Final = 30.0
+_LOOK_EVERY_S: Final = 0.2
+_LINGER_MS: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """So many messages a second to a lane; ``acts`` are what they do, in turn for ever."""
+
+    lane: Lane
+    per_s: float
+    acts: Sequence[Act] = (None,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """How long is sent. What arrives in the first ``unmeasured_s`` does not count."""
+
+    seconds: float
+    unmeasured_s: float
+
+
+def stored_by_the_brokers_clock(services: Services) -> None:
+    """Let records of canonical topics carry when the broker stored them."""
+    entry = ConfigEntry(
+        "message.timestamp.type",
+        "LogAppendTime",
+        incremental_operation=AlterConfigOpType.SET,
+    )
+    resources = [
+        ConfigResource(ResourceType.TOPIC, canonical_topic(stream), incremental_configs=[entry])
+        for stream in STREAMS.values()
+    ]
+    for future in services.admin.incremental_alter_configs(resources).values():
+        future.result()
+
+
+class Traffic:
+    """Sends to lanes. Numbers of messages go on from phase to phase, so that none comes twice."""
+
+    def __init__(self, services: Services) -> None:
+        self._services, self._numbers = services, count()
+
+    def latencies(self, loads: Sequence[Load], span: Span) -> dict[str, dict[str, int]]:
+        """Send for a while, and give the latencies of each lane that was sent to.
+
+        A message's is from its producing to the storing of its last event.
+        """
+        begins = {load.lane: self._offsets(load.lane) for load in loads}
+        began_ms, stop = now_ms(), Event()
+        senders = [self._sender(load, span.seconds, stop) for load in loads]
+        for sender in senders:
+            sender.start()
+        for sender in senders:
+            sender.join()
+        counted_from_ms = began_ms + round(span.unmeasured_s * 1000)
+        self._wait_until_quiet(loads)
+        return {
+            load.lane: percentiles(list(self._measured(load, begins[load.lane], counted_from_ms)))
+            for load in loads
+        }
+
+    def record(self, lane: Lane, act: Act) -> Record:
+        """The next message of a lane's flow, which arrives now."""
+        number = next(self._numbers)
+        return record_of(
+            message_for(number, stream=STREAMS[lane], lane=lane, act=act, arrival_ms=now_ms())
+        )
+
+    def _sender(self, load: Load, seconds: float, stop: Event) -> Thread:
+        producer = raw_producer(self._services, linger_ms=_LINGER_MS)
+        turns = count()
+
+        def next_record() -> Record:
+            return self.record(load.lane, load.acts[next(turns) % len(load.acts)])
+
+        def send() -> None:
+            land_evenly(producer, next_record, per_s=load.per_s, seconds=seconds, stop=stop)
+
+        return Thread(target=send, daemon=True)
+
+    def _measured(self, load: Load, begins: list[int], from_ms: int) -> Iterator[int]:
+        for event in events_in(self._services, canonical_topic(STREAMS[load.lane]), begins):
+            if event.ordinal == EVENTS - 1 and event.arrival_ms >= from_ms:
+                yield event.stored_ms - event.arrival_ms
+
+    def _wait_until_quiet(self, loads: Sequence[Load]) -> None:
+        """Wait until nothing more comes out for a trigger of the slowest lane sent to."""
+        quiet_s = 12.0 if any(load.lane is Lane.SLOW for load in loads) else 3.0
+        seen, seen_at_s = None, time.monotonic()
+        until_s = seen_at_s + _ALL_OUT_S_MAX
+        while (now_s := time.monotonic()) < until_s and now_s - seen_at_s < quiet_s:
+            offsets = [self._offsets(load.lane) for load in loads]
+            if offsets != seen:
+                seen, seen_at_s = offsets, now_s
+            time.sleep(_LOOK_EVERY_S)
+
+    def _offsets(self, lane: Lane) -> list[int]:
+        return self._services.end_offsets(canonical_topic(STREAMS[lane]))

@@ -1,0 +1,145 @@
+"""A real broker, and S3 with the flows and their parsers."""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import boto3
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from clients.flow_store import FlowStore
+from clients.kafka_topics import KafkaTopics
+from clients.parser_store import ParserStore
+from fleetlane.events.artifact_manifest import ANY_PLATFORM
+from fleetlane.events.flows import Flow
+from fleetlane.parsers.artifacts.writing import Package, write_artifact
+from local.aws import LocalAws
+from local.checkout import BROKER_JARS, LOCALSTACK_ENVIRONMENT
+from local.kafka import KafkaBroker
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+BUCKET: Final = "flows"
+OWNER: Final = "benchmarks"
+_BROKER_HEAP_MB: Final = 512
+_WAIT_S: Final = 10.0
+_ASK_AGAIN_S: Final = 0.1
+_NO_LEADER_YET: Final = frozenset(
+    {
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """``watcher`` is asked for offsets. ``pids`` are those of the broker and of S3."""
+
+    folder: Path
+    bootstrap_servers: str
+    aws_variables: Mapping[str, str]
+    pids: tuple[int, ...]
+    s3: "S3Client"
+    admin: AdminClient
+    watcher: Consumer
+
+    def create_topics(self, topics: Iterable[str], *, partitions: int) -> None:
+        """Create those that are missing."""
+        kafka = KafkaTopics(
+            bootstrap_servers=self.bootstrap_servers, partitions=partitions, replication=1
+        )
+        kafka.create_missing(topics)
+
+    def deploy(self, module: Path, parser: str, class_name: str) -> None:
+        """Deploy a module as the artifact of a parser, version 1.0, as its team would."""
+        target = f"{module.stem}:{class_name}"
+        entry = f"[fleetlane.parsers]\n{parser} = {target}\n"
+        contents = {
+            module.name: module.read_bytes(),
+            f"{parser}-1.0.dist-info/METADATA": f"Name: {parser}\nVersion: 1.0\n".encode(),
+            f"{parser}-1.0.dist-info/entry_points.txt": entry.encode(),
+        }
+        package = Package(
+            name=parser, version="1.0", parsers={parser: target}, platform=ANY_PLATFORM
+        )
+        artifact = write_artifact(self.folder, package, contents)
+        ParserStore(self.s3, BUCKET).deploy(artifact, owner=OWNER)
+
+    def publish(self, flows: Iterable[Flow]) -> None:
+        """Put flows into force, in place of those before."""
+        all_flows, parsers = list(flows), ParserStore(self.s3, BUCKET)
+        uses = {rule.use for flow in all_flows for rule in flow.parsers}
+        artifacts = [parsers.offering(OWNER, use) for use in sorted(uses)]
+        store = FlowStore(self.s3, BUCKET)
+        store.make_current(store.publish(all_flows, [found for found in artifacts if found]))
+
+    def end_offsets(self, topic: str) -> list[int]:
+        """The number of records that were ever written to each partition."""
+        partitions = self.watcher.list_topics(topic, timeout=_WAIT_S).topics[topic].partitions
+        return [self._bounds(topic, number)[1] for number in sorted(partitions)]
+
+    def begin_offsets(self, topic: str) -> list[int]:
+        """Where each partition begins: behind what was deleted."""
+        return [self._bounds(topic, number)[0] for number in range(len(self.end_offsets(topic)))]
+
+    def _bounds(self, topic: str, number: int) -> tuple[int, int]:
+        """Where a partition begins and ends; one that was made just now may not say so at once."""
+        partition = TopicPartition(topic, number)
+        until_s = time.monotonic() + _WAIT_S
+        while True:
+            try:
+                return self.watcher.get_watermark_offsets(partition, timeout=_WAIT_S)
+            except KafkaException as problem:
+                if problem.args[0].code() not in _NO_LEADER_YET or time.monotonic() > until_s:
+                    raise
+                time.sleep(_ASK_AGAIN_S)
+
+    def end_offset(self, topic: str) -> int:
+        """The number of records that were ever written to a topic."""
+        return sum(self.end_offsets(topic))
+
+    def delete_records(self, topics: Iterable[str]) -> None:
+        """Delete what was written, so that the disk does not fill up."""
+        for topic in topics:
+            count = len(self.end_offsets(topic))
+            ends = [TopicPartition(topic, number, -1) for number in range(count)]
+            for future in self.admin.delete_records(ends).values():
+                future.result()
+
+
+@contextmanager
+def services(folder: Path) -> Iterator[Services]:
+    """Start broker and S3 in ``folder``; both are stopped at the end."""
+    broker = KafkaBroker(
+        folder / "kafka", jars=BROKER_JARS, heap_mb=_BROKER_HEAP_MB, java_options=()
+    )
+    aws = LocalAws(folder / "aws", environment=LOCALSTACK_ENVIRONMENT)
+    try:
+        broker.start()
+        aws.start()
+        aws.ensure_bucket(BUCKET)
+        servers, settings = broker.bootstrap_servers, aws.client_settings
+        yield Services(
+            folder=folder,
+            bootstrap_servers=servers,
+            aws_variables={
+                "AWS_ACCESS_KEY_ID": settings["aws_access_key_id"],
+                "AWS_SECRET_ACCESS_KEY": settings["aws_secret_access_key"],
+                "AWS_DEFAULT_REGION": settings["region_name"],
+                "AWS_ENDPOINT_URL": settings["endpoint_url"],
+            },
+            pids=tuple(one.pid or 0 for one in (broker.process, aws.process)),
+            s3=boto3.client("s3", **settings),
+            admin=AdminClient({"bootstrap.servers": servers, "log_level": 0}),
+            watcher=Consumer({"bootstrap.servers": servers, "group.id": "watcher", "log_level": 0}),
+        )
+    finally:
+        aws.stop()
+        broker.stop()
