@@ -23,8 +23,8 @@ from pyspark.sql import functions as F
 
 from benchmarks.kept_numbers import write_numbers
 from benchmarks.parse.jvm_copy import COPIES_TOPIC
-from benchmarks.parse.process_tree import tree_cpu_s
 from benchmarks.parse.workload import PARTITIONS, RAW_TOPIC, write_messages
+from benchmarks.running.process_tree import tree_cpu_s
 from clients.kafka_topics import KafkaTopics
 from fleetlane.events.job_arguments import FleetMetadataArguments, KafkaSecurity
 from fleetlane.events.topics import FLEET_RECEIVED
