@@ -1,9 +1,10 @@
 """What the sandbox costs: CPU time a message, in it and in a plain loop that does the same work.
 
 Both sides parse, and write canonical records by the same flow. The sandboxed side is the worker
-and the child together. A ratio is bare CPU time over sandboxed CPU time: 1 would be free.
-``parse_only_us`` is the parser alone, its events thrown away; ``choice_us`` is what it costs to
-choose a message's parser.
+and the child together; ``worker_us`` is the worker's part. A ratio is bare CPU time over sandboxed
+CPU time: 1 would be free. Both sides take turns, and a ratio is the median of all turns, as is
+each time: on a machine whose speed changes only neighbours can be compared. ``parse_only_us`` is
+the parser alone, its events thrown away; ``choice_us`` is what it costs to choose a parser.
 """
 
 import argparse
@@ -11,9 +12,10 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final
+from statistics import median
+from typing import Final, NamedTuple
 
 from benchmarks.parser_choice import choice_us
 from benchmarks.spinning_parser import Spinning
@@ -28,7 +30,7 @@ from fleetlane.parsers.sandbox.sandbox import Sandboxes
 ROOT: Final = Path(__file__).resolve().parent.parent
 COSTS_US: Final = (13, 42)
 BODY_KIB: Final = (1, 100, 900)
-ROUNDS: Final = 9
+ROUNDS: Final = 25
 ROUND_BYTES_MAX: Final = 64 << 20
 MESSAGES_MAX: Final = 4_000
 FLOW: Final = """
@@ -40,6 +42,15 @@ unit = "ms"
 [[parsers]]
 use = "spinning==1.0"
 """
+
+
+class _Round(NamedTuple):
+    """CPU time of all messages."""
+
+    parse_only_us: float
+    bare_us: float
+    worker_us: float
+    sandboxed_us: float
 
 
 def main() -> None:
@@ -58,8 +69,8 @@ def _measured(site: str) -> dict[str, float]:
     numbers: dict[str, float] = {}
     sandboxes = Sandboxes()
     for cost_us in COSTS_US:
-        turns = _turns_for(cost_us)
         for body_kib in BODY_KIB:
+            turns = _turns_for(cost_us)
             run = _run(site, turns, body_kib << 10)
             _measure(numbers, f"{cost_us}us_{body_kib}kib", run, sandboxes, turns)
         numbers[f"ratio_{cost_us}us"] = numbers[f"{cost_us}us_1kib_ratio"]
@@ -71,23 +82,28 @@ def _measured(site: str) -> dict[str, float]:
 def _measure(
     numbers: dict[str, float], name: str, run: Run, sandboxes: Sandboxes, turns: int
 ) -> None:
-    """Measure both sides in turn, and take each one's best round: the rest is noise."""
-    parser, messages = Spinning(turns=turns), len(run.bodies)
-    rounds: list[tuple[float, float, float]] = []
-    _drain(sandboxes.parsed(run, Overtime(flow_s_max=1e6)))  # there is a child from now on
+    """Measure both sides in turn."""
+    parser, rounds = Spinning(turns=turns), list[_Round]()
+    first = sandboxes.parsed(run, Overtime(flow_s_max=1e6))  # there is a child from now on
+    assert sum(len(one.records) for one in first) == len(run.bodies), "the parser did not parse"
     for _ in range(ROUNDS):
-        parse_only_us = _cpu_us(lambda: _drain(e for b in run.bodies for e in parser.parse(b)), [])
-        bare_us = _cpu_us(lambda: _bare(run, turns), [])
-        sandboxed_us = _cpu_us(
-            lambda: _drain(sandboxes.parsed(run, Overtime(flow_s_max=1e6))), _children(sandboxes)
-        )
-        rounds.append((parse_only_us, bare_us, sandboxed_us))
-    parsing_us, bare_us, sandboxed_us = (min(one) / messages for one in zip(*rounds, strict=True))
-    numbers[f"{name}_parse_only_us"] = round(parsing_us, 2)
-    numbers[f"{name}_bare_us"] = round(bare_us, 2)
-    numbers[f"{name}_sandboxed_us"] = round(sandboxed_us, 2)
-    numbers[f"{name}_ratio"] = round(bare_us / sandboxed_us, 3)
-    numbers[f"{name}_parse_only_ratio"] = round(parsing_us / sandboxed_us, 3)
+        parse_only_us = _cpu_us(lambda: _drain(e for b in run.bodies for e in parser.parse(b)))
+        bare_us = _cpu_us(lambda: _bare(run, turns))
+        children, before_ns = _children(sandboxes), _children_cpu_ns(sandboxes)
+        worker_us = _cpu_us(lambda: _drain(sandboxes.parsed(run, Overtime(flow_s_max=1e6))))
+        children_us = (_children_cpu_ns(sandboxes) - before_ns) / 1000
+        assert children == _children(sandboxes), "a child was replaced while it was measured"
+        rounds.append(_Round(parse_only_us, bare_us, worker_us, worker_us + children_us))
+    _note(numbers, name, rounds, len(run.bodies))
+
+
+def _note(numbers: dict[str, float], name: str, rounds: Sequence[_Round], messages: int) -> None:
+    for field in _Round._fields:
+        numbers[f"{name}_{field}"] = round(median(getattr(r, field) for r in rounds) / messages, 2)
+    ratios = [one.bare_us / one.sandboxed_us for one in rounds]
+    numbers[f"{name}_ratio"] = round(median(ratios), 3)
+    alone = [one.parse_only_us / one.sandboxed_us for one in rounds]
+    numbers[f"{name}_parse_only_ratio"] = round(median(alone), 3)
 
 
 def _bare(run: Run, turns: int) -> None:
@@ -106,14 +122,16 @@ def _drain(things: Iterable[object]) -> None:
         pass
 
 
-def _cpu_us(work: Callable[[], None], others: list[int]) -> float:
-    before = time.process_time_ns() + sum(map(_cpu_ns, others))
+def _cpu_us(work: Callable[[], None]) -> float:
+    before_ns = time.process_time_ns()
     work()
-    return (time.process_time_ns() + sum(map(_cpu_ns, others)) - before) / 1000
+    return (time.process_time_ns() - before_ns) / 1000
 
 
-def _cpu_ns(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0])
+def _children_cpu_ns(sandboxes: Sandboxes) -> int:
+    return sum(
+        int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) for pid in _children(sandboxes)
+    )
 
 
 def _children(sandboxes: Sandboxes) -> list[int]:
@@ -125,7 +143,7 @@ def _children(sandboxes: Sandboxes) -> list[int]:
 def _turns_for(cost_us: int) -> int:
     turns = 2_000
     parser = Spinning(turns=turns)
-    cost = min(_cpu_us(lambda: _drain(parser.parse(b"")), []) for _ in range(200))
+    cost = median(_cpu_us(lambda: _drain(parser.parse(b""))) for _ in range(200))
     return round(turns * cost_us / cost)
 
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
 _BLOCKED: Final = "blocked/"
-_BLOCKING: Final = "blocking/"
 
 
 class BlockedMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,13 +81,6 @@ class BlockedMessages:
             self._s3.delete_object(Bucket=self._bucket, Key=key)
         except (BotoCoreError, ClientError) as problem:
             raise BlockadeUnknownError(key, str(problem)) from problem
-
-    def remember_stream(self, lane: Lane, stream: str) -> None:
-        """Note that a lane has a topic of a blocking flow, which must be read to its end."""
-        self._write(f"{_BLOCKING}{lane}/{stream}", b"")
-
-    def remembered_streams(self, lane: Lane) -> set[str]:
-        return {key.rpartition("/")[2] for key in self._keys(f"{_BLOCKING}{lane}/")}
 
     def _keys(self, prefix: str) -> Iterator[str]:
         pages = self._s3.get_paginator("list_objects_v2")

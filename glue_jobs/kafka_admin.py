@@ -22,7 +22,7 @@ type Offsets = Mapping[Partition, int]
 
 
 class KafkaAdminError(FleetlaneError):
-    """Kafka does not answer, or refuses. Nothing that is parsed depends on it."""
+    """Kafka does not answer, or refuses. Trying again later may succeed."""
 
     reason = "kafka_admin"
 
@@ -48,6 +48,10 @@ class KafkaAdmin:
 
     def cluster_id(self) -> str:
         return str(self._asked(lambda: self._admin.describeCluster().clusterId().get()))
+
+    def topics(self) -> frozenset[str]:
+        """The names of all topics that these jobs may know of."""
+        return frozenset(self._asked(lambda: self._admin.listTopics().names().get()))
 
     def commit(self, group: str, offsets: Offsets, *, note: str) -> None:
         """Write down how far a group has read; nobody may be reading as a member of it."""

@@ -2,14 +2,13 @@
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Protocol
 
 from clients.blocked_messages import BlockedMessage
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flow_files import PublishedFlows
 from fleetlane.events.lanes import Lane
-from fleetlane.events.topics import RawTopic
+from fleetlane.events.topics import RawTopic, UnknownTopicError, parsed_raw_topic
 
 LOOK_AGAIN_S: Final = 5
 LOOKS_A_METRIC: Final = 12
@@ -34,33 +33,35 @@ class Ends(Protocol):
     def awaitTermination(self, timeout: int) -> bool | None: ...  # noqa: N802 - Spark's name
 
 
-class Flows(Protocol):
-    """Where the current flows come from."""
+class Topics(Protocol):
+    """Which topics there are; ``KafkaAdmin`` knows."""
 
-    def current(self) -> PublishedFlows: ...
+    def topics(self) -> Iterable[str]: ...
 
 
 class Blocked(Protocol):
-    """Where it stands who is blocked, and which topics are to be read."""
+    """Where it stands who is blocked."""
 
     def waiting(self, topic: str) -> list[BlockedMessage]: ...
-    def remember_stream(self, lane: Lane, stream: str) -> None: ...
-    def remembered_streams(self, lane: Lane) -> set[str]: ...
 
 
 class BlockingQueries:
-    """The queries of one lane's blocking flows. A flow that blocks no more is read to its end."""
+    """The queries of one lane's blocking flows: one for each topic that such a flow ever had.
+
+    A topic is there before its flow is in force, and stays. So what landed in it is read also where
+    the flow blocks no more, or is gone, and whether or not this job ran in between.
+    """
 
     def __init__(
         self,
         lane: Lane,
         *,
         start: Callable[[str], Query],
-        flows: Flows,
+        topics: Topics,
         blocked: Blocked,
         publish: Callable[[Mapping[str, float]], None],
     ) -> None:
-        self._lane, self._start, self._flows = lane, start, flows
+        self._lane, self._start, self._topics = lane, start, topics
         self._blocked, self._publish = blocked, publish
         self._queries: dict[str, Query] = {}
         self._looks = 0
@@ -69,7 +70,7 @@ class BlockingQueries:
         """Start what should run and does not, and tell how many streams wait for an answer.
 
         Raises:
-            FleetlaneError: S3 does not answer. What runs goes on.
+            FleetlaneError: S3 or Kafka does not answer. What runs goes on.
         """
         waiting = 0
         for stream in sorted(self._streams()):
@@ -87,12 +88,9 @@ class BlockingQueries:
         self._looks += 1
 
     def _streams(self) -> set[str]:
-        """Those of the flows in force, and those whose topics may still hold messages."""
-        now = {flow.stream for flow in self._flows.current().flows if flow.blocks}
-        remembered = self._blocked.remembered_streams(self._lane)
-        for stream in now - remembered:
-            self._blocked.remember_stream(self._lane, stream)
-        return now | remembered
+        found = map(_raw_topic, self._topics.topics())
+        own = (topic for topic in found if topic is not None and topic.lane is self._lane)
+        return {topic.blocking_stream for topic in own if topic.blocking_stream is not None}
 
     def stop(self) -> None:
         for query in self._queries.values():
@@ -121,3 +119,10 @@ def _look(queries: BlockingQueries) -> None:
         queries.look()
     except FleetlaneError as problem:
         _log.warning("queries of blocking flows not looked after: %s", problem)
+
+
+def _raw_topic(name: str) -> RawTopic | None:
+    try:
+        return parsed_raw_topic(name)
+    except UnknownTopicError:
+        return None

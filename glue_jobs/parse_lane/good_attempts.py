@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fleetlane.parsers.sandbox.attempts import NOTE_FIELDS
 from fleetlane.parsers.sandbox.run_result import NotedAttempts
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 from glue_jobs.parse_lane.plain_messages import Rows
@@ -24,15 +23,15 @@ def good_and_others(
     attempts: NotedAttempts, run: WaitingRun
 ) -> tuple[GoodAttempts, list[tuple[int, Attempt]]]:
     """Tell attempts at plain messages that went well from all others."""
-    notes = np.frombuffer(attempts.notes, np.int64).reshape(-1, NOTE_FIELDS)
-    is_good = notes[:, 0] == Verdict.OK
+    notes = attempts.notes
+    is_good = np.frombuffer(notes.verdicts, np.uint8) == Verdict.OK
     others = attempts.failed()
     if run.odd:
-        rows = run.rows[attempts.first : attempts.first + len(notes)]
+        rows = run.rows[attempts.first : attempts.first + len(is_good)]
         is_odd = is_good & np.isin(rows, list(run.odd))
         odd_places = set((attempts.first + np.flatnonzero(is_odd)).tolist())
         others += [(place, attempt) for place, attempt in attempts if place in odd_places]
         is_good &= ~is_odd
-    good = notes[is_good]
-    numbers = [good[:, field] for field in range(1, NOTE_FIELDS)]
+    columns = (notes.events, notes.parse_us, notes.first_event_ms, notes.last_event_ms)
+    numbers = [np.asarray(column)[is_good].astype(np.int64) for column in columns]
     return GoodAttempts(attempts.first + np.flatnonzero(is_good), numbers), others

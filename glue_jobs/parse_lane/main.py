@@ -9,13 +9,13 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from clients.aws import AwsSettings, s3_client
 from clients.blocked_messages import BlockedMessages
-from clients.flow_store import CachedFlows, FlowStore
 from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.topics import blocking_pattern, lane_pattern
 from glue_jobs.clock import now_ms
 from glue_jobs.cloudwatch_metrics import published_to
 from glue_jobs.entry_point import run
 from glue_jobs.kafka import QueryPlan, raw_records, with_content_type, written_to_kafka
+from glue_jobs.kafka_admin import KafkaAdmin
 from glue_jobs.parse_lane.blocking_queries import BlockingQueries, keep_beside
 from glue_jobs.parse_lane.lane_metrics import (
     LaneListener,
@@ -54,7 +54,7 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQuer
     queries = BlockingQueries(
         arguments.lane,
         start=_starter(session, arguments),
-        flows=CachedFlows(FlowStore(s3, arguments.flows_bucket)),
+        topics=KafkaAdmin(session, arguments),
         blocked=BlockedMessages(s3, arguments.parked_bucket),
         publish=metrics,
     )

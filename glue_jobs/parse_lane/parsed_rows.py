@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
-from fleetlane.parsers.sandbox.attempts import NO_TIME
+from fleetlane.parsers.sandbox.notes import NO_TIME
 from glue_jobs.parse_lane.good_attempts import GoodAttempts
 from glue_jobs.parse_lane.output_batches import ParsedRows
 from glue_jobs.parse_lane.waiting_messages import WaitingRun

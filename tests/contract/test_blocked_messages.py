@@ -83,14 +83,6 @@ def test_what_is_tried_again_is_forgotten(messages: BlockedMessages) -> None:
     assert messages.found(position(7)) is None
 
 
-def test_streams_are_remembered_by_lane(messages: BlockedMessages) -> None:
-    messages.remember_stream(Lane.FAST, "door")
-    messages.remember_stream(Lane.FAST, "gate")
-    messages.remember_stream(Lane.SLOW, "other")
-
-    assert messages.remembered_streams(Lane.FAST) == {"door", "gate"}
-
-
 def test_a_bucket_that_is_away_is_an_error_of_its_own(s3: "S3Client") -> None:
     messages = BlockedMessages(s3, "nobodys")
 

@@ -11,6 +11,8 @@ import resource
 import signal
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count, islice
 from pathlib import Path
 from random import Random
@@ -103,8 +105,9 @@ def _outcome(parse: Parse, message: bytes) -> str:
 def _require_json(event: object) -> None:
     if not isinstance(event, dict) or not _is_json(event, DEPTH_MAX):
         raise NotJsonError(f"{event!r:.400}")
-    if orjson.loads(orjson.dumps(event)) != event:
-        raise NotJsonError(f"{event!r:.400} is written otherwise")
+    with _all_memory():
+        if orjson.loads(orjson.dumps(event)) != event:
+            raise NotJsonError(f"{event!r:.400} is written otherwise")
 
 
 def _is_json(value: object, levels_left: int) -> bool:
@@ -129,7 +132,19 @@ def _is_json(value: object, levels_left: int) -> bool:
 def _limit_memory() -> None:
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     total = pages * resource.getpagesize() + MEMORY_BYTES_MAX
-    resource.setrlimit(resource.RLIMIT_AS, (total, total))
+    resource.setrlimit(resource.RLIMIT_AS, (total, resource.RLIM_INFINITY))
+
+
+@contextmanager
+def _all_memory() -> Iterator[None]:
+    """Lift the limit for what no parser does.
+
+    orjson reserves 254 bytes for each value of a list, and ends the process where it cannot.
+    """
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
 def _takes_for_ever(_signal: int, _frame: FrameType | None) -> None:

@@ -52,9 +52,15 @@ def unblock(
         if skip is not None:
             (messages.skip if skip else messages.retry)(one)
         typer.echo(f"{_DONE[skip]} {one}")
+    typer.echo(_NEXT[skip], err=True)
 
 
 _DONE = {None: "waits", True: "skipped", False: "tried again"}
+_NEXT = {
+    None: "answer with --skip, which parks it and goes on, or --retry, once its parser was mended",
+    True: "it is parked, and the flow goes on, when the job looks again, in a few seconds",
+    False: "it is tried when the job looks again, in a few seconds; should it fail, it waits again",
+}
 
 
 def _messages(bucket: str | None, data: "Path | None") -> "BlockedMessages":

@@ -41,6 +41,7 @@ def test_without_an_answer_it_says_what_waits(blocked: BlockedMessages) -> None:
     said = unblocked("door")
 
     assert said.stdout == f"waits {LINE}"
+    assert "--skip" in said.stderr
     assert len(blocked.waiting(TOPIC)) == 1
 
 

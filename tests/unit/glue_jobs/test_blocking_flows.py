@@ -7,7 +7,6 @@ import pytest
 
 from clients.blocked_messages import BlockedMessages
 from fleetlane.events.errors import ParkedReason
-from fleetlane.events.flow_files import PublishedFlows, flow_from_toml
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.parked import KafkaPosition
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
@@ -157,16 +156,14 @@ class Started:
         return {stream: len(queries) for stream, queries in self.queries.items()}
 
 
-class ChangingFlows:
-    def __init__(self, *tomls: str) -> None:
-        self.put(*tomls)
+class SomeTopics:
+    """Topics that are there; none is ever taken away."""
 
-    def put(self, *tomls: str) -> None:
-        flows = tuple(flow_from_toml(toml, file="test.toml") for toml in tomls)
-        self._published = PublishedFlows(version="1", flows=flows)
+    def __init__(self, *names: str) -> None:
+        self.names = [*names]
 
-    def current(self) -> PublishedFlows:
-        return self._published
+    def topics(self) -> list[str]:
+        return self.names
 
 
 @pytest.fixture
@@ -180,19 +177,21 @@ def told() -> list[Mapping[str, float]]:
 
 
 @pytest.fixture
-def flows() -> ChangingFlows:
-    return ChangingFlows(BLOCKING, PARKING.replace("door", "other"))
+def topics() -> SomeTopics:
+    return SomeTopics(
+        TOPIC, "raw.standard", "raw.standard.stream.other", "raw.slow.block.door", "canonical.door"
+    )
 
 
 @pytest.fixture
 def queries(
     started: Started,
-    flows: ChangingFlows,
+    topics: SomeTopics,
     blocked: BlockedMessages,
     told: list[Mapping[str, float]],
 ) -> BlockingQueries:
     return BlockingQueries(
-        Lane.STANDARD, start=started, flows=flows, blocked=blocked, publish=told.append
+        Lane.STANDARD, start=started, topics=topics, blocked=blocked, publish=told.append
     )
 
 
@@ -201,7 +200,9 @@ def _block(parser_of: Parsers) -> None:
         _topics(parser_of(BLOCKING), b"{nope")
 
 
-def test_every_blocking_flow_has_one_query(queries: BlockingQueries, started: Started) -> None:
+def test_every_topic_of_a_blocking_flow_in_the_lane_has_one_query(
+    queries: BlockingQueries, started: Started
+) -> None:
     queries.look()
     queries.look()
 
@@ -209,11 +210,11 @@ def test_every_blocking_flow_has_one_query(queries: BlockingQueries, started: St
 
 
 def test_a_flow_that_is_published_later_has_its_query_too(
-    queries: BlockingQueries, started: Started, flows: ChangingFlows
+    queries: BlockingQueries, started: Started, topics: SomeTopics
 ) -> None:
     queries.look()
 
-    flows.put(BLOCKING, BLOCKING.replace("door", "gate"))
+    topics.names.append("raw.standard.block.gate")
     queries.look()
 
     assert started.counts == {"door": 1, "gate": 1}
@@ -251,18 +252,6 @@ def test_how_many_wait_is_told(
     queries.look()
 
     assert told == [{"BlockedStreams": 1}]
-
-
-def test_a_flow_that_blocks_no_more_is_read_to_its_end(
-    queries: BlockingQueries, started: Started, flows: ChangingFlows
-) -> None:
-    queries.look()
-    flows.put(PARKING)
-    started.queries["door"][0].stop()
-
-    queries.look()
-
-    assert started.counts == {"door": 2}
 
 
 def test_all_stop_together(queries: BlockingQueries, started: Started) -> None:

@@ -1,18 +1,16 @@
 """Messages parsed one after another, each all or nothing, and what is noted of each."""
 
-import os
 import time
-from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from fleetlane.events.canonical import NotJsonError
 from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.sandbox.columns import Columns
 from fleetlane.parsers.sandbox.encoding import Encoder
+from fleetlane.parsers.sandbox.notes import NO_TIME, PARSE_US_MAX, Notes, notes_of
 from fleetlane.parsers.sandbox.runs import Assignment, Body
-from fleetlane.parsers.sandbox.soft_limit import SoftLimit, TimeIsUp
-from fleetlane.parsers.sandbox.stopwatch import run_queue_ns
+from fleetlane.parsers.sandbox.soft_limit import NO_MESSAGE, SoftLimit, TimeIsUp
 from fleetlane.parsers.sandbox.verdicts import (
     DETAIL_CHARS_MAX,
     Attempt,
@@ -23,136 +21,136 @@ from fleetlane.parsers.sandbox.verdicts import (
 PART_BYTES: Final = 4 << 20
 """What was parsed is handed on once its records have this many bytes."""
 
-NOTE_FIELDS: Final = 5
 IDLE: Final = -1
-NO_TIME: Final = -(1 << 62)
-_VERDICTS: Final = {int(verdict): verdict for verdict in Verdict}
+_NOT_TRIED: Final = (Verdict.NOT_TRIED, 0, 0, NO_TIME, NO_TIME)
+_FINE: Final = (Verdict.OK, "")
 
 
 class Part(NamedTuple):
     """What is known of messages that were parsed one after another.
 
-    ``notes`` are ``NOTE_FIELDS`` numbers a message: verdict, events, microseconds, and the times
-    of its first and last event. ``overtime_us`` is what they took beyond what is usual, less what
-    the process waited for a CPU. ``is_out_of_memory`` means that the last one was.
+    ``overtime_us`` is what they took beyond what is usual, less what the process waited for a CPU.
+    ``is_out_of_memory`` means that the last one was.
     """
 
-    notes: "array[int] | memoryview"
+    notes: Notes
     details: dict[int, str]
     overtime_us: int = 0
     is_out_of_memory: bool = False
 
     @property
     def messages(self) -> int:
-        return len(self.notes) // NOTE_FIELDS
+        return len(self.notes.verdicts)
 
     def attempt(self, place: int) -> Attempt:
         """What came of one message, by its place in this part."""
-        row = self.notes[place * NOTE_FIELDS : (place + 1) * NOTE_FIELDS]
-        verdict, events, parse_us, first_ms, last_ms = row
-        return Attempt(
-            _VERDICTS[verdict],
-            self.details.get(place, "") if verdict else "",
-            events,
-            parse_us,
-            None if first_ms == NO_TIME else first_ms,
-            None if last_ms == NO_TIME else last_ms,
-        )
+        return self.notes.attempt(place, self.details)
 
     def failed(self) -> dict[int, Attempt]:
         """The attempts that were not ``OK``, by place."""
-        verdicts = self.notes.tolist()[::NOTE_FIELDS]
-        if not any(verdicts):
-            return {}
-        return {place: self.attempt(place) for place, verdict in enumerate(verdicts) if verdict}
+        return {place: self.attempt(place) for place in self.notes.failures()}
 
 
 class Attempts:
     """Parses messages of one assignment into ``columns``.
 
-    ``progress[0]`` tells whoever watches which message is in work: ``mark`` plus its number, or
-    ``IDLE``.
+    ``progress[0]`` tells whoever watches which message is in work, or was the last one: ``mark``
+    plus its number. Between parts it is ``IDLE``. ``waited_ns`` tells how long this process has
+    waited for a CPU so far.
     """
 
     def __init__(
-        self, assignment: Assignment, encoder: Encoder, columns: Columns, progress: memoryview
+        self,
+        assignment: Assignment,
+        encoder: Encoder,
+        columns: Columns,
+        progress: memoryview,
+        waited_ns: Callable[[], int],
     ) -> None:
         self._encoder, self._columns, self._progress = encoder, columns, progress
+        self._waited_ns = waited_ns
         self._limit_s, self._usual_us = assignment.parse_s, int(assignment.usual_s * 1e6)
-        self.soft_limit = SoftLimit(assignment.parse_s)
+        self._soft_limit = SoftLimit(assignment.parse_s)
+        self._rows = list[int]()
 
     def part(
         self,
-        envelopes: Sequence[bytes],
-        bodies: Sequence[Body],
+        messages: Iterable[tuple[bytes, Body]],
+        count: int,
         *,
         mark: int,
         overtime_us_max: int,
     ) -> Part:
-        """Parse messages from the first on, until all are done or the part is large enough.
+        """Parse so many messages, an envelope and a body each, or fewer where the part gets large.
 
         Once they have used ``overtime_us_max`` beyond what is usual, the rest is not tried.
         """
-        notes, details, overtime = array("q"), dict[int, str](), _Overtime(overtime_us_max)
-        verdict = Verdict.OK
-        with self.soft_limit:
-            for number, (envelope, body) in enumerate(zip(envelopes, bodies, strict=True)):
+        self._rows, details, overtime = (
+            [],
+            dict[int, str](),
+            _Overtime(overtime_us_max, self._waited_ns),
+        )
+        waiting, verdict, detail = iter(messages), Verdict.OK, ""
+        with self._soft_limit:
+            began_ns = time.perf_counter_ns()
+            for number in range(count):
                 if overtime.is_used_up:
-                    notes.extend((Verdict.NOT_TRIED, 0, 0, NO_TIME, NO_TIME))
+                    self._rows += _NOT_TRIED
                     continue
-                began_ns = time.perf_counter_ns()
-                verdict, detail = self._one(envelope, body, mark + number)
-                took_us = (time.perf_counter_ns() - began_ns) // 1000
+                events = len(self._columns.topic_indexes)
+                verdict, detail = self._one(waiting, mark + number)
+                ended_ns = time.perf_counter_ns()  # where the next one begins
+                took_us, began_ns = (ended_ns - began_ns) // 1000, ended_ns
                 if took_us > self._usual_us:
+                    took_us = min(took_us, PARSE_US_MAX)
                     overtime.add(took_us - self._usual_us)
-                self._note(notes, verdict, took_us)
+                self._note(verdict, events, took_us)
                 if detail:
                     details[number] = detail
                 if verdict is Verdict.MEMORY or len(self._columns.values) > PART_BYTES:
                     break
-        return Part(notes, details, overtime.used_us, is_out_of_memory=verdict is Verdict.MEMORY)
+        self._progress[0] = IDLE
+        notes, is_out = notes_of(self._rows), verdict is Verdict.MEMORY
+        return Part(notes, details, overtime.used_us, is_out_of_memory=is_out)
 
-    def _one(self, envelope: bytes, body: Body, mark: int) -> tuple[Verdict, str]:
-        progress, soft_limit = self._progress, self.soft_limit
-        self._columns.begin_message()
+    def _one(self, waiting: Iterator[tuple[bytes, Body]], mark: int) -> tuple[Verdict, str]:
+        soft_limit, events = self._soft_limit, len(self._columns.topic_indexes)
         try:
             try:
-                progress[0] = mark
-                soft_limit.begin(mark)
+                envelope, body = next(waiting)  # its copy may be what is too much for the memory
+                self._progress[0] = soft_limit.message = mark
                 self._encoder.encode(envelope, body)
             finally:
-                soft_limit.end()
-                progress[0] = IDLE
+                soft_limit.message = NO_MESSAGE
         except TimeIsUp:  # it may have come in the middle of `finally`
-            soft_limit.end()
-            progress[0] = IDLE
-            return self._failed(Verdict.TIMEOUT, late_detail(self._limit_s))
+            soft_limit.message = NO_MESSAGE
+            failure = Verdict.TIMEOUT, late_detail(self._limit_s)
         except KeyboardInterrupt:
             raise
         except BaseException as problem:  # noqa: BLE001 - SystemExit too is one message's failure
-            return self._failed(*_verdict_on(problem))
-        return Verdict.OK, ""
+            failure = _verdict_on(problem)
+        else:
+            return _FINE
+        self._columns.take_back_to(events)
+        return failure
 
-    def _failed(self, verdict: Verdict, detail: str) -> tuple[Verdict, str]:
-        self._columns.take_back_message()
-        return verdict, detail
-
-    def _note(self, notes: "array[int]", verdict: Verdict, took_us: int) -> None:
+    def _note(self, verdict: Verdict, events_before: int, took_us: int) -> None:
         first_ms, last_ms = self._encoder.first_event_ms, self._encoder.last_event_ms
         if verdict is not Verdict.OK or first_ms is None or last_ms is None:
             first_ms = last_ms = NO_TIME
-        notes.extend((verdict, self._columns.message_events, took_us, first_ms, last_ms))
+        events = len(self._columns.topic_indexes) - events_before
+        self._rows += (verdict, events, took_us, first_ms, last_ms)
 
 
 class _Overtime:
-    def __init__(self, us_max: int) -> None:
+    def __init__(self, us_max: int, waited_ns: Callable[[], int]) -> None:
         self._us_max, self._taken_us, self.used_us = us_max, 0, 0
-        self._waited_ns = run_queue_ns(os.getpid())
+        self._now_ns, self._before_ns = waited_ns, waited_ns()
         self.is_used_up = us_max < 0
 
     def add(self, us: int) -> None:
         self._taken_us += us
-        waited_us = (run_queue_ns(os.getpid()) - self._waited_ns) // 1000
+        waited_us = (self._now_ns() - self._before_ns) // 1000
         self.used_us = max(0, self._taken_us - waited_us)
         self.is_used_up = self.used_us > self._us_max
 

@@ -1,4 +1,4 @@
-"""The parser's process: takes chunks, parses them, and hands sealed columns back."""
+"""The parser's process: takes chunks, parses them, and sends columns back."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import socket
 import sys
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
+from mmap import mmap
 from typing import Final
 
 import msgspec
@@ -17,19 +17,21 @@ from fleetlane.parsers.registry import load_parser
 from fleetlane.parsers.sandbox.attempts import Attempts, Part
 from fleetlane.parsers.sandbox.columns import Columns
 from fleetlane.parsers.sandbox.encoding import OUTPUT_BYTES_MAX, Encoder
+from fleetlane.parsers.sandbox.own_process import OwnProcess
 from fleetlane.parsers.sandbox.packets import (
     HELLO_BYTES_MAX,
     OWN_MEMORY,
     READY,
     READY_FOR_BUFFERS,
     REQUEST_BYTES,
+    ChunkMessages,
     Reply,
     Request,
-    filling,
+    data_packets,
     messages_of,
 )
 from fleetlane.parsers.sandbox.runs import Assignment, Program
-from fleetlane.parsers.sandbox.shared_memory import progress_of, read_only, sealed
+from fleetlane.parsers.sandbox.shared_memory import progress_of, read_only
 
 FILE_BYTES_MAX: Final = 4 * OUTPUT_BYTES_MAX
 LOAD_BYTES_MAX: Final = 4 << 30
@@ -51,7 +53,8 @@ def serve(program: Program, doorbell: socket.socket, input_memory: int, progress
     marks = progress_of(progress)
     os.close(input_memory)
     os.close(progress)
-    _limit_address_space(_address_space_bytes() + LOAD_BYTES_MAX)
+    own = OwnProcess()
+    _limit_address_space(own.address_space_bytes() + LOAD_BYTES_MAX)
     try:
         parser = _loaded(program)
     except Exception as problem:  # noqa: BLE001 - importing a parser runs code that is not ours
@@ -59,7 +62,8 @@ def serve(program: Program, doorbell: socket.socket, input_memory: int, progress
         doorbell.send(text.encode(errors="replace")[:HELLO_BYTES_MAX])
         return
     doorbell.send(READY_FOR_BUFFERS if accepts_buffer(parser) else READY)
-    _Server(parser, doorbell, slots, marks, _MemoryLimit(program.memory_bytes_max)).serve()
+    memory = _MemoryLimit(program.memory_bytes_max, own)
+    _Server(parser, doorbell, (slots, marks), memory, own).serve()
 
 
 def _loaded(program: Program) -> Parser:
@@ -75,15 +79,16 @@ class _Server:
         self,
         parser: Parser,
         doorbell: socket.socket,
-        slots: memoryview,
-        progress: memoryview,
+        shared: tuple[mmap, memoryview],
         memory: "_MemoryLimit",
+        own: OwnProcess,
     ) -> None:
-        self._parser, self._doorbell, self._slots = parser, doorbell, slots
+        self._parser, self._doorbell = parser, doorbell
         self._takes_views = accepts_buffer(parser)
-        self._progress, self._memory = progress, memory
+        self._slots, self._progress = shared
+        self._memory, self._own = memory, own
         self._assignment: tuple[bytes, Assignment] | None = None
-        self._pid, self._company = os.getpid(), _company()
+        self._pid, self._company = os.getpid(), own.company()
 
     def serve(self) -> None:
         receive = partial(socket.recv_fds, self._doorbell, REQUEST_BYTES, 1)
@@ -99,32 +104,31 @@ class _Server:
         """Answer a request, in several parts if need be; false where this child must end."""
         if request.begin == OWN_MEMORY:
             self._memory.allow_also(request.chunk_bytes)
-            chunk = read_only(descriptors[0], request.chunk_bytes)
+            memory, begin = read_only(descriptors[0], request.chunk_bytes), 0
             os.close(descriptors[0])
         else:
-            begin = request.begin
-            chunk = self._slots[begin : begin + request.chunk_bytes]
+            memory, begin = self._slots, request.begin
         done = 0
         while done < request.messages:
-            parsed, is_fit = self._part_sent(request, chunk, done)
+            left = request.messages - done
+            messages = messages_of(memory, begin, request.first + done, left)
+            parsed, is_fit = self._part_sent(request, messages, done)
             if not is_fit:
                 return False
             done += parsed
         return True
 
-    def _part_sent(self, request: Request, chunk: memoryview, done: int) -> tuple[int, bool]:
-        first, count = request.first + done, request.messages - done
-        messages = messages_of(chunk, first, count, as_views=self._takes_views)
+    def _part_sent(self, request: Request, messages: ChunkMessages, done: int) -> tuple[int, bool]:
         columns = Columns()
         assignment = self._decoded(messages.assignment)
         encoder = Encoder(assignment, self._parser, columns)
-        part = Attempts(assignment, encoder, columns, self._progress).part(
-            messages.envelopes,
-            messages.bodies,
-            mark=request.mark + first,
+        part = Attempts(assignment, encoder, columns, self._progress, self._own.waited_ns).part(
+            messages.pairs(as_views=self._takes_views),
+            request.messages - done,
+            mark=request.mark + request.first + done,
             overtime_us_max=request.overtime_us_max,
         )
-        has_left_any = _company() != self._company
+        has_left_any = self._own.company() != self._company
         is_fit = not (part.is_out_of_memory or has_left_any or self._memory.is_half_used())
         if os.getpid() != self._pid:  # a copy that the parser forked: it has no say
             os._exit(os.EX_SOFTWARE)
@@ -140,18 +144,6 @@ class _Server:
         self, request: Request, done: int, part: Part, columns: Columns, *, is_fit: bool
     ) -> None:
         details = json.dumps(part.details).encode() if part.details else b""
-        buffers = (
-            memoryview(part.notes),
-            memoryview(columns.key_ends),
-            memoryview(columns.value_ends),
-            columns.topic_indexes,
-            columns.keys,
-            columns.values,
-            details,
-        )
-        aligned: list[bytes | bytearray | memoryview] = []
-        for buffer in buffers:
-            aligned += [buffer, filling(memoryview(buffer).nbytes)]
         reply = Reply(
             mark=request.mark,
             first=request.first + done,
@@ -163,16 +155,27 @@ class _Server:
             overtime_us=part.overtime_us,
             is_retiring=not is_fit,
         )
-        memory = sealed(aligned, "parsed")
-        socket.send_fds(self._doorbell, [reply.packed()], [memory])
-        os.close(memory)
+        self._doorbell.send(reply.packed())
+        for packet in data_packets(
+            (
+                *part.notes,
+                memoryview(columns.key_ends),
+                memoryview(columns.value_ends),
+                columns.topic_indexes,
+                columns.keys,
+                columns.values,
+                details,
+            )
+        ):
+            self._doorbell.sendmsg(packet)
 
 
 class _MemoryLimit:
     """The most address space that this process may have. Python meets it with ``MemoryError``."""
 
-    def __init__(self, bytes_max: int) -> None:
-        self._bytes_max, self._began_with = bytes_max, _address_space_bytes()
+    def __init__(self, bytes_max: int, own: OwnProcess) -> None:
+        self._bytes_max, self._own = bytes_max, own
+        self._began_with = own.address_space_bytes()
         self._allow(bytes_max)
 
     def allow_also(self, chunk_bytes: int) -> None:
@@ -181,7 +184,7 @@ class _MemoryLimit:
 
     def is_half_used(self) -> bool:
         """Whether parsing has left so much behind that the next message might pay for it."""
-        return _address_space_bytes() - self._began_with > self._bytes_max // 2
+        return self._own.address_space_bytes() - self._began_with > self._bytes_max // 2
 
     def _allow(self, bytes_max: int) -> None:
         total = self._began_with + bytes_max + 2 * OUTPUT_BYTES_MAX
@@ -196,13 +199,3 @@ def _limit_files() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES_MAX, FILE_BYTES_MAX))
     resource.setrlimit(resource.RLIMIT_NOFILE, (_FILES_MAX, _FILES_MAX))
-
-
-def _address_space_bytes() -> int:
-    return int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
-
-
-def _company() -> tuple[int, bytes]:
-    """The number of threads here, and the processes that the first of them started."""
-    threads = len(os.listdir("/proc/self/task"))  # noqa: PTH208 - names are all that is wanted
-    return threads, Path(f"/proc/self/task/{os.getpid()}/children").read_bytes()

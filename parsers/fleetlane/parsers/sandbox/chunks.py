@@ -12,7 +12,8 @@ from fleetlane.parsers.sandbox.shared_memory import WorkerMemory
 SLOTS: Final = 3
 SLOT_BYTES: Final = 2 << 20
 CHUNK_MESSAGES: Final = 512
-CHUNK_BODY_BYTES: Final = 1 << 20
+CHUNK_BODY_BYTES: Final = SLOT_BYTES - (128 << 10)
+"""What envelopes and offsets usually take is left free."""
 
 
 @dataclass(eq=False, slots=True, kw_only=True)

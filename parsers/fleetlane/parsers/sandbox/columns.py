@@ -46,20 +46,16 @@ class CanonicalRecords:
 class Columns:
     """Collects canonical records. Those of a message that fails are taken back whole."""
 
-    __slots__ = ("_began", "key_ends", "keys", "topic_indexes", "value_ends", "values")
+    __slots__ = ("key_ends", "keys", "topic_indexes", "value_ends", "values")
 
     def __init__(self) -> None:
         self.topic_indexes, self.keys, self.values = bytearray(), bytearray(), bytearray()
         self.key_ends, self.value_ends = array("i", [0]), array("i", [0])
-        self.begin_message()
-
-    def begin_message(self) -> None:
-        self._began = len(self.topic_indexes), len(self.keys), len(self.values)
 
     def append_message(
         self, topic_indexes: bytes | bytearray, keys: Sequence[bytes], values: Sequence[bytes]
     ) -> None:
-        """Append all records of the message that has begun."""
+        """Append all records of a message."""
         self.topic_indexes += topic_indexes
         for columns, ends, strings in (
             (self.keys, self.key_ends, keys),
@@ -69,10 +65,6 @@ class Columns:
             for string in strings:  # joined first, large ones would take their memory twice
                 columns += string  # noqa: PLW2901 - grows where it is
             ends.extend(islice(accumulate(map(len, strings), initial=first), 1, None))
-
-    @property
-    def message_events(self) -> int:
-        return len(self.topic_indexes) - self._began[0]
 
     def taken(self, topics: tuple[str, ...]) -> CanonicalRecords:
         """Give what is collected; these columns can then grow no more."""
@@ -85,8 +77,8 @@ class Columns:
             values=memoryview(self.values),
         )
 
-    def take_back_message(self) -> None:
-        """Drop what the message has given; right wherever ``append_message`` was interrupted."""
-        events, key_bytes, value_bytes = self._began
-        del self.topic_indexes[events:], self.keys[key_bytes:], self.values[value_bytes:]
-        del self.key_ends[events + 1 :], self.value_ends[events + 1 :]
+    def take_back_to(self, records: int) -> None:
+        """Drop all behind so many records; right wherever ``append_message`` was interrupted."""
+        del self.keys[self.key_ends[records] :], self.values[self.value_ends[records] :]
+        del self.key_ends[records + 1 :], self.value_ends[records + 1 :]
+        del self.topic_indexes[records:]

@@ -8,6 +8,7 @@ from fleetlane.parsers.sandbox.attempts import Part
 from fleetlane.parsers.sandbox.chunks import Chunk, Slots, chunk_bounds
 from fleetlane.parsers.sandbox.columns import CanonicalRecords
 from fleetlane.parsers.sandbox.encoding import topics_of
+from fleetlane.parsers.sandbox.forged_replies import ForgedReplyError
 from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.packets import Reply
 from fleetlane.parsers.sandbox.parser_child import (
@@ -20,7 +21,6 @@ from fleetlane.parsers.sandbox.pieces import Children, Piece, Retry
 from fleetlane.parsers.sandbox.replies import read_result
 from fleetlane.parsers.sandbox.run_result import NotedAttempts, Result, no_records
 from fleetlane.parsers.sandbox.runs import Run
-from fleetlane.parsers.sandbox.shared_memory import ForgedReplyError
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 
 REQUESTS_IN_FLIGHT: Final = 3
@@ -118,10 +118,10 @@ class Feeding:
         request_s = min(count * assignment.kill_s, honest_s)
         return Patience(message_s=assignment.kill_s, request_s=request_s)
 
-    def _answered(self, reply: Reply, descriptor: int) -> Iterator[Result]:
+    def _answered(self, reply: Reply, columns: memoryview) -> Iterator[Result]:
         piece = self._asked[0]
         chunk, first = piece.chunk, piece.first
-        part, records = self._read(reply, descriptor, piece)
+        part, records = self._read(reply, columns, piece)
         piece.first, piece.count = first + part.messages, piece.count - part.messages
         if not piece.count:
             self._asked.popleft()
@@ -135,8 +135,10 @@ class Feeding:
         rest = NotedAttempts(part, first=chunk.first + first, without=failed)
         yield self._result(chunk, rest, records)
 
-    def _read(self, reply: Reply, descriptor: int, piece: Piece) -> tuple[Part, CanonicalRecords]:
-        part, records = read_result(reply, descriptor, self._topics)
+    def _read(
+        self, reply: Reply, columns: memoryview, piece: Piece
+    ) -> tuple[Part, CanonicalRecords]:
+        part, records = read_result(reply, columns, self._topics)
         is_next = (reply.mark, reply.first) == (piece.chunk.mark, piece.first)
         if not is_next or not 0 < part.messages <= piece.count:
             raise ForgedReplyError("a reply to what it was not asked")

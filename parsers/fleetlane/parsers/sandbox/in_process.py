@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from fleetlane.parsers.contract import Parser, accepts_buffer
 from fleetlane.parsers.registry import load_parser
@@ -19,6 +20,7 @@ from fleetlane.parsers.sandbox.encoding import Encoder, topics_of
 from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.run_result import NotedAttempts, Result, no_records
 from fleetlane.parsers.sandbox.runs import Body, Program, Run
+from fleetlane.parsers.sandbox.stopwatch import run_queue_ns
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 
 
@@ -88,8 +90,12 @@ def _part(run: Run, parser: Parser, first: int, overtime_us_max: int) -> tuple[R
     bodies: Sequence[Body] = run.bodies[first:]
     if accepts_buffer(parser):
         bodies = [memoryview(body) for body in bodies]
-    part = Attempts(run.assignment, encoder, columns, progress).part(
-        run.envelopes[first:], bodies, mark=first, overtime_us_max=overtime_us_max
+    waited_ns = partial(run_queue_ns, os.getpid())
+    part = Attempts(run.assignment, encoder, columns, progress, waited_ns).part(
+        zip(run.envelopes[first:], bodies, strict=True),
+        len(bodies),
+        mark=first,
+        overtime_us_max=overtime_us_max,
     )
     records = columns.taken(topics_of(run.assignment.flow))
     return Result(NotedAttempts(part, first=first), records), part.overtime_us

@@ -1,20 +1,27 @@
-"""What goes through the socket between worker and child: small packets of fixed size.
+"""What goes through the socket between worker and child: packets, whose bounds the kernel keeps.
 
-Bodies and records are in memory; a packet says where. The packets in flight are few and small,
-so that neither side can block the other.
+A request is small: the bodies are in memory, and it says where. A reply is a small packet, and
+then the columns that it tells of, cut into packets. Requests in flight are few and small, so the
+worker never waits to send one; a child waits to send until the worker reads.
 """
 
 import struct
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from mmap import mmap
 from typing import Final, NamedTuple, Self
 
 from fleetlane.parsers.sandbox.bytes_column import offsets_and_data
+from fleetlane.parsers.sandbox.notes import NOTE_BYTES
+from fleetlane.parsers.sandbox.runs import Body
 
 OWN_MEMORY: Final = -1
 HELLO_BYTES_MAX: Final = 4096
 READY: Final = b"\x00ready"
 READY_FOR_BUFFERS: Final = b"\x00ready for buffers"
+DATA_PACKET_BYTES: Final = 64 << 10
+"""More at once, and the kernel needs much memory in one piece."""
+
 _WORD: Final = 8
 _CHUNK_SIZES: Final = struct.Struct("<3q")
 _REQUEST: Final = struct.Struct("<6q")
@@ -47,7 +54,7 @@ class Request(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What came of messages of a request, from ``first`` on; the columns' memory comes along.
+    """What came of messages of a request, from ``first`` on; the columns follow in packets.
 
     ``is_retiring``: this child is not fit for more, and does not read another request.
     """
@@ -66,16 +73,46 @@ class Reply(NamedTuple):
         return _REPLY.pack(*self)
 
     @classmethod
-    def unpacked(cls, packet: bytes) -> Self:
+    def unpacked(cls, packet: bytearray) -> Self:
         return cls(*_REPLY.unpack(packet))
 
+    @property
+    def column_sizes(self) -> tuple[int, ...]:
+        """How long each column is, notes before records, filled up to a word."""
+        ends_bytes = 4 * (self.events + 1)
+        sizes = (
+            *(self.messages * width for width in NOTE_BYTES),
+            ends_bytes,
+            ends_bytes,
+            self.events,
+            self.key_bytes,
+            self.value_bytes,
+            self.detail_bytes,
+        )
+        return tuple(map(filled, sizes))
 
-class ChunkMessages(NamedTuple):
-    """A chunk, read back: its assignment as it was written, and its messages."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkMessages:
+    """Messages of a chunk as they are in its memory, and the assignment as it was written.
+
+    The bounds say where in the memory each one ends and the next begins.
+    """
 
     assignment: bytes
-    envelopes: list[bytes]
-    bodies: list[bytes] | list[memoryview]
+    memory: mmap | bytes
+    envelope_bounds: Sequence[int]
+    body_bounds: Sequence[int]
+
+    def pairs(self, *, as_views: bool = False) -> Iterator[tuple[bytes, Body]]:
+        """Each one's envelope and body. A copy is made when its turn comes: so it is warm.
+
+        A body is a copy, as a parser takes ``bytes``; or ``as_views`` of memory that must last.
+        """
+        bodies: Iterator[Body] = _strings(self.memory, self.body_bounds)
+        if as_views:
+            bodies = _views(memoryview(self.memory), self.body_bounds)
+        return zip(_strings(self.memory, self.envelope_bounds), bodies, strict=True)
 
 
 def chunk_buffers(
@@ -93,56 +130,52 @@ def chunk_buffers(
     return [sizes, *ends, assignment, *envelope_data, *body_data]
 
 
-def messages_of(
-    chunk: memoryview, first: int, count: int, *, as_views: bool = False
-) -> ChunkMessages:
-    """Read some messages of a chunk.
-
-    Bodies are copies, as a parser takes ``bytes``; or ``as_views`` of the chunk, which must last.
-    """
-    messages, assignment_bytes, envelope_bytes = _CHUNK_SIZES.unpack_from(chunk)
+def messages_of(memory: mmap | bytes, begin: int, first: int, count: int) -> ChunkMessages:
+    """Find some messages of the chunk that begins at ``begin`` of a memory."""
+    messages, assignment_bytes, envelope_bytes = _CHUNK_SIZES.unpack_from(memory, begin)
     ends_bytes = 4 * (messages + 1)
-    at = _CHUNK_SIZES.size
-    envelope_ends = chunk[at : at + ends_bytes].cast("i")[first : first + count + 1].tolist()
-    envelopes_base = chunk[at : at + 4].cast("i")[0]
-    at += filled(ends_bytes)
-    body_ends = chunk[at : at + ends_bytes].cast("i")[first : first + count + 1].tolist()
-    bodies_base = chunk[at : at + 4].cast("i")[0]
-    at += filled(ends_bytes)
-    assignment = bytes(chunk[at : at + assignment_bytes])
-    at += assignment_bytes
+    envelope_ends_at = begin + _CHUNK_SIZES.size
+    body_ends_at = envelope_ends_at + filled(ends_bytes)
+    assignment_at = body_ends_at + filled(ends_bytes)
+    envelopes_at = assignment_at + assignment_bytes
     return ChunkMessages(
-        assignment=assignment,
-        envelopes=_strings(chunk, at - envelopes_base, envelope_ends),
-        bodies=(_views if as_views else _strings)(
-            chunk, at + envelope_bytes - bodies_base, body_ends
-        ),
+        assignment=memory[assignment_at:envelopes_at],
+        memory=memory,
+        envelope_bounds=_bounds(memory, envelope_ends_at, first, count, envelopes_at),
+        body_bounds=_bounds(memory, body_ends_at, first, count, envelopes_at + envelope_bytes),
     )
 
 
-def _views(data: memoryview, shift: int, ends: list[int]) -> list[memoryview]:
-    return [data[shift + begin : shift + end] for begin, end in pairwise(ends)]
+def _bounds(memory: mmap | bytes, ends_at: int, first: int, count: int, data_at: int) -> list[int]:
+    (base,) = struct.unpack_from("<i", memory, ends_at)
+    ends = struct.unpack_from(f"<{count + 1}i", memory, ends_at + 4 * first)
+    return [data_at - base + end for end in ends]
 
 
-def _strings(data: memoryview, shift: int, ends: list[int]) -> list[bytes]:
-    return [bytes(data[shift + begin : shift + end]) for begin, end in pairwise(ends)]
+def _strings(memory: mmap | bytes, bounds: Sequence[int]) -> Iterator[bytes]:
+    return map(memory.__getitem__, map(slice, bounds, bounds[1:]))
 
 
-def reply_sizes(reply: Reply, note_fields: int) -> tuple[int, ...]:
-    """How long each column of a reply's memory is, in their order, each filled up to a word."""
-    ends_bytes = 4 * (reply.events + 1)
-    return tuple(
-        filled(size)
-        for size in (
-            _WORD * note_fields * reply.messages,
-            ends_bytes,
-            ends_bytes,
-            reply.events,
-            reply.key_bytes,
-            reply.value_bytes,
-            reply.detail_bytes,
-        )
-    )
+def _views(memory: memoryview, bounds: Sequence[int]) -> Iterator[memoryview]:
+    return map(memory.__getitem__, map(slice, bounds, bounds[1:]))
+
+
+def data_packets(
+    columns: Sequence[bytes | bytearray | memoryview],
+) -> Iterator[list[memoryview]]:
+    """Columns, each filled up to a word, cut into packets; a packet is in several pieces."""
+    packet, room = list[memoryview](), DATA_PACKET_BYTES
+    for column in columns:
+        view = memoryview(column).cast("B")
+        for rest in (view, memoryview(filling(len(view)))):
+            while len(rest):
+                packet.append(rest[:room])
+                rest, room = rest[room:], room - len(packet[-1])  # noqa: PLW2901 - what is left
+                if not room:
+                    yield packet
+                    packet, room = [], DATA_PACKET_BYTES
+    if packet:
+        yield packet
 
 
 def filled(size_bytes: int) -> int:

@@ -10,7 +10,10 @@ from typing import Final
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.parsers.sandbox.attempts import IDLE
+from fleetlane.parsers.sandbox.encoding import OUTPUT_BYTES_MAX
+from fleetlane.parsers.sandbox.forged_replies import ForgedReplyError
 from fleetlane.parsers.sandbox.packets import (
+    DATA_PACKET_BYTES,
     HELLO_BYTES_MAX,
     READY,
     READY_FOR_BUFFERS,
@@ -19,14 +22,16 @@ from fleetlane.parsers.sandbox.packets import (
     Request,
 )
 from fleetlane.parsers.sandbox.runs import Program
-from fleetlane.parsers.sandbox.shared_memory import ForgedReplyError, ProgressMemory, WorkerMemory
+from fleetlane.parsers.sandbox.shared_memory import ProgressMemory, WorkerMemory
 from fleetlane.parsers.sandbox.stopwatch import Stopwatch
 from fleetlane.parsers.sandbox.verdicts import Verdict
 from fleetlane.parsers.sandbox.zygote_client import Ending, Zygote, ZygoteGoneError
 
 TICK_S: Final = 0.05
 LOAD_S_MAX: Final = 20.0
-_UNREAD_BYTES_MAX: Final = 4096  # of replies: each has memory of its own
+REPLY_BYTES_MAX: Final = 4 * OUTPUT_BYTES_MAX
+_UNREAD_BYTES_MAX: Final = 4 << 20
+"""Of replies, in the kernel, or as many as it allows: a child that is ahead by so much waits."""
 
 
 class ParserNotLoadedError(FleetlaneError):
@@ -68,7 +73,7 @@ class ParserChild:
         self._progress = ProgressMemory()
         self._progress.number[0] = IDLE
         self._doorbell, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._doorbell.settimeout(0)  # `recv_fds` ignores its flags
+        self._doorbell.settimeout(0)
         with theirs:
             theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _UNREAD_BYTES_MAX)
             descriptors = theirs.fileno(), slots.descriptor, self._progress.descriptor
@@ -80,7 +85,7 @@ class ParserChild:
         self._stopwatch = Stopwatch(self.pid, tick_s=TICK_S)
         self._seen, self._seen_from_s = IDLE, 0.0
         self._condemned: int | None = None
-        self.accepts_buffer = False
+        self._is_watched = self.accepts_buffer = False
 
     def await_parser(self) -> None:
         """Wait until the parser is loaded.
@@ -88,18 +93,20 @@ class ParserChild:
         Raises:
             ParserNotLoadedError: It cannot be. The child is of no use.
         """
-        hello = self._received(
-            HELLO_BYTES_MAX, Patience(message_s=LOAD_S_MAX, request_s=LOAD_S_MAX)
+        hello = bytearray(HELLO_BYTES_MAX)
+        self._is_watched = False
+        size = self._received(
+            memoryview(hello), Patience(message_s=LOAD_S_MAX, request_s=LOAD_S_MAX)
         )
-        if hello is None:
+        if size is None:
             death = self.end()
             problem = f"loading it ended its process: {death.detail}"
             raise ParserNotLoadedError(Verdict.CRASHED, problem)
-        packet, _ = hello
-        self.accepts_buffer = packet == READY_FOR_BUFFERS
-        if packet not in (READY, READY_FOR_BUFFERS):
+        said = bytes(hello[:size])
+        self.accepts_buffer = said == READY_FOR_BUFFERS
+        if said not in (READY, READY_FOR_BUFFERS):
             self.end()
-            raise ParserNotLoadedError(Verdict.PARSER_FAILED, packet.decode(errors="replace"))
+            raise ParserNotLoadedError(Verdict.PARSER_FAILED, said.decode(errors="replace"))
 
     def ask(self, request: Request, descriptor: int | None) -> None:
         """Send a request; ``descriptor`` is of the chunk's own memory, if it has any."""
@@ -107,23 +114,29 @@ class ParserChild:
         with suppress(BrokenPipeError, ConnectionResetError):  # the next `reply` says so
             socket.send_fds(self._doorbell, [request.packed()], descriptors)
 
-    def reply(self, patience: Patience) -> tuple[Reply, int] | None:
-        """The next reply and the descriptor of its memory, which is then the caller's.
+    def reply(self, patience: Patience) -> tuple[Reply, memoryview] | None:
+        """The next reply, and its columns in memory that is the worker's alone.
 
-        ``None`` once the child is dead and all that it sent is read.
+        ``None`` once the child is dead and all that it sent whole is read.
 
         Raises:
             ForgedReplyError: It is no reply as our code sends it.
         """
-        received = self._received(REPLY_BYTES, patience)
-        if received is None:
+        self._is_watched = False
+        packet = bytearray(REPLY_BYTES)
+        if not self._has_received(memoryview(packet), patience):
             return None
-        packet, descriptors = received
-        if len(packet) != REPLY_BYTES or len(descriptors) != 1:
-            for descriptor in descriptors:
-                os.close(descriptor)
-            raise ForgedReplyError(f"{len(packet)} bytes and {len(descriptors)} descriptors")
-        return Reply.unpacked(packet), descriptors[0]
+        reply = Reply.unpacked(packet)
+        if min(reply) < 0:
+            raise ForgedReplyError("a negative size")
+        size = sum(reply.column_sizes)
+        if size > REPLY_BYTES_MAX:
+            raise ForgedReplyError(f"a reply of {size} bytes; the limit is {REPLY_BYTES_MAX} bytes")
+        columns = memoryview(bytearray(size))
+        for at in range(0, size, DATA_PACKET_BYTES):
+            if not self._has_received(columns[at : at + DATA_PACKET_BYTES], patience):
+                return None
+        return reply, columns
 
     def end(self) -> Death:
         """End the child, with all that it started, and say how it had ended, if it had."""
@@ -147,21 +160,26 @@ class ParserChild:
         except ZygoteGoneError:
             return None
 
-    def _received(self, size: int, patience: Patience) -> tuple[bytes, list[int]] | None:
-        is_watched = False
+    def _has_received(self, packet: memoryview, patience: Patience) -> bool:
+        size = self._received(packet, patience)
+        if size is not None and size != len(packet):
+            raise ForgedReplyError(f"{size} bytes where {len(packet)} are due")
+        return size is not None
+
+    def _received(self, packet: memoryview, patience: Patience) -> int | None:
+        """Read a packet, and give its whole length; ``None`` where the child is dead."""
         while not self._poll.poll(TICK_S * 1000):
-            if not is_watched:
+            if not self._is_watched:
                 self._stopwatch.restart()
                 self._seen, self._seen_from_s = self._progress.number[0], 0.0
-                is_watched = True
+                self._is_watched = True
             elif self._condemned is None and self._is_over(patience):
                 self._condemned = self._seen
                 signal.pidfd_send_signal(self._handle, signal.SIGKILL)
         try:
-            packet, descriptors, _, _ = socket.recv_fds(self._doorbell, size, 1)
+            return self._doorbell.recv_into(packet, flags=socket.MSG_TRUNC) or None
         except (BlockingIOError, ConnectionResetError):
             return None
-        return (packet, descriptors) if packet else None
 
     def _is_over(self, patience: Patience) -> bool:
         """Look at the child. A number that it forges to win time does not help it for long."""

@@ -1,41 +1,34 @@
 """The reading of what a child sent: nothing of it is taken on trust."""
 
 import json
-import os
 from itertools import accumulate, pairwise
-from operator import sub
 from typing import Final
 
-from fleetlane.events.flows import EVENT_BYTES_MAX
 from fleetlane.events.topics import RECORD_BYTES_MAX
-from fleetlane.parsers.sandbox.attempts import NOTE_FIELDS, Part
+from fleetlane.parsers.sandbox.attempts import Part
 from fleetlane.parsers.sandbox.columns import CanonicalRecords
-from fleetlane.parsers.sandbox.packets import Reply, reply_sizes
-from fleetlane.parsers.sandbox.shared_memory import ForgedReplyError, opened
+from fleetlane.parsers.sandbox.forged_replies import ForgedReplyError
+from fleetlane.parsers.sandbox.notes import Notes
+from fleetlane.parsers.sandbox.offsets import rise_by_at_most
+from fleetlane.parsers.sandbox.packets import Reply
 from fleetlane.parsers.sandbox.verdicts import DETAIL_CHARS_MAX, Verdict
 
-_VERDICTS: Final = frozenset(map(int, Verdict))
+_VERDICTS: Final = bytes(map(int, Verdict))
 
 
 def read_result(
-    reply: Reply, descriptor: int, topics: tuple[str, ...]
+    reply: Reply, columns: memoryview, topics: tuple[str, ...]
 ) -> tuple[Part, CanonicalRecords]:
-    """Read what a child sent; closes ``descriptor``.
+    """Read what a child sent; the columns lie one behind the other, and are of the right size.
 
     Raises:
         ForgedReplyError: It does not hold together.
     """
-    try:
-        if min(reply) < 0:
-            raise ForgedReplyError("a negative size")
-        sizes = reply_sizes(reply, NOTE_FIELDS)
-        memory = opened(descriptor, sum(sizes))
-    finally:
-        os.close(descriptor)
-    begins = [0, *accumulate(sizes)]
-    notes, key_ends, value_ends, topic_indexes, keys, values, details = (
-        memory[begin:end] for begin, end in pairwise(begins)
+    bounds = pairwise(accumulate(reply.column_sizes, initial=0))
+    verdicts, counts, parse_us, first_ms, last_ms, *records_and_details = (
+        columns[begin:end] for begin, end in bounds
     )
+    key_ends, value_ends, topic_indexes, keys, values, details = records_and_details
     records = CanonicalRecords(
         topics=topics,
         topic_indexes=topic_indexes[: reply.events],
@@ -44,10 +37,16 @@ def read_result(
         value_ends=value_ends.cast("i")[: reply.events + 1],
         values=values[: reply.value_bytes],
     )
+    notes = Notes(
+        verdicts[: reply.messages],
+        counts.cast("I")[: reply.messages],
+        parse_us.cast("I")[: reply.messages],
+        first_ms.cast("q"),
+        last_ms.cast("q"),
+    )
     _check_records(records)
-    part = Part(notes.cast("q"), _details(bytes(details[: reply.detail_bytes])))
-    _check_notes(part, events=reply.events)
-    return part, records
+    _check_notes(notes, events=reply.events)
+    return Part(notes, _details(bytes(details[: reply.detail_bytes]))), records
 
 
 def _details(written: bytes) -> dict[int, str]:
@@ -58,28 +57,22 @@ def _details(written: bytes) -> dict[int, str]:
         raise ForgedReplyError(f"notes that cannot be read: {problem}") from None
 
 
-def _check_notes(part: Part, *, events: int) -> None:
-    numbers = part.notes.tolist()
-    verdicts, told, parse_us = (numbers[field::NOTE_FIELDS] for field in range(3))
-    if not _VERDICTS.issuperset(verdicts):
+def _check_notes(notes: Notes, *, events: int) -> None:
+    if notes.verdicts.tobytes().translate(None, _VERDICTS):
         raise ForgedReplyError("notes of a verdict that there is not")
-    if min(told, default=0) < 0 or min(parse_us, default=0) < 0:
-        raise ForgedReplyError("a negative number")
-    if any(verdicts) and any(count for count, failed in zip(told, verdicts, strict=True) if failed):
+    if any(notes.events[place] for place in notes.failures()):
         raise ForgedReplyError("events of a message that failed")
-    if sum(told) != events:
+    if sum(notes.events.tolist()) != events:
         raise ForgedReplyError("another number of events than of records")
 
 
 def _check_records(records: CanonicalRecords) -> None:
     """Rows that do not hold together would end the query, and so would one that is too large."""
     for ends, data in ((records.key_ends, records.keys), (records.value_ends, records.values)):
-        offsets = ends.tolist()
-        if offsets[0] != 0 or offsets[-1] != len(data) or offsets != sorted(offsets):
-            raise ForgedReplyError("offsets that do not hold together")
-        if len(data) > EVENT_BYTES_MAX:
-            largest = max(map(sub, offsets[1:], offsets))
-            if largest > RECORD_BYTES_MAX:
-                raise ForgedReplyError(f"a record of {largest} bytes")
-    if len(records) and max(records.topic_indexes) >= len(records.topics):
+        if ends[0] != 0 or ends[-1] != len(data) or not rise_by_at_most(ends, RECORD_BYTES_MAX):
+            raise ForgedReplyError(
+                f"offsets that do not hold together, or a record over {RECORD_BYTES_MAX} bytes"
+            )
+    known = bytes(range(len(records.topics)))
+    if records.topic_indexes.tobytes().translate(None, known):
         raise ForgedReplyError("a topic that its flow does not have")

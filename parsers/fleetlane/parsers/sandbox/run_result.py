@@ -21,8 +21,8 @@ class Result(NamedTuple):
 class NotedAttempts(Sequence[tuple[int, Attempt]]):
     """Attempts as a child noted them; objects are made only of those that are asked for.
 
-    ``notes`` has ``NOTE_FIELDS`` numbers for each message from place ``first`` of the run on;
-    those in ``without`` (places in the part) are not decided yet, and not among the attempts.
+    ``notes`` are of each message from place ``first`` of the run on; those in ``without`` (places
+    in the part) are not decided yet, and not among the attempts.
     """
 
     def __init__(self, part: Part, *, first: int, without: Collection[int] = ()) -> None:

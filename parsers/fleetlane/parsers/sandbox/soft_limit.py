@@ -8,7 +8,7 @@ from typing import Final, Self
 from fleetlane.parsers.sandbox.stopwatch import Stopwatch
 
 _TICK_S_MIN: Final = 0.002
-_NONE: Final = -1
+NO_MESSAGE: Final = -1
 
 
 class TimeIsUp(BaseException):
@@ -22,13 +22,15 @@ class SoftLimit:
     within the limit. Needs the main thread. One long call into C is cut only when it returns, and
     what catches ``BaseException`` is cut again at each tick: after that it takes a kill. Where
     there is no interval timer (Windows), there is no limit.
+
+    ``message`` is the number of the one that is being parsed, a number of its own, or
+    ``NO_MESSAGE``: set by whoever parses, as a call would cost more than all else here.
     """
 
     def __init__(self, limit_s: float) -> None:
         self._limit_s, self._tick_s = limit_s, max(limit_s / 10, _TICK_S_MIN)
-        self._stopwatch = Stopwatch(os.getpid(), tick_s=self._tick_s)
-        self._seen = _NONE
-        self.message = _NONE
+        self._stopwatch: Stopwatch | None = None
+        self._seen = self.message = NO_MESSAGE
 
     def __enter__(self) -> Self:
         if hasattr(signal, "setitimer"):
@@ -41,18 +43,11 @@ class SoftLimit:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, self._earlier)
 
-    def begin(self, message: int) -> None:
-        """From now on time is that of ``message``, a number of its own."""
-        self.message = message
-
-    def end(self) -> None:
-        self.message = _NONE
-
     def _tick(self, _signal: int, _frame: FrameType | None) -> None:
-        if self.message == _NONE:
+        if self.message == NO_MESSAGE:
             return
-        if self.message != self._seen:
+        if self._stopwatch is None or self.message != self._seen:
             self._seen = self.message
-            self._stopwatch.restart()
+            self._stopwatch = Stopwatch(os.getpid(), tick_s=self._tick_s)
         elif self._stopwatch.look() >= self._limit_s:
             raise TimeIsUp

@@ -6,6 +6,8 @@ import mmap
 import os
 import re
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -270,6 +272,29 @@ def _blames_and_exits(_: Order) -> None:
     os._exit(1)
 
 
+def _doorbell() -> socket.socket:
+    """What the child answers through, which no parser should know of."""
+    for entry in Path("/proc/self/fd").iterdir():
+        if entry.is_socket():
+            return socket.socket(fileno=int(entry.name))
+    raise LookupError("this child has no socket")
+
+
+def _sends(packet: bytes) -> Callable[[Order], None]:
+    def send(_: Order) -> None:
+        doorbell = _doorbell()
+        doorbell.send(packet)
+        doorbell.detach()
+
+    return send
+
+
+def _told(**sizes: int) -> bytes:
+    """A reply's first packet that tells of columns as large as this."""
+    names = ("mark", "first", "messages", "events", "keys", "values", "details", "overtime", "end")
+    return struct.pack("<9q", *(sizes.get(name, 0) for name in names))
+
+
 def _flood(order: Order) -> Iterator[Event]:
     while True:
         yield {"id": order["id"]}
@@ -352,4 +377,10 @@ ACTS: dict[str, Callable[[Order], None]] = {
     "forges-progress": _forges_progress,
     "forges-progress-for-ever": _forges_progress_for_ever,
     "blames-and-exits": _blames_and_exits,
+    "sends-a-strange-packet": _sends(b"strange"),
+    "sends-an-empty-packet": _sends(b""),
+    "sends-a-reply-below-zero": _sends(_told(values=-8)),
+    "sends-a-reply-beyond-all-bounds": _sends(_told(values=1 << 40)),
+    "sends-a-reply-without-its-columns": _sends(_told(values=1 << 20)),
+    "sends-a-reply-to-nothing": _sends(_told(mark=1 << 40)),
 }

@@ -37,10 +37,10 @@ def test_a_column_s_messages_are_read_back_as_those_of_a_list(
     ]
 
     for chunk in chunks:
-        messages = messages_of(memoryview(chunk), first, count)
+        messages = messages_of(before + chunk, len(before), first, count)
         assert messages.assignment == b"all"
-        assert messages.envelopes == envelopes[first : first + count]
-        assert messages.bodies == strings[first : first + count]
+        pairs = zip(envelopes, strings, strict=True)
+        assert list(messages.pairs()) == list(pairs)[first : first + count]
 
 
 @given(STRINGS, st.data())

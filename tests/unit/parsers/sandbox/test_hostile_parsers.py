@@ -61,6 +61,12 @@ VERDICTS = {
     "forges-progress": Verdict.TIMEOUT,
     "forges-progress-for-ever": Verdict.TIMEOUT,
     "blames-and-exits": Verdict.CRASHED,
+    "sends-a-strange-packet": Verdict.CRASHED,
+    "sends-an-empty-packet": Verdict.CRASHED,
+    "sends-a-reply-below-zero": Verdict.CRASHED,
+    "sends-a-reply-beyond-all-bounds": Verdict.CRASHED,
+    "sends-a-reply-without-its-columns": Verdict.CRASHED,
+    "sends-a-reply-to-nothing": Verdict.CRASHED,
 }
 KINDS_IN_MIXTURE = sorted(VERDICTS.keys() - {"forges-progress-for-ever"})
 """All but one: where overtime has no limit, it takes a chunk's whole time to find out."""

@@ -7,19 +7,14 @@ import time
 
 import pytest
 
-from fleetlane.parsers.sandbox.packets import Reply
+from fleetlane.parsers.sandbox.forged_replies import ForgedReplyError
+from fleetlane.parsers.sandbox.packets import Reply, data_packets
 from fleetlane.parsers.sandbox.replies import read_result
 from fleetlane.parsers.sandbox.respawn_budget import RespawnBudget
-from fleetlane.parsers.sandbox.shared_memory import (
-    ForgedReplyError,
-    WorkerMemory,
-    read_only,
-    sealed,
-)
+from fleetlane.parsers.sandbox.shared_memory import WorkerMemory, read_only
 from fleetlane.parsers.sandbox.stopwatch import Stopwatch
 
 TOPICS = ("canonical.gps",)
-OK_NOTE = (0, 1, 10, 0, 0)
 
 
 def test_a_budget_is_spent_and_fills_again_with_time() -> None:
@@ -53,18 +48,13 @@ def test_what_the_worker_wrote_cannot_be_mapped_for_writing() -> None:
 
 
 def _columns(
-    *, note: tuple[int, ...] = OK_NOTE, ends: tuple[int, ...] = (0, 4), topic: int = 0
-) -> list[bytes]:
-    numbers = array.array("i", ends).tobytes()
-    notes = array.array("q", note).tobytes()
-    return [
-        notes,
-        numbers,
-        numbers,
-        bytes([topic]) + bytes(7),
-        b"key." + bytes(4),
-        b"val." + bytes(4),
-    ]
+    *, verdict: int = 0, events: int = 1, ends: tuple[int, ...] = (0, 4), topic: int = 0
+) -> memoryview:
+    numbers, no_time = array.array("i", ends).tobytes(), bytes(8)
+    counts, parse_us = (array.array("I", [number]).tobytes() for number in (events, 10))
+    notes = (bytes([verdict]), counts, parse_us, no_time, no_time)
+    columns = (*notes, numbers, numbers, bytes([topic]), b"key.", b"val.")
+    return memoryview(b"".join(b"".join(packet) for packet in data_packets(columns)))
 
 
 def _reply(**changes: int) -> Reply:
@@ -74,36 +64,22 @@ def _reply(**changes: int) -> Reply:
 
 
 def test_what_a_child_sent_is_read() -> None:
-    part, records = read_result(_reply(), sealed(_columns(), "test"), TOPICS)
+    part, records = read_result(_reply(), _columns(), TOPICS)
 
     assert (part.messages, list(records)) == (1, [("canonical.gps", b"key.", b"val.")])
 
 
 @pytest.mark.parametrize(
-    ("columns", "changes", "problem"),
+    ("columns", "problem"),
     [
-        (_columns(ends=(0, 3)), {}, "offsets"),
-        (_columns(ends=(2, 4)), {}, "offsets"),
-        (_columns(topic=1), {}, "topic"),
-        (_columns(note=(99, 1, 10, 0, 0)), {}, "notes"),
-        (_columns(note=(0, 2, 10, 0, 0)), {}, "number of events"),
-        (_columns(note=(1, 1, 10, 0, 0)), {}, "failed"),
-        (_columns(note=(0, 1, -1, 0, 0)), {}, "negative"),
-        (_columns(), {"messages": 2}, "another size"),
-        (_columns(), {"value_bytes": 1 << 40}, "another size"),
-        (_columns(), {"events": -1}, "negative"),
+        (_columns(ends=(0, 3)), "offsets"),
+        (_columns(ends=(2, 4)), "offsets"),
+        (_columns(topic=1), "topic"),
+        (_columns(verdict=99), "notes"),
+        (_columns(events=2), "number of events"),
+        (_columns(verdict=1), "failed"),
     ],
 )
-def test_what_does_not_hold_together_is_refused(
-    columns: list[bytes], changes: dict[str, int], problem: str
-) -> None:
+def test_what_does_not_hold_together_is_refused(columns: memoryview, problem: str) -> None:
     with pytest.raises(ForgedReplyError, match=problem):
-        read_result(_reply(**changes), sealed(columns, "test"), TOPICS)
-
-
-def test_memory_that_can_still_be_written_is_refused() -> None:
-    descriptor = os.memfd_create("test", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    os.write(descriptor, b"".join(_columns()))
-
-    with pytest.raises(ForgedReplyError, match="still write"):
-        read_result(_reply(), descriptor, TOPICS)
+        read_result(_reply(), columns, TOPICS)
