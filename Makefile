@@ -3,6 +3,8 @@
 bin := .venv/bin
 pytest := $(bin)/pytest --quiet --durations=15
 servers := spark or kafka or localstack
+# Where it is set each of the many processes compiles all that it imports: half of their CPU.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help
 help: ## list these targets
@@ -70,7 +72,8 @@ bench-dedupe: platform ## what dropping repeats costs as the keys held grow, int
 	$(bin)/python -m benchmarks.dedupe
 
 .PHONY: bench-fleet
-bench-fleet: bench-fleet-merge ## what questions about a fleet, its report and a merge take, into build/bench/fleet.json
+bench-fleet: bench-fleet-merge ## what questions about a fleet, its report, a merge and the metadata take, into build/bench/fleet.json
+	$(bin)/python -m benchmarks.fleet_metadata
 	$(bin)/python -m benchmarks.fleet
 
 .PHONY: bench-fleet-merge

@@ -14,7 +14,7 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from benchmarks.iceberg_tables import folder_catalog, make_table
 from clients.device_registry import RegisteredDevice
 from clients.fleet_lake.fleet import day_of
-from fleetlane.events.lake_tables import DAILY, PARSED, RECEIVED, LakeTable
+from fleetlane.events.lake_tables import DAILY, PARSED, RECEIVED, Column, LakeTable
 from fleetlane.events.times import DAY_MS, HOUR_MS
 
 MESSAGES: Final = 5_000_000
@@ -92,19 +92,21 @@ _DAILY_SQL: Final = """
         sum(inflated_bytes) as inflated_bytes,
         any_value(device_type) as device_type,
         any_value(firmware) as firmware,
-        any_value(via) as via
+        any_value(via) as via,
+        max(received.received_ms) filter (via is null) as heard_ms,
+        max(received.received_ms) filter (via is not null) as gateway_ms
     from received join parsed using (id)
     group by received.day, received.device_id, received.stream
 """
 
 
 def cached_lake(folder: Path) -> SqlCatalog:
-    """The lake in a folder, made there once; one that was not finished is made anew."""
-    finished = folder / "finished"
-    if not finished.exists():
+    """The lake in a folder, made there once; one not finished, or of other columns, anew."""
+    finished, columns = folder / "finished", "\n".join(map(str, _columns()))
+    if not finished.exists() or finished.read_text() != columns:
         shutil.rmtree(folder, ignore_errors=True)
         _make_lake(folder)
-        finished.touch()
+        finished.write_text(columns)
     return folder_catalog(folder)
 
 
@@ -116,6 +118,11 @@ def registered_devices() -> Iterator[RegisteredDevice]:
             keys=(),
             registered_ms=ASKED_AT_MS - 90 * DAY_MS,
         )
+
+
+def _columns() -> Iterator[Column]:
+    for table in (RECEIVED, PARSED, DAILY):
+        yield from table.columns
 
 
 def _make_lake(folder: Path) -> None:

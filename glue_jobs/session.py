@@ -1,10 +1,14 @@
 """The Spark session that every job runs in."""
 
+import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 from pyspark.sql import SparkSession
+
+from glue_jobs.scheduler_pools import written_pools
 
 SESSION_SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -25,4 +29,6 @@ def spark_session(application: str) -> SparkSession:
     builder: SparkSession.Builder = SparkSession.builder.appName(application)
     for name, value in SESSION_SETTINGS.items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    with tempfile.TemporaryDirectory() as folder:  # read once, as the session begins
+        builder = builder.config("spark.scheduler.allocation.file", written_pools(Path(folder)))
+        return builder.getOrCreate()

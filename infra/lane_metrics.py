@@ -28,6 +28,14 @@ EXPIRED_UNREAD: Final = "ExpiredUnread"
 INSANE_DEVICES_LEFT: Final = "InsaneDevicesLeft"
 """Devices over their ceilings that are not held back, there being too many."""
 
+LOW_COVERAGE_FLOWS: Final = "LowCoverageFlows"
+"""Flows whose last hour heard fewer devices than that hour of the week usually does."""
+MUCH_PARKED_FLOWS: Final = "MuchParkedFlows"
+"""Flows of whose last hour more messages stand parked than is usual."""
+
+LAKE_LAG_SECONDS: Final = "LakeLagSeconds"
+"""How long ago the lake held all that its topics did."""
+
 _NO_ARNS: Final = "Metrics have no ARNs; the condition allows our namespace alone."
 
 

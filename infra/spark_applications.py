@@ -150,6 +150,7 @@ def _fleet_watch(places: Places) -> FleetWatchArguments:
         overrides_bucket=places.flows_bucket,
         registry_table=places.registry_table,
         metrics_namespace=NAMESPACE,
+        lake_warehouse=_lake_warehouse(places),
     )
 
 
@@ -159,6 +160,11 @@ def _lake(tables: LakeTables, places: Places) -> LakeArguments:
         kafka_security=places.kafka_security,
         checkpoint_folder=places.checkpoint_folder,
         tables=tables,
-        lake_warehouse=f"s3://{places.lake_bucket}/{LAKE_TABLES_PREFIX}",
+        metrics_namespace=NAMESPACE,
+        lake_warehouse=_lake_warehouse(places),
         lake_bucket=places.lake_bucket,
     )
+
+
+def _lake_warehouse(places: Places) -> str:
+    return f"s3://{places.lake_bucket}/{LAKE_TABLES_PREFIX}"

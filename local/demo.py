@@ -3,20 +3,20 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from clients.kafka_reader import KafkaReader, KafkaUnreadableError, Record
+from clients.kafka_reader import KafkaReader
 from clients.payload_bucket import PayloadBucket
 from fleetlane.events.lanes import Lane
 from local.checkout import ROOT
 from local.data_folder import announced, taken_data_folder
 from local.demo_report import report_written
-from local.fleet.insane_device import InsaneRun, run_insane_device
+from local.fleet.insane_device import InsaneRun, insane_id, run_insane_device
 from local.fleet.plan import FleetPlan
 from local.fleet.simulator import FleetProgress, FleetRun, run_fleet
 from local.lane_tally import LaneCounts, LaneTally
@@ -29,10 +29,15 @@ from local.ledger import (
     deduped_streams,
     settled,
 )
+from local.parse_delays import Delays, ParseDelays
 from local.platform import PARKED_BUCKET, Platform, PlatformSettings
+from local.tallied_source import TalliedSource
 
 _FIRST_DEVICES: Final = 40
 _SENDING_S: Final = 20.0
+_SANE_S: Final = 5.0
+"""So long the fleet sends before one of its devices goes out of its mind."""
+
 _LOOK_EVERY_S: Final = 0.5
 _LAKE_PATIENCE_S: Final = 60.0
 _PATIENCE: Final = Patience(deadline_s=300, quiet_s=90)
@@ -80,12 +85,16 @@ class DemoProgress:
 class DemoResult:
     """The closed ledger. ``surprises`` are answers that a device should not have been given.
 
-    ``report`` is the page that tells of the fleet; ``None`` where the platform has no lake.
+    ``others_before`` and ``others_during`` are what others waited for until the insane device came,
+    and until it was set aside. ``report`` is the page that tells of the fleet; ``None`` where the
+    platform has no lake.
     """
 
     ledger: Ledger
     surprises: tuple[str, ...]
     insane: InsaneRun
+    others_before: Delays | None
+    others_during: Delays | None
     report: Path | None = None
 
 
@@ -115,7 +124,9 @@ def run_demo(settings: DemoSettings, events: DemoEvents) -> DemoResult:
         settings.report_path.unlink(missing_ok=True)
         endpoints = platform.start(events.on_step)
         with announced(endpoints, settings.data):
-            result = _Demonstration(platform, events, began_s).run(settings)
+            result = _Demonstration(platform, events, began_s=began_s, seed=settings.seed).run(
+                settings
+            )
             result = replace(result, report=_report(platform, settings, result.ledger))
     settings.ledger_path.write_bytes(result.ledger.to_json())
     return result
@@ -135,10 +146,13 @@ def _report(platform: Platform, settings: DemoSettings, ledger: Ledger) -> Path 
 class _Demonstration:
     """A running platform, what was read of it so far, and who is told."""
 
-    def __init__(self, platform: Platform, events: DemoEvents, began_s: float) -> None:
+    def __init__(
+        self, platform: Platform, events: DemoEvents, *, began_s: float, seed: int
+    ) -> None:
         self._platform, self._events, self._began_s = platform, events, began_s
         self._evidence = Evidence(deduped=deduped_streams(platform.flows))
         self._tally = LaneTally()
+        self._delays = ParseDelays(apart=[insane_id(seed)])
         self._sent_before, self._landed_before = 0, Counter[str]()
         self._fleet = FleetProgress(
             planned=0, finished=0, lanes={}, landed={}, statuses={}, seconds=0
@@ -160,13 +174,10 @@ class _Demonstration:
     def _run_kept(self, settings: DemoSettings) -> DemoResult:
         kafka = self._platform.endpoints.kafka
         with closing(KafkaReader(kafka, pattern=LEDGER_TOPICS)) as reader:
-            source = _TalliedSource(reader, self._tally)
+            source = TalliedSource(reader, self._tally, self._delays)
             first = self._run_first(settings, source)
-            rest = self._run_watched(settings, source)
-            receipts = [*first.receipts(), *rest.receipts()]
-            settled(receipts, self._evidence, source, patience=_PATIENCE, on_progress=self._show)
-            insane = self._run_insane(settings)
-            receipts += insane.receipts()
+            rest, insane = self._run_watched(settings, source)
+            receipts = [*first.receipts(), *rest.receipts(), *insane.receipts()]
             settled(receipts, self._evidence, source, patience=_PATIENCE, on_progress=self._show)
         ledger = close_ledger(
             receipts,
@@ -174,10 +185,15 @@ class _Demonstration:
             payloads=PayloadBucket(self._platform.s3, PARKED_BUCKET),
             seconds=time.monotonic() - self._began_s,
         )
-        surprises = (*first.surprises(), *rest.surprises())
-        return DemoResult(ledger=ledger, surprises=surprises, insane=insane)
+        return DemoResult(
+            ledger=ledger,
+            surprises=(*first.surprises(), *rest.surprises()),
+            insane=insane,
+            others_before=self._delays.between(rest.began_ms, insane.began_ms),
+            others_during=self._delays.between(insane.began_ms, insane.raged_until_ms),
+        )
 
-    def _run_first(self, settings: DemoSettings, source: "_TalliedSource") -> FleetRun:
+    def _run_first(self, settings: DemoSettings, source: TalliedSource) -> FleetRun:
         """Let a few devices send one message each, and wait for them: then every lane is awake."""
         self._events.on_step("every lane, with the first devices")
         plan = FleetPlan(devices=_FIRST_DEVICES, messages_per_device=1, seed=settings.seed + 1)
@@ -186,27 +202,34 @@ class _Demonstration:
         self._sent_before, self._landed_before = len(run.sent), run.landed()
         return run
 
-    def _run_watched(self, settings: DemoSettings, source: "_TalliedSource") -> FleetRun:
-        """Let the others send in this thread, so that Ctrl-C reaches it; read in another."""
+    def _run_watched(
+        self, settings: DemoSettings, source: TalliedSource
+    ) -> tuple[FleetRun, InsaneRun]:
+        """Let the others send in this thread, so that Ctrl-C reaches it; read in another.
+
+        In a third one device goes out of its mind amid all that.
+        """
         devices = settings.devices - _FIRST_DEVICES
         plan = FleetPlan(devices=devices, seed=settings.seed, seconds=_SENDING_S)
-        sent = threading.Event()
-        with ThreadPoolExecutor(1) as pool:
-            watching = pool.submit(self._watch, source, sent)
+        over = threading.Event()
+        with ThreadPoolExecutor(2) as pool:
+            watching = pool.submit(source.fold_into, self._evidence, until=over)
+            raging = pool.submit(self._run_insane, settings, over)
             try:
                 run = self._run_fleet(plan, on_progress=self._on_fleet_progress)
+                while not wait([raging], timeout=_LOOK_EVERY_S).done:
+                    self._show(None)
             finally:
-                sent.set()
+                over.set()
             watching.result()
-        return run
+        return run, raging.result()
 
-    def _run_insane(self, settings: DemoSettings) -> InsaneRun:
-        """One more goes out of its mind, once the herd's messages are through.
-
-        Beside them it would be seen late: on a laptop the watch shares two cores with all else.
-        """
+    def _run_insane(self, settings: DemoSettings, over: threading.Event) -> InsaneRun:
+        over.wait(_SANE_S)
         platform = self._platform
-        return run_insane_device(platform.endpoints.api, platform.registry, seed=settings.seed)
+        return run_insane_device(
+            platform.endpoints.api, platform.registry, seed=settings.seed, is_over=over.is_set
+        )
 
     def _run_fleet(
         self, plan: FleetPlan, on_progress: Callable[[FleetProgress], None] = lambda _: None
@@ -217,11 +240,6 @@ class _Demonstration:
             registry=self._platform.registry,
             on_progress=on_progress,
         )
-
-    def _watch(self, source: "_TalliedSource", until: threading.Event) -> None:
-        while not until.wait(_LOOK_EVERY_S):
-            with suppress(KafkaUnreadableError):  # what is not read now is read later
-                self._evidence.fold(source.read_available())
 
     def _on_fleet_progress(self, fleet: FleetProgress) -> None:
         self._fleet = fleet
@@ -238,15 +256,3 @@ class _Demonstration:
                 elapsed_s=time.monotonic() - self._began_s,
             )
         )
-
-
-class _TalliedSource:
-    """A reader whose records are counted as they go by."""
-
-    def __init__(self, reader: KafkaReader, tally: LaneTally) -> None:
-        self._reader, self._tally = reader, tally
-
-    def read_available(self) -> Sequence[Record]:
-        records = self._reader.read_available()
-        self._tally.fold(records)
-        return records

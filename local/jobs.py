@@ -10,7 +10,7 @@ from typing import Final
 from fleetlane.events.job_arguments import HostArguments, KafkaSecurity, LakeTables
 from fleetlane.events.lanes import Lane
 from local.checkout import LAPTOP_JARS, ROOT, SPARK_JARS
-from local.java import SHORT_LIVED
+from local.java import INTERPRETED, SHORT_LIVED
 from local.lake import LocalLake
 from local.processes import ServerProcess
 
@@ -112,6 +112,7 @@ def spark_submit(
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.extraJavaOptions": " ".join([f"-Dderby.system.home={folder}", *java_options]),
+        **(INTERPRETED if java_options == SHORT_LIVED else {}),
     }
     jars = ",".join(map(str, spark_jars()))
     options = [f"--conf={name}={value}" for name, value in configuration.items()]

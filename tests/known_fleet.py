@@ -254,4 +254,6 @@ def _totals(messages: list[Sent]) -> dict[str, object]:
         "device_type": latest.device_type,
         "firmware": latest.firmware,
         "via": latest.via,
+        "heard_ms": max((one.received_ms for one in messages if one.via is None), default=None),
+        "gateway_ms": max((one.received_ms for one in messages if one.via), default=None),
     }

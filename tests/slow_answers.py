@@ -73,11 +73,8 @@ def _heard_on(day: date, messages: Sequence[Sent]) -> DayHeard:
 
 def silent(fleet: KnownFleet, days: int) -> list[DeviceSeen]:
     itself = {one.device_id for one in recent(fleet, days) if one.via is None}
-    latest = dict[tuple[str, str, date], Sent]()
-    for one in sorted(fleet.sent, key=lambda one: one.received_ms):
-        latest[one.device_id, one.stream, day_of(one.received_ms)] = one
     own, brought = dict[str, int](), dict[str, int]()
-    for one in sorted(latest.values(), key=lambda one: one.received_ms):
+    for one in sorted(fleet.sent, key=lambda one: one.received_ms):
         (own if one.via is None else brought)[one.device_id] = one.received_ms
     rows = [
         DeviceSeen(

@@ -42,8 +42,8 @@ DAYS_SQL: Final = f"""
 _SEEN: Final = """
     select
         device_id,
-        max(last_received_ms) filter (via is null) as last_ms,
-        max(last_received_ms) filter (via is not null) as gateway_ms
+        max(coalesce(heard_ms, if(via is null, last_received_ms, null))) as last_ms,
+        max(coalesce(gateway_ms, if(via is null, null, last_received_ms))) as gateway_ms
     from daily where last_received_ms <= $asked_at_ms group by device_id
 """
 _SEEN_COLUMNS: Final = (
@@ -89,8 +89,7 @@ def silent(fleet: Fleet, *, days: int) -> list[DeviceSeen]:
     """Registered devices that sent nothing themselves for ``days``.
 
     Who fell silent last comes first; those that were never heard come last. Who was registered
-    within these days is left out: it may not be mounted yet. Where a gateway brought a day's latest
-    message, that day does not count for ``last_ms``.
+    within these days is left out: it may not be mounted yet.
     """
     return fleet.rows(DeviceSeen, SILENT_SQL, **fleet.last(days).parameters)
 

@@ -1,6 +1,6 @@
 """Job ``fleet_metadata``: all raw lanes to ``fleet.received``, in the JVM alone."""
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from fleetlane.events.job_arguments import FleetMetadataArguments
@@ -13,15 +13,19 @@ from glue_jobs.kafka import QueryPlan, raw_records, with_content_type, written_t
 
 def start(session: SparkSession, arguments: FleetMetadataArguments) -> StreamingQuery:
     """Start the job's one query; returns at once."""
+    plan = QueryPlan(name="fleet_metadata", trigger_ms=arguments.metadata_trigger_ms)
+    return written_to_kafka(metadata_records(session, arguments), arguments, plan=plan)
+
+
+def metadata_records(session: SparkSession, arguments: FleetMetadataArguments) -> DataFrame:
+    """What the query writes: a record of ``fleet.received`` for each first attempt."""
     raw = raw_records(
         session,
         arguments,
         pattern=raw_pattern(*Lane),
         messages_per_batch_max=arguments.metadata_messages_per_batch_max,
     )
-    records = with_content_type(as_records(received_rows(raw)))
-    plan = QueryPlan(name="fleet_metadata", trigger_ms=arguments.metadata_trigger_ms)
-    return written_to_kafka(records, arguments, plan=plan)
+    return with_content_type(as_records(received_rows(raw)))
 
 
 if __name__ == "__main__":

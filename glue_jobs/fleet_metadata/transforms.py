@@ -5,6 +5,7 @@ from pyspark.sql import functions as F
 
 from fleetlane.events.envelope import SOURCE_PREFIX
 from fleetlane.events.topics import FLEET_RECEIVED
+from glue_jobs.fields import fields_of
 
 
 def received_rows(raw: DataFrame) -> DataFrame:
@@ -13,28 +14,30 @@ def received_rows(raw: DataFrame) -> DataFrame:
     Needs the columns of ``raw_records``; gives those of ``fleetlane.events.metadata.Received``.
     """
     header = raw.withColumn("header", F.map_from_entries("headers"))
-    return (
-        header.filter(_text("ce_attempt") == "1")
-        .select(
-            _text("ce_id").alias("id"),
-            F.expr(f"substring({_TEXT.format('ce_source')}, {len(SOURCE_PREFIX) + 1})").alias(
-                "device_id"
-            ),
-            _text("ce_devicetype").alias("device_type"),
-            _text("ce_firmware").alias("firmware"),
-            _text("ce_type").alias("stream"),
-            _text("ce_lane").alias("lane"),
-            _text("ce_via").alias("via"),
-            F.col("topic").alias("source_topic"),
-            F.col("partition").alias("source_partition"),
-            F.col("offset").alias("source_offset"),
-            _number("ce_arrivalmillis").alias("received_ms"),
-            _number("ce_bodybytes").alias("body_bytes"),
-            _text("ce_dataref").isNotNull().alias("by_reference"),
-            _number("ce_startmillis").alias("start_ms"),
-            _number("ce_endmillis").alias("end_ms"),
-        )
-        .dropna(subset=["id", "device_id", "stream", "lane", "received_ms", "body_bytes"])
+    first = fields_of(header, _row()).where("attempt = '1'").drop("attempt")
+    return first.dropna(subset=["id", "device_id", "stream", "lane", "received_ms", "body_bytes"])
+
+
+def _row() -> Column:
+    """A row and its attempt, as a structure."""
+    source = F.expr(f"substring({_TEXT.format('ce_source')}, {len(SOURCE_PREFIX) + 1})")
+    return F.struct(
+        _text("ce_id").alias("id"),
+        source.alias("device_id"),
+        _text("ce_devicetype").alias("device_type"),
+        _text("ce_firmware").alias("firmware"),
+        _text("ce_type").alias("stream"),
+        _text("ce_lane").alias("lane"),
+        _text("ce_via").alias("via"),
+        F.col("topic").alias("source_topic"),
+        F.col("partition").alias("source_partition"),
+        F.col("offset").alias("source_offset"),
+        _number("ce_arrivalmillis").alias("received_ms"),
+        _number("ce_bodybytes").alias("body_bytes"),
+        _text("ce_dataref").isNotNull().alias("by_reference"),
+        _number("ce_startmillis").alias("start_ms"),
+        _number("ce_endmillis").alias("end_ms"),
+        _text("ce_attempt").alias("attempt"),
     )
 
 

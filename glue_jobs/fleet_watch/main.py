@@ -19,17 +19,46 @@ from glue_jobs.clock import now_ms
 from glue_jobs.cloudwatch_metrics import published_to
 from glue_jobs.entry_point import run
 from glue_jobs.fleet_watch.batches import Surroundings, WatchBatches
+from glue_jobs.fleet_watch.flow_watch import FlowWatch, look_beside
+from glue_jobs.fleet_watch.lake_hours import LakeHours
 from glue_jobs.fleet_watch.quarantine import QuarantineRules
 from glue_jobs.kafka import raw_records, with_content_type, written_at_once
 from glue_jobs.kept_query import KeptQuery
+from glue_jobs.lake_catalog import use_catalog
 
 NAME: Final = "fleet_watch"
 
 
 def start(session: SparkSession, arguments: FleetWatchArguments) -> KeptQuery:
-    """Start the query; returns at once. It is started again when it fails, and ends nobody."""
-    batches = _batches(session, arguments)
-    return KeptQuery(lambda: _started(session, arguments, batches))
+    """Start the query; returns at once. It is started again when it fails, and ends nobody.
+
+    Beside it flows are held against what is usual for them, where there is a lake.
+    """
+    around = _surroundings(session, arguments)
+    batches = _batches(arguments, around)
+    return KeptQuery(lambda: _kept(session, arguments, around, batches))
+
+
+def _kept(
+    session: SparkSession,
+    arguments: FleetWatchArguments,
+    around: Surroundings,
+    batches: WatchBatches,
+) -> StreamingQuery:
+    query = _started(session, arguments, batches)
+    if arguments.lake_warehouse is not None:
+        use_catalog(session, warehouse=arguments.lake_warehouse, uri=arguments.lake_catalog_uri)
+        look_beside(
+            query,
+            FlowWatch(
+                LakeHours(session),
+                around.flows,
+                tell=around.tell,
+                publish=around.publish,
+                now_ms=around.now_ms,
+            ),
+        )
+    return query
 
 
 def _started(
@@ -46,33 +75,38 @@ def _started(
     )
 
 
-def _batches(session: SparkSession, arguments: FleetWatchArguments) -> WatchBatches:
+def _surroundings(session: SparkSession, arguments: FleetWatchArguments) -> Surroundings:
     s3 = s3_client(AwsSettings())
 
     def tell(alerts: Sequence[Alert]) -> None:
         written_at_once(with_content_type(_records(session, alerts)), arguments)
 
+    return Surroundings(
+        flows=CachedFlows(FlowStore(s3, arguments.flows_bucket)),
+        overrides=OverridesStore(s3, arguments.overrides_bucket),
+        sightings=DeviceSightings(dynamodb_table(AwsSettings(), arguments.registry_table)),
+        tell=tell,
+        publish=published_to(arguments.metrics_namespace, job=NAME),
+        now_ms=now_ms,
+    )
+
+
+def _batches(arguments: FleetWatchArguments, around: Surroundings) -> WatchBatches:
+    rules = QuarantineRules(
+        hold_ms=1_000 * arguments.watch_hold_s,
+        devices_max=arguments.watch_devices_max,
+        window_ms=1_000 * arguments.watch_window_s,
+    )
     return WatchBatches(
-        Surroundings(
-            flows=CachedFlows(FlowStore(s3, arguments.flows_bucket)),
-            overrides=OverridesStore(s3, arguments.overrides_bucket),
-            sightings=DeviceSightings(dynamodb_table(AwsSettings(), arguments.registry_table)),
-            tell=tell,
-            publish=published_to(arguments.metrics_namespace, job=NAME),
-            now_ms=now_ms,
-        ),
-        QuarantineRules(
-            hold_ms=1_000 * arguments.watch_hold_s,
-            devices_max=arguments.watch_devices_max,
-            window_ms=1_000 * arguments.watch_window_s,
-        ),
+        around,
+        rules,
         per_minute_max=arguments.watch_messages_per_minute_max,
         sightings_at_once_max=arguments.watch_sightings_per_batch_max,
     )
 
 
 def _records(session: SparkSession, alerts: Sequence[Alert]) -> DataFrame:
-    rows = [(FLEET_ALERTS, one.device_id.encode(), one.to_json(), None) for one in alerts]
+    rows = [(FLEET_ALERTS, one.key, one.to_json(), None) for one in alerts]
     headers = "array<struct<key string, value binary>>"
     return session.createDataFrame(
         rows, f"topic string, key binary, value binary, headers {headers}"

@@ -3,6 +3,8 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from glue_jobs.fields import fields_of
+
 _RECEIVED = (
     "id string, device_id string, stream string, via string, firmware string, received_ms long"
 )
@@ -18,12 +20,13 @@ def activity(records: DataFrame, *, window_ms: int) -> DataFrame:
     What a gateway brought counts, but shows no sign of life of the device: ``seen_ms`` is its last
     arrival without one, null where there is none, and ``firmware`` is what it declared then.
 
+    It is one task: rows are few and small, and a shuffle would queue twice more for a slot.
+
     Needs the column value of ``raw_records``; gives device_id string, stream string, window_ms
     long (the window's beginning), messages long, seen_ms long, firmware string.
     """
     received = (
-        records.select(F.from_json(F.col("value").cast("string"), _RECEIVED).alias("r"))
-        .select("r.*")
+        fields_of(records.coalesce(1), F.from_json(F.col("value").cast("string"), _RECEIVED))
         .dropna(subset=["id", "device_id", "stream", "received_ms"])
         .dropDuplicates(["id", "received_ms"])
     )

@@ -1,6 +1,7 @@
 """A batch of records into the tables that its query writes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import date
 from types import MappingProxyType
 from typing import Final, Protocol
 
@@ -9,11 +10,20 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
-from fleetlane.events.lake_tables import DAILY, EVENTS, PARKED, PARSED, RECEIVED, LakeTable
+from fleetlane.events.lake_tables import (
+    DAILY,
+    EVENTS,
+    HOURLY,
+    PARKED,
+    PARSED,
+    RECEIVED,
+    LakeTable,
+)
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, canonical_topic
 from fleetlane.events.topics import PARKED as PARKED_TOPIC
 from glue_jobs.lake.commits import Batch, TableLog
 from glue_jobs.lake.daily import daily_rows
+from glue_jobs.lake.hourly import ClosedHours, days_to_count, hourly_rows
 from glue_jobs.lake.merging import Check, Target, merge, write_days
 from glue_jobs.lake.revisions import merge_events
 from glue_jobs.lake.rows import event_rows, parked_rows, parsed_rows, received_rows
@@ -22,7 +32,7 @@ from glue_jobs.lake.turns import Turns
 TABLES_OF: Final[Mapping[LakeTables, tuple[LakeTable, ...]]] = MappingProxyType(
     {
         LakeTables.EVENTS: (EVENTS, PARKED),
-        LakeTables.FLEET: (RECEIVED, PARSED, DAILY),
+        LakeTables.FLEET: (RECEIVED, PARSED, DAILY, HOURLY),
     }
 )
 
@@ -50,7 +60,7 @@ class LakeBatches:
         deduped: Deduped,
     ) -> None:
         self._arguments, self._turns, self._deduped = arguments, turns, deduped
-        self._token = 0
+        self._token, self._hours = 0, ClosedHours()
         self._logs = {table: TableLog(session, table) for table in TABLES_OF[arguments.tables]}
 
     def write(self, records: DataFrame, number: int) -> None:
@@ -97,15 +107,26 @@ class LakeBatches:
         merge(received, self._target(RECEIVED, batch, check))
         parsed = parsed_rows(records.where(F.col("topic") == FLEET_PARSED)).persist()
         merge(parsed, self._target(PARSED, batch, check))
-        days = received.select("day").union(parsed.select("day")).distinct().collect()
-        in_days = F.col("day").isin([row.day for row in days])
-        rows = daily_rows(
-            session.table(RECEIVED.full_name).where(in_days),
-            session.table(PARSED.full_name).where(in_days),
-        )
-        write_days(rows, self._target(DAILY, batch, check))
+        came = received.select("day", "received_ms")
+        touched = came.unionByName(parsed.select("day"), allowMissingColumns=True)
+        last = touched.groupBy("day").agg(F.max("received_ms").alias("latest_ms")).collect()
+        days = [row.day for row in last]
+        write_days(daily_rows(*_of_days(session, days)), self._target(DAILY, batch, check))
+        latest_ms = max((row.latest_ms or 0 for row in last), default=0)
+        self._count_hours(session, days, latest_ms, self._target(HOURLY, batch, check))
         received.unpersist()
         parsed.unpersist()
+
+    def _count_hours(
+        self, session: SparkSession, touched: Sequence[date], latest_ms: int, target: Target
+    ) -> None:
+        """Count anew once another hour is over: not with every batch, it reads whole days."""
+        closed_ms = self._hours.next_after(latest_ms)
+        if closed_ms is None:
+            return
+        days = days_to_count(touched, closed_ms=closed_ms)
+        write_days(hourly_rows(*_of_days(session, days), closed_ms=closed_ms), target)
+        self._hours.counted(closed_ms)
 
     def _target(self, table: LakeTable, batch: Batch, check: Check) -> Target:
         is_events = table is EVENTS
@@ -116,3 +137,10 @@ class LakeBatches:
             check=check,
             merged_later=self._arguments.streams_merged_later if is_events else (),
         )
+
+
+def _of_days(session: SparkSession, days: Sequence[date]) -> tuple[DataFrame, DataFrame]:
+    """All rows of ``received`` and of ``parsed`` of these days."""
+    in_days = F.col("day").isin(list(days))
+    received, parsed = (session.table(table.full_name) for table in (RECEIVED, PARSED))
+    return received.where(in_days), parsed.where(in_days)

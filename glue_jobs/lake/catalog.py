@@ -1,22 +1,15 @@
-"""The Iceberg catalog of a Spark session, and the lake's tables in it."""
+"""The lake's tables, made where they are not there."""
 
 import threading
-from collections.abc import Mapping
 from typing import Final
 
 from pyspark.sql import SparkSession
 
-from fleetlane.events.job_arguments import LakeArguments
 from fleetlane.events.lake_tables import CATALOG, NAMESPACE, LakeTable
 
-_CATALOG: Final = f"spark.sql.catalog.{CATALOG}"
 _CREATING: Final = threading.Lock()
 """Two that look whether the namespace is there, and then make it, do not both succeed."""
 
-_GLUE: Final = {
-    "catalog-impl": "org.apache.iceberg.aws.glue.GlueCatalog",
-    "io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
-}
 _PROPERTIES: Final = {
     "format-version": "2",
     "write.metadata.delete-after-commit.enabled": "true",
@@ -24,16 +17,14 @@ _PROPERTIES: Final = {
 }
 
 
-def use_catalog(session: SparkSession, arguments: LakeArguments) -> None:
-    """Make the catalog known to ``session``, and to the queries that are started in it."""
-    for name, value in _settings(arguments).items():
-        session.conf.set(f"{_CATALOG}{name}", value)
-
-
 def ensure_table(session: SparkSession, table: LakeTable) -> None:
-    """Create ``table`` where it is not there; safe to repeat, and in several threads."""
+    """Create ``table`` where it is not there; safe to repeat, and in several threads.
+
+    One that an older release made gets the columns that it lacks; its rows have nothing in them.
+    """
     with _CREATING:
         _create(session, table)
+        _add_missing_columns(session, table)
 
 
 def _create(session: SparkSession, table: LakeTable) -> None:
@@ -46,10 +37,8 @@ def _create(session: SparkSession, table: LakeTable) -> None:
     )
 
 
-def _settings(arguments: LakeArguments) -> Mapping[str, str]:
-    """Tables are never cached: a session would go on reading a snapshot that is no longer."""
-    uri = arguments.lake_catalog_uri
-    kind = _GLUE if uri is None else {"type": "jdbc", "uri": uri, "jdbc.schema-version": "V1"}
-    settings = {**kind, "warehouse": arguments.lake_warehouse, "cache-enabled": "false"}
-    dotted = {f".{name}": value for name, value in settings.items()}
-    return {"": "org.apache.iceberg.spark.SparkCatalog", **dotted}
+def _add_missing_columns(session: SparkSession, table: LakeTable) -> None:
+    there = set(session.table(table.full_name).columns)
+    missing = [str(column) for column in table.columns if column.name not in there]
+    if missing:
+        session.sql(f"ALTER TABLE {table.full_name} ADD COLUMNS ({', '.join(missing)})")

@@ -41,6 +41,8 @@ def daily_rows(received: DataFrame, parsed: DataFrame) -> DataFrame:
         _sum(F.when(F.col("inflated_bytes") > 0, F.col("body_bytes"))).alias("parsed_body_bytes"),
         _sum(F.col("inflated_bytes")).alias("inflated_bytes"),
         *(F.max_by(name, last).alias(name) for name in ("device_type", "firmware", "via")),
+        F.max(F.when(F.col("via").isNull(), F.col("received_ms"))).alias("heard_ms"),
+        F.max(F.when(F.col("via").isNotNull(), F.col("received_ms"))).alias("gateway_ms"),
     )
     return rows.select(*DAILY.column_names)
 

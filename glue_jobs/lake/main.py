@@ -22,17 +22,20 @@ from fleetlane.events.topics import (
 )
 from glue_jobs.batch_query import in_batches
 from glue_jobs.clock import now_ms
+from glue_jobs.cloudwatch_metrics import published_to
 from glue_jobs.deduped_streams import DedupedStreams
 from glue_jobs.entry_point import run
 from glue_jobs.hadoop_files import HadoopFiles
 from glue_jobs.kafka import raw_records
 from glue_jobs.kept_query import KeptQuery
 from glue_jobs.lake.batches import TABLES_OF, LakeBatches
-from glue_jobs.lake.catalog import ensure_table, use_catalog
+from glue_jobs.lake.catalog import ensure_table
 from glue_jobs.lake.erasure import erased
 from glue_jobs.lake.keeper import UpkeepKeeper, keep_beside
+from glue_jobs.lake.lag import LakeLag, tell_beside
 from glue_jobs.lake.turns import Turns
 from glue_jobs.lake.upkeep import compacted, expired
+from glue_jobs.lake_catalog import use_catalog
 
 TOPICS_OF: Final[Mapping[LakeTables, str]] = MappingProxyType(
     {
@@ -48,23 +51,27 @@ def start(session: SparkSession, arguments: LakeArguments) -> KeptQuery:
     Its first batch waits until no other process writes the tables. When it fails, because the
     catalog is away for one, it is started again, and the jobs beside it do not notice.
     """
-    use_catalog(session, arguments)
+    use_catalog(session, warehouse=arguments.lake_warehouse, uri=arguments.lake_catalog_uri)
     turns = _turns(session, arguments)
-    return KeptQuery(lambda: _kept(session, arguments, turns))
+    lag = LakeLag(_name(arguments), now_ms=now_ms)
+    session.streams.addListener(lag)
+    return KeptQuery(lambda: _kept(session, arguments, turns, lag))
 
 
-def _kept(session: SparkSession, arguments: LakeArguments, turns: Turns) -> StreamingQuery:
+def _kept(
+    session: SparkSession, arguments: LakeArguments, turns: Turns, lag: LakeLag
+) -> StreamingQuery:
     deduped = DedupedStreams(HadoopFiles(session, arguments.checkpoint_folder))
     batches = LakeBatches(session, arguments, turns, deduped=deduped)
     query = _started(session, arguments, batches)
     keep_beside(query, _keeper(session, arguments, turns, batches))
+    tell_beside(query, lag, published_to(arguments.metrics_namespace, job=_name(arguments)))
     return query
 
 
 def _started(
     session: SparkSession, arguments: LakeArguments, batches: LakeBatches
 ) -> StreamingQuery:
-    name = f"lake_{arguments.tables}"
     records = raw_records(
         session,
         arguments,
@@ -72,12 +79,21 @@ def _started(
         messages_per_batch_max=arguments.lake_records_per_batch_max,
     )
     return in_batches(
-        records, arguments, name=name, trigger_ms=arguments.lake_trigger_ms, each=batches.write
+        records,
+        arguments,
+        name=_name(arguments),
+        trigger_ms=arguments.lake_trigger_ms,
+        each=batches.write,
     )
 
 
+def _name(arguments: LakeArguments) -> str:
+    """Of the query, its lease and its metrics."""
+    return f"lake_{arguments.tables}"
+
+
 def _turns(session: SparkSession, arguments: LakeArguments) -> Turns:
-    place = LeaseObject(s3_client(AwsSettings()), arguments.lake_bucket, f"lake_{arguments.tables}")
+    place = LeaseObject(s3_client(AwsSettings()), arguments.lake_bucket, _name(arguments))
     lease = Lease(place, holder=str(uuid4()), lease_s=arguments.lake_lease_s)
 
     def prepare() -> None:

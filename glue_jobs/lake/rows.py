@@ -15,6 +15,7 @@ from fleetlane.events.envelope import SOURCE_PREFIX
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.event_time import TimeQuality
 from fleetlane.events.lake_tables import EVENTS, PARKED, PARSED, RECEIVED, LakeTable
+from glue_jobs.fields import fields_of
 
 DAY_CLOCK: Final = "day_clock_ms"
 
@@ -26,7 +27,7 @@ _CANONICAL: Final = (
 
 def event_rows(records: DataFrame) -> DataFrame:
     """Canonical events; ``data`` as JSON text."""
-    event = records.select(F.from_json(_value(), _CANONICAL).alias("e")).select("e.*")
+    event = fields_of(records, F.from_json(_value(), _CANONICAL))
     arrival_ms = F.expr("try_cast(arrivalmillis as bigint)")
     event_ms = F.expr("unix_millis(try_cast(time as timestamp))")
     is_timed = (F.col("timequality") == TimeQuality.OK) & event_ms.isNotNull()
@@ -92,7 +93,7 @@ def parked_rows(records: DataFrame) -> DataFrame:
 
 def _metadata(records: DataFrame, table: LakeTable) -> DataFrame:
     fields = [f"{one.name} {one.type}" for one in table.columns if one.name != "day"]
-    return records.select(F.from_json(_value(), ", ".join(fields)).alias("row")).select("row.*")
+    return fields_of(records, F.from_json(_value(), ", ".join(fields)))
 
 
 def _whole(rows: DataFrame, table: LakeTable) -> DataFrame:

@@ -4,7 +4,13 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
-from fleetlane.events.job_arguments import FleetMetadataArguments
+from fleetlane.events.job_arguments import (
+    FleetMetadataArguments,
+    FleetWatchArguments,
+    LakeArguments,
+    LakeTables,
+)
+from fleetlane.events.lake_tables import TABLES
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from infra.cost.figures import Figures
 from infra.cost.line import Line
@@ -18,7 +24,9 @@ WORKER_GIB: Final = 16
 _DRIVER: Final = 1
 _MONTH_MS: Final = HOURS_A_MONTH * 60 * 60 * 1000
 MINUTES_A_MONTH: Final = HOURS_A_MONTH * 60
-"""So often each lane tells CloudWatch of itself."""
+"""So often each lane tells CloudWatch of itself, and each query of the lake."""
+
+_WATCH_TELLS_MINUTES: Final = 5
 
 
 def job_lines(scenario: Scenario, figures: Figures) -> Iterator[Line]:
@@ -30,8 +38,14 @@ def job_lines(scenario: Scenario, figures: Figures) -> Iterator[Line]:
         yield Line(component="S3: checkpoints", lane=lane, fixed_usd=puts_usd)
         calls_usd = figures.usd("metrics_call", MINUTES_A_MONTH)
         yield Line(component="CloudWatch: lanes' metrics", lane=lane, fixed_usd=calls_usd)
-    puts_usd = checkpoints_usd(_metadata_trigger_ms(), figures)
+    puts_usd = sum(checkpoints_usd(every_ms, figures) for every_ms in _triggers_ms())
     yield Line(component="S3: checkpoints", fixed_usd=puts_usd)
+    yield Line(component="S3: the lake's commits", fixed_usd=_commits_usd(figures))
+    told = MINUTES_A_MONTH * (len(LakeTables) + 1 / _WATCH_TELLS_MINUTES)
+    yield Line(
+        component="CloudWatch: metrics of lake and watch",
+        fixed_usd=figures.usd("metrics_call", told),
+    )
 
 
 def batches_a_month(trigger_ms: int, figures: Figures) -> float:
@@ -92,7 +106,32 @@ def _workers(scenario: Scenario, lane: Lane, figures: Figures) -> Line:
     )
 
 
-def _metadata_trigger_ms() -> int:
-    return FleetMetadataArguments(
+def _triggers_ms() -> Iterator[int]:
+    """Of the queries that are no lane's, as they are by default."""
+    yield FleetMetadataArguments(
         kafka_bootstrap_servers="", checkpoint_folder=""
     ).metadata_trigger_ms
+    yield FleetWatchArguments(
+        kafka_bootstrap_servers="",
+        checkpoint_folder="",
+        flows_bucket="",
+        overrides_bucket="",
+        registry_table="",
+    ).watch_trigger_ms
+    yield from (_lake(tables).lake_trigger_ms for tables in LakeTables)
+
+
+def _commits_usd(figures: Figures) -> float:
+    """Each batch commits to each of its tables; ``hourly`` counts as if it did, too."""
+    batches = batches_a_month(_lake(LakeTables.EVENTS).lake_trigger_ms, figures)
+    return figures.usd("s3_put", figures.measure("puts_per_commit") * batches * len(TABLES))
+
+
+def _lake(tables: LakeTables) -> LakeArguments:
+    return LakeArguments(
+        kafka_bootstrap_servers="",
+        checkpoint_folder="",
+        tables=tables,
+        lake_warehouse="",
+        lake_bucket="",
+    )

@@ -48,8 +48,9 @@ class FleetProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetRun:
-    """All that the fleet sent, and how long that took."""
+    """All that the fleet sent from ``began_ms`` on, and how long that took."""
 
+    began_ms: int
     sent: tuple[SentMessage, ...]
     seconds: float
 
@@ -117,7 +118,7 @@ async def _run(
 ) -> FleetRun:
     sent: list[SentMessage] = []
     planned = sum(one.messages for one in sendings)
-    started_s = time.monotonic()
+    started_s, began_ms = time.monotonic(), time.time_ns() // 1_000_000
 
     def tell() -> float:
         seconds = time.monotonic() - started_s
@@ -139,7 +140,7 @@ async def _run(
                 devices.create_task(_send_all(one, sender, sent, _due_s(one, number, plan)))
     finally:
         pulse.cancel()
-    return FleetRun(sent=tuple(sent), seconds=tell())
+    return FleetRun(began_ms=began_ms, sent=tuple(sent), seconds=tell())
 
 
 async def _pulse(beat: Callable[[], object]) -> None:

@@ -1,7 +1,7 @@
 """Batches into real Iceberg tables: repeated, resent, cut off half-way, replayed, and by two."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
@@ -13,14 +13,18 @@ from fleetlane.events.job_arguments import KafkaSecurity, LakeArguments, LakeTab
 from fleetlane.events.lake_tables import DAILY, EVENTS, PARKED, PARSED, RECEIVED, LakeTable
 from fleetlane.events.metadata import Outcome
 from glue_jobs.deduped_streams import DedupedStreams
+from glue_jobs.fleet_watch.flow_hours import FlowHour
+from glue_jobs.fleet_watch.lake_hours import LakeHours
 from glue_jobs.lake.batches import TABLES_OF, LakeBatches
-from glue_jobs.lake.catalog import ensure_table, use_catalog
+from glue_jobs.lake.catalog import ensure_table
 from glue_jobs.lake.commits import Batch, TableLog
 from glue_jobs.lake.erasure import erased
+from glue_jobs.lake.hourly import SETTLED_AFTER_MS
 from glue_jobs.lake.merging import Target, merge
 from glue_jobs.lake.rows import event_rows
 from glue_jobs.lake.turns import Turns
 from glue_jobs.lake.upkeep import compacted, expired
+from glue_jobs.lake_catalog import use_catalog
 from tests.lease_in_memory import LeaseInMemory
 from tests.spark.lake_records import DAY_MS, HOUR_MS, MINUTE_MS, NOON_MS, Record, Sent, read
 
@@ -111,7 +115,7 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
     session = spark.newSession()
     for name, value in NO_CODE_TO_COMPILE.items():
         session.conf.set(name, value)
-    use_catalog(session, arguments)
+    use_catalog(session, warehouse=arguments.lake_warehouse, uri=arguments.lake_catalog_uri)
     return Lake(session=session, arguments=arguments)
 
 
@@ -321,14 +325,35 @@ def test_a_day_counts_each_message_by_the_outcome_that_counts(lake: Lake) -> Non
             one.parsed(Outcome.PARKED, reason="malformed", events=0),
         ],
     )
-    query.write(1, [three.received(), one.parsed(attempt=2, events=3), two.parsed(Outcome.EMPTY)])
+    brought = three.received(received_ms=NOON_MS + 5, via="gw-1")
+    query.write(1, [brought, one.parsed(attempt=2, events=3), two.parsed(Outcome.EMPTY)])
 
     (row,) = lake.session.table(DAILY.full_name).where("device_id = 'd-daily'").collect()
     counts = (row.messages, row.parsed, row.empty, row.parked, row.malformed)
     assert counts == (3, 1, 1, 0, 0)
     assert (row.firmware, row.lag_messages, row.late_messages) == ("2", 2, 1)
+    assert (row.heard_ms, row.gateway_ms) == (NOON_MS + 9, NOON_MS + 5)
     assert (row.lag_ms_sum, row.lag_ms_max) == (2 * HOUR_MS, 2 * HOUR_MS)
     assert (row.events, row.parsed_body_bytes, row.inflated_bytes) == (4, 6, 12)
+
+
+def test_an_hour_that_is_over_counts_its_devices_and_what_became_of_them(lake: Lake) -> None:
+    at_ms = NOON_MS + 10 * DAY_MS
+    by_itself, by_gateway = (
+        Sent(number=number, arrival_ms=at_ms, device_id=f"d-{number}", stream="hours")
+        for number in (330, 331)
+    )
+    later = Sent(number=332, arrival_ms=at_ms + HOUR_MS + SETTLED_AFTER_MS, stream="hours")
+    query, hours = lake.query("hours", LakeTables.FLEET), LakeHours(lake.session)
+
+    query.write(0, [by_itself.received(), by_gateway.received(via="gw-1"), later.received()])
+    query.write(1, [by_itself.parsed(Outcome.PARKED, reason="malformed")])
+    query.write(2, [replace(later, number=333, arrival_ms=later.arrival_ms + HOUR_MS).received()])
+
+    assert hours.latest_ms() == at_ms + HOUR_MS
+    assert [hour for hour in hours.since(at_ms) if hour.hour_ms == at_ms] == [
+        FlowHour(stream="hours", hour_ms=at_ms, devices=1, concluded=1, parked=1)
+    ]
 
 
 def test_one_devices_rows_are_erased_and_nobody_elses(lake: Lake) -> None:

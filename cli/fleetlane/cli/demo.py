@@ -10,6 +10,7 @@ from fleetlane.cli.interruption import INTERRUPTED, sigterm_as_ctrl_c
 
 if TYPE_CHECKING:
     from local.demo import DemoProgress, DemoResult, DemoSettings
+    from local.parse_delays import Delays
 
 
 def demo(
@@ -74,6 +75,8 @@ def _show(result: "DemoResult", settings: "DemoSettings") -> None:
         typer.echo(line, err=True)
     Console().print(ledger_table(result.ledger))
     typer.echo(result.insane.line())
+    typer.echo(f"others, arrival to parsed: before it {_told(result.others_before)};")
+    typer.echo(f"  until it was set aside {_told(result.others_during)}")
     typer.echo(f"written to {_from_here(settings.ledger_path)}")
     typer.echo("\nTry next, the last two in another terminal:")
     for command in commands_to_try(_from_here(settings.data)):
@@ -81,6 +84,10 @@ def _show(result: "DemoResult", settings: "DemoSettings") -> None:
     if result.report is not None:
         typer.echo(f"\nThe fleet, as a page: {_from_here(result.report)}")
     typer.echo(f"\n{result.ledger.line()}")
+
+
+def _told(delays: "Delays | None") -> str:
+    return "nothing" if delays is None else str(delays)
 
 
 def _from_here(path: Path) -> Path:

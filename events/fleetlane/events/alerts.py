@@ -6,10 +6,15 @@ import msgspec
 
 
 class AlertKind(StrEnum):
-    """What was noticed: a device sends far too much; or does so no longer."""
+    """What was noticed: a device sends far too much, or does so no longer.
+
+    Or a flow hears fewer devices than it usually does, or far more of its messages are parked.
+    """
 
     OVER_CEILING = "over_ceiling"
     CALM = "calm"
+    LOW_COVERAGE = "low_coverage"
+    MUCH_PARKED = "much_parked"
 
 
 class Alert(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -18,17 +23,32 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Over its ceiling, a device sent ``messages`` of ``stream`` in ``window_s``, where
     ``messages_max`` are allowed; until ``quarantined_until_ms`` what it sends goes to the slow
     lane, and for longer if it goes on.
+
+    What is about a flow has no ``device_id``, but the flow's ``owner``: in the ``window_s`` from
+    ``from_ms`` on it heard ``devices``, where ``devices_min`` are usual; or of its ``messages``
+    that have an outcome ``parked`` stand parked, where ``parked_max`` would be usual.
     """
 
     id: str
     kind: AlertKind
     at_ms: int
-    device_id: str
+    device_id: str | None = None
     stream: str | None = None
+    owner: str | None = None
+    from_ms: int | None = None
+    devices: int | None = None
+    devices_min: int | None = None
+    parked: int | None = None
+    parked_max: int | None = None
     messages: int | None = None
     messages_max: int | None = None
     window_s: int | None = None
     quarantined_until_ms: int | None = None
+
+    @property
+    def key(self) -> bytes:
+        """What its record is keyed by: the device, or the stream where it is about a flow."""
+        return (self.device_id or self.stream or "").encode()
 
     def to_json(self) -> bytes:
         """Write it; fields that say nothing are left out."""

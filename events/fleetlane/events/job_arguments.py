@@ -130,6 +130,9 @@ class FleetWatchArguments(JobArguments):
     that has none, is held back until it was calm for ``watch_hold_s``; at most
     ``watch_devices_max`` at once. It is counted by windows of ``watch_window_s``. In
     ``registry_table`` devices are noted that were heard of, so many a batch.
+
+    With a ``lake_warehouse`` flows are held against what is usual for them; the catalog is as in
+    ``LakeArguments``.
     """
 
     flows_bucket: str
@@ -142,6 +145,8 @@ class FleetWatchArguments(JobArguments):
     watch_hold_s: int = 600
     watch_devices_max: int = 1_000
     watch_sightings_per_batch_max: int = 200
+    lake_warehouse: str | None = None
+    lake_catalog_uri: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -125,13 +125,15 @@ DAILY: Final = LakeTable(
         "late_messages bigint, parsed bigint, empty bigint, parked bigint, malformed bigint, "
         "events bigint, parse_us_sum bigint, parse_us_max bigint, parsed_body_bytes bigint, "
         "inflated_bytes bigint",
-        "device_type string, firmware string, via string",
+        "device_type string, firmware string, via string, heard_ms bigint, gateway_ms bigint",
     ),
     key=("device_id", "stream", "day"),
 )
 """One row a device, stream and arrival day, derived from ``received`` and ``parsed``.
 
-``device_type``, ``firmware`` and ``via`` are the latest message's. A lag is arrival minus
+``device_type``, ``firmware`` and ``via`` are the latest message's. ``heard_ms`` is when the device
+last sent something itself, ``gateway_ms`` when a gateway last did for it; rows that are older than
+these columns have neither. A lag is arrival minus
 ``end_ms``, of messages that declare it (``lag_messages``), and 0 where a clock runs ahead; late is
 over ``LATE_AFTER_MS``. ``parsed``, ``empty`` and ``parked`` count messages by their final outcome;
 what is missing to ``messages`` waits for one. ``malformed`` are those parked with that reason.
@@ -139,6 +141,20 @@ what is missing to ``messages`` waits for one. ``malformed`` are those parked wi
 ``parsed_body_bytes``.
 """
 
+HOURLY: Final = LakeTable(
+    name="hourly",
+    columns=_columns(
+        "day date, hour_ms bigint, stream string, devices bigint, through_gateway bigint, "
+        "messages bigint, parsed bigint, empty bigint, parked bigint"
+    ),
+    key=("stream", "hour_ms"),
+)
+"""One row a stream and hour of arrival that is over, derived from ``received`` and ``parsed``.
+
+``devices`` sent something themselves in that hour; ``through_gateway`` did not, but a gateway did
+for them. Messages count by their outcome as in ``daily``.
+"""
+
 LATE_AFTER_MS: Final = 60 * 60 * 1000
 
-TABLES: Final = (EVENTS, RECEIVED, PARSED, PARKED, DAILY)
+TABLES: Final = (EVENTS, RECEIVED, PARSED, PARKED, DAILY, HOURLY)

@@ -1,0 +1,105 @@
+"""An hour of each flow, held against what is usual for it: a pure function of the lake's hours."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from fleetlane.events.times import DAY_MS
+from glue_jobs.fleet_watch.usual import Usual, usual_of
+
+WEEK_MS: Final = 7 * DAY_MS
+WEEKS: Final = 6
+"""So far back the same hour of the week is looked at."""
+
+CONCLUDED_MIN: Final = 20
+"""Of fewer messages with an outcome a share says nothing."""
+
+_NOTHING_PARKS: Final = Usual(middle=0.0, spread=0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowHour:
+    """A row of the lake's table ``hourly``, as far as it is looked at."""
+
+    stream: str
+    hour_ms: int
+    devices: int
+    concluded: int
+    parked: int
+
+    @property
+    def parked_share(self) -> float | None:
+        """Of the messages with an outcome; ``None`` where there are too few."""
+        return self.parked / self.concluded if self.concluded >= CONCLUDED_MIN else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LowCoverage:
+    """A flow heard fewer devices in an hour than in the same hour of the weeks before."""
+
+    hour: FlowHour
+    devices_min: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MuchParked:
+    """More of a flow's messages of an hour stand parked than in the hours of the week before."""
+
+    hour: FlowHour
+    parked_max: int
+
+
+type Finding = LowCoverage | MuchParked
+
+
+def findings(
+    hours: Iterable[FlowHour], *, at_ms: int, streams: Collection[str]
+) -> Iterator[Finding]:
+    """Judge the hour that begins at ``at_ms``, of each of ``streams``, by the hours before it.
+
+    An hour in which a stream has no row is one without devices if any stream has a row in it, else
+    nothing is known of it. Whatever hour is judged itself counts as known.
+    """
+    known = defaultdict[str, dict[int, FlowHour]](dict)
+    for hour in hours:
+        known[hour.stream][hour.hour_ms] = hour
+    heard = {at for of_stream in known.values() for at in of_stream}
+    for stream in sorted(streams & known.keys()):
+        of_stream = known[stream]
+        now = of_stream.get(at_ms, _silent(stream, at_ms))
+        yield from _low_coverage(now, of_stream, heard)
+        yield from _much_parked(now, of_stream)
+
+
+def _low_coverage(
+    now: FlowHour, of_stream: Mapping[int, FlowHour], heard: Collection[int]
+) -> Iterator[LowCoverage]:
+    began_ms = min(of_stream)
+    alike = (now.hour_ms - back * WEEK_MS for back in range(1, WEEKS + 1))
+    devices = [
+        of_stream[at].devices if at in of_stream else 0
+        for at in alike
+        if at >= began_ms and at in heard
+    ]
+    usual = usual_of(devices)
+    if usual is not None and now.devices < usual.devices_min:
+        yield LowCoverage(hour=now, devices_min=round(usual.devices_min))
+
+
+def _much_parked(now: FlowHour, of_stream: Mapping[int, FlowHour]) -> Iterator[MuchParked]:
+    """A flow that has hardly a past may park no more than the margin."""
+    if now.parked_share is None:
+        return
+    shares = [
+        hour.parked_share
+        for at, hour in of_stream.items()
+        if now.hour_ms - WEEK_MS <= at < now.hour_ms and hour.parked_share is not None
+    ]
+    usual = usual_of(shares) or _NOTHING_PARKS
+    if now.parked_share > usual.parked_share_max:
+        yield MuchParked(hour=now, parked_max=round(usual.parked_share_max * now.concluded))
+
+
+def _silent(stream: str, at_ms: int) -> FlowHour:
+    return FlowHour(stream=stream, hour_ms=at_ms, devices=0, concluded=0, parked=0)

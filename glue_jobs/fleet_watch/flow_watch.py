@@ -1,0 +1,140 @@
+"""Each flow's last hour: who is told when it hears too few devices, or parks too much."""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Protocol
+
+from clients.flow_store import CurrentFlows
+from fleetlane.events.alerts import Alert, AlertKind
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.times import HOUR_MS
+from glue_jobs.fleet_watch.flow_hours import (
+    WEEK_MS,
+    WEEKS,
+    Finding,
+    FlowHour,
+    LowCoverage,
+    findings,
+)
+from glue_jobs.kept_query import Ends
+
+LOW_COVERAGE: Final = "LowCoverageFlows"
+"""Flows whose last hour heard fewer devices than is usual."""
+
+MUCH_PARKED: Final = "MuchParkedFlows"
+"""Flows of whose last hour more messages stand parked than is usual."""
+
+LOOK_AGAIN_S: Final = 300
+SILENT_MS: Final = 2 * HOUR_MS
+"""An hour that the lake has not come past after so long counts as one in which nobody sent."""
+
+_log = logging.getLogger(__name__)
+
+
+class Hours(Protocol):
+    """The lake's hours; ``LakeHours`` reads them."""
+
+    def latest_ms(self) -> int | None: ...
+
+    def since(self, since_ms: int) -> Sequence[FlowHour]: ...
+
+
+class FlowWatch:
+    """Judges each hour once, and goes on saying what it found until the next.
+
+    ``tell`` returns once the alerts are durable. A restart tells the last hour's once more, with
+    equal ids.
+    """
+
+    def __init__(
+        self,
+        hours: Hours,
+        flows: CurrentFlows,
+        *,
+        tell: Callable[[Sequence[Alert]], None],
+        publish: Callable[[Mapping[str, float]], None],
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._hours, self._flows = hours, flows
+        self._tell, self._publish, self._now_ms = tell, publish, now_ms
+        self._judged_ms: int | None = None
+        self._values: Mapping[str, float] = {}
+
+    def look(self) -> None:
+        """Judge the last hour that is over, unless it was judged; then publish what was found.
+
+        Raises:
+            FleetlaneError: Flows, or the lake's hours, cannot be read now.
+        """
+        at_ms = self._last_hour_ms()
+        if at_ms is not None and at_ms != self._judged_ms:
+            self._judge(at_ms)
+            self._judged_ms = at_ms
+        if self._values:
+            self._publish(self._values)
+
+    def _last_hour_ms(self) -> int | None:
+        latest_ms = self._hours.latest_ms()
+        if latest_ms is None:
+            return None
+        silent_ms = self._now_ms() - SILENT_MS
+        return max(latest_ms, silent_ms - silent_ms % HOUR_MS - HOUR_MS)
+
+    def _judge(self, at_ms: int) -> None:
+        flows = self._flows.current().by_stream
+        hours = self._hours.since(at_ms - WEEKS * WEEK_MS)
+        found = list(findings(hours, at_ms=at_ms, streams=flows.keys()))
+        now_ms = self._now_ms()
+        alerts = [_alert(one, flows[one.hour.stream].owner, now_ms=now_ms) for one in found]
+        if alerts:
+            _log.warning("%d flows are not as usual in the last hour", len(alerts))
+            self._tell(alerts)
+        low = sum(isinstance(one, LowCoverage) for one in found)
+        self._values = {LOW_COVERAGE: low, MUCH_PARKED: len(found) - low}
+
+
+def look_beside(query: Ends, watch: FlowWatch) -> threading.Thread:
+    """Look again and again for as long as the query runs; returns at once."""
+    thread = threading.Thread(target=_look_while, args=(query, watch), daemon=True)
+    thread.start()
+    return thread
+
+
+def _look_while(query: Ends, watch: FlowWatch) -> None:
+    try:
+        while not query.awaitTermination(LOOK_AGAIN_S):
+            try:
+                watch.look()
+            except FleetlaneError as problem:
+                _log.warning("flows are held against what is usual later: %s", problem)
+    except Exception as problem:  # noqa: BLE001 - the thread's edge: Spark may be gone by now
+        _log.warning("flows are no longer held against what is usual: %s", problem)
+
+
+def _alert(finding: Finding, owner: str, *, now_ms: int) -> Alert:
+    hour = finding.hour
+    if isinstance(finding, LowCoverage):
+        return Alert(
+            id=f"{AlertKind.LOW_COVERAGE}/{hour.stream}/{hour.hour_ms}",
+            kind=AlertKind.LOW_COVERAGE,
+            at_ms=now_ms,
+            stream=hour.stream,
+            owner=owner,
+            from_ms=hour.hour_ms,
+            window_s=HOUR_MS // 1_000,
+            devices=hour.devices,
+            devices_min=finding.devices_min,
+        )
+    return Alert(
+        id=f"{AlertKind.MUCH_PARKED}/{hour.stream}/{hour.hour_ms}",
+        kind=AlertKind.MUCH_PARKED,
+        at_ms=now_ms,
+        stream=hour.stream,
+        owner=owner,
+        from_ms=hour.hour_ms,
+        window_s=HOUR_MS // 1_000,
+        messages=hour.concluded,
+        parked=hour.parked,
+        parked_max=finding.parked_max,
+    )

@@ -1,0 +1,45 @@
+"""A table with deletes beside its files: it is refused, rather than read with what is gone."""
+
+from dataclasses import dataclass
+from datetime import date
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from clients.fleet_lake.tables import RowsDeletedBesideError, planned_tables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergedOnRead:
+    """A catalog whose tables have a plan: so many files, of which some have deletes beside them."""
+
+    name: str
+    files: int
+    with_deletes: int
+
+    def load_table(self, _identifier: str) -> "MergedOnRead":
+        return self
+
+    def scan(self, **_: object) -> "MergedOnRead":
+        return self
+
+    def filter(self, _condition: str) -> "MergedOnRead":
+        return self
+
+    def plan_files(self) -> list[SimpleNamespace]:
+        return [
+            SimpleNamespace(delete_files={"deletes.parquet"} if at < self.with_deletes else set())
+            for at in range(self.files)
+        ]
+
+
+def test_a_table_with_deletes_beside_its_files_is_refused_with_their_number() -> None:
+    catalog: Any = MergedOnRead(name="lake", files=5, with_deletes=2)
+
+    with pytest.raises(RowsDeletedBesideError) as refused:
+        planned_tables(catalog, since=date(2025, 11, 3))
+
+    assert str(refused.value) == (
+        "fleetlane.received has 2 data files with deletes beside them: compact it first"
+    )

@@ -1,0 +1,42 @@
+"""Which hours of the lake are over, and the days that are counted for them."""
+
+from datetime import date
+from typing import Final
+
+from fleetlane.events.times import DAY_MS, HOUR_MS
+from glue_jobs.lake.hourly import SETTLED_AFTER_MS, ClosedHours, days_to_count
+
+MIDNIGHT_MS: Final = 20_000 * DAY_MS
+"""2024-10-04T00:00:00Z."""
+
+
+def test_an_hour_is_over_once_a_batch_comes_some_minutes_past_it() -> None:
+    hours = ClosedHours()
+
+    assert hours.next_after(MIDNIGHT_MS + SETTLED_AFTER_MS) == MIDNIGHT_MS - HOUR_MS
+    assert hours.next_after(MIDNIGHT_MS + SETTLED_AFTER_MS - 1) == MIDNIGHT_MS - 2 * HOUR_MS
+
+
+def test_an_hour_that_was_counted_is_not_counted_again() -> None:
+    hours = ClosedHours()
+
+    hours.counted(MIDNIGHT_MS - HOUR_MS)
+
+    assert hours.next_after(MIDNIGHT_MS + SETTLED_AFTER_MS) is None
+    assert hours.next_after(MIDNIGHT_MS + SETTLED_AFTER_MS + HOUR_MS) == MIDNIGHT_MS
+
+
+def test_a_batch_without_arrivals_closes_no_hour() -> None:
+    assert ClosedHours().next_after(0) is None
+
+
+def test_the_last_hour_of_a_day_is_counted_after_midnight() -> None:
+    days = days_to_count([date(2024, 10, 4)], closed_ms=MIDNIGHT_MS - HOUR_MS)
+
+    assert days == [date(2024, 10, 3)]
+
+
+def test_days_that_a_batch_touched_before_are_counted_too() -> None:
+    days = days_to_count([date(2024, 9, 1), date(2024, 10, 4)], closed_ms=MIDNIGHT_MS)
+
+    assert days == [date(2024, 9, 1), date(2024, 10, 4)]

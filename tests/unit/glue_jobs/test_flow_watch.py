@@ -1,0 +1,165 @@
+"""Flows that hear too few devices, or park too much: who is told, and when nobody is."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from fleetlane.events.alerts import Alert, AlertKind
+from fleetlane.events.flow_files import PublishedFlows
+from fleetlane.events.flows import Flow, ParserRule
+from fleetlane.events.times import HOUR_MS
+from glue_jobs.fleet_watch.flow_hours import CONCLUDED_MIN, WEEK_MS, FlowHour, findings
+from glue_jobs.fleet_watch.flow_watch import LOW_COVERAGE, MUCH_PARKED, SILENT_MS, FlowWatch
+
+NOW_MS: Final = 500_000 * HOUR_MS
+GPS: Final = Flow(stream="gps", owner="tracking", parsers=(ParserRule(use="json"),))
+
+
+def heard(
+    devices: int, *, weeks_ago: int = 0, hours_ago: int = 0, stream: str = "gps", parked: int = 0
+) -> FlowHour:
+    at_ms = NOW_MS - weeks_ago * WEEK_MS - hours_ago * HOUR_MS
+    return FlowHour(
+        stream=stream, hour_ms=at_ms, devices=devices, concluded=100 * bool(devices), parked=parked
+    )
+
+
+def usually(devices: int, *, weeks: int = 4, stream: str = "gps") -> list[FlowHour]:
+    return [heard(devices, weeks_ago=back, stream=stream) for back in range(1, weeks + 1)]
+
+
+class Watch:
+    """The watch among fakes, and what it did."""
+
+    def __init__(self, *hours: FlowHour) -> None:
+        self.hours: list[FlowHour] = list(hours)
+        self.now_ms = NOW_MS + HOUR_MS
+        self.alerts: list[Alert] = []
+        self.published: list[dict[str, float]] = []
+        self.look = FlowWatch(
+            self,
+            self,
+            tell=self.alerts.extend,
+            publish=lambda values: self.published.append(dict(values)),
+            now_ms=lambda: self.now_ms,
+        ).look
+
+    def current(self) -> PublishedFlows:
+        return PublishedFlows.of([GPS])
+
+    def latest_ms(self) -> int | None:
+        return max((hour.hour_ms for hour in self.hours), default=None)
+
+    def since(self, since_ms: int) -> Sequence[FlowHour]:
+        return [hour for hour in self.hours if hour.hour_ms >= since_ms]
+
+
+def kinds(hours: Iterable[FlowHour], *, at_ms: int = NOW_MS) -> list[str]:
+    return [type(one).__name__ for one in findings(hours, at_ms=at_ms, streams={"gps"})]
+
+
+def test_fewer_devices_than_in_the_same_hour_of_other_weeks_are_told_to_the_flows_owner() -> None:
+    watch = Watch(*usually(1_000), heard(800))
+
+    watch.look()
+
+    (alert,) = watch.alerts
+    assert (alert.kind, alert.stream, alert.owner) == (AlertKind.LOW_COVERAGE, "gps", "tracking")
+    assert (alert.devices, alert.devices_min, alert.from_ms) == (800, 900, NOW_MS)
+    assert (alert.key, alert.device_id) == (b"gps", None)
+
+
+def test_as_many_as_usual_are_nobodys_business() -> None:
+    assert kinds([*usually(1_000), heard(950)]) == []
+
+
+def test_another_hour_of_the_week_says_nothing_of_this_one() -> None:
+    nights = [heard(1_000, weeks_ago=back, hours_ago=1) for back in range(1, 5)]
+
+    assert kinds([*nights, *usually(10), heard(10)]) == []
+
+
+def test_of_less_than_three_weeks_nobody_knows_what_is_usual() -> None:
+    assert kinds([*usually(1_000, weeks=2), heard(1)]) == []
+
+
+def test_a_week_in_which_nothing_was_heard_at_all_is_not_known() -> None:
+    assert kinds([heard(1_000, weeks_ago=1), heard(1_000, weeks_ago=5), heard(1)]) == []
+
+
+def test_a_stream_without_a_row_heard_nobody_if_others_were_heard() -> None:
+    others = [heard(5, stream="weather"), *usually(5, stream="weather")]
+
+    assert kinds([*usually(1_000), *others]) == ["LowCoverage"]
+
+
+def test_a_stream_of_no_flow_in_force_is_left_alone() -> None:
+    retired = [*usually(1_000, stream="old"), heard(1, stream="old")]
+
+    assert kinds(retired) == []
+
+
+def test_more_parked_than_in_the_week_before_is_told_to_the_flows_owner() -> None:
+    week = [heard(10, hours_ago=back, parked=2) for back in range(1, 100)]
+    watch = Watch(*week, heard(10, parked=30))
+
+    watch.look()
+
+    (alert,) = watch.alerts
+    assert (alert.kind, alert.owner) == (AlertKind.MUCH_PARKED, "tracking")
+    assert (alert.parked, alert.messages, alert.parked_max) == (30, 100, 12)
+
+
+def test_a_flow_that_always_parks_as_much_is_as_it_is() -> None:
+    week = [heard(10, hours_ago=back, parked=30) for back in range(1, 100)]
+
+    assert kinds([*week, heard(10, parked=35)]) == []
+
+
+def test_a_new_flow_is_expected_to_park_nearly_nothing() -> None:
+    assert kinds([heard(10, parked=11)]) == ["MuchParked"]
+
+
+def test_a_share_of_a_few_messages_says_nothing() -> None:
+    few = CONCLUDED_MIN - 1
+    hour = FlowHour(stream="gps", hour_ms=NOW_MS, devices=1, concluded=few, parked=few)
+
+    assert kinds([hour]) == []
+
+
+def test_an_hour_is_judged_once_and_published_until_the_next_is() -> None:
+    watch = Watch(*usually(1_000), heard(800))
+    watch.look()
+
+    watch.look()
+
+    assert len(watch.alerts) == 1
+    assert watch.published == [{LOW_COVERAGE: 1, MUCH_PARKED: 0}] * 2
+
+
+def test_the_next_hour_is_judged_anew() -> None:
+    watch = Watch(*usually(1_000), heard(800))
+    watch.look()
+
+    watch.hours.append(heard(1_000, hours_ago=-1))
+    watch.look()
+
+    assert watch.published[-1] == {LOW_COVERAGE: 0, MUCH_PARKED: 0}
+
+
+def test_a_fleet_that_falls_silent_as_a_whole_is_noticed_by_the_clock() -> None:
+    hours = [heard(1_000, weeks_ago=back, hours_ago=ago) for back in range(1, 5) for ago in (0, 1)]
+    watch = Watch(*hours, heard(1_000, hours_ago=1))
+    watch.now_ms = NOW_MS + HOUR_MS + SILENT_MS
+
+    watch.look()
+
+    (alert,) = watch.alerts
+    assert (alert.kind, alert.devices, alert.from_ms) == (AlertKind.LOW_COVERAGE, 0, NOW_MS)
+
+
+def test_before_the_lakes_first_hour_nothing_is_said() -> None:
+    watch = Watch()
+
+    watch.look()
+
+    assert (watch.alerts, watch.published) == ([], [])

@@ -1,0 +1,42 @@
+"""How late the lake is, whatever its query does."""
+
+from glue_jobs.lake.lag import LakeLag
+
+
+class Clock:
+    """Stands still until it is told otherwise."""
+
+    def __init__(self) -> None:
+        self.ms = 1_000_000
+
+    def __call__(self) -> int:
+        return self.ms
+
+
+def test_a_lag_grows_while_no_batch_ends() -> None:
+    clock = Clock()
+    lag = LakeLag("lake_fleet", now_ms=clock)
+
+    clock.ms += 90_000
+
+    assert lag.seconds() == 90
+
+
+def test_after_a_batch_all_is_there_that_was_when_it_began() -> None:
+    clock = Clock()
+    lag = LakeLag("lake_fleet", now_ms=clock)
+
+    clock.ms += 90_000
+    lag.batch_done([{"maxOffsetsBehindLatest": "0"}], took_ms=20_000)
+
+    assert lag.seconds() == 20
+
+
+def test_a_batch_that_took_in_a_part_alone_makes_nothing_level() -> None:
+    clock = Clock()
+    lag = LakeLag("lake_fleet", now_ms=clock)
+
+    clock.ms += 90_000
+    lag.batch_done([{"maxOffsetsBehindLatest": "12"}], took_ms=20_000)
+
+    assert lag.seconds() == 90

@@ -1,0 +1,22 @@
+"""The pools of an application's scheduler, as Spark reads them."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+from xml.etree import ElementTree as ET
+
+from fleetlane.events.lanes import Lane
+from glue_jobs.fleet_watch.main import NAME as FLEET_WATCH
+from glue_jobs.scheduler_pools import PROMPT_QUERIES, written_pools
+
+
+def test_each_prompt_query_has_a_pool_with_a_slot_of_its_own(tmp_path: Path) -> None:
+    url = written_pools(tmp_path)
+
+    pools = ET.fromstring(Path(url2pathname(urlsplit(url).path)).read_text())  # noqa: S314 - ours
+    shares = {pool.attrib["name"]: pool.findtext("minShare") for pool in pools}
+    assert shares == dict.fromkeys(PROMPT_QUERIES, "1")
+
+
+def test_they_are_named_as_the_queries_are() -> None:
+    assert set(PROMPT_QUERIES) == {f"parse_lane_{Lane.FAST}", "fleet_metadata", FLEET_WATCH}

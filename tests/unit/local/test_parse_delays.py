@@ -1,0 +1,56 @@
+"""How long messages waited for their parsing."""
+
+from clients.kafka_reader import Record
+from fleetlane.events.lanes import Lane
+from fleetlane.events.metadata import Outcome, Parsed, parsed_value
+from local.parse_delays import Delays, ParseDelays
+
+
+def parsed(
+    at_ms: int, waited_ms: int, *, device_id: str = "d-1", lane: Lane = Lane.STANDARD
+) -> Record:
+    row = Parsed(
+        id="1" + "ab" * 16,
+        attempt=1,
+        device_id=device_id,
+        stream="thermo",
+        lane=lane,
+        source_topic=f"raw.{lane}",
+        source_partition=0,
+        source_offset=0,
+        outcome=Outcome.PARSED,
+        received_ms=at_ms,
+        parsed_ms=at_ms + waited_ms,
+    )
+    return Record(
+        topic="fleet.parsed",
+        partition=0,
+        offset=0,
+        timestamp_ms=0,
+        key=None,
+        value=parsed_value(row),
+        headers=(),
+    )
+
+
+def test_a_span_of_time_has_the_waits_of_what_arrived_in_it() -> None:
+    delays = ParseDelays(apart=[])
+    delays.fold(parsed(at_ms, waited_ms=10 * at_ms) for at_ms in range(100))
+
+    found = delays.between(0, 50)
+
+    assert found == Delays(messages=50, p50_s=0.24, p95_s=0.47)
+
+
+def test_who_is_set_apart_and_other_lanes_do_not_count() -> None:
+    delays = ParseDelays(apart=["insane-1"])
+
+    delays.fold([parsed(1, 5, device_id="insane-1"), parsed(1, 5, lane=Lane.SLOW)])
+
+    assert delays.between(0, 50) is None
+
+
+def test_delays_are_told_in_seconds() -> None:
+    assert str(Delays(messages=1_200, p50_s=0.24, p95_s=1.5)) == (
+        "p50 0.2 s, p95 1.5 s (1,200 messages)"
+    )
