@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from copy import replace
 from functools import cache
 from pathlib import Path
 from threading import Event
