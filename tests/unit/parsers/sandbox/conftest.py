@@ -146,8 +146,16 @@ def outcomes_of(sandboxes: Sandboxes, run: Run, overtime: Overtime | None = None
 
 
 def children_of(pid: int) -> list[int]:
-    path = Path(f"/proc/{pid}/task/{pid}/children")
-    return [int(child) for child in path.read_text().split()] if path.exists() else []
+    """The processes that any of its threads has started: each thread lists its own."""
+    listings = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for path in listings for child in _text_of(path).split()]
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text()
+    except (FileNotFoundError, ProcessLookupError):  # that thread has ended
+        return ""
 
 
 def _belongings() -> tuple[int, int, list[int], int]:
