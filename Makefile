@@ -2,7 +2,6 @@
 .DEFAULT_GOAL := help
 bin := .venv/bin
 pytest := $(bin)/pytest --quiet --durations=15
-servers := spark or kafka or localstack
 # Where it is set each of the many processes compiles all that it imports: half of their CPU.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -21,17 +20,9 @@ local-cloud: cloud ## deploy the local stage into LocalStack by cdk, send to it,
 .PHONY: check
 check: format-check lint types layers dependencies unused ## format, lint, types, layers, dependencies, unused code
 
-# Tests with servers wait a good deal: what starts none takes what they leave of the cores, and is shown when it is done.
-.PHONY: test test-with-servers test-without-servers
+.PHONY: test
 test: cloud ## all tests but those in a browser; faults and fuzzing short
-	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-with-servers test-without-servers
-
-test-with-servers:
-	@$(pytest) --ignore=tests/browser -m "$(servers)"
-
-test-without-servers:
-	@nice -n 19 $(pytest) --ignore=tests/browser -m "not ($(servers))" > build/without-servers.txt 2>&1; \
-	code=$$?; cat build/without-servers.txt; exit $$code
+	$(pytest) --ignore=tests/browser
 
 .PHONY: test-browser
 test-browser: environment ## the report in Chromium; as root it installs Debian's, else it is skipped where there is none
