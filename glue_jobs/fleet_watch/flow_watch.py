@@ -1,13 +1,11 @@
 """Each flow's last hour: who is told when it hears too few devices, or parks too much."""
 
 import logging
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
 from clients.flow_store import CurrentFlows
 from fleetlane.events.alerts import Alert, AlertKind
-from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.times import HOUR_MS
 from glue_jobs.fleet_watch.flow_hours import (
     WEEK_MS,
@@ -17,7 +15,6 @@ from glue_jobs.fleet_watch.flow_hours import (
     LowCoverage,
     findings,
 )
-from glue_jobs.kept_query import Ends
 
 LOW_COVERAGE: Final = "LowCoverageFlows"
 """Flows whose last hour heard fewer devices than is usual."""
@@ -92,24 +89,6 @@ class FlowWatch:
             self._tell(alerts)
         low = sum(isinstance(one, LowCoverage) for one in found)
         self._values = {LOW_COVERAGE: low, MUCH_PARKED: len(found) - low}
-
-
-def look_beside(query: Ends, watch: FlowWatch) -> threading.Thread:
-    """Look again and again for as long as the query runs; returns at once."""
-    thread = threading.Thread(target=_look_while, args=(query, watch), daemon=True)
-    thread.start()
-    return thread
-
-
-def _look_while(query: Ends, watch: FlowWatch) -> None:
-    try:
-        while not query.awaitTermination(LOOK_AGAIN_S):
-            try:
-                watch.look()
-            except FleetlaneError as problem:
-                _log.warning("flows are held against what is usual later: %s", problem)
-    except Exception as problem:  # noqa: BLE001 - the thread's edge: Spark may be gone by now
-        _log.warning("flows are no longer held against what is usual: %s", problem)
 
 
 def _alert(finding: Finding, owner: str, *, now_ms: int) -> Alert:

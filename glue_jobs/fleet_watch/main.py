@@ -18,8 +18,9 @@ from glue_jobs.batch_query import in_batches
 from glue_jobs.clock import now_ms
 from glue_jobs.cloudwatch_metrics import published_to
 from glue_jobs.entry_point import run
+from glue_jobs.errands import Errand
 from glue_jobs.fleet_watch.batches import Surroundings, WatchBatches
-from glue_jobs.fleet_watch.flow_watch import FlowWatch, look_beside
+from glue_jobs.fleet_watch.flow_watch import LOOK_AGAIN_S, FlowWatch
 from glue_jobs.fleet_watch.lake_hours import LakeHours
 from glue_jobs.fleet_watch.quarantine import QuarantineRules
 from glue_jobs.kafka import raw_records, with_content_type, written_at_once
@@ -48,16 +49,15 @@ def _kept(
     query = _started(session, arguments, batches)
     if arguments.lake_warehouse is not None:
         use_catalog(session, warehouse=arguments.lake_warehouse, uri=arguments.lake_catalog_uri)
-        look_beside(
-            query,
-            FlowWatch(
-                LakeHours(session),
-                around.flows,
-                tell=around.tell,
-                publish=around.publish,
-                now_ms=around.now_ms,
-            ),
+        watch = FlowWatch(
+            LakeHours(session),
+            around.flows,
+            tell=around.tell,
+            publish=around.publish,
+            now_ms=around.now_ms,
         )
+        errand = Errand(name="what is usual of flows", look=watch.look, every_s=LOOK_AGAIN_S)
+        errand.run_beside(query)
     return query
 
 

@@ -1,20 +1,17 @@
 """Upkeep between batches: when somebody asks for it, and by itself once a day."""
 
 import logging
-import threading
 from collections.abc import Callable, Mapping
 from typing import Final
 
 from clients.lease import LeaseLostError
 from clients.upkeep_requests import (
-    RequestsUnavailableError,
     Upkeep,
     UpkeepAnswer,
     UpkeepRequest,
     UpkeepRequests,
 )
 from fleetlane.events.times import HOUR_MS
-from glue_jobs.kept_query import Ends
 from glue_jobs.lake.turns import Turns
 
 LOOK_AGAIN_S: Final = 5
@@ -80,21 +77,3 @@ class UpkeepKeeper:
     def _done(self, work: Work) -> dict[str, str]:
         with self._turns.turn():
             return dict(work())
-
-
-def keep_beside(query: Ends, keeper: UpkeepKeeper) -> threading.Thread:
-    """Look after the tables for as long as the query runs; returns at once."""
-    thread = threading.Thread(target=_look_while, args=(query, keeper), daemon=True)
-    thread.start()
-    return thread
-
-
-def _look_while(query: Ends, keeper: UpkeepKeeper) -> None:
-    try:
-        while not query.awaitTermination(LOOK_AGAIN_S):
-            try:
-                keeper.look()
-            except RequestsUnavailableError as problem:
-                _log.warning("%s", problem)
-    except Exception as problem:  # noqa: BLE001 - the thread's edge: Spark may be gone by now
-        _log.warning("the lake's tables are no longer looked after: %s", problem)

@@ -1,8 +1,7 @@
 """How far a query of the lake is behind its topics, told whether its batches end or not."""
 
 import logging
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 from pyspark.sql.streaming.listener import (
@@ -12,8 +11,6 @@ from pyspark.sql.streaming.listener import (
     QueryTerminatedEvent,
     StreamingQueryListener,
 )
-
-from glue_jobs.kept_query import Ends
 
 LAKE_LAG_SECONDS: Final = "LakeLagSeconds"
 """How long ago the lake held all that its topics did."""
@@ -60,21 +57,3 @@ class LakeLag(StreamingQueryListener):
         """
         if all(float(of_source.get(_BEHIND, 0)) == 0 for of_source in metrics):
             self._level_ms = self._now_ms() - took_ms
-
-
-def tell_beside(
-    query: Ends, lag: LakeLag, publish: Callable[[Mapping[str, float]], None]
-) -> threading.Thread:
-    """Publish the lag each minute for as long as the query runs; returns at once."""
-    thread = threading.Thread(target=_tell_while, args=(query, lag, publish), daemon=True)
-    thread.start()
-    return thread
-
-
-def _tell_while(query: Ends, lag: LakeLag, publish: Callable[[Mapping[str, float]], None]) -> None:
-    try:
-        publish({LAKE_LAG_SECONDS: lag.seconds()})
-        while not query.awaitTermination(TELL_AGAIN_S):
-            publish({LAKE_LAG_SECONDS: lag.seconds()})
-    except Exception as problem:  # noqa: BLE001 - the thread's edge: the query failed
-        _log.warning("the lake's lag is not told for now: %s", problem)

@@ -11,7 +11,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from clients.aws import AwsSettings, s3_client
 from clients.lease import Lease, LeaseObject
-from clients.upkeep_requests import Upkeep, UpkeepRequests
+from clients.upkeep_requests import RequestsUnavailableError, Upkeep, UpkeepRequests
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
 from fleetlane.events.topics import (
     FLEET_PARSED,
@@ -25,14 +25,15 @@ from glue_jobs.clock import now_ms
 from glue_jobs.cloudwatch_metrics import published_to
 from glue_jobs.deduped_streams import DedupedStreams
 from glue_jobs.entry_point import run
+from glue_jobs.errands import Errand
 from glue_jobs.hadoop_files import HadoopFiles
 from glue_jobs.kafka import raw_records
 from glue_jobs.kept_query import KeptQuery
 from glue_jobs.lake.batches import TABLES_OF, LakeBatches
 from glue_jobs.lake.catalog import ensure_table
 from glue_jobs.lake.erasure import erased
-from glue_jobs.lake.keeper import UpkeepKeeper, keep_beside
-from glue_jobs.lake.lag import LakeLag, tell_beside
+from glue_jobs.lake.keeper import LOOK_AGAIN_S, UpkeepKeeper
+from glue_jobs.lake.lag import LAKE_LAG_SECONDS, TELL_AGAIN_S, LakeLag
 from glue_jobs.lake.turns import Turns
 from glue_jobs.lake.upkeep import compacted, expired
 from glue_jobs.lake_catalog import use_catalog
@@ -64,8 +65,19 @@ def _kept(
     deduped = DedupedStreams(HadoopFiles(session, arguments.checkpoint_folder))
     batches = LakeBatches(session, arguments, turns, deduped=deduped)
     query = _started(session, arguments, batches)
-    keep_beside(query, _keeper(session, arguments, turns, batches))
-    tell_beside(query, lag, published_to(arguments.metrics_namespace, job=_name(arguments)))
+    Errand(
+        name="upkeep of the lake's tables",
+        look=_keeper(session, arguments, turns, batches).look,
+        every_s=LOOK_AGAIN_S,
+        passing=RequestsUnavailableError,
+    ).run_beside(query)
+    publish = published_to(arguments.metrics_namespace, job=_name(arguments))
+    Errand(
+        name="the lake's lag",
+        look=lambda: publish({LAKE_LAG_SECONDS: lag.seconds()}),
+        every_s=TELL_AGAIN_S,
+        is_first_at_once=True,
+    ).run_beside(query)
     return query
 
 

@@ -1,12 +1,10 @@
 """Queries of blocking flows: each by itself, started and started again, but not while it waits."""
 
 import logging
-import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Protocol
 
 from clients.blocked_messages import BlockedMessage
-from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topics import RawTopic, UnknownTopicError, parsed_raw_topic
 
@@ -25,12 +23,6 @@ class Query(Protocol):
     @property
     def isActive(self) -> bool: ...  # noqa: N802 - Spark's name
     def stop(self) -> None: ...
-
-
-class Ends(Protocol):
-    """The lane's own query, beside which the others run."""
-
-    def awaitTermination(self, timeout: int) -> bool | None: ...  # noqa: N802 - Spark's name
 
 
 class Topics(Protocol):
@@ -95,30 +87,6 @@ class BlockingQueries:
     def stop(self) -> None:
         for query in self._queries.values():
             query.stop()
-
-
-def keep_beside(lane_query: Ends, queries: BlockingQueries) -> threading.Thread:
-    """Look after the queries for as long as the lane's own one runs; returns at once."""
-    thread = threading.Thread(target=_look_while, args=(lane_query, queries), daemon=True)
-    thread.start()
-    return thread
-
-
-def _look_while(lane_query: Ends, queries: BlockingQueries) -> None:
-    try:
-        _look(queries)
-        while not lane_query.awaitTermination(LOOK_AGAIN_S):
-            _look(queries)
-        queries.stop()
-    except Exception as problem:  # noqa: BLE001 - the thread's edge: Spark may be gone by now
-        _log.warning("queries of blocking flows no longer looked after: %s", problem)
-
-
-def _look(queries: BlockingQueries) -> None:
-    try:
-        queries.look()
-    except FleetlaneError as problem:
-        _log.warning("queries of blocking flows not looked after: %s", problem)
 
 
 def _raw_topic(name: str) -> RawTopic | None:

@@ -14,9 +14,10 @@ from fleetlane.events.topics import blocking_pattern, lane_pattern
 from glue_jobs.clock import now_ms
 from glue_jobs.cloudwatch_metrics import published_to
 from glue_jobs.entry_point import run
+from glue_jobs.errands import Errand
 from glue_jobs.kafka import QueryPlan, raw_records, with_content_type, written_to_kafka
 from glue_jobs.kafka_admin import KafkaAdmin
-from glue_jobs.parse_lane.blocking_queries import BlockingQueries, keep_beside
+from glue_jobs.parse_lane.blocking_queries import LOOK_AGAIN_S, BlockingQueries
 from glue_jobs.parse_lane.lane_metrics import (
     LaneListener,
     observing_arrivals,
@@ -58,7 +59,13 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQuer
         blocked=BlockedMessages(s3, arguments.parked_bucket),
         publish=metrics,
     )
-    keep_beside(lane_query, queries)
+    Errand(
+        name="queries of blocking flows",
+        look=queries.look,
+        every_s=LOOK_AGAIN_S,
+        is_first_at_once=True,
+        at_end=queries.stop,
+    ).run_beside(lane_query)
     return lane_query
 
 
