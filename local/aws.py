@@ -81,6 +81,16 @@ def client_settings_at(endpoint_url: str) -> ClientSettings:
     }
 
 
+def variables_for(settings: ClientSettings) -> dict[str, str]:
+    """The same for a process of its own, as the variables that AWS's clients read."""
+    return {
+        "AWS_ACCESS_KEY_ID": settings["aws_access_key_id"],
+        "AWS_SECRET_ACCESS_KEY": settings["aws_secret_access_key"],
+        "AWS_DEFAULT_REGION": settings["region_name"],
+        "AWS_ENDPOINT_URL": settings["endpoint_url"],
+    }
+
+
 class LocalStackMissingError(FleetlaneError):
     """LocalStack's environment is not set up."""
 

@@ -16,7 +16,7 @@ from fleetlane.events.flow_files import flows_in
 from fleetlane.events.flows import FlowSet
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.overrides import Ceilings
-from local.aws import REGION, LocalAws
+from local.aws import REGION, LocalAws, variables_for
 from local.checkout import BROKER_JARS, DATA, FLOWS, LOCALSTACK_ENVIRONMENT
 from local.endpoints import Endpoints
 from local.example_parsers import deploy_example
@@ -188,14 +188,7 @@ class Platform:
     def _aws_environment(self) -> Mapping[str, str]:
         """Nothing of the user's own AWS settings, and all that ours needs."""
         user = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}  # noqa: TID251 - passed on to our own servers
-        settings = self.aws.client_settings
-        return {
-            **user,
-            "AWS_ACCESS_KEY_ID": settings["aws_access_key_id"],
-            "AWS_SECRET_ACCESS_KEY": settings["aws_secret_access_key"],
-            "AWS_DEFAULT_REGION": settings["region_name"],
-            "AWS_ENDPOINT_URL": settings["endpoint_url"],
-        }
+        return {**user, **variables_for(self.aws.client_settings)}
 
     def _gateway_environment(self) -> Mapping[str, str]:
         return {

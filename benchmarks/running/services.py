@@ -17,7 +17,7 @@ from clients.parser_store import ParserStore
 from fleetlane.events.artifact_manifest import ANY_PLATFORM
 from fleetlane.events.flows import Flow
 from fleetlane.parsers.artifacts.writing import Package, write_artifact
-from local.aws import LocalAws
+from local.aws import LocalAws, variables_for
 from local.checkout import BROKER_JARS, LOCALSTACK_ENVIRONMENT
 from local.kafka import KafkaBroker
 
@@ -129,12 +129,7 @@ def services(folder: Path) -> Iterator[Services]:
         yield Services(
             folder=folder,
             bootstrap_servers=servers,
-            aws_variables={
-                "AWS_ACCESS_KEY_ID": settings["aws_access_key_id"],
-                "AWS_SECRET_ACCESS_KEY": settings["aws_secret_access_key"],
-                "AWS_DEFAULT_REGION": settings["region_name"],
-                "AWS_ENDPOINT_URL": settings["endpoint_url"],
-            },
+            aws_variables=variables_for(settings),
             pids=tuple(one.pid or 0 for one in (broker.process, aws.process)),
             s3=boto3.client("s3", **settings),
             admin=AdminClient({"bootstrap.servers": servers, "log_level": 0}),

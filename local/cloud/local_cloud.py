@@ -16,7 +16,7 @@ from clients.parser_store import ParserStore
 from fleetlane.events.flow_files import flows_in
 from infra.artifacts.build import Targets, build
 from infra.artifacts.packages import Platform
-from local.aws import ClientSettings, LocalAws, Services
+from local.aws import ClientSettings, LocalAws, Services, variables_for
 from local.checkout import BROKER_JARS, FLOWS, LOCALSTACK_ENVIRONMENT, ROOT
 from local.cloud.cdk import Cdk, DeployResult
 from local.cloud.deployed_stage import DeployedStage
@@ -167,14 +167,7 @@ class LocalCloud:
     def _job_environment(self) -> Mapping[str, str]:
         """Nothing of the user's own AWS settings, and all that ours needs."""
         user = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}  # noqa: TID251 - passed on to our own server
-        aws = self.aws_settings
-        return {
-            **user,
-            "AWS_ACCESS_KEY_ID": aws["aws_access_key_id"],
-            "AWS_SECRET_ACCESS_KEY": aws["aws_secret_access_key"],
-            "AWS_DEFAULT_REGION": aws["region_name"],
-            "AWS_ENDPOINT_URL": aws["endpoint_url"],
-        }
+        return {**user, **variables_for(self.aws_settings)}
 
 
 def _build() -> None:

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from glue_jobs.session import SESSION_SETTINGS
-from local.aws import LocalAws
+from local.aws import LocalAws, variables_for
 from local.checkout import ROOT
 from local.java import SHORT_LIVED
 from local.jobs import spark_jars
@@ -17,11 +17,8 @@ from local.jobs import spark_jars
 def spark(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A local session whose Python workers reach the local AWS."""
     with pytest.MonkeyPatch.context() as patch:
-        aws = local_aws.client_settings
-        patch.setenv("AWS_ENDPOINT_URL", aws["endpoint_url"])
-        patch.setenv("AWS_DEFAULT_REGION", aws["region_name"])
-        patch.setenv("AWS_ACCESS_KEY_ID", aws["aws_access_key_id"])
-        patch.setenv("AWS_SECRET_ACCESS_KEY", aws["aws_secret_access_key"])
+        for name, value in variables_for(local_aws.client_settings).items():
+            patch.setenv(name, value)
         patch.setenv("PYSPARK_PYTHON", sys.executable)
         patch.setenv("PYTHONPATH", str(ROOT))
         patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("workers")))

@@ -18,7 +18,7 @@ from clients.producer_record import ProducerRecord
 from fleetlane.events.canonical import canonical_event_from
 from fleetlane.events.flow_files import flow_from_toml, topics_of
 from fleetlane.events.job_arguments import DeduplicateArguments, KafkaSecurity
-from local.aws import LocalAws
+from local.aws import LocalAws, variables_for
 from local.checkout import ROOT
 from local.jobs import JobSettings, job_environment, spark_submit
 from local.kafka import KafkaBroker
@@ -72,12 +72,7 @@ def settings(kafka_broker: KafkaBroker, local_aws: LocalAws, tmp_path: Path) -> 
         overrides_bucket="none",
         registry_table="none",
         lake=LocalLake(tmp_path / "lake"),
-        environment={
-            "AWS_ACCESS_KEY_ID": aws["aws_access_key_id"],
-            "AWS_SECRET_ACCESS_KEY": aws["aws_secret_access_key"],
-            "AWS_DEFAULT_REGION": aws["region_name"],
-            "AWS_ENDPOINT_URL": aws["endpoint_url"],
-        },
+        environment=variables_for(aws),
     )
 
 

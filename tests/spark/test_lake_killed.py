@@ -20,7 +20,7 @@ from fleetlane.events.job_arguments import (
 )
 from fleetlane.events.lake_tables import CATALOG, DAILY, PARSED, RECEIVED, LakeTable
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED
-from local.aws import LocalAws
+from local.aws import LocalAws, variables_for
 from local.checkout import ROOT
 from local.jobs import JobSettings, job_environment, spark_submit
 from local.kafka import KafkaBroker
@@ -65,12 +65,7 @@ def settings(kafka_broker: KafkaBroker, local_aws: LocalAws, tmp_path: Path) -> 
         overrides_bucket="none",
         registry_table="none",
         lake=LocalLake(tmp_path / "lake"),
-        environment={
-            "AWS_ACCESS_KEY_ID": aws["aws_access_key_id"],
-            "AWS_SECRET_ACCESS_KEY": aws["aws_secret_access_key"],
-            "AWS_DEFAULT_REGION": aws["region_name"],
-            "AWS_ENDPOINT_URL": aws["endpoint_url"],
-        },
+        environment=variables_for(aws),
     )
 
 
