@@ -18,6 +18,8 @@ DRIVER_MEMORY: Final = "1536m"
 TASK_SLOTS: Final = 8
 """More than cores: a lane whose tasks are slow must not take the slots of the others."""
 
+WORKER_DAEMON: Final = "local.worker_daemon"
+
 POLLING_DELAY: Final = "50ms"
 """How often a query without a trigger interval asks for news: the fast lane, when it is idle."""
 
@@ -107,6 +109,7 @@ def spark_submit(
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.local.dir": str(folder / "scratch"),
         "spark.log.level": "WARN",
+        "spark.python.daemon.module": WORKER_DAEMON,
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.streaming.pollingDelay": POLLING_DELAY,
         "spark.ui.enabled": "false",
