@@ -9,6 +9,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from clients.aws import AwsSettings, s3_client
 from clients.blocked_messages import BlockedMessages
+from clients.flow_store import CachedFlows, FlowStore
 from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.topics import blocking_pattern, lane_pattern
 from glue_jobs.clock import now_ms
@@ -50,11 +51,13 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQuer
     """
     publish = published_to(arguments.metrics_namespace, lane=arguments.lane)
     lane_query = _heard(session, arguments, publish)
+    s3 = s3_client(AwsSettings())
     queries = BlockingQueries(
         arguments.lane,
         start=_starter(session, arguments, publish),
         topics=KafkaAdmin(session, arguments),
-        blocked=BlockedMessages(s3_client(AwsSettings()), arguments.parked_bucket),
+        blocked=BlockedMessages(s3, arguments.parked_bucket),
+        flows=CachedFlows(FlowStore(s3, arguments.flows_bucket)),
         publish=publish,
     )
     Errand(
