@@ -37,7 +37,7 @@ class Blocked(Protocol):
     """Where it stands who is blocked."""
 
     def waiting(self, topic: str) -> list[BlockedMessage]: ...
-    def retry(self, blocked: BlockedMessage) -> None: ...
+    def skip(self, blocked: BlockedMessage) -> None: ...
 
 
 class Flows(Protocol):
@@ -51,7 +51,7 @@ class BlockingQueries:
 
     A topic is there before its flow is in force, and stays. So what landed in it is read also where
     the flow blocks no more, or is gone, and whether or not this job ran in between: a message that
-    waited for an answer then has it, and is tried again.
+    waited for an answer then has it, and goes the way of any other.
     """
 
     def __init__(
@@ -98,8 +98,8 @@ class BlockingQueries:
             _log.error("stream %s waits for an answer: %s", stream, found[0])
             return True
         for one in found:
-            self._blocked.retry(one)
-        _log.warning("stream %s blocks no more; tried again: %s", stream, found[0])
+            self._blocked.skip(one)
+        _log.warning("stream %s blocks no more, and goes on with: %s", stream, found[0])
         return False
 
     def _blocks(self, stream: str) -> bool:

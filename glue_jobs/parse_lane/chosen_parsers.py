@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol, TypeIs
+from typing import Final, NamedTuple, Protocol, TypeGuard
 
 from clients.flow_store import (
     FlowsNotPublishedError,
@@ -203,8 +203,9 @@ class ChosenParsers:
         if (flow.stream, rule.use) in self._told:
             return
         self._told.add((flow.stream, rule.use))
-        is_there = isinstance(older, ChosenParser)
-        instead = older.assignment.parser if is_there else "nothing before it can"
+        instead = "nothing before it can"
+        if isinstance(older, ChosenParser):
+            instead = older.assignment.parser
         message = "parser %s of stream %s cannot be used (%s); in its place: %s"
         _log.error(message, rule.use, flow.stream, problem, instead)
 
@@ -237,7 +238,7 @@ class ChosenParsers:
         )
 
 
-def _is_usable(found: FoundProgram | MissingProgram) -> TypeIs[FoundProgram]:
+def _is_usable(found: FoundProgram | MissingProgram) -> TypeGuard[FoundProgram]:
     return isinstance(found, FoundProgram) and found.problem is None
 
 

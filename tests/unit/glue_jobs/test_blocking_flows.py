@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clients.blocked_messages import BlockedMessages
+from clients.blocked_messages import BlockedMessage, BlockedMessages
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metadata import parsed_from
@@ -38,6 +38,15 @@ BLOCKING = 'on_failure = "block"\ntopic = "stream"\n' + PARKING
 OTHER = PARKING.replace("door", "lamp")
 TOPIC = "raw.standard.block.door"
 POSITION = KafkaPosition(topic=TOPIC, partition=1, offset=42)
+WAITING = BlockedMessage(
+    topic=TOPIC,
+    partition=1,
+    offset=42,
+    reason=ParkedReason.TIMEOUT,
+    detail="",
+    parser="json@1",
+    blocked_ms=0,
+)
 
 
 @pytest.fixture
@@ -122,6 +131,16 @@ def test_a_message_that_is_to_be_skipped_is_parked(
 def test_a_flow_that_blocks_no_more_parks(parser_of: Parsers, blocked: BlockedMessages) -> None:
     assert _topics(parser_of(PARKING), b"{nope") == ["parked", "fleet.parsed"]
     assert blocked.waiting(TOPIC) == []
+
+
+def test_a_skipped_message_of_a_flow_that_blocks_no_more_has_its_tries(
+    parser_of: Parsers, blocked: BlockedMessages
+) -> None:
+    blocked.skip(WAITING)
+
+    topics = _topics(parser_of(PARKING, BusyParsers(Verdict.TIMEOUT)), b"{}")
+
+    assert topics == ["raw.slow", "fleet.parsed"]
 
 
 @pytest.mark.parametrize("body", [b"{}", b"{nope"])

@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from clients.blocked_messages import BlockedMessage, BlockedMessages
+from clients.blocked_messages import BlockedMessages
 from clients.flow_store import FlowsUnavailableError
-from fleetlane.events.errors import ParkedReason
 from fleetlane.events.flow_files import PublishedFlows
 from fleetlane.events.lanes import Lane
 from glue_jobs.parse_lane.blocking_queries import BlockingQueries, Flows
@@ -17,18 +16,9 @@ from tests.unit.glue_jobs.test_blocking_flows import (
     OTHER,
     PARKING,
     TOPIC,
+    WAITING,
     SomeTopics,
     Started,
-)
-
-WAITING = BlockedMessage(
-    topic=TOPIC,
-    partition=1,
-    offset=42,
-    reason=ParkedReason.MALFORMED,
-    detail="no JSON",
-    parser="json@1",
-    blocked_ms=0,
 )
 
 
@@ -74,7 +64,7 @@ type Look = Callable[[Flows], None]
 
 
 @pytest.mark.parametrize("flow", [PARKING, OTHER], ids=["it parks now", "it was withdrawn"])
-def test_what_waited_is_tried_again_once_its_flow_blocks_no_more(
+def test_what_waited_goes_on_once_its_flow_blocks_no_more(
     look: Look, started: Started, blocked: BlockedMessages, flow: str
 ) -> None:
     look(FixedFlows(flow))

@@ -16,7 +16,7 @@ def told(kafka: MemoryPositions, *outcomes: Outcome, ago_s: int) -> None:
     for outcome in outcomes:
         at_ms = NOW_MS - 1_000 * ago_s
         row = parsed_record(lane=Lane.FAST, outcome=outcome, parsed_ms=at_ms)
-        kafka.write(row.topic, str(at_ms).encode(), row.value)
+        kafka.write(row.topic, str(at_ms).encode(), row.value or b"")
 
 
 def landed(kafka: MemoryPositions, topic: str, *agos_s: int) -> None:
