@@ -2,6 +2,8 @@
 .DEFAULT_GOAL := help
 bin := .venv/bin
 pytest := $(bin)/pytest --quiet --durations=15
+# What takes the whole machine, and what is made once for many tests.
+apart := spark or kafka or localstack or cdk
 # Where it is set each of the many processes compiles all that it imports: half of their CPU.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -22,7 +24,8 @@ check: format-check lint types layers dependencies unused ## format, lint, types
 
 .PHONY: test
 test: cloud ## all tests but those in a browser; faults and fuzzing short
-	$(pytest) --ignore=tests/browser
+	$(pytest) -m "not ($(apart) or browser)" --numprocesses auto --dist loadfile
+	$(pytest) -m "$(apart)"
 
 .PHONY: test-browser
 test-browser: environment ## the report in Chromium; as root it installs Debian's, else it is skipped where there is none

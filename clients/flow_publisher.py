@@ -1,7 +1,7 @@
 """Flows published and put into force, with the artifacts of their parsers; and rolled back."""
 
 from collections.abc import Iterable
-from typing import Final, Protocol
+from typing import Protocol
 
 from clients.flow_store import FlowsNotPublishedError, FlowStore
 from clients.parser_store import ParserStore
@@ -9,9 +9,7 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flow_artifacts import FlowArtifact, team_rules
 from fleetlane.events.flow_files import PublishedFlows
 from fleetlane.events.flows import Flow
-
-IN_FORCE_WITHIN_S: Final = 16
-"""Functions and jobs read the flows in force again when theirs are 15 s old."""
+from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S
 
 
 class NotDeployedError(FleetlaneError):
@@ -61,11 +59,20 @@ class Activates(Protocol):
 class FlowPublisher:
     """Publishes to a bucket; ``activate`` makes the topics and puts a version into force.
 
-    ``flows`` and ``parsers`` are where versions and artifacts are.
+    ``flows`` and ``parsers`` are where versions and artifacts are. Whoever goes by the flows has
+    read a version ``in_force_within_s`` after it was published.
     """
 
-    def __init__(self, flows: FlowStore, parsers: ParserStore, activate: Activates) -> None:
+    def __init__(
+        self,
+        flows: FlowStore,
+        parsers: ParserStore,
+        activate: Activates,
+        *,
+        flows_max_age_s: int = FLOWS_MAX_AGE_S,
+    ) -> None:
         self.flows, self.parsers, self._activate = flows, parsers, activate
+        self.in_force_within_s = flows_max_age_s + 1
 
     def current(self) -> PublishedFlows | None:
         """The flows in force, if there ever were any; raises ``FlowsUnavailableError``."""

@@ -14,6 +14,7 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flow_artifacts import FlowArtifact
 from fleetlane.events.flow_files import VERSION_CHARS, PublishedFlows, version_key
 from fleetlane.events.flows import Flow
+from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
@@ -171,7 +172,7 @@ class CachedFlows(LastKnown[PublishedFlows, FlowsUnavailableError]):
         self,
         store: CurrentFlows,
         *,
-        max_age_s: float = 15.0,
+        max_age_s: float = FLOWS_MAX_AGE_S,
         wait_s: float | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -15,6 +15,7 @@ from lambdas.flow_activation.service import activate
 from local.aws import client_settings_at
 from local.endpoints import Endpoints
 from local.flow_activation_call import activation_call
+from local.jobs import FLOWS_MAX_AGE_S
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -33,7 +34,7 @@ def local_publisher(s3: "S3Client", bootstrap_servers: str) -> FlowPublisher:
             version, store=flows, topics=topics, artifacts=parsers, in_place_of=in_place_of
         )
 
-    return FlowPublisher(flows, parsers, put_into_force)
+    return FlowPublisher(flows, parsers, put_into_force, flows_max_age_s=FLOWS_MAX_AGE_S)
 
 
 def publisher_at(endpoints: Endpoints) -> FlowPublisher:

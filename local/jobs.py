@@ -23,6 +23,9 @@ WORKER_DAEMON: Final = "local.worker_daemon"
 POLLING_DELAY: Final = "50ms"
 """How often a query without a trigger interval asks for news: the fast lane, when it is idle."""
 
+FLOWS_MAX_AGE_S: Final = 2
+"""Shorter than in AWS: S3 is near, and whoever publishes here is waiting."""
+
 SLOW_PARSE_MS_MAX: Final = 2_000
 SLOW_TRIGGER_MS: Final = 1_000
 STANDARD_TRIGGER_MS: Final = 500
@@ -80,9 +83,10 @@ class LocalJobs:
 
     def __init__(self, settings: JobSettings) -> None:
         script = str(ROOT / "glue_jobs" / "host.py")
+        daemon = ("--conf", f"spark.python.daemon.module={WORKER_DAEMON}")
         self.process = ServerProcess(
             "Spark jobs",
-            [*spark_submit(settings.folder), script, *host_argv(settings)],
+            [*spark_submit(settings.folder), *daemon, script, *host_argv(settings)],
             log_path=settings.folder / "spark.log",
             env=job_environment(settings),
             cwd=ROOT,
@@ -110,7 +114,6 @@ def spark_submit(
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.local.dir": str(folder / "scratch"),
         "spark.log.level": "WARN",
-        "spark.python.daemon.module": WORKER_DAEMON,
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.streaming.pollingDelay": POLLING_DELAY,
         "spark.ui.enabled": "false",
@@ -148,6 +151,7 @@ def host_argv(settings: JobSettings) -> list[str]:
         "kafka_security": KafkaSecurity.PLAINTEXT,
         "checkpoint_folder": (settings.folder / "checkpoints").as_uri(),
         "flows_bucket": settings.flows_bucket,
+        "flows_max_age_s": FLOWS_MAX_AGE_S,
         "payload_bucket": settings.payload_bucket,
         "parked_bucket": settings.parked_bucket,
         "overrides_bucket": settings.overrides_bucket,

@@ -22,7 +22,7 @@ from local.endpoints import Endpoints
 from local.example_parsers import deploy_example
 from local.flow_publishing import FLOWS_BUCKET, local_publisher, publish_news
 from local.gateway_process import LocalGateway
-from local.jobs import ALL_JOBS, JOBS_WITHOUT_LAKE, JobSettings, LocalJobs
+from local.jobs import ALL_JOBS, FLOWS_MAX_AGE_S, JOBS_WITHOUT_LAKE, JobSettings, LocalJobs
 from local.kafka import KafkaBroker
 from local.lake import LAKE_BUCKET, LocalLake
 from local.processes import ServerProcess
@@ -198,6 +198,7 @@ class Platform:
             "PAYLOAD_BUCKET": PAYLOAD_BUCKET,
             "SPOOL_BUCKET": SPOOL_BUCKET,
             "FLOWS_BUCKET": FLOWS_BUCKET,
+            "FLOWS_MAX_AGE_S": str(FLOWS_MAX_AGE_S),
             "OVERRIDES_BUCKET": OVERRIDES_BUCKET,
             "OVERRIDES_MAX_AGE_S": str(_OVERRIDES_MAX_AGE_S),
             "SOFT_CEILING_PER_MINUTE": str(CEILINGS.soft_per_minute),

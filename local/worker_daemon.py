@@ -6,9 +6,8 @@ this module; without it, it is ``pyspark.daemon``.
 """
 
 from importlib import import_module
+from runpy import run_module
 from typing import Final
-
-from pyspark.daemon import manager
 
 OF_WORKERS: Final = ("pandas", "glue_jobs.parse_lane.parse")
 """What PySpark's ``mapInArrow`` wants, and what the lanes run in it."""
@@ -16,4 +15,4 @@ OF_WORKERS: Final = ("pandas", "glue_jobs.parse_lane.parse")
 if __name__ == "__main__":
     for module in OF_WORKERS:
         import_module(module)
-    manager()
+    run_module("pyspark.daemon", run_name="__main__", alter_sys=True)

@@ -22,9 +22,10 @@ def start(session: SparkSession, arguments: DeduplicateArguments) -> UniqueQueri
     def start_one(stream: str, window_s: int) -> StreamingQuery:
         return started(session, arguments, stream=stream, window_s=window_s)
 
+    flows = FlowStore(s3_client(AwsSettings()), arguments.flows_bucket)
     return UniqueQueries(
         start_one,
-        flows=CachedFlows(FlowStore(s3_client(AwsSettings()), arguments.flows_bucket)),
+        flows=CachedFlows(flows, max_age_s=arguments.flows_max_age_s),
         remembered=DedupedStreams(HadoopFiles(session, arguments.checkpoint_folder)),
     )
 

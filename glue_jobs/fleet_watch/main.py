@@ -82,7 +82,9 @@ def _surroundings(session: SparkSession, arguments: FleetWatchArguments) -> Surr
         written_at_once(with_content_type(_records(session, alerts)), arguments)
 
     return Surroundings(
-        flows=CachedFlows(FlowStore(s3, arguments.flows_bucket)),
+        flows=CachedFlows(
+            FlowStore(s3, arguments.flows_bucket), max_age_s=arguments.flows_max_age_s
+        ),
         overrides=OverridesStore(s3, arguments.overrides_bucket),
         sightings=DeviceSightings(dynamodb_table(AwsSettings(), arguments.registry_table)),
         tell=tell,

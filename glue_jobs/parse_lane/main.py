@@ -57,7 +57,9 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQuer
         start=_starter(session, arguments, publish),
         topics=KafkaAdmin(session, arguments),
         blocked=BlockedMessages(s3, arguments.parked_bucket),
-        flows=CachedFlows(FlowStore(s3, arguments.flows_bucket)),
+        flows=CachedFlows(
+            FlowStore(s3, arguments.flows_bucket), max_age_s=arguments.flows_max_age_s
+        ),
         publish=publish,
     )
     Errand(

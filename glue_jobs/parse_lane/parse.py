@@ -93,7 +93,7 @@ def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
     s3 = s3_client(AwsSettings())
     flows, limits = FlowStore(s3, arguments.flows_bucket), arguments.limits
     artifacts = ParserStore(s3, arguments.flows_bucket, body_s_max=ARTIFACT_S_MAX)
-    in_force = CachedFlows(flows)
+    in_force = CachedFlows(flows, max_age_s=arguments.flows_max_age_s)
     lane_parser = LaneParser(
         lane=arguments.lane,
         limits=limits,

@@ -64,7 +64,7 @@ def _foundations() -> Foundations:
     )
     return Foundations(
         admission=Admission(overrides, ceilings=ours.ceilings, on_over_ceiling=_over_ceiling),
-        flows=CachedFlows(FlowStore(s3, ours.flows_bucket)),
+        flows=CachedFlows(FlowStore(s3, ours.flows_bucket), max_age_s=ours.flows_max_age_s),
         producer=KafkaOrSpool(
             producer=kafka,
             spool=Spool(s3, ours.spool_bucket),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from clients.ceiling_settings import OVERRIDES_MAX_AGE_S, ceilings_setting
 from clients.environment import count_setting, text_setting
 from clients.kafka_security import kafka_security_setting
-from fleetlane.events.job_arguments import KafkaSecurity
+from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, KafkaSecurity
 from fleetlane.events.overrides import Ceilings
 
 BODY_BYTES_MAX = 4_500_000
@@ -20,7 +20,7 @@ RECEIPTS_WAIT_MS = 200
 class Settings:
     """Where bodies go, the largest that is taken, and how long the receipts are waited for.
 
-    Overrides are read again when they are ``overrides_max_age_s`` old. Without ``ceilings`` a
+    Flows and overrides are read again when they are so old as is said here. Without ``ceilings`` a
     device has none but those that the overrides give it.
     """
 
@@ -33,6 +33,7 @@ class Settings:
     registry_table: str
     receipts_table: str
     receipts_wait_ms: int = RECEIPTS_WAIT_MS
+    flows_max_age_s: int = FLOWS_MAX_AGE_S
     overrides_max_age_s: int = OVERRIDES_MAX_AGE_S
     ceilings: Ceilings | None = None
     body_bytes_max: int = BODY_BYTES_MAX
@@ -50,6 +51,7 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
         payload_bucket=text_setting(environ, "PAYLOAD_BUCKET"),
         spool_bucket=text_setting(environ, "SPOOL_BUCKET"),
         flows_bucket=text_setting(environ, "FLOWS_BUCKET"),
+        flows_max_age_s=count_setting(environ, "FLOWS_MAX_AGE_S", default=FLOWS_MAX_AGE_S),
         overrides_bucket=text_setting(environ, "OVERRIDES_BUCKET"),
         overrides_max_age_s=count_setting(
             environ, "OVERRIDES_MAX_AGE_S", default=OVERRIDES_MAX_AGE_S

@@ -165,7 +165,7 @@ def _issuing() -> Issuing:
     return Issuing(
         admission=Admission(overrides, ceilings=ours.ceilings, on_over_ceiling=_over_ceiling),
         devices=CachedBoundDevices(_Registry()),
-        flows=_flows(ours.flows_bucket),
+        flows=_flows(ours.flows_bucket, ours.flows_max_age_s),
         forms=forms,
         upload_bytes_max=ours.upload_bytes_max,
         expires_s=ours.expires_s,
@@ -201,7 +201,8 @@ def _landing() -> Landing:
     producer = KafkaProducer(
         bootstrap_servers=ours.kafka_bootstrap_servers, security=ours.kafka_security
     )
-    return Landing(uploads=_uploads(), flows=_flows(ours.flows_bucket), producer=producer)
+    flows = _flows(ours.flows_bucket, ours.flows_max_age_s)
+    return Landing(uploads=_uploads(), flows=flows, producer=producer)
 
 
 @cache
@@ -210,8 +211,8 @@ def _uploads() -> UploadBucket:
 
 
 @cache
-def _flows(bucket: str) -> CachedFlows:
-    return CachedFlows(FlowStore(s3_client(AwsSettings()), bucket))
+def _flows(bucket: str, max_age_s: int) -> CachedFlows:
+    return CachedFlows(FlowStore(s3_client(AwsSettings()), bucket), max_age_s=max_age_s)
 
 
 def _now_ms() -> int:

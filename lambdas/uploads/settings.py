@@ -8,7 +8,7 @@ from typing import Final
 from clients.ceiling_settings import OVERRIDES_MAX_AGE_S, ceilings_setting
 from clients.environment import count_setting, text_setting
 from clients.kafka_security import kafka_security_setting
-from fleetlane.events.job_arguments import KafkaSecurity
+from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, KafkaSecurity
 from fleetlane.events.lanes import PAYLOAD_BYTES_MAX
 from fleetlane.events.overrides import Ceilings
 
@@ -20,7 +20,7 @@ SWEEP_AFTER_S: Final = 15 * 60
 class IssuingSettings:
     """Where bodies go, the largest that is taken, and how long a form may be used.
 
-    Overrides are read again when they are ``overrides_max_age_s`` old. Without ``ceilings`` a
+    Flows and overrides are read again when they are so old as is said here. Without ``ceilings`` a
     device has none but those that the overrides give it.
     """
 
@@ -28,6 +28,7 @@ class IssuingSettings:
     flows_bucket: str
     overrides_bucket: str
     registry_table: str
+    flows_max_age_s: int = FLOWS_MAX_AGE_S
     overrides_max_age_s: int = OVERRIDES_MAX_AGE_S
     ceilings: Ceilings | None = None
     upload_bytes_max: int = PAYLOAD_BYTES_MAX
@@ -42,6 +43,7 @@ class LandingSettings:
     kafka_security: KafkaSecurity
     payload_bucket: str
     flows_bucket: str
+    flows_max_age_s: int = FLOWS_MAX_AGE_S
     sweep_after_s: int = SWEEP_AFTER_S
 
 
@@ -52,6 +54,7 @@ def issuing_settings_from(environ: Mapping[str, str]) -> IssuingSettings:
         flows_bucket=text_setting(environ, "FLOWS_BUCKET"),
         overrides_bucket=text_setting(environ, "OVERRIDES_BUCKET"),
         registry_table=text_setting(environ, "REGISTRY_TABLE"),
+        flows_max_age_s=count_setting(environ, "FLOWS_MAX_AGE_S", default=FLOWS_MAX_AGE_S),
         overrides_max_age_s=count_setting(
             environ, "OVERRIDES_MAX_AGE_S", default=OVERRIDES_MAX_AGE_S
         ),
@@ -68,6 +71,7 @@ def landing_settings_from(environ: Mapping[str, str]) -> LandingSettings:
         kafka_security=kafka_security_setting(environ),
         payload_bucket=text_setting(environ, "PAYLOAD_BUCKET"),
         flows_bucket=text_setting(environ, "FLOWS_BUCKET"),
+        flows_max_age_s=count_setting(environ, "FLOWS_MAX_AGE_S", default=FLOWS_MAX_AGE_S),
         sweep_after_s=count_setting(environ, "SWEEP_AFTER_S", default=SWEEP_AFTER_S),
     )
 

@@ -13,6 +13,8 @@ from local.gateway.routes import RESOURCES
 from tests.infra.devices import DEVICES, device_token
 from tests.infra.synthesis import Resource, Synthesized
 
+pytestmark = pytest.mark.cdk
+
 
 def _routes(stage: Synthesized) -> dict[tuple[str, str], Resource]:
     """The API's methods, by HTTP method and whole path."""

@@ -19,6 +19,8 @@ from infra.cost.scenario import BadScenarioError, Scenario, Traffic, usual_traff
 from infra.stages import Engine, settings_of, stage_from
 from tests.infra.synthesis import ROOT, Synthesized
 
+pytestmark = pytest.mark.cdk
+
 DOCUMENT = ROOT / "docs" / "cost.md"
 FIGURES = figures_of_files()
 PROD = stage_from("prod", settings_of("prod"))

@@ -5,11 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 import msgspec
+import pytest
 
 from fleetlane.events.flow_files import PublishedFlows, version_key
 from infra.artifacts_folder import Artifacts
 from infra.deployed_flows import deployed_flows
 from tests.infra.synthesis import ROOT, Resource, Synthesized, run_app, synthesized
+
+pytestmark = pytest.mark.cdk
 
 
 def _ours(artifacts_folder: Path) -> PublishedFlows:

@@ -249,8 +249,8 @@ def test_each_engine_gives_the_jobs_the_arguments_of_their_dataclasses(
 @pytest.mark.parametrize(
     ("name", "engine"),
     [
-        ("fast", "emr"),
         ("standard", "glue"),
+        pytest.param("fast", "emr", marks=pytest.mark.full_length),
         pytest.param("slow", "glue", marks=pytest.mark.full_length),
     ],
 )

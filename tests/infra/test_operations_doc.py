@@ -7,6 +7,8 @@ from infra.kept_running import LOOK_AGAIN_MINUTES
 from infra.stages import STAGE_NAMES
 from tests.infra.synthesis import ROOT, Synthesized
 
+pytestmark = pytest.mark.cdk
+
 DOCUMENT = ROOT / "docs" / "operations.md"
 ALARMS = "Alarms"
 STEPS = 3

@@ -26,6 +26,8 @@ from tests.infra.engine_arguments import (
 from tests.infra.host_jobs import jobs_of
 from tests.infra.synthesis import Synthesized
 
+pytestmark = pytest.mark.cdk
+
 PLACES = Places(
     bootstrap_servers="b-1.example:9098,b-2.example:9098",
     checkpoint_folder="s3://checkpoints",

@@ -18,6 +18,8 @@ from infra.stages import (
 )
 from tests.infra.synthesis import ROOT, run_app
 
+pytestmark = pytest.mark.cdk
+
 FLOW = """
 stream = "{stream}"
 owner = "somebody"

@@ -1,12 +1,16 @@
 import json
 from collections.abc import Iterator
 
+import pytest
+
 from clients.overrides import OVERRIDES_KEY
 from clients.payload_bucket import payload_key
 from clients.spool import PREFIX as SPOOL_PREFIX
 from fleetlane.events.topics import canonical_topic, platform_topics, unique_topic
 from infra.kafka_access import CANONICAL_TOPICS, FLEET_TOPICS, RAW_TOPICS, UNIQUE_TOPICS
 from tests.infra.synthesis import Resource, Synthesized
+
+pytestmark = pytest.mark.cdk
 
 NAMELESS = {
     "cloudwatch:PutMetricData",  # only in our namespace: see below

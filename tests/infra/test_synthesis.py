@@ -4,8 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from infra.artifacts_folder import entry_of
 from tests.infra.synthesis import FUNCTIONS, ROOT, SYNTH_LIMIT_S, Synthesized, run_app, synthesized
+
+pytestmark = pytest.mark.cdk
 
 LINT_EXCEPTIONS = (
     "W3005",  # CDK writes every dependency out, those that follow from a reference too

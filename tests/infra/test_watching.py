@@ -1,5 +1,9 @@
+import pytest
+
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from tests.infra.synthesis import Resource, Synthesized
+
+pytestmark = pytest.mark.cdk
 
 
 def _alarms(stage: Synthesized) -> dict[str, Resource]:

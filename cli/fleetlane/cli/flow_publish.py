@@ -67,9 +67,7 @@ def publish(  # noqa: PLR0913 - each is an option of the command
     else:
         version = _published(folder or Path("flows"), publisher, only=only)
     if wait:
-        from clients.flow_publisher import IN_FORCE_WITHIN_S
-
-        time.sleep(IN_FORCE_WITHIN_S)
+        time.sleep(publisher.in_force_within_s)
     typer.echo(f"flows {version} are in force")
 
 

@@ -5,12 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import msgspec
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import LANE_LIMITS, Lane, LaneLimits
+
+FLOWS_MAX_AGE_S: Final = 15
+"""Functions and jobs read the flows in force again when theirs are so old."""
 
 
 class KafkaSecurity(StrEnum):
@@ -89,7 +92,8 @@ class JobArguments(Arguments):
 class ParseLaneArguments(JobArguments):
     """Arguments of ``parse_lane``. ``flows_bucket`` holds the published flows.
 
-    With a ``blocking_stream`` the query reads that stream's own topic, and no other. The last three
+    Those in force are read again when they are ``flows_max_age_s`` old. With a ``blocking_stream``
+    the query reads that stream's own topic, and no other. The last three
     stand in for the lane's own limits; ``None`` leaves the lane's.
     """
 
@@ -97,6 +101,7 @@ class ParseLaneArguments(JobArguments):
     flows_bucket: str
     payload_bucket: str
     parked_bucket: str
+    flows_max_age_s: int = FLOWS_MAX_AGE_S
     blocking_stream: str | None = None
     trigger_ms: int | None = None
     parse_ms_max: int | None = None
@@ -138,6 +143,7 @@ class FleetWatchArguments(JobArguments):
     flows_bucket: str
     overrides_bucket: str
     registry_table: str
+    flows_max_age_s: int = FLOWS_MAX_AGE_S
     watch_trigger_ms: int = 10_000
     watch_records_per_batch_max: int = 200_000
     watch_messages_per_minute_max: int = 600
@@ -158,6 +164,7 @@ class DeduplicateArguments(JobArguments):
     """
 
     flows_bucket: str
+    flows_max_age_s: int = FLOWS_MAX_AGE_S
     dedupe_trigger_ms: int = 10_000
     dedupe_events_per_batch_max: int = 200_000
     dedupe_state_partitions: int = 4
