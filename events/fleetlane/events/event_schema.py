@@ -15,6 +15,9 @@ TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "obje
 DEPTH_MAX: Final = 8
 PROPERTIES_MAX: Final = 500
 _NAME_CHARS_MAX: Final = 200
+_NOT_IN_NAMES: Final = '" \\ *'
+"""What stands for something else in the paths by which engines find a property."""
+
 _ELSEWHERE: Final = ("$ref", "$dynamicRef")
 
 
@@ -46,7 +49,7 @@ class Property:
 
 
 def properties_of(schema: EventSchema) -> Iterator[Property]:
-    """All properties, the outer before the inner ones. What is no schema has none.
+    """All properties that can be named, the outer before the inner ones; of no schema, none.
 
     A newer release may allow what this one does not know: nothing is refused here.
     """
@@ -80,10 +83,10 @@ def _problems_inside(schema: EventSchema, path: tuple[str, ...]) -> Iterator[str
         return
     for name, inner in _mapping(schema.get("properties")).items():
         here = (*path, name)
-        if not name.isprintable() or not 0 < len(name) <= _NAME_CHARS_MAX or set(name) & set('"\\'):
+        if not _is_allowed(name):
             yield (
                 f"{at}a property is named {name[:_NAME_CHARS_MAX]!r}; allowed: 1 to "
-                f"{_NAME_CHARS_MAX} printable characters, without quotation mark and backslash"
+                f"{_NAME_CHARS_MAX} printable characters, and none of {_NOT_IN_NAMES}"
             )
         elif isinstance(inner, Mapping):
             yield from _problems_inside(inner, here)
@@ -113,6 +116,8 @@ def _inside(schema: EventSchema, path: tuple[str, ...], *, is_in_items: bool) ->
     if len(path) >= DEPTH_MAX:
         return
     for name, inner in sorted(_mapping(schema.get("properties")).items()):
+        if not _is_allowed(name):
+            continue
         is_required = name in _texts(schema.get("required"))
         yield from _with_inner(
             _mapping(inner), (*path, name), is_required=is_required, is_in_items=is_in_items
@@ -134,9 +139,14 @@ def _with_inner(
         is_time=types - {"null"} == {"string"} and schema.get("format") == "date-time",
         is_required=is_required,
         is_in_items=is_in_items,
-        has_properties=bool(_mapping(schema.get("properties"))),
+        has_properties=len(path) < DEPTH_MAX and bool(_mapping(schema.get("properties"))),
     )
     yield from _inside(schema, path, is_in_items=is_in_items)
+
+
+def _is_allowed(name: str) -> bool:
+    is_short = 0 < len(name) <= _NAME_CHARS_MAX
+    return is_short and name.isprintable() and not set(name) & set(_NOT_IN_NAMES.split())
 
 
 def _mapping(value: object) -> EventSchema:

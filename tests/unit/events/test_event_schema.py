@@ -76,7 +76,7 @@ BAD = {
     ),
     "a name": (
         schema({'a"b': NUMBER}),
-        "a property is named 'a\"b'; allowed: 1 to 200 printable characters, without",
+        "a property is named 'a\"b'; allowed: 1 to 200 printable characters, and none of",
     ),
     "too many": (schema({f"p{at}": NUMBER for at in range(501)}), "has 501 properties; allowed: 5"),
 }
