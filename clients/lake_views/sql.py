@@ -32,27 +32,20 @@ def create_view(view: LakeView, engine: Engine) -> str:
 def select(view: LakeView, engine: Engine) -> str:
     """What the view is of: every event of its stream, typed."""
     dialect = _DIALECTS[engine]
-    columns = [
-        *(f"{dialect.own(one)} as {_quoted(one.name)}" for one in view.own),
-        *(
-            f"{_typed(one, _value(at), dialect)} as {_quoted(one.name)}"
-            for at, one in enumerate(view.data, start=1)
-        ),
-    ]
-    values = [
-        *(one.source for one in view.own),
-        *(
-            f"{_extracted(one, dialect)} as {_value(at)}"
-            for at, one in enumerate(view.data, start=1)
-        ),
-    ]
-    sources = ", ".join(one.source for one in view.own)
+    data = [(f"value_{at}", column) for at, column in enumerate(view.data, start=1)]
+    sources = ", ".join(column.source for column in view.own)
+    values = [f"{_extracted(column, dialect)} as {value}" for value, column in data]
+    typed = [(_typed(column, value, dialect), column.name) for value, column in data]
+    columns = [*((dialect.own(column), column.name) for column in view.own), *typed]
     return (
-        f"select\n  {_lines(columns)}\nfrom (\n"
-        f"  select\n  {_lines(values)}\n  from (\n"
+        f"select{_lines([f'{sql} as "{name}"' for sql, name in columns], by=2)}\n"
+        f"from (\n"
+        f"  select{_lines([sources, *values], by=4)}\n"
+        f"  from (\n"
         f"    select {sources}, {dialect.document} as document\n"
         f"    from {EVENTS.identifier} where stream = {_literal(view.stream)}\n"
-        "  ) parsed\n) extracted"
+        f"  ) parsed\n"
+        f") extracted"
     )
 
 
@@ -81,7 +74,9 @@ class _Athena:
     def own(self, column: OwnColumn) -> str:
         if column.kind is Kind.TIME:
             return f"cast(from_unixtime({column.source} / 1e3, 'UTC') as timestamp(3))"
-        return f"cast({column.source} as {athena_type(column.kind)})"
+        if column.kind is Kind.INTEGER:
+            return f"cast({column.source} as bigint)"
+        return column.source
 
     def text(self, path: tuple[str, ...]) -> str:
         return f"json_format(json_extract(document, {self._path(path)}))"
@@ -167,17 +162,10 @@ def _typed(column: DataColumn, value: str, dialect: _Dialect) -> str:
             return value
 
 
-def _value(at: int) -> str:
-    return f"value_{at}"
-
-
-def _quoted(name: str) -> str:
-    return f'"{name}"'
-
-
 def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _lines(columns: list[str]) -> str:
-    return ",\n  ".join(columns)
+def _lines(columns: list[str], *, by: int) -> str:
+    new_line = "\n" + " " * by
+    return new_line + f",{new_line}".join(columns)
