@@ -144,8 +144,8 @@ def test_all_versions_are_listed(publisher: FlowPublisher) -> None:
 
 
 def described(stream: str, *properties: str) -> Flow:
-    schema = {"type": "object", "properties": {name: {"type": "string"} for name in properties}}
-    return replace(flow(stream, "red"), schema=schema)
+    texts = {name: {"type": "string"} for name in properties}
+    return replace(flow(stream, "red"), schema={"type": "object", "properties": texts})
 
 
 def test_a_schema_that_breaks_its_readers_is_refused(publisher: FlowPublisher) -> None:

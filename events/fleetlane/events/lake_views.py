@@ -9,6 +9,9 @@ from typing import Final
 from fleetlane.events.event_schema import EventSchema, Property, properties_of
 from fleetlane.events.flows import Flow
 
+VIEW_PREFIX: Final = "stream_"
+"""What the names of all views begin with, beside the lake's tables."""
+
 _NAME_CHARS_MAX: Final = 120
 _NOT_SAFE: Final = re.compile("[^a-z0-9_]")
 
@@ -53,8 +56,8 @@ class LakeView:
 
     @property
     def name(self) -> str:
-        """Beside the lake's tables. No two streams have the same."""
-        return f"stream_{self.stream.replace('-', '_')}"
+        """No two streams have the same: a stream's own name has no underscore."""
+        return f"{VIEW_PREFIX}{self.stream.replace('-', '_')}"
 
     @property
     def columns(self) -> tuple[OwnColumn | DataColumn, ...]:

@@ -1,6 +1,7 @@
 """A view's SQL as DuckDB runs it, held to plain Python over the same events."""
 
 import json
+from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -37,11 +38,11 @@ def events(*data: str, stream: str = "gps") -> ds.Dataset:
     return ds.dataset(pa.Table.from_pylist(rows, schema=schema))
 
 
-def view_with(properties: dict[str, object]) -> LakeView:
+def view_with(properties: Mapping[str, object]) -> LakeView:
     return LakeView(stream="gps", own=OWN_COLUMNS, data=data_columns(schema(properties)))
 
 
-def seen(properties: dict[str, object], *data: str) -> list[dict[str, Any]]:
+def seen(properties: Mapping[str, object], *data: str) -> list[dict[str, Any]]:
     """The data's columns, by their names, of each event, the first to come first."""
     found = newest_of(events(*data), view_with(properties), since=DAY, rows_max=1_000)
     named = [column.name for column in found.view.columns]
