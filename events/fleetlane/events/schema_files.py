@@ -1,6 +1,7 @@
 """The JSON file beside a flow file that holds its schema: read once, then part of the flow."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +12,9 @@ from fleetlane.events.event_schema import schema_problem
 
 FILE_BYTES_MAX: Final = 32 * 1024
 """All that reads the flows reads their schemas along."""
+
+NESTED_MAX: Final = 64
+"""What one reader can just unpack, another cannot: no flow could be read any more."""
 
 _FILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.json")
 
@@ -57,4 +61,21 @@ def _document(path: Path, named: str) -> object:
         document: object = msgspec.json.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
         raise BadSchemaError(named, f"is not JSON: {problem}") from None
+    nested = _nested(document)
+    if nested > NESTED_MAX:
+        raise BadSchemaError(named, f"is nested {nested} deep; allowed: {NESTED_MAX}")
     return document
+
+
+def _nested(document: object) -> int:
+    levels, values = 0, [document]
+    while values:
+        levels += 1
+        values = [inner for one in values for inner in _values_of(one)]
+    return levels - 1
+
+
+def _values_of(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()

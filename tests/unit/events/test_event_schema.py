@@ -103,10 +103,11 @@ def test_what_lies_too_deep_is_refused() -> None:
         ("{", "is not JSON: Input data was truncated"),
         (b'{"a": "\xff"}', "is not JSON: "),
         ("[" * 30_000, "is not JSON: "),
+        ("[" * 65 + "1" + "]" * 65, "is nested 65 deep; allowed: 64"),
         (" " * 32769, "has 32769 bytes; allowed: 32768"),
         ('{"type": "object", "properties": {"a": {"type": 1}}}', "property `a`: `type` is 1; "),
     ],
-    ids=["truncated", "encoding", "depth", "size", "type"],
+    ids=["truncated", "encoding", "depth", "nested", "size", "type"],
 )
 def test_a_refusal_names_the_flow_file_and_the_schemas(
     tmp_path: Path, document: str | bytes, problem: str
