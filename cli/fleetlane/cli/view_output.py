@@ -10,7 +10,7 @@ import typer
 
 from fleetlane.cli.fleet_output import Format
 from fleetlane.cli.record_text import escaped
-from fleetlane.events.lake_views import Kind
+from fleetlane.events.lake_views import DataColumn, Kind, OwnColumn
 
 if TYPE_CHECKING:
     from clients.lake_views.newest import ViewRows
@@ -47,7 +47,7 @@ def _print_table(found: "ViewRows", records: list[dict[str, object]]) -> None:
     from rich.text import Text
 
     own = {column.name: column for column in found.view.own}
-    columns = [*(own[name] for name in _OWN_SHOWN), *found.view.data]
+    columns: list[OwnColumn | DataColumn] = [*(own[name] for name in _OWN_SHOWN), *found.view.data]
     title = f"{found.view.stream}, by arrival, the newest first"
     table = Table(title=title, title_justify="left", title_style="bold")
     for column in columns:
