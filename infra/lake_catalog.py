@@ -35,5 +35,5 @@ def grant_catalog(role: iam.Role) -> None:
             for kind, name in resources
         ],
     )
-    seen = f"arn:<AWS::Partition>:glue:{stack.region}:<AWS::AccountId>:table/{_VIEWS}"
+    seen = f"arn:aws:glue:{stack.region}:<AWS::AccountId>:table/{_VIEWS}"
     explain_wildcard(role, seen, _NEW_VIEWS)

@@ -4,7 +4,7 @@ import csv
 import json
 import sys
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import typer
 
@@ -51,7 +51,8 @@ def _print_table(found: "ViewRows", records: list[dict[str, object]]) -> None:
     title = f"{found.view.stream}, by arrival, the newest first"
     table = Table(title=title, title_justify="left", title_style="bold")
     for column in columns:
-        table.add_column(column.name, justify="right" if column.kind in _TO_THE_RIGHT else "left")
+        justify: Literal["left", "right"] = "right" if column.kind in _TO_THE_RIGHT else "left"
+        table.add_column(column.name, justify=justify, overflow="fold")
     for record in records:
         values = (record[column.name] for column in columns)
         table.add_row(*(Text("" if one is None else escaped(str(one))) for one in values))
