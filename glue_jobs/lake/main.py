@@ -9,9 +9,7 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from clients.aws import AwsSettings, glue_client, s3_client
-from clients.flow_store import FlowStore
-from clients.lake_views.glue_catalog import GlueViews
+from clients.aws import AwsSettings, s3_client
 from clients.lease import Lease, LeaseObject
 from clients.upkeep_requests import RequestsUnavailableError, Upkeep, UpkeepRequests
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
@@ -30,14 +28,14 @@ from glue_jobs.entry_point import run
 from glue_jobs.errands import Errand
 from glue_jobs.hadoop_files import HadoopFiles
 from glue_jobs.kafka import raw_records
-from glue_jobs.kept_query import Ends, KeptQuery
+from glue_jobs.kept_query import KeptQuery
 from glue_jobs.lake.batches import TABLES_OF, LakeBatches
 from glue_jobs.lake.catalog import ensure_table
 from glue_jobs.lake.erasure import erased
 from glue_jobs.lake.keeper import LOOK_AGAIN_S, UpkeepKeeper
 from glue_jobs.lake.lag import LAKE_LAG_SECONDS, TELL_AGAIN_S, LakeLag
 from glue_jobs.lake.stream_views import LOOK_AGAIN_S as LOOK_FOR_VIEWS_S
-from glue_jobs.lake.stream_views import StreamViews
+from glue_jobs.lake.stream_views import stream_views
 from glue_jobs.lake.turns import Turns
 from glue_jobs.lake.upkeep import compacted, expired
 from glue_jobs.lake_catalog import use_catalog
@@ -82,26 +80,15 @@ def _kept(
         every_s=TELL_AGAIN_S,
         is_first_at_once=True,
     ).run_beside(query)
-    _put_views_beside(query, arguments)
+    views = stream_views(arguments)
+    if views is not None:
+        Errand(
+            name="the views of streams",
+            look=views.look,
+            every_s=LOOK_FOR_VIEWS_S,
+            is_first_at_once=True,
+        ).run_beside(query)
     return query
-
-
-def _put_views_beside(query: Ends, arguments: LakeArguments) -> None:
-    """Views are for engines that read the Glue Data Catalog; the command line makes its own."""
-    if (
-        arguments.tables is not LakeTables.EVENTS
-        or arguments.flows_bucket is None
-        or arguments.lake_catalog_uri is not None
-    ):
-        return
-    flows = FlowStore(s3_client(AwsSettings()), arguments.flows_bucket)
-    views = StreamViews(flows, GlueViews(glue_client(AwsSettings())))
-    Errand(
-        name="the views of streams",
-        look=views.look,
-        every_s=LOOK_FOR_VIEWS_S,
-        is_first_at_once=True,
-    ).run_beside(query)
 
 
 def _started(

@@ -3,8 +3,10 @@
 import logging
 from typing import Final, Protocol
 
-from clients.flow_store import CurrentFlows
-from clients.lake_views.glue_catalog import ViewNotPutError
+from clients.aws import AwsSettings, glue_client, s3_client
+from clients.flow_store import CurrentFlows, FlowStore
+from clients.lake_views.glue_catalog import GlueViews, ViewNotPutError
+from fleetlane.events.job_arguments import LakeArguments, LakeTables
 from fleetlane.events.lake_views import LakeView, views_of
 
 LOOK_AGAIN_S: Final = 60
@@ -47,3 +49,15 @@ class StreamViews:
             _log.warning("%s; it is tried again", problem)
             return False
         return True
+
+
+def stream_views(arguments: LakeArguments) -> StreamViews | None:
+    """What the query of the events puts; ``None`` where no flows, or no Data Catalog, are told."""
+    if (
+        arguments.flows_bucket is None
+        or arguments.tables is not LakeTables.EVENTS
+        or arguments.lake_catalog_uri is not None
+    ):
+        return None
+    flows = FlowStore(s3_client(AwsSettings()), arguments.flows_bucket)
+    return StreamViews(flows, GlueViews(glue_client(AwsSettings())))

@@ -16,9 +16,10 @@ from clients.lake_views.glue_catalog import GlueViews
 from clients.lake_views.sql import Engine, select
 from fleetlane.events.flow_files import flow_from_toml
 from fleetlane.events.flows import Flow
+from fleetlane.events.job_arguments import LakeArguments, LakeTables
 from fleetlane.events.lake_tables import NAMESPACE
 from fleetlane.events.lake_views import view_of
-from glue_jobs.lake.stream_views import StreamViews
+from glue_jobs.lake.stream_views import StreamViews, stream_views
 from tests.contract.aws_in_process import SETTINGS, buckets
 
 if TYPE_CHECKING:
@@ -164,3 +165,35 @@ def test_what_could_not_be_put_is_put_later(place: Place) -> None:
 def test_without_flows_it_is_for_another_time(place: Place) -> None:
     with pytest.raises(FlowsNotPublishedError):
         place.views.look()
+
+
+ARGUMENTS = LakeArguments(
+    kafka_bootstrap_servers="b-1:9098",
+    checkpoint_folder="s3://checkpoints",
+    tables=LakeTables.EVENTS,
+    lake_warehouse="s3://lake/tables",
+    lake_bucket="lake",
+    flows_bucket=BUCKET,
+)
+
+
+def test_the_query_of_the_events_puts_the_views(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", str(SETTINGS.region))
+    place.publish(flow("thermo", celsius="number"))
+
+    views = stream_views(ARGUMENTS)
+
+    assert views is not None
+    views.look()
+    assert list(place.tables()) == ["stream_thermo"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"tables": LakeTables.FLEET}, {"lake_catalog_uri": "jdbc:x"}, {"flows_bucket": None}],
+    ids=["the fleet's tables", "a laptop's catalog", "no flows"],
+)
+def test_nobody_else_does(other: dict[str, Any]) -> None:
+    assert stream_views(replace(ARGUMENTS, **other)) is None
