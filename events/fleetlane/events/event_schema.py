@@ -66,7 +66,7 @@ def schema_problem(schema: object) -> str | None:
 def _problems(schema: EventSchema) -> Iterator[str]:
     dialect = schema.get("$schema", DIALECT)
     if dialect != DIALECT:
-        yield f"`$schema` is {dialect!r}; allowed: {DIALECT}"
+        yield f"`$schema` is {dialect!r:.80}; allowed: {DIALECT}"
     if schema.get("type") != "object" or not schema.get("properties"):
         yield 'is not for an event; allowed: `type` "object", with `properties`'
     yield from _problems_inside(schema, ())
@@ -91,7 +91,7 @@ def _problems_inside(schema: EventSchema, path: tuple[str, ...]) -> Iterator[str
         elif isinstance(inner, Mapping):
             yield from _problems_inside(inner, here)
         else:
-            yield f"property `{'.'.join(here)}` is {inner!r}; allowed: an object, as with `type`"
+            yield f"property `{'.'.join(here)}` is {inner!r:.80}; allowed: an object with `type`"
     if isinstance(schema.get("items"), Mapping):
         yield from _problems_inside(_mapping(schema["items"]), (*path, "[]"))
 
@@ -100,16 +100,16 @@ def _problems_of_one(schema: EventSchema) -> Iterator[str]:
     kind, required = schema.get("type", []), schema.get("required", [])
     named = kind if isinstance(kind, list) else [kind]
     if not all(isinstance(one, str) and one in TYPES for one in named):
-        yield f"`type` is {kind!r}; allowed: {', '.join(sorted(TYPES))}, or a list of them"
+        yield f"`type` is {kind!r:.80}; allowed: {', '.join(sorted(TYPES))}, or a list of them"
     if not isinstance(schema.get("properties", {}), Mapping):
-        yield f"`properties` is {schema['properties']!r}; allowed: an object, property by property"
+        yield f"`properties` is {schema['properties']!r:.80}; allowed: an object by name"
     if not isinstance(schema.get("format", ""), str):
-        yield f"`format` is {schema['format']!r}; allowed: a name, like date-time"
+        yield f"`format` is {schema['format']!r:.80}; allowed: a name, like date-time"
     if not isinstance(required, list) or not all(isinstance(one, str) for one in required):
-        yield f"`required` is {required!r}; allowed: a list of names"
+        yield f"`required` is {required!r:.80}; allowed: a list of names"
     for name in _ELSEWHERE:
         if name in schema:
-            yield f"`{name}` is {schema[name]!r}; allowed: what it refers to, written here"
+            yield f"`{name}` is {schema[name]!r:.80}; allowed: what it refers to, written here"
 
 
 def _inside(schema: EventSchema, path: tuple[str, ...], *, is_in_items: bool) -> Iterator[Property]:

@@ -56,11 +56,11 @@ BAD = {
     ),
     "a property that is no schema": (
         schema({"a": "number"}),
-        "property `a` is 'number'; allowed: an object, as with `type`",
+        "property `a` is 'number'; allowed: an object with `type`",
     ),
     "properties that are none": (
         schema({"a": {"type": "object", "properties": ["b"]}}),
-        "property `a`: `properties` is ['b']; allowed: an object, property by property",
+        "property `a`: `properties` is ['b']; allowed: an object by name",
     ),
     "a requirement": (
         {"type": "object", "properties": {"a": NUMBER}, "required": "a"},
