@@ -9,7 +9,6 @@ from botocore.handlers import add_expect_header
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.service_resource import Table
-    from mypy_boto3_glue.client import GlueClient
     from mypy_boto3_s3.client import S3Client
 
 
@@ -49,16 +48,6 @@ def dynamodb_table(settings: AwsSettings, name: str, *, config: Config | None = 
         config=config or request_config(attempts=2),
     )
     return resource.Table(name)
-
-
-def glue_client(settings: AwsSettings) -> "GlueClient":
-    """Open a client for Glue's Data Catalog, with the bounds of a job's call."""
-    return boto3.client(
-        "glue",
-        endpoint_url=settings.endpoint_url,
-        region_name=settings.region,
-        config=client_config(),
-    )
 
 
 def client_config() -> Config:

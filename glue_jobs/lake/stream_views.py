@@ -3,7 +3,9 @@
 import logging
 from typing import Final, Protocol
 
-from clients.aws import AwsSettings, glue_client, s3_client
+import boto3
+
+from clients.aws import AwsSettings, client_config, s3_client
 from clients.flow_store import CurrentFlows, FlowStore
 from clients.lake_views.glue_catalog import GlueViews, ViewNotPutError
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
@@ -60,4 +62,4 @@ def stream_views(arguments: LakeArguments) -> StreamViews | None:
     ):
         return None
     flows = FlowStore(s3_client(AwsSettings()), arguments.flows_bucket)
-    return StreamViews(flows, GlueViews(glue_client(AwsSettings())))
+    return StreamViews(flows, GlueViews(boto3.client("glue", config=client_config())))

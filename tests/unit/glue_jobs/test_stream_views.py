@@ -8,9 +8,9 @@ from copy import replace
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import boto3
 import pytest
 
-from clients.aws import glue_client
 from clients.flow_store import FlowsNotPublishedError, FlowStore
 from clients.lake_views.glue_catalog import GlueViews
 from clients.lake_views.sql import Engine, select
@@ -47,7 +47,7 @@ class Place:
 @pytest.fixture
 def place() -> Iterator[Place]:
     with buckets(BUCKET) as s3:
-        flows, glue = FlowStore(s3, BUCKET), glue_client(SETTINGS)
+        flows, glue = FlowStore(s3, BUCKET), boto3.client("glue", region_name=SETTINGS.region)
         glue.create_database(DatabaseInput={"Name": NAMESPACE})
         yield Place(flows=flows, glue=glue, views=StreamViews(flows, GlueViews(glue)))
 
