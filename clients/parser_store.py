@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -27,6 +28,9 @@ from fleetlane.events.parser_use import is_same_version, split_use
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
+
+BODY_S_MAX: Final = 300.0
+"""So long the largest artifact takes at a mebibyte a second, as who deploys may have."""
 
 _PIECE_BYTES: Final = 1 << 20
 _MISSING: Final = frozenset({"NoSuchKey", "404"})
@@ -86,10 +90,13 @@ class VersionTakenError(FleetlaneError):
 
 
 class ParserStore:
-    """Artifacts under ``parsers/`` of a bucket. ``s3`` is a client with bounded waits."""
+    """Artifacts under ``parsers/`` of a bucket. ``s3`` is a client with bounded waits.
 
-    def __init__(self, s3: "S3Client", bucket: str) -> None:
-        self._s3, self._bucket = s3, bucket
+    They bound the wait for a piece of an artifact; ``body_s_max`` bounds that for all of one.
+    """
+
+    def __init__(self, s3: "S3Client", bucket: str, *, body_s_max: float = BODY_S_MAX) -> None:
+        self._s3, self._bucket, self._body_s_max = s3, bucket, body_s_max
 
     def deploy(self, path: Path, *, owner: str) -> str:
         """Put an artifact into its owner's place, and return its key. Once more changes nothing.
@@ -130,6 +137,14 @@ class ParserStore:
             ArtifactUnavailableError: S3 did not give it now; it may later.
         """
         _check(artifact, self._fetched(artifact.key, path))
+
+    def answers(self, artifact: FlowArtifact) -> bool:
+        """Whether S3 answers at all, by asking it for the name of an artifact, not its bytes."""
+        try:
+            self._s3.list_objects_v2(Bucket=self._bucket, Prefix=artifact.key, MaxKeys=1)
+        except (BotoCoreError, ClientError):
+            return False
+        return True
 
     def manifest(self, artifact: FlowArtifact) -> Manifest:
         """Read the manifest of an artifact whose digest is the published one.
@@ -184,6 +199,7 @@ class ParserStore:
     def _fetched(self, key: str, path: Path) -> str:
         """Write an object into a file, piece by piece, and return its digest."""
         digest, size_bytes = hashlib.sha256(), 0
+        until_s = time.monotonic() + self._body_s_max
         try:
             answer = self._s3.get_object(Bucket=self._bucket, Key=key)
             with closing(answer["Body"]) as body, path.open("wb") as file:
@@ -195,6 +211,9 @@ class ParserStore:
                             f"{2 * ARTIFACT_BYTES_MAX} at most",
                         )
                         raise ArtifactChangedError(key, found, most)
+                    if time.monotonic() > until_s:
+                        limit = f"the limit is {self._body_s_max:g} s"
+                        raise ArtifactUnavailableError(key, f"it comes too slowly; {limit}")
                     digest.update(piece)
                     file.write(piece)
         except ClientError as problem:

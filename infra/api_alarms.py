@@ -70,18 +70,24 @@ def _function_alarms(ingest: Ingest) -> Iterator[AlarmRule]:
         metric_name="OverridesUnavailable",
     )
     yield _unread(
+        name="upload-overrides-unavailable",
+        meaning="Uploads cannot read the overrides; who is revoked may send for five minutes more.",
+        metric_name="OverridesUnavailable",
+        service="uploads",
+    )
+    yield _unread(
         name="receipts-unavailable",
         meaning="Ingest cannot read or keep first receipts; what is sent twice lands twice.",
         metric_name="ReceiptsUnavailable",
     )
 
 
-def _unread(*, name: str, meaning: str, metric_name: str) -> AlarmRule:
-    """Ingest counts in ``metric_name`` that it cannot read what it goes by."""
+def _unread(*, name: str, meaning: str, metric_name: str, service: str = "ingest") -> AlarmRule:
+    """A function counts in ``metric_name`` that it cannot read what it goes by."""
     metric = cloudwatch.Metric(
         namespace="Fleetlane",
         metric_name=metric_name,
-        dimensions_map={"service": "ingest"},
+        dimensions_map={"service": service},
         statistic="Sum",
         period=Duration.minutes(1),
     )

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -12,14 +12,14 @@ from typing import Final
 
 from clients.kafka_reader import KafkaReader
 from clients.payload_bucket import PayloadBucket
-from fleetlane.events.lanes import Lane
 from local.checkout import ROOT
 from local.data_folder import announced, taken_data_folder
+from local.demo_progress import DemoEvents, DemoProgress
 from local.demo_report import report_written
 from local.fleet.insane_device import InsaneRun, insane_id, run_insane_device
 from local.fleet.plan import FleetPlan
 from local.fleet.simulator import FleetProgress, FleetRun, run_fleet
-from local.lane_tally import LaneCounts, LaneTally
+from local.lane_tally import LaneTally
 from local.ledger import (
     LEDGER_TOPICS,
     Evidence,
@@ -67,21 +67,6 @@ class DemoSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DemoProgress:
-    """How far it is. ``waiting`` are accepted messages without an outcome, once all are sent.
-
-    ``landed`` says where messages were durable when they were accepted.
-    """
-
-    planned: int
-    sent: int
-    waiting: int | None
-    landed: Mapping[str, int]
-    lanes: Mapping[Lane, LaneCounts]
-    elapsed_s: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DemoResult:
     """The closed ledger. ``surprises`` are answers that a device should not have been given.
 
@@ -96,15 +81,6 @@ class DemoResult:
     others_before: Delays | None
     others_during: Delays | None
     report: Path | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DemoEvents:
-    """Who is told: of each step of the start, of progress, and of parts that died."""
-
-    on_step: Callable[[str], None]
-    on_progress: Callable[[DemoProgress], None]
-    on_restart: Callable[[str], None]
 
 
 def run_demo(settings: DemoSettings, events: DemoEvents) -> DemoResult:

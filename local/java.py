@@ -1,15 +1,34 @@
 """How a JVM runs here that lives for minutes, not for months."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 SHORT_LIVED: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """Half the CPU of a start, of Spark's and of Kafka's. For tests and the laptop; what is measured
 runs with all compilers, as in AWS."""
 
-INTERPRETED: Final[Mapping[str, str]] = MappingProxyType(
-    {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkJvm:
+    """How the JVM of an application compiles: itself, and Spark its plans."""
+
+    java_options: Sequence[str] = ()
+    spark_settings: Mapping[str, str] = field(default_factory=dict)
+
+
+AS_IN_AWS: Final = SparkJvm()
+"""All compilers, and compiled plans."""
+
+QUICK_START: Final = SparkJvm(java_options=SHORT_LIVED)
+"""Compiled plans, by the compiler that is done soon: for a measurement of a few minutes."""
+
+LAPTOP: Final = SparkJvm(
+    java_options=SHORT_LIVED,
+    spark_settings={
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    },
 )
-"""Spark's settings in such a JVM: for the few rows of a batch there, compiling a plan anew takes
-far longer than running it."""
+"""Interpreted plans: for the few rows of a batch there, compiling one anew takes far longer than
+running it."""

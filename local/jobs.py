@@ -1,7 +1,7 @@
 """All Spark jobs in one local application, started by the same spark-submit as on EMR."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,13 +10,15 @@ from typing import Final
 from fleetlane.events.job_arguments import HostArguments, KafkaSecurity, LakeTables
 from fleetlane.events.lanes import Lane
 from local.checkout import LAPTOP_JARS, ROOT, SPARK_JARS
-from local.java import INTERPRETED, SHORT_LIVED
+from local.java import LAPTOP, SparkJvm
 from local.lake import LocalLake
 from local.processes import ServerProcess
 
 DRIVER_MEMORY: Final = "1536m"
 TASK_SLOTS: Final = 8
 """More than cores: a lane whose tasks are slow must not take the slots of the others."""
+
+WORKER_DAEMON: Final = "local.worker_daemon"
 
 POLLING_DELAY: Final = "50ms"
 """How often a query without a trigger interval asks for news: the fast lane, when it is idle."""
@@ -99,20 +101,22 @@ class LocalJobs:
 
 
 def spark_submit(
-    folder: Path, *, task_slots: int = TASK_SLOTS, java_options: Sequence[str] = SHORT_LIVED
+    folder: Path, *, task_slots: int = TASK_SLOTS, jvm: SparkJvm = LAPTOP
 ) -> list[str]:
     """The command up to the script; ``folder`` takes what Spark leaves behind."""
+    java_options = [f"-Dderby.system.home={folder}", *jvm.java_options]
     configuration = {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.local.dir": str(folder / "scratch"),
         "spark.log.level": "WARN",
+        "spark.python.daemon.module": WORKER_DAEMON,
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.streaming.pollingDelay": POLLING_DELAY,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": " ".join([f"-Dderby.system.home={folder}", *java_options]),
-        **(INTERPRETED if java_options == SHORT_LIVED else {}),
+        "spark.driver.extraJavaOptions": " ".join(java_options),
+        **jvm.spark_settings,
     }
     jars = ",".join(map(str, spark_jars()))
     options = [f"--conf={name}={value}" for name, value in configuration.items()]

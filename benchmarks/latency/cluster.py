@@ -11,12 +11,12 @@ from benchmarks.running.application import Machine, running
 from benchmarks.running.process_tree import pin_tree
 from benchmarks.running.services import Services
 from fleetlane.events.lanes import Lane
-from local.java import SHORT_LIVED
+from local.java import QUICK_START
 from local.jobs import TASK_SLOTS
 from local.processes import ServerProcess
 
-MACHINE: Final = Machine(task_slots=TASK_SLOTS, java_options=SHORT_LIVED)
-"""As on a laptop: with all of Java's compilers the first minutes would measure these."""
+MACHINE: Final = Machine(task_slots=TASK_SLOTS, jvm=QUICK_START)
+"""With all of Java's compilers the first minutes would measure these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from typing import Final
 from benchmarks.running.services import BUCKET, Services
 from fleetlane.events.job_arguments import HostArguments, KafkaSecurity
 from local.checkout import ROOT
+from local.java import AS_IN_AWS, SparkJvm
 from local.jobs import spark_home, spark_submit
 from local.processes import ServerProcess
 
@@ -38,13 +39,13 @@ class Machine:
     """What an application has; all of Java's compilers, if nothing else is said."""
 
     task_slots: int = TASK_SLOTS
-    java_options: Sequence[str] = ()
+    jvm: SparkJvm = AS_IN_AWS
 
 
 def submitted(folder: Path, machine: Machine = Machine()) -> list[str]:
     """The command up to the script."""
-    slots, options = machine.task_slots, machine.java_options
-    return [*spark_submit(folder, task_slots=slots, java_options=options), _POLLING]
+    slots, jvm = machine.task_slots, machine.jvm
+    return [*spark_submit(folder, task_slots=slots, jvm=jvm), _POLLING]
 
 
 def submitted_lanes(

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from copy import replace
 from typing import Final, Protocol
 
 from clients.flow_store import CurrentFlows
@@ -93,27 +94,18 @@ class FlowWatch:
 
 def _alert(finding: Finding, owner: str, *, now_ms: int) -> Alert:
     hour = finding.hour
-    if isinstance(finding, LowCoverage):
-        return Alert(
-            id=f"{AlertKind.LOW_COVERAGE}/{hour.stream}/{hour.hour_ms}",
-            kind=AlertKind.LOW_COVERAGE,
-            at_ms=now_ms,
-            stream=hour.stream,
-            owner=owner,
-            from_ms=hour.hour_ms,
-            window_s=HOUR_MS // 1_000,
-            devices=hour.devices,
-            devices_min=finding.devices_min,
-        )
-    return Alert(
-        id=f"{AlertKind.MUCH_PARKED}/{hour.stream}/{hour.hour_ms}",
-        kind=AlertKind.MUCH_PARKED,
+    kind = AlertKind.LOW_COVERAGE if isinstance(finding, LowCoverage) else AlertKind.MUCH_PARKED
+    alert = Alert(
+        id=f"{kind}/{hour.stream}/{hour.hour_ms}",
+        kind=kind,
         at_ms=now_ms,
         stream=hour.stream,
         owner=owner,
         from_ms=hour.hour_ms,
         window_s=HOUR_MS // 1_000,
-        messages=hour.concluded,
-        parked=hour.parked,
-        parked_max=finding.parked_max,
+    )
+    if isinstance(finding, LowCoverage):
+        return replace(alert, devices=hour.devices, devices_min=finding.devices_min)
+    return replace(
+        alert, messages=hour.concluded, parked=hour.parked, parked_max=finding.parked_max
     )

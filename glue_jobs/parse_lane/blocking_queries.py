@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Protocol
 
 from clients.blocked_messages import BlockedMessage
+from clients.flow_store import FlowsUnavailableError
+from fleetlane.events.flow_files import PublishedFlows
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topics import RawTopic, UnknownTopicError, parsed_raw_topic
 
@@ -35,13 +37,21 @@ class Blocked(Protocol):
     """Where it stands who is blocked."""
 
     def waiting(self, topic: str) -> list[BlockedMessage]: ...
+    def skip(self, blocked: BlockedMessage) -> None: ...
+
+
+class Flows(Protocol):
+    """Where the flows in force come from."""
+
+    def current(self) -> PublishedFlows: ...
 
 
 class BlockingQueries:
     """The queries of one lane's blocking flows: one for each topic that such a flow ever had.
 
     A topic is there before its flow is in force, and stays. So what landed in it is read also where
-    the flow blocks no more, or is gone, and whether or not this job ran in between.
+    the flow blocks no more, or is gone, and whether or not this job ran in between: a message that
+    waited for an answer then has it, and goes the way of any other.
     """
 
     def __init__(
@@ -51,10 +61,11 @@ class BlockingQueries:
         start: Callable[[str], Query],
         topics: Topics,
         blocked: Blocked,
+        flows: Flows,
         publish: Callable[[Mapping[str, float]], None],
     ) -> None:
         self._lane, self._start, self._topics = lane, start, topics
-        self._blocked, self._publish = blocked, publish
+        self._blocked, self._flows, self._publish = blocked, flows, publish
         self._queries: dict[str, Query] = {}
         self._looks = 0
 
@@ -69,15 +80,34 @@ class BlockingQueries:
             query = self._queries.get(stream)
             if query is not None and query.isActive:
                 continue
-            blocked = self._blocked.waiting(str(RawTopic(lane=self._lane, blocking_stream=stream)))
-            if blocked:
+            if self._waits(stream):
                 waiting += 1
-                _log.error("stream %s waits for an answer: %s", stream, blocked[0])
                 continue
             self._queries[stream] = self._start(stream)
         if self._looks % LOOKS_A_METRIC == 0:
             self._publish({BLOCKED_STREAMS: waiting})
         self._looks += 1
+
+    def _waits(self, stream: str) -> bool:
+        """Whether a message waits for an answer, which a flow that blocks no more has given."""
+        topic = str(RawTopic(lane=self._lane, blocking_stream=stream))
+        found = self._blocked.waiting(topic)
+        if not found:
+            return False
+        if self._blocks(stream):
+            _log.error("stream %s waits for an answer: %s", stream, found[0])
+            return True
+        for one in found:
+            self._blocked.skip(one)
+        _log.warning("stream %s blocks no more, and goes on with: %s", stream, found[0])
+        return False
+
+    def _blocks(self, stream: str) -> bool:
+        try:
+            flow = self._flows.current().by_stream.get(stream)
+        except FlowsUnavailableError:  # nobody knows, so it waits on
+            return True
+        return flow is not None and flow.blocks
 
     def _streams(self) -> set[str]:
         found = map(_raw_topic, self._topics.topics())

@@ -4,9 +4,13 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol, TypeIs
+from typing import Final, NamedTuple, Protocol, TypeGuard
 
-from clients.flow_store import FlowsNotPublishedError, FlowsUnreadableError
+from clients.flow_store import (
+    FlowsNotPublishedError,
+    FlowsUnavailableError,
+    FlowsUnreadableError,
+)
 from fleetlane.events.envelope import Message
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.flow_files import PublishedFlows
@@ -68,6 +72,7 @@ class _Kind(NamedTuple):
         return parser_rule_for(flow, device_type=self.device_type, firmware=self.firmware)
 
 
+type _Older = ChosenParser | ParserUnavailableError | None
 type _Choice = ChosenParser | NoParserError | ParserUnavailableError
 
 
@@ -108,7 +113,7 @@ class ChosenParsers:
             FlowsUnavailableError: No flows could be read yet.
             NoParserError: The stream has no flow, the flow no parser for this device; or that
                 parser cannot be had, and no earlier one either.
-            ParserUnavailableError: Likewise, because S3 does not answer.
+            ParserUnavailableError: Likewise, and it may be had later: S3 does not answer.
         """
         if self._is_batch_new:
             self._read_flows()
@@ -168,10 +173,14 @@ class ChosenParsers:
         planned_s = now_s + TRY_AGAIN_S if self._try_again_s is None else self._try_again_s
         self._try_again_s = max(planned_s, now_s + TRY_AGAIN_SHARE * (now_s - began_s))
 
-    def _older(self, before: Sequence[str], broken: ParserRule, kind: _Kind) -> ChosenParser | None:
+    def _older(self, before: Sequence[str], broken: ParserRule, kind: _Kind) -> _Older:
         """What a message would have been parsed with before, by the whole flow of that time."""
+        unavailable = None
         for version in before[:EARLIER_VERSIONS_MAX]:
-            earlier = self._version(version)
+            try:
+                earlier = self._version(version)
+            except FlowsUnavailableError as problem:  # nor would S3 give those before it
+                return ParserUnavailableError(broken.use, str(problem))
             flow = None if earlier is None else earlier.by_stream.get(kind.stream)
             rule = None if flow is None else kind.rule_of(flow)
             if earlier is None or flow is None or rule is None:
@@ -179,16 +188,24 @@ class ChosenParsers:
             found = self._programs.of_rule(earlier, flow, rule)
             if _is_usable(found):
                 return self._with(found, flow, instead_of=broken.use)
-        return None
+            if isinstance(found, MissingProgram) and found.is_outage:
+                unavailable = ParserUnavailableError(rule.use, found.problem)
+        return unavailable
 
     def _tell(
-        self, flow: Flow, rule: ParserRule, problem: str | None, older: ChosenParser | None
+        self,
+        flow: Flow,
+        rule: ParserRule,
+        problem: str | None,
+        older: _Older,
     ) -> None:
         """Once a parser, not once a device."""
         if (flow.stream, rule.use) in self._told:
             return
         self._told.add((flow.stream, rule.use))
-        instead = "nothing before it can" if older is None else older.assignment.parser
+        instead = "nothing before it can"
+        if isinstance(older, ChosenParser):
+            instead = older.assignment.parser
         message = "parser %s of stream %s cannot be used (%s); in its place: %s"
         _log.error(message, rule.use, flow.stream, problem, instead)
 
@@ -221,7 +238,7 @@ class ChosenParsers:
         )
 
 
-def _is_usable(found: FoundProgram | MissingProgram) -> TypeIs[FoundProgram]:
+def _is_usable(found: FoundProgram | MissingProgram) -> TypeGuard[FoundProgram]:
     return isinstance(found, FoundProgram) and found.problem is None
 
 

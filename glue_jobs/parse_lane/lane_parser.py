@@ -95,7 +95,6 @@ class LaneParser:
         Raises:
             FlowsUnavailableError: No flows could be read yet. The batch is to be tried again.
             PayloadUnavailableError: S3 gives nothing, and there is no slower lane. Likewise.
-            ParserUnavailableError: Likewise.
             BlockedError, NotTriedError: See ``Blockade``.
         """
         batch = records if isinstance(records, RawBatch) else RawBatch.of(records)
@@ -121,7 +120,7 @@ class LaneParser:
             record = batch.record(int(rows[0]))
             try:
                 chosen = self._parsers.chosen(message_from(record.headers, record.value))
-            except (NoParserError, ParserUnavailableError):  # each is told so, or tried again
+            except (NoParserError, ParserUnavailableError):  # each is told so
                 is_odd[rows] = True
             else:
                 waiting.add_plain(rows, chosen)

@@ -9,6 +9,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from clients.aws import AwsSettings, s3_client
 from clients.blocked_messages import BlockedMessages
+from clients.flow_store import CachedFlows, FlowStore
 from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.topics import blocking_pattern, lane_pattern
 from glue_jobs.clock import now_ms
@@ -20,6 +21,7 @@ from glue_jobs.kafka_admin import KafkaAdmin
 from glue_jobs.parse_lane.blocking_queries import LOOK_AGAIN_S, BlockingQueries
 from glue_jobs.parse_lane.lane_metrics import (
     LaneListener,
+    LaneValues,
     observing_arrivals,
     observing_outputs,
 )
@@ -47,17 +49,16 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQuer
 
     The lane's query is what is returned. Others may end and be started again beside it.
     """
-    lane_query = _started(session, arguments)
-    s3, metrics = (
-        s3_client(AwsSettings()),
-        published_to(arguments.metrics_namespace, lane=arguments.lane),
-    )
+    publish = published_to(arguments.metrics_namespace, lane=arguments.lane)
+    lane_query = _heard(session, arguments, publish)
+    s3 = s3_client(AwsSettings())
     queries = BlockingQueries(
         arguments.lane,
-        start=_starter(session, arguments),
+        start=_starter(session, arguments, publish),
         topics=KafkaAdmin(session, arguments),
         blocked=BlockedMessages(s3, arguments.parked_bucket),
-        publish=metrics,
+        flows=CachedFlows(FlowStore(s3, arguments.flows_bucket)),
+        publish=publish,
     )
     Errand(
         name="queries of blocking flows",
@@ -70,7 +71,7 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQuer
 
 
 def _starter(
-    session: SparkSession, arguments: ParseLaneArguments
+    session: SparkSession, arguments: ParseLaneArguments, publish: Callable[[LaneValues], None]
 ) -> Callable[[str], StreamingQuery]:
     """What starts the query of one blocking flow, again and again."""
     heard = set[str]()
@@ -85,29 +86,38 @@ def _starter(
                 BLOCKING_MESSAGES_PER_BATCH_MAX, limits.messages_per_batch_max
             ),
         )
-        query = _started(session, own, is_heard=stream in heard)
+        if stream in heard:
+            return _started(session, own)
         heard.add(stream)
-        return query
+        return _heard(session, own, publish)
 
     return start
 
 
-def _started(
-    session: SparkSession, arguments: ParseLaneArguments, *, is_heard: bool = False
+def _heard(
+    session: SparkSession, arguments: ParseLaneArguments, publish: Callable[[LaneValues], None]
 ) -> StreamingQuery:
+    """Start a query, and hear what it says; also when it is started again."""
+    listener = LaneListener(_name(arguments), publish=publish, now_ms=now_ms)
+    session.streams.addListener(listener)
+    return _started(session, arguments)
+
+
+def _started(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQuery:
     lane, stream, limits = arguments.lane, arguments.blocking_stream, arguments.limits
-    name = f"parse_lane_{lane}" if stream is None else f"parse_lane_{lane}_{stream}"
-    if not is_heard:
-        publish = published_to(arguments.metrics_namespace, lane=arguments.lane)
-        session.streams.addListener(LaneListener(name, publish=publish, now_ms=now_ms))
     raw = raw_records(
         session,
         arguments,
         pattern=lane_pattern(lane) if stream is None else blocking_pattern(lane, stream),
         messages_per_batch_max=limits.messages_per_batch_max,
     )
-    plan = QueryPlan(name=name, trigger_ms=limits.trigger_ms)
+    plan = QueryPlan(name=_name(arguments), trigger_ms=limits.trigger_ms)
     return written_to_kafka(parsed_records(raw, arguments), arguments, plan=plan)
+
+
+def _name(arguments: ParseLaneArguments) -> str:
+    lane, stream = arguments.lane, arguments.blocking_stream
+    return f"parse_lane_{lane}" if stream is None else f"parse_lane_{lane}_{stream}"
 
 
 if __name__ == "__main__":

@@ -81,7 +81,6 @@ class OddMessages:
 
         Raises:
             PayloadUnavailableError: S3 gives nothing at all, and there is no slower lane.
-            ParserUnavailableError: It does not give a parser. Likewise.
         """
         chosen = (self._chosen(row, batch.record(row)) for row in rows)
         not_given, is_s3_there = list[_NotGiven](), False
@@ -117,8 +116,6 @@ class OddMessages:
         except NoParserError as problem:
             tried = Tried(reason=problem.parked_reason, detail=str(problem))
         except ParserUnavailableError:
-            if self._lane is Lane.SLOW:
-                raise
             tried = Tried(put_off=PutOff.PARSER_UNAVAILABLE)
         return Failed(row, record, message, tried)
 

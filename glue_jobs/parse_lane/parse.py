@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 import pyarrow as pa
 
@@ -33,6 +34,9 @@ from glue_jobs.parse_lane.payloads import Payloads
 from glue_jobs.parse_lane.programs import Programs
 from glue_jobs.parse_lane.raw_batches import RawBatch
 from glue_jobs.parse_lane.spaced_tries import spaced_tries
+
+ARTIFACT_S_MAX: Final = 30.0
+"""So long a lane waits for an artifact: the largest, at 9 MiB a second."""
 
 type ParseBatches = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 
@@ -88,6 +92,7 @@ def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
     """One a worker process: workers outlive batches, and clients are dear."""
     s3 = s3_client(AwsSettings())
     flows, limits = FlowStore(s3, arguments.flows_bucket), arguments.limits
+    artifacts = ParserStore(s3, arguments.flows_bucket, body_s_max=ARTIFACT_S_MAX)
     in_force = CachedFlows(flows)
     lane_parser = LaneParser(
         lane=arguments.lane,
@@ -96,7 +101,7 @@ def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
             flows=in_force,
             earlier=flows,
             programs=Programs(
-                folders=ParserFolders(ParserStore(s3, arguments.flows_bucket), parsers_folder()),
+                folders=ParserFolders(artifacts, parsers_folder()),
                 sandboxes=_sandboxes(),
                 memory_bytes_max=limits.memory_bytes_max,
             ),

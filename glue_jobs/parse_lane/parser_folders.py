@@ -21,6 +21,8 @@ class Fetches(Protocol):
 
     def fetch(self, artifact: FlowArtifact, path: Path) -> None: ...
 
+    def answers(self, artifact: FlowArtifact) -> bool: ...
+
 
 class ParserFolders:
     """A folder an artifact, named for its digest. For one thread of a worker.
@@ -57,6 +59,10 @@ class ParserFolders:
             raise ArtifactUnavailableError(artifact.key, str(problem)) from problem
         self._held[artifact.sha256] = lock
         return target
+
+    def answers(self, artifact: FlowArtifact) -> bool:
+        """Whether artifacts can be asked for at all."""
+        return self._store.answers(artifact)
 
     def release_all(self) -> None:
         """Let others make room; what is asked for again is most likely still there."""

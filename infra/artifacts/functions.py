@@ -1,10 +1,11 @@
-"""The zip of one function: its code, ``clients``, the contracts, and the packages of its group."""
+"""The zip of one function: its code, ``clients``, the contracts, packages, and bytecode of all."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from infra.artifacts.archive import Artifact, Contents, merged, write_archive
+from infra.artifacts.bytecode import with_bytecode
 from infra.artifacts.contents import installed_contents, source_contents
 from infra.artifacts.failures import ArtifactTooLargeError, CannotBuildError
 from infra.artifacts.packages import Group, Platform, install
@@ -30,7 +31,7 @@ class FunctionBuild:
             CannotBuildError: Its dependency group is missing or cannot be installed.
             ArtifactTooLargeError: It is over its limit.
         """
-        contents = merged(self._our_code(name), self.events, self._packages(name))
+        contents = with_bytecode(merged(self._our_code(name), self.events, self._packages(name)))
         size_bytes = sum(map(len, contents.values()))
         if size_bytes > FUNCTION_BYTES_MAX:
             raise ArtifactTooLargeError(path.name, size_bytes, FUNCTION_BYTES_MAX)

@@ -144,6 +144,28 @@ def test_an_artifact_that_is_gone_is_told_from_an_outage(
         ParserStore(s3, "not-there").fetch(artifact, tmp_path / "fetched.zip")
 
 
+def test_s3_answers_for_an_artifact_that_is_gone_and_for_none_where_its_bucket_is_not(
+    store: ParserStore, s3: "S3Client", zipped: Path
+) -> None:
+    artifact = _deployed(store, zipped)
+    s3.delete_object(Bucket="flows", Key=artifact.key)
+
+    answers = [one.answers(artifact) for one in (store, ParserStore(s3, "not-there"))]
+
+    assert answers == [True, False]
+
+
+def test_an_artifact_that_comes_too_slowly_is_not_waited_for(
+    s3: "S3Client", zipped: Path, tmp_path: Path
+) -> None:
+    store = ParserStore(s3, "flows", body_s_max=-1)
+    artifact = FlowArtifact(owner="o", use="t==1", key="parsers/o/t/1.zip", sha256="0" * 64)
+    s3.put_object(Bucket="flows", Key=artifact.key, Body=zipped.read_bytes())
+
+    with pytest.raises(ArtifactUnavailableError, match="it comes too slowly"):
+        store.fetch(artifact, tmp_path / "fetched.zip")
+
+
 def _deployed(store: ParserStore, zipped: Path) -> FlowArtifact:
     store.deploy(zipped, owner="water-works")
     found = store.offering("water-works", "tank-level==1.0")

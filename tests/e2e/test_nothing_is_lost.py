@@ -80,22 +80,13 @@ def test_a_quiet_run_is_answered_as_devices_expect(running: RunningPlatform) -> 
 
 
 @pytest.mark.faults
-def test_nothing_is_lost_when_the_jobs_die_under_load_and_again_in_mid_batch(
+def test_nothing_is_lost_when_parts_of_every_kind_die_one_after_the_other(
     running: RunningPlatform, devices: int
 ) -> None:
-    """While they are away messages gather; the batch that takes these is killed half-way."""
-    victims = [("driver", EVENTS_BEFORE_A_KILL), ("driver", 1)]
+    """What gathers while one is away is taken in a batch; at its first event the next dies."""
+    victims = [("child", EVENTS_BEFORE_A_KILL), ("worker", 0), ("driver", 1), ("broker", 1)]
 
     assert_balanced(ledger_after(running, plan(14, devices), victims))
-
-
-@pytest.mark.faults
-def test_nothing_is_lost_when_a_child_a_worker_and_the_broker_die_under_load(
-    running: RunningPlatform, devices: int
-) -> None:
-    victims = [("child", EVENTS_BEFORE_A_KILL), ("worker", 0), ("broker", 1)]
-
-    assert_balanced(ledger_after(running, plan(15, devices), victims))
 
 
 @pytest.mark.faults

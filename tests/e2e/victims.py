@@ -6,12 +6,12 @@ import time
 from pathlib import Path
 from typing import Final
 
+from local.jobs import WORKER_DAEMON
 from local.platform import Platform
 from tests.unit.parsers.sandbox.conftest import children_of
 from tests.unit.parsers.sandbox.machine import descendants_of
 
 PARTS: Final = {"driver": "jobs", "broker": "broker", "gateway": "gateway", "local aws": "aws"}
-_DAEMON: Final = "pyspark.daemon"
 _THERE_WITHIN_S_MAX: Final = 120.0
 
 
@@ -50,6 +50,9 @@ def _is_daemon(pid: int) -> bool:
     try:
         command = Path(f"/proc/{pid}/cmdline").read_text()
         parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
-        return _DAEMON in command and _DAEMON not in Path(f"/proc/{parent}/cmdline").read_text()
+        return (
+            WORKER_DAEMON in command
+            and WORKER_DAEMON not in Path(f"/proc/{parent}/cmdline").read_text()
+        )
     except (FileNotFoundError, ProcessLookupError):
         return False

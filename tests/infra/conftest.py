@@ -1,6 +1,7 @@
+import os
 import time
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from tests.infra.synthesis import Synthesized, run_app, synthesized, write_stand_ins
 
 CLOUD_STAGES = ("dev", "staging", "prod")
+STAGES = (*CLOUD_STAGES, "local", "options")
 LOCAL_KAFKA = "127.0.0.1:9092"
 
 
@@ -21,20 +23,25 @@ def artifacts_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def stage_named(
     artifacts_folder: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str], Synthesized]:
-    """Each stage is synthesized once, when a test first asks for it; cdk-nag runs along."""
+) -> Iterator[Callable[[str], Synthesized]]:
+    """Each stage is synthesized once, with cdk-nag; as many at a time as there are cores."""
+    folders = {name: tmp_path_factory.mktemp(name) for name in STAGES}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        stages = {
+            name: pool.submit(_synthesized, name, artifacts_folder, folder)
+            for name, folder in folders.items()
+        }
+        yield lambda name: stages[name].result()
+        pool.shutdown(cancel_futures=True)
 
-    @cache
-    def of(name: str) -> Synthesized:
-        out = tmp_path_factory.mktemp(name)
-        began_s = time.monotonic()
-        context = {"stage": name, "artifacts": str(artifacts_folder), "kafka": LOCAL_KAFKA}
-        module = "tests.infra.app_with_options" if name == "options" else "infra.app"
-        ended = run_app(context, out, module=module)
-        assert ended.returncode == 0, ended.stdout + ended.stderr
-        return synthesized(out, seconds=time.monotonic() - began_s)
 
-    return of
+def _synthesized(name: str, artifacts_folder: Path, out: Path) -> Synthesized:
+    began_s = time.monotonic()
+    context = {"stage": name, "artifacts": str(artifacts_folder), "kafka": LOCAL_KAFKA}
+    module = "tests.infra.app_with_options" if name == "options" else "infra.app"
+    ended = run_app(context, out, module=module)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return synthesized(out, seconds=time.monotonic() - began_s)
 
 
 @pytest.fixture(scope="session", params=CLOUD_STAGES)

@@ -1,5 +1,6 @@
 """What ``make artifacts`` builds, on its own: nothing but the archive and the standard library."""
 
+import hashlib
 import re
 import struct
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 from infra.artifacts.archive import Artifact, archive_bytes, merged
 from infra.artifacts.build import Targets, build
+from infra.artifacts.bytecode import with_bytecode
 from infra.artifacts.contents import AWS_SERVICES, source_contents, wheel_contents
 from infra.artifacts.failures import ArtifactTooLargeError, CannotBuildError
 from infra.artifacts.functions import FUNCTION_BYTES_MAX, FunctionBuild, function_names
@@ -32,6 +34,15 @@ import importlib, sys
 *paths, name = sys.argv[1:]
 sys.path[:0] = paths
 importlib.import_module(name)
+"""
+
+TELL_WHAT_IS_COMPILED = """
+import importlib, sys
+path, name = sys.argv[1:]
+sys.path.insert(0, path)
+sys.addaudithook(lambda event, facts: event == "compile" and print(facts[1]))
+handler = importlib.import_module(name)
+print(handler.__cached__)
 """
 
 OPEN_AWS_CLIENTS = """
@@ -97,6 +108,18 @@ def test_a_functions_zip_is_all_that_its_handler_imports(
     done = run_alone(IMPORT, folder, f"lambdas.{name}.handler")
 
     assert done.returncode == 0, done.stderr
+
+
+def test_a_cold_start_compiles_none_of_the_modules_in_a_functions_zip(
+    built: Mapping[str, Artifact], tmp_path: Path
+) -> None:
+    folder = unpacked(built["functions/ingest.zip"], tmp_path)
+
+    done = run_alone(TELL_WHAT_IS_COMPILED, folder, "lambdas.ingest.handler")
+
+    files = [line for line in done.stdout.splitlines() if line.startswith(str(folder))]
+    cached = f"handler.{sys.implementation.cache_tag}.pyc"
+    assert files == [str(folder / "lambdas" / "ingest" / "__pycache__" / cached)]
 
 
 def test_a_function_can_open_its_clients_of_aws(
@@ -285,6 +308,30 @@ def test_an_archive_does_not_depend_on_the_order_of_its_files() -> None:
     backwards = archive_bytes({"b.py": b"2", "a/x.py": b"1"})
 
     assert forwards == backwards
+
+
+def test_bytecode_does_not_depend_on_what_the_building_process_has_loaded() -> None:
+    name = "clients/payload_bucket.py"
+    script = f"""
+import hashlib, sys
+sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / "events")!r}]
+from infra.artifacts.bytecode import with_bytecode
+source = open({str(ROOT / name)!r}, "rb").read()
+for data in with_bytecode({{{name!r}: source}}).values():
+    print(hashlib.sha256(data).hexdigest())
+"""
+
+    elsewhere = run_alone(script)
+
+    here = with_bytecode({name: (ROOT / name).read_bytes()}).values()
+    digests = [hashlib.sha256(data).hexdigest() for data in here]
+    assert elsewhere.stdout.split() == digests, elsewhere.stderr
+
+
+def test_what_is_no_module_gets_no_bytecode() -> None:
+    contents = {"template.py": b"{{ name }} = ;", "data.json": b"{}"}
+
+    assert with_bytecode(contents) == contents
 
 
 def test_what_an_installer_noted_is_left_out(tmp_path: Path) -> None:

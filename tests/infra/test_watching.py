@@ -84,5 +84,17 @@ def test_what_devices_see_and_what_keeps_their_messages_has_alarms(
     } <= names
 
 
+def test_each_function_that_asks_the_overrides_alarms_when_it_cannot(
+    cloud_stage: Synthesized,
+) -> None:
+    alarms = _alarms(cloud_stage)
+
+    asking = [alarms[f"{name}overrides-unavailable"] for name in ("", "upload-")]
+
+    assert {alarm["MetricName"] for alarm in asking} == {"OverridesUnavailable"}
+    services = [[one["Value"] for one in alarm["Dimensions"]] for alarm in asking]
+    assert services == [["ingest"], ["uploads"]]
+
+
 def test_there_is_one_page_that_shows_the_platform(cloud_stage: Synthesized) -> None:
     assert len(cloud_stage.resources("AWS::CloudWatch::Dashboard")) == 1

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from clients.blocked_messages import BlockedMessage, BlockedMessages
 from clients.flow_store import FlowStore
 from clients.kafka_producer import KafkaProducer
+from clients.kafka_reader import Record
 from clients.kafka_topics import KafkaTopics
 from clients.producer_record import ProducerRecord
 from fleetlane.events.envelope import Message, headers_of
@@ -18,8 +19,8 @@ from fleetlane.events.flow_files import flow_from_toml, topics_of
 from fleetlane.events.ids import random_raw_id
 from fleetlane.events.keys import raw_key
 from fleetlane.events.lanes import Lane
+from fleetlane.events.metadata import Outcome, Parsed, parsed_from
 from glue_jobs import host
-from glue_jobs.kept_query import Ends
 from local.aws import LocalAws
 from local.kafka import KafkaBroker
 from tests.spark.test_jobs import found
@@ -53,32 +54,55 @@ def blocked(local_aws: LocalAws) -> BlockedMessages:
     return BlockedMessages(boto3.client("s3", **local_aws.client_settings), "blocking-parked")
 
 
+class LaneJob:
+    """The fast lane with flows in force; started again it goes on where it was."""
+
+    def __init__(
+        self, spark: SparkSession, broker: KafkaBroker, store: FlowStore, folder: Path
+    ) -> None:
+        self._spark, self._store = spark, store
+        self._topics = KafkaTopics(
+            bootstrap_servers=broker.bootstrap_servers, partitions=2, replication=1
+        )
+        self._argv = [
+            *("--kafka_bootstrap_servers", broker.bootstrap_servers),
+            *("--kafka_security", "plaintext"),
+            *("--checkpoint_folder", folder.as_uri()),
+            *("--flows_bucket", "blocking-flows"),
+            *("--payload_bucket", "blocking-payloads"),
+            *("--parked_bucket", "blocking-parked"),
+        ]
+
+    def publish(self, *tomls: str) -> None:
+        flows = [flow_from_toml(toml, file="test.toml") for toml in tomls]
+        self._topics.create_missing(topics_of(flows))
+        self._store.make_current(self._store.publish(flows))
+
+    def start(self) -> None:
+        job = "parse_lane --lane fast --trigger_ms 100"
+        (self.query,) = host.start(self._spark, job, self._argv)
+
+    def stop(self) -> None:
+        """Stop the lane's query; those of its blocking flows end with it, a little later."""
+        self.query.stop()
+        until(lambda: not self._spark.streams.active)
+
+
 @pytest.fixture
-def lane_query(
+def job(
     spark: SparkSession,
     kafka_broker: KafkaBroker,
     local_aws: LocalAws,
-    blocked: BlockedMessages,
     tmp_path: Path,
-) -> Iterator[Ends]:
-    flows = [flow_from_toml(toml, file="test.toml") for toml in (DOOR, LAMP)]
-    servers = kafka_broker.bootstrap_servers
-    topics = KafkaTopics(bootstrap_servers=servers, partitions=2, replication=1)
-    topics.create_missing(topics_of(flows))
+) -> Iterator[LaneJob]:
+    local_aws.ensure_bucket("blocking-parked")
     local_aws.ensure_bucket("blocking-flows")
     store = FlowStore(boto3.client("s3", **local_aws.client_settings), "blocking-flows")
-    store.make_current(store.publish(flows))
-    argv = [
-        *("--kafka_bootstrap_servers", servers),
-        *("--kafka_security", "plaintext"),
-        *("--checkpoint_folder", tmp_path.as_uri()),
-        *("--flows_bucket", "blocking-flows"),
-        *("--payload_bucket", "blocking-payloads"),
-        *("--parked_bucket", "blocking-parked"),
-    ]
-    (query,) = host.start(spark, "parse_lane --lane fast --trigger_ms 100", argv)
-    yield query
-    query.stop()
+    job = LaneJob(spark, kafka_broker, store, tmp_path)
+    job.publish(DOOR, LAMP)
+    job.start()
+    yield job
+    job.query.stop()
 
 
 @pytest.fixture
@@ -104,12 +128,20 @@ def send(kafka_broker: KafkaBroker) -> Send:
     return send
 
 
+def until(is_so: Callable[[], object]) -> None:
+    deadline_s = time.monotonic() + WAIT_S
+    while not is_so() and time.monotonic() < deadline_s:
+        time.sleep(0.1)
+
+
 def waiting(blocked: BlockedMessages) -> BlockedMessage:
     """Wait until a message waits for an answer."""
-    deadline_s = time.monotonic() + WAIT_S
-    while not (found := blocked.waiting(TOPIC)) and time.monotonic() < deadline_s:
-        time.sleep(0.1)
-    return found[0]
+    until(lambda: blocked.waiting(TOPIC))
+    return blocked.waiting(TOPIC)[0]
+
+
+def parsed_of(record: Record) -> Parsed:
+    return parsed_from(record.value or b"")
 
 
 def events_of(broker: KafkaBroker, stream: str, raw_id: bytes) -> bool:
@@ -119,7 +151,7 @@ def events_of(broker: KafkaBroker, stream: str, raw_id: bytes) -> bool:
 
 
 def test_a_message_that_fails_holds_up_its_own_flow_alone_until_it_is_skipped(
-    lane_query: Ends, send: Send, blocked: BlockedMessages, kafka_broker: KafkaBroker
+    job: LaneJob, send: Send, blocked: BlockedMessages, kafka_broker: KafkaBroker
 ) -> None:
     before, bad, behind = (send("door", body) for body in (b'{"n": 1}', b"{nope", b'{"n": 2}'))
     first = waiting(blocked)
@@ -137,4 +169,29 @@ def test_a_message_that_fails_holds_up_its_own_flow_alone_until_it_is_skipped(
     assert events_of(kafka_broker, "door", behind)
     (parked,) = found(kafka_broker, "parked", lambda one: dict(one.headers).get("ce_id") == bad)
     assert (parked.value, dict(parked.headers)["ce_parkedreason"]) == (b"{nope", b"malformed")
-    assert lane_query.isActive
+    assert job.query.isActive
+
+
+@pytest.mark.faults
+@pytest.mark.full_length
+def test_what_a_flow_left_unread_comes_out_if_it_is_withdrawn_while_the_job_is_down(
+    job: LaneJob, send: Send, blocked: BlockedMessages, kafka_broker: KafkaBroker
+) -> None:
+    unread = {send("door", body) for body in (b"{nope", b'{"n": 3}')}
+    waiting(blocked)
+    job.stop()
+
+    job.publish(LAMP)
+    job.start()
+
+    told = found(
+        kafka_broker,
+        "fleet.parsed",
+        lambda one: parsed_of(one).id.encode() in unread,
+        count=len(unread),
+        wait_s=WAIT_S,
+    )
+    outcomes = {row.id.encode(): row.outcome for row in map(parsed_of, told)}
+    assert set(outcomes) == unread  # parked as no_flow, or as the flow said a moment ago
+    assert set(outcomes.values()) <= {Outcome.PARKED, Outcome.PARSED}
+    assert blocked.waiting(TOPIC) == []

@@ -1,13 +1,12 @@
 """Job ``deduplicate`` killed in mid-batch: nothing is lost, and that batch alone is repeated."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, closing
 from functools import partial
 from pathlib import Path
 
 import boto3
-import orjson
 import pytest
 
 from clients.flow_store import FlowStore
@@ -18,12 +17,18 @@ from clients.producer_record import ProducerRecord
 from fleetlane.events.canonical import canonical_event_from
 from fleetlane.events.flow_files import flow_from_toml, topics_of
 from fleetlane.events.job_arguments import DeduplicateArguments, KafkaSecurity
-from local.aws import LocalAws, variables_for
-from local.checkout import ROOT
-from local.jobs import JobSettings, job_environment, spark_submit
+from local.aws import LocalAws
+from local.jobs import JobSettings
 from local.kafka import KafkaBroker
-from local.lake import LocalLake
 from local.processes import ServerProcess
+from tests.spark.killed_jobs import (
+    WAIT_S,
+    Checkpoint,
+    Offsets,
+    checkpoint_folder,
+    killable_settings,
+    running_job,
+)
 from tests.spark.lake_records import Sent
 
 pytestmark = [
@@ -34,7 +39,6 @@ pytestmark = [
     pytest.mark.full_length,
 ]
 
-WAIT_S = 240.0
 BUCKET = "killed-flows"
 STREAM = "killed"
 FLOW = f"""
@@ -50,60 +54,31 @@ BATCH_EVENTS = 1_000
 EVENTS_BEFORE_A_KILL = (1, 1_001, 2_501)
 """Each is the first that its batch writes."""
 
-type Offsets = dict[str, dict[str, int]]
-
 
 @pytest.fixture
 def settings(kafka_broker: KafkaBroker, local_aws: LocalAws, tmp_path: Path) -> JobSettings:
-    local_aws.ensure_bucket(BUCKET)
-    aws, servers = local_aws.client_settings, kafka_broker.bootstrap_servers
     flow = flow_from_toml(FLOW, file="test.toml")
+    servers = kafka_broker.bootstrap_servers
     topics = KafkaTopics(bootstrap_servers=servers, partitions=2, replication=1)
     topics.create_missing(topics_of([flow]))
-    store = FlowStore(boto3.client("s3", **aws), BUCKET)
+    settings = killable_settings(tmp_path, bucket=BUCKET, broker=kafka_broker, aws=local_aws)
+    store = FlowStore(boto3.client("s3", **local_aws.client_settings), BUCKET)
     store.make_current(store.publish([flow]))
-    return JobSettings(
-        folder=tmp_path,
-        bootstrap_servers=servers,
-        flows_bucket=BUCKET,
-        payload_bucket=BUCKET,
-        parked_bucket=BUCKET,
-        lake_bucket=BUCKET,
-        overrides_bucket="none",
-        registry_table="none",
-        lake=LocalLake(tmp_path / "lake"),
-        environment=variables_for(aws),
-    )
+    return settings
 
 
-@contextmanager
-def job(settings: JobSettings) -> Iterator[ServerProcess]:
-    """The job by its own file, as spark-submit starts it; killed at the end, if not before."""
+def job(settings: JobSettings) -> AbstractContextManager[ServerProcess]:
+    """The job by its own file."""
     arguments = DeduplicateArguments(
         kafka_bootstrap_servers=settings.bootstrap_servers,
         kafka_security=KafkaSecurity.PLAINTEXT,
-        checkpoint_folder=(settings.folder / "checkpoints").as_uri(),
+        checkpoint_folder=checkpoint_folder(settings).as_uri(),
         flows_bucket=BUCKET,
         dedupe_trigger_ms=1,
         dedupe_events_per_batch_max=BATCH_EVENTS,
         dedupe_state_partitions=1,
     )
-    process = ServerProcess(
-        "deduplicate",
-        [
-            *spark_submit(settings.folder, task_slots=2),
-            str(ROOT / "glue_jobs" / "deduplicate" / "main.py"),
-            *arguments.to_argv(),
-        ],
-        log_path=settings.folder / "spark.log",
-        env=job_environment(settings),
-        cwd=ROOT,
-    )
-    process.start()
-    try:
-        yield process
-    finally:
-        process.kill()
+    return running_job(settings, "deduplicate/main.py", *arguments.to_argv())
 
 
 def put(settings: JobSettings, numbers: Iterable[int]) -> None:
@@ -122,22 +97,11 @@ def read(settings: JobSettings, topic: str) -> list[Record]:
 
 def uncommitted(settings: JobSettings) -> tuple[Offsets, Offsets]:
     """From where to where the batch goes that was begun and not committed; empty if none was."""
-    folder = settings.folder / "checkpoints" / f"deduplicate_{STREAM}"
-    begun, done = (_last(folder / name) for name in ("offsets", "commits"))
-    if begun == done:
+    checkpoint = Checkpoint.of(settings, f"deduplicate_{STREAM}")
+    batch = checkpoint.begun
+    if batch == checkpoint.done:
         return {}, {}
-    return _offsets(folder, begun - 1), _offsets(folder, begun)
-
-
-def _last(folder: Path) -> int:
-    return max((int(path.name) for path in folder.glob("[0-9]*")), default=-1)
-
-
-def _offsets(folder: Path, batch: int) -> Offsets:
-    if batch < 0:
-        return {}
-    offsets: Offsets = orjson.loads((folder / "offsets" / str(batch)).read_text().splitlines()[-1])
-    return offsets
+    return checkpoint.ends(batch - 1), checkpoint.ends(batch)
 
 
 def ids_within(records: Sequence[Record], begins: Offsets, ends: Offsets) -> set[str]:

@@ -1,11 +1,9 @@
 """Job ``lake`` killed in mid-commit, Kafka to tables: rows are as many as distinct ids."""
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing
 from functools import partial
 from pathlib import Path
 
-import orjson
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
@@ -20,12 +18,17 @@ from fleetlane.events.job_arguments import (
 )
 from fleetlane.events.lake_tables import CATALOG, DAILY, PARSED, RECEIVED, LakeTable
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED
-from local.aws import LocalAws, variables_for
-from local.checkout import ROOT
-from local.jobs import JobSettings, job_environment, spark_submit
+from local.aws import LocalAws
+from local.jobs import JobSettings
 from local.kafka import KafkaBroker
-from local.lake import LocalLake
 from local.processes import ServerProcess
+from tests.spark.killed_jobs import (
+    WAIT_S,
+    Checkpoint,
+    checkpoint_folder,
+    killable_settings,
+    running_job,
+)
 from tests.spark.lake_records import Sent
 
 pytestmark = [
@@ -36,7 +39,6 @@ pytestmark = [
     pytest.mark.full_length,
 ]
 
-WAIT_S = 240.0
 BUCKET = "killed-lake"
 MESSAGES = 2_000
 RECORDS = 4 * MESSAGES
@@ -50,32 +52,19 @@ KILLED_AT = (RECEIVED, PARSED, DAILY, RECEIVED)
 
 @pytest.fixture
 def settings(kafka_broker: KafkaBroker, local_aws: LocalAws, tmp_path: Path) -> JobSettings:
-    local_aws.ensure_bucket(BUCKET)
-    aws, servers = local_aws.client_settings, kafka_broker.bootstrap_servers
+    servers = kafka_broker.bootstrap_servers
     topics = KafkaTopics(bootstrap_servers=servers, partitions=2, replication=1)
     topics.create_missing([FLEET_RECEIVED, FLEET_PARSED])
     (tmp_path / "lake").mkdir()
-    return JobSettings(
-        folder=tmp_path,
-        bootstrap_servers=servers,
-        flows_bucket=BUCKET,
-        payload_bucket=BUCKET,
-        parked_bucket=BUCKET,
-        lake_bucket=BUCKET,
-        overrides_bucket="none",
-        registry_table="none",
-        lake=LocalLake(tmp_path / "lake"),
-        environment=variables_for(aws),
-    )
+    return killable_settings(tmp_path, bucket=BUCKET, broker=kafka_broker, aws=local_aws)
 
 
-@contextmanager
-def job(settings: JobSettings) -> Iterator[ServerProcess]:
-    """The job in its host, as spark-submit starts it; killed at the end, if not before."""
+def job(settings: JobSettings) -> AbstractContextManager[ServerProcess]:
+    """The job in its host."""
     arguments = LakeArguments(
         kafka_bootstrap_servers=settings.bootstrap_servers,
         kafka_security=KafkaSecurity.PLAINTEXT,
-        checkpoint_folder=(settings.folder / "checkpoints").as_uri(),
+        checkpoint_folder=checkpoint_folder(settings).as_uri(),
         tables=LakeTables.FLEET,
         lake_warehouse=settings.lake.warehouse,
         lake_bucket=BUCKET,
@@ -85,23 +74,7 @@ def job(settings: JobSettings) -> Iterator[ServerProcess]:
         lake_lease_s=3,
     )
     host = HostArguments(application="killed", jobs="lake")
-    process = ServerProcess(
-        "lake",
-        [
-            *spark_submit(settings.folder, task_slots=2),
-            str(ROOT / "glue_jobs" / "host.py"),
-            *host.to_argv(),
-            *arguments.to_argv(),
-        ],
-        log_path=settings.folder / "spark.log",
-        env=job_environment(settings),
-        cwd=ROOT,
-    )
-    process.start()
-    try:
-        yield process
-    finally:
-        process.kill()
+    return running_job(settings, "host.py", *host.to_argv(), *arguments.to_argv())
 
 
 def put(settings: JobSettings) -> None:
@@ -124,15 +97,11 @@ def has_more_files(settings: JobSettings, table: LakeTable, than: int) -> bool:
 
 def all_is_committed(settings: JobSettings) -> bool:
     """Whether the last batch goes to the topics' ends, and is done."""
-    folder = settings.folder / "checkpoints" / "lake_fleet"
-    begun, done = (
-        max((int(path.name) for path in (folder / name).glob("[0-9]*")), default=-1)
-        for name in ("offsets", "commits")
-    )
-    if begun < 0 or begun != done:
+    checkpoint = Checkpoint.of(settings, "lake_fleet")
+    batch = checkpoint.begun
+    if batch < 0 or batch != checkpoint.done:
         return False
-    ends = orjson.loads((folder / "offsets" / str(begun)).read_text().splitlines()[-1])
-    return sum(sum(partitions.values()) for partitions in ends.values()) >= RECORDS
+    return sum(sum(ends.values()) for ends in checkpoint.ends(batch).values()) >= RECORDS
 
 
 def test_a_lake_killed_in_mid_commit_has_one_row_an_id(settings: JobSettings) -> None:

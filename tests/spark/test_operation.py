@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -174,6 +175,29 @@ def test_an_application_reads_new_topics_tells_kafka_and_ends_between_batches(
     assert not (checkpoints / "stop" / APPLICATION).exists()
 
 
+def kafka_admin(spark: SparkSession, kafka_broker: KafkaBroker) -> KafkaAdmin:
+    arguments = FleetMetadataArguments(
+        kafka_bootstrap_servers=kafka_broker.bootstrap_servers,
+        checkpoint_folder="unused",
+        kafka_security=KafkaSecurity.PLAINTEXT,
+    )
+    return KafkaAdmin(spark, arguments)
+
+
+def test_kafka_s_administration_names_the_topics_there_are(
+    spark: SparkSession, kafka_broker: KafkaBroker
+) -> None:
+    servers, topic = kafka_broker.bootstrap_servers, "administered"
+    topics = KafkaTopics(bootstrap_servers=servers, partitions=1, replication=1)
+
+    with closing(kafka_admin(spark, kafka_broker)) as kafka:
+        is_there_before = topic in kafka.topics()
+        topics.create_missing([topic])
+        is_there = soon(lambda: topic in kafka.topics())
+
+    assert (is_there_before, is_there) == (False, True)
+
+
 def test_records_that_expired_before_they_were_read_are_counted(
     spark: SparkSession, kafka_broker: KafkaBroker
 ) -> None:
@@ -182,14 +206,7 @@ def test_records_that_expired_before_they_were_read_are_counted(
     producer = KafkaProducer(bootstrap_servers=servers)
     for _ in range(10):
         landed(producer, topic)
-    kafka = KafkaAdmin(
-        spark,
-        FleetMetadataArguments(
-            kafka_bootstrap_servers=servers,
-            checkpoint_folder="unused",
-            kafka_security=KafkaSecurity.PLAINTEXT,
-        ),
-    )
+    kafka = kafka_admin(spark, kafka_broker)
     kafka.commit("fleetlane-parse-fast-expiring", {(topic, 0): 4}, note="0")
     mirrored, query = (
         MirroredOffsets(kafka, now_ms=lambda: 0),

@@ -9,7 +9,8 @@ from fleetlane.cli.checkout import use_checkout
 from fleetlane.cli.interruption import INTERRUPTED, sigterm_as_ctrl_c
 
 if TYPE_CHECKING:
-    from local.demo import DemoProgress, DemoResult, DemoSettings
+    from local.demo import DemoResult, DemoSettings
+    from local.demo_progress import DemoProgress
     from local.parse_delays import Delays
 
 
@@ -50,7 +51,8 @@ def _run(settings: "DemoSettings") -> "DemoResult":
 
     from fleetlane.cli.demo_screen import ProgressShown
     from fleetlane.cli.steps import StepsShown
-    from local.demo import DemoEvents, run_demo
+    from local.demo import run_demo
+    from local.demo_progress import DemoEvents
 
     notes = Console(stderr=True)
     with StepsShown(notes) as steps, ProgressShown(notes) as shown:

@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from local.demo import DemoProgress
+    from local.demo_progress import DemoProgress
     from local.lane_tally import LaneCounts
     from local.ledger import Ledger
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from fleetlane.cli.demo import commands_to_try
 from fleetlane.cli.demo_screen import ProgressShown, ledger_table, progress_line, progress_table
 from fleetlane.events.lanes import Lane
-from local.demo import DemoProgress
+from local.demo_progress import DemoProgress
 from local.lane_tally import LaneCounts
 from local.ledger import Ledger
 

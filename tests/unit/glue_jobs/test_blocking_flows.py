@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from clients.blocked_messages import BlockedMessages
+from clients.blocked_messages import BlockedMessage, BlockedMessages
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import LANE_LIMITS, Lane
+from fleetlane.events.metadata import parsed_from
 from fleetlane.events.parked import KafkaPosition
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.verdicts import Verdict
@@ -34,8 +35,18 @@ owner = "acme"
 use = "json"
 """
 BLOCKING = 'on_failure = "block"\ntopic = "stream"\n' + PARKING
+OTHER = PARKING.replace("door", "lamp")
 TOPIC = "raw.standard.block.door"
 POSITION = KafkaPosition(topic=TOPIC, partition=1, offset=42)
+WAITING = BlockedMessage(
+    topic=TOPIC,
+    partition=1,
+    offset=42,
+    reason=ParkedReason.TIMEOUT,
+    detail="",
+    parser="json@1",
+    blocked_ms=0,
+)
 
 
 @pytest.fixture
@@ -122,6 +133,29 @@ def test_a_flow_that_blocks_no_more_parks(parser_of: Parsers, blocked: BlockedMe
     assert blocked.waiting(TOPIC) == []
 
 
+def test_a_skipped_message_of_a_flow_that_blocks_no_more_has_its_tries(
+    parser_of: Parsers, blocked: BlockedMessages
+) -> None:
+    blocked.skip(WAITING)
+
+    topics = _topics(parser_of(PARKING, BusyParsers(Verdict.TIMEOUT)), b"{}")
+
+    assert topics == ["raw.slow", "fleet.parsed"]
+
+
+@pytest.mark.parametrize("body", [b"{}", b"{nope"])
+def test_what_a_withdrawn_flow_left_in_its_topic_is_parked(
+    parser_of: Parsers, blocked: BlockedMessages, body: bytes
+) -> None:
+    record = record_of(message_of(body, stream="door"), topic=TOPIC)
+
+    parked, told = rows_of(parser_of(OTHER).outputs_of([record]))
+
+    assert (parked.topic, parked.value) == ("parked", body)
+    assert parsed_from(told.value or b"").reason == ParkedReason.NO_FLOW
+    assert blocked.waiting(TOPIC) == []
+
+
 @pytest.mark.parametrize("verdict", [Verdict.NOT_TRIED, Verdict.CHILDREN_USED_UP])
 def test_a_message_that_had_no_turn_blocks_nothing(
     parser_of: Parsers, blocked: BlockedMessages, verdict: Verdict
@@ -191,7 +225,12 @@ def queries(
     told: list[Mapping[str, float]],
 ) -> BlockingQueries:
     return BlockingQueries(
-        Lane.STANDARD, start=started, topics=topics, blocked=blocked, publish=told.append
+        Lane.STANDARD,
+        start=started,
+        topics=topics,
+        blocked=blocked,
+        flows=FixedFlows(BLOCKING),
+        publish=told.append,
     )
 
 

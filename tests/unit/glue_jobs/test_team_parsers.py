@@ -7,108 +7,20 @@ from typing import Final
 
 import pytest
 
-from clients.flow_store import CachedFlows, FlowStore
-from clients.parser_store import ArtifactUnavailableError, ParserStore
-from fleetlane.events.canonical import canonical_event_from
-from fleetlane.events.flow_artifacts import FlowArtifact, team_rules
-from fleetlane.events.flow_files import flow_from_toml
-from fleetlane.events.lanes import LANE_LIMITS, Lane
-from fleetlane.events.metadata import Parsed, parsed_from
+from clients.parser_store import ArtifactUnavailableError
+from fleetlane.events.flow_artifacts import FlowArtifact
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
-from glue_jobs.parse_lane.chosen_parsers import (
-    TRY_AGAIN_S,
-    ChosenParsers,
-)
-from glue_jobs.parse_lane.lane_parser import LaneParser
-from glue_jobs.parse_lane.no_parser import ParserUnavailableError
-from glue_jobs.parse_lane.parser_folders import BYTES_MAX, ParserFolders
-from glue_jobs.parse_lane.payloads import Payloads
-from glue_jobs.parse_lane.programs import Programs
-from tests.contract.aws_in_process import buckets
-from tests.team_artifacts import team_artifact
-from tests.unit.glue_jobs.conftest import NOW_MS, MemoryBucket, message_of, record_of, rows_of
+from glue_jobs.parse_lane.chosen_parsers import TRY_AGAIN_S
+from tests.unit.glue_jobs.team_worker import Worker, batch, team_worker
 
-FLOW: Final = """
-stream = "{stream}"
-owner = "acme"
-[[parsers]]
-use = "{use}"
-"""
 HANGS_UP: Final = "import os\nos._exit(3)\n"
 NO_PARSER: Final = "class Parser: ...\n"
 
 
-class Worker:
-    """A worker's lane on a bucket that flows are published to. ``is_down`` stops fetching."""
-
-    def __init__(self, store: FlowStore, parsers: ParserStore, folder: Path) -> None:
-        self.flows, self.parsers, self.folder = store, parsers, folder
-        self.is_down = False
-        self.now_s = 0.0
-        self.caches: list[ParserFolders] = []
-
-    def fetch(self, artifact: FlowArtifact, path: Path) -> None:
-        if self.is_down:
-            raise ArtifactUnavailableError(artifact.key, "connection refused")
-        self.parsers.fetch(artifact, path)
-
-    def cache(self, *, bytes_max: int = BYTES_MAX) -> ParserFolders:
-        cache = ParserFolders(self, self.folder / "cache", bytes_max=bytes_max)
-        self.caches.append(cache)
-        return cache
-
-    def deploy(self, pin: str, code: str | None = None) -> None:
-        self.parsers.deploy(team_artifact(self.folder / "built", pin, code), owner="acme")
-
-    def publish(self, **uses: str) -> None:
-        flows = [
-            flow_from_toml(FLOW.format(stream=stream, use=use), file=stream)
-            for stream, use in uses.items()
-        ]
-        found = [self.parsers.offering(owner, use) for owner, use in team_rules(flows)]
-        self.flows.make_current(self.flows.publish(flows, filter(None, found)))
-
-    def lane(self, sandboxes: ParsesRuns, lane: Lane = Lane.STANDARD) -> LaneParser:
-        limits, payloads = LANE_LIMITS[lane], MemoryBucket()
-        parsers = ChosenParsers(
-            flows=CachedFlows(self.flows, max_age_s=0),
-            earlier=self.flows,
-            programs=Programs(
-                folders=self.cache(),
-                sandboxes=sandboxes,
-                memory_bytes_max=limits.memory_bytes_max,
-            ),
-            limits=limits,
-            monotonic=lambda: self.now_s,
-        )
-        return LaneParser(
-            lane=lane,
-            limits=limits,
-            parsers=parsers,
-            payloads=Payloads(landed=payloads, parked=payloads, parked_bucket="parked"),
-            sandboxes=sandboxes,
-            now_ms=lambda: NOW_MS,
-        )
-
-
 @pytest.fixture
 def worker(tmp_path: Path) -> Iterator[Worker]:
-    with buckets("flows") as s3:
-        worker = Worker(FlowStore(s3, "flows"), ParserStore(s3, "flows"), tmp_path)
+    with team_worker(tmp_path) as worker:
         yield worker
-        for cache in worker.caches:
-            cache.release_all()
-
-
-def batch(lane: LaneParser, *streams: str) -> tuple[list[object], list[Parsed]]:
-    """A batch of one message a stream: the versions that parsed them, and what is told of each."""
-    lane.begin_batch()
-    rows = rows_of(lane.outputs_of(record_of(message_of(b"x", stream=one)) for one in streams))
-    canonical = [
-        canonical_event_from(row.value or b"") for row in rows if row.topic.startswith("canonical.")
-    ]
-    told = [parsed_from(row.value or b"") for row in rows if row.topic == "fleet.parsed"]
-    return [event.data["version"] for event in canonical], told
 
 
 def test_two_versions_of_one_parser_run_in_two_flows_of_one_batch(
@@ -214,20 +126,6 @@ def test_a_parser_that_can_be_had_again_is_used_again(
     after_it, _ = batch(lane, "tank")
 
     assert (in_the_outage, after_it) == (["1.0"], ["1.1"])
-
-
-def test_an_outage_puts_messages_off_and_in_the_slow_lane_the_batch(
-    worker: Worker, sandboxes: ParsesRuns
-) -> None:
-    worker.deploy("tank==1.0")
-    worker.publish(tank="tank==1.0")
-    worker.is_down = True
-
-    _, (told,) = batch(worker.lane(sandboxes), "tank")
-
-    assert (told.outcome, told.reason) == ("diverted", None)
-    with pytest.raises(ParserUnavailableError):
-        batch(worker.lane(sandboxes, Lane.SLOW), "tank")
 
 
 def test_workers_of_one_machine_fetch_at_once_and_share_what_they_fetched(worker: Worker) -> None:

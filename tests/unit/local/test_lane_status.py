@@ -4,27 +4,19 @@ from clients.kafka_positions import Position
 from fleetlane.cli.status import status_text
 from fleetlane.events.consumer_groups import seen_note
 from fleetlane.events.lanes import Lane
-from fleetlane.events.metadata import Outcome, Parsed, parsed_value
+from fleetlane.events.metadata import Outcome
 from local.lane_status import LaneStatus, QueryStatus, Status, status_of
 from tests.unit.local.memory_positions import MemoryPositions
+from tests.unit.local.parsed_record import parsed_record
 
 NOW_MS = 1_762_178_709_000
-PARSED = {
-    "id": "1" + "ab" * 16,
-    "attempt": 1,
-    "device_id": "d-17",
-    "stream": "gps",
-    "source_topic": "raw.fast",
-    "source_partition": 0,
-    "source_offset": 0,
-}
 
 
 def told(kafka: MemoryPositions, *outcomes: Outcome, ago_s: int) -> None:
     for outcome in outcomes:
         at_ms = NOW_MS - 1_000 * ago_s
-        row = Parsed(**PARSED, lane=Lane.FAST, outcome=outcome, parsed_ms=at_ms)  # type: ignore[arg-type]
-        kafka.write("fleet.parsed", str(at_ms).encode(), parsed_value(row))
+        row = parsed_record(lane=Lane.FAST, outcome=outcome, parsed_ms=at_ms)
+        kafka.write(row.topic, str(at_ms).encode(), row.value or b"")
 
 
 def landed(kafka: MemoryPositions, topic: str, *agos_s: int) -> None:

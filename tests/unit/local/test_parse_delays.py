@@ -2,34 +2,15 @@
 
 from clients.kafka_reader import Record
 from fleetlane.events.lanes import Lane
-from fleetlane.events.metadata import Outcome, Parsed, parsed_value
 from local.parse_delays import Delays, ParseDelays
+from tests.unit.local.parsed_record import parsed_record
 
 
 def parsed(
     at_ms: int, waited_ms: int, *, device_id: str = "d-1", lane: Lane = Lane.STANDARD
 ) -> Record:
-    row = Parsed(
-        id="1" + "ab" * 16,
-        attempt=1,
-        device_id=device_id,
-        stream="thermo",
-        lane=lane,
-        source_topic=f"raw.{lane}",
-        source_partition=0,
-        source_offset=0,
-        outcome=Outcome.PARSED,
-        received_ms=at_ms,
-        parsed_ms=at_ms + waited_ms,
-    )
-    return Record(
-        topic="fleet.parsed",
-        partition=0,
-        offset=0,
-        timestamp_ms=0,
-        key=None,
-        value=parsed_value(row),
-        headers=(),
+    return parsed_record(
+        device_id=device_id, lane=lane, received_ms=at_ms, parsed_ms=at_ms + waited_ms
     )
 
 

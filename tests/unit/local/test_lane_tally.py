@@ -4,8 +4,9 @@ import pytest
 
 from clients.kafka_reader import Record
 from fleetlane.events.lanes import Lane
-from fleetlane.events.metadata import Outcome, Parsed, parsed_value
+from fleetlane.events.metadata import Outcome
 from local.lane_tally import LaneCounts, LaneTally
+from tests.unit.local.parsed_record import parsed_record
 
 
 def raw(topic: str, attempt: bytes) -> Record:
@@ -17,30 +18,6 @@ def raw(topic: str, attempt: bytes) -> Record:
         key=None,
         value=b"x",
         headers=(("ce_attempt", attempt),),
-    )
-
-
-def attempt(lane: Lane, outcome: Outcome) -> Record:
-    row = Parsed(
-        id="1" + "ab" * 16,
-        attempt=1,
-        device_id="d-1",
-        stream="thermo",
-        lane=lane,
-        source_topic=f"raw.{lane}",
-        source_partition=0,
-        source_offset=0,
-        outcome=outcome,
-        parsed_ms=0,
-    )
-    return Record(
-        topic="fleet.parsed",
-        partition=0,
-        offset=0,
-        timestamp_ms=0,
-        key=None,
-        value=parsed_value(row),
-        headers=(),
     )
 
 
@@ -64,7 +41,7 @@ def test_a_diversion_is_no_landing() -> None:
 def test_an_attempt_counts_for_its_lane_and_outcome(outcome: Outcome) -> None:
     tally = LaneTally()
 
-    tally.fold([attempt(Lane.SLOW, outcome)])
+    tally.fold([parsed_record(lane=Lane.SLOW, outcome=outcome)])
 
     assert getattr(tally.counts[Lane.SLOW], outcome.value) == 1
 

@@ -1,0 +1,96 @@
+"""A job in a process of its own, to be killed in mid-batch, and what its checkpoint says then."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+from local.aws import LocalAws, variables_for
+from local.checkout import ROOT
+from local.jobs import JobSettings, job_environment, spark_submit
+from local.kafka import KafkaBroker
+from local.lake import LocalLake
+from local.processes import ServerProcess
+
+WAIT_S: Final = 240.0
+
+type Offsets = Mapping[str, Mapping[str, int]]
+"""By topic and partition."""
+
+
+def killable_settings(
+    folder: Path, *, bucket: str, broker: KafkaBroker, aws: LocalAws
+) -> JobSettings:
+    """Settings of a job that reads this broker, and has one bucket, made here, for all."""
+    aws.ensure_bucket(bucket)
+    return JobSettings(
+        folder=folder,
+        bootstrap_servers=broker.bootstrap_servers,
+        flows_bucket=bucket,
+        payload_bucket=bucket,
+        parked_bucket=bucket,
+        lake_bucket=bucket,
+        overrides_bucket="none",
+        registry_table="none",
+        lake=LocalLake(folder / "lake"),
+        environment=variables_for(aws.client_settings),
+    )
+
+
+@contextmanager
+def running_job(settings: JobSettings, script: str, *argv: str) -> Iterator[ServerProcess]:
+    """A file of ``glue_jobs`` as spark-submit starts it; killed at the end, if not before."""
+    process = ServerProcess(
+        script,
+        [
+            *spark_submit(settings.folder, task_slots=2),
+            str(ROOT / "glue_jobs" / script),
+            *argv,
+        ],
+        log_path=settings.folder / "spark.log",
+        env=job_environment(settings),
+        cwd=ROOT,
+    )
+    process.start()
+    try:
+        yield process
+    finally:
+        process.kill()
+
+
+def checkpoint_folder(settings: JobSettings) -> Path:
+    """Where the queries' checkpoints are, each in a folder of its name."""
+    return settings.folder / "checkpoints"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """A query's batches, numbered from 0 on; -1 where there is none yet."""
+
+    folder: Path
+
+    @classmethod
+    def of(cls, settings: JobSettings, query: str) -> "Checkpoint":
+        return cls(folder=checkpoint_folder(settings) / query)
+
+    @property
+    def begun(self) -> int:
+        return self._last("offsets")
+
+    @property
+    def done(self) -> int:
+        return self._last("commits")
+
+    def ends(self, batch: int) -> Offsets:
+        """Up to where a batch goes; empty before the first."""
+        if batch < 0:
+            return {}
+        lines = (self.folder / "offsets" / str(batch)).read_text().splitlines()
+        ends: Offsets = orjson.loads(lines[-1])
+        return ends
+
+    def _last(self, kind: str) -> int:
+        return max((int(path.name) for path in (self.folder / kind).glob("[0-9]*")), default=-1)

@@ -1,0 +1,119 @@
+"""A worker's lanes, on flows and artifacts that teams publish to a bucket."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from clients.flow_store import CachedFlows, FlowStore, FlowsUnavailableError
+from clients.parser_store import ArtifactUnavailableError, ParserStore
+from fleetlane.events.canonical import canonical_event_from
+from fleetlane.events.flow_artifacts import FlowArtifact, team_rules
+from fleetlane.events.flow_files import PublishedFlows, flow_from_toml
+from fleetlane.events.lanes import LANE_LIMITS, Lane
+from fleetlane.events.metadata import Parsed, parsed_from
+from fleetlane.parsers.sandbox.platforms import ParsesRuns
+from glue_jobs.parse_lane.chosen_parsers import ChosenParsers
+from glue_jobs.parse_lane.lane_parser import LaneParser
+from glue_jobs.parse_lane.parser_folders import BYTES_MAX, ParserFolders
+from glue_jobs.parse_lane.payloads import Payloads
+from glue_jobs.parse_lane.programs import Programs
+from tests.contract.aws_in_process import buckets
+from tests.team_artifacts import team_artifact
+from tests.unit.glue_jobs.conftest import NOW_MS, MemoryBucket, message_of, record_of, rows_of
+
+FLOW: Final = """
+stream = "{stream}"
+owner = "acme"
+[[parsers]]
+use = "{use}"
+"""
+
+
+class Worker:
+    """A worker's lane on a bucket that flows are published to.
+
+    ``is_down`` stops fetching; ``not_given`` are artifacts that S3 alone does not give;
+    ``is_history_away`` stops the reading of earlier flows.
+    """
+
+    def __init__(self, store: FlowStore, parsers: ParserStore, folder: Path) -> None:
+        self.flows, self.parsers, self.folder = store, parsers, folder
+        self.is_down = self.is_history_away = False
+        self.not_given = set[str]()
+        self.asked = list[str]()
+        self.now_s = 0.0
+        self.caches: list[ParserFolders] = []
+
+    def fetch(self, artifact: FlowArtifact, path: Path) -> None:
+        self.asked.append(artifact.use)
+        if self.is_down or artifact.use in self.not_given:
+            raise ArtifactUnavailableError(artifact.key, "connection refused")
+        self.parsers.fetch(artifact, path)
+
+    def published(self, version: str) -> PublishedFlows:
+        if self.is_history_away:
+            raise FlowsUnavailableError(version, "connection refused")
+        return self.flows.published(version)
+
+    def answers(self, artifact: FlowArtifact) -> bool:
+        return not self.is_down and self.parsers.answers(artifact)
+
+    def cache(self, *, bytes_max: int = BYTES_MAX) -> ParserFolders:
+        cache = ParserFolders(self, self.folder / "cache", bytes_max=bytes_max)
+        self.caches.append(cache)
+        return cache
+
+    def deploy(self, pin: str, code: str | None = None) -> None:
+        self.parsers.deploy(team_artifact(self.folder / "built", pin, code), owner="acme")
+
+    def publish(self, **uses: str) -> None:
+        self.publish_files(*(FLOW.format(stream=one, use=use) for one, use in uses.items()))
+
+    def publish_files(self, *tomls: str) -> None:
+        flows = [flow_from_toml(toml, file="test.toml") for toml in tomls]
+        found = [self.parsers.offering(owner, use) for owner, use in team_rules(flows)]
+        self.flows.make_current(self.flows.publish(flows, filter(None, found)))
+
+    def lane(self, sandboxes: ParsesRuns, lane: Lane = Lane.STANDARD) -> LaneParser:
+        limits, payloads = LANE_LIMITS[lane], MemoryBucket()
+        parsers = ChosenParsers(
+            flows=CachedFlows(self.flows, max_age_s=0),
+            earlier=self,
+            programs=Programs(
+                folders=self.cache(),
+                sandboxes=sandboxes,
+                memory_bytes_max=limits.memory_bytes_max,
+            ),
+            limits=limits,
+            monotonic=lambda: self.now_s,
+        )
+        return LaneParser(
+            lane=lane,
+            limits=limits,
+            parsers=parsers,
+            payloads=Payloads(landed=payloads, parked=payloads, parked_bucket="parked"),
+            sandboxes=sandboxes,
+            now_ms=lambda: NOW_MS,
+        )
+
+
+@contextmanager
+def team_worker(folder: Path) -> Iterator[Worker]:
+    """A worker on a bucket of its own, which keeps what it fetches in ``folder``."""
+    with buckets("flows") as s3:
+        worker = Worker(FlowStore(s3, "flows"), ParserStore(s3, "flows"), folder)
+        yield worker
+        for cache in worker.caches:
+            cache.release_all()
+
+
+def batch(lane: LaneParser, *streams: str) -> tuple[list[object], list[Parsed]]:
+    """A batch of one message a stream: the versions that parsed them, and what is told of each."""
+    lane.begin_batch()
+    rows = rows_of(lane.outputs_of(record_of(message_of(b"x", stream=one)) for one in streams))
+    canonical = [
+        canonical_event_from(row.value or b"") for row in rows if row.topic.startswith("canonical.")
+    ]
+    told = [parsed_from(row.value or b"") for row in rows if row.topic == "fleet.parsed"]
+    return [event.data["version"] for event in canonical], told

@@ -1,0 +1,31 @@
+"""How a local application's JVM runs is the caller's word, in one piece."""
+
+from pathlib import Path
+
+import pytest
+
+from local.java import AS_IN_AWS, LAPTOP, QUICK_START, SparkJvm
+from local.jobs import spark_submit
+
+C1_ALONE = "-XX:TieredStopAtLevel=1"
+INTERPRETED = "--conf=spark.sql.codegen.wholeStage=false"
+
+
+@pytest.mark.parametrize(
+    ("jvm", "found"),
+    [(LAPTOP, (True, True)), (QUICK_START, (True, False)), (AS_IN_AWS, (False, False))],
+    ids=["laptop", "quick start", "as in AWS"],
+)
+def test_an_application_gets_the_compilers_and_plans_that_were_asked_for(
+    tmp_path: Path, jvm: SparkJvm, found: tuple[bool, bool]
+) -> None:
+    command = spark_submit(tmp_path, jvm=jvm)
+
+    java_options = next(one for one in command if "spark.driver.extraJavaOptions" in one)
+    assert (C1_ALONE in java_options, INTERPRETED in command) == found
+
+
+def test_a_laptops_application_interprets_its_plans(tmp_path: Path) -> None:
+    command = spark_submit(tmp_path)
+
+    assert command == spark_submit(tmp_path, jvm=LAPTOP)
