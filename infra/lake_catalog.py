@@ -6,6 +6,8 @@ from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 
 from fleetlane.events.lake_tables import NAMESPACE, TABLES
+from fleetlane.events.lake_views import VIEW_PREFIX
+from infra.explained import explain_wildcard
 
 _ACTIONS: Final = (
     "glue:CreateDatabase",
@@ -16,12 +18,15 @@ _ACTIONS: Final = (
 )
 """Iceberg's own: a commit is an update of the table's entry. Nothing is ever dropped."""
 
+_VIEWS: Final = f"{NAMESPACE}/{VIEW_PREFIX}*"
+_NEW_VIEWS: Final = "Flows bring views of their own, under this prefix, without a deploy."
+
 
 def grant_catalog(role: iam.Role) -> None:
-    """Let ``role`` create the lake's tables, and commit to them."""
+    """Let ``role`` create the lake's tables and its views, commit to the one, change the other."""
     stack = Stack.of(role)
     tables = [("table", f"{NAMESPACE}/{table.name}") for table in TABLES]
-    resources = [("catalog", None), ("database", NAMESPACE), *tables]
+    resources = [("catalog", None), ("database", NAMESPACE), *tables, ("table", _VIEWS)]
     iam.Grant.add_to_principal(
         grantee=role,
         actions=list(_ACTIONS),
@@ -30,3 +35,5 @@ def grant_catalog(role: iam.Role) -> None:
             for kind, name in resources
         ],
     )
+    seen = f"arn:aws:glue:{stack.region}:<AWS::AccountId>:table/{_VIEWS}"
+    explain_wildcard(role, seen, _NEW_VIEWS)

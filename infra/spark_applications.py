@@ -163,6 +163,7 @@ def _lake(tables: LakeTables, places: Places) -> LakeArguments:
         metrics_namespace=NAMESPACE,
         lake_warehouse=_lake_warehouse(places),
         lake_bucket=places.lake_bucket,
+        flows_bucket=places.flows_bucket,
     )
 
 

@@ -29,13 +29,18 @@ def asked_fleet(
         RowsDeletedBesideError: A table cannot be read as it lies.
     """
     with (
-        closing(_catalog(catalog_file)) as catalog,
+        closing(opened_catalog(catalog_file)) as catalog,
         Fleet.of(catalog, registered, asked_at_ms=asked_at_ms) as fleet,
     ):
         yield fleet
 
 
-def _catalog(file: Path | None) -> Catalog:
+def opened_catalog(file: Path | None) -> Catalog:
+    """Open a catalog in a file; without one, AWS Glue's Data Catalog. Whoever asks closes it.
+
+    Raises:
+        LakeMissingError: There is no such file.
+    """
     if file is None:
         return load_catalog(CATALOG, type="glue")
     if not file.is_file():

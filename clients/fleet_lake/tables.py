@@ -62,43 +62,56 @@ def planned_tables(catalog: Catalog, *, since: date) -> Mapping[str, PlannedTabl
         LakeMissingError: A table is not there.
         RowsDeletedBesideError: A table cannot be read as it lies.
     """
+    lately = day_since(since)
     return {
-        table.name: _planned(catalog, table, since=None if table is DAILY else since)
+        table.name: planned_table(catalog, table, where=None if table is DAILY else lately)
         for table in ASKED
     }
 
 
-def _planned(catalog: Catalog, table: LakeTable, *, since: date | None) -> PlannedTable:
+def day_since(since: date) -> str:
+    """The condition for the days from ``since`` on."""
+    return f"day >= '{since.isoformat()}'"
+
+
+def planned_table(catalog: Catalog, table: LakeTable, *, where: str | None) -> PlannedTable:
+    """Plan a table's files that may hold rows ``where`` a condition of pyiceberg's holds.
+
+    Raises:
+        LakeMissingError: It is not there.
+        RowsDeletedBesideError: It cannot be read as it lies.
+    """
     try:
         loaded = catalog.load_table(table.identifier)
     except NoSuchTableError:
         raise LakeMissingError(table.identifier, catalog.name) from None
     scan = loaded.scan(selected_fields=table.column_names)
-    if since is not None:
-        scan = scan.filter(f"day >= '{since.isoformat()}'")
+    if where is not None:
+        scan = scan.filter(where)
     tasks = list(scan.plan_files())
     deleted = sum(bool(task.delete_files) for task in tasks)
     if deleted:
         raise RowsDeletedBesideError(table.identifier, deleted)
     return PlannedTable(
-        dataset=_dataset(loaded, tasks),
+        dataset=_dataset(loaded, tasks, day_at=table.partitioned_by.index("day")),
         file_bytes=sum(task.file.file_size_in_bytes for task in tasks),
     )
 
 
-def _dataset(table: Table, tasks: Iterable[FileScanTask]) -> ds.Dataset:
+def _dataset(table: Table, tasks: Iterable[FileScanTask], *, day_at: int) -> ds.Dataset:
     """One fragment a file. Each knows its day, so that a question opens no other days' files."""
     schema = schema_to_pyarrow(table.schema(), include_field_ids=False)
-    return ds.FileSystemDataset([_fragment(table, task) for task in tasks], schema, _PARQUET)
+    fragments = [_fragment(table, task, task.file.partition[day_at]) for task in tasks]
+    return ds.FileSystemDataset(fragments, schema, _PARQUET)
 
 
-def _fragment(table: Table, task: FileScanTask) -> ds.Fragment:
+def _fragment(table: Table, task: FileScanTask, day: int) -> ds.Fragment:
     io: Any = table.io
     scheme, netloc, path = PyArrowFileIO.parse_location(task.file.file_path)
     return _PARQUET.make_fragment(
         path,
         filesystem=io.fs_by_scheme(scheme, netloc),
-        partition_expression=_day_is(task.file.partition[0]),
+        partition_expression=_day_is(day),
     )
 
 

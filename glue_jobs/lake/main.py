@@ -34,6 +34,8 @@ from glue_jobs.lake.catalog import ensure_table
 from glue_jobs.lake.erasure import erased
 from glue_jobs.lake.keeper import LOOK_AGAIN_S, UpkeepKeeper
 from glue_jobs.lake.lag import LAKE_LAG_SECONDS, TELL_AGAIN_S, LakeLag
+from glue_jobs.lake.stream_views import LOOK_AGAIN_S as LOOK_FOR_VIEWS_S
+from glue_jobs.lake.stream_views import stream_views
 from glue_jobs.lake.turns import Turns
 from glue_jobs.lake.upkeep import compacted, expired
 from glue_jobs.lake_catalog import use_catalog
@@ -78,6 +80,14 @@ def _kept(
         every_s=TELL_AGAIN_S,
         is_first_at_once=True,
     ).run_beside(query)
+    views = stream_views(arguments)
+    if views is not None:
+        Errand(
+            name="the views of streams",
+            look=views.look,
+            every_s=LOOK_FOR_VIEWS_S,
+            is_first_at_once=True,
+        ).run_beside(query)
     return query
 
 

@@ -5,8 +5,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from clients.flow_store import FlowsNotPublishedError, FlowsUnreadableError
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flow_files import PublishedFlows, topics_of
+from fleetlane.events.schema_changes import breaking_changes
 from lambdas.flow_activation.artifact_checks import Artifacts, artifact_problems
 
 
@@ -58,21 +60,24 @@ def activate(
     """Put a version into force. To roll back, activate the version before.
 
     ``in_place_of`` is the version in force that the caller knows: where it is another by now,
-    somebody else's change would be undone. No topic is ever deleted or changed.
+    somebody else's change would be undone. No topic is ever deleted or changed. What was in force
+    before may come back, whatever its schemas are.
 
     Raises:
         FlowsNotPublishedError: There is no such version.
         FlowsRefusedError: Two of its flows are for the same stream, a parser of a team cannot be
-            had as it was published, or other flows are in force than the caller knows.
+            had as it was published, a schema breaks who reads its events, or other flows are in
+            force than the caller knows.
         FlowsUnavailableError: S3 does not answer.
         ArtifactUnavailableError: Likewise.
         TopicsNotCreatedError: A topic could not be created. The version before stays in force.
     """
     published = store.published(version)
-    for problem in _problems(published, artifacts):
+    current = _in_force(store)
+    for problem in _problems(published, current, artifacts):
         raise FlowsRefusedError(version, problem)
-    found = None if in_place_of is None else store.current().version
-    if found != in_place_of:
+    found = None if current is None else current.version
+    if in_place_of not in (None, found):
         problem = f"{found} is in force by now, not {in_place_of}; publish again"
         raise FlowsRefusedError(version, problem)
     created = topics.create_missing(topics_of(published.flows))
@@ -80,9 +85,21 @@ def activate(
     return Activation(version=version, topics_created=created)
 
 
-def _problems(published: PublishedFlows, artifacts: Artifacts) -> Iterator[str]:
+def _in_force(store: PublishedVersions) -> PublishedFlows | None:
+    try:
+        return store.current()
+    except (FlowsNotPublishedError, FlowsUnreadableError):
+        return None
+
+
+def _problems(
+    published: PublishedFlows, current: PublishedFlows | None, artifacts: Artifacts
+) -> Iterator[str]:
     streams = Counter(flow.stream for flow in published.flows)
     repeated = [stream for stream, count in streams.items() if count > 1]
     if repeated:
         yield f"several flows for stream {', '.join(repeated)}"
     yield from artifact_problems(published, artifacts)
+    if current is not None and published.version not in current.before:
+        for stream, change in breaking_changes(current.flows, published.flows):
+            yield f"stream {stream}: {change}"

@@ -1,6 +1,7 @@
 """Publishing beside other teams, and rolling back; S3 is moto's."""
 
 from collections.abc import Iterator
+from copy import replace
 from pathlib import Path
 
 import pytest
@@ -140,3 +141,24 @@ def test_all_versions_are_listed(publisher: FlowPublisher) -> None:
     listed = {version for version, _ in publisher.flows.versions()}
 
     assert listed == set(published)
+
+
+def described(stream: str, *properties: str) -> Flow:
+    texts = {name: {"type": "string"} for name in properties}
+    return replace(flow(stream, "red"), schema={"type": "object", "properties": texts})
+
+
+def test_a_schema_that_breaks_its_readers_is_refused(publisher: FlowPublisher) -> None:
+    publisher.publish([described("a", "x", "y")])
+
+    with pytest.raises(FlowsRefusedError, match="stream a: schema: property `y` was removed"):
+        publisher.publish_owners([described("a", "x")])
+
+    assert publisher.flows.current().by_stream["a"] == described("a", "x", "y")
+
+
+def test_a_schema_may_grow_and_what_was_before_may_come_back(publisher: FlowPublisher) -> None:
+    first = publisher.publish([described("a", "x")])
+    publisher.publish([described("a", "x", "y")])
+
+    assert publisher.roll_back() == first

@@ -77,6 +77,14 @@ def test_each_job_finds_all_of_its_arguments(name: str) -> None:
         assert job.checkpoint_folder == PLACES.checkpoint_folder
 
 
+def test_the_lake_knows_where_the_flows_are_that_have_views() -> None:
+    lakes = [
+        job for job in jobs_of(APPLICATIONS["slow"].argv(PLACES)) if isinstance(job, LakeArguments)
+    ]
+
+    assert [job.flows_bucket for job in lakes] == [PLACES.flows_bucket] * len(LakeTables)
+
+
 def test_glue_is_given_the_same_arguments_by_name() -> None:
     argv = APPLICATIONS["standard"].argv(PLACES)
 

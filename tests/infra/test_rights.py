@@ -6,6 +6,8 @@ import pytest
 from clients.overrides import OVERRIDES_KEY
 from clients.payload_bucket import payload_key
 from clients.spool import PREFIX as SPOOL_PREFIX
+from fleetlane.events.lake_tables import NAMESPACE, TABLES
+from fleetlane.events.lake_views import VIEW_PREFIX
 from fleetlane.events.topics import canonical_topic, platform_topics, unique_topic
 from infra.kafka_access import CANONICAL_TOPICS, FLEET_TOPICS, RAW_TOPICS, UNIQUE_TOPICS
 from tests.infra.synthesis import Resource, Synthesized
@@ -312,6 +314,19 @@ def test_the_lake_and_its_catalog_are_one_applications(cloud_stage: Synthesized)
     assert may["slow"] >= {"glue:CreateTable", "glue:UpdateTable"}
     assert not any("Delete" in action for action in may["slow"])
     assert may["fast"] == may["standard"] == set()
+
+
+def test_the_views_of_streams_are_told_from_the_lakes_tables_by_their_names(
+    cloud_stage: Synthesized,
+) -> None:
+    [resources] = [
+        json.dumps(one["Resource"])
+        for one in _of_role(cloud_stage, "slowrole")
+        if "glue:CreateTable" in _listed(one["Action"])
+    ]
+
+    assert f"table/{NAMESPACE}/{VIEW_PREFIX}*" in resources
+    assert not any(table.name.startswith(VIEW_PREFIX) for table in TABLES)
 
 
 def test_an_application_may_learn_that_a_payload_is_missing(cloud_stage: Synthesized) -> None:

@@ -12,7 +12,9 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flow_files import BadFlowError, flows_in
 
 if TYPE_CHECKING:
-    from fleetlane.events.flows import FlowSet
+    from collections.abc import Iterable
+
+    from fleetlane.events.flows import Flow, FlowSet
     from fleetlane.parsers.testkit.flow_checks import FlowReport, Locate
 
 FolderArgument = Annotated[
@@ -46,15 +48,25 @@ def check(
             help="An artifact with parsers; may be given several times.",
         ),
     ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            exists=True,
+            file_okay=False,
+            help="Of the flow files as they were: no schema may break who reads its events.",
+        ),
+    ] = None,
 ) -> None:
     """Check the flow files of a folder, and load their parsers with their options.
 
     Parsers come from the artifacts that are given, else from the package around the folder, else
     from what is installed here. Exit code 1 says that something is wrong.
     """
-    flows = flows_of(folder)
+    flows, before = flows_of(folder), {} if against is None else flows_in(against)
     with ExitStack() as folders:
-        show(report_on(flows, folder, _locate(folder, artifact or [], folders)), folder)
+        locate = _locate(folder, artifact or [], folders)
+        show(report_on(flows, folder, locate, before=before.values()), folder)
     typer.echo(f"{folder}: {len(flows)} flow{'s' if len(flows) > 1 else ''}, all right")
 
 
@@ -66,10 +78,12 @@ def flows_of(folder: Path) -> "FlowSet":
     return flows
 
 
-def report_on(flows: "FlowSet", folder: Path, locate: "Locate") -> "FlowReport":
+def report_on(
+    flows: "FlowSet", folder: Path, locate: "Locate", *, before: "Iterable[Flow]"
+) -> "FlowReport":
     from fleetlane.parsers.testkit.flow_checks import checked_flows
 
-    return checked_flows(flows, folder, locate)
+    return checked_flows(flows, folder, locate, before=before)
 
 
 def show(report: "FlowReport", folder: Path) -> None:

@@ -74,7 +74,8 @@ def publish(  # noqa: PLR0913 - each is an option of the command
 def _published(folder: Path, publisher: "FlowPublisher", *, only: bool) -> str:
     from local.deployed_parsers import DeployedParsers
 
-    flows = flows_of(folder)
+    flows, current = flows_of(folder), publisher.current()
+    before = () if current is None else current.flows
     with DeployedParsers(publisher) as parsers:
-        show(report_on(flows, folder, parsers.location), folder)
+        show(report_on(flows, folder, parsers.location, before=before), folder)
     return (publisher.publish if only else publisher.publish_owners)(flows.values())

@@ -1,10 +1,11 @@
-"""``fleetlane lake``: upkeep of the lake's tables, by the job that writes them."""
+"""``fleetlane lake``: a stream's view; upkeep of the tables, by the job that writes them."""
 
 import time
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
+from fleetlane.cli import lake_view
 from fleetlane.cli.data import DataOption, running_endpoints
 from fleetlane.events.errors import FleetlaneError
 
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
 _LOOK_AGAIN_S = 0.5
 
-app = typer.Typer(help="Keeps the lake's tables quick to read.", no_args_is_help=True)
+app = typer.Typer(
+    help="Shows a stream's events; keeps the lake's tables quick to read.", no_args_is_help=True
+)
+app.command("view")(lake_view.view)
 
 LakeBucketOption = Annotated[
     str | None,

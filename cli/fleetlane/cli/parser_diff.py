@@ -10,7 +10,8 @@ from fleetlane.cli.checkout import uv_program
 from fleetlane.cli.compared_messages import Wanted, messages_from, subject_from
 from fleetlane.cli.data import DataOption
 from fleetlane.cli.difference_text import counts_of, difference_line, summary_line
-from fleetlane.cli.parser_subject import FlowOption, LaneOption, flow_at
+from fleetlane.cli.parser_subject import FlowOption, LaneOption
+from fleetlane.events.flow_files import flow_at
 from fleetlane.parsers.testkit.differences import Difference, difference
 from fleetlane.parsers.testkit.parser_process import ParserProcess
 from fleetlane.parsers.testkit.sites import Sites

@@ -6,8 +6,7 @@ from typing import Annotated, ClassVar
 import typer
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flow_files import flow_from_toml
-from fleetlane.events.flows import Flow
+from fleetlane.events.flow_files import flow_at
 from fleetlane.events.lanes import Lane
 from fleetlane.parsers.testkit.projects import NoProjectError, Project, project_around, project_at
 from fleetlane.parsers.testkit.sites import Sites
@@ -85,14 +84,6 @@ def chosen_subject(
         firmware=firmware,
         lane=lane,
     )
-
-
-def flow_at(path: Path) -> Flow:
-    """Read a flow file; raises ``BadFlowError``."""
-    try:
-        return flow_from_toml(path.read_text(encoding="utf-8"), file=str(path))
-    except UnicodeDecodeError as problem:
-        raise NoSubjectError(f"{path} is not UTF-8: {problem}") from None
 
 
 def project_in(folder: Path) -> Project:

@@ -15,6 +15,7 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flow_artifacts import FlowArtifact
 from fleetlane.events.flows import Flow, FlowSet
 from fleetlane.events.lanes import Lane
+from fleetlane.events.schema_files import BadSchemaError, schema_beside
 from fleetlane.events.topics import canonical_topic, platform_topics, unique_topic
 
 VERSION_CHARS: Final = 16
@@ -76,11 +77,13 @@ class PublishedFlows(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return {(one.owner, one.use): one for one in self.artifacts}
 
 
-def flow_from_toml(text: str, *, file: str) -> Flow:
+def flow_from_toml(text: str, *, file: str, beside: Path | None = None) -> Flow:
     """Read one flow; ``file`` is what an error calls it.
 
+    A schema that it names is read from the folder ``beside`` it, and becomes part of the flow.
+
     Raises:
-        BadFlowError: No TOML, an unknown field, or a value that is not allowed.
+        BadFlowError: No TOML, an unknown field, a value or a schema that is not allowed.
     """
     try:
         document = tomllib.loads(text)
@@ -89,10 +92,28 @@ def flow_from_toml(text: str, *, file: str) -> Flow:
     unknown = next(_unknown_fields(document, inspect.type_info(Flow)), None)
     if unknown is not None:
         raise BadFlowError(file, unknown)
+    if "schema" in document:
+        try:
+            document["schema"] = schema_beside(beside, document["schema"])
+        except BadSchemaError as problem:
+            raise BadFlowError(file, str(problem)) from None
     try:
         return msgspec.convert(document, Flow, strict=True)
     except msgspec.ValidationError as problem:
         raise BadFlowError(file, _explained(str(problem), document)) from None
+
+
+def flow_at(path: Path) -> Flow:
+    """Read a flow file, and the schema beside it.
+
+    Raises:
+        BadFlowError: It is refused.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as problem:
+        raise BadFlowError(str(path), f"is not UTF-8: {problem}") from None
+    return flow_from_toml(text, file=str(path), beside=path.parent)
 
 
 def flows_in(folder: Path) -> FlowSet:
@@ -103,7 +124,7 @@ def flows_in(folder: Path) -> FlowSet:
     """
     flows = {}
     for path in sorted(folder.glob("*.toml")):
-        flow = flow_from_toml(_text_of(path), file=str(path))
+        flow = flow_at(path)
         if path.stem != flow.stream:
             problem = f"field `stream` is {flow.stream!r}; the file's name allows {path.stem!r}"
             raise BadFlowError(str(path), problem)
@@ -119,13 +140,6 @@ def version_key(version: str) -> str:
 def topics_of(flows: Iterable[Flow]) -> tuple[str, ...]:
     """All topics that a platform with these flows needs, sorted."""
     return tuple(sorted({*platform_topics(), *_topics_of_each(flows)}))
-
-
-def _text_of(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as problem:
-        raise BadFlowError(str(path), f"is not UTF-8: {problem}") from None
 
 
 def _topics_of_each(flows: Iterable[Flow]) -> Iterator[str]:

@@ -151,7 +151,10 @@ class DedupeRule(_Table, frozen=True, kw_only=True):
 
 
 class Flow(_Table, frozen=True, kw_only=True):
-    """A flow file. Everything but stream, owner and parsers has a default."""
+    """A flow file. Everything but stream, owner and parsers has a default.
+
+    ``schema`` describes its events (``event_schema``). A flow file names the JSON file beside it.
+    """
 
     stream: Name
     owner: Annotated[str, Meta(min_length=1, max_length=100)]
@@ -168,6 +171,7 @@ class Flow(_Table, frozen=True, kw_only=True):
     upload: UploadRule = field(default_factory=UploadRule)
     devices: DevicesRule = field(default_factory=DevicesRule)
     dedupe: DedupeRule | None = None
+    schema: dict[str, object] | None = None
 
     def __post_init__(self) -> None:
         if self.identity.by == "content" and self.event_time is None:

@@ -184,11 +184,15 @@ class LakeArguments(JobArguments):
     Without ``lake_catalog_uri``, a JDBC address, the catalog is AWS's Glue Data Catalog. Streams
     of ``lake_merged_later`` (with commas between) are too large to look each id up as it comes:
     their repeats go when the tables are compacted, every ``lake_upkeep_hours``.
+
+    With a ``flows_bucket``, which holds the published flows, streams with a schema have views in
+    the Glue Data Catalog.
     """
 
     tables: LakeTables
     lake_warehouse: str
     lake_bucket: str
+    flows_bucket: str | None = None
     lake_catalog_uri: str | None = None
     lake_trigger_ms: int = 300_000
     lake_records_per_batch_max: int = 200_000

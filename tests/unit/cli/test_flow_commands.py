@@ -1,5 +1,6 @@
 """``fleetlane flow new`` and ``check``, and what ``publish`` refuses before it asks anybody."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -147,3 +148,20 @@ def test_what_is_said_twice_or_by_half_is_refused(arguments: list[str], problem:
 
     assert result.exit_code == 1
     assert problem in result.stderr
+
+
+def test_a_schema_is_held_against_the_flow_files_as_they_were(tmp_path: Path) -> None:
+    before, after = tmp_path / "before", tmp_path / "after"
+    for folder, kind in ((before, "number"), (after, "string")):
+        folder.mkdir()
+        schema = {"type": "object", "properties": {"celsius": {"type": kind}}}
+        (folder / "s.json").write_text(json.dumps(schema))
+        written(folder, "thermo", 'schema = "s.json"\n[[parsers]]\nuse = "json"\n')
+
+    result = run("check", after, "--against", before)
+
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[0] == (
+        f"{after / 'thermo.toml'}: schema: property `celsius` was number and is string; "
+        "keep number; a stream of another name may differ"
+    )

@@ -1,7 +1,7 @@
 """Flow files held against each other, and against the parsers that they name."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ from fleetlane.events.flow_topics import topic_collisions
 from fleetlane.events.flows import Flow, FlowSet, ParserRule
 from fleetlane.events.lanes import LANE_LIMITS
 from fleetlane.events.rule_coverage import gaps, overlaps
+from fleetlane.events.schema_changes import breaking_changes
 from fleetlane.parsers.sandbox.platforms import sandboxes_for_this_system
 from fleetlane.parsers.sandbox.runs import Program
 
@@ -29,13 +30,19 @@ class FlowReport:
     notes: tuple[str, ...]
 
 
-def checked_flows(flows: FlowSet, folder: Path, locate: Locate) -> FlowReport:
-    """Check flows that were read from ``folder``. Each parser is loaded, in a child on Linux."""
+def checked_flows(
+    flows: FlowSet, folder: Path, locate: Locate, *, before: Iterable[Flow] = ()
+) -> FlowReport:
+    """Check flows that were read from ``folder``. Each parser is loaded, in a child on Linux.
+
+    Schemas are held against those of the flows ``before``, whose place they are to take.
+    """
     problems = [
         *_of_files(folder, topic_collisions(flows.values())),
         *_of_files(
             folder, ((one.stream, each) for one in flows.values() for each in overlaps(one))
         ),
+        *_of_files(folder, breaking_changes(before, flows.values())),
         *_of_files(folder, _parser_problems(flows, locate)),
     ]
     notes = _of_files(folder, ((one.stream, each) for one in flows.values() for each in gaps(one)))

@@ -1,0 +1,157 @@
+"""The JSON Schema that a flow declares: it describes events, and never refuses one.
+
+Of JSON Schema 2020-12 ``type``, ``format``, ``properties``, ``required`` and ``items`` are read
+here; every other keyword is for those who read the schema.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+type EventSchema = Mapping[str, object]
+
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
+DEPTH_MAX: Final = 8
+PROPERTIES_MAX: Final = 500
+_NAME_CHARS_MAX: Final = 200
+_NOT_IN_NAMES: Final = '" \\ *'
+"""What stands for something else in the paths by which engines find a property."""
+
+_ELSEWHERE: Final = ("$ref", "$dynamicRef")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Property:
+    """A property, and what is known of its values.
+
+    ``types`` leaves out ``null``; it is empty where any type may come. ``properties`` are its own.
+    ``is_in_items`` where it belongs to the items of an array, which ``path`` writes as ``[]``.
+    """
+
+    path: tuple[str, ...]
+    types: frozenset[str]
+    is_nullable: bool
+    is_time: bool
+    is_required: bool
+    is_in_items: bool
+    has_properties: bool
+
+    def __str__(self) -> str:
+        return ".".join(self.path).replace(".[]", "[]")
+
+    @property
+    def kind(self) -> str:
+        """What its values are, in words."""
+        if self.is_time:
+            return "string (date-time)"
+        return " or ".join(sorted(self.types)) or "anything"
+
+
+def properties_of(schema: EventSchema) -> Iterator[Property]:
+    """All properties that can be named, the outer before the inner ones; of no schema, none.
+
+    A newer release may allow what this one does not know: nothing is refused here.
+    """
+    yield from _inside(schema, (), is_in_items=False)
+
+
+def schema_problem(schema: object) -> str | None:
+    """What is not allowed about a schema, in a sentence that names the property."""
+    if not isinstance(schema, Mapping):
+        return "is no JSON object"
+    return next(_problems(schema), None)
+
+
+def _problems(schema: EventSchema) -> Iterator[str]:
+    dialect = schema.get("$schema", DIALECT)
+    if dialect != DIALECT:
+        yield f"`$schema` is {dialect!r:.80}; allowed: {DIALECT}"
+    if schema.get("type") != "object" or not schema.get("properties"):
+        yield 'is not for an event; allowed: `type` "object", with `properties`'
+    yield from _problems_inside(schema, ())
+    number = sum(1 for _ in properties_of(schema))
+    if number > PROPERTIES_MAX:
+        yield f"has {number} properties; allowed: {PROPERTIES_MAX}"
+
+
+def _problems_inside(schema: EventSchema, path: tuple[str, ...]) -> Iterator[str]:
+    at = f"property `{'.'.join(path)}`: " if path else ""
+    yield from (f"{at}{problem}" for problem in _problems_of_one(schema))
+    if len(path) > DEPTH_MAX:
+        yield f"{at}lies {len(path)} deep; allowed: {DEPTH_MAX}"
+        return
+    for name, inner in _mapping(schema.get("properties")).items():
+        here = (*path, name)
+        if not _is_allowed(name):
+            yield (
+                f"{at}a property is named {name[:_NAME_CHARS_MAX]!r}; allowed: 1 to "
+                f"{_NAME_CHARS_MAX} printable characters, and none of {_NOT_IN_NAMES}"
+            )
+        elif isinstance(inner, Mapping):
+            yield from _problems_inside(inner, here)
+        else:
+            yield f"property `{'.'.join(here)}` is {inner!r:.80}; allowed: an object with `type`"
+    if isinstance(schema.get("items"), Mapping):
+        yield from _problems_inside(_mapping(schema["items"]), (*path, "[]"))
+
+
+def _problems_of_one(schema: EventSchema) -> Iterator[str]:
+    kind, required = schema.get("type", []), schema.get("required", [])
+    named = kind if isinstance(kind, list) else [kind]
+    if not all(isinstance(one, str) and one in TYPES for one in named):
+        yield f"`type` is {kind!r:.80}; allowed: {', '.join(sorted(TYPES))}, or a list of them"
+    if not isinstance(schema.get("properties", {}), Mapping):
+        yield f"`properties` is {schema['properties']!r:.80}; allowed: an object by name"
+    if not isinstance(schema.get("format", ""), str):
+        yield f"`format` is {schema['format']!r:.80}; allowed: a name, like date-time"
+    if not isinstance(required, list) or not all(isinstance(one, str) for one in required):
+        yield f"`required` is {required!r:.80}; allowed: a list of names"
+    for name in _ELSEWHERE:
+        if name in schema:
+            yield f"`{name}` is {schema[name]!r:.80}; allowed: what it refers to, written here"
+
+
+def _inside(schema: EventSchema, path: tuple[str, ...], *, is_in_items: bool) -> Iterator[Property]:
+    if len(path) >= DEPTH_MAX:
+        return
+    for name, inner in sorted(_mapping(schema.get("properties")).items()):
+        if not _is_allowed(name):
+            continue
+        is_required = name in _texts(schema.get("required"))
+        yield from _with_inner(
+            _mapping(inner), (*path, name), is_required=is_required, is_in_items=is_in_items
+        )
+    items = _mapping(schema.get("items"))
+    if items:
+        yield from _with_inner(items, (*path, "[]"), is_required=False, is_in_items=True)
+
+
+def _with_inner(
+    schema: EventSchema, path: tuple[str, ...], *, is_required: bool, is_in_items: bool
+) -> Iterator[Property]:
+    kind = schema.get("type")
+    types = frozenset([kind] if isinstance(kind, str) else _texts(kind))
+    yield Property(
+        path=path,
+        types=types - {"null"},
+        is_nullable="null" in types or not types,
+        is_time=types - {"null"} == {"string"} and schema.get("format") == "date-time",
+        is_required=is_required,
+        is_in_items=is_in_items,
+        has_properties=len(path) < DEPTH_MAX and bool(_mapping(schema.get("properties"))),
+    )
+    yield from _inside(schema, path, is_in_items=is_in_items)
+
+
+def _is_allowed(name: str) -> bool:
+    is_short = 0 < len(name) <= _NAME_CHARS_MAX
+    return is_short and name.isprintable() and not set(name) & set(_NOT_IN_NAMES.split())
+
+
+def _mapping(value: object) -> EventSchema:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _texts(value: object) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []

@@ -1,0 +1,125 @@
+"""``fleetlane lake view`` against flows in moto's S3, and a lake in a folder."""
+
+import csv
+import json
+import time
+from collections.abc import Callable, Iterator
+from copy import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from benchmarks.iceberg_tables import add_rows, folder_catalog, make_table
+from clients.fleet_lake.fleet import day_of
+from clients.flow_store import FlowStore
+from fleetlane.cli.main import app
+from fleetlane.events.flow_files import flow_from_toml
+from fleetlane.events.lake_tables import EVENTS
+from fleetlane.events.times import DAY_MS
+from tests.contract.aws_in_process import SETTINGS, buckets
+
+type Ask = Callable[..., Result]
+
+BUCKET = "stage-flows"
+ARRIVAL_MS = 1_793_714_709_123
+SCHEMA: dict[str, object] = {
+    "type": "object",
+    "properties": {"celsius": {"type": "number"}, "note": {"type": "string"}},
+}
+
+
+def flow(stream: str) -> str:
+    return f'stream = "{stream}"\nowner = "acme"\n[[parsers]]\nuse = "json"\n'
+
+
+def row(at: int, data: str, *, stream: str = "thermo", days_ago: int = 0) -> dict[str, object]:
+    return {
+        "stream": stream, "day": day_of(int(time.time() * 1000) - days_ago * DAY_MS),
+        "id": f"id-{at}", "raw_id": f"raw-{at}", "device_id": "d-1", "arrival_ms": ARRIVAL_MS + at,
+        "event_ms": ARRIVAL_MS, "time_quality": "ok", "parser": "json", "revision": 0, "data": data,
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("lake")
+    lake = folder_catalog(folder)
+    make_table(lake, EVENTS)
+    rows = [
+        row(1, '{"celsius": 21.5, "note": "[red]\\u001b[2J"}'),
+        row(2, '{"celsius": "warm", "more": 1}'),
+        row(3, '{"celsius": 1}', days_ago=9),
+        row(4, '{"celsius": 2}', stream="other"),
+    ]
+    add_rows(lake, EVENTS, rows)
+    lake.close()
+    return folder / "catalog.db"
+
+
+@pytest.fixture
+def ask(catalog: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", str(SETTINGS.region))
+    monkeypatch.setenv("COLUMNS", "120")
+    with buckets(BUCKET) as s3:
+        store = FlowStore(s3, BUCKET)
+        flows = [flow_from_toml(flow(stream), file=stream) for stream in ("thermo", "bare")]
+        store.make_current(store.publish([replace(flows[0], schema=SCHEMA), flows[1]]))
+
+        def run(*arguments: str, lake: Path = catalog) -> Result:
+            of = ("--flows-bucket", BUCKET, "--catalog", str(lake))
+            return CliRunner().invoke(app, ["lake", "view", *arguments, *of])
+
+        yield run
+
+
+def test_the_newest_events_come_in_columns_of_their_types(ask: Ask) -> None:
+    rows = json.loads(ask("thermo", "--json").stdout)["thermo"]
+
+    assert [(one["id"], one["celsius"]) for one in rows] == [("id-2", None), ("id-1", 21.5)]
+    assert rows[0]["arrived_at"] == "2026-11-03T14:05:09.125Z"
+
+
+def test_they_come_as_csv(ask: Ask) -> None:
+    rows = list(csv.DictReader(ask("thermo", "--csv", "--limit", "1").stdout.splitlines()))
+
+    assert [(one["device_id"], one["celsius"]) for one in rows] == [("d-1", "")]
+
+
+def test_a_table_for_people_obeys_nothing_that_a_device_wrote(ask: Ask) -> None:
+    shown = ask("thermo").stdout
+
+    assert r"[red]\x1b[2J" in shown
+    assert "21.5" in shown
+
+
+def test_more_days_show_what_stands_under_earlier_ones(ask: Ask) -> None:
+    rows = json.loads(ask("thermo", "--json", "--days", "30").stdout)["thermo"]
+
+    assert [one["id"] for one in rows] == ["id-3", "id-2", "id-1"]
+
+
+@pytest.mark.parametrize("engine", ["athena", "duckdb"])
+def test_the_statement_is_printed(ask: Ask, engine: str) -> None:
+    printed = ask("thermo", "--sql", engine).stdout
+
+    assert printed.startswith("create or replace view fleetlane.stream_thermo as\nselect\n")
+    assert "where stream = 'thermo'" in printed
+
+
+@pytest.mark.parametrize(
+    ("stream", "problem"),
+    [("bare", "declares no schema"), ("nobody", "has no flow in force")],
+)
+def test_a_stream_without_a_view_is_an_error(ask: Ask, stream: str, problem: str) -> None:
+    answer = ask(stream)
+
+    assert answer.exit_code == 1
+    assert answer.stderr == f"error: stream {stream} {problem}: it has no view; see docs/flows.md\n"
+
+
+def test_a_lake_that_is_not_there_is_an_error(ask: Ask, tmp_path: Path) -> None:
+    answer = ask("thermo", lake=tmp_path / "catalog.db")
+
+    assert answer.exit_code == 1
+    assert answer.stderr.startswith("error: there is no table ")
