@@ -18,16 +18,16 @@ def _nothing() -> None: ...
 class Errand:
     """``look`` is called every so many seconds, for as long as a query runs.
 
-    ``name`` stands for it in the log. What is ``passing`` is logged, and the next call may do
-    better; any other error ends the errand, as a lost lease must. ``at_end`` is called when the
-    query ended, and did not fail.
+    ``name`` stands for it in the log. What it raises is logged, and the next call may do better;
+    only ``lasting`` ends the errand, like a lost lease. ``at_end`` is called when the query ended,
+    and did not fail.
     """
 
     name: str
     look: Callable[[], None]
     every_s: int
     is_first_at_once: bool = False
-    passing: type[FleetlaneError] = FleetlaneError
+    lasting: type[FleetlaneError] | None = None
     at_end: Callable[[], None] = _nothing
 
     def run_beside(self, query: Ends) -> None:
@@ -47,5 +47,8 @@ class Errand:
     def _look(self) -> None:
         try:
             self.look()
-        except self.passing as problem:
-            _log.warning("%s: not now: %s", self.name, problem)
+        except Exception as problem:
+            if self.lasting is not None and isinstance(problem, self.lasting):
+                raise
+            is_known = isinstance(problem, FleetlaneError)
+            _log.warning("%s: not now: %s", self.name, problem, exc_info=not is_known)

@@ -7,13 +7,14 @@ from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, Final, TypedDict
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from fleetlane.events.errors import FleetlaneError
+from local.aws_settings import REGION, ClientSettings, client_settings_at
 from local.ports import remembered_port
 from local.processes import ServerProcess
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_s3 import S3Client
 
-REGION: Final = "eu-central-1"
 _READY_TIMEOUT_S = 120.0
 _STOP_GRACE_S = 10.0
 _ANSWER_TIMEOUT_S = 20.0
@@ -60,35 +60,6 @@ _VARIABLES: Final[Mapping[Services, Mapping[str, str]]] = MappingProxyType(
     }
 )
 """What tells them apart. Paths are relative to LocalStack's folder, where it runs."""
-
-
-class ClientSettings(TypedDict):
-    """Keyword arguments for any boto3 client."""
-
-    endpoint_url: str
-    region_name: str
-    aws_access_key_id: str
-    aws_secret_access_key: str
-
-
-def client_settings_at(endpoint_url: str) -> ClientSettings:
-    """What a boto3 client needs to reach the LocalStack that answers there."""
-    return {
-        "endpoint_url": endpoint_url,
-        "region_name": REGION,
-        "aws_access_key_id": "test",
-        "aws_secret_access_key": "test",
-    }
-
-
-def variables_for(settings: ClientSettings) -> dict[str, str]:
-    """The same for a process of its own, as the variables that AWS's clients read."""
-    return {
-        "AWS_ACCESS_KEY_ID": settings["aws_access_key_id"],
-        "AWS_SECRET_ACCESS_KEY": settings["aws_secret_access_key"],
-        "AWS_DEFAULT_REGION": settings["region_name"],
-        "AWS_ENDPOINT_URL": settings["endpoint_url"],
-    }
 
 
 class LocalStackMissingError(FleetlaneError):

@@ -3,7 +3,7 @@
 import boto3
 
 from clients.blocked_messages import BlockedMessages
-from local.aws import client_settings_at
+from local.aws_settings import client_settings_at
 from local.endpoints import Endpoints
 from local.platform import PARKED_BUCKET
 

@@ -9,7 +9,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from fleetlane.events.errors import FleetlaneError
-from local.aws import ClientSettings
+from local.aws_settings import ClientSettings
 
 _ANSWER_TIMEOUT_S: Final = 120
 

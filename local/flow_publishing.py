@@ -12,7 +12,7 @@ from clients.parser_store import ParserStore
 from fleetlane.events.flow_files import PublishedFlows
 from fleetlane.events.flows import FlowSet
 from lambdas.flow_activation.service import activate
-from local.aws import client_settings_at
+from local.aws_settings import client_settings_at
 from local.endpoints import Endpoints
 from local.flow_activation_call import activation_call
 from local.jobs import FLOWS_MAX_AGE_S

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import boto3
 
-from local.aws import client_settings_at
+from local.aws_settings import client_settings_at
 from local.endpoints import Endpoints
 
 if TYPE_CHECKING:

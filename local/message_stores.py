@@ -5,7 +5,7 @@ import boto3
 from clients.aws import AwsSettings, s3_client
 from clients.message_stores import MessageStores
 from fleetlane.events.job_arguments import KafkaSecurity
-from local.aws import client_settings_at
+from local.aws_settings import client_settings_at
 from local.endpoints import Endpoints
 from local.platform import PARKED_BUCKET, PAYLOAD_BUCKET
 

@@ -16,7 +16,8 @@ from fleetlane.events.flow_files import flows_in
 from fleetlane.events.flows import FlowSet
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.overrides import Ceilings
-from local.aws import REGION, LocalAws, variables_for
+from local.aws import LocalAws
+from local.aws_settings import REGION, variables_for
 from local.checkout import BROKER_JARS, DATA, FLOWS, LOCALSTACK_ENVIRONMENT
 from local.endpoints import Endpoints
 from local.example_parsers import deploy_example

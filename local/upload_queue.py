@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import boto3
 
 from clients.upload_keys import UPLOADS
-from local.aws import ClientSettings
+from local.aws_settings import ClientSettings
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient

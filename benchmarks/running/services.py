@@ -17,7 +17,8 @@ from clients.parser_store import ParserStore
 from fleetlane.events.artifact_manifest import ANY_PLATFORM
 from fleetlane.events.flows import Flow
 from fleetlane.parsers.artifacts.writing import Package, write_artifact
-from local.aws import LocalAws, variables_for
+from local.aws import LocalAws
+from local.aws_settings import variables_for
 from local.checkout import BROKER_JARS, LOCALSTACK_ENVIRONMENT
 from local.kafka import KafkaBroker
 

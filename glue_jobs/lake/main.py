@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from clients.aws import AwsSettings, s3_client
-from clients.lease import Lease, LeaseObject
-from clients.upkeep_requests import RequestsUnavailableError, Upkeep, UpkeepRequests
+from clients.lease import Lease, LeaseLostError, LeaseObject
+from clients.upkeep_requests import Upkeep, UpkeepRequests
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
 from fleetlane.events.topics import (
     FLEET_PARSED,
@@ -71,7 +71,7 @@ def _kept(
         name="upkeep of the lake's tables",
         look=_keeper(session, arguments, turns, batches).look,
         every_s=LOOK_AGAIN_S,
-        passing=RequestsUnavailableError,
+        lasting=LeaseLostError,
     ).run_beside(query)
     publish = published_to(arguments.metrics_namespace, job=_name(arguments))
     Errand(

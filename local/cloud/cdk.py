@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from fleetlane.events.errors import FleetlaneError
-from local.aws import ClientSettings
+from local.aws_settings import ClientSettings
 from local.checkout import ROOT
 from local.processes import ServerProcess
 

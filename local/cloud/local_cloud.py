@@ -16,7 +16,8 @@ from clients.parser_store import ParserStore
 from fleetlane.events.flow_files import flows_in
 from infra.artifacts.build import Targets, build
 from infra.artifacts.packages import Platform
-from local.aws import ClientSettings, LocalAws, Services, variables_for
+from local.aws import LocalAws, Services
+from local.aws_settings import ClientSettings, variables_for
 from local.checkout import BROKER_JARS, FLOWS, LOCALSTACK_ENVIRONMENT, ROOT
 from local.cloud.cdk import Cdk, DeployResult
 from local.cloud.deployed_stage import DeployedStage

@@ -16,7 +16,8 @@ from fleetlane.events.overrides import (
     Overrides,
     Restriction,
 )
-from local.aws import REGION, LocalAws
+from local.aws import LocalAws
+from local.aws_settings import REGION
 from tests.contract.aws_in_process import buckets
 from tests.unit.lambdas.fake_overrides import FakeOverrides
 

@@ -17,7 +17,8 @@ from clients.payload_bucket import (
     payload_key,
 )
 from fleetlane.events.envelope import PayloadReference
-from local.aws import REGION, LocalAws
+from local.aws import LocalAws
+from local.aws_settings import REGION
 from tests.contract.aws_in_process import buckets
 from tests.unit.lambdas.fakes import FakePayloads
 

@@ -9,7 +9,8 @@ import pytest
 from clients.aws import AwsSettings, dynamodb_table, hasty_config
 from clients.receipts import KeptReceipt, ReceiptStore, ReceiptsUnavailableError, receipt_key
 from fleetlane.events.lanes import Lane
-from local.aws import REGION, LocalAws
+from local.aws import LocalAws
+from local.aws_settings import REGION
 from tests.contract.aws_in_process import receipt_table
 from tests.unit.lambdas.fake_receipts import FakeReceipts
 

@@ -9,7 +9,8 @@ from clients.aws import AwsSettings, request_config, s3_client
 from clients.producer_record import ProducerRecord
 from clients.spool import Spool, Spooled, SpoolUnavailableError, Waiting
 from clients.spool_format import SpoolUnreadableError
-from local.aws import REGION, LocalAws
+from local.aws import LocalAws
+from local.aws_settings import REGION
 from tests.contract.aws_in_process import buckets
 from tests.unit.lambdas.fakes import FakeSpool
 

@@ -12,7 +12,8 @@ from clients.issued_upload import UPLOAD_FIELD, IssuedUpload
 from clients.payload_bucket import PayloadMissingError, PayloadUnavailableError
 from clients.upload_bucket import ListedUpload, StoredUpload, UploadBucket
 from clients.upload_keys import NotAnUploadError, issued_since, upload_key
-from local.aws import REGION, LocalAws
+from local.aws import LocalAws
+from local.aws_settings import REGION
 from tests.contract.aws_in_process import buckets
 from tests.unit.lambdas.upload_fakes import FakeUploads
 

@@ -14,7 +14,8 @@ from clients.issued_upload import IssuedUpload
 from clients.upload_bucket import UploadBucket
 from clients.upload_form import UploadForm, UploadForms, signing_client
 from clients.upload_keys import upload_key
-from local.aws import REGION, LocalAws
+from local.aws import LocalAws
+from local.aws_settings import REGION
 from local.upload_client import form_answer
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from clients.flow_store import FlowStore
 from clients.kafka_producer import KafkaProducer
 from clients.upload_bucket import UploadBucket
 from lambdas.uploads.landing import Landing
-from local.aws import REGION
+from local.aws_settings import REGION
 from local.fleet import bodies
 from local.flow_publishing import FLOWS_BUCKET
 from local.platform import PAYLOAD_BUCKET, Platform

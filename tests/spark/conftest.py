@@ -7,7 +7,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from glue_jobs.session import SESSION_SETTINGS
-from local.aws import LocalAws, variables_for
+from local.aws import LocalAws
+from local.aws_settings import variables_for
 from local.checkout import ROOT
 from local.java import SHORT_LIVED
 from local.jobs import spark_jars

@@ -8,7 +8,8 @@ from typing import Final
 
 import orjson
 
-from local.aws import LocalAws, variables_for
+from local.aws import LocalAws
+from local.aws_settings import variables_for
 from local.checkout import ROOT
 from local.jobs import JobSettings, job_environment, spark_submit
 from local.kafka import KafkaBroker

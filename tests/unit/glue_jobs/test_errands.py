@@ -48,7 +48,7 @@ def calls_of(look: Callable[[], None], query: Runs, *, is_first_at_once: bool = 
         look=noted,
         every_s=1,
         is_first_at_once=is_first_at_once,
-        passing=AwayError,
+        lasting=LostError,
         at_end=lambda: calls.append("end"),
     ).run_beside(query)
     for thread in set(threading.enumerate()) - before:
@@ -56,7 +56,7 @@ def calls_of(look: Callable[[], None], query: Runs, *, is_first_at_once: bool = 
     return calls
 
 
-def raising(error: FleetlaneError) -> Callable[[], None]:
+def raising(error: Exception) -> Callable[[], None]:
     def look() -> None:
         raise error
 
@@ -73,6 +73,10 @@ def test_the_first_look_may_come_at_once() -> None:
 
 def test_what_passes_ends_nothing() -> None:
     assert calls_of(raising(AwayError()), Runs(2)) == ["look", "look", "end"]
+
+
+def test_what_nobody_thought_of_ends_nothing() -> None:
+    assert calls_of(raising(RuntimeError("Kafka")), Runs(2)) == ["look", "look", "end"]
 
 
 def test_what_does_not_pass_ends_it() -> None:
