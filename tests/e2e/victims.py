@@ -12,6 +12,7 @@ from tests.unit.parsers.sandbox.conftest import children_of
 from tests.unit.parsers.sandbox.machine import descendants_of
 
 PARTS: Final = {"driver": "jobs", "broker": "broker", "gateway": "gateway", "local aws": "aws"}
+_DAEMON: Final = f"\0-m\0{WORKER_DAEMON}\0"
 _THERE_WITHIN_S_MAX: Final = 120.0
 
 
@@ -50,9 +51,6 @@ def _is_daemon(pid: int) -> bool:
     try:
         command = Path(f"/proc/{pid}/cmdline").read_text()
         parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
-        return (
-            WORKER_DAEMON in command
-            and WORKER_DAEMON not in Path(f"/proc/{parent}/cmdline").read_text()
-        )
+        return _DAEMON in command and _DAEMON not in Path(f"/proc/{parent}/cmdline").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return False
