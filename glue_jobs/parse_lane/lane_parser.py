@@ -37,8 +37,11 @@ BATCHES_TO_ALARM: Final = 3
 """A batch's budget of time: so many batches that use theirs up bring the lane's lag to an alarm."""
 
 OVERTIME_SHARE_MAX: Final = 1 / 5
-"""Of a batch's budget; what one flow may use of it before its messages go to the slow lane. And of
-all the time that passes, where there is a slower lane: it must not have so much in every batch."""
+"""Of a batch's budget in the slow lane; what one flow may use of it before its messages wait."""
+
+DIVERTED_OVERTIME_SHARE_MAX: Final = 1 / 20
+"""Where there is a slower lane: of all time that passes, and of a batch's budget at the most. While
+one message takes its time the others of its task wait, and at a batch's end those of all tasks."""
 
 _NO_END_S: Final = 1e6
 
@@ -84,9 +87,10 @@ class LaneParser:
     def _whole_overtime(self) -> Overtime:
         if self._blockade is not None:  # it takes nobody's time but its own
             return Overtime(flow_s_max=_NO_END_S)
+        is_slow = self._lane is Lane.SLOW
+        share = OVERTIME_SHARE_MAX if is_slow else DIVERTED_OVERTIME_SHARE_MAX
         return Overtime(
-            flow_s_max=self._limits.lag_alarm_s / BATCHES_TO_ALARM * OVERTIME_SHARE_MAX,
-            regained_share=OVERTIME_SHARE_MAX,
+            flow_s_max=self._limits.lag_alarm_s / BATCHES_TO_ALARM * share, regained_share=share
         )
 
     def outputs_of(self, records: RawBatch | Iterable[RawRecord]) -> Iterator[Output]:
