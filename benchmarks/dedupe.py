@@ -5,7 +5,6 @@ out. Writes milliseconds by keys held into a JSON file.
 """
 
 import argparse
-import os
 import sys
 import tempfile
 import time
@@ -20,9 +19,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from benchmarks.kept_numbers import write_numbers
+from benchmarks.running.session import session_here
 from glue_jobs.deduplicate.state import state_kept
 from glue_jobs.deduplicate.transforms import unique_records
-from glue_jobs.session import SESSION_SETTINGS
 from local.checkout import ROOT
 
 BATCH_EVENTS: Final = 100_000
@@ -38,7 +37,7 @@ def main() -> None:
     arguments.add_argument("--output", type=Path, default=ROOT / "build" / "bench" / "dedupe.json")
     output: Path = arguments.parse_args().output
     with tempfile.TemporaryDirectory() as folder:
-        session = _session(Path(folder))
+        session = session_here("dedupe", {"spark.local.dir": f"{folder}/scratch"})
         batches = _batches(session, Path(folder))
         session.stop()
     sys.stdout.write(
@@ -112,25 +111,6 @@ def _events(session: SparkSession) -> DataFrame:
         F.col("value").alias("offset"),
         F.lit(None).cast("array<struct<key:string,value:binary>>").alias("headers"),
     )
-
-
-def _session(folder: Path) -> SparkSession:
-    settings = {
-        **SESSION_SETTINGS,
-        "spark.master": f"local[{min(2, os.cpu_count() or 1)}]",
-        "spark.driver.memory": "2g",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.local.dir": str(folder / "scratch"),
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    builder: SparkSession.Builder = SparkSession.builder.appName("dedupe")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    return session
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ what else is there.
 """
 
 import argparse
-import os
 import sys
 import tempfile
 import time
@@ -18,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from benchmarks.kept_numbers import write_numbers
+from benchmarks.running.session import session_here
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
 from fleetlane.events.lake_tables import EVENTS
 from fleetlane.events.times import DAY_MS
@@ -27,9 +27,7 @@ from glue_jobs.lake.merging import Target
 from glue_jobs.lake.revisions import merge_events
 from glue_jobs.lake.rows import DAY_CLOCK
 from glue_jobs.lake_catalog import use_catalog
-from glue_jobs.session import SESSION_SETTINGS
 from local.checkout import ROOT
-from local.jobs import spark_jars
 from local.lake import LocalLake
 
 ROWS_A_DAY: Final = 1_000_000
@@ -119,22 +117,7 @@ def _events(session: SparkSession, name: str, day: int, *, first: int, count: in
 
 
 def _session(lake: LocalLake) -> SparkSession:
-    settings = {
-        **SESSION_SETTINGS,
-        "spark.master": f"local[{min(2, os.cpu_count() or 1)}]",
-        "spark.driver.memory": "2g",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.jars": ",".join(map(str, spark_jars())),
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": "2",
-    }
-    builder: SparkSession.Builder = SparkSession.builder.appName("fleet_merge")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
+    session = session_here("fleet_merge", {"spark.sql.shuffle.partitions": "2"})
     arguments = LakeArguments(
         kafka_bootstrap_servers="none",
         checkpoint_folder="none",

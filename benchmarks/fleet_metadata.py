@@ -7,7 +7,6 @@ batches run, the median of the rounds after the first, which is the warm-up. Wri
 """
 
 import argparse
-import os
 import sys
 import tempfile
 from collections import defaultdict
@@ -25,14 +24,13 @@ from benchmarks.kept_numbers import write_numbers
 from benchmarks.parse.jvm_copy import COPIES_TOPIC
 from benchmarks.parse.workload import PARTITIONS, RAW_TOPIC, write_messages
 from benchmarks.running.process_tree import tree_cpu_s
+from benchmarks.running.session import session_here
 from clients.kafka_topics import KafkaTopics
 from fleetlane.events.job_arguments import FleetMetadataArguments, KafkaSecurity
 from fleetlane.events.topics import FLEET_RECEIVED
 from glue_jobs.fleet_metadata.main import metadata_records
 from glue_jobs.kafka import QueryPlan, raw_records, written_to_kafka
-from glue_jobs.session import SESSION_SETTINGS
 from local.checkout import BROKER_JARS, ROOT
-from local.jobs import spark_jars
 from local.kafka import KafkaBroker
 
 MESSAGES: Final = 300_000
@@ -46,7 +44,7 @@ def main() -> None:
     arguments.add_argument("--output", type=Path, default=ROOT / "build" / "bench" / "fleet.json")
     output: Path = arguments.parse_args().output
     with tempfile.TemporaryDirectory() as folder, _broker(Path(folder)) as servers:
-        session = _session(Path(folder))
+        session = session_here("fleet_metadata", {"spark.local.dir": f"{folder}/scratch"})
         numbers = _measured(session, servers, Path(folder))
         session.stop()
     sys.stdout.write(write_numbers(output, numbers))
@@ -121,26 +119,6 @@ def _broker(folder: Path) -> Iterator[str]:
         yield servers
     finally:
         broker.stop()
-
-
-def _session(folder: Path) -> SparkSession:
-    settings = {
-        **SESSION_SETTINGS,
-        "spark.master": f"local[{min(2, os.cpu_count() or 1)}]",
-        "spark.driver.memory": "2g",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.jars": ",".join(map(str, spark_jars())),
-        "spark.local.dir": str(folder / "scratch"),
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    builder: SparkSession.Builder = SparkSession.builder.appName("fleet_metadata")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    return session
 
 
 if __name__ == "__main__":

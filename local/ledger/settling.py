@@ -41,7 +41,7 @@ def settled(
     patience: Patience = Patience(),
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> bool:
-    """Read on until every accepted message has its final outcome and all its events.
+    """Read on until every accepted message has its final outcome and all its events, and to the end.
 
     Blocks. Takes what is read into ``evidence``. While Kafka cannot be read, nothing is new.
 
@@ -65,21 +65,23 @@ def settled(
             if _is_on_its_way(receipt, evidence)
         }
         on_progress(len(waiting))
-        if not waiting:
+        is_all_read = news is not None and news < _MANY_RECORDS
+        if not waiting and is_all_read:  # of others, too: half of what is there tells wrong things
             return True
         now_s = patience.clock_s()
         moved_s = now_s if news else moved_s
         if now_s - started_s > patience.deadline_s or now_s - moved_s > patience.quiet_s:
             return False
-        if news < _MANY_RECORDS:  # else more is waiting already
+        if news is None or is_all_read:  # else more is waiting already
             patience.wait(patience.look_again_s)
 
 
-def _folded(source: RecordSource, evidence: Evidence) -> int:
+def _folded(source: RecordSource, evidence: Evidence) -> int | None:
+    """How many records were new; ``None`` while Kafka cannot be read."""
     try:
         records = source.read_available()
     except KafkaUnreadableError:
-        return 0
+        return None
     evidence.fold(records)
     return len(records)
 

@@ -71,6 +71,24 @@ def test_it_outlasts_an_outage_of_kafka() -> None:
     assert is_settled
 
 
+def test_what_stands_there_of_others_is_read_to_its_end() -> None:
+    ended = [landed(), received(), canonical(), PARSED]
+    source, evidence = FakeSource([*ended, *[landed()] * 5_000], [landed()]), Evidence()
+
+    settled(RECEIPTS, evidence, source, patience=FakeClock().patience())
+
+    assert evidence.records == len(ended) + 5_001
+
+
+def test_it_is_not_the_end_while_kafka_cannot_be_read() -> None:
+    ended = [landed(), received(), canonical(), PARSED]
+    source, evidence = FakeSource([*ended, *[landed()] * 5_000], None, [landed()]), Evidence()
+
+    settled(RECEIPTS, evidence, source, patience=FakeClock().patience())
+
+    assert evidence.records == len(ended) + 5_001
+
+
 def test_it_tells_how_many_are_still_on_their_way() -> None:
     told: list[int] = []
     source = FakeSource([landed()], [received(), canonical(), PARSED])
