@@ -41,7 +41,7 @@ def settled(
     patience: Patience = Patience(),
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> bool:
-    """Read on until every accepted message has its final outcome and all its events, and to the end.
+    """Read on until every accepted message has its outcome and all its events, and to the end.
 
     Blocks. Takes what is read into ``evidence``. While Kafka cannot be read, nothing is new.
 
