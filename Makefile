@@ -2,8 +2,8 @@
 .DEFAULT_GOAL := help
 bin := .venv/bin
 pytest := $(bin)/pytest --quiet --durations=15
-# One Spark at a time, beside the newcomer's; and what is made once for many tests.
-apart := (spark and not newcomer) or cdk
+# What has the machine to itself, and what is made once for many tests.
+apart := spark or kafka or localstack or cdk
 # Where it is set each of the many processes compiles all that it imports: half of their CPU.
 unexport PYTHONDONTWRITEBYTECODE
 

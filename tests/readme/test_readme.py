@@ -21,7 +21,6 @@ from tests.readme.newcomer import ENDPOINTS, STAYS, copy_checkout, followed
 from tests.readme.terminal import Terminal
 
 pytestmark = [
-    pytest.mark.newcomer,
     pytest.mark.spark,
     pytest.mark.kafka,
     pytest.mark.localstack,
