@@ -23,7 +23,7 @@ WORKER_DAEMON: Final = "local.worker_daemon"
 POLLING_DELAY: Final = "50ms"
 """How often a query without a trigger interval asks for news: the fast lane, when it is idle."""
 
-FLOWS_MAX_AGE_S: Final = 2
+FLOWS_MAX_AGE_S: Final = 5
 """Shorter than in AWS: S3 is near, and whoever publishes here is waiting."""
 
 SLOW_PARSE_MS_MAX: Final = 2_000
