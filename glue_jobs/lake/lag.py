@@ -1,6 +1,5 @@
 """How far a query of the lake is behind its topics, told whether its batches end or not."""
 
-import logging
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -18,8 +17,6 @@ LAKE_LAG_SECONDS: Final = "LakeLagSeconds"
 TELL_AGAIN_S: Final = 60
 
 _BEHIND: Final = "maxOffsetsBehindLatest"
-
-_log = logging.getLogger(__name__)
 
 
 class LakeLag(StreamingQueryListener):

@@ -59,11 +59,7 @@ def settled(
     started_s = moved_s = patience.clock_s()
     while True:
         news = _folded(source, evidence)
-        waiting = {
-            raw_id: receipt
-            for raw_id, receipt in waiting.items()
-            if _is_on_its_way(receipt, evidence)
-        }
+        waiting = {key: one for key, one in waiting.items() if _is_on_its_way(one, evidence)}
         on_progress(len(waiting))
         is_all_read = news is not None and news < _MANY_RECORDS
         if not waiting and is_all_read:  # of others, too: half of what is there tells wrong things
