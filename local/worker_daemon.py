@@ -3,8 +3,11 @@
 A worker imports for most of a CPU second, and a laptop has one for each task slot: eight of them at
 once kept its cores from the first messages. Spark's setting ``spark.python.daemon.module`` names
 this module; without it, it is ``pyspark.daemon``.
+
+It forks, so it may have one thread: libraries that begin threads at import are told not to.
 """
 
+import os
 from importlib import import_module
 from runpy import run_module
 from typing import Final
@@ -12,7 +15,14 @@ from typing import Final
 OF_WORKERS: Final = ("pandas", "glue_jobs.parse_lane.parse")
 """What PySpark's ``mapInArrow`` wants, and what the lanes run in it."""
 
+WITHOUT_THREADS: Final = {
+    "OPENBLAS_NUM_THREADS": "1",
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+}
+"""What numpy and pyarrow read when they are imported."""
+
 if __name__ == "__main__":
+    os.environ |= WITHOUT_THREADS
     for module in OF_WORKERS:
         import_module(module)
     run_module("pyspark.daemon", run_name="__main__", alter_sys=True)

@@ -2,9 +2,10 @@
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from typing import Final
 
 import pytest
 
@@ -53,6 +54,23 @@ class Keeper:
         keep, until = self._platform.keep_running, {"until": self._over}
         self._thread = threading.Thread(target=keep, kwargs=until)
         self._thread.start()
+
+
+LOG_TAIL_CHARS: Final = 8_000
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Beside a failure stands what the parts logged last: it rarely happens twice."""
+    report = yield
+    running = getattr(item, "funcargs", {}).get("running")
+    if report.failed and isinstance(running, RunningPlatform):
+        for path in sorted(running.platform.settings.folder.glob("*/*.log")):
+            tail = path.read_text(errors="replace")[-LOG_TAIL_CHARS:]
+            report.sections.append((str(path), tail))
+    return report
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
