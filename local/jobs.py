@@ -13,6 +13,7 @@ from local.checkout import LAPTOP_JARS, ROOT, SPARK_JARS
 from local.java import LAPTOP, SparkJvm
 from local.lake import LocalLake
 from local.processes import ServerProcess
+from local.worker_daemon import WITHOUT_THREADS
 
 DRIVER_MEMORY: Final = "1536m"
 TASK_SLOTS: Final = 8
@@ -88,7 +89,7 @@ class LocalJobs:
             "Spark jobs",
             [*spark_submit(settings.folder), *daemon, script, *host_argv(settings)],
             log_path=settings.folder / "spark.log",
-            env=job_environment(settings),
+            env={**job_environment(settings), **WITHOUT_THREADS},
             cwd=ROOT,
         )
 

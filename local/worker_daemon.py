@@ -7,7 +7,6 @@ this module; without it, it is ``pyspark.daemon``.
 It forks, so it may have one thread: libraries that begin threads at import are told not to.
 """
 
-import os
 from importlib import import_module
 from runpy import run_module
 from typing import Final
@@ -19,10 +18,9 @@ WITHOUT_THREADS: Final = {
     "OPENBLAS_NUM_THREADS": "1",
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
 }
-"""What numpy and pyarrow read when they are imported."""
+"""What numpy and pyarrow read when they are imported: settings of the process that starts it."""
 
 if __name__ == "__main__":
-    os.environ |= WITHOUT_THREADS
     for module in OF_WORKERS:
         import_module(module)
     run_module("pyspark.daemon", run_name="__main__", alter_sys=True)
