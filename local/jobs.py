@@ -34,7 +34,7 @@ STANDARD_TRIGGER_MS: Final = 500
 WATCH_TRIGGER_MS: Final = 2_000
 WATCH_WINDOW_S: Final = 10
 WATCH_HOLD_S: Final = 10
-WATCH_SIGHTINGS_PER_BATCH_MAX: Final = 40
+WATCH_SIGHTINGS_PER_BATCH_MAX: Final = 20
 WATCH_MESSAGES_PER_MINUTE_MAX: Final = 6_000
 """As many as the gateway takes from one device."""
 

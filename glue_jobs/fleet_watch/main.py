@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -107,12 +108,20 @@ def _batches(arguments: FleetWatchArguments, around: Surroundings) -> WatchBatch
     )
 
 
+_RECORDS: Final = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+    ]
+)
+
+
 def _records(session: SparkSession, alerts: Sequence[Alert]) -> DataFrame:
-    rows = [(FLEET_ALERTS, one.key, one.to_json(), None) for one in alerts]
-    headers = "array<struct<key string, value binary>>"
-    return session.createDataFrame(
-        rows, f"topic string, key binary, value binary, headers {headers}"
-    )
+    """From Arrow: rows of Python would be one task for each slot, whatever their number."""
+    rows = [{"topic": FLEET_ALERTS, "key": one.key, "value": one.to_json()} for one in alerts]
+    return session.createDataFrame(pa.Table.from_pylist(rows, schema=_RECORDS))
 
 
 if __name__ == "__main__":
