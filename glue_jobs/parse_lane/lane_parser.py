@@ -39,7 +39,7 @@ BATCHES_TO_ALARM: Final = 3
 OVERTIME_SHARE_MAX: Final = 1 / 5
 """Of a batch's budget in the slow lane; what one flow may use of it before its messages wait."""
 
-DIVERTED_OVERTIME_SHARE_MAX: Final = 1 / 20
+DIVERTED_OVERTIME_SHARE_MAX: Final = 1 / 50
 """Where there is a slower lane: of all time that passes, and of a batch's budget at the most. While
 one message takes its time the others of its task wait, and at a batch's end those of all tasks."""
 

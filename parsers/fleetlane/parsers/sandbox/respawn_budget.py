@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 RETRIES_BURST: Final = 20
-RETRIES_PER_S: Final = 1.0
+RETRIES_PER_S: Final = 0.2
 
 
 class RespawnBudget:
