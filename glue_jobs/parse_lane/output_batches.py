@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
 from fleetlane.events.envelope import Header
@@ -16,8 +15,9 @@ OUTPUT_SCHEMA: Final = (
     "topic string, key binary, value binary, headers array<struct<key: string, value: binary>>"
 )
 
-_HEADER: Final = pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
-_HEADERS: Final = pa.list_(_HEADER)
+_HEADERS: Final = pa.list_(
+    pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
+)
 
 
 class OutputRecord(NamedTuple):
@@ -67,7 +67,7 @@ class OutputBatches:
                 pa.array([record.topic for record in records], pa.string()),
                 pa.array([record.key for record in records], pa.binary()),
                 pa.array([record.value for record in records], pa.binary()),
-                _headers_of(records),
+                pa.array([record.headers for record in records], _HEADERS),
             ],
             names=["topic", "key", "value", "headers"],
         )
@@ -100,19 +100,3 @@ def told_batch(rows: ParsedRows) -> pa.RecordBatch:
 
 def _column(count: int, ends: memoryview, data: memoryview) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(ends), pa.py_buffer(data)])
-
-
-def _headers_of(records: list[OutputRecord]) -> pa.ListArray:
-    """By column: a dict for each header cost a record that is rerouted more than all else."""
-    headers = [header for record in records for header in record.headers or ()]
-    counts = np.fromiter((len(record.headers or ()) for record in records), np.int32, len(records))
-    structs = pa.StructArray.from_arrays(
-        [
-            pa.array([name for name, _ in headers], pa.string()),
-            pa.array([value for _, value in headers], pa.binary()),
-        ],
-        fields=list(_HEADER),
-    )
-    offsets = np.concatenate(([0], np.cumsum(counts, dtype=np.int32)))
-    has_none = pa.array([record.headers is None for record in records], pa.bool_())
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), structs, _HEADERS, mask=has_none)

@@ -56,7 +56,7 @@ class Keeper:
         self._thread.start()
 
 
-LOG_TAIL_CHARS: Final = 8_000
+LOG_LINES_MAX: Final = 60
 
 
 @pytest.hookimpl(wrapper=True)
@@ -67,9 +67,9 @@ def pytest_runtest_makereport(
     report = yield
     running = getattr(item, "funcargs", {}).get("running")
     if report.failed and isinstance(running, RunningPlatform):
-        for path in sorted(running.platform.settings.folder.glob("*/*.log")):
-            tail = path.read_text(errors="replace")[-LOG_TAIL_CHARS:]
-            report.sections.append((str(path), tail))
+        platform = running.platform
+        for part in (platform.broker, platform.aws, platform.gateway, platform.jobs):
+            report.sections.append((part.process.name, part.process.log_tail(LOG_LINES_MAX)))
     return report
 
 
