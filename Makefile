@@ -24,8 +24,8 @@ check: format-check lint types layers dependencies unused ## format, lint, types
 
 .PHONY: test
 test: cloud ## all tests but those in a browser; faults and fuzzing short
-	$(pytest) -m "not ($(apart) or browser)" --numprocesses auto --dist loadfile
-	$(pytest) -m "$(apart)"
+	$(pytest) --ignore tests/browser -m "not ($(apart))" --numprocesses auto --dist loadfile
+	$(pytest) --ignore tests/browser -m "$(apart)"
 
 .PHONY: test-browser
 test-browser: environment ## the report in Chromium; as root it installs Debian's, else it is skipped where there is none

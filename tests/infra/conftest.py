@@ -1,12 +1,13 @@
 import os
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.infra.synthesis import Synthesized, run_app, synthesized, write_stand_ins
+from tests.infra.synthesis import Synthesized, lint_said, run_app, synthesized, write_stand_ins
 
 CLOUD_STAGES = ("dev", "staging", "prod")
 STAGES = (*CLOUD_STAGES, "local", "options")
@@ -20,10 +21,17 @@ def artifacts_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """What takes long, by stage, and begins before a test asks: ``again`` is ``dev`` once more."""
+
+    stages: Mapping[str, Future[Synthesized]]
+    again: Future[Synthesized]
+    lints: Mapping[str, Future[str]]
+
+
 @pytest.fixture(scope="session")
-def stage_named(
-    artifacts_folder: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[str], Synthesized]]:
+def begun(artifacts_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Begun]:
     """Each stage is synthesized once, with cdk-nag; as many at a time as there are cores."""
     folders = {name: tmp_path_factory.mktemp(name) for name in STAGES}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -31,8 +39,23 @@ def stage_named(
             name: pool.submit(_synthesized, name, artifacts_folder, folder)
             for name, folder in folders.items()
         }
-        yield lambda name: stages[name].result()
+        yield Begun(
+            stages=stages,
+            again=pool.submit(
+                _synthesized, "dev", artifacts_folder, tmp_path_factory.mktemp("again")
+            ),
+            lints={name: pool.submit(_lint_said, stage) for name, stage in stages.items()},
+        )
         pool.shutdown(cancel_futures=True)
+
+
+@pytest.fixture(scope="session")
+def stage_named(begun: Begun) -> Callable[[str], Synthesized]:
+    return lambda name: begun.stages[name].result()
+
+
+def _lint_said(stage: Future[Synthesized]) -> str:
+    return lint_said(stage.result().folder)
 
 
 def _synthesized(name: str, artifacts_folder: Path, out: Path) -> Synthesized:

@@ -16,6 +16,10 @@ from fleetlane.parsers.artifacts.writing import Package, write_artifact
 ROOT = Path(__file__).resolve().parents[2]
 FUNCTIONS = ("authorizer", "flow_activation", "ingest", "respool", "uploads")
 SYNTH_LIMIT_S = 60
+LINT_EXCEPTIONS = (
+    "W3005",  # CDK writes every dependency out, those that follow from a reference too
+    "W3010",  # zones are given, so that synthesis needs no look-up
+)
 
 type Template = Mapping[str, Any]
 type Resource = Mapping[str, Any]
@@ -75,6 +79,21 @@ def synthesized(folder: Path, *, seconds: float) -> Synthesized:
         for path in paths
     }
     return Synthesized(folder=folder, templates=templates, seconds=seconds)
+
+
+def lint_said(folder: Path) -> str:
+    """What cfn-lint has to say of the templates of a stage: nothing, if all is well."""
+    lint = subprocess.run(
+        [
+            str(Path(sys.executable).parent / "cfn-lint"),
+            *("--regions", "eu-central-1", "--ignore-checks", *LINT_EXCEPTIONS, "--template"),
+            *map(str, sorted(folder.glob("*.template.json"))),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return lint.stdout + lint.stderr
 
 
 def write_example_parsers(folder: Path) -> None:

@@ -1,20 +1,14 @@
 import importlib
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from infra.artifacts_folder import entry_of
-from tests.infra.synthesis import FUNCTIONS, ROOT, SYNTH_LIMIT_S, Synthesized, run_app, synthesized
+from tests.infra.conftest import CLOUD_STAGES, Begun
+from tests.infra.synthesis import FUNCTIONS, ROOT, SYNTH_LIMIT_S, Synthesized
 
 pytestmark = pytest.mark.cdk
 
-LINT_EXCEPTIONS = (
-    "W3005",  # CDK writes every dependency out, those that follow from a reference too
-    "W3010",  # zones are given, so that synthesis needs no look-up
-)
 ON_LOCALSTACK = {
     "AWS::ApiGateway::Authorizer",  # by our plug-in
     "AWS::ApiGateway::Deployment",
@@ -67,21 +61,9 @@ def test_cdk_nag_has_looked_and_found_nothing_unexplained(cloud_stage: Synthesiz
     assert verdicts["AwsSolutions"]["violations"] == []
 
 
-def test_cfn_lint_finds_nothing(any_stage: Synthesized) -> None:
-    templates = sorted(any_stage.folder.glob("*.template.json"))
-
-    lint = subprocess.run(
-        [
-            str(Path(sys.executable).parent / "cfn-lint"),
-            *("--regions", "eu-central-1", "--ignore-checks", *LINT_EXCEPTIONS, "--template"),
-            *map(str, templates),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert lint.stdout + lint.stderr == ""
+@pytest.mark.parametrize("name", ["local", *CLOUD_STAGES])
+def test_cfn_lint_finds_nothing(begun: Begun, name: str) -> None:
+    assert begun.lints[name].result() == ""
 
 
 def test_every_function_has_its_entry_point(any_stage: Synthesized) -> None:
@@ -99,9 +81,5 @@ def test_the_script_that_the_engines_start_is_there() -> None:
     assert (ROOT / "glue_jobs" / "host.py").is_file()
 
 
-def test_the_same_input_gives_the_same_templates(
-    dev: Synthesized, artifacts_folder: Path, tmp_path: Path
-) -> None:
-    run_app({"stage": "dev", "artifacts": str(artifacts_folder)}, tmp_path)
-
-    assert synthesized(tmp_path, seconds=0).templates == dev.templates
+def test_the_same_input_gives_the_same_templates(begun: Begun, dev: Synthesized) -> None:
+    assert begun.again.result().templates == dev.templates
