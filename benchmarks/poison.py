@@ -125,8 +125,8 @@ def _message(number: int, act: Act) -> Message:
 
 def _arguments() -> argparse.Namespace:
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--messages", type=int, default=200_000, help="measured, a run")
-    arguments.add_argument("--warm-up", type=int, default=100_000, help="before these")
+    arguments.add_argument("--messages", type=int, default=300_000, help="measured, a run")
+    arguments.add_argument("--warm-up", type=int, default=300_000, help="before these")
     arguments.add_argument("--rounds", type=int, default=3, help="the median of so many counts")
     bench = ROOT / "build" / "bench"
     arguments.add_argument("--folder", type=Path, default=bench / "poison", help="emptied first")
