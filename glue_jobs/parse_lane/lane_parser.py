@@ -21,11 +21,11 @@ from glue_jobs.parse_lane.blockade import Blockade
 from glue_jobs.parse_lane.chosen_parsers import (
     ChosenParsers,
 )
-from glue_jobs.parse_lane.good_attempts import GoodAttempts, good_and_others
+from glue_jobs.parse_lane.good_attempts import good_and_others
 from glue_jobs.parse_lane.no_parser import NoParserError, ParserUnavailableError
 from glue_jobs.parse_lane.odd_messages import Failed, OddMessages
 from glue_jobs.parse_lane.output_batches import OutputRecord, ParsedRows
-from glue_jobs.parse_lane.parsed_rows import parsed_rows, row_with_gaps
+from glue_jobs.parse_lane.parsed_rows import Told, parsed_rows
 from glue_jobs.parse_lane.payloads import Payloads
 from glue_jobs.parse_lane.plain_messages import PlainMessages, plain_messages
 from glue_jobs.parse_lane.raw_batches import RawBatch, RawRecord
@@ -77,18 +77,22 @@ class LaneParser:
         """Whether records are to come one by one, as the next may not be for it to parse."""
         return self._blockade is not None
 
+    @property
+    def is_slow(self) -> bool:
+        """Whether one message may take long here: what is done then does not wait for it."""
+        return self._lane is Lane.SLOW
+
     def begin_batch(self) -> None:
         """Take the flows that are in force; in the slow lane, give each its share of time anew."""
         self._parsers.begin_batch()
         self._overtime.begin_batch()
-        if self._lane is Lane.SLOW:  # what it puts off comes back to it
+        if self.is_slow:  # what it puts off comes back to it
             self._overtime = self._whole_overtime()
 
     def _whole_overtime(self) -> Overtime:
         if self._blockade is not None:  # it takes nobody's time but its own
             return Overtime(flow_s_max=_NO_END_S)
-        is_slow = self._lane is Lane.SLOW
-        share = OVERTIME_SHARE_MAX if is_slow else DIVERTED_OVERTIME_SHARE_MAX
+        share = OVERTIME_SHARE_MAX if self.is_slow else DIVERTED_OVERTIME_SHARE_MAX
         return Overtime(
             flow_s_max=self._limits.lag_alarm_s / BATCHES_TO_ALARM * share, regained_share=share
         )
@@ -131,6 +135,7 @@ class LaneParser:
         return [int(row) for row in np.flatnonzero(is_odd)]
 
     def _parsed(self, waiting: WaitingMessages, until: int) -> Iterator[Output]:
+        told = list[Told]()
         for waiting_run in waiting.taken(until):
             for result in self._sandboxes.parsed(waiting_run.run, self._overtime):
                 yield result.records
@@ -138,19 +143,20 @@ class LaneParser:
                 if isinstance(attempts, NotedAttempts):
                     good, attempts = good_and_others(attempts, waiting_run)
                     if len(good.places):  # of odd messages alone there are no columns to tell
-                        yield self._told(waiting_run, good)
+                        told.append(Told(waiting_run, good, self._now_ms()))
                 for place, attempt in attempts:
                     yield from self._after(waiting_run, place, attempt)
+            if told and self.is_slow:
+                yield parsed_rows(told, lane=self._lane)
+                told.clear()
+        if told:
+            yield parsed_rows(told, lane=self._lane)
 
     def _failed(self, failed: Failed) -> Iterator[OutputRecord]:
         if failed.message is None:
             yield self._parked(failed.record, failed.tried, None)
         else:
             yield from self._rerouted(failed.record, failed.message, failed.tried)
-
-    def _told(self, run: WaitingRun, good: GoodAttempts) -> ParsedRows:
-        same = row_with_gaps(run, lane=self._lane, now_ms=self._now_ms())
-        return parsed_rows(run, good, same)
 
     def _after(self, run: WaitingRun, place: int, attempt: Attempt) -> Iterator[OutputRecord]:
         record, message, body = run.at(place)
@@ -171,11 +177,10 @@ class LaneParser:
         if self._blockade is not None:
             outcome = self._blockade.outcome(record, message.stream, tried, outcome)
         if outcome is Outcome.DIVERTED:
-            is_slow = self._lane is Lane.SLOW
-            if is_slow and tried.put_off is not None:
+            if self.is_slow and tried.put_off is not None:
                 yield put_off_record(record, message)
             else:
-                yield diverted_record(record, message, counts_as_slow_try=is_slow)
+                yield diverted_record(record, message, counts_as_slow_try=self.is_slow)
         elif outcome is Outcome.PARKED:
             yield self._parked(record, tried, message)
         yield self._metadata(record, message, tried, outcome)

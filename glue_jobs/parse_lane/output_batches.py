@@ -11,6 +11,9 @@ from fleetlane.events.topics import FLEET_PARSED
 from fleetlane.parsers.sandbox.columns import CanonicalRecords
 
 BATCH_BYTES_MAX: Final = 8 << 20
+SMALL_BYTES_MAX: Final = 1 << 20
+"""Batches up to this size are joined: each one costs Spark as much as some hundred records do."""
+
 OUTPUT_SCHEMA: Final = (
     "topic string, key binary, value binary, headers array<struct<key: string, value: binary>>"
 )
@@ -71,6 +74,34 @@ class OutputBatches:
             ],
             names=["topic", "key", "value", "headers"],
         )
+
+
+class JoinedBatches:
+    """Joins batches of ``OUTPUT_SCHEMA`` that are small; the order of all records stays."""
+
+    def __init__(self, *, small_bytes_max: int) -> None:
+        self._bytes_max = small_bytes_max
+        self._small: list[pa.RecordBatch] = []
+        self._bytes = 0
+
+    def add(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Take a batch, and give what is to be handed on now."""
+        size_bytes = batch.nbytes
+        if self._bytes + size_bytes > self._bytes_max:
+            yield from self.taken()
+        if size_bytes > self._bytes_max:
+            yield batch
+            return
+        self._small.append(batch)
+        self._bytes += size_bytes
+
+    def taken(self) -> Iterator[pa.RecordBatch]:
+        """Give what is left."""
+        small, self._small, self._bytes = self._small, [], 0
+        if len(small) > 1:
+            yield from pa.Table.from_batches(small).combine_chunks().to_batches()
+        else:
+            yield from small
 
 
 def canonical_batch(records: CanonicalRecords) -> pa.RecordBatch:

@@ -17,15 +17,17 @@ from clients.parser_store import ParserStore
 from clients.payload_bucket import PayloadBucket
 from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.lanes import Lane
-from fleetlane.parsers.sandbox.columns import CanonicalRecords
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
 from glue_jobs.clock import now_ms
 from glue_jobs.parse_lane.blockade import Blockade, BlockedError
 from glue_jobs.parse_lane.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.lane_parser import LaneParser, Output
 from glue_jobs.parse_lane.output_batches import (
+    SMALL_BYTES_MAX,
+    JoinedBatches,
     OutputBatches,
     OutputRecord,
+    ParsedRows,
     canonical_batch,
     told_batch,
 )
@@ -58,6 +60,7 @@ def parsed_batches(
 ) -> Iterator[pa.RecordBatch]:
     """Parse all record batches of one task: its part of a batch of the query."""
     rows = OutputBatches()
+    columns = JoinedBatches(small_bytes_max=0 if lane_parser.is_slow else SMALL_BYTES_MAX)
     lane_parser.begin_batch()
     try:
         for output in _outputs(lane_parser, batches):
@@ -65,15 +68,15 @@ def parsed_batches(
                 rows.add(output)
                 if rows.is_full:
                     yield rows.taken()
+            elif isinstance(output, ParsedRows):
+                yield from columns.add(told_batch(output))
             elif len(output):
-                yield (
-                    canonical_batch(output)
-                    if isinstance(output, CanonicalRecords)
-                    else told_batch(output)
-                )
+                yield from columns.add(canonical_batch(output))
     except BlockedError:  # what stood before is not held up by it
+        yield from columns.taken()
         yield rows.taken()
         raise
+    yield from columns.taken()
     yield rows.taken()
 
 

@@ -15,7 +15,7 @@ from fleetlane.parsers.sandbox.run_result import Result, no_records
 from fleetlane.parsers.sandbox.runs import Program, Run
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 from glue_jobs.parse_lane.lane_parser import LaneParser
-from glue_jobs.parse_lane.output_batches import canonical_batch
+from glue_jobs.parse_lane.output_batches import ParsedRows, canonical_batch
 from glue_jobs.parse_lane.payloads import Payloads
 from tests.unit.glue_jobs.conftest import (
     FLOW,
@@ -126,3 +126,28 @@ def test_canonical_records_become_a_batch_as_they_are(sandboxes: ParsesRuns) -> 
     rows = [(row["topic"], row["key"], row["value"]) for row in batch.to_pylist()]
     assert rows == [tuple(record) for record in records]
     assert [topic for topic, _, _ in rows] == ["canonical.gps", "canonical.gps-alarms"]
+
+
+def test_each_flows_messages_are_told_of_by_its_own_name(sandboxes: ParsesRuns) -> None:
+    streams = {f"1{number:032x}": "other" if number % 3 else "gps" for number in range(7)}
+    records = [
+        record_of(message_of(b"{}", raw_id=raw_id, stream=stream))
+        for raw_id, stream in streams.items()
+    ]
+
+    outputs = lane_parser_of(sandboxes).outputs_of(records)
+
+    (told,) = (output for output in outputs if isinstance(output, ParsedRows))
+    parsed = [parsed_from(row.value or b"") for row in told]
+    assert {one.id: one.stream for one in parsed} == streams
+
+
+def test_in_the_slow_lane_a_flows_messages_are_told_of_before_the_next_flows_are_tried(
+    sandboxes: ParsesRuns,
+) -> None:
+    records = [record_of(message_of(b"{}", stream=stream)) for stream in ("gps", "other")]
+
+    outputs = lane_parser_of(sandboxes, Lane.SLOW).outputs_of(records)
+
+    kinds = [type(output) for output in outputs if len(output)]
+    assert kinds == 2 * [CanonicalRecords, ParsedRows]

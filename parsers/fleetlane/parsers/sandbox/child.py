@@ -6,7 +6,7 @@ import resource
 import socket
 import sys
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 from mmap import mmap
 from typing import Final
 
@@ -39,7 +39,9 @@ LOAD_BYTES_MAX: Final = 4 << 30
 
 _FILES_MAX: Final = 256
 
-_assignments: Final = msgspec.json.Decoder(Assignment)
+_ASSIGNMENTS_KEPT_MAX: Final = 256
+_assignment_from: Final = lru_cache(_ASSIGNMENTS_KEPT_MAX)(msgspec.json.Decoder(Assignment).decode)
+"""Flows that share a parser take turns."""
 
 
 def serve(program: Program, doorbell: socket.socket, input_memory: int, progress: int) -> None:
@@ -87,7 +89,6 @@ class _Server:
         self._takes_views = accepts_buffer(parser)
         self._slots, self._progress = shared
         self._memory, self._own = memory, own
-        self._assignment: tuple[bytes, Assignment] | None = None
         self._pid, self._company = os.getpid(), own.company()
 
     def serve(self) -> None:
@@ -120,7 +121,7 @@ class _Server:
 
     def _part_sent(self, request: Request, messages: ChunkMessages, done: int) -> tuple[int, bool]:
         columns = Columns()
-        assignment = self._decoded(messages.assignment)
+        assignment = _assignment_from(messages.assignment)
         encoder = Encoder(assignment, self._parser, columns)
         part = Attempts(assignment, encoder, columns, self._progress, self._own.waited_ns).part(
             messages.pairs(as_views=self._takes_views),
@@ -134,11 +135,6 @@ class _Server:
             os._exit(os.EX_SOFTWARE)
         self._send(request, done, part, columns, is_fit=is_fit)
         return part.messages, is_fit
-
-    def _decoded(self, assignment: bytes) -> Assignment:
-        if self._assignment is None or self._assignment[0] != assignment:
-            self._assignment = assignment, _assignments.decode(assignment)
-        return self._assignment[1]
 
     def _send(
         self, request: Request, done: int, part: Part, columns: Columns, *, is_fit: bool
