@@ -30,8 +30,8 @@ def dataflow(bootstrap_servers: str, turns: int) -> Dataflow:
             KafkaSinkMessage(
                 record.key,
                 record.value,
-                _METADATA_HEADERS if record.topic == FLEET_PARSED else _CANONICAL_HEADERS,
                 topic=record.topic,
+                headers=_METADATA_HEADERS if record.topic == FLEET_PARSED else _CANONICAL_HEADERS,
             )
             for record in work.records_of(raw.headers, raw.value, position)
         ]
