@@ -85,20 +85,20 @@ def parsed_rows(told: Sequence[Told], *, lane: Lane) -> ParsedRows:
     return ParsedRows(keys=keys, values=_filled(pieces, numbers, gaps))
 
 
-def _pieces_of(run: WaitingRun, lane: Lane) -> list[str]:
+def _pieces_of(run: WaitingRun, lane: Lane) -> tuple[str, ...]:
     assignment = run.chosen.assignment
     return _pieces(assignment.flow.stream, lane, assignment.parser, run.chosen.instead_of)
 
 
 @lru_cache(_FLOWS_KEPT_MAX)
-def _pieces(stream: str, lane: Lane, parser: str, instead_of: str | None) -> list[str]:
+def _pieces(stream: str, lane: Lane, parser: str, instead_of: str | None) -> tuple[str, ...]:
     """What all rows of a run have in common, as written: text, a gap's name, text, …."""
     texts = {name: f"<{name}>" for name in _TEXT_GAPS}
     numbers = {name: f"<#{name}>" for name in _NUMBER_GAPS}
     marked: dict[str, Any] = {**texts, **numbers}
     same = replace(_NO_MESSAGE, stream=stream, lane=lane, parser=parser, instead_of=instead_of)
     written = parsed_value(replace(same, **marked)).decode()
-    return [piece for piece in _GAP.split(written) if piece is not None]
+    return tuple(piece for piece in _GAP.split(written) if piece is not None)
 
 
 def _filled(

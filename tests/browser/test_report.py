@@ -11,8 +11,6 @@ from playwright.sync_api import Browser, Page
 
 from tests.browser.visits import empty_page, visit
 
-pytestmark = pytest.mark.browser
-
 type Scheme = Literal["light", "dark"]
 
 WIDTHS: Final = {"desk": 1200, "tablet": 800, "phone": 320}
