@@ -1,8 +1,8 @@
 """Ids of messages and events: equal content gives equal ids where a flow wants that."""
 
 import hashlib
+import os
 import re
-import secrets
 from collections.abc import Callable, Iterable
 from typing import Final
 
@@ -50,7 +50,7 @@ def content_raw_id(device_id: str, stream: str, body_sha256: bytes) -> str:
 
 
 def random_raw_id() -> str:
-    return f"1{secrets.token_hex(16)}"
+    return f"1{os.urandom(16).hex()}"
 
 
 def is_raw_id(value: str) -> bool:
