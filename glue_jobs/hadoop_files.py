@@ -1,11 +1,14 @@
 """Small files beside checkpoints, in the file system that Spark writes these with."""
 
-from typing import Any
+from typing import Any, Final
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from fleetlane.events.errors import FleetlaneError
+from glue_jobs.driver_jvm import java_class
+
+_PATH: Final = "org.apache.hadoop.fs.Path"
 
 
 class FilesUnavailableError(FleetlaneError):
@@ -66,7 +69,7 @@ class HadoopFiles:
             raise self._unavailable(name, problem) from problem
 
     def _path(self, name: str) -> Any:
-        return java(self._session).org.apache.hadoop.fs.Path(f"{self._folder}/{name}")
+        return java_class(self._session, _PATH)(f"{self._folder}/{name}")
 
     def _system(self, path: Any) -> Any:
         context = self._session.sparkContext
@@ -74,8 +77,3 @@ class HadoopFiles:
 
     def _unavailable(self, name: str, problem: Py4JError) -> FilesUnavailableError:
         return FilesUnavailableError(f"{self._folder}/{name}", str(problem).splitlines()[0])
-
-
-def java(session: SparkSession) -> Any:
-    """The driver's JVM, through which its classes can be called."""
-    return session.sparkContext._jvm  # noqa: SLF001 - PySpark has no other way in

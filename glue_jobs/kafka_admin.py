@@ -11,11 +11,12 @@ from pyspark.sql import SparkSession
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import JobArguments
-from glue_jobs.hadoop_files import java
+from glue_jobs.driver_jvm import java_class
 from glue_jobs.kafka_connection import kafka_connection
 
 ANSWER_MS_MAX: Final = 10_000
 _SPARKS_PREFIX: Final = "kafka."
+_CLIENTS: Final = "org.apache.kafka.clients"
 
 type Partition = tuple[str, int]
 type Offsets = Mapping[Partition, int]
@@ -41,7 +42,7 @@ class KafkaAdmin:
     """
 
     def __init__(self, session: SparkSession, arguments: JobArguments) -> None:
-        self._java, self._arguments = java(session), arguments
+        self._session, self._arguments = session, arguments
 
     def close(self) -> None:
         self._admin.close()
@@ -55,10 +56,10 @@ class KafkaAdmin:
 
     def commit(self, group: str, offsets: Offsets, *, note: str) -> None:
         """Write down how far a group has read; nobody may be reading as a member of it."""
-        admin, by_partition = self._admin, self._java.java.util.HashMap()
+        admin, by_partition = self._admin, self._class("java.util.HashMap")()
+        noted = self._class(f"{_CLIENTS}.consumer.OffsetAndMetadata")
         for partition, offset in offsets.items():
-            noted = self._kafka.consumer.OffsetAndMetadata(offset, note)
-            by_partition.put(self._partition(partition), noted)
+            by_partition.put(self._partition(partition), noted(offset, note))
         self._asked(lambda: admin.alterConsumerGroupOffsets(group, by_partition).all().get())
 
     def committed(self, group: str) -> Offsets:
@@ -76,33 +77,31 @@ class KafkaAdmin:
 
     def beginnings(self, partitions: Iterable[Partition]) -> Offsets:
         """The offset of the first record that each partition still has."""
-        admin, asked = self._admin, self._java.java.util.HashMap()
-        for partition in partitions:
-            asked.put(self._partition(partition), self._kafka.admin.OffsetSpec.earliest())
+        admin, asked = self._admin, self._class("java.util.HashMap")()
+        earliest = self._class(f"{_CLIENTS}.admin.OffsetSpec").earliest()
+        named = {partition: self._partition(partition) for partition in partitions}
+        for one in named.values():
+            asked.put(one, earliest)
         found = self._asked(lambda: admin.listOffsets(asked).all().get())
-        return {
-            (entry.getKey().topic(), entry.getKey().partition()): entry.getValue().offset()
-            for entry in found.entrySet()
-        }
+        return {partition: found.get(one).offset() for partition, one in named.items()}
 
     @cached_property
     def _admin(self) -> Any:
-        clients = self._kafka.admin.AdminClient
+        clients = self._class(f"{_CLIENTS}.admin.AdminClient")
         if not isinstance(clients, JavaClass):
             raise KafkaAdminError("its classes are not on the driver's class path")
-        options = self._java.java.util.HashMap()
+        options = self._class("java.util.HashMap")()
         for name, value in kafka_connection(self._arguments).items():
             options.put(name.removeprefix(_SPARKS_PREFIX), value)
         options.put("request.timeout.ms", str(ANSWER_MS_MAX // 2))
         options.put("default.api.timeout.ms", str(ANSWER_MS_MAX))
         return self._asked(lambda: clients.create(options))
 
-    @property
-    def _kafka(self) -> Any:
-        return self._java.org.apache.kafka.clients
+    def _class(self, name: str) -> Any:
+        return java_class(self._session, name)
 
     def _partition(self, partition: Partition) -> Any:
-        return self._java.org.apache.kafka.common.TopicPartition(*partition)
+        return self._class("org.apache.kafka.common.TopicPartition")(*partition)
 
     def _asked(self, question: Any) -> Any:
         try:

@@ -24,10 +24,20 @@ WORKER_DAEMON: Final = "local.worker_daemon"
 POLLING_DELAY: Final = "50ms"
 """How often a query without a trigger interval asks for news: the fast lane, when it is idle."""
 
+CHECKPOINTS_WITHOUT_COMMANDS: Final = {
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing"
+        ".FileSystemBasedCheckpointFileManager"
+    ),
+}
+"""Without Hadoop's native library a file's mode and each look for a symbolic link is a process:
+sixteen of them a batch, with files of check sums. So there are two."""
+
 FLOWS_MAX_AGE_S: Final = 5
 """Shorter than in AWS: S3 is near, and whoever publishes here is waiting."""
 
-SLOW_PARSE_MS_MAX: Final = 2_000
+SLOW_PARSE_MS_MAX: Final = 1_200
 SLOW_TRIGGER_MS: Final = 1_000
 STANDARD_TRIGGER_MS: Final = 500
 
@@ -115,6 +125,7 @@ def spark_submit(
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.local.dir": str(folder / "scratch"),
         "spark.log.level": "WARN",
+        **CHECKPOINTS_WITHOUT_COMMANDS,
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.streaming.pollingDelay": POLLING_DELAY,
         "spark.ui.enabled": "false",

@@ -39,6 +39,7 @@ from glue_jobs.lake.stream_views import stream_views
 from glue_jobs.lake.turns import Turns
 from glue_jobs.lake.upkeep import compacted, expired
 from glue_jobs.lake_catalog import use_catalog
+from glue_jobs.query_listener import hear
 
 TOPICS_OF: Final[Mapping[LakeTables, str]] = MappingProxyType(
     {
@@ -57,7 +58,7 @@ def start(session: SparkSession, arguments: LakeArguments) -> KeptQuery:
     use_catalog(session, warehouse=arguments.lake_warehouse, uri=arguments.lake_catalog_uri)
     turns = _turns(session, arguments)
     lag = LakeLag(_name(arguments), now_ms=now_ms)
-    session.streams.addListener(lag)
+    hear(session, lag)
     return KeptQuery(lambda: _kept(session, arguments, turns, lag))
 
 

@@ -27,6 +27,7 @@ from glue_jobs.parse_lane.lane_metrics import (
 )
 from glue_jobs.parse_lane.output_batches import OUTPUT_SCHEMA
 from glue_jobs.parse_lane.parse import parsing
+from glue_jobs.query_listener import hear
 
 BLOCKING_TRIGGER_MS_MIN: Final = 100
 """Never 0: progress that is written beside the batches would repeat several of them."""
@@ -101,7 +102,7 @@ def _heard(
 ) -> StreamingQuery:
     """Start a query, and hear what it says; also when it is started again."""
     listener = LaneListener(_name(arguments), publish=publish, now_ms=now_ms)
-    session.streams.addListener(listener)
+    hear(session, listener)
     return _started(session, arguments)
 
 

@@ -9,8 +9,8 @@ import orjson
 
 from fleetlane.events.times import rfc3339
 
-SLOW_PASSES: Final = 8_000
-"""Passes of smoothing that take about half a second: too long for the standard lane."""
+SLOW_PASSES: Final = 7_000
+"""Passes of smoothing that take a third of a second: too long for the standard lane."""
 ENDLESS_PASSES: Final = 4_000_000_000
 """Passes that take days: too long for any lane."""
 

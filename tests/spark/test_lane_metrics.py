@@ -15,6 +15,7 @@ from glue_jobs.parse_lane.lane_metrics import (
     observing_arrivals,
     observing_outputs,
 )
+from glue_jobs.query_listener import hear
 
 pytestmark = pytest.mark.spark
 
@@ -53,7 +54,7 @@ def test_a_query_publishes_its_lag_and_what_came_of_its_messages(
         ],
         SCHEMA,
     ).coalesce(1).write.parquet(str(tmp_path / "in"))
-    spark.streams.addListener(listener)
+    hear(spark, listener)
 
     records = spark.readStream.schema(SCHEMA).parquet(str(tmp_path / "in"))
     query = (
