@@ -187,10 +187,20 @@ def job_environment(settings: JobSettings) -> dict[str, str]:
     """What the application sees: the checkout on its path; parsers are fetched into its folder."""
     return {
         **settings.environment,
-        "SPARK_HOME": str(spark_home()),
+        "SPARK_HOME": str(_linked_spark_home(settings.folder)),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": str(ROOT),
         "TMPDIR": str(settings.folder),
         "PYTHONUNBUFFERED": "1",
     }
+
+
+def _linked_spark_home(folder: Path) -> Path:
+    """Spark's home but for its archive of PySpark, where each process compiles what it imports."""
+    home = folder / "spark-home"
+    home.mkdir(parents=True, exist_ok=True)
+    for name in ("bin", "jars"):
+        (home / name).unlink(missing_ok=True)
+        (home / name).symlink_to(spark_home() / name)
+    return home

@@ -1,8 +1,8 @@
-"""Forks Spark's Python workers, with all that they import there already.
+"""Forks Spark's Python workers, with all that they import and read there already.
 
-A worker imports for most of a CPU second, and a laptop has one for each task slot: eight of them at
-once kept its cores from the first messages. Spark's setting ``spark.python.daemon.module`` names
-this module; without it, it is ``pyspark.daemon``.
+A worker imports for most of a CPU second, reads what botocore knows of S3 for as long, and a laptop
+has one for each task slot: eight of them at once kept its cores from the first messages. Spark's
+setting ``spark.python.daemon.module`` names this module; without it, it is ``pyspark.daemon``.
 
 It forks, so it may have one thread: libraries that begin threads at import are told not to.
 """
@@ -10,6 +10,9 @@ It forks, so it may have one thread: libraries that begin threads at import are 
 from importlib import import_module
 from runpy import run_module
 from typing import Final
+
+from clients.aws import AwsSettings, s3_client
+from fleetlane.parsers.registry import installed_parsers
 
 OF_WORKERS: Final = ("pandas", "glue_jobs.parse_lane.parse")
 """What PySpark's ``mapInArrow`` wants, and what the lanes run in it."""
@@ -23,4 +26,6 @@ WITHOUT_THREADS: Final = {
 if __name__ == "__main__":
     for module in OF_WORKERS:
         import_module(module)
+    s3_client(AwsSettings())  # botocore's session keeps what it read for it,
+    installed_parsers()  # and importlib what lies in the folders of packages
     run_module("pyspark.daemon", run_name="__main__", alter_sys=True)
