@@ -2,8 +2,6 @@
 .DEFAULT_GOAL := help
 bin := .venv/bin
 pytest := $(bin)/pytest --quiet --durations=15
-# What has the machine to itself, and what is made once for many tests.
-apart := spark or kafka or localstack or cdk
 # Where it is set each of the many processes compiles all that it imports: half of their CPU.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -24,8 +22,7 @@ check: format-check lint types layers dependencies unused ## format, lint, types
 
 .PHONY: test
 test: cloud ## all tests but those in a browser; faults and fuzzing short
-	$(pytest) --ignore tests/browser -m "not ($(apart))" --numprocesses auto --dist loadfile
-	$(pytest) --ignore tests/browser -m "$(apart)"
+	$(pytest) --ignore tests/browser --numprocesses auto --dist loadscope --no-loadscope-reorder
 
 .PHONY: test-browser
 test-browser: environment ## the report in Chromium; as root it installs Debian's, else it is skipped where there is none

@@ -24,15 +24,14 @@ WORKER_DAEMON: Final = "local.worker_daemon"
 POLLING_DELAY: Final = "50ms"
 """How often a query without a trigger interval asks for news: the fast lane, when it is idle."""
 
-CHECKPOINTS_WITHOUT_COMMANDS: Final = {
-    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+QUICK_CHECKPOINTS: Final = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing"
         ".FileSystemBasedCheckpointFileManager"
-    ),
+    )
 }
-"""Without Hadoop's native library a file's mode and each look for a symbolic link is a process:
-sixteen of them a batch, with files of check sums. So there are two."""
+"""Without Hadoop's native library a file's mode, and by Spark's usual manager of checkpoints each
+look for a symbolic link, is a process: twenty of them a batch. So there are four."""
 
 FLOWS_MAX_AGE_S: Final = 5
 """Shorter than in AWS: S3 is near, and whoever publishes here is waiting."""
@@ -125,7 +124,7 @@ def spark_submit(
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.local.dir": str(folder / "scratch"),
         "spark.log.level": "WARN",
-        **CHECKPOINTS_WITHOUT_COMMANDS,
+        **QUICK_CHECKPOINTS,
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.streaming.pollingDelay": POLLING_DELAY,
         "spark.ui.enabled": "false",

@@ -1,13 +1,22 @@
 """Servers that several tests share, and how long faults last."""
 
 from collections.abc import Iterator
+from typing import Final
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from local.aws import LocalAws
 from local.checkout import BROKER_JARS, LOCALSTACK_ENVIRONMENT
 from local.kafka import KafkaBroker
+
+WITH_SPARK: Final = (
+    *("tests/e2e/", "tests/e2e_cloud/", "tests/readme/", "tests/spark/"),
+    "tests/infra/test_jobs_as_deployed.py",
+)
+STAGES: Final = "tests/infra/"
 
 settings.register_profile("short", deadline=None, derandomize=True)  # green is green next time
 settings.register_profile("full", deadline=None, max_examples=5_000)
@@ -27,12 +36,31 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what belongs to the full length alone."""
+    """What takes longest begins first; what belongs to the full length alone is left out."""
+    items.sort(key=lambda item: not item.nodeid.startswith(WITH_SPARK))
     if config.getoption("faults") == "full":
         return
     left_out = [item for item in items if item.get_closest_marker("full_length")]
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=left_out)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """Where ``--numprocesses`` has several run at once, each takes what belongs together."""
+    return _ByWhatIsShared(config, log)
+
+
+class _ByWhatIsShared(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
+    """One process has all that needs Spark, of which there is one at a time, and one the stages.
+
+    The rest goes by its file.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        if nodeid.startswith(WITH_SPARK):
+            return "spark"
+        return STAGES if nodeid.startswith(STAGES) else nodeid.partition("::")[0]
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from local.aws import LocalAws
 from local.aws_settings import variables_for
 from local.checkout import ROOT
 from local.java import SHORT_LIVED
-from local.jobs import spark_jars
+from local.jobs import QUICK_CHECKPOINTS, spark_jars
 
 
 @pytest.fixture(scope="package")
@@ -31,6 +31,7 @@ def spark(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 def _session() -> SparkSession:
     settings = {
+        **QUICK_CHECKPOINTS,
         "spark.master": "local[2]",
         "spark.driver.memory": "1g",
         "spark.driver.extraJavaOptions": " ".join(SHORT_LIVED),
