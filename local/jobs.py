@@ -21,7 +21,7 @@ TASK_SLOTS: Final = 8
 
 WORKER_DAEMON: Final = "local.worker_daemon"
 
-POLLING_DELAY: Final = "50ms"
+POLLING_DELAY: Final = "200ms"
 """How often a query without a trigger interval asks for news: the fast lane, when it is idle."""
 
 QUICK_CHECKPOINTS: Final = {
