@@ -37,6 +37,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What takes longest begins first; what belongs to the full length alone is left out."""
+    for item in items:
+        if item.get_closest_marker("spark") and not item.nodeid.startswith(WITH_SPARK):
+            raise pytest.UsageError(f"{item.nodeid} needs Spark: its place is in WITH_SPARK")
     items.sort(key=lambda item: not item.nodeid.startswith(WITH_SPARK))
     if config.getoption("faults") == "full":
         return
