@@ -34,7 +34,7 @@ from benchmarks.running.telling import tell
 from benchmarks.running.watched import Look, Watched
 from fleetlane.events.topics import FLEET_PARSED, PARKED, canonical_topic
 from local.checkout import ROOT
-from local.processes import ServerProcess
+from local.servers.processes import ServerProcess
 
 STREAM: Final = "bench"
 RAW: Final = "raw.standard"

@@ -32,10 +32,10 @@ from benchmarks.edge_sides import (
     kafka,
     record_of,
 )
-from clients.kafka_topics import KafkaTopics
+from clients.kafka.topics import KafkaTopics
 from fleetlane.events.topics import platform_topics
 from local.checkout import BROKER_JARS, ROOT
-from local.kafka import KafkaBroker
+from local.servers.kafka import KafkaBroker
 
 ROUNDS: Final = 7
 IMPORTS: Final = {

@@ -7,20 +7,20 @@ from typing import Any, Final
 
 import pybase64
 
-from clients.admission import Admission
 from clients.circuit_breaker import CircuitBreaker
-from clients.flow_store import CachedFlows
-from clients.kafka_or_spool import KafkaOrSpool, Producer
-from clients.kafka_producer import KafkaProducer
-from clients.overrides import CachedOverrides
-from clients.producer_record import ProducerRecord
-from clients.raw_producer import connected, producer_configuration
-from clients.spool import SpoolUnavailableError
-from fleetlane.events.flow_files import PublishedFlows, flows_in
+from clients.devices.overrides import CachedOverrides
+from clients.flows.store import CachedFlows
+from clients.kafka.kafka_or_spool import KafkaOrSpool, Producer
+from clients.kafka.producer import KafkaProducer
+from clients.kafka.producer_record import ProducerRecord
+from clients.kafka.raw_producer import connected, producer_configuration
+from clients.s3.spool import SpoolUnavailableError
+from fleetlane.events.flows.files import PublishedFlows, flows_in
 from fleetlane.events.overrides import Ceilings, Overrides
 from fleetlane.events.parked import KafkaPosition
+from lambdas.http.admission import Admission
 from lambdas.ingest.assembly import Foundations, services_on
-from lambdas.ingest.front_door import FrontDoor
+from lambdas.ingest.dispatcher import FrontDoor
 from local.checkout import FLOWS
 
 ACCEPTED: Final = 202

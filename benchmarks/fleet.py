@@ -24,14 +24,14 @@ from benchmarks.fleet_rows import (
     registered_devices,
 )
 from benchmarks.kept_numbers import write_numbers
-from clients.fleet_lake import health, lateness, one_device, presence, volume
-from clients.fleet_lake.fleet import Fleet
 from fleetlane.events.canonical import canonical_value, event_data, message_prefix
 from fleetlane.events.envelope import Message
 from fleetlane.events.event_time import EventTime, TimeQuality
 from fleetlane.events.lanes import Lane
 from local.checkout import ROOT
-from local.fleet_report.writing import write_report
+from operations.fleet import health, lateness, one_device, presence, volume
+from operations.fleet.fleet import Fleet
+from operations.report.writing import write_report
 
 BENCH: Final = ROOT / "build" / "bench"
 WEEK: Final = 7

@@ -19,16 +19,16 @@ from pyspark.sql import functions as F
 from benchmarks.kept_numbers import write_numbers
 from benchmarks.running.session import session_here
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
-from fleetlane.events.lake_tables import EVENTS
+from fleetlane.events.lake.tables import EVENTS
 from fleetlane.events.times import DAY_MS
+from glue_jobs.engine.lake_catalog import use_catalog
 from glue_jobs.lake.catalog import ensure_table
 from glue_jobs.lake.commits import Batch, TableLog
 from glue_jobs.lake.merging import Target
 from glue_jobs.lake.revisions import merge_events
 from glue_jobs.lake.rows import DAY_CLOCK
-from glue_jobs.lake_catalog import use_catalog
 from local.checkout import ROOT
-from local.lake import LocalLake
+from local.spark.lake import LocalLake
 
 ROWS_A_DAY: Final = 1_000_000
 DAYS: Final = 20

@@ -25,13 +25,13 @@ from benchmarks.parse.jvm_copy import COPIES_TOPIC
 from benchmarks.parse.workload import PARTITIONS, RAW_TOPIC, write_messages
 from benchmarks.running.process_tree import tree_cpu_s
 from benchmarks.running.session import session_here
-from clients.kafka_topics import KafkaTopics
+from clients.kafka.topics import KafkaTopics
 from fleetlane.events.job_arguments import FleetMetadataArguments, KafkaSecurity
 from fleetlane.events.topics import FLEET_RECEIVED
 from glue_jobs.fleet_metadata.main import metadata_records
-from glue_jobs.kafka import QueryPlan, raw_records, written_to_kafka
+from glue_jobs.kafka.source_and_sink import QueryPlan, raw_records, written_to_kafka
 from local.checkout import BROKER_JARS, ROOT
-from local.kafka import KafkaBroker
+from local.servers.kafka import KafkaBroker
 
 MESSAGES: Final = 300_000
 ROUNDS: Final = 4

@@ -19,7 +19,7 @@ from pyiceberg.types import (
     StringType,
 )
 
-from fleetlane.events.lake_tables import CATALOG, NAMESPACE, LakeTable
+from fleetlane.events.lake.tables import CATALOG, NAMESPACE, LakeTable
 
 _TYPES: Final[dict[str, IcebergType]] = {
     "bigint": LongType(),

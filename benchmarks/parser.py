@@ -19,13 +19,13 @@ from typing import Final, NamedTuple
 
 from benchmarks.parser_choice import choice_us
 from benchmarks.spinning_parser import Spinning
-from fleetlane.events.flow_files import flow_from_toml
-from fleetlane.parsers.sandbox.chunks import CHUNK_MESSAGES
+from fleetlane.events.flows.files import flow_from_toml
+from fleetlane.parsers.sandbox.budgets.time_budget import Overtime
+from fleetlane.parsers.sandbox.child.encoding import Encoder
 from fleetlane.parsers.sandbox.columns import Columns
-from fleetlane.parsers.sandbox.encoding import Encoder
-from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.runs import Assignment, Program, Run
-from fleetlane.parsers.sandbox.sandbox import Sandboxes
+from fleetlane.parsers.sandbox.worker.chunks import CHUNK_MESSAGES
+from fleetlane.parsers.sandbox.worker.sandbox import Sandboxes
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 COSTS_US: Final = (13, 42)

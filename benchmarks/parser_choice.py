@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Final
 
 from fleetlane.events.envelope import Message
-from fleetlane.events.flow_artifacts import FlowArtifact
-from fleetlane.events.flow_files import PublishedFlows, flow_from_toml
+from fleetlane.events.flows.artifacts import FlowArtifact
+from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.parsers.sandbox.runs import Program
-from glue_jobs.parse_lane.chosen_parsers import ChosenParsers
-from glue_jobs.parse_lane.programs import Programs
+from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
+from glue_jobs.parse_lane.parsers.programs import Programs
 
 ROUNDS: Final = 9
 MESSAGES: Final = 20_000

@@ -22,20 +22,20 @@ from fleetlane.events.job_arguments import (
     LakeArguments,
     ParseLaneArguments,
 )
-from glue_jobs.application_watch import ApplicationWatch
-from glue_jobs.clock import now_ms
-from glue_jobs.cloudwatch_metrics import published_to
 from glue_jobs.deduplicate import main as deduplicate
+from glue_jobs.engine.application_watch import ApplicationWatch
+from glue_jobs.engine.clock import now_ms
+from glue_jobs.engine.cloudwatch_metrics import published_to
+from glue_jobs.engine.hadoop_files import HadoopFiles
+from glue_jobs.engine.session import spark_session
+from glue_jobs.engine.stop_marker import STOP_LIMIT_S, StopMarker, stop_between_batches
+from glue_jobs.engine.supervisor import Ends
 from glue_jobs.fleet_metadata import main as fleet_metadata
 from glue_jobs.fleet_watch import main as fleet_watch
-from glue_jobs.hadoop_files import HadoopFiles
-from glue_jobs.kafka_admin import KafkaAdmin
-from glue_jobs.kept_query import Ends
+from glue_jobs.kafka.admin import KafkaAdmin
+from glue_jobs.kafka.mirrored_offsets import MirroredOffsets
 from glue_jobs.lake import main as lake
-from glue_jobs.mirrored_offsets import MirroredOffsets
 from glue_jobs.parse_lane import main as parse_lane
-from glue_jobs.session import spark_session
-from glue_jobs.stop_marker import STOP_LIMIT_S, StopMarker, stop_between_batches
 
 LOOK_AGAIN_S: Final = 1
 

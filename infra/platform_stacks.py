@@ -5,12 +5,12 @@ import platform
 from aws_cdk import App, Tags
 from aws_cdk import aws_lambda as lambda_
 
-from infra.artifacts_folder import Artifacts
-from infra.deployed_flows import DeployedFlows
-from infra.flow_publication import FlowPublication
-from infra.jobs_code import LocalJobsCode
-from infra.kafka_place import KafkaPlace
-from infra.platform_function import FunctionSurroundings
+from infra.artifacts.folder import Artifacts
+from infra.constructs.functions.deployed_flows import DeployedFlows
+from infra.constructs.functions.flow_publication import FlowPublication
+from infra.constructs.functions.platform_function import FunctionSurroundings
+from infra.constructs.jobs.jobs_code import LocalJobsCode
+from infra.constructs.kafka.endpoint import KafkaPlace
 from infra.stacks.ingest import Ingest, IngestProps
 from infra.stacks.network import Network, NetworkProps
 from infra.stacks.processing import Processing, ProcessingProps

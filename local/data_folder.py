@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from fleetlane.events.errors import FleetlaneError
-from local.endpoints import Endpoints, PlatformNotRunningError
+from operations.endpoints import Endpoints, PlatformNotRunningError
 
 _LOCK: Final = "lock"
 _ENDPOINTS: Final = "endpoints.json"

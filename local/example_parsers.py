@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from clients.parser_store import ParserStore
+from clients.flows.parser_store import ParserStore
 from fleetlane.parsers.artifacts.building import Platform, built
 from fleetlane.parsers.artifacts.uv import uv_for
 from fleetlane.parsers.artifacts.writing import write_artifact

@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Final, Protocol, Self
 
 import boto3
 
-from clients.device_registry import DeviceRegistry
-from fleetlane.events.flow_files import flows_in
-from fleetlane.events.flows import FlowSet
+from clients.devices.registry import DeviceRegistry
+from fleetlane.events.flows.files import flows_in
+from fleetlane.events.flows.flow import FlowSet
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.overrides import Ceilings
-from local.aws import LocalAws
-from local.aws_settings import REGION, variables_for
 from local.checkout import BROKER_JARS, DATA, FLOWS, LOCALSTACK_ENVIRONMENT
-from local.endpoints import Endpoints
 from local.example_parsers import deploy_example
-from local.flow_publishing import FLOWS_BUCKET, local_publisher, publish_news
-from local.gateway_process import LocalGateway
-from local.jobs import ALL_JOBS, FLOWS_MAX_AGE_S, JOBS_WITHOUT_LAKE, JobSettings, LocalJobs
-from local.kafka import KafkaBroker
-from local.lake import LAKE_BUCKET, LocalLake
-from local.processes import ServerProcess
+from local.servers.gateway_process import LocalGateway
+from local.servers.kafka import KafkaBroker
+from local.servers.localstack import LocalAws
+from local.servers.processes import ServerProcess
+from local.spark.jobs import ALL_JOBS, FLOWS_MAX_AGE_S, JOBS_WITHOUT_LAKE, JobSettings, LocalJobs
+from local.spark.lake import LAKE_BUCKET, LocalLake
 from local.upload_queue import ensure_upload_queue
+from operations.aws_settings import REGION, variables_for
+from operations.endpoints import Endpoints
+from operations.flows.publishing import FLOWS_BUCKET, local_publisher, publish_news
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

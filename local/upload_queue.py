@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import boto3
 
-from clients.upload_keys import UPLOADS
-from local.aws_settings import ClientSettings
+from clients.s3.upload_keys import UPLOADS
+from operations.aws_settings import ClientSettings
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient

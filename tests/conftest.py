@@ -8,9 +8,9 @@ from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-from local.aws import LocalAws
 from local.checkout import BROKER_JARS, LOCALSTACK_ENVIRONMENT
-from local.kafka import KafkaBroker
+from local.servers.kafka import KafkaBroker
+from local.servers.localstack import LocalAws
 
 WITH_SPARK: Final = (
     *("tests/e2e/", "tests/e2e_cloud/", "tests/readme/", "tests/spark/"),

@@ -10,10 +10,10 @@ from typing import Final
 from pyiceberg.catalog.sql import SqlCatalog
 
 from benchmarks.iceberg_tables import add_rows, folder_catalog, make_table
-from clients.device_registry import DeviceStatus, RegisteredDevice
-from clients.fleet_lake.fleet import day_of
-from fleetlane.events.lake_tables import DAILY, LATE_AFTER_MS, PARSED, RECEIVED
+from clients.devices.registry import DeviceStatus, RegisteredDevice
+from fleetlane.events.lake.tables import DAILY, LATE_AFTER_MS, PARSED, RECEIVED
 from fleetlane.events.times import DAY_MS, HOUR_MS
+from operations.fleet.fleet import day_of
 
 ASKED_AT_MS: Final = 1_794_000_000_000
 """In the middle of a day."""

@@ -1,6 +1,6 @@
 """A lease's place in memory; passes the contract tests of the one in S3."""
 
-from clients.lease import FoundLease, LeaseState
+from clients.s3.lease import FoundLease, LeaseState
 
 
 class LeaseInMemory:

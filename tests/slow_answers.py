@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
 from math import ceil
 
-from clients.device_registry import DeviceStatus, RegisteredDevice
-from clients.fleet_lake.answers import (
+from clients.devices.registry import DeviceStatus, RegisteredDevice
+from fleetlane.events.times import DAY_MS
+from operations.fleet.answers import (
     Bin,
     Compression,
     Coverage,
@@ -19,8 +20,7 @@ from clients.fleet_lake.answers import (
     ParserTime,
     Quantiles,
 )
-from clients.fleet_lake.fleet import day_of
-from fleetlane.events.times import DAY_MS
+from operations.fleet.fleet import day_of
 from tests.known_fleet import ASKED_AT_MS, KnownFleet, Sent
 
 

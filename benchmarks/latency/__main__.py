@@ -31,7 +31,7 @@ from benchmarks.running.watched import Watched
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.topics import FLEET_PARSED, PARKED, RawTopic, canonical_topic
 from local.checkout import ROOT
-from local.processes import ServerProcess
+from local.servers.processes import ServerProcess
 
 SHIPPED: Final = Jobs(
     fast="parse_lane --lane fast", others="parse_lane --lane standard; parse_lane --lane slow"

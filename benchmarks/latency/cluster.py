@@ -11,9 +11,9 @@ from benchmarks.running.application import Machine, running
 from benchmarks.running.process_tree import pin_tree
 from benchmarks.running.services import Services
 from fleetlane.events.lanes import Lane
-from local.java import QUICK_START
-from local.jobs import TASK_SLOTS
-from local.processes import ServerProcess
+from local.servers.java import QUICK_START
+from local.servers.processes import ServerProcess
+from local.spark.jobs import TASK_SLOTS
 
 MACHINE: Final = Machine(task_slots=TASK_SLOTS, jvm=QUICK_START)
 """With all of Java's compilers the first minutes would measure these."""

@@ -15,7 +15,7 @@ from benchmarks.running.services import Services
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.topics import canonical_topic
 from local.checkout import ROOT
-from local.ports import free_port
+from local.servers.ports import free_port
 
 PROCESSES: Final = TASK_SLOTS
 """So many each has: processes, or task slots of Spark."""

@@ -7,8 +7,8 @@ from typing import Final
 from pyspark.sql import functions as F
 
 from benchmarks.parse.spark_arguments import SparkArguments
-from glue_jobs.kafka import QueryPlan, raw_records, written_to_kafka
-from glue_jobs.session import spark_session
+from glue_jobs.engine.session import spark_session
+from glue_jobs.kafka.source_and_sink import QueryPlan, raw_records, written_to_kafka
 
 COPIES_TOPIC: Final = "copies"
 

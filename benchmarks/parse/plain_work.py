@@ -15,8 +15,8 @@ from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
 from fleetlane.events.topics import FLEET_PARSED
+from fleetlane.parsers.sandbox.child.encoding import Encoder, topics_of
 from fleetlane.parsers.sandbox.columns import CanonicalRecord, Columns
-from fleetlane.parsers.sandbox.encoding import Encoder, topics_of
 from fleetlane.parsers.sandbox.runs import Assignment, envelope_of
 
 

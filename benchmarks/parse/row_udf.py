@@ -9,8 +9,13 @@ from pyspark.sql import functions as F
 from benchmarks.parse.plain_work import Position, work_with
 from benchmarks.parse.spark_arguments import SparkArguments
 from fleetlane.parsers.sandbox.columns import CanonicalRecord
-from glue_jobs.kafka import QueryPlan, raw_records, with_content_type, written_to_kafka
-from glue_jobs.session import spark_session
+from glue_jobs.engine.session import spark_session
+from glue_jobs.kafka.source_and_sink import (
+    QueryPlan,
+    raw_records,
+    with_content_type,
+    written_to_kafka,
+)
 
 _RECORDS = "array<struct<topic: string, key: binary, value: binary>>"
 _NO_HEADERS = "array<struct<key: string, value: binary>>"

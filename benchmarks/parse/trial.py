@@ -14,7 +14,7 @@ from benchmarks.running.services import Services
 from benchmarks.running.watched import Watched
 from fleetlane.events.topics import FLEET_PARSED, canonical_topic
 from local.checkout import ROOT
-from local.processes import ServerProcess
+from local.servers.processes import ServerProcess
 
 _SECONDS_MAX: Final = 1_200.0
 

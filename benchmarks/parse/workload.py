@@ -10,8 +10,8 @@ from confluent_kafka import Producer
 
 from benchmarks.parse.readings_parser import Readings
 from fleetlane.events.envelope import Message, headers_of
-from fleetlane.events.flow_files import flow_from_toml
-from fleetlane.events.flows import Flow
+from fleetlane.events.flows.files import flow_from_toml
+from fleetlane.events.flows.flow import Flow
 from fleetlane.events.keys import raw_key
 from fleetlane.events.lanes import Lane
 

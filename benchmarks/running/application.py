@@ -11,9 +11,9 @@ from typing import Final
 from benchmarks.running.services import BUCKET, Services
 from fleetlane.events.job_arguments import HostArguments, KafkaSecurity
 from local.checkout import ROOT
-from local.java import AS_IN_AWS, SparkJvm
-from local.jobs import spark_home, spark_submit
-from local.processes import ServerProcess
+from local.servers.java import AS_IN_AWS, SparkJvm
+from local.servers.processes import ServerProcess
+from local.spark.jobs import spark_home, spark_submit
 
 TASK_SLOTS: Final = 2
 _POLLING: Final = "--conf=spark.sql.streaming.pollingDelay=10ms"

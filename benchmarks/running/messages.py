@@ -14,8 +14,8 @@ from benchmarks.parse.workload import message
 from benchmarks.running import behaving_parser
 from benchmarks.running.services import OWNER, Services
 from fleetlane.events.envelope import Message, headers_of
-from fleetlane.events.flow_files import flow_from_toml
-from fleetlane.events.flows import Flow
+from fleetlane.events.flows.files import flow_from_toml
+from fleetlane.events.flows.flow import Flow
 from fleetlane.events.keys import raw_key
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topics import RawTopic

@@ -11,16 +11,16 @@ import boto3
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from clients.flow_store import FlowStore
-from clients.kafka_topics import KafkaTopics
-from clients.parser_store import ParserStore
-from fleetlane.events.artifact_manifest import ANY_PLATFORM
-from fleetlane.events.flows import Flow
+from clients.flows.parser_store import ParserStore
+from clients.flows.store import FlowStore
+from clients.kafka.topics import KafkaTopics
+from fleetlane.events.flows.artifact_manifest import ANY_PLATFORM
+from fleetlane.events.flows.flow import Flow
 from fleetlane.parsers.artifacts.writing import Package, write_artifact
-from local.aws import LocalAws
-from local.aws_settings import variables_for
 from local.checkout import BROKER_JARS, LOCALSTACK_ENVIRONMENT
-from local.kafka import KafkaBroker
+from local.servers.kafka import KafkaBroker
+from local.servers.localstack import LocalAws
+from operations.aws_settings import variables_for
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

@@ -7,8 +7,8 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from glue_jobs.session import SESSION_SETTINGS
-from local.jobs import spark_jars
+from glue_jobs.engine.session import SESSION_SETTINGS
+from local.spark.jobs import spark_jars
 
 _NO_MORE: Final[Mapping[str, str]] = MappingProxyType({})
 _SLOTS_MAX: Final = 2

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from benchmarks.running.process_tree import tree_cpu_s
-from local.processes import ServerProcess
+from local.servers.processes import ServerProcess
 
 _LOOK_EVERY_S: Final = 0.05
 

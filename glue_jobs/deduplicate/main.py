@@ -4,16 +4,16 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from clients.aws import AwsSettings, s3_client
-from clients.flow_store import CachedFlows, FlowStore
+from clients.flows.store import CachedFlows, FlowStore
 from fleetlane.events.job_arguments import DeduplicateArguments
 from fleetlane.events.topics import canonical_pattern
-from glue_jobs.deduped_streams import DedupedStreams
 from glue_jobs.deduplicate.queries import UniqueQueries
 from glue_jobs.deduplicate.state import state_kept
 from glue_jobs.deduplicate.transforms import STATE, unique_records
-from glue_jobs.entry_point import run
-from glue_jobs.hadoop_files import HadoopFiles
-from glue_jobs.kafka import QueryPlan, raw_records, written_to_kafka
+from glue_jobs.engine.deduped_streams import DedupedStreams
+from glue_jobs.engine.entry_point import run
+from glue_jobs.engine.hadoop_files import HadoopFiles
+from glue_jobs.kafka.source_and_sink import QueryPlan, raw_records, written_to_kafka
 
 
 def start(session: SparkSession, arguments: DeduplicateArguments) -> UniqueQueries:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flow_files import PublishedFlows
-from glue_jobs.kept_query import RESTART_S
-from glue_jobs.stop_marker import Query, stop_between_batches
+from fleetlane.events.flows.files import PublishedFlows
+from glue_jobs.engine.stop_marker import Query, stop_between_batches
+from glue_jobs.engine.supervisor import RESTART_S
 
 LOOK_AGAIN_S: Final = 5
 STOP_LIMIT_S: Final = 60.0

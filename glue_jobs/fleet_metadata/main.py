@@ -6,9 +6,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 from fleetlane.events.job_arguments import FleetMetadataArguments
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topics import raw_pattern
-from glue_jobs.entry_point import run
+from glue_jobs.engine.entry_point import run
 from glue_jobs.fleet_metadata.transforms import as_records, received_rows
-from glue_jobs.kafka import QueryPlan, raw_records, with_content_type, written_to_kafka
+from glue_jobs.kafka.source_and_sink import (
+    QueryPlan,
+    raw_records,
+    with_content_type,
+    written_to_kafka,
+)
 
 
 def start(session: SparkSession, arguments: FleetMetadataArguments) -> StreamingQuery:

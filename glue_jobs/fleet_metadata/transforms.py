@@ -5,7 +5,7 @@ from pyspark.sql import functions as F
 
 from fleetlane.events.envelope import SOURCE_PREFIX
 from fleetlane.events.topics import FLEET_RECEIVED
-from glue_jobs.fields import fields_of
+from glue_jobs.engine.fields import fields_of
 
 
 def received_rows(raw: DataFrame) -> DataFrame:

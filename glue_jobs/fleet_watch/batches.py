@@ -7,11 +7,11 @@ from typing import Final, Protocol
 
 from pyspark.sql import DataFrame
 
-from clients.device_sightings import Sighting
-from clients.flow_store import CurrentFlows, FlowsUnavailableError
+from clients.devices.sightings import Sighting
+from clients.flows.store import CurrentFlows, FlowsUnavailableError
 from fleetlane.events.alerts import Alert
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flows import FlowSet
+from fleetlane.events.flows.flow import FlowSet
 from fleetlane.events.overrides import Overrides
 from glue_jobs.fleet_watch.device_rates import Activity, Ceiling, DeviceRates, TooFast
 from glue_jobs.fleet_watch.last_seen import LastSeen, NotesSightings
@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 class OverridesObject(Protocol):
-    """Where overrides are read and changed; ``clients.overrides.OverridesStore`` is one."""
+    """Where overrides are read and changed; ``clients.devices.overrides.OverridesStore`` is one."""
 
     def read(self) -> Overrides: ...
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import replace
 from typing import Final, Protocol
 
-from clients.flow_store import CurrentFlows
+from clients.flows.store import CurrentFlows
 from fleetlane.events.alerts import Alert, AlertKind
 from fleetlane.events.times import HOUR_MS
 from glue_jobs.fleet_watch.flow_hours import (

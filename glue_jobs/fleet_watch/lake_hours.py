@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.lake_tables import HOURLY
+from fleetlane.events.lake.tables import HOURLY
 from glue_jobs.fleet_watch.flow_hours import FlowHour
 
 

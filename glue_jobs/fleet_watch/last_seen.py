@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Final, Protocol
 
-from clients.device_registry import RegistryUnavailableError
-from clients.device_sightings import Sighting
+from clients.devices.registry import RegistryUnavailableError
+from clients.devices.sightings import Sighting
 from fleetlane.events.times import DAY_MS
 
 DEVICES_MAX: Final = 1_000_000
@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 
 class NotesSightings(Protocol):
-    """Where they are written; ``clients.device_sightings.DeviceSightings`` is one."""
+    """Where they are written; ``clients.devices.sightings.DeviceSightings`` is one."""
 
     def note(self, sighting: Sighting) -> bool: ...
 

@@ -9,24 +9,24 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from clients.aws import AwsSettings, dynamodb_table, s3_client
-from clients.device_sightings import DeviceSightings
-from clients.flow_store import CachedFlows, FlowStore
-from clients.overrides import OverridesStore
+from clients.devices.overrides import OverridesStore
+from clients.devices.sightings import DeviceSightings
+from clients.flows.store import CachedFlows, FlowStore
 from fleetlane.events.alerts import Alert
 from fleetlane.events.job_arguments import FleetWatchArguments
 from fleetlane.events.topics import FLEET_ALERTS, FLEET_RECEIVED
-from glue_jobs.batch_query import in_batches
-from glue_jobs.clock import now_ms
-from glue_jobs.cloudwatch_metrics import published_to
-from glue_jobs.entry_point import run
-from glue_jobs.errands import Errand
+from glue_jobs.engine.batch_query import in_batches
+from glue_jobs.engine.clock import now_ms
+from glue_jobs.engine.cloudwatch_metrics import published_to
+from glue_jobs.engine.entry_point import run
+from glue_jobs.engine.lake_catalog import use_catalog
+from glue_jobs.engine.periodic_tasks import Errand
+from glue_jobs.engine.supervisor import KeptQuery
 from glue_jobs.fleet_watch.batches import Surroundings, WatchBatches
 from glue_jobs.fleet_watch.flow_watch import LOOK_AGAIN_S, FlowWatch
 from glue_jobs.fleet_watch.lake_hours import LakeHours
 from glue_jobs.fleet_watch.quarantine import QuarantineRules
-from glue_jobs.kafka import raw_records, with_content_type, written_at_once
-from glue_jobs.kept_query import KeptQuery
-from glue_jobs.lake_catalog import use_catalog
+from glue_jobs.kafka.source_and_sink import raw_records, with_content_type, written_at_once
 
 NAME: Final = "fleet_watch"
 

@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
-from fleetlane.events.lake_tables import (
+from fleetlane.events.lake.tables import (
     DAILY,
     EVENTS,
     HOURLY,
@@ -24,10 +24,10 @@ from fleetlane.events.topics import PARKED as PARKED_TOPIC
 from glue_jobs.lake.commits import Batch, TableLog
 from glue_jobs.lake.daily import daily_rows
 from glue_jobs.lake.hourly import ClosedHours, days_to_count, hourly_rows
+from glue_jobs.lake.lease_guard import Turns
 from glue_jobs.lake.merging import Check, Target, merge, write_days
 from glue_jobs.lake.revisions import merge_events
 from glue_jobs.lake.rows import event_rows, parked_rows, parsed_rows, received_rows
-from glue_jobs.lake.turns import Turns
 
 TABLES_OF: Final[Mapping[LakeTables, tuple[LakeTable, ...]]] = MappingProxyType(
     {

@@ -5,7 +5,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from fleetlane.events.lake_tables import CATALOG, NAMESPACE, LakeTable
+from fleetlane.events.lake.tables import CATALOG, NAMESPACE, LakeTable
 
 _CREATING: Final = threading.Lock()
 """Two that look whether the namespace is there, and then make it, do not both succeed."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from fleetlane.events.lake_tables import LakeTable
+from fleetlane.events.lake.tables import LakeTable
 
 SNAPSHOTS_KEPT: Final = 100
 """So many are never expired, however old: the last batch's is always among them."""

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from fleetlane.events.errors import ParkedReason
-from fleetlane.events.lake_tables import DAILY, LATE_AFTER_MS
+from fleetlane.events.lake.tables import DAILY, LATE_AFTER_MS
 from fleetlane.events.metadata import Outcome
 
 _RANKS: Final = (Outcome.DIVERTED, Outcome.PARKED, Outcome.EMPTY, Outcome.PARSED)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from fleetlane.events.lake_tables import LakeTable
+from fleetlane.events.lake.tables import LakeTable
 from fleetlane.events.names import checked_device_id
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from fleetlane.events.lake_tables import HOURLY
+from fleetlane.events.lake.tables import HOURLY
 from fleetlane.events.metadata import Outcome
 from fleetlane.events.times import HOUR_MS
 from glue_jobs.lake.daily import final_outcomes

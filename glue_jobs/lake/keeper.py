@@ -4,15 +4,15 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from clients.lease import LeaseLostError
-from clients.upkeep_requests import (
+from clients.s3.lease import LeaseLostError
+from clients.s3.upkeep_requests import (
     Upkeep,
     UpkeepAnswer,
     UpkeepRequest,
     UpkeepRequests,
 )
 from fleetlane.events.times import HOUR_MS
-from glue_jobs.lake.turns import Turns
+from glue_jobs.lake.lease_guard import Turns
 
 LOOK_AGAIN_S: Final = 5
 

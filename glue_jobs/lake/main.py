@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from clients.aws import AwsSettings, s3_client
-from clients.lease import Lease, LeaseLostError, LeaseObject
-from clients.upkeep_requests import Upkeep, UpkeepRequests
+from clients.s3.lease import Lease, LeaseLostError, LeaseObject
+from clients.s3.upkeep_requests import Upkeep, UpkeepRequests
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
 from fleetlane.events.topics import (
     FLEET_PARSED,
@@ -20,26 +20,26 @@ from fleetlane.events.topics import (
     canonical_pattern,
     unique_pattern,
 )
-from glue_jobs.batch_query import in_batches
-from glue_jobs.clock import now_ms
-from glue_jobs.cloudwatch_metrics import published_to
-from glue_jobs.deduped_streams import DedupedStreams
-from glue_jobs.entry_point import run
-from glue_jobs.errands import Errand
-from glue_jobs.hadoop_files import HadoopFiles
-from glue_jobs.kafka import raw_records
-from glue_jobs.kept_query import KeptQuery
+from glue_jobs.engine.batch_query import in_batches
+from glue_jobs.engine.clock import now_ms
+from glue_jobs.engine.cloudwatch_metrics import published_to
+from glue_jobs.engine.deduped_streams import DedupedStreams
+from glue_jobs.engine.entry_point import run
+from glue_jobs.engine.hadoop_files import HadoopFiles
+from glue_jobs.engine.lake_catalog import use_catalog
+from glue_jobs.engine.periodic_tasks import Errand
+from glue_jobs.engine.query_listener import hear
+from glue_jobs.engine.supervisor import KeptQuery
+from glue_jobs.kafka.source_and_sink import raw_records
 from glue_jobs.lake.batches import TABLES_OF, LakeBatches
 from glue_jobs.lake.catalog import ensure_table
 from glue_jobs.lake.erasure import erased
 from glue_jobs.lake.keeper import LOOK_AGAIN_S, UpkeepKeeper
 from glue_jobs.lake.lag import LAKE_LAG_SECONDS, TELL_AGAIN_S, LakeLag
+from glue_jobs.lake.lease_guard import Turns
 from glue_jobs.lake.stream_views import LOOK_AGAIN_S as LOOK_FOR_VIEWS_S
 from glue_jobs.lake.stream_views import stream_views
-from glue_jobs.lake.turns import Turns
 from glue_jobs.lake.upkeep import compacted, expired
-from glue_jobs.lake_catalog import use_catalog
-from glue_jobs.query_listener import hear
 
 TOPICS_OF: Final[Mapping[LakeTables, str]] = MappingProxyType(
     {

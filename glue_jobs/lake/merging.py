@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, DataFrameWriterV2, SparkSession, Window
 from pyspark.sql import functions as F
 
-from fleetlane.events.lake_tables import LakeTable
+from fleetlane.events.lake.tables import LakeTable
 from glue_jobs.lake.commits import Batch, TableLog
 from glue_jobs.lake.partitions import Place, facts_of, is_empty, places_in, touched
 

@@ -10,7 +10,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
-from fleetlane.events.lake_tables import LakeTable
+from fleetlane.events.lake.tables import LakeTable
 from fleetlane.events.times import HOUR_MS
 from glue_jobs.lake.rows import DAY_CLOCK
 

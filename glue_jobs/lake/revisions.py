@@ -7,7 +7,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from fleetlane.events.lake_tables import EVENTS
+from fleetlane.events.lake.tables import EVENTS
 from glue_jobs.lake.merging import (
     Target,
     append_new,

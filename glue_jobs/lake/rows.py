@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 from fleetlane.events.envelope import SOURCE_PREFIX
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.event_time import TimeQuality
-from fleetlane.events.lake_tables import EVENTS, PARKED, PARSED, RECEIVED, LakeTable
-from glue_jobs.fields import fields_of
+from fleetlane.events.lake.tables import EVENTS, PARKED, PARSED, RECEIVED, LakeTable
+from glue_jobs.engine.fields import fields_of
 
 DAY_CLOCK: Final = "day_clock_ms"
 

@@ -6,10 +6,10 @@ from typing import Final, Protocol
 import boto3
 
 from clients.aws import AwsSettings, client_config, s3_client
-from clients.flow_store import CurrentFlows, FlowStore
-from clients.lake_views.glue_catalog import GlueViews, ViewNotPutError
+from clients.flows.store import CurrentFlows, FlowStore
+from clients.lake.glue_catalog import GlueViews, ViewNotPutError
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
-from fleetlane.events.lake_views import LakeView, views_of
+from fleetlane.events.lake.views import LakeView, views_of
 
 LOOK_AGAIN_S: Final = 60
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from fleetlane.events.lake_tables import CATALOG, LakeTable
+from fleetlane.events.lake.tables import CATALOG, LakeTable
 from fleetlane.events.times import DAY_MS, rfc3339
 from glue_jobs.lake.commits import SNAPSHOTS_KEPT
 from glue_jobs.lake.merging import drop_repeats, places_with_repeats

@@ -12,26 +12,26 @@ from fleetlane.events.lanes import Lane, LaneLimits
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
 from fleetlane.events.parked import Parking
 from fleetlane.events.topics import FLEET_PARSED
+from fleetlane.parsers.sandbox.budgets.time_budget import Overtime
 from fleetlane.parsers.sandbox.columns import CanonicalRecords
-from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.run_result import NotedAttempts
 from fleetlane.parsers.sandbox.verdicts import Attempt
-from glue_jobs.parse_lane.blockade import Blockade
-from glue_jobs.parse_lane.chosen_parsers import (
+from glue_jobs.parse_lane.halting.halt_on_error import Blockade
+from glue_jobs.parse_lane.parsers.chosen_parsers import (
     ChosenParsers,
 )
-from glue_jobs.parse_lane.good_attempts import good_and_others
-from glue_jobs.parse_lane.no_parser import NoParserError, ParserUnavailableError
-from glue_jobs.parse_lane.odd_messages import Failed, OddMessages
-from glue_jobs.parse_lane.output_batches import OutputRecord, ParsedRows
-from glue_jobs.parse_lane.parsed_rows import Told, parsed_rows
-from glue_jobs.parse_lane.payloads import Payloads
-from glue_jobs.parse_lane.plain_messages import PlainMessages, plain_messages
-from glue_jobs.parse_lane.raw_batches import RawBatch, RawRecord
-from glue_jobs.parse_lane.rerouted import diverted_record, parked_record, put_off_record
-from glue_jobs.parse_lane.tried import Tried
-from glue_jobs.parse_lane.waiting_messages import WaitingMessages, WaitingRun
+from glue_jobs.parse_lane.parsers.no_parser import NoParserError, ParserUnavailableError
+from glue_jobs.parse_lane.reading.fast_path import PlainMessages, plain_messages
+from glue_jobs.parse_lane.reading.payloads import Payloads
+from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord
+from glue_jobs.parse_lane.reading.runs import WaitingMessages, WaitingRun
+from glue_jobs.parse_lane.reading.slow_path import Failed, OddMessages
+from glue_jobs.parse_lane.results.attempt_result import Tried
+from glue_jobs.parse_lane.results.output_batches import OutputRecord, ParsedRows
+from glue_jobs.parse_lane.results.parsed_rows import Told, parsed_rows
+from glue_jobs.parse_lane.results.rerouted import diverted_record, parked_record, put_off_record
+from glue_jobs.parse_lane.results.successes import good_and_others
 
 BATCHES_TO_ALARM: Final = 3
 """A batch's budget of time: so many batches that use theirs up bring the lane's lag to an alarm."""

@@ -8,26 +8,31 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from clients.aws import AwsSettings, s3_client
-from clients.blocked_messages import BlockedMessages
-from clients.flow_store import CachedFlows, FlowStore
+from clients.flows.store import CachedFlows, FlowStore
+from clients.s3.blocked_messages import BlockedMessages
 from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.topics import blocking_pattern, lane_pattern
-from glue_jobs.clock import now_ms
-from glue_jobs.cloudwatch_metrics import published_to
-from glue_jobs.entry_point import run
-from glue_jobs.errands import Errand
-from glue_jobs.kafka import QueryPlan, raw_records, with_content_type, written_to_kafka
-from glue_jobs.kafka_admin import KafkaAdmin
-from glue_jobs.parse_lane.blocking_queries import LOOK_AGAIN_S, BlockingQueries
+from glue_jobs.engine.clock import now_ms
+from glue_jobs.engine.cloudwatch_metrics import published_to
+from glue_jobs.engine.entry_point import run
+from glue_jobs.engine.periodic_tasks import Errand
+from glue_jobs.engine.query_listener import hear
+from glue_jobs.kafka.admin import KafkaAdmin
+from glue_jobs.kafka.source_and_sink import (
+    QueryPlan,
+    raw_records,
+    with_content_type,
+    written_to_kafka,
+)
+from glue_jobs.parse_lane.halting.queries import LOOK_AGAIN_S, BlockingQueries
 from glue_jobs.parse_lane.lane_metrics import (
     LaneListener,
     LaneValues,
     observing_arrivals,
     observing_outputs,
 )
-from glue_jobs.parse_lane.output_batches import OUTPUT_SCHEMA
 from glue_jobs.parse_lane.parse import parsing
-from glue_jobs.query_listener import hear
+from glue_jobs.parse_lane.results.output_batches import OUTPUT_SCHEMA
 
 BLOCKING_TRIGGER_MS_MIN: Final = 100
 """Never 0: progress that is written beside the batches would repeat several of them."""

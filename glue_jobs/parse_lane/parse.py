@@ -11,18 +11,22 @@ from typing import Final
 import pyarrow as pa
 
 from clients.aws import AwsSettings, s3_client
-from clients.blocked_messages import BlockedMessages
-from clients.flow_store import CachedFlows, FlowStore
-from clients.parser_store import ParserStore
-from clients.payload_bucket import PayloadBucket
+from clients.flows.parser_store import ParserStore
+from clients.flows.store import CachedFlows, FlowStore
+from clients.s3.blocked_messages import BlockedMessages
+from clients.s3.payload_bucket import PayloadBucket
 from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.lanes import Lane
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
-from glue_jobs.clock import now_ms
-from glue_jobs.parse_lane.blockade import Blockade, BlockedError
-from glue_jobs.parse_lane.chosen_parsers import ChosenParsers
+from glue_jobs.engine.clock import now_ms
+from glue_jobs.parse_lane.halting.halt_on_error import Blockade, BlockedError
 from glue_jobs.parse_lane.lane_parser import LaneParser, Output
-from glue_jobs.parse_lane.output_batches import (
+from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
+from glue_jobs.parse_lane.parsers.parser_folders import ParserFolders
+from glue_jobs.parse_lane.parsers.programs import Programs
+from glue_jobs.parse_lane.reading.payloads import Payloads
+from glue_jobs.parse_lane.reading.raw_batches import RawBatch
+from glue_jobs.parse_lane.results.output_batches import (
     SMALL_BYTES_MAX,
     JoinedBatches,
     OutputBatches,
@@ -31,10 +35,6 @@ from glue_jobs.parse_lane.output_batches import (
     canonical_batch,
     told_batch,
 )
-from glue_jobs.parse_lane.parser_folders import ParserFolders
-from glue_jobs.parse_lane.payloads import Payloads
-from glue_jobs.parse_lane.programs import Programs
-from glue_jobs.parse_lane.raw_batches import RawBatch
 from glue_jobs.parse_lane.spaced_tries import spaced_tries
 
 ARTIFACT_S_MAX: Final = 30.0

@@ -41,7 +41,8 @@ class FunctionBuild:
         root = self.uv.root
         package = {"lambdas/__init__.py": (root / "lambdas" / "__init__.py").read_bytes()}
         code = source_contents(root, f"lambdas/{name}")
-        return merged(package, code, source_contents(root, "clients"))
+        shared = (source_contents(root, folder) for folder in ("lambdas/http", "clients"))
+        return merged(package, code, *shared)
 
     def _packages(self, name: str) -> Contents:
         folder = self.scratch / name

@@ -8,8 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from fleetlane.events.artifact_manifest import read_manifest
-from fleetlane.events.flow_artifacts import PARSERS_PREFIX, artifact_key
+from fleetlane.events.flows.artifact_manifest import read_manifest
+from fleetlane.events.flows.artifacts import PARSERS_PREFIX, artifact_key
 from infra.artifacts.archive import Artifact, artifact_at
 from infra.artifacts.failures import CannotBuildError
 from infra.artifacts.packages import Platform

@@ -7,10 +7,10 @@ from typing import Final
 from fleetlane.events.lanes import Lane
 from infra.cost.edge import edge_lines
 from infra.cost.figures import Figures
+from infra.cost.fixed_cost import standing_lines
 from infra.cost.jobs import job_lines
 from infra.cost.line import Line
 from infra.cost.scenario import Scenario
-from infra.cost.standing import standing_lines
 from infra.cost.stores import store_lines
 
 MILLION: Final = 1_000_000

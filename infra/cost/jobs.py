@@ -10,7 +10,7 @@ from fleetlane.events.job_arguments import (
     LakeArguments,
     LakeTables,
 )
-from fleetlane.events.lake_tables import TABLES
+from fleetlane.events.lake.tables import TABLES
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from infra.cost.figures import Figures
 from infra.cost.line import Line

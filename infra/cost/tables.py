@@ -9,9 +9,9 @@ from infra.cost.bill import MILLION, Bill, bill
 from infra.cost.edge import edge_lines
 from infra.cost.figures import Figures
 from infra.cost.jobs import batches_a_month, checkpoints_usd, worker_hour_usd
-from infra.cost.levers import batched, levers, receipt_usd, with_engine
-from infra.cost.own_handler import break_even_messages_per_s
+from infra.cost.savings import batched, levers, receipt_usd, with_engine
 from infra.cost.scenario import HOURS_A_MONTH, INLINE_KIB_MAX, Scenario
+from infra.cost.self_hosted_edge import break_even_messages_per_s
 from infra.cost.stores import store_lines
 from infra.stages import Engine
 

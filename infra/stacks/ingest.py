@@ -7,15 +7,19 @@ from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from constructs import Construct
 
-from fleetlane.events.flow_artifacts import PARSERS_PREFIX
-from infra.device_api import DeviceApi, DeviceApiProps
-from infra.kafka_access import CANONICAL_TOPICS, RAW_TOPICS, UNIQUE_TOPICS
-from infra.kafka_place import KafkaPlace
-from infra.platform_function import FunctionSize, FunctionSurroundings, PlatformFunction
+from fleetlane.events.flows.artifacts import PARSERS_PREFIX
+from infra.constructs.api.device_api import DeviceApi, DeviceApiProps
+from infra.constructs.functions.platform_function import (
+    FunctionSize,
+    FunctionSurroundings,
+    PlatformFunction,
+)
+from infra.constructs.functions.upload_functions import UploadFunctions, UploadFunctionsProps
+from infra.constructs.kafka.access import CANONICAL_TOPICS, RAW_TOPICS, UNIQUE_TOPICS
+from infra.constructs.kafka.endpoint import KafkaPlace
+from infra.constructs.stores.access import DELETE, READ, WRITE, grant_items, grant_objects
 from infra.stacks.storage import Storage
 from infra.stages import Stage
-from infra.store_access import DELETE, READ, WRITE, grant_items, grant_objects
-from infra.upload_functions import UploadFunctions, UploadFunctionsProps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

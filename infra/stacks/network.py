@@ -7,7 +7,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from infra.log_retention import retention_of
+from infra.constructs.log_retention import retention_of
 from infra.stages import Stage
 
 KAFKA_IAM_PORT = 9098

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from aws_cdk import Stack
 from constructs import Construct
 
-from infra import emr_engine, glue_engine
-from infra.application_role import ApplicationRole
-from infra.artifacts_folder import Artifacts
-from infra.bucket_uploads import BucketUploads
-from infra.emr_engine import EmrEngine
-from infra.engine_surroundings import EngineSurroundings
-from infra.glue_engine import GlueEngine
-from infra.jobs_code import JobsCode
-from infra.spark_applications import Places, SparkApplication, spark_applications
+from infra.artifacts.folder import Artifacts
+from infra.constructs.jobs import emr_engine, glue_engine
+from infra.constructs.jobs.application_role import ApplicationRole
+from infra.constructs.jobs.emr_engine import EmrEngine
+from infra.constructs.jobs.engine_context import EngineSurroundings
+from infra.constructs.jobs.glue_engine import GlueEngine
+from infra.constructs.jobs.jobs_code import JobsCode
+from infra.constructs.jobs.spark_applications import Places, SparkApplication, spark_applications
+from infra.constructs.stores.bucket_uploads import BucketUploads
 from infra.stacks.storage import Storage
 from infra.stacks.streaming import Streaming
 from infra.stages import Engine, Stage

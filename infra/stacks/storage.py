@@ -9,10 +9,10 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from infra.explained import explain
-from infra.payload_ttl import check_payload_ttl
+from infra.constructs.nag_suppressions import explain
+from infra.constructs.stores.payload_ttl import check_payload_ttl
+from infra.constructs.stores.upload_queue import UploadQueue
 from infra.stages import Stage
-from infra.upload_queue import UploadQueue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,9 +12,9 @@ from aws_cdk import aws_msk as msk
 from constructs import Construct
 
 from fleetlane.events.topics import platform_topics, topic_settings
-from infra.bootstrap_servers import BootstrapServers
-from infra.kafka_access import KafkaAccess
-from infra.log_retention import retention_of
+from infra.constructs.kafka.access import KafkaAccess
+from infra.constructs.kafka.bootstrap_servers import BootstrapServers
+from infra.constructs.log_retention import retention_of
 from infra.stacks.network import Network
 from infra.stages import Stage
 

@@ -12,18 +12,18 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
 from fleetlane.events.lanes import Lane
-from infra.alarms import AlarmRule
-from infra.api_alarms import api_alarms
-from infra.dashboard import add_dashboard
-from infra.kafka_alarms import kafka_alarms
-from infra.lane_alarms import expired_alarm, lane_alarms, restart_alarm
-from infra.spool_alarms import spool_alarms
+from infra.alarms.alarm import AlarmRule
+from infra.alarms.api import api_alarms
+from infra.alarms.dashboard import add_dashboard
+from infra.alarms.fleet import watch_alarms
+from infra.alarms.kafka import kafka_alarms
+from infra.alarms.lanes import expired_alarm, lane_alarms, restart_alarm
+from infra.alarms.spool import spool_alarms
+from infra.alarms.uploads import upload_alarms
 from infra.stacks.ingest import Ingest
 from infra.stacks.processing import Processing
 from infra.stacks.streaming import Streaming
 from infra.stages import Stage
-from infra.upload_alarms import upload_alarms
-from infra.watch_alarms import watch_alarms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

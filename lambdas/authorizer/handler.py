@@ -7,7 +7,7 @@ from typing import Any
 from aws_lambda_powertools import Logger
 
 from clients.aws import AwsSettings, dynamodb_table
-from clients.device_registry import DeviceRegistry, DeviceStatus, RegisteredDevice
+from clients.devices.registry import DeviceRegistry, DeviceStatus, RegisteredDevice
 from lambdas.authorizer.service import Devices, Proven, proven_by
 from lambdas.authorizer.settings import settings
 from lambdas.authorizer.unproven import TokenRefusedError

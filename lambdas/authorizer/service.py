@@ -5,7 +5,7 @@ from typing import Any, Final, Protocol
 
 import jwt
 
-from clients.device_registry import Jwk, RegisteredDevice
+from clients.devices.registry import Jwk, RegisteredDevice
 from lambdas.authorizer.unproven import ALGORITHMS, TokenRefusedError, claimed_by
 
 AUDIENCE: Final = "fleetlane"

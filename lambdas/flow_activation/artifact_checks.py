@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Protocol
 
-from clients.parser_store import ArtifactChangedError, ArtifactMissingError
-from fleetlane.events.artifact_manifest import BadArtifactError, Manifest
-from fleetlane.events.flow_artifacts import FlowArtifact, team_rules
-from fleetlane.events.flow_files import PublishedFlows
+from clients.flows.parser_store import ArtifactChangedError, ArtifactMissingError
+from fleetlane.events.flows.artifact_manifest import BadArtifactError, Manifest
+from fleetlane.events.flows.artifacts import FlowArtifact, team_rules
+from fleetlane.events.flows.files import PublishedFlows
 
 
 class Artifacts(Protocol):

@@ -14,9 +14,9 @@ from typing import Any
 from aws_lambda_powertools import Logger
 
 from clients.aws import AwsSettings, s3_client
-from clients.flow_store import FlowStore
-from clients.kafka_topics import KafkaTopics
-from clients.parser_store import ParserStore
+from clients.flows.parser_store import ParserStore
+from clients.flows.store import FlowStore
+from clients.kafka.topics import KafkaTopics
 from lambdas.flow_activation.service import Activation, activate
 from lambdas.flow_activation.settings import settings
 

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from clients.flow_store import FlowsNotPublishedError, FlowsUnreadableError
+from clients.flows.store import FlowsNotPublishedError, FlowsUnreadableError
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flow_files import PublishedFlows, topics_of
-from fleetlane.events.schema_changes import breaking_changes
+from fleetlane.events.flows.files import PublishedFlows, topics_of
+from fleetlane.events.flows.schema_changes import breaking_changes
 from lambdas.flow_activation.artifact_checks import Artifacts, artifact_problems
 
 

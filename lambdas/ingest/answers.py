@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from clients.problems import PROBLEM_CONTENT_TYPE, Problem
+from lambdas.http.problems import PROBLEM_CONTENT_TYPE, Problem
 from lambdas.ingest.service import Receipt
 from lambdas.ingest.sink_health import Condition, Sink
 

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from clients.bound_devices import CachedBoundDevices, ManyDevices
 from clients.circuit_breaker import CircuitBreaker
-from clients.flow_store import FlowsUnavailableError
-from clients.receipts import ReceiptsUnavailableError
-from lambdas.ingest.admittance import Admits, Admittance
+from clients.devices.bound_devices import CachedBoundDevices, ManyDevices
+from clients.devices.receipts import ReceiptsUnavailableError
+from clients.flows.store import FlowsUnavailableError
 from lambdas.ingest.batch import BatchIngest
+from lambdas.ingest.rate_limiter import Admits, Admittance
 from lambdas.ingest.reception import Reception
 from lambdas.ingest.repeats import ReceiptStore, Repeats
 from lambdas.ingest.service import Flows, Ingest, PayloadStore, RecordLander

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from clients.declarations import BadRequestError
-from clients.device_request import Sender
-from clients.senders import BoundDevices, Senders
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
+from lambdas.http.declarations import BadRequestError
+from lambdas.http.device_request import Sender
+from lambdas.http.senders import BoundDevices, Senders
 from lambdas.ingest.batch_document import Entry, RawEntry, entries_in, entry_from
 from lambdas.ingest.service import ANSWER_S, Receipt
 from lambdas.ingest.uploads import Upload

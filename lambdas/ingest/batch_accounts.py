@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from clients.problems import Problem
 from fleetlane.events.errors import ProblemTag
 from fleetlane.events.lanes import Lane
+from lambdas.http.problems import Problem
 from lambdas.ingest.metrics import count_accepted, count_refused
 from lambdas.ingest.service import Receipt
 

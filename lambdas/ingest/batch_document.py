@@ -8,7 +8,10 @@ from typing import Final
 
 import msgspec
 
-from clients.declarations import (
+from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE, SOURCE_PREFIX
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.names import DEVICE_ID_PATTERN, NAME_PATTERN, is_device_id, is_name
+from lambdas.http.declarations import (
     BODY_ENCODING,
     CONTENT_TYPE,
     FIRMWARE,
@@ -20,9 +23,6 @@ from clients.declarations import (
     checked_span,
     refusal,
 )
-from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE, SOURCE_PREFIX
-from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.names import DEVICE_ID_PATTERN, NAME_PATTERN, is_device_id, is_name
 
 ENTRIES_MAX: Final = 500
 

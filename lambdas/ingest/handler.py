@@ -8,20 +8,20 @@ from typing import Any, Final
 
 from aws_lambda_powertools import Logger
 
-from clients.admission import Admission
 from clients.aws import AwsSettings, dynamodb_table, hasty_config, request_config, s3_client
-from clients.ceilings import Verdict
 from clients.circuit_breaker import CircuitBreaker
-from clients.device_registry import DeviceRegistry, RegisteredDevice
-from clients.flow_store import CachedFlows, FlowStore, FlowsUnavailableError
-from clients.kafka_or_spool import PRODUCE_S, KafkaOrSpool
-from clients.kafka_producer import KafkaProducer
-from clients.overrides import CachedOverrides, OverridesStore, OverridesUnavailableError
-from clients.payload_bucket import PayloadBucket
-from clients.receipts import KeptReceipt, ReceiptStore, ReceiptsUnavailableError
-from clients.spool import Spool
+from clients.devices.overrides import CachedOverrides, OverridesStore, OverridesUnavailableError
+from clients.devices.receipts import KeptReceipt, ReceiptStore, ReceiptsUnavailableError
+from clients.devices.registry import DeviceRegistry, RegisteredDevice
+from clients.flows.store import CachedFlows, FlowStore, FlowsUnavailableError
+from clients.kafka.kafka_or_spool import PRODUCE_S, KafkaOrSpool
+from clients.kafka.producer import KafkaProducer
+from clients.s3.payload_bucket import PayloadBucket
+from clients.s3.spool import Spool
+from lambdas.http.admission import Admission
+from lambdas.http.rate_limits import Verdict
 from lambdas.ingest.assembly import Foundations, services_on
-from lambdas.ingest.front_door import FrontDoor
+from lambdas.ingest.dispatcher import FrontDoor
 from lambdas.ingest.metrics import (
     count_flows_unavailable,
     count_overrides_unavailable,

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from clients.declarations import BadRequestError, refusal
-from clients.device_request import body_of, checked_stream, declared_in, sender_of, told_in
 from fleetlane.events.lanes import Lane
+from lambdas.http.declarations import BadRequestError, refusal
+from lambdas.http.device_request import body_of, checked_stream, declared_in, sender_of, told_in
 from lambdas.ingest.batch import Batch
 from lambdas.ingest.uploads import Upload
 

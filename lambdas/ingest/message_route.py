@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from fleetlane.events.lanes import Lane
-from lambdas.ingest.admittance import Admittance
 from lambdas.ingest.answers import Answer, receipt_answer
 from lambdas.ingest.http_request import upload_from
 from lambdas.ingest.metrics import count_accepted
 from lambdas.ingest.problems import Jitter, refused
+from lambdas.ingest.rate_limiter import Admittance
 
 _LANE_ASKED: Final[Mapping[str, Lane]] = {"/v1/streams": Lane.STANDARD, "/v1/fast": Lane.FAST}
 

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from clients.embedded_metrics import MetricLine
 from fleetlane.events.errors import ProblemTag
 from fleetlane.events.lanes import Lane
+from lambdas.http.embedded_metrics import MetricLine
 
 _SERVICE: Final = "ingest"
 _ACCEPTED: Final = MetricLine(

@@ -5,13 +5,13 @@ from typing import Final
 
 from aws_lambda_powertools import Logger
 
-from clients.admission import RevokedDeviceError, TooManyMessagesError
-from clients.device_registry import RegistryUnavailableError
-from clients.kafka_producer import NotDurableError
-from clients.payload_bucket import PayloadUnavailableError
-from clients.problems import OF_REQUESTS, Problem, ProblemTable
-from clients.senders import NotItsGatewayError
+from clients.devices.registry import RegistryUnavailableError
+from clients.kafka.producer import NotDurableError
+from clients.s3.payload_bucket import PayloadUnavailableError
 from fleetlane.events.errors import FleetlaneError, ProblemTag
+from lambdas.http.admission import RevokedDeviceError, TooManyMessagesError
+from lambdas.http.problems import OF_REQUESTS, Problem, ProblemTable
+from lambdas.http.senders import NotItsGatewayError
 from lambdas.ingest.answers import Answer, problem_answer
 from lambdas.ingest.batch_document import BatchTooLongError
 from lambdas.ingest.metrics import count_refused

@@ -8,15 +8,15 @@ from typing import Final, Protocol
 
 import msgspec
 
-from clients.flow_store import FlowsUnavailableError
-from clients.receipts import KeptReceipt
+from clients.devices.receipts import KeptReceipt
+from clients.flows.store import FlowsUnavailableError
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flow_files import PublishedFlows
-from fleetlane.events.flows import Flow, UploadRule
+from fleetlane.events.flows.files import PublishedFlows
+from fleetlane.events.flows.flow import Flow, UploadRule
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
-from fleetlane.events.upload_slots import next_upload_after_s
 from lambdas.ingest.repeats import Remembered, Repeats, first_receipt, is_same, repeat_key
 from lambdas.ingest.service import ANSWER_S, Notice, Receipt
+from lambdas.ingest.upload_slots import next_upload_after_s
 from lambdas.ingest.uploads import Upload
 
 _NO_RULE: Final = UploadRule()

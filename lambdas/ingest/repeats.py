@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from clients.circuit_breaker import CircuitBreaker, Turn
-from clients.receipts import KeptReceipt, ReceiptsUnavailableError, receipt_key
+from clients.devices.receipts import KeptReceipt, ReceiptsUnavailableError, receipt_key
 from lambdas.ingest.service import Landed, Notice, Receipt
 from lambdas.ingest.uploads import Upload
 

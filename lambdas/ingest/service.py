@@ -11,16 +11,16 @@ from typing import Final, Protocol
 
 import msgspec
 
-from clients.flow_store import FlowsUnavailableError
-from clients.kafka_producer import NotDurableError
-from clients.payload_bucket import PayloadTooLargeError, PayloadUnavailableError, payload_key
-from clients.producer_record import ProducerRecord
-from clients.raw_record import raw_record
-from clients.spool import Spooled
+from clients.flows.store import FlowsUnavailableError
+from clients.kafka.producer import NotDurableError
+from clients.kafka.producer_record import ProducerRecord
+from clients.kafka.raw_record import raw_record
+from clients.s3.payload_bucket import PayloadTooLargeError, PayloadUnavailableError, payload_key
+from clients.s3.spool import Spooled
 from fleetlane.events.envelope import Message, PayloadReference
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flow_files import PublishedFlows
-from fleetlane.events.flows import Flow
+from fleetlane.events.flows.files import PublishedFlows
+from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
 from fleetlane.events.parked import KafkaPosition
 from lambdas.ingest.uploads import Upload, message_of
@@ -70,7 +70,7 @@ class Flows(Protocol):
 
 
 class RecordLander(Protocol):
-    """Writes records so that they last; ``clients.kafka_or_spool.KafkaOrSpool`` is one."""
+    """Writes records so that they last; ``clients.kafka.kafka_or_spool.KafkaOrSpool`` is one."""
 
     def land_all(
         self, records: Sequence[ProducerRecord], *, until_s: float = ...

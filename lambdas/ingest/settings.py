@@ -4,11 +4,11 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from clients.ceiling_settings import OVERRIDES_MAX_AGE_S, ceilings_setting
 from clients.environment import count_setting, text_setting
-from clients.kafka_security import kafka_security_setting
+from clients.kafka.security import kafka_security_setting
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, KafkaSecurity
 from fleetlane.events.overrides import Ceilings
+from lambdas.http.rate_limit_settings import OVERRIDES_MAX_AGE_S, ceilings_setting
 
 BODY_BYTES_MAX = 4_500_000
 """About what Lambda takes: 6 MB of Base64."""

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
-from clients.kafka_producer import NotDurableError
-from clients.payload_bucket import PayloadUnavailableError
-from clients.producer_record import ProducerRecord
-from clients.spool import Spooled
+from clients.kafka.producer import NotDurableError
+from clients.kafka.producer_record import ProducerRecord
+from clients.s3.payload_bucket import PayloadUnavailableError
+from clients.s3.spool import Spooled
 from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.parked import KafkaPosition
 from lambdas.ingest.service import PayloadStore, RecordLander

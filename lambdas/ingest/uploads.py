@@ -5,7 +5,7 @@ import hashlib
 import msgspec
 
 from fleetlane.events.envelope import Message
-from fleetlane.events.flows import Flow
+from fleetlane.events.flows.flow import Flow
 from fleetlane.events.ids import RawIdRule
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane, LaneFacts, lane_for
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 from aws_lambda_powertools import Logger
 
 from clients.aws import AwsSettings, s3_client
-from clients.kafka_producer import KafkaProducer
-from clients.spool import Spool
+from clients.kafka.producer import KafkaProducer
+from clients.s3.spool import Spool
 from lambdas.respool.metrics import count_run
 from lambdas.respool.service import Limits, Report, Respool
 from lambdas.respool.settings import settings

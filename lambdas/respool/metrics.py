@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from clients.embedded_metrics import MetricLine
+from lambdas.http.embedded_metrics import MetricLine
 
 _SERVICE: Final = "respool"
 _RUN: Final = MetricLine(_SERVICE, {"RespooledRecords": "Count", "UnreadableSpooled": "Count"})

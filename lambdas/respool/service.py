@@ -5,17 +5,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from clients.kafka_producer import NotDurableError, RecordRefusedError
-from clients.producer_record import ProducerRecord
-from clients.spool import SpoolUnavailableError, Waiting
-from clients.spool_format import SpoolUnreadableError
+from clients.kafka.producer import NotDurableError, RecordRefusedError
+from clients.kafka.producer_record import ProducerRecord
+from clients.s3.spool import SpoolUnavailableError, Waiting
+from clients.s3.spool_format import SpoolUnreadableError
 from fleetlane.events.parked import KafkaPosition
 
 _READERS: Final = 16
 
 
 class Spool(Protocol):
-    """Where objects wait; ``clients.spool.Spool`` is one."""
+    """Where objects wait; ``clients.s3.spool.Spool`` is one."""
 
     def waiting(self) -> Iterator[Waiting]: ...
 
@@ -25,7 +25,7 @@ class Spool(Protocol):
 
 
 class Producer(Protocol):
-    """Kafka; ``clients.kafka_producer.KafkaProducer`` is one."""
+    """Kafka; ``clients.kafka.producer.KafkaProducer`` is one."""
 
     def land_all(
         self, records: Sequence[ProducerRecord]

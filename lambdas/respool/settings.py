@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clients.environment import text_setting
-from clients.kafka_security import kafka_security_setting
+from clients.kafka.security import kafka_security_setting
 from fleetlane.events.job_arguments import KafkaSecurity
 
 

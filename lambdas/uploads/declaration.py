@@ -7,8 +7,10 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from clients.declarations import CONTENT_TYPE, BadRequestError, checked
-from clients.device_request import (
+from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE, SOURCE_PREFIX
+from fleetlane.events.names import DEVICE_ID_PATTERN
+from lambdas.http.declarations import CONTENT_TYPE, BadRequestError, checked
+from lambdas.http.device_request import (
     Sender,
     body_of,
     checked_stream,
@@ -16,8 +18,6 @@ from clients.device_request import (
     sender_of,
     told_in,
 )
-from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE, SOURCE_PREFIX
-from fleetlane.events.names import DEVICE_ID_PATTERN
 
 DECLARATION_BYTES_MAX: Final = 4096
 

@@ -10,21 +10,21 @@ from typing import Any, Final
 
 from aws_lambda_powertools import Logger
 
-from clients.admission import Admission, RevokedDeviceError, TooManyMessagesError
 from clients.aws import AwsSettings, dynamodb_table, hasty_config, s3_client
-from clients.bound_devices import CachedBoundDevices
-from clients.ceilings import Verdict
-from clients.device_registry import DeviceRegistry, RegisteredDevice, RegistryUnavailableError
-from clients.flow_store import CachedFlows, FlowStore, FlowsUnavailableError
-from clients.issued_upload import UploadTooLargeError
-from clients.kafka_producer import KafkaProducer
-from clients.overrides import CachedOverrides, OverridesStore, OverridesUnavailableError
-from clients.problems import OF_REQUESTS, PROBLEM_CONTENT_TYPE, ProblemTable
-from clients.senders import NotItsGatewayError
-from clients.upload_bucket import UploadBucket
-from clients.upload_form import UploadForms, signing_client
+from clients.devices.bound_devices import CachedBoundDevices
+from clients.devices.overrides import CachedOverrides, OverridesStore, OverridesUnavailableError
+from clients.devices.registry import DeviceRegistry, RegisteredDevice, RegistryUnavailableError
+from clients.flows.store import CachedFlows, FlowStore, FlowsUnavailableError
+from clients.kafka.producer import KafkaProducer
+from clients.s3.issued_upload import UploadTooLargeError
+from clients.s3.upload_bucket import UploadBucket
+from clients.s3.upload_form import UploadForms, signing_client
 from fleetlane.events.envelope import Message
 from fleetlane.events.errors import FleetlaneError, ProblemTag
+from lambdas.http.admission import Admission, RevokedDeviceError, TooManyMessagesError
+from lambdas.http.problems import OF_REQUESTS, PROBLEM_CONTENT_TYPE, ProblemTable
+from lambdas.http.rate_limits import Verdict
+from lambdas.http.senders import NotItsGatewayError
 from lambdas.uploads.declaration import declaration_from
 from lambdas.uploads.landing import Landing
 from lambdas.uploads.metrics import (

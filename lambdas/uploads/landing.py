@@ -3,17 +3,17 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from clients.producer_record import ProducerRecord
-from clients.raw_record import raw_record
-from clients.upload_bucket import StoredUpload
+from clients.kafka.producer_record import ProducerRecord
+from clients.kafka.raw_record import raw_record
+from clients.s3.upload_bucket import StoredUpload
 from fleetlane.events.envelope import Message, PayloadReference
-from fleetlane.events.flow_files import PublishedFlows
-from fleetlane.events.flows import Flow
+from fleetlane.events.flows.files import PublishedFlows
+from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import Lane, LaneFacts, lane_for
 
 
 class Uploads(Protocol):
-    """What S3 holds; ``clients.upload_bucket.UploadBucket`` is one."""
+    """What S3 holds; ``clients.s3.upload_bucket.UploadBucket`` is one."""
 
     def stored(self, key: str) -> StoredUpload: ...
 

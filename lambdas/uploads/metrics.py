@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from clients.embedded_metrics import MetricLine
 from fleetlane.events.envelope import Message
 from fleetlane.events.errors import ProblemTag
+from lambdas.http.embedded_metrics import MetricLine
 
 _SERVICE: Final = "uploads"
 _ISSUED: Final = MetricLine(_SERVICE, {"Issued": "Count"})

@@ -6,10 +6,10 @@ from urllib.parse import unquote_plus
 
 import msgspec
 
-from clients.flow_store import FlowsUnavailableError
-from clients.kafka_producer import NotDurableError
-from clients.payload_bucket import PayloadMissingError, PayloadUnavailableError
-from clients.upload_keys import NotAnUploadError
+from clients.flows.store import FlowsUnavailableError
+from clients.kafka.producer import NotDurableError
+from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
+from clients.s3.upload_keys import NotAnUploadError
 from fleetlane.events.errors import FleetlaneError
 
 OUTAGES: Final = (NotDurableError, PayloadUnavailableError, FlowsUnavailableError)

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from clients.issued_upload import IssuedUpload, UploadTooLargeError
-from clients.senders import BoundDevices, Senders
-from clients.upload_form import UploadForm
-from clients.upload_keys import upload_key
-from fleetlane.events.flow_files import PublishedFlows
+from clients.s3.issued_upload import IssuedUpload, UploadTooLargeError
+from clients.s3.upload_form import UploadForm
+from clients.s3.upload_keys import upload_key
+from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.ids import RawIdRule
+from lambdas.http.senders import BoundDevices, Senders
 from lambdas.uploads.declaration import Declaration
 
 
@@ -35,7 +35,7 @@ class Forms(Protocol):
 
 
 class Admits(Protocol):
-    """Decides on one more message; ``clients.admission.Admission`` is one."""
+    """Decides on one more message; ``lambdas.http.admission.Admission`` is one."""
 
     def goes_aside(self, device_id: str, *, now_ms: int, via: str | None = None) -> bool: ...
 

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from clients.ceiling_settings import OVERRIDES_MAX_AGE_S, ceilings_setting
 from clients.environment import count_setting, text_setting
-from clients.kafka_security import kafka_security_setting
+from clients.kafka.security import kafka_security_setting
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, KafkaSecurity
 from fleetlane.events.lanes import PAYLOAD_BYTES_MAX
 from fleetlane.events.overrides import Ceilings
+from lambdas.http.rate_limit_settings import OVERRIDES_MAX_AGE_S, ceilings_setting
 
 EXPIRES_S: Final = 15 * 60
 SWEEP_AFTER_S: Final = 15 * 60

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from clients.upload_bucket import ListedUpload
-from clients.upload_keys import issued_since
+from clients.s3.upload_bucket import ListedUpload
+from clients.s3.upload_keys import issued_since
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.times import DAY_MS
 from lambdas.uploads.notifications import FAULTS, OUTAGES
@@ -17,7 +17,7 @@ _PAGE: Final = 1000
 
 
 class SweptUploads(Protocol):
-    """Lists what S3 holds; ``clients.upload_bucket.UploadBucket`` is one."""
+    """Lists what S3 holds; ``clients.s3.upload_bucket.UploadBucket`` is one."""
 
     def listed(self, *, after: str, uploads_max: int) -> list[ListedUpload]: ...
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from fleetlane.events.errors import FleetlaneError
-from local.aws_settings import ClientSettings
 from local.checkout import ROOT
-from local.processes import ServerProcess
+from local.servers.processes import ServerProcess
+from operations.aws_settings import ClientSettings
 
 CDK: Final = ROOT / "build" / "cdk" / "node_modules" / "aws-cdk" / "bin" / "cdk"
 _UNPACKED_LIBRARIES: Final = Path.home() / ".cache" / "aws" / "jsii" / "package-cache"

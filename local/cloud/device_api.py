@@ -12,13 +12,13 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from clients.device_registry import DeviceRegistry, DeviceStatus, RegisteredDevice
+from clients.devices.registry import DeviceRegistry, DeviceStatus, RegisteredDevice
 from fleetlane.events.lanes import Lane
-from local.device_client import message_url, receipt_of
-from local.fleet import bodies
-from local.fleet.credentials import DeviceKey
-from local.fleet.http_api import HttpAnswer, HttpApi
-from local.ledger import Receipt
+from local.simulator import bodies
+from local.simulator.http_api import HttpAnswer, HttpApi
+from operations.devices.credentials import DeviceKey
+from operations.devices.http_client import message_url, receipt_of
+from operations.ledger import Receipt
 
 _ANSWER_TIMEOUT_S: Final = 35.0
 _TOKEN_LIFETIME_S: Final = 3_600

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from local.cloud.deployed_stage import DeployedStage
-from local.jobs import JobSettings, host_argv, job_environment, spark_submit
-from local.processes import ServerProcess
+from local.servers.processes import ServerProcess
+from local.spark.jobs import JobSettings, host_argv, job_environment, spark_submit
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, Final, Protocol, Self
 
 import boto3
 
-from clients.device_registry import DeviceRegistry
-from clients.flow_publisher import FlowPublisher
-from clients.flow_store import FlowStore
-from clients.parser_store import ParserStore
-from fleetlane.events.flow_files import flows_in
+from clients.devices.registry import DeviceRegistry
+from clients.flows.parser_store import ParserStore
+from clients.flows.store import FlowStore
+from fleetlane.events.flows.files import flows_in
 from infra.artifacts.build import Targets, build
 from infra.artifacts.packages import Platform
-from local.aws import LocalAws, Services
-from local.aws_settings import ClientSettings, variables_for
 from local.checkout import BROKER_JARS, FLOWS, LOCALSTACK_ENVIRONMENT, ROOT
 from local.cloud.cdk import Cdk, DeployResult
 from local.cloud.deployed_stage import DeployedStage
 from local.cloud.jobs import DeployedJobs, fetched_job_code
 from local.example_parsers import deploy_example
-from local.flow_activation_call import activation_call
-from local.jobs import JOBS_WITHOUT_LAKE, JobSettings
-from local.kafka import KafkaBroker
-from local.lake import LocalLake
+from local.servers.kafka import KafkaBroker
+from local.servers.localstack import LocalAws, Services
+from local.spark.jobs import JOBS_WITHOUT_LAKE, JobSettings
+from local.spark.lake import LocalLake
+from operations.aws_settings import ClientSettings, variables_for
+from operations.flows.activation_call import activation_call
+from operations.flows.publisher import FlowPublisher
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

@@ -6,13 +6,21 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
 
-from clients.kafka_reader import KafkaReader
-from clients.payload_bucket import PayloadBucket
+from clients.kafka.reader import KafkaReader
+from clients.s3.payload_bucket import PayloadBucket
 from local.cloud.device_api import DeployedApi, HttpsDevice
 from local.cloud.local_cloud import LocalCloud
-from local.fleet.plan import FleetPlan
-from local.fleet.simulator import run_fleet_on
-from local.ledger import LEDGER_TOPICS, Evidence, Ledger, Patience, Receipt, close_ledger, settled
+from local.simulator.plan import FleetPlan
+from local.simulator.simulator import run_fleet_on
+from operations.ledger import (
+    LEDGER_TOPICS,
+    Evidence,
+    Ledger,
+    Patience,
+    Receipt,
+    close_ledger,
+    settled,
+)
 
 PLAN: Final = FleetPlan(devices=40, messages_per_device=2, connections=4)
 """Small: each function is as many processes as there are requests at a time."""

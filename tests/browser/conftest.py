@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from clients.fleet_lake.fleet import Fleet
-from local.fleet_report.writing import write_report
+from operations.fleet.fleet import Fleet
+from operations.report.writing import write_report
 from tests.browser.visits import PATIENCE_MS
 from tests.known_fleet import ASKED_AT_MS, known_fleet, lake_of
 

@@ -9,8 +9,8 @@ import json
 import sys
 import time
 
-from clients.kafka_producer import KafkaProducer, NotDurableError
-from clients.producer_record import ProducerRecord
+from clients.kafka.producer import KafkaProducer, NotDurableError
+from clients.kafka.producer_record import ProducerRecord
 
 
 def main(servers: str, topic: str, lifetime_s: int) -> None:

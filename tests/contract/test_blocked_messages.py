@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clients.blocked_messages import (
+from clients.s3.blocked_messages import (
     BlockadeUnknownError,
     BlockedMessage,
     BlockedMessages,

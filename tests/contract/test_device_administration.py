@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clients.device_administration import DeviceAdministration, KeyChangeError
-from clients.device_registry import (
+from clients.devices.registry import (
     BadDeviceError,
     DeviceRegistry,
     RegisteredDevice,
     UnknownDeviceError,
 )
+from operations.devices.administration import DeviceAdministration, KeyChangeError
 from tests.contract.aws_in_process import device_table
 
 if TYPE_CHECKING:

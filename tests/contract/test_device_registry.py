@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from clients.aws import AwsSettings, dynamodb_table
-from clients.device_registry import (
+from clients.devices.registry import (
     BadDeviceError,
     DeviceRegistry,
     DeviceStatus,

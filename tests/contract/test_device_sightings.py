@@ -5,8 +5,8 @@ from typing import Final, Protocol
 
 import pytest
 
-from clients.device_registry import DeviceRegistry, RegisteredDevice, RegistryUnavailableError
-from clients.device_sightings import DeviceSightings, Sighting
+from clients.devices.registry import DeviceRegistry, RegisteredDevice, RegistryUnavailableError
+from clients.devices.sightings import DeviceSightings, Sighting
 from fleetlane.events.times import DAY_MS
 from tests.contract.aws_in_process import device_table
 from tests.unit.glue_jobs.fake_sightings import FakeSightings

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from clients.flow_publisher import (
+from clients.flows.parser_store import ParserStore
+from clients.flows.store import FlowStore
+from fleetlane.events.flows.files import flow_from_toml
+from fleetlane.events.flows.flow import Flow
+from lambdas.flow_activation.service import FlowsRefusedError, activate
+from operations.flows.publisher import (
     FlowPublisher,
     NotDeployedError,
     NothingBeforeError,
     StreamTakenError,
 )
-from clients.flow_store import FlowStore
-from clients.parser_store import ParserStore
-from fleetlane.events.flow_files import flow_from_toml
-from fleetlane.events.flows import Flow
-from lambdas.flow_activation.service import FlowsRefusedError, activate
-from local.flow_publishing import publish_news
+from operations.flows.publishing import publish_news
 from tests.contract.aws_in_process import buckets
 from tests.team_artifacts import team_artifact
 from tests.unit.lambdas.fakes import FakeKafka

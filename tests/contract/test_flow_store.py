@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clients.flow_store import FlowsNotPublishedError, FlowStore, FlowsUnavailableError
-from fleetlane.events.flow_files import flow_from_toml
-from fleetlane.events.flows import Flow
+from clients.flows.store import FlowsNotPublishedError, FlowStore, FlowsUnavailableError
+from fleetlane.events.flows.files import flow_from_toml
+from fleetlane.events.flows.flow import Flow
 from tests.contract.aws_in_process import buckets
 
 if TYPE_CHECKING:

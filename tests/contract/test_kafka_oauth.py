@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from clients.kafka_topics import KafkaTopics
+from clients.kafka.topics import KafkaTopics
 from local.checkout import BROKER_JARS, ROOT
-from local.kafka import KafkaBroker
+from local.servers.kafka import KafkaBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.alone]
 

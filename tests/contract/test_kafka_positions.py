@@ -8,13 +8,13 @@ import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from clients.kafka_positions import KafkaPositions, Position
-from clients.kafka_reader import Partition
-from clients.kafka_topics import KafkaTopics
+from clients.kafka.reader import Partition
+from clients.kafka.topics import KafkaTopics
 from fleetlane.events.consumer_groups import seen_from, seen_note
 from fleetlane.events.job_arguments import KafkaSecurity
-from local.kafka import KafkaBroker
-from local.lane_status import Positions
+from local.servers.kafka import KafkaBroker
+from operations.lanes.positions import KafkaPositions, Position
+from operations.lanes.status import Positions
 from tests.unit.local.memory_positions import MemoryPositions
 
 BEGIN_MS = 1_762_178_709_000

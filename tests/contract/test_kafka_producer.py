@@ -9,13 +9,13 @@ from typing import Protocol
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from clients.kafka_producer import KafkaProducer, NotDurableError, RecordRefusedError
-from clients.kafka_topics import KafkaTopics
-from clients.producer_record import ProducerRecord
-from clients.raw_producer import RawProducer, connected
+from clients.kafka.producer import KafkaProducer, NotDurableError, RecordRefusedError
+from clients.kafka.producer_record import ProducerRecord
+from clients.kafka.raw_producer import RawProducer, connected
+from clients.kafka.topics import KafkaTopics
 from fleetlane.events.envelope import Header
 from fleetlane.events.parked import KafkaPosition
-from local.kafka import KafkaBroker
+from local.servers.kafka import KafkaBroker
 from tests.contract.broken_idempotence import break_idempotence
 from tests.unit.lambdas.fakes import FakeKafka
 

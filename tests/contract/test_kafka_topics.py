@@ -8,8 +8,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
-from clients.kafka_topics import KafkaTopics, TopicsNotCreatedError
-from local.kafka import KafkaBroker
+from clients.kafka.topics import KafkaTopics, TopicsNotCreatedError
+from local.servers.kafka import KafkaBroker
 from tests.unit.lambdas.fakes import FakeKafka
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from clients.lease import Lease, LeaseLostError, LeaseObject, LeasePlace, LeaseState
+from clients.s3.lease import Lease, LeaseLostError, LeaseObject, LeasePlace, LeaseState
 from tests.contract.aws_in_process import buckets
 from tests.lease_in_memory import LeaseInMemory
 

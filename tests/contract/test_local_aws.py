@@ -11,7 +11,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from local.aws import LocalAws, LocalStackMissingError
+from local.servers.localstack import LocalAws, LocalStackMissingError
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

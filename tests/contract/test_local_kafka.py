@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from local.kafka import JavaMissingError, KafkaBroker, KafkaJarsMissingError
+from local.servers.kafka import JavaMissingError, KafkaBroker, KafkaJarsMissingError
 
 pytestmark = pytest.mark.kafka
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from clients.aws import AwsSettings, s3_client
-from clients.overrides import OVERRIDES_KEY, OverridesStore, OverridesUnavailableError
+from clients.devices.overrides import OVERRIDES_KEY, OverridesStore, OverridesUnavailableError
 from fleetlane.events.overrides import (
     OVERRIDES_BYTES_MAX,
     BadOverridesError,
@@ -16,8 +16,8 @@ from fleetlane.events.overrides import (
     Overrides,
     Restriction,
 )
-from local.aws import LocalAws
-from local.aws_settings import REGION
+from local.servers.localstack import LocalAws
+from operations.aws_settings import REGION
 from tests.contract.aws_in_process import buckets
 from tests.unit.lambdas.fake_overrides import FakeOverrides
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from clients.parser_store import (
+from clients.flows.parser_store import (
     ArtifactChangedError,
     ArtifactMissingError,
     ArtifactUnavailableError,
     ParserStore,
     VersionTakenError,
 )
-from fleetlane.events.artifact_manifest import BadArtifactError, sha256_of_file
-from fleetlane.events.flow_artifacts import FlowArtifact
+from fleetlane.events.flows.artifact_manifest import BadArtifactError, sha256_of_file
+from fleetlane.events.flows.artifacts import FlowArtifact
 from fleetlane.events.names import BadNameError
 from tests.contract.aws_in_process import buckets
 from tests.team_artifacts import team_artifact

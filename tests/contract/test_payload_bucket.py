@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from clients.aws import AwsSettings, s3_client
-from clients.payload_bucket import (
+from clients.s3.payload_bucket import (
     PayloadBucket,
     PayloadCorruptError,
     PayloadMissingError,
@@ -17,8 +17,8 @@ from clients.payload_bucket import (
     payload_key,
 )
 from fleetlane.events.envelope import PayloadReference
-from local.aws import LocalAws
-from local.aws_settings import REGION
+from local.servers.localstack import LocalAws
+from operations.aws_settings import REGION
 from tests.contract.aws_in_process import buckets
 from tests.unit.lambdas.fakes import FakePayloads
 

@@ -9,7 +9,7 @@ import pytest
 from botocore.config import Config
 
 from clients.aws import AwsSettings, s3_client
-from clients.payload_bucket import (
+from clients.s3.payload_bucket import (
     PayloadBucket,
     PayloadCorruptError,
     PayloadMissingError,

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from clients.aws import AwsSettings, dynamodb_table, hasty_config
-from clients.receipts import KeptReceipt, ReceiptStore, ReceiptsUnavailableError, receipt_key
+from clients.devices.receipts import (
+    KeptReceipt,
+    ReceiptStore,
+    ReceiptsUnavailableError,
+    receipt_key,
+)
 from fleetlane.events.lanes import Lane
-from local.aws import LocalAws
-from local.aws_settings import REGION
+from local.servers.localstack import LocalAws
+from operations.aws_settings import REGION
 from tests.contract.aws_in_process import receipt_table
 from tests.unit.lambdas.fake_receipts import FakeReceipts
 

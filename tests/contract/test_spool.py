@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from clients.aws import AwsSettings, request_config, s3_client
-from clients.producer_record import ProducerRecord
-from clients.spool import Spool, Spooled, SpoolUnavailableError, Waiting
-from clients.spool_format import SpoolUnreadableError
-from local.aws import LocalAws
-from local.aws_settings import REGION
+from clients.kafka.producer_record import ProducerRecord
+from clients.s3.spool import Spool, Spooled, SpoolUnavailableError, Waiting
+from clients.s3.spool_format import SpoolUnreadableError
+from local.servers.localstack import LocalAws
+from operations.aws_settings import REGION
 from tests.contract.aws_in_process import buckets
 from tests.unit.lambdas.fakes import FakeSpool
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Producer
 
-from clients.kafka_topics import KafkaTopics
+from clients.kafka.topics import KafkaTopics
 from local.checkout import BROKER_JARS
-from local.kafka import KafkaBroker
-from local.stored_messages import latest_records
+from local.servers.kafka import KafkaBroker
+from operations.messages.stored_messages import latest_records
 
 pytestmark = pytest.mark.kafka
 

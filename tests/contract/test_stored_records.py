@@ -8,10 +8,10 @@ from typing import Protocol
 import pytest
 from confluent_kafka import Producer
 
-from clients.kafka_reader import Record
-from clients.kafka_topics import KafkaTopics
-from clients.stored_records import StoredRecords, position_of, records_at
-from local.kafka import KafkaBroker
+from clients.kafka.reader import Record
+from clients.kafka.topics import KafkaTopics
+from local.servers.kafka import KafkaBroker
+from operations.messages.stored_records import StoredRecords, position_of, records_at
 from tests.unit.clients.stored_messages import FakeStore
 
 

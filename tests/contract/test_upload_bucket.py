@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from clients.aws import AwsSettings, s3_client
-from clients.issued_upload import UPLOAD_FIELD, IssuedUpload
-from clients.payload_bucket import PayloadMissingError, PayloadUnavailableError
-from clients.upload_bucket import ListedUpload, StoredUpload, UploadBucket
-from clients.upload_keys import NotAnUploadError, issued_since, upload_key
-from local.aws import LocalAws
-from local.aws_settings import REGION
+from clients.s3.issued_upload import UPLOAD_FIELD, IssuedUpload
+from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
+from clients.s3.upload_bucket import ListedUpload, StoredUpload, UploadBucket
+from clients.s3.upload_keys import NotAnUploadError, issued_since, upload_key
+from local.servers.localstack import LocalAws
+from operations.aws_settings import REGION
 from tests.contract.aws_in_process import buckets
 from tests.unit.lambdas.upload_fakes import FakeUploads
 

@@ -10,13 +10,13 @@ import httpx
 import pytest
 
 from clients.aws import AwsSettings, s3_client
-from clients.issued_upload import IssuedUpload
-from clients.upload_bucket import UploadBucket
-from clients.upload_form import UploadForm, UploadForms, signing_client
-from clients.upload_keys import upload_key
-from local.aws import LocalAws
-from local.aws_settings import REGION
-from local.upload_client import form_answer
+from clients.s3.issued_upload import IssuedUpload
+from clients.s3.upload_bucket import UploadBucket
+from clients.s3.upload_form import UploadForm, UploadForms, signing_client
+from clients.s3.upload_keys import upload_key
+from local.servers.localstack import LocalAws
+from operations.aws_settings import REGION
+from operations.devices.upload_client import form_answer
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client

@@ -9,8 +9,8 @@ import boto3
 import pytest
 
 from lambdas.uploads.notifications import uploaded_keys
-from local.aws import LocalAws
 from local.checkout import LOCALSTACK_ENVIRONMENT
+from local.servers.localstack import LocalAws
 from local.upload_queue import ensure_upload_queue
 
 if TYPE_CHECKING:

@@ -9,11 +9,12 @@ from typing import Final
 
 import pytest
 
-from clients.kafka_reader import KafkaReader
-from clients.payload_bucket import PayloadBucket
-from local.fleet.plan import FleetPlan
-from local.fleet.simulator import FleetRun, run_fleet
-from local.ledger import (
+from clients.kafka.reader import KafkaReader
+from clients.s3.payload_bucket import PayloadBucket
+from local.platform import PARKED_BUCKET, Platform, PlatformSettings
+from local.simulator.plan import FleetPlan
+from local.simulator.simulator import FleetRun, run_fleet
+from operations.ledger import (
     LEDGER_TOPICS,
     Evidence,
     Ledger,
@@ -22,8 +23,7 @@ from local.ledger import (
     deduped_streams,
     settled,
 )
-from local.ledger.settling import Patience
-from local.platform import PARKED_BUCKET, Platform, PlatformSettings
+from operations.ledger.settling import Patience
 from tests.e2e.fault_proxy import FaultProxy
 
 PATIENCE = Patience(deadline_s=240.0, quiet_s=90.0)

@@ -8,10 +8,10 @@ from typing import Final, Self
 
 import httpx
 
-from clients.device_registry import DeviceStatus, RegisteredDevice
-from local.fleet.credentials import DeviceKey
-from local.ledger import Receipt
+from clients.devices.registry import DeviceStatus, RegisteredDevice
 from local.platform import Platform
+from operations.devices.credentials import DeviceKey
+from operations.ledger import Receipt
 
 ACCEPTED: Final = 202
 _LIFETIME_S: Final = 3_600

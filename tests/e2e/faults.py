@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from local.guard import signal_group
 from local.platform import Part
+from local.servers.guard import signal_group
 
 _BACK_WITHIN_S_MAX: Final = 90.0
 _LOOK_AGAIN_S: Final = 0.1

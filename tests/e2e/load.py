@@ -12,8 +12,8 @@ import httpx
 import orjson
 
 from fleetlane.events.lanes import INLINE_BYTES_MAX
-from local.ledger import Receipt
 from local.platform import Platform
+from operations.ledger import Receipt
 from tests.e2e.devices import ACCEPTED, Device, receipt_from
 
 _TRY_AGAIN_S: Final = 0.2

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
-from clients.kafka_reader import KafkaReader, Record
+from clients.kafka.reader import KafkaReader, Record
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topics import lane_pattern
 from local.platform import PAYLOAD_BUCKET, Platform
-from local.topic_tail import tail
+from operations.messages.topic_tail import tail
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

@@ -7,14 +7,14 @@ import orjson
 import pytest
 from typer.testing import CliRunner, Result
 
-from clients.payload_bucket import PayloadBucket, payload_key
-from clients.upkeep_requests import UpkeepAnswer, UpkeepRequests
+from clients.s3.payload_bucket import PayloadBucket, payload_key
+from clients.s3.upkeep_requests import UpkeepAnswer, UpkeepRequests
 from fleetlane.cli.main import app
 from fleetlane.events.job_arguments import LakeTables
 from fleetlane.events.lanes import INLINE_BYTES_MAX
 from local.data_folder import announced, taken_data_folder
-from local.lake import LAKE_BUCKET
 from local.platform import PAYLOAD_BUCKET
+from local.spark.lake import LAKE_BUCKET
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device
 

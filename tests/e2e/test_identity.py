@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from fleetlane.events.overrides import Ceilings, Restriction
-from local.device_stores import DeviceStores
+from operations.devices.stores import DeviceStores
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device, post, problem_in
 from tests.e2e.stored import Landings

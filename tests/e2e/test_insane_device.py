@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from local.device_stores import DeviceStores
-from local.fleet.insane_device import run_insane_device
+from local.simulator.runaway_device import run_insane_device
+from operations.devices.stores import DeviceStores
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device
 

@@ -14,8 +14,8 @@ import orjson
 import pytest
 
 from fleetlane.events.ids import keyed_raw_id
-from local.guard import signal_group
 from local.platform import Platform
+from local.servers.guard import signal_group
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device
 from tests.e2e.faults import frozen

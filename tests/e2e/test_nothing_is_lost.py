@@ -9,9 +9,9 @@ from typing import Final
 
 import pytest
 
-from clients.kafka_reader import KafkaReader
-from local.fleet.plan import FleetPlan
-from local.ledger import Ledger
+from clients.kafka.reader import KafkaReader
+from local.simulator.plan import FleetPlan
+from operations.ledger import Ledger
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.victims import kill
 

@@ -7,13 +7,13 @@ from typing import Final
 import orjson
 import pytest
 
-from clients.device_registry import DeviceStatus
-from clients.payload_bucket import payload_key
+from clients.devices.registry import DeviceStatus
+from clients.s3.payload_bucket import payload_key
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import INLINE_BYTES_MAX
 from fleetlane.events.topics import PARKED
-from local.fleet.credentials import DeviceKey
 from local.platform import PARKED_BUCKET, PAYLOAD_BUCKET, Platform
+from operations.devices.credentials import DeviceKey
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device, post, problem_in
 from tests.e2e.faults import frozen

@@ -17,16 +17,16 @@ from typing import Any, Final
 import pytest
 from typer.testing import CliRunner
 
-from clients.kafka_reader import KafkaReader
-from clients.payload_bucket import payload_key
+from clients.kafka.reader import KafkaReader
+from clients.s3.payload_bucket import payload_key
 from fleetlane.cli.main import app
 from fleetlane.events.canonical import canonical_event_from
-from fleetlane.events.flow_files import flow_from_toml
+from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.lanes import INLINE_BYTES_MAX
 from local.data_folder import announced, taken_data_folder
-from local.flow_publishing import publisher_at
-from local.ledger import Ledger, Receipt
 from local.platform import PAYLOAD_BUCKET
+from operations.flows.publishing import publisher_at
+from operations.ledger import Ledger, Receipt
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device
 

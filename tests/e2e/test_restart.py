@@ -12,12 +12,12 @@ import orjson
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError
 
-from clients.device_registry import RegisteredDevice
-from clients.kafka_reader import KafkaReader, KafkaUnreadableError
+from clients.devices.registry import RegisteredDevice
+from clients.kafka.reader import KafkaReader, KafkaUnreadableError
 from fleetlane.events.lanes import INLINE_BYTES_MAX
-from local.ledger import LEDGER_TOPICS, Receipt
 from local.platform import PARKED_BUCKET, PAYLOAD_BUCKET, Platform
-from local.topic_tail import topic_names
+from operations.ledger import LEDGER_TOPICS, Receipt
+from operations.messages.topic_tail import topic_names
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device
 from tests.e2e.faults import stopped_and_back

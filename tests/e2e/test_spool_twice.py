@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 import orjson
 import pytest
 
-from local.ledger import Receipt
 from local.platform import SPOOL_BUCKET
+from operations.ledger import Receipt
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device
 from tests.e2e.faults import frozen

@@ -7,14 +7,14 @@ from typing import Final
 import pytest
 
 from clients.aws import AwsSettings, s3_client
-from clients.flow_store import FlowStore
-from clients.kafka_producer import KafkaProducer
-from clients.upload_bucket import UploadBucket
+from clients.flows.store import FlowStore
+from clients.kafka.producer import KafkaProducer
+from clients.s3.upload_bucket import UploadBucket
 from lambdas.uploads.landing import Landing
-from local.aws_settings import REGION
-from local.fleet import bodies
-from local.flow_publishing import FLOWS_BUCKET
 from local.platform import PAYLOAD_BUCKET, Platform
+from local.simulator import bodies
+from operations.aws_settings import REGION
+from operations.flows.publishing import FLOWS_BUCKET
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device
 from tests.e2e.faults import frozen

@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 from typing import Final
 
-from local.jobs import WORKER_DAEMON
 from local.platform import Platform
+from local.spark.jobs import WORKER_DAEMON
 from tests.unit.parsers.sandbox.conftest import children_of
 from tests.unit.parsers.sandbox.machine import descendants_of
 

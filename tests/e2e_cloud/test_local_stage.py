@@ -5,12 +5,12 @@ import time
 import msgspec
 import pytest
 
-from fleetlane.events.flow_files import flows_in
+from fleetlane.events.flows.files import flows_in
 from local.checkout import FLOWS
 from local.cloud.device_api import HttpsDevice
 from local.cloud.local_cloud import LocalCloud
 from local.cloud.trial import ledger_on, tried
-from local.flow_activation_call import ActivationRefusedError
+from operations.flows.activation_call import ActivationRefusedError
 
 pytestmark = [pytest.mark.localstack, pytest.mark.kafka, pytest.mark.spark]
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from clients.device_registry import DeviceStatus
+from clients.devices.registry import DeviceStatus
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import INLINE_BYTES_MAX
 from local.platform import Platform

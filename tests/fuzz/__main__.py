@@ -20,7 +20,7 @@ from types import FrameType
 
 import orjson
 
-from fleetlane.events.flows import EVENTS_MAX
+from fleetlane.events.flows.flow import EVENTS_MAX
 from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.json_values import DEPTH_MAX, INTEGER_MAX, INTEGER_MIN
 from tests.fuzz.messages import random_message

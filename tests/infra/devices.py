@@ -5,7 +5,7 @@ import time
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from clients.device_registry import RegisteredDevice
+from clients.devices.registry import RegisteredDevice
 from tests.unit.lambdas.fakes import FakeDevices
 
 _KEY = ec.generate_private_key(ec.SECP256R1())

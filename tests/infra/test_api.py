@@ -4,8 +4,8 @@ from http import HTTPStatus
 import pytest
 
 from fleetlane.events.errors import ProblemTag
-from infra.problem_answers import problem_answers
-from infra.route_throttles import SHARES_PERCENT
+from infra.constructs.api.problem_answers import problem_answers
+from infra.constructs.api.route_throttles import SHARES_PERCENT
 from lambdas.authorizer.handler import authorize
 from local.gateway.authorizer import is_allowed
 from local.gateway.problems import refused

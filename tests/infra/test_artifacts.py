@@ -310,7 +310,7 @@ def test_an_archive_does_not_depend_on_the_order_of_its_files() -> None:
 
 
 def test_bytecode_does_not_depend_on_what_the_building_process_has_loaded() -> None:
-    name = "clients/payload_bucket.py"
+    name = "clients/s3/payload_bucket.py"
     script = f"""
 import hashlib, sys
 sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / "events")!r}]

@@ -7,9 +7,9 @@ from pathlib import Path, PurePosixPath
 import msgspec
 import pytest
 
-from fleetlane.events.flow_files import PublishedFlows, version_key
-from infra.artifacts_folder import Artifacts
-from infra.deployed_flows import deployed_flows
+from fleetlane.events.flows.files import PublishedFlows, version_key
+from infra.artifacts.folder import Artifacts
+from infra.constructs.functions.deployed_flows import deployed_flows
 from tests.infra.synthesis import ROOT, Resource, Synthesized, run_app, synthesized
 
 pytestmark = pytest.mark.cdk

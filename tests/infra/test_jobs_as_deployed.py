@@ -14,32 +14,32 @@ from typing import Any
 import boto3
 import pytest
 
-from clients.flow_store import FlowStore
-from clients.kafka_producer import KafkaProducer
-from clients.kafka_reader import KafkaReader
-from clients.kafka_topics import KafkaTopics
-from clients.producer_record import ProducerRecord
+from clients.flows.store import FlowStore
+from clients.kafka.producer import KafkaProducer
+from clients.kafka.producer_record import ProducerRecord
+from clients.kafka.reader import KafkaReader
+from clients.kafka.topics import KafkaTopics
 from fleetlane.events.envelope import Message, headers_of
-from fleetlane.events.flow_files import flow_from_toml, topics_of
+from fleetlane.events.flows.files import flow_from_toml, topics_of
 from fleetlane.events.ids import random_raw_id
 from fleetlane.events.job_arguments import HostArguments, KafkaSecurity
 from fleetlane.events.keys import raw_key
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, parsed_from, received_from
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED
-from infra.spark_applications import (
+from infra.constructs.jobs.spark_applications import (
     LAKE_TABLES_PREFIX,
     Places,
     SparkApplication,
     spark_applications,
 )
-from local.aws import LocalAws
 from local.checkout import ROOT
-from local.jobs import JobSettings, job_environment, spark_submit
-from local.kafka import KafkaBroker
-from local.lake import LocalLake
-from local.ports import free_port
-from local.processes import ServerProcess
+from local.servers.kafka import KafkaBroker
+from local.servers.localstack import LocalAws
+from local.servers.ports import free_port
+from local.servers.processes import ServerProcess
+from local.spark.jobs import JobSettings, job_environment, spark_submit
+from local.spark.lake import LocalLake
 from tests.infra.engine_arguments import emr_arguments, glue_arguments
 from tests.infra.host_jobs import jobs_of
 from tests.infra.synthesis import Synthesized

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from infra.kept_running import LOOK_AGAIN_MINUTES
+from infra.constructs.jobs.restarts import LOOK_AGAIN_MINUTES
 from infra.stages import STAGE_NAMES
 from tests.infra.synthesis import ROOT, Synthesized
 

@@ -15,7 +15,7 @@ from fleetlane.events.job_arguments import (
 )
 from fleetlane.events.lanes import Lane
 from infra.artifacts.build import IN_AWS
-from infra.spark_applications import Places, named_arguments, spark_applications
+from infra.constructs.jobs.spark_applications import Places, named_arguments, spark_applications
 from tests.infra.engine_arguments import (
     emr_arguments,
     emr_submits,

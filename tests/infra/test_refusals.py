@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from fleetlane.events.flow_files import BadFlowError
-from infra.artifacts_folder import Artifacts, MissingArtifactError
-from infra.deployed_flows import deployed_flows
-from infra.log_retention import retention_of
-from infra.payload_ttl import check_payload_ttl, days_on_the_way
+from fleetlane.events.flows.files import BadFlowError
+from infra.artifacts.folder import Artifacts, MissingArtifactError
+from infra.constructs.functions.deployed_flows import deployed_flows
+from infra.constructs.log_retention import retention_of
+from infra.constructs.stores.payload_ttl import check_payload_ttl, days_on_the_way
 from infra.stages import (
     LOG_RETENTION_DAYS,
     STAGE_NAMES,

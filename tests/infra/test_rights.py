@@ -3,13 +3,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from clients.overrides import OVERRIDES_KEY
-from clients.payload_bucket import payload_key
-from clients.spool import PREFIX as SPOOL_PREFIX
-from fleetlane.events.lake_tables import NAMESPACE, TABLES
-from fleetlane.events.lake_views import VIEW_PREFIX
+from clients.devices.overrides import OVERRIDES_KEY
+from clients.s3.payload_bucket import payload_key
+from clients.s3.spool import PREFIX as SPOOL_PREFIX
+from fleetlane.events.lake.tables import NAMESPACE, TABLES
+from fleetlane.events.lake.views import VIEW_PREFIX
 from fleetlane.events.topics import canonical_topic, platform_topics, unique_topic
-from infra.kafka_access import CANONICAL_TOPICS, FLEET_TOPICS, RAW_TOPICS, UNIQUE_TOPICS
+from infra.constructs.kafka.access import CANONICAL_TOPICS, FLEET_TOPICS, RAW_TOPICS, UNIQUE_TOPICS
 from tests.infra.synthesis import Resource, Synthesized
 
 pytestmark = pytest.mark.cdk

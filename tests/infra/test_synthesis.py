@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from infra.artifacts_folder import entry_of
+from infra.artifacts.folder import entry_of
 from tests.infra.conftest import REAL_STAGES, Begun
 from tests.infra.synthesis import FUNCTIONS, ROOT, SYNTH_LIMIT_S, Synthesized
 

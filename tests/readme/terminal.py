@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import IO, Final
 
-from local.guard import kill_group
+from local.servers.guard import kill_group
 
 _BASH: Final = ("bash", "-euo", "pipefail", "-c")
 _TIMEOUT_S: Final = 240.0

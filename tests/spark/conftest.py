@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from glue_jobs.session import SESSION_SETTINGS
-from local.aws import LocalAws
-from local.aws_settings import variables_for
+from glue_jobs.engine.session import SESSION_SETTINGS
 from local.checkout import ROOT
-from local.java import SHORT_LIVED
-from local.jobs import QUICK_CHECKPOINTS, spark_jars
+from local.servers.java import SHORT_LIVED
+from local.servers.localstack import LocalAws
+from local.spark.jobs import QUICK_CHECKPOINTS, spark_jars
+from operations.aws_settings import variables_for
 
 
 @pytest.fixture(scope="package")

@@ -8,13 +8,13 @@ from typing import Final
 
 import orjson
 
-from local.aws import LocalAws
-from local.aws_settings import variables_for
 from local.checkout import ROOT
-from local.jobs import JobSettings, job_environment, spark_submit
-from local.kafka import KafkaBroker
-from local.lake import LocalLake
-from local.processes import ServerProcess
+from local.servers.kafka import KafkaBroker
+from local.servers.localstack import LocalAws
+from local.servers.processes import ServerProcess
+from local.spark.jobs import JobSettings, job_environment, spark_submit
+from local.spark.lake import LocalLake
+from operations.aws_settings import variables_for
 
 WAIT_S: Final = 240.0
 

@@ -8,21 +8,21 @@ import boto3
 import pytest
 from pyspark.sql import SparkSession
 
-from clients.blocked_messages import BlockedMessage, BlockedMessages
-from clients.flow_store import FlowStore
-from clients.kafka_producer import KafkaProducer
-from clients.kafka_reader import Record
-from clients.kafka_topics import KafkaTopics
-from clients.producer_record import ProducerRecord
+from clients.flows.store import FlowStore
+from clients.kafka.producer import KafkaProducer
+from clients.kafka.producer_record import ProducerRecord
+from clients.kafka.reader import Record
+from clients.kafka.topics import KafkaTopics
+from clients.s3.blocked_messages import BlockedMessage, BlockedMessages
 from fleetlane.events.envelope import Message, headers_of
-from fleetlane.events.flow_files import flow_from_toml, topics_of
+from fleetlane.events.flows.files import flow_from_toml, topics_of
 from fleetlane.events.ids import random_raw_id
 from fleetlane.events.keys import raw_key
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_from
 from glue_jobs import host
-from local.aws import LocalAws
-from local.kafka import KafkaBroker
+from local.servers.kafka import KafkaBroker
+from local.servers.localstack import LocalAws
 from tests.spark.test_jobs import found
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack]

@@ -10,20 +10,20 @@ import boto3
 import pytest
 from pyspark.sql import SparkSession
 
-from clients.flow_store import FlowStore
-from clients.kafka_producer import KafkaProducer
-from clients.kafka_reader import KafkaReader, Record
-from clients.kafka_topics import KafkaTopics
-from clients.producer_record import ProducerRecord
+from clients.flows.store import FlowStore
+from clients.kafka.producer import KafkaProducer
+from clients.kafka.producer_record import ProducerRecord
+from clients.kafka.reader import KafkaReader, Record
+from clients.kafka.topics import KafkaTopics
 from fleetlane.events.canonical import canonical_event_from
-from fleetlane.events.flow_files import flow_from_toml, topics_of
+from fleetlane.events.flows.files import flow_from_toml, topics_of
 from fleetlane.events.job_arguments import DeduplicateArguments, KafkaSecurity
 from glue_jobs import host
 from glue_jobs.deduplicate.main import started
-from glue_jobs.kept_query import Ends
-from glue_jobs.stop_marker import stop_between_batches
-from local.aws import LocalAws
-from local.kafka import KafkaBroker
+from glue_jobs.engine.stop_marker import stop_between_batches
+from glue_jobs.engine.supervisor import Ends
+from local.servers.kafka import KafkaBroker
+from local.servers.localstack import LocalAws
 from tests.spark.lake_records import Sent
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack]

@@ -9,18 +9,18 @@ from pathlib import Path
 import boto3
 import pytest
 
-from clients.flow_store import FlowStore
-from clients.kafka_producer import KafkaProducer
-from clients.kafka_reader import KafkaReader, Record
-from clients.kafka_topics import KafkaTopics
-from clients.producer_record import ProducerRecord
+from clients.flows.store import FlowStore
+from clients.kafka.producer import KafkaProducer
+from clients.kafka.producer_record import ProducerRecord
+from clients.kafka.reader import KafkaReader, Record
+from clients.kafka.topics import KafkaTopics
 from fleetlane.events.canonical import canonical_event_from
-from fleetlane.events.flow_files import flow_from_toml, topics_of
+from fleetlane.events.flows.files import flow_from_toml, topics_of
 from fleetlane.events.job_arguments import DeduplicateArguments, KafkaSecurity
-from local.aws import LocalAws
-from local.jobs import JobSettings
-from local.kafka import KafkaBroker
-from local.processes import ServerProcess
+from local.servers.kafka import KafkaBroker
+from local.servers.localstack import LocalAws
+from local.servers.processes import ServerProcess
+from local.spark.jobs import JobSettings
 from tests.spark.killed_jobs import (
     WAIT_S,
     Checkpoint,

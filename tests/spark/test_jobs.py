@@ -9,25 +9,25 @@ import boto3
 import pytest
 from pyspark.sql import SparkSession
 
-from clients.flow_store import FlowStore
-from clients.kafka_producer import KafkaProducer
-from clients.kafka_reader import KafkaReader, Record
-from clients.kafka_topics import KafkaTopics
-from clients.parser_store import ParserStore
-from clients.producer_record import ProducerRecord
+from clients.flows.parser_store import ParserStore
+from clients.flows.store import FlowStore
+from clients.kafka.producer import KafkaProducer
+from clients.kafka.producer_record import ProducerRecord
+from clients.kafka.reader import KafkaReader, Record
+from clients.kafka.topics import KafkaTopics
 from fleetlane.events.envelope import Message, headers_of
-from fleetlane.events.flow_artifacts import team_rules
-from fleetlane.events.flow_files import flow_from_toml, topics_of
+from fleetlane.events.flows.artifacts import team_rules
+from fleetlane.events.flows.files import flow_from_toml, topics_of
 from fleetlane.events.ids import random_raw_id
 from fleetlane.events.job_arguments import BadArgumentsError
 from fleetlane.events.keys import raw_key
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import parsed_from, received_from
 from glue_jobs import host
-from glue_jobs.kept_query import Ends
-from local.aws import LocalAws
+from glue_jobs.engine.supervisor import Ends
 from local.example_parsers import example_artifact
-from local.kafka import KafkaBroker
+from local.servers.kafka import KafkaBroker
+from local.servers.localstack import LocalAws
 from tests.team_artifacts import team_artifact
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack]

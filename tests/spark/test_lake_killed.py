@@ -7,21 +7,21 @@ from pathlib import Path
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
-from clients.kafka_producer import KafkaProducer
-from clients.kafka_topics import KafkaTopics
-from clients.producer_record import ProducerRecord
+from clients.kafka.producer import KafkaProducer
+from clients.kafka.producer_record import ProducerRecord
+from clients.kafka.topics import KafkaTopics
 from fleetlane.events.job_arguments import (
     HostArguments,
     KafkaSecurity,
     LakeArguments,
     LakeTables,
 )
-from fleetlane.events.lake_tables import CATALOG, DAILY, PARSED, RECEIVED, LakeTable
+from fleetlane.events.lake.tables import CATALOG, DAILY, PARSED, RECEIVED, LakeTable
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED
-from local.aws import LocalAws
-from local.jobs import JobSettings
-from local.kafka import KafkaBroker
-from local.processes import ServerProcess
+from local.servers.kafka import KafkaBroker
+from local.servers.localstack import LocalAws
+from local.servers.processes import ServerProcess
+from local.spark.jobs import JobSettings
 from tests.spark.killed_jobs import (
     WAIT_S,
     Checkpoint,

@@ -9,13 +9,13 @@ from pyspark.sql import SparkSession
 
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, PutOff, parsed_value
+from glue_jobs.engine.query_listener import hear
 from glue_jobs.parse_lane.lane_metrics import (
     LaneListener,
     LaneValues,
     observing_arrivals,
     observing_outputs,
 )
-from glue_jobs.query_listener import hear
 
 pytestmark = pytest.mark.spark
 

@@ -13,26 +13,26 @@ from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import AdminClient
 from pyspark.sql import SparkSession
 
-from clients.flow_store import FlowStore
-from clients.kafka_positions import KafkaPositions
-from clients.kafka_producer import KafkaProducer
-from clients.kafka_topics import KafkaTopics
-from clients.producer_record import ProducerRecord
+from clients.flows.store import FlowStore
+from clients.kafka.producer import KafkaProducer
+from clients.kafka.producer_record import ProducerRecord
+from clients.kafka.topics import KafkaTopics
 from fleetlane.events.envelope import Message, headers_of
-from fleetlane.events.flow_files import flow_from_toml, topics_of
+from fleetlane.events.flows.files import flow_from_toml, topics_of
 from fleetlane.events.ids import random_raw_id
 from fleetlane.events.job_arguments import FleetMetadataArguments, KafkaSecurity
 from fleetlane.events.keys import raw_key
 from fleetlane.events.lanes import Lane
 from glue_jobs import host
-from glue_jobs.checkpoint_plan import PlanChangedError, note_plan
-from glue_jobs.hadoop_files import HadoopFiles
-from glue_jobs.kafka import QueryPlan, noted, written_to_kafka
-from glue_jobs.kafka_admin import KafkaAdmin
-from glue_jobs.mirrored_offsets import MirroredOffsets
-from local.aws import LocalAws
-from local.kafka import KafkaBroker
-from local.lane_status import status_of
+from glue_jobs.engine.checkpoint_plan import PlanChangedError, note_plan
+from glue_jobs.engine.hadoop_files import HadoopFiles
+from glue_jobs.kafka.admin import KafkaAdmin
+from glue_jobs.kafka.mirrored_offsets import MirroredOffsets
+from glue_jobs.kafka.source_and_sink import QueryPlan, noted, written_to_kafka
+from local.servers.kafka import KafkaBroker
+from local.servers.localstack import LocalAws
+from operations.lanes.positions import KafkaPositions
+from operations.lanes.status import status_of
 from tests.spark.test_jobs import found
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from local.ports import free_port, is_free, remembered_port
-from local.processes import (
+from local.servers.ports import free_port, is_free, remembered_port
+from local.servers.processes import (
     ServerAlreadyRunsError,
     ServerDiedError,
     ServerNotReadyError,
@@ -33,7 +33,7 @@ SUPERVISOR = """
 import sys, time
 from pathlib import Path
 sys.path.append(sys.argv[2])
-from local.processes import ServerProcess
+from local.servers.processes import ServerProcess
 server = ServerProcess("sleep", ["sleep", "600"], log_path=Path(sys.argv[1]))
 server.start()
 print(server.pid, flush=True)

@@ -2,23 +2,14 @@
 
 import typer
 
-from fleetlane.cli import (
-    demo,
-    device_commands,
-    doctor,
-    fleet,
-    flow,
-    lake,
-    parked_commands,
-    parser,
-    replay,
-    send,
-    status,
-    tail,
-    unblock,
-    up,
-    why,
-)
+from fleetlane.cli.commands.device import group as device_commands
+from fleetlane.cli.commands.fleet import questions as fleet
+from fleetlane.cli.commands.flow import group as flow
+from fleetlane.cli.commands.lake import upkeep as lake
+from fleetlane.cli.commands.message import replay, send, tail, unblock, why
+from fleetlane.cli.commands.parked import group as parked_commands
+from fleetlane.cli.commands.parser import group as parser
+from fleetlane.cli.commands.platform import demo, doctor, status, up
 from fleetlane.cli.errors import ErrorsInOneLine
 
 app = typer.Typer(

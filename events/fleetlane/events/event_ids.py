@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 import orjson
 
 from fleetlane.events.canonical import MessageFacts
-from fleetlane.events.flows import IdentityRule
+from fleetlane.events.flows.flow import IdentityRule
 from fleetlane.events.ids import hashed_id
 
 type EventIdOf = Callable[[Mapping[str, object]], str]

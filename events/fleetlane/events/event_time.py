@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from fleetlane.events.flows import EventTimeRule, TimeUnit
+from fleetlane.events.flows.flow import EventTimeRule, TimeUnit
 from fleetlane.events.times import MILLIS_MAX, MILLIS_MIN, millis_from_rfc3339
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from fleetlane.cli.checkout import CheckoutMissingError, use_checkout
 from fleetlane.cli.main import app
+from fleetlane.cli.options.checkout import CheckoutMissingError, use_checkout
 
 COMMANDS = [
     *("up", "demo", "device add", "device token", "send", "tail"),

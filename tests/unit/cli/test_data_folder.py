@@ -12,7 +12,7 @@ from local.data_folder import (
     endpoints_of,
     taken_data_folder,
 )
-from local.endpoints import Endpoints, PlatformNotRunningError
+from operations.endpoints import Endpoints, PlatformNotRunningError
 
 ENDPOINTS = Endpoints(
     api="http://127.0.0.1:1",

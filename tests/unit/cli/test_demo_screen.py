@@ -5,12 +5,17 @@ from pathlib import Path
 
 from rich.console import Console
 
-from fleetlane.cli.demo import commands_to_try
-from fleetlane.cli.demo_screen import ProgressShown, ledger_table, progress_line, progress_table
+from fleetlane.cli.commands.platform.demo import commands_to_try
+from fleetlane.cli.commands.platform.demo_screen import (
+    ProgressShown,
+    ledger_table,
+    progress_line,
+    progress_table,
+)
 from fleetlane.events.lanes import Lane
-from local.demo_progress import DemoProgress
-from local.lane_tally import LaneCounts
-from local.ledger import Ledger
+from local.demo.progress import DemoProgress
+from operations.lanes.tally import LaneCounts
+from operations.ledger import Ledger
 
 PROGRESS = DemoProgress(
     planned=12_500,

@@ -7,10 +7,10 @@ import jwt
 import pytest
 from typer.testing import CliRunner
 
-from fleetlane.cli.device_keys import DeviceKeys, NoDeviceKeyError
+from fleetlane.cli.commands.device.keys import DeviceKeys, NoDeviceKeyError
 from fleetlane.cli.main import app
 from fleetlane.events.names import BadNameError
-from local.fleet.credentials import AUDIENCE, DeviceKey
+from operations.devices.credentials import AUDIENCE, DeviceKey
 
 
 def test_a_private_key_is_readable_by_its_user_alone(tmp_path: Path) -> None:

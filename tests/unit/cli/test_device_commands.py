@@ -10,11 +10,11 @@ import boto3
 import pytest
 from typer.testing import CliRunner, Result
 
-from clients.device_registry import DeviceStatus, Jwk
+from clients.devices.registry import DeviceStatus, Jwk
 from fleetlane.cli.main import app
 from fleetlane.events.overrides import Ceilings
-from local.device_stores import DeviceStores
-from local.fleet.credentials import DeviceKey
+from operations.devices.credentials import DeviceKey
+from operations.devices.stores import DeviceStores
 from tests.contract.aws_in_process import SETTINGS, device_table
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from clients.device_registry import DeviceRegistry
+from clients.devices.registry import DeviceRegistry
 from fleetlane.cli.main import app
 from tests.contract.aws_in_process import SETTINGS, device_table
 from tests.known_fleet import KnownFleet, known_fleet, lake_of

@@ -6,14 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from typer.testing import CliRunner, Result
 
-from clients.lease import Lease
-from clients.upkeep_requests import Upkeep, UpkeepAnswer, UpkeepRequest, UpkeepRequests
+from clients.s3.lease import Lease
+from clients.s3.upkeep_requests import Upkeep, UpkeepAnswer, UpkeepRequest, UpkeepRequests
 from fleetlane.cli.main import app
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import LakeTables
 from fleetlane.events.times import HOUR_MS
 from glue_jobs.lake.keeper import UpkeepKeeper
-from glue_jobs.lake.turns import Turns
+from glue_jobs.lake.lease_guard import Turns
 from tests.contract.aws_in_process import buckets
 from tests.lease_in_memory import LeaseInMemory
 

@@ -11,12 +11,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from benchmarks.iceberg_tables import add_rows, folder_catalog, make_table
-from clients.fleet_lake.fleet import day_of
-from clients.flow_store import FlowStore
+from clients.flows.store import FlowStore
 from fleetlane.cli.main import app
-from fleetlane.events.flow_files import flow_from_toml
-from fleetlane.events.lake_tables import EVENTS
+from fleetlane.events.flows.files import flow_from_toml
+from fleetlane.events.lake.tables import EVENTS
 from fleetlane.events.times import DAY_MS
+from operations.fleet.fleet import day_of
 from tests.contract.aws_in_process import SETTINGS, buckets
 
 type Ask = Callable[..., Result]

@@ -5,16 +5,16 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from clients.parked_messages import ParkedFilter, newest_parked
-from clients.replaying import Again, ReplayPlan
-from fleetlane.cli import parked_list
+from fleetlane.cli.commands.message.replay_progress import PayloadsExpiredError, carry_out
+from fleetlane.cli.commands.parked import list_and_show as parked_list
+from fleetlane.cli.commands.parked.options import parked_filter
 from fleetlane.cli.main import app
-from fleetlane.cli.parked_options import parked_filter
-from fleetlane.cli.replay_done import PayloadsExpiredError, carry_out
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.parked import KafkaPosition
-from local.endpoints import Endpoints
-from local.message_stores import message_stores_of
+from operations.endpoints import Endpoints
+from operations.messages.parked import ParkedFilter, newest_parked
+from operations.messages.platform_stores import message_stores_of
+from operations.replay.landing import Again, ReplayPlan
 from tests.unit.clients.stored_messages import ARRIVAL_MS, OTHER_ID, RAW_ID, FakeStore, message_of
 
 NOWHERE = Endpoints(

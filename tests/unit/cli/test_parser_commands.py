@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from fleetlane.cli.checkout import uv_program
+from fleetlane.cli.commands.parser.templates import StartFrom
 from fleetlane.cli.main import app
-from fleetlane.cli.new_parser import StartFrom
-from fleetlane.events.artifact_manifest import read_manifest
+from fleetlane.cli.options.checkout import uv_program
+from fleetlane.events.flows.artifact_manifest import read_manifest
 from fleetlane.parsers.testkit.checking import ContractBrokenError, check_folder
 
 TWO = "samples/two-readings.bin"

@@ -3,9 +3,9 @@
 import httpx
 import pytest
 
-from fleetlane.cli.send import request_headers
+from fleetlane.cli.commands.message.send import request_headers
 from fleetlane.events.lanes import Lane
-from local.device_client import MessageRefusedError, message_url, receipt_of
+from operations.devices.http_client import MessageRefusedError, message_url, receipt_of
 
 API = "http://127.0.0.1:1"
 

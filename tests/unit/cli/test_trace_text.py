@@ -5,11 +5,11 @@ from base64 import b64decode
 
 import pytest
 
-from clients.message_trace import MessageTrace, message_trace
-from clients.payload_bucket import PayloadMissingError
-from fleetlane.cli.trace_json import trace_json
-from fleetlane.cli.trace_text import trace_lines
+from clients.s3.payload_bucket import PayloadMissingError
+from fleetlane.cli.output.trace_json import trace_json
+from fleetlane.cli.output.trace_text import trace_lines
 from fleetlane.events.metadata import Outcome
+from operations.messages.trace import MessageTrace, message_trace
 from tests.unit.clients.stored_messages import ARRIVAL_MS, RAW_ID, FakeStore, message_of
 
 BODY = bytes(range(48, 128))

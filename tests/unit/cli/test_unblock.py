@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from typer.testing import CliRunner, Result
 
-from clients.blocked_messages import BlockedMessage, BlockedMessages
+from clients.s3.blocked_messages import BlockedMessage, BlockedMessages
 from fleetlane.cli.main import app
 from fleetlane.events.errors import ParkedReason
 from tests.contract.aws_in_process import buckets

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from fleetlane.cli.commands_to_try import commands_to_try
-from fleetlane.cli.up import addresses
-from fleetlane.events.flows import EventTimeRule, Flow, IdentityRule, ParserRule, TimeUnit
-from local.endpoints import Endpoints
+from fleetlane.cli.commands.platform.commands_to_try import commands_to_try
+from fleetlane.cli.commands.platform.up import addresses
+from fleetlane.events.flows.flow import EventTimeRule, Flow, IdentityRule, ParserRule, TimeUnit
+from operations.endpoints import Endpoints
 
 NOW_MILLIS = 1_793_714_709_123
 BINARY = Flow(stream="thermo", owner="acme", parsers=(ParserRule(use="acme-thermo==1.2.0"),))

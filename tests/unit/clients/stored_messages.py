@@ -9,9 +9,8 @@ from typing import Any, Final
 
 import orjson
 
-from clients.kafka_reader import Record
-from clients.kept_payloads import KeptPayloads
-from clients.payload_bucket import PayloadBucket
+from clients.kafka.reader import Record
+from clients.s3.payload_bucket import PayloadBucket
 from fleetlane.events.canonical import canonical_value, message_prefix
 from fleetlane.events.envelope import Header, Message, PayloadReference, headers_of
 from fleetlane.events.errors import ParkedReason
@@ -20,6 +19,7 @@ from fleetlane.events.keys import raw_key
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
 from fleetlane.events.parked import KafkaPosition, Parking, parked_headers
+from operations.messages.kept_payloads import KeptPayloads
 from tests.contract.aws_in_process import buckets
 
 BODY: Final = b"a large body"

@@ -2,9 +2,9 @@ import threading
 
 import pytest
 
-from clients.admission import Admission, RevokedDeviceError, TooManyMessagesError
-from clients.ceilings import Verdict
 from fleetlane.events.overrides import Ceilings, DeviceOverride, Overrides, Restriction
+from lambdas.http.admission import Admission, RevokedDeviceError, TooManyMessagesError
+from lambdas.http.rate_limits import Verdict
 
 NOW_MS = 1_790_000_000_000
 MINUTE_MS = 60_000

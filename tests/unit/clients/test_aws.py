@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from clients.aws import AwsSettings, dynamodb_table, s3_client
-from clients.device_registry import DeviceRegistry, RegistryUnavailableError
-from clients.payload_bucket import PayloadBucket, PayloadUnavailableError
+from clients.devices.registry import DeviceRegistry, RegistryUnavailableError
+from clients.s3.payload_bucket import PayloadBucket, PayloadUnavailableError
 
 BODY = bytes(300_000)
 

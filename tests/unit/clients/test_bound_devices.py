@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from clients.bound_devices import CachedBoundDevices
-from clients.device_registry import RegisteredDevice, RegistryUnavailableError
+from clients.devices.bound_devices import CachedBoundDevices
+from clients.devices.registry import RegisteredDevice, RegistryUnavailableError
 
 DEVICE = RegisteredDevice(
     device_id="d-1", device_type="meter", keys=(), gateway_id="gw-1", registered_ms=0

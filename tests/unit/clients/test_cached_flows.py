@@ -1,7 +1,7 @@
 import pytest
 
-from clients.flow_store import CachedFlows, FlowsUnavailableError
-from fleetlane.events.flow_files import PublishedFlows
+from clients.flows.store import CachedFlows, FlowsUnavailableError
+from fleetlane.events.flows.files import PublishedFlows
 
 
 class Store:

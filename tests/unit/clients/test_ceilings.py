@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.ceilings import NOTHING_SPENT, Spent, Verdict, verdict_on
 from fleetlane.events.overrides import Ceilings
+from lambdas.http.rate_limits import NOTHING_SPENT, Spent, Verdict, verdict_on
 
 NOW_MS = 1_790_000_000_000
 MINUTE_MS = 60_000

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from clients.embedded_metrics import MetricLine
 from fleetlane.events.lanes import Lane
+from lambdas.http.embedded_metrics import MetricLine
 
 LINE = MetricLine("ingest", {"Accepted": "Count", "BodyBytes": "Bytes"}, dimension="lane")
 

@@ -5,9 +5,9 @@ from contextlib import closing
 
 import pytest
 
-from clients.fleet_lake import freshness, health, lateness, one_device, presence, volume
-from clients.fleet_lake.fleet import Fleet
 from fleetlane.events.times import HOUR_MS
+from operations.fleet import freshness, health, lateness, one_device, presence, volume
+from operations.fleet.fleet import Fleet
 from tests import slow_answers
 from tests.known_fleet import ASKED_AT_MS, KnownFleet, known_fleet, lake_of
 

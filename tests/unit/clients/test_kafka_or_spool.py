@@ -1,10 +1,10 @@
 import time
 
 from clients.circuit_breaker import CircuitBreaker
-from clients.kafka_or_spool import KafkaOrSpool
-from clients.kafka_producer import NotDurableError
-from clients.producer_record import ProducerRecord
-from clients.spool import Spooled
+from clients.kafka.kafka_or_spool import KafkaOrSpool
+from clients.kafka.producer import NotDurableError
+from clients.kafka.producer_record import ProducerRecord
+from clients.s3.spool import Spooled
 from fleetlane.events.parked import KafkaPosition
 from tests.unit.lambdas.fakes import FakeKafka, FakeSpool
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from clients.kafka_producer import KafkaProducer, NotDurableError
-from clients.producer_record import ProducerRecord
-from clients.raw_producer import DeliveryCallback
+from clients.kafka.producer import KafkaProducer, NotDurableError
+from clients.kafka.producer_record import ProducerRecord
+from clients.kafka.raw_producer import DeliveryCallback
 
 RECORD = ProducerRecord(topic="raw.fast", key=b"1", value=b"x")
 

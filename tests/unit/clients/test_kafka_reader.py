@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
-from clients.kafka_reader import KafkaReader, Record
+from clients.kafka.reader import KafkaReader, Record
 
 type Write = Callable[..., None]
 type Open = Callable[..., KafkaReader]

@@ -5,8 +5,8 @@ from typing import Any
 
 from confluent_kafka import Producer
 
-from clients.kafka_producer import KafkaProducer
-from clients.kafka_security import security_configuration
+from clients.kafka.producer import KafkaProducer
+from clients.kafka.security import security_configuration
 from fleetlane.events.job_arguments import KafkaSecurity
 from tests.unit.clients.test_kafka_producer_faults import RECORD, Full
 

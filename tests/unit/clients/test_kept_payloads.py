@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from clients.exported_record import exported_record
-from clients.kept_payloads import KeptPayloads
-from clients.payload_bucket import PayloadMissingError
+from clients.s3.payload_bucket import PayloadMissingError
 from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.parked import raw_headers
 from fleetlane.events.record_json import record_from_json, record_json
 from fleetlane.parsers.testkit.messages import recorded_message
+from operations.messages.exported_record import exported_record
+from operations.messages.kept_payloads import KeptPayloads
 from tests.unit.clients.stored_messages import BODY, FakeStore, by_reference, message_of, payloads
 
 

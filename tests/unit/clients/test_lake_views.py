@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import dataset as ds
 
-from clients.lake_views.newest import newest_of
-from fleetlane.events.lake_tables import EVENTS
-from fleetlane.events.lake_views import OWN_COLUMNS, LakeView, data_columns
+from fleetlane.events.lake.tables import EVENTS
+from fleetlane.events.lake.views import OWN_COLUMNS, LakeView, data_columns
+from operations.fleet.newest_events import newest_of
 from tests.unit.events.json_values import json_values
 from tests.unit.events.schema_texts import schema
 

@@ -3,7 +3,7 @@ from contextlib import suppress
 
 import pytest
 
-from clients.last_known import LastKnown
+from clients.stale_if_error import LastKnown
 from fleetlane.events.errors import FleetlaneError
 
 LONG_S = 60.0

@@ -2,8 +2,8 @@
 
 import pytest
 
-from clients.message_trace import NoTraceError, message_trace
 from fleetlane.events.metadata import Outcome
+from operations.messages.trace import NoTraceError, message_trace
 from tests.unit.clients.stored_messages import (
     ARRIVAL_MS,
     OTHER_ID,

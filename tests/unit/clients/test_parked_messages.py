@@ -2,8 +2,8 @@
 
 import pytest
 
-from clients.parked_messages import ParkedFilter, newest_parked, parked_message
 from fleetlane.events.errors import ParkedReason
+from operations.messages.parked import ParkedFilter, newest_parked, parked_message
 from tests.unit.clients.stored_messages import (
     ARRIVAL_MS,
     OTHER_ID,

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from clients.kept_payloads import KeptPayloads
-from clients.parked_messages import ParkedFilter
-from clients.parked_replay import parked_plan
-from clients.replaying import ReplayPlan, TooManyMessagesError
 from fleetlane.events.metadata import Outcome
+from operations.messages.kept_payloads import KeptPayloads
+from operations.messages.parked import ParkedFilter
+from operations.replay.landing import ReplayPlan, TooManyMessagesError
+from operations.replay.parked import parked_plan
 from tests.unit.clients.stored_messages import (
     OTHER_ID,
     RAW_ID,

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from clients.kept_payloads import KeptPayloads
-from clients.raw_replay import ArrivalRange, raw_plan
-from clients.replaying import ReplayPlan, TooManyMessagesError
 from fleetlane.events.times import DAY_MS
+from operations.messages.kept_payloads import KeptPayloads
+from operations.replay.landing import ReplayPlan, TooManyMessagesError
+from operations.replay.raw import ArrivalRange, raw_plan
 from tests.unit.clients.stored_messages import (
     ARRIVAL_MS,
     OTHER_ID,

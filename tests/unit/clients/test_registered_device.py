@@ -2,7 +2,7 @@ import pickle
 
 import pytest
 
-from clients.device_registry import BadDeviceError, DeviceStatus, RegisteredDevice
+from clients.devices.registry import BadDeviceError, DeviceStatus, RegisteredDevice
 
 EC = {"kid": "a", "kty": "EC", "crv": "P-256", "x": "eA", "y": "eQ"}
 OKP = {"kid": "b", "kty": "OKP", "crv": "Ed25519", "x": "eA"}

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.kafka_producer import NotDurableError, RecordRefusedError
-from clients.producer_record import ProducerRecord
-from clients.replaying import Again, ReplayPlan, replay, replayed_record
-from clients.stored_records import position_of
+from clients.kafka.producer import NotDurableError, RecordRefusedError
+from clients.kafka.producer_record import ProducerRecord
 from fleetlane.events.envelope import REVISION_MAX, Message
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.parked import KafkaPosition
+from operations.messages.stored_records import position_of
+from operations.replay.landing import Again, ReplayPlan, replay, replayed_record
 from tests.unit.clients.stored_messages import OTHER_ID, RAW_ID, FakeStore, message_of
 from tests.unit.events.messages import messages
 

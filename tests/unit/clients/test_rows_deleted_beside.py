@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from clients.fleet_lake.tables import RowsDeletedBesideError, planned_tables
+from operations.fleet.tables import RowsDeletedBesideError, planned_tables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.producer_record import ProducerRecord
-from clients.spool_format import SpoolUnreadableError, records_in, spooled_bytes
+from clients.kafka.producer_record import ProducerRecord
+from clients.s3.spool_format import SpoolUnreadableError, records_in, spooled_bytes
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 RECORDS = st.lists(

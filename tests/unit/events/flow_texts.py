@@ -2,8 +2,8 @@
 
 import pytest
 
-from fleetlane.events.flow_files import BadFlowError, flow_from_toml
-from fleetlane.events.flows import Flow
+from fleetlane.events.flows.files import BadFlowError, flow_from_toml
+from fleetlane.events.flows.flow import Flow
 
 SMALLEST = """
 stream = "thermo"

@@ -5,7 +5,7 @@ import pytest
 from fleetlane.events.canonical import NotJsonError
 from fleetlane.events.envelope import BadEnvelopeError
 from fleetlane.events.errors import FleetlaneError, ParkedReason, ProblemTag
-from fleetlane.events.flow_files import BadFlowError
+from fleetlane.events.flows.files import BadFlowError
 from fleetlane.events.job_arguments import BadArgumentsError
 from fleetlane.events.names import BadNameError
 from fleetlane.events.topics import UnknownTopicError

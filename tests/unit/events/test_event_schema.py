@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetlane.events.event_schema import DEPTH_MAX, properties_of, schema_problem
-from fleetlane.events.flow_files import BadFlowError, PublishedFlows, flows_in
+from fleetlane.events.flows.event_schema import DEPTH_MAX, properties_of, schema_problem
+from fleetlane.events.flows.files import BadFlowError, PublishedFlows, flows_in
 from tests.unit.events.flow_texts import SMALLEST, refusal_of
 from tests.unit.events.json_values import json_values
 from tests.unit.events.schema_texts import schema

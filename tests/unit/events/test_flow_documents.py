@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetlane.events.flow_files import BadFlowError
-from fleetlane.events.flows import Flow
+from fleetlane.events.flows.files import BadFlowError
+from fleetlane.events.flows.flow import Flow
 from tests.unit.events.flow_texts import FLOW_FIELDS, SMALLEST, read, refusal_of
 from tests.unit.events.json_values import json_values, texts
 

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from fleetlane.events.flow_files import BadFlowError, flows_in, topics_of
-from fleetlane.events.flows import (
+from fleetlane.events.flows.files import BadFlowError, flows_in, topics_of
+from fleetlane.events.flows.flow import (
     CanonicalRule,
     EventTimeRule,
     Flow,

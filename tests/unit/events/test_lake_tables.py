@@ -1,4 +1,4 @@
-from fleetlane.events.lake_tables import EVENTS, PARSED, RECEIVED, TABLES, Column
+from fleetlane.events.lake.tables import EVENTS, PARSED, RECEIVED, TABLES, Column
 from fleetlane.events.metadata import Parsed, Received
 
 

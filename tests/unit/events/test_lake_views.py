@@ -5,8 +5,8 @@ from copy import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetlane.events.flow_files import flow_from_toml
-from fleetlane.events.lake_views import OWN_COLUMNS, Kind, data_columns, view_of, views_of
+from fleetlane.events.flows.files import flow_from_toml
+from fleetlane.events.lake.views import OWN_COLUMNS, Kind, data_columns, view_of, views_of
 from tests.unit.events.flow_texts import SMALLEST, read
 from tests.unit.events.json_values import json_objects
 from tests.unit.events.schema_texts import schema

@@ -4,8 +4,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetlane.events.flow_files import VERSION_CHARS, PublishedFlows
-from fleetlane.events.flows import (
+from fleetlane.events.flows.files import VERSION_CHARS, PublishedFlows
+from fleetlane.events.flows.flow import (
     CanonicalRule,
     DedupeRule,
     EventTimeRule,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from fleetlane.events.flow_files import flow_from_toml
-from fleetlane.events.flows import Flow
-from fleetlane.events.rule_coverage import gaps, overlaps
+from fleetlane.events.flows.files import flow_from_toml
+from fleetlane.events.flows.flow import Flow
+from fleetlane.events.flows.rule_coverage import gaps, overlaps
 
 
 def flow(*rules: tuple[str | None, list[str] | None]) -> Flow:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetlane.events.upload_slots import next_upload_after_s, slot_s
+from lambdas.ingest.upload_slots import next_upload_after_s, slot_s
 
 NOW_MS = 1_793_714_709_123
 HOUR_S = 3_600

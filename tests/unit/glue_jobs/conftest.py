@@ -6,24 +6,24 @@ from pathlib import Path
 
 import pytest
 
-from clients.flow_store import FlowsNotPublishedError
-from clients.parser_store import ArtifactMissingError
-from clients.payload_bucket import (
+from clients.flows.parser_store import ArtifactMissingError
+from clients.flows.store import FlowsNotPublishedError
+from clients.s3.payload_bucket import (
     PayloadCorruptError,
     PayloadMissingError,
     PayloadUnavailableError,
 )
 from fleetlane.events.envelope import Message, PayloadReference, headers_of
-from fleetlane.events.flow_artifacts import FlowArtifact
-from fleetlane.events.flow_files import PublishedFlows, flow_from_toml
+from fleetlane.events.flows.artifacts import FlowArtifact
+from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
 from fleetlane.events.lanes import LANE_LIMITS, Lane, LaneLimits
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
-from glue_jobs.parse_lane.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.lane_parser import LaneParser, Output
-from glue_jobs.parse_lane.output_batches import OutputRecord
-from glue_jobs.parse_lane.payloads import Payloads
-from glue_jobs.parse_lane.programs import Programs
-from glue_jobs.parse_lane.raw_batches import RawRecord
+from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
+from glue_jobs.parse_lane.parsers.programs import Programs
+from glue_jobs.parse_lane.reading.payloads import Payloads
+from glue_jobs.parse_lane.reading.raw_batches import RawRecord
+from glue_jobs.parse_lane.results.output_batches import OutputRecord
 
 ARRIVAL_MILLIS = 1_762_178_709_123
 NOW_MS = ARRIVAL_MILLIS + 500

@@ -1,7 +1,7 @@
-"""Sightings in a dictionary, by the rules of ``clients.device_sightings``."""
+"""Sightings in a dictionary, by the rules of ``clients.devices.sightings``."""
 
-from clients.device_registry import RegistryUnavailableError
-from clients.device_sightings import Sighting
+from clients.devices.registry import RegistryUnavailableError
+from clients.devices.sightings import Sighting
 from fleetlane.events.times import DAY_MS
 
 

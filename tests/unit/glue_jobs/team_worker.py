@@ -5,19 +5,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from clients.flow_store import CachedFlows, FlowStore, FlowsUnavailableError
-from clients.parser_store import ArtifactUnavailableError, ParserStore
+from clients.flows.parser_store import ArtifactUnavailableError, ParserStore
+from clients.flows.store import CachedFlows, FlowStore, FlowsUnavailableError
 from fleetlane.events.canonical import canonical_event_from
-from fleetlane.events.flow_artifacts import FlowArtifact, team_rules
-from fleetlane.events.flow_files import PublishedFlows, flow_from_toml
+from fleetlane.events.flows.artifacts import FlowArtifact, team_rules
+from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metadata import Parsed, parsed_from
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
-from glue_jobs.parse_lane.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.lane_parser import LaneParser
-from glue_jobs.parse_lane.parser_folders import BYTES_MAX, ParserFolders
-from glue_jobs.parse_lane.payloads import Payloads
-from glue_jobs.parse_lane.programs import Programs
+from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
+from glue_jobs.parse_lane.parsers.parser_folders import BYTES_MAX, ParserFolders
+from glue_jobs.parse_lane.parsers.programs import Programs
+from glue_jobs.parse_lane.reading.payloads import Payloads
 from tests.contract.aws_in_process import buckets
 from tests.team_artifacts import team_artifact
 from tests.unit.glue_jobs.conftest import NOW_MS, MemoryBucket, message_of, record_of, rows_of

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from fleetlane.events.consumer_groups import mirrored_group
-from glue_jobs.application_watch import ApplicationWatch
-from glue_jobs.kafka_admin import KafkaAdminError, Offsets, Partition
-from glue_jobs.mirrored_offsets import MirroredOffsets, Query, offsets_after
-from glue_jobs.stop_marker import stop_between_batches
+from glue_jobs.engine.application_watch import ApplicationWatch
+from glue_jobs.engine.stop_marker import stop_between_batches
+from glue_jobs.kafka.admin import KafkaAdminError, Offsets, Partition
+from glue_jobs.kafka.mirrored_offsets import MirroredOffsets, Query, offsets_after
 
 NOW_MS = 1_762_178_709_123
 AT: Partition = ("raw.fast", 1)

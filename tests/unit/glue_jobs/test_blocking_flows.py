@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from clients.blocked_messages import BlockedMessage, BlockedMessages
+from clients.s3.blocked_messages import BlockedMessage, BlockedMessages
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metadata import parsed_from
 from fleetlane.events.parked import KafkaPosition
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.verdicts import Verdict
-from glue_jobs.parse_lane.blockade import Blockade, BlockedError, NotTriedError
-from glue_jobs.parse_lane.blocking_queries import BlockingQueries
+from glue_jobs.parse_lane.halting.halt_on_error import Blockade, BlockedError, NotTriedError
+from glue_jobs.parse_lane.halting.queries import BlockingQueries
 from glue_jobs.parse_lane.lane_parser import LaneParser
-from glue_jobs.parse_lane.payloads import Payloads
+from glue_jobs.parse_lane.reading.payloads import Payloads
 from tests.contract.aws_in_process import buckets
 from tests.unit.glue_jobs.conftest import (
     NOW_MS,

@@ -7,10 +7,10 @@ import pytest
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
-from glue_jobs.parse_lane.chosen_parsers import (
+from glue_jobs.parse_lane.parsers.chosen_parsers import (
     ChosenParsers,
 )
-from glue_jobs.parse_lane.no_parser import NoParserError
+from glue_jobs.parse_lane.parsers.no_parser import NoParserError
 from tests.unit.glue_jobs.conftest import FLOW, FixedFlows, chosen_parsers, message_of
 
 NEW: Final = 'stream = "new"\nowner = "acme"\n[[parsers]]\nuse = "json"\n'

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from fleetlane.events.alerts import Alert, AlertKind
-from fleetlane.events.flow_files import PublishedFlows
-from fleetlane.events.flows import Flow, ParserRule
+from fleetlane.events.flows.files import PublishedFlows
+from fleetlane.events.flows.flow import Flow, ParserRule
 from fleetlane.events.times import HOUR_MS
 from glue_jobs.fleet_watch.flow_hours import CONCLUDED_MIN, WEEK_MS, FlowHour, findings
 from glue_jobs.fleet_watch.flow_watch import LOW_COVERAGE, MUCH_PARKED, SILENT_MS, FlowWatch

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from clients.overrides import OverridesUnavailableError
+from clients.devices.overrides import OverridesUnavailableError
 from fleetlane.events.alerts import Alert, AlertKind
-from fleetlane.events.flow_files import PublishedFlows
-from fleetlane.events.flows import DevicesRule, Flow, ParserRule
+from fleetlane.events.flows.files import PublishedFlows
+from fleetlane.events.flows.flow import DevicesRule, Flow, ParserRule
 from fleetlane.events.overrides import Ceilings, DeviceOverride, Overrides, Restriction
 from glue_jobs.fleet_watch.batches import NOT_HELD_BACK, Surroundings, WatchBatches
 from glue_jobs.fleet_watch.device_rates import STALE_MS, Activity

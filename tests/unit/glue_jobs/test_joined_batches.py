@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glue_jobs.parse_lane.output_batches import JoinedBatches, OutputBatches, OutputRecord
+from glue_jobs.parse_lane.results.output_batches import JoinedBatches, OutputBatches, OutputRecord
 
 SMALL_BYTES_MAX = 4_000
 

@@ -1,6 +1,6 @@
 from pyspark.errors import StreamingQueryException
 
-from glue_jobs.kept_query import RESTART_S, KeptQuery
+from glue_jobs.engine.supervisor import RESTART_S, KeptQuery
 
 
 class Query:

@@ -7,16 +7,16 @@ import pytest
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metadata import PutOff, parsed_from
+from fleetlane.parsers.sandbox.budgets.time_budget import Overtime
+from fleetlane.parsers.sandbox.child.encoding import topics_of
 from fleetlane.parsers.sandbox.columns import CanonicalRecords
-from fleetlane.parsers.sandbox.encoding import topics_of
-from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.run_result import Result, no_records
 from fleetlane.parsers.sandbox.runs import Program, Run
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 from glue_jobs.parse_lane.lane_parser import LaneParser
-from glue_jobs.parse_lane.output_batches import ParsedRows, canonical_batch
-from glue_jobs.parse_lane.payloads import Payloads
+from glue_jobs.parse_lane.reading.payloads import Payloads
+from glue_jobs.parse_lane.results.output_batches import ParsedRows, canonical_batch
 from tests.unit.glue_jobs.conftest import (
     FLOW,
     NOW_MS,

@@ -6,7 +6,7 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from glue_jobs.cloudwatch_metrics import CloudWatchMetrics
+from glue_jobs.engine.cloudwatch_metrics import CloudWatchMetrics
 from glue_jobs.parse_lane.lane_metrics import LaneValues, lane_values, together
 
 NOW_MS = 1_762_178_709_123

@@ -7,7 +7,7 @@ from hashlib import sha256
 
 import pytest
 
-from clients.payload_bucket import PayloadUnavailableError
+from clients.s3.payload_bucket import PayloadUnavailableError
 from fleetlane.events.canonical import canonical_event_from
 from fleetlane.events.envelope import Header, PayloadReference
 from fleetlane.events.envelope_reading import message_from
@@ -16,7 +16,7 @@ from fleetlane.events.lanes import PAYLOAD_BYTES_MAX, Lane
 from fleetlane.events.metadata import parsed_from
 from fleetlane.events.topics import REROUTED_BYTES_MAX
 from glue_jobs.parse_lane.lane_parser import LaneParser
-from glue_jobs.parse_lane.raw_batches import RawRecord
+from glue_jobs.parse_lane.reading.raw_batches import RawRecord
 from tests.unit.glue_jobs.conftest import (
     ARRIVAL_MILLIS,
     NOW_MS,

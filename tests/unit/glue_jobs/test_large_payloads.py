@@ -11,7 +11,7 @@ from fleetlane.parsers.contract import Parser
 from fleetlane.parsers.sandbox.in_process import InProcess
 from fleetlane.parsers.sandbox.runs import Program
 from glue_jobs.parse_lane.lane_parser import LaneParser
-from glue_jobs.parse_lane.payloads import Payloads
+from glue_jobs.parse_lane.reading.payloads import Payloads
 from tests.unit.glue_jobs.conftest import (
     FLOW,
     NOW_MS,

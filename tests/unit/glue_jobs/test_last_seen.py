@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from clients.device_sightings import Sighting
+from clients.devices.sightings import Sighting
 from fleetlane.events.times import DAY_MS
 from glue_jobs.fleet_watch.last_seen import LastSeen
 from tests.unit.glue_jobs.fake_sightings import FakeSightings

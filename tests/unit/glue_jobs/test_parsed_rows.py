@@ -7,7 +7,7 @@ import pytest
 
 from fleetlane.events.lanes import Lane
 from glue_jobs.parse_lane.lane_parser import LaneParser
-from glue_jobs.parse_lane.output_batches import ParsedRows, told_batch
+from glue_jobs.parse_lane.results.output_batches import ParsedRows, told_batch
 from tests.unit.glue_jobs.conftest import ARRIVAL_MILLIS, message_of, record_of, rows_of
 
 BODIES = [

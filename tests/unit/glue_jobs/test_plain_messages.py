@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from fleetlane.events.envelope import BadEnvelopeError, Header, Message, headers_of
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.parsers.sandbox.runs import envelope_of
-from glue_jobs.parse_lane.plain_messages import PlainMessages, plain_messages
-from glue_jobs.parse_lane.raw_batches import RawBatch, RawRecord
+from glue_jobs.parse_lane.reading.fast_path import PlainMessages, plain_messages
+from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord
 from tests.unit.glue_jobs.conftest import ARRIVAL_MILLIS, message_of
 
 BODY = b"{}"

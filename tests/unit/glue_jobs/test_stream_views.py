@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import boto3
 import pytest
 
-from clients.flow_store import FlowsNotPublishedError, FlowStore
-from clients.lake_views.glue_catalog import GlueViews
-from clients.lake_views.sql import Engine, select
-from fleetlane.events.flow_files import flow_from_toml
-from fleetlane.events.flows import Flow
+from clients.flows.store import FlowsNotPublishedError, FlowStore
+from clients.lake.glue_catalog import GlueViews
+from clients.lake.view_sql import Engine, select
+from fleetlane.events.flows.files import flow_from_toml
+from fleetlane.events.flows.flow import Flow
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
-from fleetlane.events.lake_tables import NAMESPACE
-from fleetlane.events.lake_views import view_of
+from fleetlane.events.lake.tables import NAMESPACE
+from fleetlane.events.lake.views import view_of
 from glue_jobs.lake.stream_views import StreamViews, stream_views
 from tests.contract.aws_in_process import SETTINGS, buckets
 

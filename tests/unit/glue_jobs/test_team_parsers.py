@@ -7,10 +7,10 @@ from typing import Final
 
 import pytest
 
-from clients.parser_store import ArtifactUnavailableError
-from fleetlane.events.flow_artifacts import FlowArtifact
+from clients.flows.parser_store import ArtifactUnavailableError
+from fleetlane.events.flows.artifacts import FlowArtifact
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
-from glue_jobs.parse_lane.chosen_parsers import TRY_AGAIN_S
+from glue_jobs.parse_lane.parsers.chosen_parsers import TRY_AGAIN_S
 from tests.unit.glue_jobs.team_worker import Worker, batch, team_worker
 
 HANGS_UP: Final = "import os\nos._exit(3)\n"

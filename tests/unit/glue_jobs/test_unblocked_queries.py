@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from clients.blocked_messages import BlockedMessages
-from clients.flow_store import FlowsUnavailableError
-from fleetlane.events.flow_files import PublishedFlows
+from clients.flows.store import FlowsUnavailableError
+from clients.s3.blocked_messages import BlockedMessages
+from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.lanes import Lane
-from glue_jobs.parse_lane.blocking_queries import BlockingQueries, Flows
+from glue_jobs.parse_lane.halting.queries import BlockingQueries, Flows
 from tests.contract.aws_in_process import buckets
 from tests.unit.glue_jobs.conftest import FixedFlows
 from tests.unit.glue_jobs.test_blocking_flows import (

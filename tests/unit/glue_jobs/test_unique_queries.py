@@ -1,11 +1,11 @@
 """Queries of flows that dedupe come with their flows, and never hold each other up."""
 
-from fleetlane.events.flow_files import PublishedFlows, flow_from_toml
-from fleetlane.events.flows import Flow
-from glue_jobs.checkpoint_plan import PlanChangedError
-from glue_jobs.deduped_streams import DedupedStreams
+from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
+from fleetlane.events.flows.flow import Flow
 from glue_jobs.deduplicate.queries import UniqueQueries
-from glue_jobs.kept_query import RESTART_S
+from glue_jobs.engine.checkpoint_plan import PlanChangedError
+from glue_jobs.engine.deduped_streams import DedupedStreams
+from glue_jobs.engine.supervisor import RESTART_S
 
 
 class Query:

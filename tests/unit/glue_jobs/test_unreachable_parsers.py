@@ -9,11 +9,11 @@ from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, PutOff
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
-from glue_jobs.parse_lane.chosen_parsers import TRY_AGAIN_S
 from glue_jobs.parse_lane.lane_parser import LaneParser
-from glue_jobs.parse_lane.output_batches import OutputRecord
-from glue_jobs.parse_lane.programs import FETCHES_MAX
-from glue_jobs.parse_lane.raw_batches import RawRecord
+from glue_jobs.parse_lane.parsers.chosen_parsers import TRY_AGAIN_S
+from glue_jobs.parse_lane.parsers.programs import FETCHES_MAX
+from glue_jobs.parse_lane.reading.raw_batches import RawRecord
+from glue_jobs.parse_lane.results.output_batches import OutputRecord
 from tests.unit.glue_jobs.conftest import message_of, record_of, rows_of
 from tests.unit.glue_jobs.team_worker import Worker, batch, team_worker
 

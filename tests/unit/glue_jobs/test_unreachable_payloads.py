@@ -7,8 +7,8 @@ import pyarrow as pa
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metadata import Outcome, PutOff, parsed_from
-from glue_jobs.parse_lane.output_batches import OutputRecord
-from glue_jobs.parse_lane.raw_batches import RawRecord
+from glue_jobs.parse_lane.reading.raw_batches import RawRecord
+from glue_jobs.parse_lane.results.output_batches import OutputRecord
 from glue_jobs.parse_lane.spaced_tries import spaced_tries
 from tests.unit.glue_jobs.conftest import NOW_MS, MemoryBucket, rows_of
 from tests.unit.glue_jobs.test_lane_parser import Lanes, record_by_reference

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from clients.bound_devices import ManyDevices
-from lambdas.ingest.admittance import Admits
+from clients.devices.bound_devices import ManyDevices
 from lambdas.ingest.assembly import Foundations, services_on
-from lambdas.ingest.front_door import FrontDoor
+from lambdas.ingest.dispatcher import FrontDoor
+from lambdas.ingest.rate_limiter import Admits
 from lambdas.ingest.repeats import ReceiptStore
 from lambdas.ingest.service import Flows, PayloadStore, RecordLander
 from tests.unit.lambdas.fake_receipts import FakeReceipts

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from lambdas.ingest.front_door import FrontDoor
+from lambdas.ingest.dispatcher import FrontDoor
 from tests.unit.lambdas.api_gateway import ACTIVE, Answer, post
 
 BATCH = {"Content-Type": "application/cloudevents-batch+json"}

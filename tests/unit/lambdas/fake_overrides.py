@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from clients.overrides import OverridesUnavailableError
+from clients.devices.overrides import OverridesUnavailableError
 from fleetlane.events.overrides import Overrides, overrides_from_json
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from clients.receipts import KeptReceipt, ReceiptsUnavailableError
+from clients.devices.receipts import KeptReceipt, ReceiptsUnavailableError
 
 
 class FakeReceipts:

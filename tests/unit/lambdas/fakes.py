@@ -5,16 +5,16 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from clients.device_registry import RegisteredDevice
-from clients.flow_store import FlowsNotPublishedError
-from clients.kafka_producer import NotDurableError, RecordRefusedError
-from clients.payload_bucket import PayloadMissingError, PayloadUnavailableError
-from clients.producer_record import ProducerRecord
-from clients.spool import Spooled, SpoolUnavailableError, Waiting
-from clients.spool_format import records_in, spooled_bytes
+from clients.devices.registry import RegisteredDevice
+from clients.flows.store import FlowsNotPublishedError
+from clients.kafka.producer import NotDurableError, RecordRefusedError
+from clients.kafka.producer_record import ProducerRecord
+from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
+from clients.s3.spool import Spooled, SpoolUnavailableError, Waiting
+from clients.s3.spool_format import records_in, spooled_bytes
 from fleetlane.events.envelope import PayloadReference
-from fleetlane.events.flow_files import PublishedFlows
-from fleetlane.events.flows import Flow
+from fleetlane.events.flows.files import PublishedFlows
+from fleetlane.events.flows.flow import Flow
 from fleetlane.events.parked import KafkaPosition
 
 

@@ -13,7 +13,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from clients.device_registry import DeviceStatus, RegisteredDevice
+from clients.devices.registry import DeviceStatus, RegisteredDevice
 
 DAY_S = 24 * 60 * 60
 FIRST, SECOND = "first", "second"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.device_registry import DeviceStatus, RegisteredDevice, RegistryUnavailableError
+from clients.devices.registry import DeviceStatus, RegisteredDevice, RegistryUnavailableError
 from lambdas.authorizer.handler import authorize
 from lambdas.authorizer.service import proven_by
 from lambdas.authorizer.unproven import TokenRefusedError

@@ -2,13 +2,13 @@ from collections.abc import Iterable
 
 import pytest
 
-from clients.flow_store import FlowsNotPublishedError
-from clients.kafka_topics import TopicsNotCreatedError
-from clients.parser_store import ArtifactMissingError
-from fleetlane.events.artifact_manifest import Manifest
-from fleetlane.events.flow_artifacts import FlowArtifact
-from fleetlane.events.flow_files import flow_from_toml
-from fleetlane.events.flows import Flow
+from clients.flows.parser_store import ArtifactMissingError
+from clients.flows.store import FlowsNotPublishedError
+from clients.kafka.topics import TopicsNotCreatedError
+from fleetlane.events.flows.artifact_manifest import Manifest
+from fleetlane.events.flows.artifacts import FlowArtifact
+from fleetlane.events.flows.files import flow_from_toml
+from fleetlane.events.flows.flow import Flow
 from fleetlane.events.topics import platform_topics
 from lambdas.flow_activation.handler import answer
 from lambdas.flow_activation.service import Activation, FlowsRefusedError, activate

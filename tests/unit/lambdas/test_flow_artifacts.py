@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from clients.flow_store import FlowStore
-from clients.parser_store import ArtifactUnavailableError, ParserStore
-from fleetlane.events.flow_artifacts import FlowArtifact
-from fleetlane.events.flow_files import flow_from_toml
+from clients.flows.parser_store import ArtifactUnavailableError, ParserStore
+from clients.flows.store import FlowStore
+from fleetlane.events.flows.artifacts import FlowArtifact
+from fleetlane.events.flows.files import flow_from_toml
 from lambdas.flow_activation.service import FlowsRefusedError, activate
 from tests.contract.aws_in_process import buckets
 from tests.team_artifacts import team_artifact

@@ -2,12 +2,12 @@
 
 import pytest
 
-from clients.admission import Admission
-from clients.device_registry import RegisteredDevice
-from clients.overrides import CachedOverrides
+from clients.devices.overrides import CachedOverrides
+from clients.devices.registry import RegisteredDevice
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.overrides import Ceilings, DeviceOverride, Overrides, Restriction
-from lambdas.ingest.front_door import FrontDoor
+from lambdas.http.admission import Admission
+from lambdas.ingest.dispatcher import FrontDoor
 from tests.unit.lambdas.api_gateway import ACTIVE, NOW_MS, ingest_routes, post
 from tests.unit.lambdas.cloud_events import entry, post_batch, tags
 from tests.unit.lambdas.fake_overrides import FakeOverrides

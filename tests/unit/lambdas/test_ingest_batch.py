@@ -2,12 +2,12 @@
 
 import pytest
 
-from clients.device_registry import DeviceStatus, RegisteredDevice, RegistryUnavailableError
+from clients.devices.registry import DeviceStatus, RegisteredDevice, RegistryUnavailableError
 from fleetlane.events.envelope import Message
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
 from lambdas.ingest.batch_document import ENTRIES_MAX
-from lambdas.ingest.front_door import FrontDoor
+from lambdas.ingest.dispatcher import FrontDoor
 from tests.unit.lambdas.api_gateway import ACTIVE, NOW_MS, ingest_routes, post
 from tests.unit.lambdas.cloud_events import BATCH, entry, post_batch, tags
 from tests.unit.lambdas.fakes import FakeDevices, FakeKafka, FakePayloads

@@ -1,9 +1,9 @@
 import pytest
 
-from clients.declarations import BadRequestError
-from clients.kafka_producer import NotDurableError
-from clients.problems import Problem
+from clients.kafka.producer import NotDurableError
 from fleetlane.events.errors import ProblemTag
+from lambdas.http.declarations import BadRequestError
+from lambdas.http.problems import Problem
 from lambdas.ingest.problems import problem_of
 
 

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clients.circuit_breaker import CircuitBreaker
-from clients.kafka_or_spool import KafkaOrSpool
-from clients.kafka_producer import KafkaProducer
-from clients.producer_record import ProducerRecord
+from clients.kafka.kafka_or_spool import KafkaOrSpool
+from clients.kafka.producer import KafkaProducer
+from clients.kafka.producer_record import ProducerRecord
 from fleetlane.events.envelope import Message
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.parked import KafkaPosition
-from lambdas.ingest.front_door import FrontDoor
+from lambdas.ingest.dispatcher import FrontDoor
 from tests.unit.lambdas.api_gateway import ACTIVE, NOW_MS, event, ingest_routes, post, send
 from tests.unit.lambdas.fakes import FakeKafka, FakePayloads, FakeSpool
 

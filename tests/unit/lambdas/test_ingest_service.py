@@ -4,13 +4,13 @@ from copy import replace
 import pytest
 
 from clients.circuit_breaker import CircuitBreaker
-from clients.flow_store import FlowsUnavailableError
-from clients.kafka_or_spool import KafkaOrSpool
-from clients.kafka_producer import NotDurableError
+from clients.flows.store import FlowsUnavailableError
+from clients.kafka.kafka_or_spool import KafkaOrSpool
+from clients.kafka.producer import NotDurableError
 from fleetlane.events.envelope import Message, PayloadReference
 from fleetlane.events.envelope_reading import message_from
-from fleetlane.events.flow_files import flow_from_toml
-from fleetlane.events.flows import Flow
+from fleetlane.events.flows.files import flow_from_toml
+from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import INLINE_BYTES_MAX, LATE_AFTER_MS, Lane
 from lambdas.ingest.service import Ingest, Landed
 from lambdas.ingest.uploads import Upload

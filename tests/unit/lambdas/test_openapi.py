@@ -7,7 +7,9 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from clients.declarations import (
+from fleetlane.events.errors import ProblemTag
+from fleetlane.events.lanes import PAYLOAD_BYTES_MAX, Lane
+from lambdas.http.declarations import (
     BODY_ENCODING,
     BODY_ENCODINGS,
     CONTENT_TYPE,
@@ -15,11 +17,9 @@ from clients.declarations import (
     IDEMPOTENCY_KEY,
     MILLIS,
 )
-from clients.problems import PROBLEM_CONTENT_TYPE
-from fleetlane.events.errors import ProblemTag
-from fleetlane.events.lanes import PAYLOAD_BYTES_MAX, Lane
+from lambdas.http.problems import PROBLEM_CONTENT_TYPE
 from lambdas.ingest.batch_document import ENTRIES_MAX
-from lambdas.ingest.front_door import FrontDoor
+from lambdas.ingest.dispatcher import FrontDoor
 from lambdas.ingest.service import Landed, Notice
 from lambdas.ingest.sink_health import Condition, Sink
 from local.checkout import ROOT

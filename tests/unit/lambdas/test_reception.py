@@ -6,15 +6,15 @@ from copy import replace
 import pytest
 
 from clients.circuit_breaker import CircuitBreaker
-from clients.kafka_producer import NotDurableError
-from clients.receipts import ReceiptsUnavailableError
-from fleetlane.events.flow_files import flow_from_toml
-from fleetlane.events.flows import Flow
+from clients.devices.receipts import ReceiptsUnavailableError
+from clients.kafka.producer import NotDurableError
+from fleetlane.events.flows.files import flow_from_toml
+from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
-from fleetlane.events.upload_slots import next_upload_after_s
 from lambdas.ingest.reception import Reception
 from lambdas.ingest.repeats import Repeats
 from lambdas.ingest.service import Ingest, Notice, Receipt
+from lambdas.ingest.upload_slots import next_upload_after_s
 from lambdas.ingest.uploads import Upload
 from tests.unit.lambdas.fake_receipts import FakeReceipts
 from tests.unit.lambdas.fakes import FakeFlows, FakeKafka, FakePayloads

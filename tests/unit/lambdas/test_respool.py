@@ -4,8 +4,8 @@ from itertools import count
 
 import pytest
 
-from clients.kafka_producer import NotDurableError
-from clients.producer_record import ProducerRecord
+from clients.kafka.producer import NotDurableError
+from clients.kafka.producer_record import ProducerRecord
 from fleetlane.events.parked import KafkaPosition
 from lambdas.respool.handler import told_of
 from lambdas.respool.metrics import count_run

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from clients.admission import Admission
-from clients.bound_devices import CachedBoundDevices, ManyDevices
-from clients.device_registry import DeviceStatus, RegisteredDevice, RegistryUnavailableError
-from clients.overrides import CachedOverrides
-from fleetlane.events.flow_files import flow_from_toml
-from fleetlane.events.flows import Flow
+from clients.devices.bound_devices import CachedBoundDevices, ManyDevices
+from clients.devices.overrides import CachedOverrides
+from clients.devices.registry import DeviceStatus, RegisteredDevice, RegistryUnavailableError
+from fleetlane.events.flows.files import flow_from_toml
+from fleetlane.events.flows.flow import Flow
 from fleetlane.events.ids import content_raw_id, keyed_raw_id
 from fleetlane.events.overrides import Ceilings, DeviceOverride, Overrides, Restriction
+from lambdas.http.admission import Admission
 from lambdas.uploads.handler import answer
 from lambdas.uploads.service import Issuing
 from tests.unit.lambdas.fake_overrides import FakeOverrides

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from clients.issued_upload import IssuedUpload
-from clients.kafka_producer import NotDurableError
-from clients.payload_bucket import PayloadMissingError, PayloadUnavailableError
-from clients.upload_keys import NotAnUploadError, upload_key
+from clients.kafka.producer import NotDurableError
+from clients.s3.issued_upload import IssuedUpload
+from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
+from clients.s3.upload_keys import NotAnUploadError, upload_key
 from fleetlane.events.envelope import Message, PayloadReference
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flow_files import flow_from_toml
-from fleetlane.events.flows import Flow
+from fleetlane.events.flows.files import flow_from_toml
+from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import LATE_AFTER_MS, Lane
 from lambdas.uploads.landing import Landing
 from lambdas.uploads.notifications import BadNotificationError, failed_messages

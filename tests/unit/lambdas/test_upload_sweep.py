@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from clients.issued_upload import IssuedUpload
-from clients.kafka_producer import NotDurableError
-from clients.upload_keys import NotAnUploadError, issued_since, upload_key
+from clients.kafka.producer import NotDurableError
+from clients.s3.issued_upload import IssuedUpload
+from clients.s3.upload_keys import NotAnUploadError, issued_since, upload_key
 from fleetlane.events.times import DAY_MS, HOUR_MS
 from lambdas.uploads.handler import SweepFoundFaultsError, told
 from lambdas.uploads.sweep import Sweep, SweepReport

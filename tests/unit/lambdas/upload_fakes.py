@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from clients.issued_upload import IssuedUpload
-from clients.payload_bucket import PayloadMissingError, PayloadUnavailableError
-from clients.upload_bucket import ListedUpload, StoredUpload
-from clients.upload_form import UploadForm
-from clients.upload_keys import raw_id_in
+from clients.s3.issued_upload import IssuedUpload
+from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
+from clients.s3.upload_bucket import ListedUpload, StoredUpload
+from clients.s3.upload_form import UploadForm
+from clients.s3.upload_keys import raw_id_in
 
 
 class FakeUploads:

@@ -4,8 +4,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from clients.kafka_positions import Offsets, Position
-from clients.kafka_reader import Partition, Record
+from clients.kafka.reader import Partition, Record
+from operations.lanes.positions import Offsets, Position
 
 
 class MemoryPositions:

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any
 
-from clients.device_registry import DeviceStatus
+from clients.devices.registry import DeviceStatus
 from fleetlane.events.ids import random_raw_id
-from local.fleet.batches import Batch, Brought, sent_batch
-from local.fleet.device import SimulatedDevice, signing_key
-from local.fleet.http_api import HttpAnswer, NoAnswerError
-from local.fleet.messages import Expected, Outgoing, SentMessage
-from local.fleet.sender import Sender
+from local.simulator.batches import Batch, Brought, sent_batch
+from local.simulator.device import SimulatedDevice, signing_key
+from local.simulator.http_api import HttpAnswer, NoAnswerError
+from local.simulator.messages import Expected, Outgoing, SentMessage
+from local.simulator.sender import Sender
 
 
 def device(device_id: str) -> SimulatedDevice:

@@ -6,19 +6,19 @@ from random import Random
 
 import pytest
 
-from clients.device_registry import DeviceStatus
+from clients.devices.registry import DeviceStatus
 from fleetlane.events.canonical import event_data
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.event_time import TimeQuality, event_time_of
-from fleetlane.events.flow_files import flows_in
-from fleetlane.events.flows import Flow
+from fleetlane.events.flows.files import flows_in
+from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import INLINE_BYTES_MAX, LATE_AFTER_MS, Lane
 from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.registry import load_parser
-from local.fleet import behaviours
-from local.fleet.behaviours import Behaviour, Circumstances
-from local.fleet.messages import Outgoing
-from local.fleet.roles import UNUSUAL, roles
+from local.simulator import behaviours
+from local.simulator.behaviours import Behaviour, Circumstances
+from local.simulator.messages import Outgoing
+from local.simulator.roles import UNUSUAL, roles
 
 FLOWS = flows_in(Path(__file__).parents[3] / "flows")
 NOW_MS = 1_793_714_709_123

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from local.demo_report import report_written
-from local.endpoints import Endpoints
+from local.demo.report import report_written
+from operations.endpoints import Endpoints
 
 NOWHERE = Endpoints(
     api="http://127.0.0.1:1",

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from clients.device_registry import DeviceStatus, RegisteredDevice
-from local.device_import import BadDeviceFileError, DeviceImport, Imported
-from local.fleet.credentials import DeviceKey
+from clients.devices.registry import DeviceStatus, RegisteredDevice
+from operations.devices.bulk_import import BadDeviceFileError, DeviceImport, Imported
+from operations.devices.credentials import DeviceKey
 
 NOW_MS = 1_790_000_000_000
 KEY = DeviceKey.generate()

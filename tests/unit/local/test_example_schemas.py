@@ -5,11 +5,11 @@ from random import Random
 import jsonschema_rs
 import pytest
 
-from fleetlane.events.flow_files import flows_in
+from fleetlane.events.flows.files import flows_in
 from fleetlane.parsers.registry import load_parser
 from local.checkout import FLOWS
-from local.fleet import behaviours
-from local.fleet.behaviours import Circumstances
+from local.simulator import behaviours
+from local.simulator.behaviours import Circumstances
 
 DESCRIBED = {stream: flow for stream, flow in flows_in(FLOWS).items() if flow.schema}
 AT = Circumstances(random=Random(1), now_ms=1_793_714_709_123, messages=4)  # noqa: S311 - a test

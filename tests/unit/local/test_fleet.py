@@ -11,16 +11,16 @@ from typing import Any
 import httpx
 import pytest
 
-from clients.device_registry import DeviceStatus, RegisteredDevice
+from clients.devices.registry import DeviceStatus, RegisteredDevice
 from fleetlane.events.ids import keyed_raw_id, random_raw_id
 from lambdas.authorizer.handler import authorize
-from local.fleet.device import SimulatedDevice, signing_key
-from local.fleet.http_api import HttpAnswer, NoAnswerError
-from local.fleet.messages import Expected, Outgoing, SentMessage
-from local.fleet.plan import FleetPlan
-from local.fleet.sender import Sender
-from local.fleet.simulator import FleetProgress, run_fleet_on
 from local.gateway.app import Gateway, GatewaySettings
+from local.simulator.device import SimulatedDevice, signing_key
+from local.simulator.http_api import HttpAnswer, NoAnswerError
+from local.simulator.messages import Expected, Outgoing, SentMessage
+from local.simulator.plan import FleetPlan
+from local.simulator.sender import Sender
+from local.simulator.simulator import FleetProgress, run_fleet_on
 
 DEVICE = SimulatedDevice(
     device_id="d-1",

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from local.fleet.http_api import HttpAnswer, HttpApi, NoAnswerError
+from local.simulator.http_api import HttpAnswer, HttpApi, NoAnswerError
 
 
 class EchoHandler(BaseHTTPRequestHandler):

@@ -1,11 +1,11 @@
 """How the lanes are, from what stands in Kafka alone."""
 
-from clients.kafka_positions import Position
-from fleetlane.cli.status import status_text
+from fleetlane.cli.commands.platform.status import status_text
 from fleetlane.events.consumer_groups import seen_note
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome
-from local.lane_status import LaneStatus, QueryStatus, Status, status_of
+from operations.lanes.positions import Position
+from operations.lanes.status import LaneStatus, QueryStatus, Status, status_of
 from tests.unit.local.memory_positions import MemoryPositions
 from tests.unit.local.parsed_record import parsed_record
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from clients.kafka_reader import Record
+from clients.kafka.reader import Record
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome
-from local.lane_tally import LaneCounts, LaneTally
+from operations.lanes.tally import LaneCounts, LaneTally
 from tests.unit.local.parsed_record import parsed_record
 
 

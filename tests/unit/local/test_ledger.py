@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.payload_bucket import PayloadMissingError
+from clients.s3.payload_bucket import PayloadMissingError
 from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.metadata import Outcome
-from local.ledger import Evidence, Ledger, Receipt, close_ledger
+from operations.ledger import Evidence, Ledger, Receipt, close_ledger
 from tests.unit.local.kafka_records import (
     BODY,
     OTHER_ID,

@@ -1,8 +1,8 @@
 """How long messages waited for their parsing."""
 
-from clients.kafka_reader import Record
+from clients.kafka.reader import Record
 from fleetlane.events.lanes import Lane
-from local.parse_delays import Delays, ParseDelays
+from operations.lanes.parse_delays import Delays, ParseDelays
 from tests.unit.local.parsed_record import parsed_record
 
 

@@ -12,9 +12,9 @@ from cryptography.hazmat.primitives.serialization import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local.fleet.credentials import DeviceKey
-from local.fleet.es256_key import Es256Key
-from local.public_keys import BadPublicKeyError, public_jwk
+from local.simulator.es256_key import Es256Key
+from operations.devices.credentials import DeviceKey
+from operations.devices.public_keys import BadPublicKeyError, public_jwk
 
 ED25519 = DeviceKey.generate()
 P256 = Es256Key.derived(7)

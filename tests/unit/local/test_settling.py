@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from clients.kafka_reader import KafkaUnreadableError
+from clients.kafka.reader import KafkaUnreadableError
 from fleetlane.events.metadata import Outcome
-from local.ledger import Evidence, Patience, Receipt, settled
+from operations.ledger import Evidence, Patience, Receipt, settled
 from tests.unit.local.kafka_records import RAW_ID, FakeRecord, canonical, landed, received, tried
 
 RECEIPTS = [Receipt(raw_id=RAW_ID)]

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from local.java import AS_IN_AWS, LAPTOP, QUICK_START, SparkJvm
-from local.jobs import spark_submit
+from local.servers.java import AS_IN_AWS, LAPTOP, QUICK_START, SparkJvm
+from local.spark.jobs import spark_submit
 
 C1_ALONE = "-XX:TieredStopAtLevel=1"
 INTERPRETED = "--conf=spark.sql.codegen.wholeStage=false"

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from local.worker_daemon import OF_WORKERS, WITHOUT_THREADS
+from local.spark.worker_daemon import OF_WORKERS, WITHOUT_THREADS
 
 COUNTED = """
 import importlib, os, sys

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fleetlane.cli.checkout import uv_program
+from fleetlane.cli.options.checkout import uv_program
 from fleetlane.parsers.artifacts.building import Built, Platform, built
 from fleetlane.parsers.artifacts.uv import CannotBuildError, uv_for
 from tests.unit.parsers.projects import write_project

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetlane.events.artifact_manifest import (
+from fleetlane.events.flows.artifact_manifest import (
     ANY_PLATFORM,
     MANIFEST_NAME,
     BadArtifactError,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fleetlane.events.flows import ParserRule
+from fleetlane.events.flows.flow import ParserRule
 from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.formats.binary.fields import NUMBER_CODES
 from fleetlane.parsers.formats.binary.parser import Binary

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from fleetlane.events.artifact_manifest import (
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flows.artifact_manifest import (
     ARTIFACT_BYTES_MAX,
     FORMAT,
     MANIFEST_NAME,
@@ -15,7 +16,6 @@ from fleetlane.events.artifact_manifest import (
     Manifest,
     Member,
 )
-from fleetlane.events.errors import FleetlaneError
 
 type Contents = Mapping[str, bytes]
 """Files by their path inside the artifact."""

@@ -14,10 +14,10 @@ from functools import partial
 
 from fleetlane.parsers.contract import Parser, accepts_buffer
 from fleetlane.parsers.registry import load_parser
-from fleetlane.parsers.sandbox.attempts import Attempts
+from fleetlane.parsers.sandbox.budgets.time_budget import Overtime
+from fleetlane.parsers.sandbox.child.attempts import Attempts
+from fleetlane.parsers.sandbox.child.encoding import Encoder, topics_of
 from fleetlane.parsers.sandbox.columns import Columns
-from fleetlane.parsers.sandbox.encoding import Encoder, topics_of
-from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.run_result import NotedAttempts, Result, no_records
 from fleetlane.parsers.sandbox.runs import Body, Program, Run
 from fleetlane.parsers.sandbox.stopwatch import run_queue_ns

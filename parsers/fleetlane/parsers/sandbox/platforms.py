@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from typing import Protocol
 
-from fleetlane.parsers.sandbox.overtime import Overtime
+from fleetlane.parsers.sandbox.budgets.time_budget import Overtime
 from fleetlane.parsers.sandbox.run_result import Result
 from fleetlane.parsers.sandbox.runs import Program, Run
 
@@ -24,7 +24,7 @@ class ParsesRuns(Protocol):
 def sandboxes_for_this_system() -> ParsesRuns:
     """Parsers in children on Linux; in this process on systems that cannot seal or adopt."""
     if sys.platform == "linux":
-        from fleetlane.parsers.sandbox.sandbox import Sandboxes  # noqa: PLC0415 - Linux alone
+        from fleetlane.parsers.sandbox.worker.sandbox import Sandboxes  # noqa: PLC0415 - Linux alone
 
         return Sandboxes()
     from fleetlane.parsers.sandbox.in_process import InProcess  # noqa: PLC0415

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple, overload
 
-from fleetlane.parsers.sandbox.attempts import Part
+from fleetlane.parsers.sandbox.child.attempts import Part
 from fleetlane.parsers.sandbox.columns import CanonicalRecords
 from fleetlane.parsers.sandbox.verdicts import Attempt
 

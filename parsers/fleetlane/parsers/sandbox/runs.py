@@ -9,7 +9,7 @@ import msgspec
 
 from fleetlane.events.canonical import MessageFacts
 from fleetlane.events.envelope import SOURCE_PREFIX
-from fleetlane.events.flows import Flow
+from fleetlane.events.flows.flow import Flow
 
 _SEPARATOR = "\n"
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flow_topics import topic_collisions
-from fleetlane.events.flows import Flow, FlowSet, ParserRule
+from fleetlane.events.flows.flow import Flow, FlowSet, ParserRule
+from fleetlane.events.flows.rule_coverage import gaps, overlaps
+from fleetlane.events.flows.schema_changes import breaking_changes
+from fleetlane.events.flows.topic_conflicts import topic_collisions
 from fleetlane.events.lanes import LANE_LIMITS
-from fleetlane.events.rule_coverage import gaps, overlaps
-from fleetlane.events.schema_changes import breaking_changes
 from fleetlane.parsers.sandbox.platforms import sandboxes_for_this_system
 from fleetlane.parsers.sandbox.runs import Program
 

@@ -14,9 +14,9 @@ from typing import BinaryIO
 import msgspec
 
 from fleetlane.events.canonical import canonical_event_from
+from fleetlane.parsers.sandbox.budgets.time_budget import Overtime
 from fleetlane.parsers.sandbox.columns import CanonicalRecord
 from fleetlane.parsers.sandbox.in_process import InProcess
-from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
 from fleetlane.parsers.sandbox.runs import Run, envelope_of
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flow_files import flows_in
-from fleetlane.events.flows import FlowSet
+from fleetlane.events.flows.files import flows_in
+from fleetlane.events.flows.flow import FlowSet
 from fleetlane.parsers.registry import ENTRY_POINT_GROUP
 
 

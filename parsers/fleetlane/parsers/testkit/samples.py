@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.parser_choice import parser_rule_for
+from fleetlane.events.flows.parser_choice import parser_rule_for
 from fleetlane.events.record_json import record_from_json
 from fleetlane.parsers.testkit.messages import recorded_message
 from fleetlane.parsers.testkit.projects import Project

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flows import Flow, ParserRule
+from fleetlane.events.flows.flow import Flow, ParserRule
+from fleetlane.events.flows.parser_choice import parser_rule_for
 from fleetlane.events.lanes import Lane
-from fleetlane.events.parser_choice import parser_rule_for
 from fleetlane.parsers.testkit.projects import NoProjectError, Project
 from fleetlane.parsers.testkit.sites import LocatedParser, Sites
 from fleetlane.parsers.testkit.trials import Subject

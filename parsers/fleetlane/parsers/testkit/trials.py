@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 import orjson
 
-from fleetlane.events.flows import Flow, ParserRule
+from fleetlane.events.flows.flow import Flow, ParserRule
 from fleetlane.events.lanes import LANE_LIMITS, WIGGLE, Lane
 from fleetlane.parsers.sandbox.runs import Assignment, Program
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from fleetlane.events.flow_files import flow_from_toml
-from fleetlane.parsers.sandbox.overtime import Overtime
-from fleetlane.parsers.sandbox.respawn_budget import RespawnBudget
+from fleetlane.events.flows.files import flow_from_toml
+from fleetlane.parsers.sandbox.budgets.respawn_limit import RespawnBudget
+from fleetlane.parsers.sandbox.budgets.time_budget import Overtime
 from fleetlane.parsers.sandbox.run_result import Result
 from fleetlane.parsers.sandbox.runs import Assignment, Program, Run
-from fleetlane.parsers.sandbox.sandbox import Sandboxes
 from fleetlane.parsers.sandbox.verdicts import Verdict
+from fleetlane.parsers.sandbox.worker.sandbox import Sandboxes
 
 PARSE_S = 0.25
 MEMORY_BYTES_MAX = 256 << 20

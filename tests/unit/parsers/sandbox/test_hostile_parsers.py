@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from fleetlane.parsers.sandbox.runs import Program
-from fleetlane.parsers.sandbox.sandbox import Sandboxes
 from fleetlane.parsers.sandbox.verdicts import Verdict
+from fleetlane.parsers.sandbox.worker.sandbox import Sandboxes
 from tests.unit.parsers.sandbox.conftest import (
     PARSE_S,
     body_of,

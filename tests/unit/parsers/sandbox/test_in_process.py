@@ -5,11 +5,11 @@ import sys
 
 import pytest
 
+from fleetlane.parsers.sandbox.budgets.time_budget import Overtime
 from fleetlane.parsers.sandbox.in_process import InProcess
-from fleetlane.parsers.sandbox.overtime import Overtime
 from fleetlane.parsers.sandbox.runs import Program
-from fleetlane.parsers.sandbox.sandbox import Sandboxes
 from fleetlane.parsers.sandbox.verdicts import Verdict
+from fleetlane.parsers.sandbox.worker.sandbox import Sandboxes
 from tests.unit.parsers.sandbox.conftest import (
     Install,
     Outcomes,

@@ -7,12 +7,12 @@ import time
 
 import pytest
 
-from fleetlane.parsers.sandbox.forged_replies import ForgedReplyError
+from fleetlane.parsers.sandbox.budgets.respawn_limit import RespawnBudget
 from fleetlane.parsers.sandbox.packets import Reply, data_packets
-from fleetlane.parsers.sandbox.replies import read_result
-from fleetlane.parsers.sandbox.respawn_budget import RespawnBudget
 from fleetlane.parsers.sandbox.shared_memory import WorkerMemory, read_only
 from fleetlane.parsers.sandbox.stopwatch import Stopwatch
+from fleetlane.parsers.sandbox.worker.forged_replies import ForgedReplyError
+from fleetlane.parsers.sandbox.worker.replies import read_result
 
 TOPICS = ("canonical.gps",)
 

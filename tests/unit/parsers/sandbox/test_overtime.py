@@ -1,6 +1,6 @@
 """A flow's overtime is used up by its messages, and comes back as time passes."""
 
-from fleetlane.parsers.sandbox.overtime import Overtime
+from fleetlane.parsers.sandbox.budgets.time_budget import Overtime
 from tests.unit.parsers.sandbox.conftest import program, run_of
 
 SECOND_US = 1_000_000

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from fleetlane.parsers.sandbox.overtime import Overtime
-from fleetlane.parsers.sandbox.respawn_budget import RespawnBudget
+from fleetlane.parsers.sandbox.budgets.respawn_limit import RespawnBudget
+from fleetlane.parsers.sandbox.budgets.time_budget import Overtime
 from fleetlane.parsers.sandbox.runs import Program
-from fleetlane.parsers.sandbox.sandbox import CHILDREN_MAX, Sandboxes
 from fleetlane.parsers.sandbox.verdicts import Verdict
+from fleetlane.parsers.sandbox.worker.sandbox import CHILDREN_MAX, Sandboxes
 from tests.unit.parsers.sandbox.conftest import (
     Install,
     body_of,
@@ -228,7 +228,7 @@ def test_results_stay_as_they_are_after_later_runs(sandboxes: Sandboxes, hostile
 SCRIPT = """
 import sys
 from tests.unit.parsers.sandbox.conftest import body_of, no_overtime_limit, program, run_of
-from fleetlane.parsers.sandbox.sandbox import Sandboxes
+from fleetlane.parsers.sandbox.worker.sandbox import Sandboxes
 sandboxes = Sandboxes()
 run = run_of(program("hostile==1.0", sys.argv[1]), [body_of(0, "good"), body_of(1, sys.argv[2])],
              parse_s=float(sys.argv[3]))

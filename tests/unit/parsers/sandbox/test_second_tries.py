@@ -1,8 +1,8 @@
 """What fails is tried once more in a fresh child, as long as that is not all that is done."""
 
-from fleetlane.parsers.sandbox.respawn_budget import RespawnBudget
-from fleetlane.parsers.sandbox.sandbox import Sandboxes
+from fleetlane.parsers.sandbox.budgets.respawn_limit import RespawnBudget
 from fleetlane.parsers.sandbox.verdicts import Verdict
+from fleetlane.parsers.sandbox.worker.sandbox import Sandboxes
 from tests.unit.parsers.sandbox.conftest import Install, outcomes_of, program, run_of
 
 ONCE_A_PROCESS = """

@@ -3,8 +3,8 @@
 import pytest
 
 from fleetlane.parsers.sandbox.runs import Program
-from fleetlane.parsers.sandbox.sandbox import CHILDREN_MAX, Sandboxes
 from fleetlane.parsers.sandbox.verdicts import Verdict
+from fleetlane.parsers.sandbox.worker.sandbox import CHILDREN_MAX, Sandboxes
 from tests.unit.parsers.sandbox.conftest import (
     HOSTILE,
     Install,

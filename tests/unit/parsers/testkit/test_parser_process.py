@@ -68,7 +68,8 @@ for missing in ("fcntl", "resource", "pwd", "grp", "termios"):
 import fleetlane.parsers.testkit.parsing
 import fleetlane.parsers.testkit.checking
 import fleetlane.parsers.testkit.timing
-import fleetlane.cli.main, fleetlane.cli.compared_messages, fleetlane.parsers.artifacts.building
+import fleetlane.cli.main
+import fleetlane.cli.commands.parser.compared_messages, fleetlane.parsers.artifacts.building
 """
 
     found = subprocess.run(

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from fleetlane.cli.checkout import uv_program
-from fleetlane.events.artifact_manifest import ANY_PLATFORM, BadArtifactError
+from fleetlane.cli.options.checkout import uv_program
+from fleetlane.events.flows.artifact_manifest import ANY_PLATFORM, BadArtifactError
 from fleetlane.parsers.artifacts.writing import Package, write_artifact
 from fleetlane.parsers.registry import UnknownParserError
 from fleetlane.parsers.testkit.projects import project_at

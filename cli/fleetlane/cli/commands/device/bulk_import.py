@@ -1,0 +1,84 @@
+"""``fleetlane device import``: many devices from a CSV file."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+import typer
+
+from fleetlane.cli.commands.device.options import BucketOption, TableOption, device_stores
+from fleetlane.cli.options.data import DataOption
+from fleetlane.events.errors import FleetlaneError
+
+_PROBLEMS_SHOWN_MAX = 100
+
+
+class ProblemsInFileError(FleetlaneError):
+    """Lines of a file of devices are wrong. Nothing of it was registered."""
+
+    reason: ClassVar[str] = "problems_in_file"
+
+    def __init__(self, path: Path, problems: int) -> None:
+        super().__init__(path, problems)
+        self.path, self.problems = path, problems
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.problems} problems; nothing was registered"
+
+
+def import_devices(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="CSV with a header: device_id, device_type, public_key (PEM or JWK), gateway_id.",
+        ),
+    ],
+    *,
+    table: TableOption = None,
+    bucket: BucketOption = None,
+    data: DataOption = None,
+) -> None:
+    """Register the devices of a CSV file: all of them, or none if a line is wrong.
+
+    Running it again goes on where it stopped: devices that are there just so are left as they
+    are, and one that is there otherwise is a problem.
+    """
+    stores = device_stores(data, table=table, bucket=bucket)
+    from operations.devices.bulk_import import DeviceImport
+
+    importing = DeviceImport(file, stores.registry, now_ms=int(time.time() * 1000))
+    lines = _lines_in(file)
+    with _progress("checking", lines) as on_line:
+        problems = 0
+        for problem in importing.problems(on_line):
+            problems += 1
+            if problems <= _PROBLEMS_SHOWN_MAX:
+                typer.echo(str(problem), err=True)
+    if problems:
+        raise ProblemsInFileError(file, problems)
+    with _progress("registering", lines) as on_line:
+        imported = importing.register(on_line)
+    typer.echo(f"registered {imported.registered}, there already {imported.unchanged}")
+
+
+@contextmanager
+def _progress(title: str, lines: int) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal, and nothing elsewhere; stdout is for data."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (TextColumn(title), BarColumn(), MofNCompleteColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task(title, total=lines)
+        yield lambda line: progress.update(task, completed=line)
+
+
+def _lines_in(file: Path) -> int:
+    with file.open("rb") as opened:
+        return sum(1 for _ in opened)

@@ -1,0 +1,127 @@
+"""``fleetlane device erase``: one device's data removed from wherever it can be."""
+
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fleetlane.cli.commands.device.options import BucketOption, DeviceId, TableOption, device_stores
+from fleetlane.cli.commands.lake.upkeep import LakeBucketOption, PatienceOption, ask_lake
+from fleetlane.cli.options.data import DataOption
+from fleetlane.cli.options.messages import (
+    BootstrapOption,
+    ParkedBucketOption,
+    PayloadBucketOption,
+    message_stores,
+)
+from fleetlane.cli.output.counting import counted
+from fleetlane.events.names import checked_device_id
+from fleetlane.events.overrides import DeviceOverride, Overrides, Restriction
+from fleetlane.events.times import DAY_MS
+
+if TYPE_CHECKING:
+    from operations.devices.stores import DeviceStores
+    from operations.devices.traces import DeviceTraces
+    from operations.messages.stores import MessageStores
+
+
+def erase(  # noqa: PLR0913 - each is an option of the command
+    device_id: DeviceId,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Erase; without it, nothing is.")] = False,
+    table: TableOption = None,
+    bucket: BucketOption = None,
+    bootstrap_servers: BootstrapOption = None,
+    payload_bucket: PayloadBucketOption = None,
+    parked_bucket: ParkedBucketOption = None,
+    lake_bucket: LakeBucketOption = None,
+    wait: PatienceOption = 600,
+    data: DataOption = None,
+) -> None:
+    """Remove a device from the registry, its rows from the lake, and its large bodies from S3.
+
+    Says what is found, and what stays until when; doing it again is safe, and finds what was still
+    on its way. The device is refused from then on.
+    """
+    checked_device_id(device_id)
+    devices = device_stores(data, table=table, bucket=bucket)
+    messages = message_stores(
+        data,
+        bootstrap_servers=bootstrap_servers,
+        payload_bucket=payload_bucket,
+        parked_bucket=parked_bucket,
+    )
+    from operations.devices.traces import traces_of
+
+    with counted("records read") as on_read:
+        traces = traces_of(device_id, messages.records(on_read))
+    _tell_found(device_id, devices, traces)
+    if not yes:
+        typer.echo("nothing was erased: add --yes")
+        return
+    _erase_device(device_id, devices)
+    _erase_bodies(traces, messages)
+    ask_lake("erase", lake_bucket, data, wait_s=wait, device_id=device_id)
+    _tell_remaining(traces)
+
+
+def _tell_found(device_id: str, devices: "DeviceStores", traces: "DeviceTraces") -> None:
+    is_registered = devices.administration.is_there(device_id)
+    typer.echo(f"registry: {'registered' if is_registered else 'not registered'}")
+    is_overridden = _is_overridden(device_id, devices.overrides.read())
+    typer.echo(f"overrides: {'some' if is_overridden else 'none'}")
+    typer.echo(f"bodies in S3: up to {len(traces.landed) + len(traces.parked)} objects")
+    for topic, records in traces.records.items():
+        typer.echo(f"{topic}: {records} records")
+
+
+def _erase_device(device_id: str, devices: "DeviceStores") -> None:
+    """The registry's word takes a while to be heard; until then an override refuses the device."""
+    now_ms = int(time.time() * 1000)
+    refused = DeviceOverride(status=Restriction.REVOKED, until_ms=now_ms + DAY_MS)
+
+    def changed(present: Overrides) -> Overrides:
+        return present.with_ceilings(None, device_id=device_id).restricted([device_id], refused)
+
+    devices.overrides.change(changed, now_ms=now_ms)
+    devices.administration.remove(device_id)
+    typer.echo("registry: removed; an override with its id refuses it for a day")
+
+
+def _erase_bodies(traces: "DeviceTraces", messages: "MessageStores") -> None:
+    from operations.devices.traces import delete_bodies
+
+    with counted("objects deleted") as on_deleted:
+        delete_bodies(
+            traces,
+            landed=messages.landed_bodies,
+            parked=messages.parked_bodies,
+            on_deleted=on_deleted,
+        )
+    typer.echo("bodies in S3: deleted")
+
+
+def _tell_remaining(traces: "DeviceTraces") -> None:
+    from fleetlane.events.topics import (
+        FLEET_ALERTS,
+        FLEET_PARSED,
+        FLEET_RECEIVED,
+        PARKED,
+        topic_settings,
+    )
+
+    parked = traces.records.get(PARKED, 0)
+    raw = [topic for topic in traces.records if topic != PARKED]
+    typer.echo("what remains:")
+    for topic in (*raw, "canonical.*", FLEET_RECEIVED, FLEET_PARSED, FLEET_ALERTS):
+        days = topic_settings(topic).retention_ms // DAY_MS
+        typer.echo(f"  {topic}: up to {days} days, then Kafka drops it")
+    if parked:
+        typer.echo(f"  {PARKED}: {parked} records, for as long as there is the topic")
+    typer.echo("  receipts: hashes without its id, up to 7 days")
+    typer.echo("  the lake's past: five days and a hundred commits; see docs/lake.md")
+    typer.echo("  the spool, and what is not parsed yet: lands, so erase once more in a day")
+
+
+def _is_overridden(device_id: str, overrides: Overrides) -> bool:
+    return device_id in overrides.devices or device_id in overrides.device_ceilings

@@ -1,0 +1,61 @@
+"""Private keys of the devices that this machine plays: one file a device, for its user alone."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from fleetlane.cli.options.checkout import use_checkout
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.names import checked_device_id
+
+if TYPE_CHECKING:
+    from operations.devices.credentials import DeviceKey
+
+
+class NoDeviceKeyError(FleetlaneError):
+    """This machine holds no private key of the device."""
+
+    reason: ClassVar[str] = "no_device_key"
+
+    def __init__(self, device_id: str, path: Path) -> None:
+        super().__init__(device_id, path)
+        self.device_id, self.path = device_id, path
+
+    def __str__(self) -> str:
+        make = f"make one with ./fleetlane device add {self.device_id}"
+        return f"there is no key of device {self.device_id} in {self.path}: {make}"
+
+
+class DeviceKeys:
+    """The keys below a platform's data folder, as JWKs; device ids are checked."""
+
+    def __init__(self, data: Path) -> None:
+        self._folder = data / "devices"
+
+    def path(self, device_id: str) -> Path:
+        """The device's file; raises ``BadNameError`` where the id is none."""
+        return self._folder / f"{checked_device_id(device_id)}.json"
+
+    def write(self, device_id: str, key: "DeviceKey") -> Path:
+        """Keep a key, over one that was there. The file was never readable by anyone else."""
+        path = self.path(device_id)
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        path.touch(mode=0o600, exist_ok=False)
+        path.write_text(json.dumps(key.private_jwk, indent=2) + "\n")
+        return path
+
+    def read(self, device_id: str) -> "DeviceKey":
+        """The device's key.
+
+        Raises:
+            NoDeviceKeyError: There is none, or the file holds something else.
+        """
+        use_checkout()
+        from operations.devices.credentials import DeviceKey
+
+        path = self.path(device_id)
+        try:
+            return DeviceKey.from_private_jwk(json.loads(path.read_text()))
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            raise NoDeviceKeyError(device_id, path) from None

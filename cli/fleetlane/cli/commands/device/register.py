@@ -1,0 +1,155 @@
+"""``fleetlane device``: registering devices, and signing as them."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import typer
+
+from fleetlane.cli.commands.device.keys import DeviceKeys
+from fleetlane.cli.commands.device.options import (
+    BucketOption,
+    DeviceId,
+    PublicKeyOption,
+    TableOption,
+    device_stores,
+)
+from fleetlane.cli.options.data import DataOption, data_folder
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.names import NAME_PATTERN, checked_device_id
+
+if TYPE_CHECKING:
+    from clients.devices.registry import RegisteredDevice
+    from operations.devices.credentials import DeviceKey
+
+
+class DeviceExistsError(FleetlaneError):
+    """A device of this id is there already."""
+
+    reason: ClassVar[str] = "device_exists"
+
+    def __init__(self, device_id: str) -> None:
+        super().__init__(device_id)
+        self.device_id = device_id
+
+    def __str__(self) -> str:
+        return f"device {self.device_id} exists already: --replace gives it a new key"
+
+
+class PublicKeyMissingError(FleetlaneError):
+    """A stage's device is to get a key pair made elsewhere than in the device."""
+
+    reason: ClassVar[str] = "public_key_missing"
+
+    def __str__(self) -> str:
+        return "a stage's device makes its own keys: give its public one by --public-key"
+
+
+def add(  # noqa: PLR0913 - each is an option of the command
+    device_id: DeviceId,
+    *,
+    device_type: Annotated[
+        str, typer.Option("--type", metavar="TYPE", help=f"Its device type: {NAME_PATTERN}")
+    ] = "generic",
+    public_key: PublicKeyOption = None,
+    gateway: Annotated[
+        str | None, typer.Option(metavar="ID", help="The device that may speak for it.")
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Register it anew where it exists; its old key goes.")
+    ] = False,
+    table: TableOption = None,
+    bucket: BucketOption = None,
+    data: DataOption = None,
+) -> None:
+    """Register a device.
+
+    Without --public-key a key pair (Ed25519) is made, and the private key kept here.
+    """
+    checked_device_id(device_id)
+    stores = device_stores(data, table=table, bucket=bucket)
+    keys, (jwk, private) = DeviceKeys(data_folder(data)), _key(public_key, table=table)
+    is_kept = private is not None and keys.path(device_id).exists()
+    if not replace and (is_kept or stores.registry.find(device_id) is not None):
+        raise DeviceExistsError(device_id)
+    from clients.devices.registry import RegisteredDevice
+
+    device = RegisteredDevice(
+        device_id=device_id,
+        device_type=device_type,
+        keys=(jwk,),
+        gateway_id=gateway,
+        registered_ms=int(time.time() * 1000),
+    )
+    stores.registry.register(device)
+    typer.echo(f"registered device {device_id} of type {device_type}, key {jwk['kid']}")
+    if private is not None:
+        typer.echo(f"private key: {keys.write(device_id, private)}")
+
+
+def rotate(
+    device_id: DeviceId,
+    *,
+    public_key: PublicKeyOption = None,
+    remove: Annotated[
+        str | None,
+        typer.Option(metavar="KID", help="Add none; take the key of this name away."),
+    ] = None,
+    table: TableOption = None,
+    bucket: BucketOption = None,
+    data: DataOption = None,
+) -> None:
+    """Give a device a second key; the first holds until it is removed.
+
+    A device may have two. Let it sign with the new one; the authorizer's log then names that key.
+    Then take the old one away: --remove KID. Without --public-key a key pair is made, and its
+    private key replaces the one that is kept here.
+    """
+    checked_device_id(device_id)
+    stores = device_stores(data, table=table, bucket=bucket)
+    if remove is not None:
+        device = stores.administration.remove_key(device_id, remove)
+        typer.echo(_keys_line(device))
+        return
+    jwk, private = _key(public_key, table=table)
+    device = stores.administration.add_key(device_id, jwk)
+    if private is not None:
+        typer.echo(f"private key: {DeviceKeys(data_folder(data)).write(device_id, private)}")
+    typer.echo(_keys_line(device))
+    if len(device.keys) > 1:
+        old = device.keys[0]["kid"]
+        typer.echo(f"once it signs with the new one: device rotate {device_id} --remove {old}")
+
+
+def token(
+    device_id: DeviceId,
+    *,
+    minutes: Annotated[
+        int, typer.Option(min=1, max=24 * 60, help="How long the token is good for.")
+    ] = 60,
+    data: DataOption = None,
+) -> None:
+    """Print a token for the HTTP API, and nothing else.
+
+    For curl: -H "Authorization: Bearer $(./fleetlane device token ID)"
+    """
+    key = DeviceKeys(data_folder(data)).read(device_id)
+    typer.echo(key.token(device_id, now_s=int(time.time()), lifetime_s=minutes * 60))
+
+
+def _key(given: Path | None, *, table: str | None) -> "tuple[dict[str, str], DeviceKey | None]":
+    """The public key to register, and the private one where the pair was made here."""
+    from operations.devices.credentials import DeviceKey
+    from operations.devices.public_keys import public_jwk
+
+    if given is not None:
+        return public_jwk(given.read_text(errors="replace")), None
+    if table is not None:
+        raise PublicKeyMissingError
+    made = DeviceKey.generate()
+    return made.public_jwk, made
+
+
+def _keys_line(device: "RegisteredDevice") -> str:
+    names = ", ".join(key["kid"] for key in device.keys)
+    return f"device {device.device_id} may sign with: {names}"

@@ -1,0 +1,128 @@
+"""``fleetlane device list|show``: who is registered, and what holds them back."""
+
+import json
+import time
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fleetlane.cli.commands.device.options import BucketOption, DeviceId, TableOption, device_stores
+from fleetlane.cli.options.data import DataOption
+from fleetlane.events.names import checked_device_id
+
+if TYPE_CHECKING:
+    from clients.devices.registry import RegisteredDevice
+    from clients.devices.sightings import Sighting
+    from fleetlane.events.overrides import Overrides
+
+_COLUMNS = "{:<24} {:<20} {:<12} {:>4}  {}"
+
+
+class Status(StrEnum):
+    """What ``--status`` takes; the registry's own words."""
+
+    ACTIVE = "active"
+    QUARANTINED = "quarantined"
+    REVOKED = "revoked"
+
+
+JsonOption = Annotated[bool, typer.Option("--json", help="JSON, one document a line.")]
+
+
+def list_devices(
+    *,
+    status: Annotated[Status | None, typer.Option(help="Only those of this status.")] = None,
+    device_type: Annotated[
+        str | None, typer.Option("--type", metavar="TYPE", help="Only those of this type.")
+    ] = None,
+    as_json: JsonOption = False,
+    table: TableOption = None,
+    bucket: BucketOption = None,
+    data: DataOption = None,
+) -> None:
+    """Print the devices of the registry, in no order, as they come."""
+    stores = device_stores(data, table=table, bucket=bucket)
+    from clients.devices.registry import DeviceStatus
+
+    wanted = None if status is None else DeviceStatus(status.value)
+    if not as_json:
+        typer.echo(_COLUMNS.format("id", "type", "status", "keys", "registered"))
+    for device in stores.administration.all(status=wanted, device_type=device_type):
+        typer.echo(json.dumps(_facts(device)) if as_json else _row(device))
+
+
+def show(
+    device_id: DeviceId,
+    *,
+    as_json: JsonOption = False,
+    table: TableOption = None,
+    bucket: BucketOption = None,
+    data: DataOption = None,
+) -> None:
+    """Print a device: its keys, its status, when it was heard of, and what overrides hold for it.
+
+    It is heard of at most once a day (UTC), and never by way of its gateway.
+    """
+    checked_device_id(device_id)
+    stores = device_stores(data, table=table, bucket=bucket)
+    from clients.devices.registry import UnknownDeviceError
+
+    device = stores.registry.find(device_id)
+    if device is None:
+        raise UnknownDeviceError(device_id)
+    overrides = stores.overrides.read()
+    heard = _heard(stores.sightings.find(device_id))
+    facts = _facts(device) | heard | _held(device_id, overrides, now_ms=int(time.time() * 1000))
+    if as_json:
+        typer.echo(json.dumps(facts))
+        return
+    for name, value in facts.items():
+        shown = "-" if value is None else value
+        typer.echo(f"{name:<14} {json.dumps(shown) if isinstance(shown, dict) else shown}")
+
+
+def _facts(device: "RegisteredDevice") -> dict[str, Any]:
+    return {
+        "device_id": device.device_id,
+        "device_type": device.device_type,
+        "status": device.status.value,
+        "keys": {key["kid"]: key["crv"] for key in device.keys},
+        "gateway_id": device.gateway_id,
+        "registered": _time_text(device.registered_ms),
+    }
+
+
+def _heard(sighting: "Sighting | None") -> dict[str, Any]:
+    return {
+        "last_seen": None if sighting is None else _time_text(sighting.seen_ms),
+        "firmware": None if sighting is None else sighting.firmware,
+    }
+
+
+def _held(device_id: str, overrides: "Overrides", *, now_ms: int) -> dict[str, Any]:
+    override = overrides.devices.get(device_id)
+    until_ms = None if override is None else override.until_ms
+    ceilings = overrides.ceilings_of(device_id, of_stage=None)
+    return {
+        "override": overrides.restriction(device_id, now_ms=now_ms),
+        "override_cause": None if override is None else override.cause,
+        "override_until": None if until_ms is None else _time_text(until_ms),
+        "soft_ceiling": None if ceilings is None else ceilings.soft_per_minute,
+        "hard_ceiling": None if ceilings is None else ceilings.hard_per_minute,
+    }
+
+
+def _row(device: "RegisteredDevice") -> str:
+    return _COLUMNS.format(
+        device.device_id,
+        device.device_type,
+        device.status.value,
+        len(device.keys),
+        _time_text(device.registered_ms),
+    )
+
+
+def _time_text(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="seconds")

@@ -1,0 +1,126 @@
+"""``fleetlane device quarantine|revoke|release|ceiling``: holding devices back, at once."""
+
+import time
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+import typer
+
+from fleetlane.cli.commands.device.options import (
+    BucketOption,
+    DeviceIds,
+    TableOption,
+    device_stores,
+)
+from fleetlane.cli.options.data import DataOption
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.names import checked_device_id
+from fleetlane.events.overrides import Ceilings, Overrides, Restriction
+
+
+class BadCeilingError(FleetlaneError):
+    """Ceilings that cannot be."""
+
+    reason: ClassVar[str] = "bad_ceiling"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return self.problem
+
+
+def quarantine(
+    device_ids: DeviceIds,
+    *,
+    table: TableOption = None,
+    bucket: BucketOption = None,
+    data: DataOption = None,
+) -> None:
+    """Send what these devices send to the slow lane, from a quarter of a minute on."""
+    _restrict(device_ids, Restriction.QUARANTINED, data=data, table=table, bucket=bucket)
+
+
+def revoke(
+    device_ids: DeviceIds,
+    *,
+    table: TableOption = None,
+    bucket: BucketOption = None,
+    data: DataOption = None,
+) -> None:
+    """Refuse what these devices send, from a quarter of a minute on, whatever their tokens."""
+    _restrict(device_ids, Restriction.REVOKED, data=data, table=table, bucket=bucket)
+
+
+def release(
+    device_ids: DeviceIds,
+    *,
+    table: TableOption = None,
+    bucket: BucketOption = None,
+    data: DataOption = None,
+) -> None:
+    """Hold these devices back no longer; a token that was refused takes five minutes more."""
+    stores = device_stores(data, table=table, bucket=bucket)
+    stores.trust.release(_checked(device_ids), now_ms=_now_ms())
+    typer.echo(f"released: {', '.join(device_ids)}")
+
+
+def ceiling(  # noqa: PLR0913 - each is an option of the command
+    device_id: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="One device; all, where none is given.")
+    ] = None,
+    *,
+    soft: Annotated[
+        int | None, typer.Option(min=1, help="Messages a minute; beyond, to the slow lane.")
+    ] = None,
+    hard: Annotated[
+        int | None, typer.Option(min=1, help="Messages a minute; beyond, refused (429).")
+    ] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Take these ceilings away.")] = False,
+    table: TableOption = None,
+    bucket: BucketOption = None,
+    data: DataOption = None,
+) -> None:
+    """Set how many messages a minute a device may send, in place of the stage's ceilings."""
+    ceilings = _ceilings(soft, hard, is_cleared=clear)
+    stores = device_stores(data, table=table, bucket=bucket)
+    of = None if device_id is None else checked_device_id(device_id)
+
+    def changed(present: Overrides) -> Overrides:
+        return present.with_ceilings(ceilings, device_id=of)
+
+    stores.overrides.change(changed, now_ms=_now_ms())
+    what = "none of its own" if ceilings is None else f"{soft} (soft), {hard} (hard) a minute"
+    typer.echo(f"ceilings of {device_id or 'all devices'}: {what}")
+
+
+def _ceilings(soft: int | None, hard: int | None, *, is_cleared: bool) -> Ceilings | None:
+    if is_cleared and soft is None and hard is None:
+        return None
+    if is_cleared or soft is None or hard is None:
+        raise BadCeilingError("give both --soft and --hard, or --clear alone")
+    if soft > hard:
+        raise BadCeilingError(f"--soft is {soft}; the limit is --hard, {hard}")
+    return Ceilings(soft_per_minute=soft, hard_per_minute=hard)
+
+
+def _restrict(
+    device_ids: list[str],
+    restriction: Restriction,
+    *,
+    data: Path | None,
+    table: str | None,
+    bucket: str | None,
+) -> None:
+    stores = device_stores(data, table=table, bucket=bucket)
+    stores.trust.restrict(_checked(device_ids), restriction, now_ms=_now_ms())
+    typer.echo(f"{restriction}: {', '.join(device_ids)}")
+
+
+def _checked(device_ids: list[str]) -> list[str]:
+    return [checked_device_id(device_id) for device_id in device_ids]
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)

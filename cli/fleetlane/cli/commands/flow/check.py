@@ -1,0 +1,116 @@
+"""``fleetlane flow check``: what is wrong with flow files, before anybody is told of them."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import typer
+
+from fleetlane.cli.options.checkout import uv_program
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flows.files import BadFlowError, flows_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fleetlane.events.flows.flow import Flow, FlowSet
+    from fleetlane.parsers.testkit.flow_checks import FlowReport, Locate
+
+FolderArgument = Annotated[
+    Path, typer.Argument(metavar="FOLDER", file_okay=False, exists=True, help="Of the flow files.")
+]
+
+
+class FlowsNotRightError(FleetlaneError):
+    """Flows have problems, which were told."""
+
+    reason: ClassVar[str] = "flows_not_right"
+
+    def __init__(self, folder: Path, problems: int) -> None:
+        super().__init__(folder, problems)
+        self.folder, self.problems = folder, problems
+
+    def __str__(self) -> str:
+        number = "a problem" if self.problems == 1 else f"{self.problems} problems"
+        return f"the flows in {self.folder} have {number}"
+
+
+def check(
+    folder: FolderArgument = Path("flows"),
+    *,
+    artifact: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE.zip",
+            exists=True,
+            dir_okay=False,
+            help="An artifact with parsers; may be given several times.",
+        ),
+    ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            exists=True,
+            file_okay=False,
+            help="Of the flow files as they were: no schema may break who reads its events.",
+        ),
+    ] = None,
+) -> None:
+    """Check the flow files of a folder, and load their parsers with their options.
+
+    Parsers come from the artifacts that are given, else from the package around the folder, else
+    from what is installed here. Exit code 1 says that something is wrong.
+    """
+    flows, before = flows_of(folder), {} if against is None else flows_in(against)
+    with ExitStack() as folders:
+        locate = _locate(folder, artifact or [], folders)
+        show(report_on(flows, folder, locate, before=before.values()), folder)
+    typer.echo(f"{folder}: {len(flows)} flow{'s' if len(flows) > 1 else ''}, all right")
+
+
+def flows_of(folder: Path) -> "FlowSet":
+    """Read the flow files; raises ``BadFlowError`` where there are none, too."""
+    flows = flows_in(folder)
+    if not flows:
+        raise BadFlowError(str(folder), "holds no flow file; `fleetlane flow new STREAM` makes one")
+    return flows
+
+
+def report_on(
+    flows: "FlowSet", folder: Path, locate: "Locate", *, before: "Iterable[Flow]"
+) -> "FlowReport":
+    from fleetlane.parsers.testkit.flow_checks import checked_flows
+
+    return checked_flows(flows, folder, locate, before=before)
+
+
+def show(report: "FlowReport", folder: Path) -> None:
+    """Print notes and problems; raises ``FlowsNotRightError`` where there is a problem."""
+    for note in report.notes:
+        typer.echo(f"note: {note}")
+    for problem in report.problems:
+        typer.echo(problem, err=True)
+    if report.problems:
+        raise FlowsNotRightError(folder, len(report.problems))
+
+
+def _locate(folder: Path, artifacts: list[Path], folders: ExitStack) -> "Locate":
+    from fleetlane.parsers.artifacts.unpacking import unpack
+    from fleetlane.parsers.testkit.projects import project_around
+    from fleetlane.parsers.testkit.sites import Sites
+
+    sites, project = folders.enter_context(Sites(uv=uv_program())), project_around(folder)
+    unpacked = {}
+    for path in artifacts:
+        site = folders.enter_context(TemporaryDirectory())
+        unpacked[site] = unpack(path, Path(site) / "unpacked")
+
+    def locate(owner: str, use: str) -> str | None:
+        for site, manifest in unpacked.items():
+            if manifest.offers(use):
+                return str(Path(site) / "unpacked")
+        return sites.parser(use, project).location
+
+    return locate

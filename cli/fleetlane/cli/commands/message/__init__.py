@@ -1,0 +1,1 @@
+"""``fleetlane send``, ``tail``, ``why``, ``replay`` and ``unblock``."""

@@ -1,0 +1,105 @@
+"""Carrying out a plan of replay, and telling what came of it."""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import typer
+
+from fleetlane.cli.output.counting import counted
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.lanes import LANE_LIMITS, Lane
+
+if TYPE_CHECKING:
+    from operations.messages.stores import MessageStores
+    from operations.replay.landing import ReplayPlan
+
+REPLAYED_MAX: Final = 10_000
+_SHOWN_MAX: Final = 20
+
+
+class PayloadsExpiredError(FleetlaneError):
+    """Messages were not replayed, for their large bodies are gone."""
+
+    reason: ClassVar[str] = "payloads_expired"
+
+    def __init__(self, raw_ids: tuple[str, ...]) -> None:
+        super().__init__(raw_ids)
+        self.raw_ids = raw_ids
+
+    def __str__(self) -> str:
+        return f"not replayed, for the payload has expired: {_some(self.raw_ids)}"
+
+
+class RecordsExpiredError(FleetlaneError):
+    """Records that were found were gone before they could be read again."""
+
+    reason: ClassVar[str] = "records_expired"
+
+    def __init__(self, planned: int, landed: int) -> None:
+        super().__init__(planned, landed)
+        self.planned, self.landed = planned, landed
+
+    def __str__(self) -> str:
+        return f"{self.planned} messages were found, {self.landed} replayed: the others expired"
+
+
+def carry_out(plan: "ReplayPlan", stores: "MessageStores", *, dry_run: bool, as_json: bool) -> None:
+    """Replay what is planned, unless only asked, and tell.
+
+    Raises:
+        PayloadsExpiredError, RecordsExpiredError: Some could not be replayed; all others were.
+        NotDurableError: Kafka did not take one; doing it again is safe.
+    """
+    from operations.replay.landing import replay
+
+    landed = 0
+    if not dry_run:
+        with counted("replayed") as on_landed:
+            records = stores.records(lambda _: None)
+            landed = replay(plan, records, stores.producer(), on_landed=on_landed)
+    typer.echo(_json(plan, landed) if as_json else _text(plan, landed, dry_run=dry_run))
+    if plan.expired:
+        raise PayloadsExpiredError(plan.expired)
+    if not dry_run and landed < len(plan.again):
+        raise RecordsExpiredError(len(plan.again), landed)
+
+
+def _text(plan: "ReplayPlan", landed: int, *, dry_run: bool) -> str:
+    count, limits = len(plan.again), LANE_LIMITS[Lane.SLOW]
+    batches = -(-count // limits.messages_per_batch_max)
+    lines = [
+        f"{_messages(count)} would be replayed" if dry_run else f"{_messages(landed)} replayed"
+    ]
+    if count:
+        revisions = sorted({one.revision for one in plan.again.values()})
+        lines[0] += f", revision {', '.join(map(str, revisions))}"
+        wait_s = batches * limits.trigger_ms / 1000
+        lines.append(f"the slow lane takes about {wait_s:g} s for so many")
+    if plan.parsed:
+        lines.append(f"{len(plan.parsed)} left out, parsed since; --again takes them, too")
+    if plan.no_messages:
+        lines.append(f"{plan.no_messages} left out: their envelopes cannot be read")
+    return "\n".join(lines)
+
+
+def _json(plan: "ReplayPlan", landed: int) -> str:
+    return json.dumps(
+        {
+            "planned": len(plan.again),
+            "replayed": landed,
+            "revisions": sorted({one.revision for one in plan.again.values()}),
+            "parsed_since": plan.parsed,
+            "expired": plan.expired,
+            "no_messages": plan.no_messages,
+        }
+    )
+
+
+def _messages(count: int) -> str:
+    return f"{count} message{'' if count == 1 else 's'}"
+
+
+def _some(raw_ids: Sequence[str]) -> str:
+    more = len(raw_ids) - _SHOWN_MAX
+    return ", ".join(raw_ids[:_SHOWN_MAX]) + (f" and {more} more" if more > 0 else "")

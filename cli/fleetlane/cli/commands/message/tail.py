@@ -1,0 +1,64 @@
+"""``fleetlane tail``: what comes along a topic."""
+
+import contextlib
+from itertools import islice
+from typing import Annotated, ClassVar
+
+import typer
+
+from fleetlane.cli.options.data import DataOption, running_endpoints
+from fleetlane.cli.output.record_text import record_line, record_text
+from fleetlane.events.errors import FleetlaneError
+
+
+class TooFewRecordsError(FleetlaneError):
+    """The topic fell silent before as many records came as were asked for."""
+
+    reason: ClassVar[str] = "too_few_records"
+
+    def __init__(self, topic: str, seen: int, wanted: int, silence_s: float) -> None:
+        super().__init__(topic, seen, wanted, silence_s)
+        self.topic, self.seen, self.wanted, self.silence_s = topic, seen, wanted, silence_s
+
+    def __str__(self) -> str:
+        came = f"{self.seen} of {self.wanted} records came"
+        return f"{self.topic} fell silent for {self.silence_s:g} s after {came}"
+
+
+def tail(
+    topic: Annotated[
+        str, typer.Argument(metavar="TOPIC", help="Such as canonical.thermo, parked or raw.slow.")
+    ],
+    *,
+    from_beginning: Annotated[
+        bool, typer.Option("--from-beginning", help="Show what stands there already, too.")
+    ] = False,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="End after so many records.", show_default="no end")
+    ] = None,
+    timeout_s: Annotated[
+        float | None,
+        typer.Option(
+            min=0, help="End when no record came for so long.", show_default="wait for ever"
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One line of JSON a record, its value whole.")
+    ] = False,
+    data: DataOption = None,
+) -> None:
+    """Print a topic's records as they come, headers and all. Ctrl-C ends it.
+
+    With both --limit and --timeout-s, exit code 1 says that fewer records came.
+    """
+    kafka = running_endpoints(data).kafka
+    from operations.messages import topic_tail
+
+    records = topic_tail.tail(kafka, topic, from_beginning=from_beginning, silence_s_max=timeout_s)
+    seen = 0
+    with contextlib.suppress(KeyboardInterrupt), contextlib.closing(records):
+        for record in islice(records, limit):
+            typer.echo(record_line(record) if as_json else record_text(record) + "\n")
+            seen += 1
+        if limit is not None and timeout_s is not None and seen < limit:
+            raise TooFewRecordsError(topic, seen, limit, timeout_s)

@@ -1,0 +1,78 @@
+"""``fleetlane unblock``: the answer that a blocking flow waits for."""
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import typer
+
+from fleetlane.cli.options.data import DataOption, running_endpoints
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.names import NAME_PATTERN, checked_name
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from clients.s3.blocked_messages import BlockedMessages
+
+
+class NothingBlockedError(FleetlaneError):
+    """No message of a stream waits for an answer."""
+
+    reason: ClassVar[str] = "nothing_blocked"
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self.stream = stream
+
+    def __str__(self) -> str:
+        return f"no message blocks stream {self.stream!r}"
+
+
+def unblock(
+    stream: Annotated[str, typer.Argument(metavar="STREAM", help=f"The stream: {NAME_PATTERN}")],
+    *,
+    skip: Annotated[
+        bool | None,
+        typer.Option("--skip/--retry", help="Park what blocks it and go on, or try it again."),
+    ] = None,
+    bucket: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A stage's parked bucket, by your AWS credentials."),
+    ] = None,
+    data: DataOption = None,
+) -> None:
+    """Say what blocks a stream, and with --skip or --retry what becomes of it."""
+    checked_name(stream, kind="stream")
+    messages = _messages(bucket, data)
+    from clients.s3.blocked_messages import blocking_topics
+
+    waiting = [one for topic in blocking_topics(stream) for one in messages.waiting(topic)]
+    if not waiting:
+        raise NothingBlockedError(stream)
+    for one in waiting:
+        if skip is not None:
+            (messages.skip if skip else messages.retry)(one)
+        typer.echo(f"{_DONE[skip]} {one}")
+    typer.echo(_NEXT[skip], err=True)
+
+
+_DONE = {None: "waits", True: "skipped", False: "tried again"}
+_NEXT = {
+    None: "answer with --skip, which parks it and goes on, or --retry, once its parser was mended",
+    True: "it is parked, and the flow goes on, when the job looks again, in a few seconds",
+    False: "it is tried when the job looks again, in a few seconds; should it fail, it waits again",
+}
+
+
+def _messages(bucket: str | None, data: "Path | None") -> "BlockedMessages":
+    if bucket is not None:
+        from fleetlane.cli.options.checkout import use_checkout
+
+        use_checkout()
+        from clients.aws import AwsSettings, s3_client
+        from clients.s3.blocked_messages import BlockedMessages
+
+        return BlockedMessages(s3_client(AwsSettings()), bucket)
+    endpoints = running_endpoints(data)
+    from operations.messages.blocked import blocked_messages_of
+
+    return blocked_messages_of(endpoints)

@@ -1,0 +1,84 @@
+"""``fleetlane why``: one message, from its receipt to its events, or to where it is parked."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from fleetlane.cli.options.data import DataOption
+from fleetlane.cli.options.messages import (
+    BootstrapOption,
+    ParkedBucketOption,
+    PayloadBucketOption,
+    message_stores,
+)
+from fleetlane.cli.options.moment import SinceOption
+from fleetlane.cli.output.counting import counted
+from fleetlane.cli.output.trace_json import trace_json
+from fleetlane.cli.output.trace_text import trace_lines
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.times import DAY_MS
+
+if TYPE_CHECKING:
+    from operations.messages.stores import MessageStores
+    from operations.messages.trace import MessageTrace
+
+_OF_A_STAGE_MS: Final = DAY_MS
+"""Unless told otherwise, so much of a stage is read: its topics hold too much to read them all."""
+
+
+def why(  # noqa: PLR0913 - each is an option of the command
+    wanted_id: Annotated[
+        str, typer.Argument(metavar="ID", help="A raw id, from the 202; or the id of an event.")
+    ],
+    *,
+    bytes_to: Annotated[
+        Path | None,
+        typer.Option("--bytes", metavar="FILE", dir_okay=False, help="Write the body there."),
+    ] = None,
+    since: SinceOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+    bootstrap_servers: BootstrapOption = None,
+    payload_bucket: PayloadBucketOption = None,
+    parked_bucket: ParkedBucketOption = None,
+    data: DataOption = None,
+) -> None:
+    """Say all that Kafka holds of a message: landings, attempts, parsers, events, parking, bytes.
+
+    Without --since all that stands in the topics is read; of a stage in AWS, the last day.
+    """
+    stores = message_stores(
+        data,
+        bootstrap_servers=bootstrap_servers,
+        payload_bucket=payload_bucket,
+        parked_bucket=parked_bucket,
+    )
+    from operations.messages.trace import message_trace
+
+    if since is None and bootstrap_servers is not None:
+        since = int(time.time() * 1000) - _OF_A_STAGE_MS
+    with counted("records read") as on_read:
+        trace = message_trace(stores.records(on_read), wanted_id, since_ms=since)
+    body, problem = _body(trace, stores)
+    if as_json:
+        typer.echo(trace_json(trace, body))
+    else:
+        for line in trace_lines(trace, body, problem):
+            typer.echo(line)
+    if bytes_to is not None:
+        if problem is not None:
+            raise problem
+        bytes_to.write_bytes(body or b"")
+
+
+def _body(
+    trace: "MessageTrace", stores: "MessageStores"
+) -> tuple[bytes | None, FleetlaneError | None]:
+    message = trace.message
+    if message is None:
+        return None, None
+    try:
+        return stores.payloads.body_of(message), None
+    except FleetlaneError as problem:
+        return None, problem

@@ -1,0 +1,106 @@
+"""``fleetlane parked export``: parked messages as files, or as samples for their parser."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
+
+import typer
+
+from fleetlane.cli.commands.parked.list_and_show import found_parked, parked_records
+from fleetlane.cli.commands.parked.options import (
+    FlowOption,
+    ParserOption,
+    ReasonOption,
+    parked_filter,
+)
+from fleetlane.cli.options.data import DataOption
+from fleetlane.cli.options.messages import (
+    BootstrapOption,
+    LimitOption,
+    ParkedBucketOption,
+    PayloadBucketOption,
+    message_stores,
+)
+from fleetlane.cli.options.moment import SinceOption, UntilOption
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.record_json import record_json
+
+if TYPE_CHECKING:
+    from operations.messages.parked import ParkedMessage
+
+_EXPORTED_MAX: Final = 1_000
+
+
+class WhereToError(FleetlaneError):
+    """It was not said where to export to, or twice."""
+
+    reason: ClassVar[str] = "where_to"
+
+    def __str__(self) -> str:
+        return "say once where files go: a FOLDER, or --as-sample PARSER_FOLDER"
+
+
+def export(  # noqa: PLR0913 - each is an option of the command
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FOLDER]", file_okay=False, help="Gets one file a message."),
+    ] = None,
+    *,
+    as_sample: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PARSER_FOLDER",
+            exists=True,
+            file_okay=False,
+            help="Instead: into samples/STREAM/ of a parser's folder.",
+        ),
+    ] = None,
+    ids: Annotated[
+        list[str] | None, typer.Option("--id", metavar="ID", help="Only these; may be repeated.")
+    ] = None,
+    flow: FlowOption = None,
+    reason: ReasonOption = None,
+    parser: ParserOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    limit: LimitOption = _EXPORTED_MAX,
+    bootstrap_servers: BootstrapOption = None,
+    payload_bucket: PayloadBucketOption = None,
+    parked_bucket: ParkedBucketOption = None,
+    data: DataOption = None,
+) -> None:
+    """Write parked messages to files, whole, for `parser try FILE --record` and `parser test`.
+
+    Large bodies are fetched and stand in the file. A file that is there already is written anew.
+    """
+    if (folder is None) is (as_sample is None):
+        raise WhereToError
+    stores = message_stores(
+        data,
+        bootstrap_servers=bootstrap_servers,
+        payload_bucket=payload_bucket,
+        parked_bucket=parked_bucket,
+    )
+    from operations.messages.exported_record import exported_record
+    from operations.messages.parked import parked_message
+    from operations.replay.landing import TooManyMessagesError
+
+    wanted = parked_filter(ids, flow=flow, reason=reason, parser=parser, since=since, until=until)
+    found = found_parked(stores, wanted)
+    if as_sample is not None:
+        found = [one for one in found if one.is_message]
+    if len(found) > limit:
+        raise TooManyMessagesError(len(found), limit)
+    for record in parked_records(stores, found):
+        path = _path_of(parked_message(record), folder, as_sample)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(record_json(exported_record(record, stores.payloads)) + "\n")
+        typer.echo(path)
+
+
+def _path_of(parked: "ParkedMessage", folder: Path | None, parser_folder: Path | None) -> Path:
+    name = f"{parked.identity.replace('/', '-')}.record.json"
+    if parser_folder is None:
+        assert folder is not None, "one of the two was given"
+        return folder / name
+    samples = parser_folder / "samples"
+    return (samples if parked.stream is None else samples / parked.stream) / name

@@ -1,0 +1,162 @@
+"""``fleetlane parked list`` and ``show``: what is parked, and why."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
+
+import typer
+
+from fleetlane.cli.commands.parked.options import (
+    FlowOption,
+    Ids,
+    ParserOption,
+    ReasonOption,
+    parked_filter,
+)
+from fleetlane.cli.options.data import DataOption
+from fleetlane.cli.options.messages import (
+    BootstrapOption,
+    ParkedBucketOption,
+    PayloadBucketOption,
+    message_stores,
+)
+from fleetlane.cli.options.moment import SinceOption, UntilOption
+from fleetlane.cli.output.counting import counted
+from fleetlane.cli.output.record_text import escaped, record_line, record_text
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.times import rfc3339
+from fleetlane.events.topics import PARKED
+
+if TYPE_CHECKING:
+    from clients.kafka.reader import Record
+    from operations.messages.parked import ParkedFilter, ParkedMessage
+    from operations.messages.stores import MessageStores
+
+_ROW: Final = "{:>8}  {:<16} {:<16} {:<20} {:<24}  {}"
+
+
+class NotParkedError(FleetlaneError):
+    """Messages that were named are not in ``parked``."""
+
+    reason: ClassVar[str] = "not_parked"
+
+    def __init__(self, ids: tuple[str, ...]) -> None:
+        super().__init__(ids)
+        self.ids = ids
+
+    def __str__(self) -> str:
+        return f"not parked: {', '.join(self.ids)}"
+
+
+def list_parked(  # noqa: PLR0913 - each is an option of the command
+    ids: Ids = None,
+    *,
+    flow: FlowOption = None,
+    reason: ReasonOption = None,
+    parser: ParserOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    newest: Annotated[int, typer.Option(min=0, help="Show so many one by one.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="All of them, a line each.")] = False,
+    bootstrap_servers: BootstrapOption = None,
+    payload_bucket: PayloadBucketOption = None,
+    parked_bucket: ParkedBucketOption = None,
+    data: DataOption = None,
+) -> None:
+    """Count parked messages by stream, reason and parser, and show the newest.
+
+    A message that was parked again counts once, as it was parked last. What was parsed since stays
+    in the list: parked bytes are kept for ever.
+    """
+    stores = message_stores(
+        data,
+        bootstrap_servers=bootstrap_servers,
+        payload_bucket=payload_bucket,
+        parked_bucket=parked_bucket,
+    )
+    wanted = parked_filter(ids, flow=flow, reason=reason, parser=parser, since=since, until=until)
+    found = found_parked(stores, wanted)
+    for line in map(_line, found) if as_json else report(found, newest):
+        typer.echo(line)
+
+
+def show(
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Raw ids.")],
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="A line of JSON each.")] = False,
+    bootstrap_servers: BootstrapOption = None,
+    payload_bucket: PayloadBucketOption = None,
+    parked_bucket: ParkedBucketOption = None,
+    data: DataOption = None,
+) -> None:
+    """Print parked records whole: headers, reason and bytes."""
+    stores = message_stores(
+        data,
+        bootstrap_servers=bootstrap_servers,
+        payload_bucket=payload_bucket,
+        parked_bucket=parked_bucket,
+    )
+    found = found_parked(
+        stores, parked_filter(ids, flow=None, reason=None, parser=None, since=None, until=None)
+    )
+    missing = set(ids) - {one.identity for one in found}
+    for record in parked_records(stores, found):
+        typer.echo(record_line(record) if as_json else record_text(record) + "\n")
+    if missing:
+        raise NotParkedError(tuple(sorted(missing)))
+
+
+def found_parked(stores: "MessageStores", wanted: "ParkedFilter") -> "list[ParkedMessage]":
+    """The newest record of each wanted message, the oldest first."""
+    from operations.messages.parked import newest_parked
+    from operations.replay.parked import read_since
+
+    with counted("records read") as on_read:
+        records = stores.records(on_read).matching(PARKED, since_ms=read_since(wanted.since_ms))
+        return newest_parked(records, wanted)
+
+
+def parked_records(stores: "MessageStores", found: "Sequence[ParkedMessage]") -> "Iterator[Record]":
+    """The records that some parked messages stand in."""
+    from operations.messages.stored_records import records_at
+
+    if found:
+        with counted("records read") as on_read:
+            positions = {one.position for one in found}
+            yield from records_at(stores.records(on_read), PARKED, positions)
+
+
+def report(found: "Sequence[ParkedMessage]", newest: int) -> Iterator[str]:
+    groups: defaultdict[tuple[str, str, str], list[ParkedMessage]] = defaultdict(list)
+    for one in found:
+        groups[one.stream or "-", one.reason, one.parser or "-"].append(one)
+    yield _ROW.format("messages", "stream", "reason", "parser", "newest", "its detail").rstrip()
+    for key, group in sorted(groups.items(), key=lambda item: -len(item[1])):
+        last = group[-1]
+        row = (len(group), *map(escaped, key), rfc3339(last.parked_ms), escaped(last.detail))
+        yield _ROW.format(*row).rstrip()
+    if found and newest:
+        yield ""
+    for one in reversed(found[-newest:] if newest else ()):
+        parser = "" if one.parser is None else f" {one.parser}"
+        told = f"{one.identity}  {rfc3339(one.parked_ms)}  {one.device_id or '-'}"
+        yield escaped(f"{told}  {one.stream or '-'}  {one.reason}{parser}: {one.detail}")
+
+
+def _line(one: "ParkedMessage") -> str:
+    return json.dumps(
+        {
+            "id": one.identity,
+            "stream": one.stream,
+            "device_id": one.device_id,
+            "reason": one.reason,
+            "detail": one.detail,
+            "parser": one.parser,
+            "parked_ms": one.parked_ms,
+            "parked_from": one.parked_from,
+            "body_bytes": one.body_bytes,
+            "attempt": one.attempt,
+            "revision": one.revision,
+        }
+    )

@@ -1,0 +1,81 @@
+"""``fleetlane parser bench``: what a message costs, against what its lane allows."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fleetlane.cli.commands.parser.message_input import is_of_records, read_at_most, records_from
+from fleetlane.cli.commands.parser.subject import (
+    FlowOption,
+    LaneOption,
+    ParserOption,
+    chosen_subject,
+)
+from fleetlane.cli.options.checkout import uv_program
+from fleetlane.cli.output.outcome_text import enforcement, printable
+from fleetlane.parsers.testkit.messages import recorded_message
+from fleetlane.parsers.testkit.parser_process import ParserProcess
+from fleetlane.parsers.testkit.sites import Sites
+from fleetlane.parsers.testkit.timing import Timing, timed
+from fleetlane.parsers.testkit.trials import Trial
+
+
+def bench(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE…",
+            exists=True,
+            dir_okay=False,
+            help="Messages: bytes, or records in files named .record.json.",
+        ),
+    ],
+    *,
+    parser: ParserOption = None,
+    flow: FlowOption = None,
+    lane: LaneOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+) -> None:
+    """Parse messages again and again, and show microseconds a message.
+
+    On Linux in the sandbox that the jobs have, writing canonical events included.
+    """
+    trials = {path: _trial(path) for path in files}
+    with Sites(uv=uv_program()) as sites:
+        subject = chosen_subject(sites, parser=parser, flow=flow, lane=lane)
+        with ParserProcess(subject) as process:
+            timings = {path: timed(process, trial) for path, trial in trials.items()}
+    if as_json:
+        told = {str(path): dataclasses.asdict(timing) for path, timing in timings.items()}
+        typer.echo(json.dumps(told, indent=2))
+        return
+    for path, timing in timings.items():
+        typer.echo(_line(path, timing))
+    typer.echo(
+        f"{subject.identifier}; the {subject.lane} lane allows {subject.limit_ms} ms a message"
+        f"{enforcement()}"
+    )
+
+
+def _trial(path: Path) -> Trial:
+    with path.open("rb") as file:
+        content = read_at_most(file, str(path))
+    if is_of_records(path):
+        record, *_ = records_from(content, str(path))
+        return recorded_message(record).trial
+    return Trial(body=content)
+
+
+def _line(path: Path, timing: Timing) -> str:
+    size = f"{printable(str(path))}: {timing.body_bytes} bytes"
+    if timing.reason is not None and timing.rounds == 1:
+        return f"{size}, {timing.reason}: {printable(timing.detail)}"
+    share = timing.p99_us / timing.limit_ms / 10
+    outcome = f"{timing.events} events" if timing.reason is None else timing.reason
+    return (
+        f"{size}, {outcome}: median {timing.median_us} µs, p99 {timing.p99_us} µs, "
+        f"{share:.2g} % of the limit ({timing.rounds} rounds)"
+    )

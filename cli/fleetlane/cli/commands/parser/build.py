@@ -1,0 +1,53 @@
+"""``fleetlane parser build``: the one file that jobs fetch."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fleetlane.cli.commands.parser.subject import project_in
+from fleetlane.cli.options.checkout import uv_program
+from fleetlane.events.flows.artifact_manifest import read_manifest, sha256_of_file
+
+
+class Machine(StrEnum):
+    """What the jobs run on."""
+
+    X86_64 = "x86_64"
+    ARM64 = "aarch64"
+    HOST = "host"
+
+
+def build(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", file_okay=False, exists=True, help="The parser's.")
+    ] = Path(),
+    *,
+    output: Annotated[Path, typer.Option(metavar="DIR", file_okay=False, help="Where to.")] = Path(
+        "dist"
+    ),
+    machine: Annotated[
+        Machine,
+        typer.Option(
+            "--platform",
+            help="Where compiled dependencies are to run: Glue is x86_64, this machine is host.",
+        ),
+    ] = Machine.X86_64,
+) -> None:
+    """Build NAME-VERSION.zip: the wheel, and the dependencies that uv.lock names.
+
+    The same files give the same bytes. What the jobs have already is left out.
+    """
+    from fleetlane.parsers.artifacts.building import Platform, built
+    from fleetlane.parsers.artifacts.uv import uv_for
+    from fleetlane.parsers.artifacts.writing import write_artifact
+
+    project = project_in(folder)
+    result = built(uv_for(project.folder, uv_program()), Platform[machine.name])
+    path = write_artifact(output, result.package, result.contents)
+    manifest = read_manifest(path, artifact=path.name)
+    typer.echo(f"{path}: {path.stat().st_size} bytes, sha256 {sha256_of_file(path)}")
+    typer.echo(f"offers {', '.join(manifest.uses)}; runs on {manifest.platform}")
+    if result.left_out:
+        typer.echo(f"left out, as the jobs bring their own: {', '.join(result.left_out)}")

@@ -1,0 +1,103 @@
+"""``fleetlane parser try``: one message, and what a parser makes of it."""
+
+import json
+import time
+from typing import Annotated, ClassVar
+
+import typer
+
+from fleetlane.cli.commands.parser.message_input import (
+    BadInputError,
+    bytes_from_hex,
+    read_at_most,
+    records_from,
+)
+from fleetlane.cli.commands.parser.subject import (
+    DeviceTypeOption,
+    FirmwareOption,
+    FlowOption,
+    LaneOption,
+    ParserOption,
+    chosen_subject,
+)
+from fleetlane.cli.options.checkout import uv_program
+from fleetlane.cli.output.outcome_text import print_outcome
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.parsers.testkit.messages import RecordedMessage, recorded_message
+from fleetlane.parsers.testkit.parser_process import ParserProcess
+from fleetlane.parsers.testkit.sites import Sites
+from fleetlane.parsers.testkit.trials import Outcome, Trial
+
+
+class NotParsedError(FleetlaneError):
+    """The message was tried, and the platform would not have emitted it."""
+
+    reason: ClassVar[str] = "not_parsed"
+
+    def __init__(self, outcome: str, detail: str) -> None:
+        super().__init__(outcome, detail)
+        self.outcome, self.detail = outcome, detail
+
+    def __str__(self) -> str:
+        return f"{self.outcome}: {self.detail}"
+
+
+def try_message(  # noqa: PLR0913 - each is an option of the command
+    file: Annotated[
+        typer.FileBinaryRead,
+        typer.Argument(metavar="FILE", lazy=True, help="The message's bytes; - is stdin."),
+    ],
+    *,
+    parser: ParserOption = None,
+    flow: FlowOption = None,
+    is_hex: Annotated[
+        bool, typer.Option("--hex", help="FILE holds hexadecimal text, not bytes.")
+    ] = False,
+    is_record: Annotated[
+        bool, typer.Option("--record", help="FILE is a record, from `tail parked --json`.")
+    ] = False,
+    device_type: DeviceTypeOption = None,
+    firmware: FirmwareOption = None,
+    lane: LaneOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+) -> None:
+    """Parse one message and show its events, its time and their size.
+
+    Exit code 1 says that it would be parked, or tried again in the slow lane, and why.
+    """
+    content = read_at_most(file, file.name)
+    message = _message(content, file.name, is_hex=is_hex, is_record=is_record)
+    with Sites(uv=uv_program()) as sites:
+        subject = chosen_subject(
+            sites,
+            parser=parser,
+            flow=flow,
+            device_type=device_type or message.device_type,
+            firmware=firmware or message.firmware,
+            lane=lane,
+        )
+        with ParserProcess(subject) as process:
+            outcome = process.outcomes([message.trial])[0]
+    if as_json:
+        typer.echo(_json(outcome, subject.identifier))
+    if outcome.reason is not None:
+        raise NotParsedError(outcome.reason, outcome.detail)
+    if not as_json:
+        print_outcome(outcome, subject)
+
+
+def _message(content: bytes, name: str, *, is_hex: bool, is_record: bool) -> RecordedMessage:
+    if is_record:
+        records = list(records_from(content, name))
+        if len(records) != 1:
+            raise BadInputError(name, f"holds {len(records)} records; this takes one")
+        return recorded_message(records[0])
+    body = bytes_from_hex(content, name) if is_hex else content
+    trial = Trial(body=body, arrival_millis=int(time.time() * 1000))
+    return RecordedMessage(trial=trial, stream="", device_type=None, firmware=None)
+
+
+def _json(outcome: Outcome, parser: str) -> str:
+    import msgspec
+
+    return json.dumps({"parser": parser, **msgspec.to_builtins(outcome)}, indent=2)

@@ -1,0 +1,1 @@
+"""``fleetlane up``, ``demo``, ``doctor`` and ``status``."""

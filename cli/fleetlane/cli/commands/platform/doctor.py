@@ -1,0 +1,26 @@
+"""``fleetlane doctor``: what this machine lacks to run the platform, and what to do."""
+
+import os
+import time
+from typing import Annotated
+
+import typer
+
+from fleetlane.cli.options.checkout import use_checkout
+
+
+def doctor(
+    *, as_json: Annotated[bool, typer.Option("--json", help="JSON, for a script.")] = False
+) -> None:
+    """Look at this machine; changes nothing. Exit code 1: something is missing.
+
+    "later" is what the set-up fetches by itself, once it is needed.
+    """
+    use_checkout()
+    from local.checkout import ROOT
+    from local.setup.checkout import Checkout
+    from local.setup.doctor import tell
+    from local.setup.examination import examine
+
+    checkout = Checkout(root=ROOT, environment=dict(os.environ))  # noqa: TID251 - the set-up's own
+    raise typer.Exit(tell(examine(checkout, clock_s=time.time), typer.echo, as_json=as_json))

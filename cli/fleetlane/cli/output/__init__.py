@@ -1,0 +1,1 @@
+"""How answers are printed: tables and text for people, JSON and CSV for programs."""

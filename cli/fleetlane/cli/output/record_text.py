@@ -1,0 +1,110 @@
+"""A Kafka record as text: for people, or as one line of JSON for scripts."""
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from fleetlane.events.record_json import record_fields, record_json
+from fleetlane.events.times import MILLIS_MAX, rfc3339
+from fleetlane.events.topics import PARKED, UnknownTopicError, parsed_raw_topic
+
+if TYPE_CHECKING:
+    from clients.kafka.reader import Record
+
+_HEX_BYTES_MAX: Final = 256
+
+
+def record_text(record: "Record") -> str:
+    """Where a record stands, its headers, and its value.
+
+    Our own JSON is laid out over several lines; a device's bytes are shown as they came if they
+    are text, else as hex, cut. No control character of a device's reaches the terminal.
+    """
+    lines = [_head(record), *_header_lines(record), *_value_lines(record)]
+    return "\n".join(lines)
+
+
+def record_line(record: "Record") -> str:
+    """One line of JSON: as ``fleetlane.events.record_json`` has it, and our own JSON as itself."""
+    found = None if record.value is None else _our_json(record.topic, record.value)
+    if found is None:
+        return record_json(record)
+    return json.dumps({**record_fields(record), "json": found})
+
+
+def _head(record: "Record") -> str:
+    when = rfc3339(record.timestamp_ms) if 0 <= record.timestamp_ms <= MILLIS_MAX else "no time"
+    key = "no key" if record.key is None else f"key {_shown(record.key)}"
+    return f"{record.topic}/{record.partition}/{record.offset}  {when}  {key}"
+
+
+def _header_lines(record: "Record") -> Iterator[str]:
+    for name, value in record.headers:
+        yield f"  {escaped(name)}: {'null' if value is None else _shown(value)}"
+
+
+def _value_lines(record: "Record") -> list[str]:
+    if record.value is None:
+        return ["  (no value)"]
+    if not record.value:
+        return ["  (empty)"]
+    found = _our_json(record.topic, record.value)
+    if found is not None:
+        text = _safe_json(found, indent=2)
+    else:
+        plain = _text(record.value)
+        text = _cut_hex(record.value) if plain is None else plain
+    return [f"  {line}" for line in text.splitlines()]
+
+
+def _our_json(topic: str, value: bytes) -> object | None:
+    """What Fleetlane wrote itself. A device's own JSON is not read: its bytes are the truth."""
+    if topic == PARKED or _is_raw(topic):
+        return None
+    try:
+        found: object = json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+    return found
+
+
+def _is_raw(topic: str) -> bool:
+    try:
+        parsed_raw_topic(topic)
+    except UnknownTopicError:
+        return False
+    return True
+
+
+def _safe_json(value: object, *, indent: int) -> str:
+    readable = json.dumps(value, ensure_ascii=False, indent=indent)
+    return readable if _is_printable(readable) else json.dumps(value, indent=indent)
+
+
+def _text(value: bytes) -> str | None:
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        return None
+    return text if _is_printable(text) else None
+
+
+def _is_printable(text: str) -> bool:
+    return all(character.isprintable() or character in "\n\t" for character in text)
+
+
+def _cut_hex(value: bytes) -> str:
+    shown = value[:_HEX_BYTES_MAX].hex(" ", -2)
+    rest = len(value) - _HEX_BYTES_MAX
+    return f"{shown} … {rest} bytes more" if rest > 0 else shown
+
+
+def _shown(value: bytes) -> str:
+    return escaped(value.decode(errors="backslashreplace"))
+
+
+def escaped(text: str) -> str:
+    """Text of a device's, without what a terminal would obey."""
+    return "".join(
+        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
+    )

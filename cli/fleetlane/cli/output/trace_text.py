@@ -1,0 +1,102 @@
+"""What was found of a message, as one screen for people."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from fleetlane.cli.output.record_text import escaped
+from fleetlane.cli.output.trace_json import outcome_of
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.times import rfc3339
+
+if TYPE_CHECKING:
+    from fleetlane.events.envelope import Message
+    from fleetlane.events.metadata import Parsed
+    from operations.messages.trace import MessageTrace
+
+_HEAD_BYTES: Final = 64
+_LINE_BYTES: Final = 16
+
+type _Step = tuple[int, int, str]
+"""When, in which order among equal times, and what happened."""
+
+
+def trace_lines(
+    trace: "MessageTrace", body: bytes | None, problem: FleetlaneError | None
+) -> Iterator[str]:
+    """One screen for people; ``problem`` is why there is no ``body``."""
+    yield f"message {trace.raw_id}"
+    if trace.message is not None:
+        yield from _about(trace.message)
+    yield ""
+    for at_ms, _, text in sorted(_steps(trace)):
+        yield f"{rfc3339(at_ms)}  {escaped(text)}"
+    yield ""
+    yield f"outcome: {outcome_of(trace)}"
+    yield from _event_lines(trace)
+    if problem is not None:
+        yield f"no bytes: {escaped(str(problem))}"
+    elif body is not None:
+        yield from _hex_lines(body)
+
+
+def _about(message: "Message") -> Iterator[str]:
+    device = " ".join(filter(None, (message.device_type, message.firmware)))
+    via = f" via {message.via}" if message.via else ""
+    yield escaped(f"device  {message.device_id}{f' ({device})' if device else ''}{via}")
+    yield f"stream  {message.stream}, {message.lane} lane"
+    where = "" if message.reference is None else f", in the bucket as {message.reference.key}"
+    yield escaped(f"body    {message.body_bytes} bytes of {message.content_type}{where}")
+    yield f"arrived {rfc3339(message.arrival_millis)}"
+
+
+def _steps(trace: "MessageTrace") -> Iterator[_Step]:
+    for landing in trace.landings:
+        message = landing.message
+        how = "landed in" if message.attempt == 1 else "lands again in"
+        text = f"{how} {landing.position}{_numbers(message.attempt, message.revision)}"
+        yield landing.written_ms, 0, text
+    for row in trace.received:
+        yield row.received_ms, 1, "counted in fleet.received"
+    for attempt in trace.attempts:
+        yield attempt.parsed_ms, 2, _attempt_text(attempt)
+    for parked, _ in trace.parked:
+        text = f"parked in {parked.position}: {parked.reason}: {parked.detail}"
+        yield parked.parked_ms, 3, text
+
+
+def _attempt_text(attempt: "Parsed") -> str:
+    why = attempt.reason or attempt.put_off
+    parser = f" by {attempt.parser}" if attempt.parser else ""
+    instead = f" instead of {attempt.instead_of}" if attempt.instead_of else ""
+    came = f", events: {attempt.events}" if attempt.events else ""
+    return (
+        f"{attempt.outcome}{f' ({why})' if why else ''}{parser}{instead} in the {attempt.lane} lane"
+        f"{_numbers(attempt.attempt, attempt.revision)}{came}, {attempt.parse_us} µs"
+    )
+
+
+def _numbers(attempt: int, revision: int) -> str:
+    return f", attempt {attempt}" + (f", revision {revision}" if revision else "")
+
+
+def _event_lines(trace: "MessageTrace") -> Iterator[str]:
+    groups = Counter(
+        (one.event.revision, one.position.topic, one.event.parser) for one in trace.events
+    )
+    newest = max((revision for revision, _, _ in groups), default=0)
+    for (revision, topic, parser), count in sorted(groups.items()):
+        replaced = "" if revision == newest else f", replaced by revision {newest}"
+        yield escaped(f"  {count} in {topic} by {parser}, revision {revision}{replaced}")
+
+
+def _hex_lines(body: bytes) -> Iterator[str]:
+    yield f"bytes: {len(body)}"
+    for at in range(0, min(len(body), _HEAD_BYTES), _LINE_BYTES):
+        line = body[at : at + _LINE_BYTES]
+        text = "".join(
+            one if one.isascii() and one.isprintable() else "." for one in line.decode("latin-1")
+        )
+        yield f"  {at:04x}  {line.hex(' '):<{_LINE_BYTES * 3 - 1}}  {text}"
+    if len(body) > _HEAD_BYTES:
+        yield f"  … {len(body) - _HEAD_BYTES} more; --bytes FILE writes them all"

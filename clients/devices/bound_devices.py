@@ -1,0 +1,75 @@
+"""Which devices a gateway speaks for: asked of the registry, and remembered for a while."""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, Protocol
+
+from clients.devices.registry import RegisteredDevice
+
+KEPT_MAX: Final = 20_000
+MAX_AGE_S: Final = 60.0
+
+
+class ManyDevices(Protocol):
+    """Where many devices are looked up at once."""
+
+    def find_all(self, device_ids: Iterable[str]) -> Mapping[str, RegisteredDevice]: ...
+
+
+class CachedBoundDevices:
+    """Remembers bonds that it found, for ``max_age_s``. May be used by several threads.
+
+    That there is no bond is never remembered: a device that was just bound is heard at once.
+    """
+
+    def __init__(
+        self,
+        registry: ManyDevices,
+        *,
+        max_age_s: float = MAX_AGE_S,
+        kept_max: int = KEPT_MAX,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Take the registry; of more than ``kept_max`` devices the oldest are forgotten."""
+        self._registry, self._monotonic = registry, monotonic
+        self._max_age_s, self._kept_max = max_age_s, kept_max
+        self._changing = threading.Lock()
+        self._kept: OrderedDict[str, tuple[float, RegisteredDevice]] = OrderedDict()
+
+    def bound_to(
+        self, gateway_id: str, device_ids: frozenset[str]
+    ) -> Mapping[str, RegisteredDevice]:
+        """Find those of the devices that the gateway may speak for, whatever their status.
+
+        Raises:
+            RegistryUnavailableError: Some are not remembered, and the registry does not answer.
+        """
+        known = self._known(gateway_id, device_ids)
+        unknown = device_ids - known.keys()
+        if not unknown:
+            return known
+        found = self._registry.find_all(unknown)
+        bound = {one: device for one, device in found.items() if device.gateway_id == gateway_id}
+        self._keep(bound)
+        return known | bound
+
+    def _known(self, gateway_id: str, device_ids: frozenset[str]) -> dict[str, RegisteredDevice]:
+        oldest_s = self._monotonic() - self._max_age_s
+        with self._changing:
+            kept = {one: self._kept[one] for one in device_ids if one in self._kept}
+        return {
+            one: device
+            for one, (read_s, device) in kept.items()
+            if read_s > oldest_s and device.gateway_id == gateway_id
+        }
+
+    def _keep(self, devices: Mapping[str, RegisteredDevice]) -> None:
+        now_s = self._monotonic()
+        with self._changing:
+            for one, device in devices.items():
+                self._kept[one] = (now_s, device)
+                self._kept.move_to_end(one)
+            while len(self._kept) > self._kept_max:
+                self._kept.popitem(last=False)

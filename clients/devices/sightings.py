@@ -1,0 +1,69 @@
+"""When devices were last heard of, and with which firmware: kept in their registry items."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from clients.devices.registry import reaching_dynamodb
+from fleetlane.events.times import DAY_MS
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.service_resource import Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """A device was heard of, by arrival time. ``firmware`` is as it declared it, if it did."""
+
+    device_id: str
+    seen_ms: int
+    firmware: str | None = None
+
+
+class DeviceSightings:
+    """In the registry's table; items keep whatever else stands in them."""
+
+    def __init__(self, table: "Table") -> None:
+        self._table = table
+
+    def note(self, sighting: Sighting) -> bool:
+        """Write it down, unless the device is unknown or was heard of that day (UTC), or later.
+
+        Returns whether it was written: so there is one write a device and day, and what comes late
+        never takes the place of what is newer.
+
+        Raises:
+            RegistryUnavailableError: DynamoDB does not answer, or is asked too much.
+        """
+        day_ms = sighting.seen_ms - sighting.seen_ms % DAY_MS
+        values: dict[str, Any] = {":seen": sighting.seen_ms, ":day": day_ms}
+        change = "SET last_seen_ms = :seen"
+        if sighting.firmware is not None:
+            change += ", firmware = :firmware"
+            values[":firmware"] = sighting.firmware
+        with reaching_dynamodb():
+            try:
+                self._table.update_item(
+                    Key={"device_id": sighting.device_id},
+                    UpdateExpression=change,
+                    ConditionExpression="attribute_exists(device_id) AND "
+                    "(attribute_not_exists(last_seen_ms) OR last_seen_ms < :day)",
+                    ExpressionAttributeValues=values,
+                )
+            except self._table.meta.client.exceptions.ConditionalCheckFailedException:
+                return False
+        return True
+
+    def find(self, device_id: str) -> Sighting | None:
+        """Look up when a device was heard of; ``None`` where it never was.
+
+        Raises:
+            RegistryUnavailableError: DynamoDB does not answer.
+        """
+        with reaching_dynamodb():
+            answer = self._table.get_item(Key={"device_id": device_id}, ConsistentRead=True)
+        item: dict[str, Any] = dict(answer.get("Item", {}))
+        if "last_seen_ms" not in item:
+            return None
+        return Sighting(
+            device_id=device_id, seen_ms=int(item["last_seen_ms"]), firmware=item.get("firmware")
+        )

@@ -1,0 +1,1 @@
+"""Published flows and parser artifacts in S3."""

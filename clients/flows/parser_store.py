@@ -1,0 +1,234 @@
+"""Parser artifacts in S3, below a prefix an owner: put once, never changed, fetched by digest."""
+
+import base64
+import hashlib
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flows.artifact_manifest import (
+    ARTIFACT_BYTES_MAX,
+    Manifest,
+    read_manifest,
+    sha256_of_file,
+)
+from fleetlane.events.flows.artifacts import (
+    FlowArtifact,
+    artifact_key,
+    owners_prefix,
+    version_in_key,
+)
+from fleetlane.events.flows.parser_use import is_same_version, split_use
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+
+BODY_S_MAX: Final = 300.0
+"""So long the largest artifact takes at a mebibyte a second, as who deploys may have."""
+
+_PIECE_BYTES: Final = 1 << 20
+_MISSING: Final = frozenset({"NoSuchKey", "404"})
+_THERE_ALREADY: Final = frozenset({"PreconditionFailed", "ConditionalRequestConflict"})
+
+
+class ArtifactUnavailableError(FleetlaneError):
+    """S3 does not answer, or this machine has no room. Trying again later may succeed."""
+
+    reason = "artifact_unavailable"
+
+    def __init__(self, key: str, problem: str) -> None:
+        super().__init__(key, problem)
+        self.key, self.problem = key, problem
+
+    def __str__(self) -> str:
+        return f"{self.key} cannot be reached: {self.problem}"
+
+
+class ArtifactMissingError(FleetlaneError):
+    """There is no such object."""
+
+    reason = "artifact_missing"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+    def __str__(self) -> str:
+        return f"there is no {self.key}; `fleetlane parser deploy` puts it there"
+
+
+class ArtifactChangedError(FleetlaneError):
+    """The object is not the one that the flows were published with."""
+
+    reason = "artifact_changed"
+
+    def __init__(self, key: str, found: str, wanted: str) -> None:
+        super().__init__(key, found, wanted)
+        self.key, self.found, self.wanted = key, found, wanted
+
+    def __str__(self) -> str:
+        return f"{self.key} has {self.found}; the flows were published with {self.wanted}"
+
+
+class VersionTakenError(FleetlaneError):
+    """Another artifact of this name and version is there, and artifacts never change."""
+
+    reason = "version_taken"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+    def __str__(self) -> str:
+        return f"{self.key} is there with other bytes, and stays; raise the package's version"
+
+
+class ParserStore:
+    """Artifacts under ``parsers/`` of a bucket. ``s3`` is a client with bounded waits.
+
+    They bound the wait for a piece of an artifact; ``body_s_max`` bounds that for all of one.
+    """
+
+    def __init__(self, s3: "S3Client", bucket: str, *, body_s_max: float = BODY_S_MAX) -> None:
+        self._s3, self._bucket, self._body_s_max = s3, bucket, body_s_max
+
+    def deploy(self, path: Path, *, owner: str) -> str:
+        """Put an artifact into its owner's place, and return its key. Once more changes nothing.
+
+        Raises:
+            BadArtifactError: The file is no artifact.
+            BadNameError: The owner's name is not allowed.
+            VersionTakenError: This name and version is there with other bytes.
+            ArtifactUnavailableError: S3 did not confirm it. Deploying again is safe.
+        """
+        key = artifact_key(owner, read_manifest(path, artifact=str(path)))
+        sha256 = sha256_of_file(path)
+        try:
+            with path.open("rb") as body:
+                self._s3.put_object(
+                    Bucket=self._bucket,
+                    Key=key,
+                    Body=body,
+                    IfNoneMatch="*",
+                    ChecksumAlgorithm="SHA256",
+                    ChecksumSHA256=base64.b64encode(bytes.fromhex(sha256)).decode(),
+                )
+        except ClientError as problem:
+            if _code_of(problem) not in _THERE_ALREADY:
+                raise ArtifactUnavailableError(key, str(problem)) from problem
+            self._check_same(key, sha256)
+        except BotoCoreError as problem:
+            raise ArtifactUnavailableError(key, str(problem)) from problem
+        return key
+
+    def fetch(self, artifact: FlowArtifact, path: Path) -> None:
+        """Write an artifact into a file, once its digest was found to be the published one.
+
+        Raises:
+            ArtifactMissingError: There is no such object.
+            ArtifactChangedError: It has another digest, or is larger than any artifact. The file
+                may hold a part of it.
+            ArtifactUnavailableError: S3 did not give it now; it may later.
+        """
+        _check(artifact, self._fetched(artifact.key, path))
+
+    def answers(self, artifact: FlowArtifact) -> bool:
+        """Whether S3 answers at all, by asking it for the name of an artifact, not its bytes."""
+        try:
+            self._s3.list_objects_v2(Bucket=self._bucket, Prefix=artifact.key, MaxKeys=1)
+        except (BotoCoreError, ClientError):
+            return False
+        return True
+
+    def manifest(self, artifact: FlowArtifact) -> Manifest:
+        """Read the manifest of an artifact whose digest is the published one.
+
+        Raises:
+            BadArtifactError: It is no artifact; and all that ``fetch`` raises.
+        """
+        sha256, manifest = self._read(artifact.key)
+        _check(artifact, sha256)
+        return manifest
+
+    def offering(self, owner: str, use: str) -> FlowArtifact | None:
+        """Find the owner's artifact that offers a flow's ``name==version``.
+
+        Raises:
+            BadArtifactError: What lies in its place is none.
+            ArtifactUnavailableError: S3 does not answer.
+        """
+        _, version = split_use(use)
+        for key in self.keys(owner):
+            if is_same_version(version_in_key(key), version or ""):
+                sha256, manifest = self._read(key)
+                if manifest.offers(use):
+                    return FlowArtifact(owner=owner, use=use, key=key, sha256=sha256)
+        return None
+
+    def keys(self, owner: str) -> Iterator[str]:
+        """Where the artifacts of an owner are.
+
+        Raises:
+            ArtifactUnavailableError: S3 does not answer.
+        """
+        prefix = owners_prefix(owner)
+        pages = self._s3.get_paginator("list_objects_v2")
+        try:
+            for page in pages.paginate(Bucket=self._bucket, Prefix=prefix):
+                yield from (one["Key"] for one in page.get("Contents", ()))
+        except (BotoCoreError, ClientError) as problem:
+            raise ArtifactUnavailableError(prefix, str(problem)) from problem
+
+    def _read(self, key: str) -> tuple[str, Manifest]:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "artifact.zip"
+            sha256 = self._fetched(key, path)
+            return sha256, read_manifest(path, artifact=key)
+
+    def _check_same(self, key: str, sha256: str) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            if self._fetched(key, Path(folder) / "artifact.zip") != sha256:
+                raise VersionTakenError(key)
+
+    def _fetched(self, key: str, path: Path) -> str:
+        """Write an object into a file, piece by piece, and return its digest."""
+        digest, size_bytes = hashlib.sha256(), 0
+        until_s = time.monotonic() + self._body_s_max
+        try:
+            answer = self._s3.get_object(Bucket=self._bucket, Key=key)
+            with closing(answer["Body"]) as body, path.open("wb") as file:
+                for piece in body.iter_chunks(_PIECE_BYTES):
+                    size_bytes += len(piece)
+                    if size_bytes > 2 * ARTIFACT_BYTES_MAX:
+                        found, most = (
+                            f"over {size_bytes} bytes",
+                            f"{2 * ARTIFACT_BYTES_MAX} at most",
+                        )
+                        raise ArtifactChangedError(key, found, most)
+                    if time.monotonic() > until_s:
+                        limit = f"the limit is {self._body_s_max:g} s"
+                        raise ArtifactUnavailableError(key, f"it comes too slowly; {limit}")
+                    digest.update(piece)
+                    file.write(piece)
+        except ClientError as problem:
+            if _code_of(problem) in _MISSING:
+                raise ArtifactMissingError(key) from None
+            raise ArtifactUnavailableError(key, str(problem)) from problem
+        except (BotoCoreError, OSError) as problem:
+            raise ArtifactUnavailableError(key, str(problem)) from problem
+        return digest.hexdigest()
+
+
+def _check(artifact: FlowArtifact, sha256: str) -> None:
+    if sha256 != artifact.sha256:
+        raise ArtifactChangedError(artifact.key, f"SHA-256 {sha256}", artifact.sha256)
+
+
+def _code_of(problem: ClientError) -> str:
+    return problem.response.get("Error", {}).get("Code", "")

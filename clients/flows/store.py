@@ -1,0 +1,185 @@
+"""Published flows in S3: every version as it was published, and which of them is current."""
+
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING, Final, Protocol
+
+import msgspec
+from botocore.exceptions import BotoCoreError, ClientError
+
+from clients.stale_if_error import LastKnown
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flows.artifacts import FlowArtifact
+from fleetlane.events.flows.files import VERSION_CHARS, PublishedFlows, version_key
+from fleetlane.events.flows.flow import Flow
+from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+
+BEFORE_MAX: Final = 20
+_CURRENT: Final = "flows/current.json"
+_VERSION: Final = re.compile(f"[0-9a-f]{{{VERSION_CHARS}}}")
+
+
+class FlowsUnavailableError(FleetlaneError):
+    """Flows cannot be read from S3. Trying again later may succeed."""
+
+    reason = "flows_unavailable"
+
+    def __init__(self, wanted: str, problem: str) -> None:
+        super().__init__(wanted, problem)
+        self.wanted, self.problem = wanted, problem
+
+    def __str__(self) -> str:
+        return f"{self.wanted} cannot be read: {self.problem}"
+
+
+class FlowsNotPublishedError(FlowsUnavailableError):
+    """There is no such version, or none was ever made current."""
+
+    reason = "flows_not_published"
+
+    def __init__(self, wanted: str, problem: str = "it was never published") -> None:
+        super().__init__(wanted, problem)
+
+
+class FlowsUnreadableError(FlowsUnavailableError):
+    """What S3 holds in their place are no flows. Whoever makes a version current replaces it."""
+
+    reason = "flows_unreadable"
+
+
+class FlowStore:
+    """Flows under ``flows/`` of a bucket. ``s3`` is a client whose maker bounded its waits."""
+
+    def __init__(self, s3: "S3Client", bucket: str) -> None:
+        self._s3 = s3
+        self._bucket = bucket
+
+    def publish(self, flows: Iterable[Flow], artifacts: Iterable[FlowArtifact] = ()) -> str:
+        """Store flows as a version, not yet current, and return its name: equal for equal flows.
+
+        ``artifacts`` are those of their parsers.
+
+        Raises:
+            FlowsUnavailableError: S3 does not answer.
+        """
+        published = PublishedFlows.of(flows, artifacts)
+        self._write(version_key(published.version), published)
+        return published.version
+
+    def published(self, version: str) -> PublishedFlows:
+        """Read a version.
+
+        Raises:
+            FlowsNotPublishedError: There is none of this name.
+            FlowsUnavailableError: S3 does not answer, or what it holds are no flows.
+        """
+        if _VERSION.fullmatch(version) is None:
+            raise FlowsNotPublishedError(f"flows {version[:80]!r}")
+        return self._read(version_key(version))
+
+    def make_current(self, version: str) -> PublishedFlows:
+        """Let a published version be the one in force, and return it.
+
+        It tells the last ``BEFORE_MAX`` versions that were in force before it.
+
+        Raises:
+            FlowsNotPublishedError: There is none of this name.
+            FlowsUnavailableError: S3 does not answer.
+        """
+        flows = self.published(version)
+        before = [one for one in self.history() if one != version][:BEFORE_MAX]
+        current = msgspec.structs.replace(flows, before=tuple(before))
+        self._write(_CURRENT, current)
+        return current
+
+    def current(self) -> PublishedFlows:
+        """Read the version in force.
+
+        Raises:
+            FlowsNotPublishedError: None was ever made current.
+            FlowsUnavailableError: S3 does not answer, or what it holds are no flows.
+        """
+        return self._read(_CURRENT)
+
+    def versions(self) -> Iterator[tuple[str, int]]:
+        """The names of all versions, and when each was published last, in epoch milliseconds.
+
+        Raises:
+            FlowsUnavailableError: S3 does not answer.
+        """
+        prefix = version_key("").removesuffix(".json")
+        pages = self._s3.get_paginator("list_objects_v2")
+        try:
+            for page in pages.paginate(Bucket=self._bucket, Prefix=prefix):
+                for one in page.get("Contents", ()):
+                    version = one["Key"].removeprefix(prefix).removesuffix(".json")
+                    yield version, int(one["LastModified"].timestamp() * 1000)
+        except (BotoCoreError, ClientError) as problem:
+            raise FlowsUnavailableError(prefix, str(problem)) from problem
+
+    def history(self) -> tuple[str, ...]:
+        """The version in force and those before it, newest first; empty where there is none.
+
+        Raises:
+            FlowsUnavailableError: S3 does not answer.
+        """
+        try:
+            current = self.current()
+        except (FlowsNotPublishedError, FlowsUnreadableError):
+            return ()
+        return (current.version, *current.before)
+
+    def _write(self, key: str, flows: PublishedFlows) -> None:
+        try:
+            self._s3.put_object(
+                Bucket=self._bucket, Key=key, Body=flows.to_json(), ContentType="application/json"
+            )
+        except (BotoCoreError, ClientError) as problem:
+            raise FlowsUnavailableError(key, str(problem)) from problem
+
+    def _read(self, key: str) -> PublishedFlows:
+        try:
+            answer = self._s3.get_object(Bucket=self._bucket, Key=key)
+            with closing(answer["Body"]) as body:
+                return msgspec.json.decode(body.read(), type=PublishedFlows)
+        except self._s3.exceptions.NoSuchKey:
+            raise FlowsNotPublishedError(key) from None
+        except (BotoCoreError, ClientError, OSError) as problem:
+            raise FlowsUnavailableError(key, str(problem)) from problem
+        except msgspec.MsgspecError as problem:
+            raise FlowsUnreadableError(key, str(problem)) from problem
+
+
+class CurrentFlows(Protocol):
+    """What can be asked for the flows in force."""
+
+    def current(self) -> PublishedFlows: ...
+
+
+class CachedFlows(LastKnown[PublishedFlows, FlowsUnavailableError]):
+    """The flows in force, read again when they are too old; the last known while S3 fails.
+
+    May be used by several threads. With ``wait_s`` nobody waits longer than that for S3.
+    ``current`` raises ``FlowsUnavailableError``: S3 fails, and no flows were ever read.
+    """
+
+    def __init__(
+        self,
+        store: CurrentFlows,
+        *,
+        max_age_s: float = FLOWS_MAX_AGE_S,
+        wait_s: float | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(
+            store.current,
+            unanswered=FlowsUnavailableError(_CURRENT, "S3 has not answered yet"),
+            max_age_s=max_age_s,
+            wait_s=wait_s,
+            monotonic=monotonic,
+        )

@@ -1,0 +1,1 @@
+"""Kafka as functions and operators reach it, through librdkafka."""

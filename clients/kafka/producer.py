@@ -1,0 +1,216 @@
+"""Writing records to Kafka so that they last, or saying in time that they do not."""
+
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from confluent_kafka import KafkaError, KafkaException
+
+from clients.kafka.delivery import REFUSALS, Delivery, is_fatal, kafka_error
+from clients.kafka.producer_record import ProducerRecord
+from clients.kafka.raw_producer import Connect, RawProducer, connected, producer_configuration
+from clients.kafka.security import RememberedToken, security_configuration
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.job_arguments import KafkaSecurity
+from fleetlane.events.parked import KafkaPosition
+
+CONNECT_S: Final = 0.5
+"""A broker that cannot be reached for so long is given up."""
+
+_POLL_S: Final = 0.05
+_TAKE_OVER_S: Final = 0.005
+
+
+class NotDurableError(FleetlaneError):
+    """Kafka did not confirm a record in time; it may still arrive. Sending it again is safe."""
+
+    reason = "not_durable"
+
+    def __init__(self, topic: str, waited_s: float, problem: str) -> None:
+        super().__init__(topic, waited_s, problem)
+        self.topic, self.waited_s, self.problem = topic, waited_s, problem
+
+    def __str__(self) -> str:
+        return f"{self.topic} confirmed nothing within {self.waited_s:.1f} s: {self.problem}"
+
+
+class RecordRefusedError(NotDurableError):
+    """Kafka answers, but takes no such record: its topic is missing, or it is too large."""
+
+    reason = "record_refused"
+
+
+class KafkaProducer:
+    """Lands records, one or many at a time, from any number of threads.
+
+    Opened anew by itself when idempotence is broken for good, or when its token ended while the
+    process was frozen, as Lambda does between two requests.
+    """
+
+    def __init__(
+        self,
+        *,
+        bootstrap_servers: str,
+        security: KafkaSecurity | Mapping[str, Any] = KafkaSecurity.PLAINTEXT,
+        delivery_timeout_s: float = 4.0,
+        connect: Connect = connected,
+        clock_s: Callable[[], float] = time.time,
+    ) -> None:
+        """Open a producer; nothing waits for the broker yet.
+
+        Args:
+            bootstrap_servers: ``host:port``, several separated by commas.
+            security: How to reach them; or librdkafka's own settings for that.
+            delivery_timeout_s: The longest that ``land`` and ``land_all`` block.
+            connect: Makes the producer beneath from librdkafka's configuration.
+            clock_s: Seconds since 1970: tokens end by them.
+        """
+        self._delivery_timeout_s = delivery_timeout_s
+        self._connect, self._clock_s = connect, clock_s
+        if isinstance(security, KafkaSecurity):
+            security = security_configuration(security)
+        self._token = RememberedToken.of(security)
+        self._configuration = {
+            **producer_configuration(bootstrap_servers, delivery_timeout_s),
+            **security,
+            **({} if self._token is None else {"oauth_cb": self._token}),
+            "error_cb": self._on_error,
+        }
+        self._last_error: tuple[float, str] = (0.0, "")
+        self._is_connected, self._give_up_s = False, math.inf
+        self._changing = threading.Lock()
+        self._polling = threading.Lock()
+        self._producer = self._connect(self._configuration)
+        self.confirmed_s = -math.inf
+        """When Kafka last confirmed a record, by ``time.monotonic``."""
+
+    def land(self, record: ProducerRecord) -> KafkaPosition:
+        """Write ``record`` and wait until all in-sync replicas hold it; return where it stands.
+
+        Raises:
+            NotDurableError: That was not confirmed in time, or the topic does not exist.
+        """
+        (landed,) = self.land_all([record])
+        if isinstance(landed, NotDurableError):
+            raise landed
+        return landed
+
+    def land_all(
+        self, records: Sequence[ProducerRecord], *, within_s: float = math.inf
+    ) -> list[KafkaPosition | NotDurableError]:
+        """Write all records, then wait for all of them together, no longer than for one.
+
+        Gives, in the order of ``records``, where each stands or why it may not. Where no broker
+        can be reached for half a second, that is the end of it. ``within_s`` shortens the wait.
+        """
+        if not records:
+            return []
+        began_s = time.monotonic()
+        deadline_s = began_s + min(within_s, self._delivery_timeout_s)
+        self.serve()
+        producer = self._fresh_producer()
+        if self._connects(producer, records[0].topic, deadline_s):
+            deliveries = [self._produced(producer, record) for record in records]
+            for delivery in deliveries:
+                self._wait(producer, delivery, deadline_s)
+        else:
+            deliveries = [Delivery(self._on_confirmed) for _ in records]
+        if any(is_fatal(delivery.error) for delivery in deliveries):
+            self._replace(producer)
+        return [
+            delivery.position or self._not_durable(record, delivery, began_s)
+            for record, delivery in zip(records, deliveries, strict=True)
+        ]
+
+    def serve(self) -> None:
+        """Take note of what came from Kafka meanwhile, such as a late confirmation."""
+        self._poll(self._producer, 0)
+
+    def _fresh_producer(self) -> RawProducer:
+        if self._token is not None and self._token.is_over(self._clock_s()):
+            self._replace(self._producer)
+        return self._producer
+
+    def _connects(self, producer: RawProducer, topic: str, deadline_s: float) -> bool:
+        """Whether there is a connection; nothing is produced before, so nothing comes late."""
+        if self._is_connected:
+            return True
+        seconds = min(CONNECT_S, deadline_s - time.monotonic())
+        try:
+            producer.list_topics(topic, timeout=max(0.0, seconds))
+        except KafkaException:
+            self._poll(producer, 0)  # Kafka's own words on why
+            return False
+        self._on_connected()
+        return True
+
+    def _produced(self, producer: RawProducer, record: ProducerRecord) -> Delivery:
+        """Hand a record over; one that is refused at once is done."""
+        delivery = Delivery(self._on_confirmed)
+        try:
+            producer.produce(
+                record.topic,
+                key=record.key,
+                value=record.value,
+                headers=list(record.headers),
+                on_delivery=delivery.on_delivery,
+            )
+        except (KafkaException, BufferError) as problem:
+            delivery.failed(kafka_error(problem))
+        return delivery
+
+    def _wait(self, producer: RawProducer, delivery: Delivery, deadline_s: float) -> None:
+        """Let one waiting thread serve the callbacks of all; the others wake as theirs comes."""
+        while not delivery.is_done and time.monotonic() < min(deadline_s, self._give_up_s):
+            if self._polling.acquire(blocking=False):
+                try:
+                    self._poll(producer, _POLL_S)
+                finally:
+                    self._polling.release()
+            else:
+                delivery.wait(_TAKE_OVER_S)
+
+    def _poll(self, producer: RawProducer, timeout_s: float) -> None:
+        """Serve its callbacks. Its poll raises, once, when idempotence is broken for good."""
+        try:
+            producer.poll(timeout_s)
+        except KafkaException as problem:
+            self._last_error = (time.monotonic(), kafka_error(problem).str())
+            self._replace(producer)
+
+    def _replace(self, broken: RawProducer) -> None:
+        with self._changing:
+            if self._producer is broken:
+                self._producer = self._connect(self._configuration)
+                self._is_connected = False
+
+    def _on_error(self, error: KafkaError) -> None:
+        now_s = time.monotonic()
+        self._last_error = (now_s, error.str())
+        if error.code() == KafkaError._ALL_BROKERS_DOWN and self._is_connected:  # noqa: SLF001
+            self._is_connected, self._give_up_s = False, now_s + CONNECT_S
+
+    def _on_connected(self) -> None:
+        self._is_connected, self._give_up_s = True, math.inf
+
+    def _on_confirmed(self) -> None:
+        self.confirmed_s = time.monotonic()
+        self._on_connected()
+
+    def _not_durable(
+        self, record: ProducerRecord, delivery: Delivery, began_s: float
+    ) -> NotDurableError:
+        """Kafka's own words; of the connection, where the record only ran out of time."""
+        waited_s = time.monotonic() - began_s
+        at_s, connection_problem = self._last_error
+        error = delivery.error
+        if error is not None and error.code() in REFUSALS:
+            return RecordRefusedError(record.topic, waited_s, error.str())
+        ran_out = error is None or error.code() == KafkaError._MSG_TIMED_OUT  # noqa: SLF001
+        if ran_out and at_s >= began_s:
+            return NotDurableError(record.topic, waited_s, connection_problem)
+        return NotDurableError(
+            record.topic, waited_s, "no answer" if error is None else error.str()
+        )

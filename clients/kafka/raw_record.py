@@ -1,0 +1,23 @@
+"""The record of a message that lands: its topic by its flow, its key by its arrival."""
+
+from clients.kafka.producer_record import ProducerRecord
+from fleetlane.events.envelope import Message, headers_of
+from fleetlane.events.flows.flow import Flow
+from fleetlane.events.keys import raw_key
+from fleetlane.events.topics import raw_topic
+
+
+def raw_record(message: Message, flow: Flow | None) -> ProducerRecord:
+    """Write a message down. Without a flow it lands in its lane's shared topic."""
+    return ProducerRecord(
+        topic=_topic_of(message, flow),
+        key=raw_key(message.arrival_millis),
+        value=message.body,
+        headers=headers_of(message),
+    )
+
+
+def _topic_of(message: Message, flow: Flow | None) -> str:
+    if flow is None:
+        return raw_topic(message.lane, stream=message.stream)
+    return flow.raw_topic(message.lane, device_type=message.device_type)

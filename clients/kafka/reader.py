@@ -1,0 +1,245 @@
+"""Reading topics as they are, from where reading stopped before, without a consumer group."""
+
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    OFFSET_END,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    TopicPartition,
+)
+
+from clients.kafka.security import security_configuration
+from fleetlane.events.envelope import Header
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.job_arguments import KafkaSecurity
+
+_REQUEST_TIMEOUT_S: Final = 5.0
+_ASK_AGAIN_S: Final = 0.1
+_SILENCE_S_MAX: Final = 10.0
+_CONSUME_WAIT_S: Final = 0.1
+_CONSUME_RECORDS_MAX: Final = 500
+
+type Partition = tuple[str, int]
+
+
+class KafkaUnreadableError(FleetlaneError):
+    """Kafka does not answer just now. What was read stays read: reading may be tried again."""
+
+    reason = "kafka_unreadable"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"Kafka cannot be read: {self.problem}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A record as it stands in Kafka. ``timestamp_ms`` is when it was written."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[Header, ...]
+
+
+class KafkaReader:
+    """Reads all partitions of some topics, each record once. Nothing is committed in Kafka.
+
+    Not for use by several threads. Close it when done.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        *,
+        topics: Iterable[str] = (),
+        pattern: str | None = None,
+        is_from_end: bool = False,
+        since_ms: int | None = None,
+        security: KafkaSecurity = KafkaSecurity.PLAINTEXT,
+    ) -> None:
+        """Describe what is to be read; nothing waits for the broker yet.
+
+        Args:
+            bootstrap_servers: ``host:port``, several separated by commas.
+            topics: Names of topics to read. One that is missing is read once it appears.
+            pattern: A regular expression; topics whose whole name matches are read too.
+            is_from_end: Leave out what stands there at the first reading. What appears later,
+                topics and partitions included, is read from its beginning either way.
+            since_ms: Leave out what was written before, by Kafka's timestamps.
+            security: How to reach Kafka.
+
+        Raises:
+            KafkaUnreadableError: No token could be made for Kafka, within ten seconds.
+        """
+        self._consumer = _opened(
+            {
+                "bootstrap.servers": bootstrap_servers,
+                "group.id": "fleetlane-reader",  # required by the client, never joined
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "auto.offset.reset": "earliest",
+                "fetch.wait.max.ms": 50,
+                "reconnect.backoff.max.ms": 500,
+                "log_level": 0,
+                **security_configuration(security),
+            }
+        )
+        self._topics = frozenset(topics)
+        self._pattern = None if pattern is None else re.compile(pattern)
+        self._is_from_end, self._since_ms = is_from_end, since_ms
+        self._next_offsets: dict[Partition, int] = {}
+
+    def close(self) -> None:
+        self._consumer.close()
+
+    def read_available(self, *, records_max: int = 10_000) -> list[Record]:
+        """Read on to where the topics end right now, or to ``records_max`` records or a few more.
+
+        An empty list says that nothing is left to read. Order holds within a partition only.
+
+        Raises:
+            KafkaUnreadableError: Kafka did not answer for several seconds.
+        """
+        return self._read_on(self._ends(), records_max)
+
+    def read_once(self) -> Iterator[Record]:
+        """Read on to where the topics end at the call, whatever is written meanwhile.
+
+        Raises:
+            KafkaUnreadableError: Kafka did not answer for several seconds.
+        """
+        ends = self._ends()
+        while records := self._read_on(ends, _CONSUME_RECORDS_MAX):
+            yield from records
+
+    def _read_on(self, ends: dict[Partition, int], records_max: int) -> list[Record]:
+        self._assign_new(ends)
+        records: list[Record] = []
+        heard_s = time.monotonic()
+        while len(records) < records_max and self._is_behind(ends):
+            messages = self._consumer.consume(_CONSUME_RECORDS_MAX, _CONSUME_WAIT_S)
+            taken = list(self._taken(messages))
+            records.extend(taken)
+            if taken:
+                heard_s = time.monotonic()
+            elif time.monotonic() - heard_s > _SILENCE_S_MAX:
+                if records:
+                    break  # they count as read from here on
+                raise KafkaUnreadableError(f"no record for {_SILENCE_S_MAX:.0f} s")
+        return records
+
+    def _is_behind(self, ends: dict[Partition, int]) -> bool:
+        return any(self._next_offsets[partition] < end for partition, end in ends.items())
+
+    def _ends(self) -> dict[Partition, int]:
+        """The offset after the last record of each partition that is to be read."""
+        found = answer_to(lambda timeout_s: self._consumer.list_topics(timeout=timeout_s)).topics
+        partitions = [
+            (name, partition)
+            for name, topic in found.items()
+            if self._wants(name)
+            for partition in topic.partitions
+        ]
+        return self._offsets(partitions, OFFSET_END)
+
+    def _wants(self, topic: str) -> bool:
+        if topic in self._topics:
+            return True
+        return self._pattern is not None and self._pattern.fullmatch(topic) is not None
+
+    def _offsets(self, partitions: list[Partition], place: int) -> dict[Partition, int]:
+        """The offsets of a time, or of what Kafka's numbers for beginning and end stand for."""
+        if not partitions:
+            return {}
+        asked = [TopicPartition(*partition, place) for partition in partitions]
+        found = answer_to(
+            lambda timeout_s: self._consumer.offsets_for_times(asked, timeout=timeout_s)
+        )
+        errors = [one.error for one in found if one.error is not None]
+        if errors:
+            raise KafkaUnreadableError(str(errors[0]))
+        return {(one.topic, one.partition): one.offset for one in found}
+
+    def _assign_new(self, ends: dict[Partition, int]) -> None:
+        new = [partition for partition in ends if partition not in self._next_offsets]
+        if not new:
+            self._is_from_end = False
+            return
+        starts = ends if self._is_from_end else self._starts(new, ends)
+        self._is_from_end = False
+        self._next_offsets |= {partition: starts[partition] for partition in new}
+        self._consumer.incremental_assign(
+            [TopicPartition(*partition, self._next_offsets[partition]) for partition in new]
+        )
+
+    def _starts(
+        self, partitions: list[Partition], ends: dict[Partition, int]
+    ) -> dict[Partition, int]:
+        """Where what is wanted begins; at the end, where all is older."""
+        since = OFFSET_BEGINNING if self._since_ms is None else self._since_ms
+        found = self._offsets(partitions, since)
+        return {one: ends[one] if offset < 0 else offset for one, offset in found.items()}
+
+    def _taken(self, messages: Iterable[Message]) -> Iterator[Record]:
+        for message in messages:
+            topic, partition, offset = message.topic(), message.partition(), message.offset()
+            if topic is None or partition is None or offset is None:
+                continue  # an error of no partition: the silence after it is what counts
+            error = message.error()
+            if error is None:
+                self._next_offsets[topic, partition] = offset + 1
+                yield record_of(message, topic, partition, offset)
+            elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
+                self._next_offsets[topic, partition] = offset
+
+
+def _opened(configuration: dict[str, Any]) -> Consumer:
+    try:
+        return Consumer(configuration)
+    except KafkaException as problem:
+        raise KafkaUnreadableError(str(problem)) from None
+
+
+def answer_to[T](question: Callable[[float], T]) -> T:
+    """Ask again for a while: a topic just made, or a broker just back, has no leader at first."""
+    give_up_s = time.monotonic() + _REQUEST_TIMEOUT_S
+    while True:
+        try:
+            return question(max(_ASK_AGAIN_S, give_up_s - time.monotonic()))
+        except KafkaException as problem:
+            if time.monotonic() > give_up_s:
+                raise KafkaUnreadableError(str(problem)) from None
+            time.sleep(_ASK_AGAIN_S)
+
+
+def record_of(message: Message, topic: str, partition: int, offset: int) -> Record:
+    return Record(
+        topic=topic,
+        partition=partition,
+        offset=offset,
+        timestamp_ms=message.timestamp()[1],
+        key=message.key(),
+        value=message.value(),
+        headers=_headers(message),
+    )
+
+
+def _headers(message: Message) -> tuple[Header, ...]:
+    headers = message.headers() or []
+    assert isinstance(headers, list), "only what is to be produced may have a dict"
+    return tuple((name, value) for name, value in headers if not isinstance(value, str))

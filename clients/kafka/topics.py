@@ -1,0 +1,128 @@
+"""Creating the topics that are missing; what exists is left as it is."""
+
+import time
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
+from typing import Final
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from clients.kafka.security import security_configuration
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.job_arguments import KafkaSecurity
+from fleetlane.events.topics import topic_settings
+
+_LOOK_AGAIN_S: Final = 0.1
+
+
+class TopicsNotCreatedError(FleetlaneError):
+    """Topics are still missing. Creating them again is safe."""
+
+    reason = "topics_not_created"
+
+    def __init__(self, topics: tuple[str, ...], problem: str) -> None:
+        super().__init__(topics, problem)
+        self.topics, self.problem = topics, problem
+
+    def __str__(self) -> str:
+        return f"topics are missing ({', '.join(self.topics)}): {self.problem}"
+
+
+class KafkaTopics:
+    """The topics of one Kafka cluster."""
+
+    def __init__(
+        self,
+        *,
+        bootstrap_servers: str,
+        partitions: int,
+        replication: int,
+        security: KafkaSecurity = KafkaSecurity.PLAINTEXT,
+    ) -> None:
+        """Describe them; nothing is asked of the broker yet.
+
+        Args:
+            bootstrap_servers: ``host:port``, several separated by commas.
+            partitions: How many a new topic gets.
+            replication: How many brokers hold each record of a new topic.
+            security: How to reach them.
+        """
+        self._partitions, self._replication = partitions, replication
+        # Kept: the results of its calls never come once it is gone.
+        self._admin = AdminClient(
+            {
+                "bootstrap.servers": bootstrap_servers,
+                "socket.timeout.ms": 5_000,
+                "socket.connection.setup.timeout.ms": 1_000,
+                "log_level": 0,
+                **security_configuration(security),
+            }
+        )
+
+    def create_missing(self, topics: Iterable[str], *, timeout_s: float = 30.0) -> tuple[str, ...]:
+        """Create those of ``topics`` that are missing, and return their names, sorted.
+
+        Each gets the retention and the limits of its kind. Returns when all of ``topics`` can be
+        written to; blocks for at most about ``timeout_s``.
+
+        Raises:
+            TopicsNotCreatedError: Kafka refused one, or did not answer in time.
+        """
+        deadline_s = time.monotonic() + timeout_s
+        wanted = sorted(set(topics))
+        usable = self._usable(tuple(wanted), timeout_s)
+        missing = tuple(topic for topic in wanted if topic not in usable)
+        if missing:
+            self._create(missing, timeout_s)
+            self._wait_usable(missing, deadline_s)
+        return missing
+
+    def _usable(self, topics: tuple[str, ...], timeout_s: float) -> frozenset[str]:
+        try:
+            found = self._admin.list_topics(timeout=timeout_s).topics
+        except KafkaException as problem:
+            raise TopicsNotCreatedError(topics, str(problem)) from problem
+        return frozenset(
+            name
+            for name, topic in found.items()
+            if topic.partitions and all(one.leader >= 0 for one in topic.partitions.values())
+        )
+
+    def _create(self, topics: tuple[str, ...], timeout_s: float) -> None:
+        futures: Mapping[str, Future[None]] = self._admin.create_topics(
+            [self._new(topic) for topic in topics],
+            operation_timeout=timeout_s,
+            request_timeout=timeout_s,
+        )
+        refused = {}
+        for topic, future in futures.items():
+            problem = future.exception()
+            if isinstance(problem, KafkaException):
+                error = problem.args[0]
+                if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                    refused[topic] = error.str()
+            elif problem is not None:
+                raise problem
+        if refused:
+            raise TopicsNotCreatedError(tuple(refused), "; ".join(sorted(set(refused.values()))))
+
+    def _new(self, topic: str) -> NewTopic:
+        return NewTopic(
+            topic,
+            num_partitions=self._partitions,
+            replication_factor=self._replication,
+            config=topic_settings(topic).kafka_configuration(),
+        )
+
+    def _wait_usable(self, topics: tuple[str, ...], deadline_s: float) -> None:
+        while True:
+            left_s = deadline_s - time.monotonic()
+            usable = self._usable(topics, max(left_s, _LOOK_AGAIN_S))
+            missing = tuple(topic for topic in topics if topic not in usable)
+            if not missing:
+                return
+            if left_s <= 0:
+                raise TopicsNotCreatedError(missing, "no leader in time")
+            time.sleep(_LOOK_AGAIN_S)

@@ -1,0 +1,102 @@
+"""Views in the Glue Data Catalog, as Athena keeps its own: a table without data, its SQL within."""
+
+import base64
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from clients.lake.view_sql import Engine, athena_type, select
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.lake.tables import NAMESPACE
+from fleetlane.events.lake.views import Kind, LakeView
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mypy_boto3_glue.client import GlueClient
+    from mypy_boto3_glue.type_defs import ColumnTypeDef, TableInputTypeDef, TableTypeDef
+
+_VIEW: Final = "VIRTUAL_VIEW"
+_HIVE_TYPES: Final = {Kind.TIME: "timestamp", Kind.TEXT: "string", Kind.JSON: "string"}
+
+
+class ViewNotPutError(FleetlaneError):
+    """Glue does not answer or refuses, or something else is where a view was to be."""
+
+    reason: ClassVar[str] = "view_not_put"
+
+    def __init__(self, view: str, problem: str) -> None:
+        super().__init__(view, problem)
+        self.view, self.problem = view, problem
+
+    def __str__(self) -> str:
+        return f"view {self.view} cannot be put into the catalog: {self.problem}"
+
+
+class GlueViews:
+    """The views in a catalog. ``glue`` is a client whose maker bounded its waits."""
+
+    def __init__(self, glue: "GlueClient") -> None:
+        self._glue = glue
+
+    def put(self, view: LakeView) -> bool:
+        """Let a view be as given; says whether it was not. What is no view is left alone.
+
+        Raises:
+            ViewNotPutError: It could not be done. Trying again later may succeed.
+        """
+        wanted = _table(view)
+        with _reaching_glue(view.name):
+            found = self._found(view.name)
+            if found is None:
+                self._glue.create_table(DatabaseName=NAMESPACE, TableInput=wanted)
+                return True
+            if found.get("TableType") != _VIEW:
+                raise ViewNotPutError(
+                    view.name, f"what has that name is no view but {found.get('TableType')}"
+                )
+            if found.get("ViewOriginalText") == wanted.get("ViewOriginalText"):
+                return False
+            self._glue.update_table(DatabaseName=NAMESPACE, TableInput=wanted, SkipArchive=True)
+            return True
+
+    def _found(self, name: str) -> "TableTypeDef | None":
+        try:
+            return self._glue.get_table(DatabaseName=NAMESPACE, Name=name)["Table"]
+        except self._glue.exceptions.EntityNotFoundException:
+            return None
+
+
+def _table(view: LakeView) -> "TableInputTypeDef":
+    """What Athena writes at ``create view``; it reads SQL and types back from the text."""
+    definition = {
+        "originalSql": select(view, Engine.ATHENA),
+        "catalog": "awsdatacatalog",
+        "schema": NAMESPACE,
+        "columns": [{"name": one.name, "type": athena_type(one.kind)} for one in view.columns],
+    }
+    encoded = base64.b64encode(json.dumps(definition).encode()).decode()
+    columns: list[ColumnTypeDef] = [
+        {"Name": one.name, "Type": _HIVE_TYPES.get(one.kind, athena_type(one.kind))}
+        for one in view.columns
+    ]
+    return {
+        "Name": view.name,
+        "Description": f"Events of stream {view.stream}, by its flow's schema",
+        "TableType": _VIEW,
+        "Parameters": {"presto_view": "true", "comment": "Presto View"},
+        "PartitionKeys": [],
+        "StorageDescriptor": {"Columns": columns, "Location": "", "SerdeInfo": {}},
+        "ViewOriginalText": f"/* Presto View: {encoded} */",
+        "ViewExpandedText": "/* Presto View */",
+    }
+
+
+@contextmanager
+def _reaching_glue(view: str) -> "Iterator[None]":
+    try:
+        yield
+    except (BotoCoreError, ClientError) as problem:
+        raise ViewNotPutError(view, str(problem)) from problem

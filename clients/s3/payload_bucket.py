@@ -1,0 +1,214 @@
+"""Bodies too large for Kafka: put into S3 and confirmed, fetched and checked, copied aside."""
+
+import base64
+import hashlib
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+from botocore.response import StreamingBody
+
+from clients.s3.prompt_retry import again_if_prompt
+from fleetlane.events.envelope import PayloadReference
+from fleetlane.events.errors import FleetlaneError, ParkedReason
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+
+_PAYLOADS: Final = "payloads/"
+_PARKED: Final = "parked/"
+_PIECE_BYTES: Final = 256 * 1024
+BODY_S_MAX: Final = 30.0
+"""So long the largest body takes at 2 MiB a second, which S3 is far from inside a region."""
+
+_MISSING: Final = frozenset({"NoSuchKey", "404"})
+
+
+def payload_key(raw_id: str) -> str:
+    """Where the body of a message is put."""
+    return _PAYLOADS + raw_id
+
+
+def parked_key(key: str) -> str:
+    """Where a payload is copied to in the parked bucket. A key that is there already stays."""
+    return key if key.startswith(_PARKED) else _PARKED + key
+
+
+class PayloadTooLargeError(FleetlaneError):
+    """The body exceeds the limit. Sending it again cannot succeed."""
+
+    reason = ParkedReason.TOO_LARGE.value
+
+    def __init__(self, size_bytes: int, limit_bytes: int) -> None:
+        super().__init__(size_bytes, limit_bytes)
+        self.size_bytes, self.limit_bytes = size_bytes, limit_bytes
+
+    def __str__(self) -> str:
+        return f"the body is {self.size_bytes} bytes; the limit is {self.limit_bytes} bytes"
+
+
+class PayloadMissingError(FleetlaneError):
+    """The object that a message refers to is not there."""
+
+    reason = ParkedReason.PAYLOAD_MISSING.value
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+    def __str__(self) -> str:
+        return f"there is no payload {self.key}"
+
+
+class PayloadCorruptError(FleetlaneError):
+    """The object that a message refers to is not the one that was put there."""
+
+    reason = ParkedReason.PAYLOAD_CORRUPT.value
+
+    def __init__(self, key: str, found: str, wanted: str) -> None:
+        super().__init__(key, found, wanted)
+        self.key, self.found, self.wanted = key, found, wanted
+
+    def __str__(self) -> str:
+        return f"payload {self.key} has {self.found}; its message says {self.wanted}"
+
+
+class PayloadUnavailableError(FleetlaneError):
+    """S3 does not answer, or not as it should. Trying again later may succeed."""
+
+    reason = "payload_unavailable"
+
+    def __init__(self, key: str, problem: str) -> None:
+        super().__init__(key, problem)
+        self.key, self.problem = key, problem
+
+    def __str__(self) -> str:
+        return f"payload {self.key} cannot be reached: {self.problem}"
+
+
+class PayloadBucket:
+    """The bucket that bodies wait in. ``s3`` is a client whose time-outs are its maker's affair.
+
+    They bound the wait for a piece of a body; ``body_s_max`` bounds that for all of one.
+    """
+
+    def __init__(self, s3: "S3Client", bucket: str, *, body_s_max: float = BODY_S_MAX) -> None:
+        self._s3, self._bucket, self._body_s_max = s3, bucket, body_s_max
+
+    def put(self, key: str, body: bytes, sha256_hex: str) -> PayloadReference:
+        """Store ``body``; returns once S3 has it and has found its digest to be ``sha256_hex``.
+
+        Raises:
+            PayloadUnavailableError: S3 did not confirm it. Putting it again is safe.
+        """
+        digest = base64.b64encode(bytes.fromhex(sha256_hex)).decode()
+        try:
+            answer = again_if_prompt(
+                lambda: self._s3.put_object(
+                    Bucket=self._bucket,
+                    Key=key,
+                    Body=body,
+                    ChecksumAlgorithm="SHA256",
+                    ChecksumSHA256=digest,
+                )
+            )
+        except (BotoCoreError, ClientError) as problem:
+            raise PayloadUnavailableError(key, str(problem)) from problem
+        confirmed = answer.get("ChecksumSHA256")
+        if confirmed != digest:
+            raise PayloadUnavailableError(key, f"S3 confirmed digest {confirmed}, not {digest}")
+        return PayloadReference(key=key, sha256=sha256_hex)
+
+    def get(self, reference: PayloadReference, *, body_bytes: int, bytes_max: int) -> bytes:
+        """Fetch a body and check that it is the one that was put.
+
+        Args:
+            reference: Where it is, and its digest.
+            body_bytes: Its size, as its message says.
+            bytes_max: The most that may be fetched.
+
+        Raises:
+            PayloadTooLargeError: It is larger than ``bytes_max``; nothing was fetched.
+            PayloadMissingError: There is no such object.
+            PayloadCorruptError: The object has another size or digest.
+            PayloadUnavailableError: S3 did not give it now; it may later.
+        """
+        if body_bytes > bytes_max:
+            raise PayloadTooLargeError(body_bytes, bytes_max)
+        try:
+            answer = self._s3.get_object(Bucket=self._bucket, Key=reference.key)
+            if answer["ContentLength"] != body_bytes:
+                answer["Body"].close()
+                found, wanted = answer["ContentLength"], body_bytes
+                raise PayloadCorruptError(reference.key, f"{found} bytes", f"{wanted} bytes")
+            with closing(answer["Body"]) as stream:  # entered itself it gives urllib3's, and errors
+                body = self._read(reference.key, stream)
+        except ClientError as problem:
+            raise _missing_or_unavailable(reference.key, problem) from problem
+        except (BotoCoreError, OSError) as problem:
+            raise PayloadUnavailableError(reference.key, str(problem)) from problem
+        sha256 = hashlib.sha256(body).hexdigest()
+        if sha256 != reference.sha256:
+            raise PayloadCorruptError(reference.key, f"SHA-256 {sha256}", reference.sha256)
+        return body
+
+    def _read(self, key: str, stream: StreamingBody) -> bytes:
+        until_s = time.monotonic() + self._body_s_max
+        pieces = []
+        for piece in stream.iter_chunks(_PIECE_BYTES):
+            pieces.append(piece)
+            if time.monotonic() > until_s:
+                limit = f"the limit is {self._body_s_max:g} s"
+                raise PayloadUnavailableError(key, f"it comes too slowly; {limit}")
+        return b"".join(pieces)
+
+    def has(self, key: str) -> bool:
+        """Whether there is such an object now. Asks by listing: HEAD hides a missing bucket.
+
+        Raises:
+            PayloadUnavailableError: S3 does not say.
+        """
+        try:
+            found = self._s3.list_objects_v2(Bucket=self._bucket, Prefix=key, MaxKeys=1)
+        except (BotoCoreError, ClientError) as problem:
+            raise PayloadUnavailableError(key, str(problem)) from problem
+        return any(one["Key"] == key for one in found.get("Contents", ()))
+
+    def delete(self, key: str) -> None:
+        """Delete an object; one that is not there is no error.
+
+        Raises:
+            PayloadUnavailableError: S3 did not confirm it. Deleting again is safe.
+        """
+        try:
+            self._s3.delete_object(Bucket=self._bucket, Key=key)
+        except (BotoCoreError, ClientError) as problem:
+            raise PayloadUnavailableError(key, str(problem)) from problem
+
+    def copy_to(self, other_bucket: str, key: str, parked_key: str) -> None:
+        """Copy an object inside S3, as parking does before the original expires.
+
+        Raises:
+            PayloadMissingError: There is no such object.
+            PayloadUnavailableError: S3 did not confirm the copy. Copying again is safe.
+        """
+        try:
+            self._s3.copy_object(
+                Bucket=other_bucket,
+                Key=parked_key,
+                CopySource={"Bucket": self._bucket, "Key": key},
+            )
+        except ClientError as problem:
+            raise _missing_or_unavailable(key, problem) from problem
+        except BotoCoreError as problem:
+            raise PayloadUnavailableError(key, str(problem)) from problem
+
+
+def _missing_or_unavailable(
+    key: str, problem: ClientError
+) -> PayloadMissingError | PayloadUnavailableError:
+    """Only a missing key is the message's fault; a missing bucket or permission is an outage."""
+    if problem.response.get("Error", {}).get("Code") in _MISSING:
+        return PayloadMissingError(key)
+    return PayloadUnavailableError(key, str(problem))

@@ -1,0 +1,166 @@
+"""Where records wait while Kafka does not take them: a bucket in S3, without any expiry.
+
+Keys are ``spool/<shard>/<minute>/<raw id>-<digest>``, such as
+``spool/3/20261103T1405Z/1c0f…-9b1d2c3a``: S3 spreads load by how keys begin, so the shard comes
+first; inside each shard keys are in the order of time. The minute is that of the arrival in the
+spool, the raw id that of the first record, and the digest of all that is inside: equal objects have
+equal keys, different ones never do.
+"""
+
+import base64
+import hashlib
+import heapq
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from clients.kafka.producer_record import ProducerRecord
+from clients.s3.prompt_retry import again_if_prompt
+from clients.s3.spool_format import records_in, spooled_bytes
+from fleetlane.events.errors import FleetlaneError
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+
+PREFIX: Final = "spool/"
+SHARDS: Final = "01234567"
+"""S3 takes 3,500 objects a second under one beginning of a key."""
+
+_MINUTE: Final = "%Y%m%dT%H%MZ"
+_DELETED_AT_ONCE_MAX: Final = 1_000
+_MISSING: Final = frozenset({"NoSuchKey", "404"})
+
+
+class SpoolUnavailableError(FleetlaneError):
+    """S3 does not answer, or not as it should. Trying again later may succeed."""
+
+    reason = "spool_unavailable"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"the spool cannot be reached: {self.problem}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spooled:
+    """Records that are durable in the spool, by the key of their object."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """An object that waits in the spool. ``since_ms`` is exact to a minute."""
+
+    key: str
+    since_ms: int
+    object_bytes: int
+
+
+class Spool:
+    """The bucket. ``s3`` is a client whose time-outs are its maker's affair."""
+
+    def __init__(self, s3: "S3Client", bucket: str) -> None:
+        self._s3, self._bucket = s3, bucket
+
+    def put(self, records: Sequence[ProducerRecord], *, now_ms: int) -> Spooled:
+        """Store records as one object; returns once S3 has it and has found its digest right.
+
+        Raises:
+            SpoolUnavailableError: S3 did not confirm it. Putting it again is safe.
+        """
+        content = spooled_bytes(records)
+        sha256 = hashlib.sha256(content).digest()
+        key = _key(records[0], sha256, now_ms)
+        digest = base64.b64encode(sha256).decode()
+        try:
+            again_if_prompt(
+                lambda: self._s3.put_object(
+                    Bucket=self._bucket,
+                    Key=key,
+                    Body=content,
+                    ChecksumAlgorithm="SHA256",
+                    ChecksumSHA256=digest,
+                )
+            )
+        except (BotoCoreError, ClientError) as problem:
+            raise SpoolUnavailableError(str(problem)) from problem
+        return Spooled(key=key)
+
+    def waiting(self) -> Iterator[Waiting]:
+        """Go through all that waits, the oldest minute first. S3 is asked as far as one reads.
+
+        Raises:
+            SpoolUnavailableError: S3 does not answer.
+        """
+        shards = (self._in_shard(f"{PREFIX}{shard}/") for shard in SHARDS)
+        return heapq.merge(*shards, key=lambda one: (one.since_ms, one.key))
+
+    def get(self, key: str) -> list[ProducerRecord] | None:
+        """Read an object; ``None`` if it is gone.
+
+        Raises:
+            SpoolUnreadableError: What is there is no spooled object, or of another version.
+            SpoolUnavailableError: S3 does not answer.
+        """
+        try:
+            with closing(self._s3.get_object(Bucket=self._bucket, Key=key)["Body"]) as body:
+                content = body.read()
+        except ClientError as problem:
+            if problem.response.get("Error", {}).get("Code") in _MISSING:
+                return None
+            raise SpoolUnavailableError(str(problem)) from problem
+        except (BotoCoreError, OSError) as problem:
+            raise SpoolUnavailableError(str(problem)) from problem
+        return records_in(content, key=key)
+
+    def delete(self, keys: Sequence[str]) -> None:
+        """Delete objects. One that cannot be deleted stays, and that is no error: it comes again.
+
+        Raises:
+            SpoolUnavailableError: S3 does not answer.
+        """
+        for start in range(0, len(keys), _DELETED_AT_ONCE_MAX):
+            some = keys[start : start + _DELETED_AT_ONCE_MAX]
+            try:
+                self._s3.delete_objects(
+                    Bucket=self._bucket,
+                    Delete={"Objects": [{"Key": key} for key in some], "Quiet": True},
+                )
+            except (BotoCoreError, ClientError) as problem:
+                raise SpoolUnavailableError(str(problem)) from problem
+
+    def _in_shard(self, prefix: str) -> Iterator[Waiting]:
+        pages = self._s3.get_paginator("list_objects_v2").paginate(
+            Bucket=self._bucket, Prefix=prefix
+        )
+        try:
+            for page in pages:
+                for found in page.get("Contents", ()):
+                    since_ms = _minute_of(found["Key"])
+                    yield Waiting(key=found["Key"], since_ms=since_ms, object_bytes=found["Size"])
+        except (BotoCoreError, ClientError) as problem:
+            raise SpoolUnavailableError(str(problem)) from problem
+
+
+def _key(first: ProducerRecord, sha256: bytes, now_ms: int) -> str:
+    minute = datetime.fromtimestamp(now_ms / 1000, UTC).strftime(_MINUTE)
+    raw_id = next((value for name, value in first.headers if name == "ce_id" and value), b"none")
+    shard = SHARDS[sha256[0] % len(SHARDS)]
+    return f"{PREFIX}{shard}/{minute}/{raw_id.decode()}-{sha256.hex()[:16]}"
+
+
+def _minute_of(key: str) -> int:
+    """When an object was put; one whose key says nothing of it is as old as can be."""
+    try:
+        minute = datetime.strptime(key.split("/")[2], _MINUTE).replace(tzinfo=UTC)
+    except (IndexError, ValueError):
+        return 0
+    return int(minute.timestamp() * 1000)

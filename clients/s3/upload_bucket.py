@@ -1,0 +1,160 @@
+"""Uploaded bodies in S3 as landing sees them: what each is, and whether it landed. None is read."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TYPE_CHECKING, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from clients.s3.issued_upload import UPLOAD_FIELD, IssuedUpload, NotIssuedError, issued_from
+from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
+from clients.s3.upload_keys import (
+    LANDED,
+    UPLOADS,
+    NotAnUploadError,
+    key_of_landed,
+    landed_key,
+    raw_id_in,
+)
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+    from mypy_boto3_s3.type_defs import HeadObjectOutputTypeDef, ObjectTypeDef
+
+_POSITION: Final = "sweep/position"
+_MISSING: Final = frozenset({"NoSuchKey", "404"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredUpload:
+    """A body that S3 holds, as it was issued. ``stored_millis`` are S3's, whole seconds."""
+
+    key: str
+    raw_id: str
+    stored_millis: int
+    issued: IssuedUpload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedUpload:
+    """An upload in a listing, and when S3 took it."""
+
+    key: str
+    stored_millis: int
+
+
+class UploadBucket:
+    """The uploads in the payload bucket, each with a mark beside it once it landed.
+
+    Every method raises ``PayloadUnavailableError`` while S3 does not answer as it should.
+    """
+
+    def __init__(self, s3: "S3Client", bucket: str) -> None:
+        self._s3, self._bucket = s3, bucket
+
+    def stored(self, key: str) -> StoredUpload:
+        """Look at an upload without reading it.
+
+        Raises:
+            NotAnUploadError: It did not come by a form of ours, or S3 did not check it.
+            PayloadMissingError: There is no such object.
+        """
+        raw_id = raw_id_in(key)
+        head = self._head(key)
+        if head is None:
+            raise PayloadMissingError(key)
+        return StoredUpload(
+            key=key,
+            raw_id=raw_id,
+            stored_millis=int(head["LastModified"].timestamp()) * 1000,
+            issued=_checked(key, head),
+        )
+
+    def is_landed(self, key: str) -> bool:
+        """Say whether an upload has its mark."""
+        return self._head(landed_key(key)) is not None
+
+    def mark_landed(self, key: str) -> None:
+        """Mark an upload, once Kafka holds its message; marking twice is fine."""
+        self._put(landed_key(key), b"")
+
+    def listed(self, *, after: str, uploads_max: int) -> list[ListedUpload]:
+        """List uploads behind a key, oldest first."""
+        found = self._list(UPLOADS, after, uploads_max)
+        return [
+            ListedUpload(key=one["Key"], stored_millis=int(one["LastModified"].timestamp()) * 1000)
+            for one in found
+        ]
+
+    def landed_between(self, *, after: str, last: str) -> frozenset[str]:
+        """The keys of the uploads behind ``after``, up to ``last``, that have their mark."""
+        keys = (key_of_landed(one["Key"]) for one in self._pages(LANDED, landed_key(after)))
+        return frozenset(takewhile(lambda key: key <= last, keys))
+
+    def sweep_position(self) -> str:
+        """Where the next sweep goes on: behind this key. Empty before the first one."""
+        try:
+            with closing(self._s3.get_object(Bucket=self._bucket, Key=_POSITION)["Body"]) as body:
+                return body.read().decode()
+        except (BotoCoreError, ClientError, OSError) as problem:
+            if _is_missing(problem):
+                return ""
+            raise PayloadUnavailableError(_POSITION, str(problem)) from problem
+
+    def keep_sweep_position(self, key: str) -> None:
+        self._put(_POSITION, key.encode())
+
+    def _head(self, key: str) -> "HeadObjectOutputTypeDef | None":
+        try:
+            return self._s3.head_object(Bucket=self._bucket, Key=key, ChecksumMode="ENABLED")
+        except (BotoCoreError, ClientError) as problem:
+            if _is_missing(problem):
+                return None
+            raise PayloadUnavailableError(key, str(problem)) from problem
+
+    def _put(self, key: str, body: bytes) -> None:
+        try:
+            self._s3.put_object(Bucket=self._bucket, Key=key, Body=body)
+        except (BotoCoreError, ClientError) as problem:
+            raise PayloadUnavailableError(key, str(problem)) from problem
+
+    def _pages(self, prefix: str, after: str) -> "Iterator[ObjectTypeDef]":
+        while page := self._list(prefix, after, 1000):
+            yield from page
+            after = page[-1]["Key"]
+
+    def _list(self, prefix: str, after: str, keys_max: int) -> "list[ObjectTypeDef]":
+        try:
+            answer = self._s3.list_objects_v2(
+                Bucket=self._bucket, Prefix=prefix, StartAfter=after, MaxKeys=keys_max
+            )
+        except (BotoCoreError, ClientError) as problem:
+            raise PayloadUnavailableError(prefix, str(problem)) from problem
+        return answer.get("Contents", [])
+
+
+def _checked(key: str, head: "HeadObjectOutputTypeDef") -> IssuedUpload:
+    """What was issued, if the object is that; S3 says so, and we need not read it."""
+    metadata = head["Metadata"].get(UPLOAD_FIELD)
+    if metadata is None:
+        raise NotAnUploadError(key, "it has none of our metadata")
+    try:
+        issued = issued_from(metadata)
+    except NotIssuedError as problem:
+        raise NotAnUploadError(key, str(problem)) from None
+    size_bytes, digest = head["ContentLength"], head.get("ChecksumSHA256")
+    if size_bytes != issued.body_bytes:
+        raise NotAnUploadError(key, f"it has {size_bytes} bytes, {issued.body_bytes} were issued")
+    if digest != issued.sha256_base64:
+        found = f"S3 vouches for SHA-256 {digest}, {issued.sha256_base64} was issued"
+        raise NotAnUploadError(key, found)
+    return issued
+
+
+def _is_missing(problem: Exception) -> bool:
+    return (
+        isinstance(problem, ClientError)
+        and problem.response.get("Error", {}).get("Code") in _MISSING
+    )

@@ -1,0 +1,66 @@
+"""Which devices a flow's parser rules are for: two rules for one device, and devices of none."""
+
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+
+from fleetlane.events.flows.firmware_ranges import common_firmware, missing_firmware
+from fleetlane.events.flows.flow import Flow, ParserRule
+
+
+def overlaps(flow: Flow) -> Iterator[str]:
+    """Name a device for each two rules that are both for it, in a sentence.
+
+    A rule may be for the rest of what one above it is for: it leaves out ``firmware`` or
+    ``device_types``, and the one above does not.
+    """
+    for (place, one), (later_place, later) in combinations(enumerate(flow.parsers, start=1), 2):
+        if _is_for_the_rest(one, later):
+            continue
+        kinds = _common_kinds(one, later)
+        firmware = common_firmware(one.firmware or "", later.firmware or "")
+        if kinds is not None and firmware is not None:
+            device = _described(kinds[0] if kinds else None)
+            both = f"[[parsers]] {place} ({one.use}) and {later_place} ({later.use})"
+            yield (
+                f"{both} are both for {device} with firmware {firmware}, and only the first would "
+                "be used; let their ranges not meet"
+            )
+
+
+def gaps(flow: Flow) -> Iterator[str]:
+    """Name a device that no rule is for, for each kind of device that has one, in a sentence."""
+    kinds = sorted(flow.device_types)
+    for kind in (*kinds, None):
+        rules = [rule for rule in flow.parsers if rule.device_types is None or kind in _kinds(rule)]
+        if not rules:
+            yield f"a device of any type but {', '.join(kinds)} fits no [[parsers]]: it is parked"
+        elif all(rule.firmware is not None for rule in rules):
+            yield from _firmware_gaps(kind, [rule.firmware or "" for rule in rules])
+
+
+def _firmware_gaps(kind: str | None, ranges: Iterable[str]) -> Iterator[str]:
+    firmware = missing_firmware(ranges)
+    if firmware is not None:
+        yield f"{_described(kind)} with firmware {firmware} fits no [[parsers]]: it is parked"
+    yield f"{_described(kind)} that declares no firmware fits no [[parsers]]: it is parked"
+
+
+def _is_for_the_rest(one: ParserRule, later: ParserRule) -> bool:
+    leaves_firmware = one.firmware is not None and later.firmware is None
+    leaves_kinds = one.device_types is not None and later.device_types is None
+    return leaves_firmware or leaves_kinds
+
+
+def _common_kinds(one: ParserRule, other: ParserRule) -> tuple[str, ...] | None:
+    """Types that both are for, ``()`` where both are for all, ``None`` where there is no such."""
+    if one.device_types is None or other.device_types is None:
+        return one.device_types or other.device_types or ()
+    return tuple(kind for kind in one.device_types if kind in other.device_types) or None
+
+
+def _kinds(rule: ParserRule) -> tuple[str, ...]:
+    return rule.device_types or ()
+
+
+def _described(kind: str | None) -> str:
+    return "a device" if kind is None else f"a device of type {kind}"

@@ -1,0 +1,1 @@
+"""The lake's tables and views as plain data."""

@@ -1,0 +1,1 @@
+"""What every job runs on: session, supervisor, listeners, checkpoints, metrics."""

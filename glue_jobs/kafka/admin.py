@@ -1,0 +1,119 @@
+"""Kafka's own admin client in the driver's JVM: it logs in as the jobs' source and sink do."""
+
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from functools import cached_property
+from typing import Any, Final
+
+from py4j.java_gateway import JavaClass
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.job_arguments import JobArguments
+from glue_jobs.engine.driver_jvm import java_class
+from glue_jobs.kafka.connection import kafka_connection
+
+ANSWER_MS_MAX: Final = 10_000
+_SPARKS_PREFIX: Final = "kafka."
+_CLIENTS: Final = "org.apache.kafka.clients"
+
+type Partition = tuple[str, int]
+type Offsets = Mapping[Partition, int]
+
+
+class KafkaAdminError(FleetlaneError):
+    """Kafka does not answer, or refuses. Trying again later may succeed."""
+
+    reason = "kafka_admin"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"Kafka's administration failed: {self.problem}"
+
+
+class KafkaAdmin:
+    """What is asked of the cluster itself. Each call waits for 10 seconds at most.
+
+    It is first spoken to when something is asked. All may raise ``KafkaAdminError``.
+    """
+
+    def __init__(self, session: SparkSession, arguments: JobArguments) -> None:
+        self._session, self._arguments = session, arguments
+
+    def close(self) -> None:
+        self._admin.close()
+
+    def cluster_id(self) -> str:
+        return str(self._asked(lambda: self._admin.describeCluster().clusterId().get()))
+
+    def topics(self) -> frozenset[str]:
+        """The names of all topics that these jobs may know of."""
+        return frozenset(self._asked(lambda: self._admin.listTopics().names().get()))
+
+    def commit(self, group: str, offsets: Offsets, *, note: str) -> None:
+        """Write down how far a group has read; nobody may be reading as a member of it."""
+        admin, by_partition = self._admin, self._class("java.util.HashMap")()
+        noted = self._class(f"{_CLIENTS}.consumer.OffsetAndMetadata")
+        for partition, offset in offsets.items():
+            by_partition.put(self._partition(partition), noted(offset, note))
+        self._asked(lambda: admin.alterConsumerGroupOffsets(group, by_partition).all().get())
+
+    def committed(self, group: str) -> Offsets:
+        """How far a group has read, where that was written down."""
+        found = self._asked(
+            lambda: (
+                self._admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata().get()
+            )
+        )
+        return {
+            (entry.getKey().topic(), entry.getKey().partition()): entry.getValue().offset()
+            for entry in found.entrySet()
+            if entry.getValue() is not None
+        }
+
+    def beginnings(self, partitions: Iterable[Partition]) -> Offsets:
+        """The offset of the first record that each partition still has."""
+        admin, asked = self._admin, self._class("java.util.HashMap")()
+        earliest = self._class(f"{_CLIENTS}.admin.OffsetSpec").earliest()
+        named = {partition: self._partition(partition) for partition in partitions}
+        for one in named.values():
+            asked.put(one, earliest)
+        found = self._asked(lambda: admin.listOffsets(asked).all().get())
+        return {partition: found.get(one).offset() for partition, one in named.items()}
+
+    @cached_property
+    def _admin(self) -> Any:
+        clients = self._class(f"{_CLIENTS}.admin.AdminClient")
+        if not isinstance(clients, JavaClass):
+            raise KafkaAdminError("its classes are not on the driver's class path")
+        options = self._class("java.util.HashMap")()
+        for name, value in kafka_connection(self._arguments).items():
+            options.put(name.removeprefix(_SPARKS_PREFIX), value)
+        options.put("request.timeout.ms", str(ANSWER_MS_MAX // 2))
+        options.put("default.api.timeout.ms", str(ANSWER_MS_MAX))
+        return self._asked(lambda: clients.create(options))
+
+    def _class(self, name: str) -> Any:
+        return java_class(self._session, name)
+
+    def _partition(self, partition: Partition) -> Any:
+        return self._class("org.apache.kafka.common.TopicPartition")(*partition)
+
+    def _asked(self, question: Any) -> Any:
+        try:
+            return question()
+        except Py4JError as problem:
+            raise KafkaAdminError(str(problem).splitlines()[-1]) from problem
+
+
+def cluster_id(session: SparkSession, arguments: JobArguments) -> str | None:
+    """The name that the cluster gave itself when it was made; ``None`` where it does not answer."""
+    try:
+        with closing(KafkaAdmin(session, arguments)) as admin:
+            return admin.cluster_id()
+    except KafkaAdminError:
+        return None

@@ -1,0 +1,1 @@
+"""From a flow's rule to the parser program that a child runs."""

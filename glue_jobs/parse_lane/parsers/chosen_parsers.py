@@ -1,0 +1,250 @@
+"""The parser for a message: its flow's rule for that device, found once. None is imported here."""
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol, TypeGuard
+
+from clients.flows.store import (
+    FlowsNotPublishedError,
+    FlowsUnavailableError,
+    FlowsUnreadableError,
+)
+from fleetlane.events.envelope import Message
+from fleetlane.events.errors import ParkedReason
+from fleetlane.events.flows.files import PublishedFlows
+from fleetlane.events.flows.flow import Flow, ParserRule
+from fleetlane.events.flows.parser_choice import parser_rule_for
+from fleetlane.events.lanes import WIGGLE, LaneLimits
+from fleetlane.parsers.sandbox.runs import Assignment, Program
+from glue_jobs.parse_lane.parsers.no_parser import NoParserError, ParserUnavailableError
+from glue_jobs.parse_lane.parsers.programs import FoundProgram, MissingProgram, Programs
+
+CHOICES_MAX: Final = 4096
+"""Remembered: devices of one kind and firmware are a few; what they declare may be anything."""
+
+NO_FLOW_AGE_S_MAX: Final = 1.0
+"""How old the flows may be that a message has none in: its own may just have been published."""
+
+EARLIER_VERSIONS_MAX: Final = 5
+TRY_AGAIN_S: Final = 30.0
+TRY_AGAIN_SHARE: Final = 10
+"""How long a parser that cannot be had is left alone: so long, or so many times as long as it took
+to find that out, as one may hang at import."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenParser:
+    """What a message is to be parsed with, and by which rules its events are written.
+
+    ``instead_of`` is what the flow in force says, where that is broken and an older one is used.
+    """
+
+    program: Program
+    assignment: Assignment
+    instead_of: str | None = None
+    accepts_buffer: bool = False
+
+
+class Flows(Protocol):
+    """Where the flows in force come from."""
+
+    def current(self, *, max_age_s: float | None = None) -> PublishedFlows: ...
+
+
+class EarlierFlows(Protocol):
+    """Where versions are read that were in force before."""
+
+    def published(self, version: str) -> PublishedFlows: ...
+
+
+class _Kind(NamedTuple):
+    """What decides about the parser."""
+
+    stream: str
+    device_type: str | None
+    firmware: str | None
+
+    def rule_of(self, flow: Flow) -> ParserRule | None:
+        return parser_rule_for(flow, device_type=self.device_type, firmware=self.firmware)
+
+
+type _Older = ChosenParser | ParserUnavailableError | None
+type _Choice = ChosenParser | NoParserError | ParserUnavailableError
+
+
+class ChosenParsers:
+    """Chooses parsers by the flows in force, which it reads once a batch.
+
+    A parser that cannot be fetched, checked or loaded leaves the one before it in use: a bad
+    artifact must not park a day's data.
+    """
+
+    def __init__(
+        self,
+        *,
+        flows: Flows,
+        earlier: EarlierFlows,
+        programs: Programs,
+        limits: LaneLimits,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._flows, self._earlier, self._programs = flows, earlier, programs
+        self._parse_s_max = limits.parse_ms_max / 1000
+        self._monotonic = monotonic
+        self._published: PublishedFlows | None = None
+        self._is_batch_new = True
+        self._choices: dict[tuple[str, str | None, str | None], _Choice] = {}
+        self._told: set[tuple[str, str]] = set()
+        self._earlier_known: dict[str, PublishedFlows | None] = {}
+        self._try_again_s: float | None = None
+
+    def begin_batch(self) -> None:
+        """Let the next message have the flows that are in force by then."""
+        self._is_batch_new = True
+
+    def chosen(self, message: Message) -> ChosenParser:
+        """Choose the parser for a message.
+
+        Raises:
+            FlowsUnavailableError: No flows could be read yet.
+            NoParserError: The stream has no flow, the flow no parser for this device; or that
+                parser cannot be had, and no earlier one either.
+            ParserUnavailableError: Likewise, and it may be had later: S3 does not answer.
+        """
+        if self._is_batch_new:
+            self._read_flows()
+        kind = message.stream, message.device_type, message.firmware
+        choice = self._choices.get(kind)
+        if choice is None:
+            choice = self._remembered(_Kind(*kind))
+        if isinstance(choice, ChosenParser):
+            return choice
+        raise type(choice)(*choice.args)  # anew: a traceback grows with each raise
+
+    def _read_flows(self) -> None:
+        published, known = self._flows.current(), self._published
+        is_time_again = self._try_again_s is not None and self._monotonic() >= self._try_again_s
+        is_new = known is None or published.version != known.version
+        if is_new:
+            self._published = published
+            self._told.clear()
+        if is_new or is_time_again:
+            self._try_again_s = None
+            self._choices.clear()
+            self._earlier_known.clear()
+            self._programs.forget()
+        self._is_batch_new = False
+
+    def _remembered(self, kind: _Kind) -> _Choice:
+        if len(self._choices) >= CHOICES_MAX:
+            self._choices.clear()
+        flow = None
+        for published in self._versions_in_force():
+            flow = published.by_stream.get(kind.stream)
+            rule = None if flow is None else kind.rule_of(flow)
+            if flow is not None and rule is not None:
+                choice = self._choices[kind] = self._choice(published, flow, rule, kind)
+                return choice
+        return _no_flow(flow, kind)  # not remembered: the next may have one
+
+    def _versions_in_force(self) -> Iterator[PublishedFlows]:
+        assert self._published is not None, "the flows are read before"
+        yield self._published
+        yield self._flows.current(max_age_s=NO_FLOW_AGE_S_MAX)
+
+    def _choice(
+        self, published: PublishedFlows, flow: Flow, rule: ParserRule, kind: _Kind
+    ) -> _Choice:
+        began_s = self._monotonic()
+        found = self._programs.of_rule(published, flow, rule)
+        if _is_usable(found):
+            return self._with(found, flow)
+        self._leave_alone(began_s)
+        older = self._older(published.before, rule, kind)
+        self._tell(flow, rule, found.problem, older)
+        return self._without(found, flow, rule) if older is None else older
+
+    def _leave_alone(self, began_s: float) -> None:
+        now_s = self._monotonic()
+        planned_s = now_s + TRY_AGAIN_S if self._try_again_s is None else self._try_again_s
+        self._try_again_s = max(planned_s, now_s + TRY_AGAIN_SHARE * (now_s - began_s))
+
+    def _older(self, before: Sequence[str], broken: ParserRule, kind: _Kind) -> _Older:
+        """What a message would have been parsed with before, by the whole flow of that time."""
+        unavailable = None
+        for version in before[:EARLIER_VERSIONS_MAX]:
+            try:
+                earlier = self._version(version)
+            except FlowsUnavailableError as problem:  # nor would S3 give those before it
+                return ParserUnavailableError(broken.use, str(problem))
+            flow = None if earlier is None else earlier.by_stream.get(kind.stream)
+            rule = None if flow is None else kind.rule_of(flow)
+            if earlier is None or flow is None or rule is None:
+                continue
+            found = self._programs.of_rule(earlier, flow, rule)
+            if _is_usable(found):
+                return self._with(found, flow, instead_of=broken.use)
+            if isinstance(found, MissingProgram) and found.is_outage:
+                unavailable = ParserUnavailableError(rule.use, found.problem)
+        return unavailable
+
+    def _tell(
+        self,
+        flow: Flow,
+        rule: ParserRule,
+        problem: str | None,
+        older: _Older,
+    ) -> None:
+        """Once a parser, not once a device."""
+        if (flow.stream, rule.use) in self._told:
+            return
+        self._told.add((flow.stream, rule.use))
+        instead = "nothing before it can"
+        if isinstance(older, ChosenParser):
+            instead = older.assignment.parser
+        message = "parser %s of stream %s cannot be used (%s); in its place: %s"
+        _log.error(message, rule.use, flow.stream, problem, instead)
+
+    def _version(self, version: str) -> PublishedFlows | None:
+        if version not in self._earlier_known:
+            try:
+                self._earlier_known[version] = self._earlier.published(version)
+            except (FlowsNotPublishedError, FlowsUnreadableError):
+                self._earlier_known[version] = None
+        return self._earlier_known[version]
+
+    def _without(
+        self, found: FoundProgram | MissingProgram, flow: Flow, rule: ParserRule
+    ) -> _Choice:
+        if isinstance(found, FoundProgram):  # its messages fail in the sandbox, each with a reason
+            return self._with(found, flow)
+        if found.is_outage:
+            return ParserUnavailableError(rule.use, found.problem)
+        return NoParserError(ParkedReason.PARSER_FAILED, found.problem)
+
+    def _with(
+        self, found: FoundProgram, flow: Flow, *, instead_of: str | None = None
+    ) -> ChosenParser:
+        parse_s = min(self._parse_s_max, (flow.limits.parse_ms_max or 60_000) / 1000)
+        return ChosenParser(
+            program=found.program,
+            assignment=Assignment(flow=flow, parser=found.parser, parse_s=parse_s * WIGGLE),
+            accepts_buffer=found.accepts_buffer,
+            instead_of=instead_of,
+        )
+
+
+def _is_usable(found: FoundProgram | MissingProgram) -> TypeGuard[FoundProgram]:
+    return isinstance(found, FoundProgram) and found.problem is None
+
+
+def _no_flow(flow: Flow | None, kind: _Kind) -> NoParserError:
+    if flow is None:
+        return NoParserError(ParkedReason.NO_FLOW, f"no flow takes stream {kind.stream!r}")
+    device = f"device type {kind.device_type!r} and firmware {kind.firmware!r}"
+    problem = f"flow {flow.stream!r} has no parser for {device}"
+    return NoParserError(ParkedReason.NO_FLOW, problem)

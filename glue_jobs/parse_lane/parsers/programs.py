@@ -1,0 +1,139 @@
+"""From a flow's rule to the program that a child runs: fetched if need be, and loaded once."""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+import orjson
+
+from clients.flows.parser_store import (
+    ArtifactChangedError,
+    ArtifactMissingError,
+    ArtifactUnavailableError,
+)
+from fleetlane.events.flows.artifact_manifest import BadArtifactError
+from fleetlane.events.flows.artifacts import FlowArtifact, is_of_a_team
+from fleetlane.events.flows.files import PublishedFlows
+from fleetlane.events.flows.flow import Flow, ParserRule
+from fleetlane.parsers.registry import UnknownParserError, find_parser
+from fleetlane.parsers.sandbox.runs import Program
+
+FETCHES_MAX: Final = 3
+"""So often in a row S3 may fail to give an artifact before that is no outage any more."""
+
+_BROKEN = (ArtifactMissingError, ArtifactChangedError, BadArtifactError, UnknownParserError)
+
+
+class HoldsFolders(Protocol):
+    """Puts artifacts into folders; raises as ``ParserFolders`` does."""
+
+    def folder_of(self, artifact: FlowArtifact) -> Path: ...
+
+    def answers(self, artifact: FlowArtifact) -> bool: ...
+
+    def release_all(self) -> None: ...
+
+
+class LoadsPrograms(Protocol):
+    """Has a program loaded, and says what comes in its way, or what its parser takes."""
+
+    def load_problem(self, program: Program) -> str | None: ...
+
+    def accepts_buffer(self, program: Program) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundProgram:
+    """A program that can be used, or ``problem`` says why not. ``parser`` is ``name@version``."""
+
+    program: Program
+    parser: str
+    problem: str | None = None
+    accepts_buffer: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingProgram:
+    """There is no program. An outage is nobody's fault: it may be had later."""
+
+    problem: str
+    is_outage: bool = False
+
+
+type _Key = tuple[str, bytes, FlowArtifact | None]
+
+
+class Programs:
+    """Finds programs, and remembers what it found, until ``forget``."""
+
+    def __init__(
+        self, *, folders: HoldsFolders, sandboxes: LoadsPrograms, memory_bytes_max: int
+    ) -> None:
+        self._folders, self._sandboxes = folders, sandboxes
+        self._memory_bytes_max = memory_bytes_max
+        self._found: dict[_Key, FoundProgram | MissingProgram] = {}
+        self._not_given: dict[str, MissingProgram] = {}
+        self._not_given_in_a_row = Counter[str]()
+
+    def forget(self) -> None:
+        """Look anew for everything, and let go of the artifacts."""
+        self._found.clear()
+        self._not_given.clear()
+        self._folders.release_all()
+
+    def of_rule(
+        self, published: PublishedFlows, flow: Flow, rule: ParserRule
+    ) -> FoundProgram | MissingProgram:
+        """The program of a rule; blocks while its artifact is fetched and loaded."""
+        options = orjson.dumps(rule.options, option=orjson.OPT_SORT_KEYS)
+        key = rule.use, options, published.artifact(flow.owner, rule.use)
+        if key not in self._found:
+            self._found[key] = self._sought(*key)
+        return self._found[key]
+
+    def _sought(
+        self, use: str, options: bytes, artifact: FlowArtifact | None
+    ) -> FoundProgram | MissingProgram:
+        if is_of_a_team(use) and artifact is None:
+            return MissingProgram(problem=f"the published flows name no artifact of {use}")
+        try:
+            folder = None if artifact is None else self._folder_of(artifact)
+            if isinstance(folder, MissingProgram):
+                return folder
+            parser = find_parser(use, None if folder is None else [folder])
+        except _BROKEN as problem:
+            return MissingProgram(problem=f"{type(problem).__name__}: {problem}")
+        program = Program(
+            use=use,
+            options=options,
+            memory_bytes_max=self._memory_bytes_max,
+            location=folder,
+        )
+        load_problem = self._sandboxes.load_problem(program)
+        return FoundProgram(
+            program=program,
+            parser=parser.identifier,
+            problem=load_problem,
+            accepts_buffer=load_problem is None and self._sandboxes.accepts_buffer(program),
+        )
+
+    def _folder_of(self, artifact: FlowArtifact) -> str | MissingProgram:
+        """Where an artifact is. One that S3 did not give is not waited for again by others."""
+        name = artifact.sha256
+        if name in self._not_given:
+            return self._not_given[name]
+        try:
+            folder = str(self._folders.folder_of(artifact))
+        except ArtifactUnavailableError as problem:
+            self._not_given[name] = missing = self._missing(artifact, problem)
+            return missing
+        self._not_given_in_a_row.pop(name, None)
+        return folder
+
+    def _missing(self, artifact: FlowArtifact, problem: ArtifactUnavailableError) -> MissingProgram:
+        """An outage is nobody's fault. An object that S3 never gives is its own flow's trouble."""
+        is_s3_there = self._folders.answers(artifact)
+        self._not_given_in_a_row[artifact.sha256] += is_s3_there
+        is_never_given = self._not_given_in_a_row[artifact.sha256] >= FETCHES_MAX
+        return MissingProgram(problem=str(problem), is_outage=not (is_s3_there and is_never_given))

@@ -1,0 +1,180 @@
+"""Messages whose envelope is as ingest writes it, read by column: a whole batch at once.
+
+What is plain is read here exactly as ``envelope_reading.message_from`` would read it. All that is
+not - by reference, encoded, repeated or unknown headers, values that are not allowed - is left to
+that function, which knows why.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from fleetlane.events.envelope import SOURCE_PREFIX
+from fleetlane.events.envelope_reading import is_allowed_value
+from fleetlane.events.ids import RAW_ID_PATTERN
+from fleetlane.events.names import DEVICE_ID_PATTERN
+from fleetlane.events.times import MILLIS_MAX
+from glue_jobs.parse_lane.reading.raw_batches import RawBatch
+
+type Rows = NDArray[np.int64]
+type Flags = NDArray[np.bool_]
+
+_NUMBER: Final = "[0-9]{1,18}"
+_PATTERNS: Final[Mapping[str, str]] = {
+    "ce_id": RAW_ID_PATTERN,
+    "ce_source": SOURCE_PREFIX + DEVICE_ID_PATTERN,
+    "ce_arrivalmillis": _NUMBER,
+    "ce_bodybytes": _NUMBER,
+    "ce_startmillis": _NUMBER,
+    "ce_endmillis": _NUMBER,
+}
+"""Headers that differ from message to message; the others repeat, and each value is read once."""
+
+_REPEATING: Final = frozenset(
+    {
+        "ce_specversion",
+        "content-type",
+        "ce_type",
+        "ce_lane",
+        "ce_attempt",
+        "ce_slowtries",
+        "ce_devicetype",
+        "ce_firmware",
+        "ce_via",
+    }
+)
+_NEVER_READ: Final = "ce_time"
+_REQUIRED: Final = (
+    "ce_specversion",
+    "ce_id",
+    "ce_source",
+    "ce_type",
+    "ce_arrivalmillis",
+    "ce_lane",
+    "ce_attempt",
+    "ce_bodybytes",
+)
+_KIND: Final = ("ce_type", "ce_devicetype", "ce_firmware")
+_is_allowed: Final = lru_cache(maxsize=4096)(is_allowed_value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlainMessages:
+    """``is_plain`` tells which rows of the batch these are; of the others no column says anything.
+
+    ``columns`` are the headers' values by name, a row each.
+    """
+
+    is_plain: Flags
+    columns: Mapping[str, pa.Array]
+
+    @cached_property
+    def device_ids(self) -> pa.Array:
+        sources = self.columns["ce_source"].cast(pa.string())
+        return pc.utf8_slice_codeunits(sources, len(SOURCE_PREFIX)).cast(pa.binary())
+
+    @cached_property
+    def envelopes(self) -> pa.Array:
+        """As ``sandbox.runs.envelope_of`` writes them."""
+        raw_ids, arrivals = self.columns["ce_id"], self.columns["ce_arrivalmillis"]
+        return pc.binary_join_element_wise(raw_ids, self.device_ids, arrivals, b"\n")
+
+    @cached_property
+    def attempts(self) -> pa.Array:
+        return self.columns["ce_attempt"].cast(pa.string()).cast(pa.int64())
+
+    def kinds(self) -> Iterator[Rows]:
+        """The rows of messages of one stream, device type and firmware, for each such kind."""
+        rows = np.flatnonzero(self.is_plain)
+        kinds = np.zeros(len(self.is_plain), np.int64)
+        for name in _KIND:
+            column = self.columns.get(name)
+            if column is not None:
+                encoded = column.dictionary_encode(null_encoding="encode")
+                kinds = kinds * len(encoded.dictionary) + encoded.indices.to_numpy()
+        kinds = kinds[rows]
+        if len(rows) and (kinds == kinds[0]).all():
+            yield rows
+            return
+        for kind in np.unique(kinds):
+            yield rows[kinds == kind]
+
+
+def plain_messages(batch: RawBatch) -> PlainMessages:
+    """Read the headers of a batch."""
+    columns, is_plain = _columns(batch)
+    for name, column in columns.items():
+        is_plain &= _is_good(name, column)
+    if not all(name in columns for name in _REQUIRED):
+        is_plain[:] = False
+    for name in _REQUIRED:
+        if name in columns:
+            is_plain &= _flags(columns[name].is_valid())
+    if is_plain.any():
+        columns = {name: _only(is_plain, column) for name, column in columns.items()}
+        is_plain &= _is_of_its_size(columns["ce_bodybytes"], batch.column("value"))
+        is_plain &= _at_most(columns["ce_arrivalmillis"], MILLIS_MAX)
+        columns = {name: _only(is_plain, column) for name, column in columns.items()}
+    return PlainMessages(is_plain=is_plain, columns=columns)
+
+
+def _columns(batch: RawBatch) -> tuple[dict[str, pa.Array], Flags]:
+    """The values of each header that is known here, and which rows have such headers alone."""
+    headers, is_plain = batch.column("headers"), np.ones(len(batch), np.bool_)
+    flat = headers.flatten()
+    names, values = flat.field("key"), flat.field("value")
+    if names.null_count or values.null_count:
+        return {}, np.zeros(len(batch), np.bool_)
+    encoded, owners = names.dictionary_encode(), pc.list_parent_indices(headers).to_numpy()
+    codes = encoded.indices.to_numpy()
+    columns = dict[str, pa.Array]()
+    for code, name in enumerate(encoded.dictionary.to_pylist()):
+        places = np.flatnonzero(codes == code)
+        rows = owners[places]
+        if name in _REPEATING or name in _PATTERNS:
+            where = np.full(len(batch), -1)
+            where[rows] = places
+            columns[name] = values.take(pa.array(where, mask=where < 0))
+        elif name != _NEVER_READ:
+            is_plain[rows] = False
+        is_plain[rows[1:][rows[1:] == rows[:-1]]] = False  # repeated
+    return columns, is_plain
+
+
+def _is_good(name: str, column: pa.Array) -> Flags:
+    """Whether each value is allowed; one that is absent is."""
+    pattern = _PATTERNS.get(name)
+    if pattern is not None:
+        return _flags(pc.match_substring_regex(column, f"^(?:{pattern})$"), absent=True)
+    encoded = column.dictionary_encode()
+    allowed = [_is_allowed(name, value) for value in encoded.dictionary.to_pylist()]
+    if all(allowed):
+        return np.ones(len(column), np.bool_)
+    return _flags(pa.array(allowed).take(encoded.indices), absent=True)
+
+
+def _is_of_its_size(body_bytes: pa.Array, bodies: pa.Array) -> Flags:
+    return _flags(pc.equal(_numbers(body_bytes), pc.binary_length(bodies).cast(pa.int64())))
+
+
+def _at_most(column: pa.Array, number: int) -> Flags:
+    return _flags(pc.less_equal(_numbers(column), number))
+
+
+def _numbers(column: pa.Array) -> pa.Array:
+    return column.cast(pa.string()).cast(pa.int64())
+
+
+def _only(rows: Flags, column: pa.Array) -> pa.Array:
+    return column if rows.all() else pc.if_else(pa.array(rows), column, None)
+
+
+def _flags(column: pa.Array, *, absent: bool = False) -> Flags:
+    flags: Flags = column.fill_null(absent).to_numpy(zero_copy_only=False)
+    return flags

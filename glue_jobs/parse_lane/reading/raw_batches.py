@@ -1,0 +1,68 @@
+"""Arrow batches of raw records: by column for what is done to all, row by row for the few."""
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+import pyarrow as pa
+
+from fleetlane.events.envelope import Header
+from fleetlane.events.parked import KafkaPosition
+
+_HEADERS: Final = pa.list_(
+    pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
+)
+_SCHEMA: Final = pa.schema(
+    {
+        "key": pa.binary(),
+        "value": pa.binary(),
+        "headers": _HEADERS,
+        "topic": pa.string(),
+        "partition": pa.int32(),
+        "offset": pa.int64(),
+    }
+)
+
+
+class RawRecord(NamedTuple):
+    """One record of a raw topic."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: list[Header]
+    topic: str
+    partition: int
+    offset: int
+
+    @property
+    def position(self) -> KafkaPosition:
+        return KafkaPosition(topic=self.topic, partition=self.partition, offset=self.offset)
+
+
+class RawBatch:
+    """Records of a batch with the columns of ``kafka.source_and_sink.raw_records``."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self._batch = batch
+
+    @classmethod
+    def of(cls, records: Iterable[RawRecord]) -> "RawBatch":
+        rows = [
+            record._asdict() | {"headers": [{"key": k, "value": v} for k, v in record.headers]}
+            for record in records
+        ]
+        return cls(pa.RecordBatch.from_pylist(rows, schema=_SCHEMA))
+
+    def __len__(self) -> int:
+        return int(self._batch.num_rows)
+
+    def column(self, name: str) -> pa.Array:
+        return self._batch.column(name)
+
+    def record(self, row: int) -> RawRecord:
+        headers = self._batch.column("headers")[row].as_py() or ()
+        key, value, topic, partition, offset = (
+            self._batch.column(name)[row].as_py()
+            for name in ("key", "value", "topic", "partition", "offset")
+        )
+        pairs = [(header["key"], header["value"]) for header in headers]
+        return RawRecord(key, value, pairs, topic, partition, offset)

@@ -1,0 +1,137 @@
+"""Messages that wait for their parser, gathered into runs of one flow and parser each."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from fleetlane.events.envelope import Message
+from fleetlane.events.envelope_reading import message_from
+from fleetlane.parsers.sandbox.bytes_column import BytesColumn
+from fleetlane.parsers.sandbox.runs import Program, Run, envelope_of
+from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParser
+from glue_jobs.parse_lane.reading.fast_path import PlainMessages, Rows
+from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord
+
+WAITING_BYTES_MAX: Final = 16 << 20
+
+
+class WaitingMessage(NamedTuple):
+    """A message, the record that it came as, and its body, fetched if need be."""
+
+    record: RawRecord
+    message: Message
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingRun:
+    """Messages that one child parses by the rules of one flow, in order.
+
+    ``rows`` are theirs in the batch. ``odd`` are those that are not plain, by row.
+    """
+
+    chosen: ChosenParser
+    batch: RawBatch
+    plain: PlainMessages
+    rows: Rows
+    odd: dict[int, WaitingMessage]
+
+    @property
+    def run(self) -> Run:
+        return Run(
+            program=self.chosen.program,
+            assignment=self.chosen.assignment,
+            envelopes=self._envelopes(),
+            bodies=self._bodies(),
+        )
+
+    def at(self, place: int) -> WaitingMessage:
+        """One message of the run, made now if it is plain."""
+        row = int(self.rows[place])
+        if row in self.odd:
+            return self.odd[row]
+        record = self.batch.record(row)
+        return WaitingMessage(
+            record, message_from(record.headers, record.value), record.value or b""
+        )
+
+    def _envelopes(self) -> Sequence[bytes]:
+        if not self.odd:
+            return _taken(self.plain.envelopes, self.rows)
+        return [
+            envelope_of(self.odd[row].message)
+            if row in self.odd
+            else self.plain.envelopes[row].as_py()
+            for row in self.rows.tolist()
+        ]
+
+    def _bodies(self) -> Sequence[bytes]:
+        bodies = self.batch.column("value")
+        if not self.odd:
+            return _taken(bodies, self.rows)
+        return [
+            self.odd[row].body if row in self.odd else bodies[row].as_py()
+            for row in self.rows.tolist()
+        ]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Gathered:
+    chosen: ChosenParser
+    plain: list[Rows] = field(default_factory=list)
+    odd: dict[int, WaitingMessage] = field(default_factory=dict)
+
+
+class WaitingMessages:
+    """Gathers the messages of a batch; odd ones at most so many that their bodies fit in memory."""
+
+    def __init__(self, batch: RawBatch, plain: PlainMessages) -> None:
+        self._batch, self._plain = batch, plain
+        self._runs: dict[tuple[Program, str, str | None], _Gathered] = {}
+        self._taken_until = self._odd_bytes = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self._odd_bytes >= WAITING_BYTES_MAX
+
+    def add_plain(self, rows: Rows, chosen: ChosenParser) -> None:
+        self._run_of(chosen).plain.append(rows)
+
+    def add(self, row: int, waiting: WaitingMessage, chosen: ChosenParser) -> None:
+        self._run_of(chosen).odd[row] = waiting
+        self._odd_bytes += len(waiting.body)
+
+    def taken(self, until: int) -> Iterator[WaitingRun]:
+        """Give the messages before row ``until`` that were not given yet, as runs in order."""
+        begin, self._taken_until, self._odd_bytes = self._taken_until, until, 0
+        for gathered in self._runs.values():
+            odd, gathered.odd = gathered.odd, {}
+            all_rows = np.concatenate([*gathered.plain, np.fromiter(odd, np.int64, len(odd))])
+            rows = np.sort(all_rows[(all_rows >= begin) & (all_rows < until)])
+            if len(rows):
+                yield WaitingRun(
+                    chosen=gathered.chosen,
+                    batch=self._batch,
+                    plain=self._plain,
+                    rows=rows,
+                    odd=odd,
+                )
+
+    def _run_of(self, chosen: ChosenParser) -> _Gathered:
+        key = (chosen.program, chosen.assignment.flow.stream, chosen.instead_of)
+        return self._runs.setdefault(key, _Gathered(chosen=chosen))
+
+
+def _taken(column: pa.Array, rows: Rows) -> BytesColumn:
+    """Some rows of a binary column; not copied where they follow each other."""
+    first, count = int(rows[0]), len(rows)
+    if int(rows[-1]) - first + 1 == count:
+        some = column.slice(first, count)
+    else:
+        some = column.take(pa.array(rows))
+    _, ends, data = some.buffers()
+    offsets = memoryview(ends).cast("B").cast("i")[some.offset : some.offset + count + 1]
+    return BytesColumn(offsets, memoryview(data or b"").cast("B"))

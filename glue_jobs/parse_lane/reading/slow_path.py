@@ -1,0 +1,147 @@
+"""Messages that are read one by one: by reference, encoded, or with an envelope of their own."""
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from typing import Final, NamedTuple, Protocol
+
+from clients.s3.payload_bucket import (
+    PayloadCorruptError,
+    PayloadMissingError,
+    PayloadTooLargeError,
+    PayloadUnavailableError,
+)
+from fleetlane.events.envelope import BadEnvelopeError, Message, PayloadReference
+from fleetlane.events.envelope_reading import message_from
+from fleetlane.events.errors import ParkedReason
+from fleetlane.events.lanes import BUFFER_BYTES_MAX, PAYLOAD_BYTES_MAX, Lane
+from fleetlane.events.metadata import PutOff
+from fleetlane.parsers.body_encoding import BodyTooLargeError, decoded_body
+from fleetlane.parsers.contract import MalformedMessage
+from glue_jobs.parse_lane.parsers.chosen_parsers import (
+    ChosenParser,
+    ChosenParsers,
+)
+from glue_jobs.parse_lane.parsers.no_parser import NoParserError, ParserUnavailableError
+from glue_jobs.parse_lane.reading.fetch_ahead import FetchAhead, Fetches
+from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord
+from glue_jobs.parse_lane.reading.runs import WaitingMessage
+from glue_jobs.parse_lane.results.attempt_result import Tried
+
+_BODY_ERRORS: Final = (
+    PayloadMissingError,
+    PayloadCorruptError,
+    PayloadTooLargeError,
+    BodyTooLargeError,
+    MalformedMessage,
+)
+
+
+class Ready(NamedTuple):
+    """A message with its body, that waits for its parser."""
+
+    row: int
+    waiting: WaitingMessage
+    chosen: ChosenParser
+
+
+class Failed(NamedTuple):
+    """A message that does not come to its parser, or a record that is no message at all."""
+
+    row: int
+    record: RawRecord
+    message: Message | None
+    tried: Tried
+
+
+class _Chosen(NamedTuple):
+    row: int
+    record: RawRecord
+    message: Message
+    chosen: ChosenParser
+
+
+type _NotGiven = tuple[_Chosen, PayloadUnavailableError]
+
+
+class Payloads(Fetches, Protocol):
+    """Where bodies are; ``payloads.Payloads`` is one."""
+
+    def answers(self, reference: PayloadReference) -> bool: ...
+
+
+class OddMessages:
+    """Reads messages, chooses their parsers and fetches their bodies, several at once."""
+
+    def __init__(self, *, lane: Lane, parsers: ChosenParsers, payloads: Payloads) -> None:
+        self._lane, self._parsers, self._payloads = lane, parsers, payloads
+        self._ahead = FetchAhead(payloads)
+
+    def read(self, batch: RawBatch, rows: Iterable[int]) -> Generator[Ready | Failed]:
+        """Give each row's message, in order; last those whose bodies S3 did not give.
+
+        Raises:
+            PayloadUnavailableError: S3 gives nothing at all, and there is no slower lane.
+        """
+        chosen = (self._chosen(row, batch.record(row)) for row in rows)
+        not_given, is_s3_there = list[_NotGiven](), False
+        wanted = ((one, one.message if isinstance(one, _Chosen) else None) for one in chosen)
+        with closing(self._ahead.in_order(wanted)) as in_order:
+            for awaited in in_order:
+                one = awaited.it
+                if isinstance(one, Failed):
+                    yield one
+                    continue
+                try:
+                    ready = self._ready(one, awaited.body)
+                except PayloadUnavailableError as problem:
+                    not_given.append((one, problem))
+                    continue
+                is_s3_there = is_s3_there or one.message.reference is not None
+                yield ready
+        yield from self._put_off(not_given, is_s3_there=is_s3_there)
+
+    def _chosen(self, row: int, record: RawRecord) -> _Chosen | Failed:
+        try:
+            message = message_from(record.headers, record.value)
+        except BadEnvelopeError as problem:
+            tried = Tried(reason=ParkedReason.BAD_ENVELOPE, detail=str(problem))
+            return Failed(row, record, None, tried)
+        try:
+            chosen = self._parsers.chosen(message)
+            if message.body_bytes <= _bytes_max(chosen):
+                return _Chosen(row, record, message, chosen)
+            detail = str(PayloadTooLargeError(message.body_bytes, _bytes_max(chosen)))
+            parser = chosen.assignment.parser
+            tried = Tried(reason=ParkedReason.TOO_LARGE, detail=detail, parser=parser)
+        except NoParserError as problem:
+            tried = Tried(reason=problem.parked_reason, detail=str(problem))
+        except ParserUnavailableError:
+            tried = Tried(put_off=PutOff.PARSER_UNAVAILABLE)
+        return Failed(row, record, message, tried)
+
+    def _put_off(self, not_given: Sequence[_NotGiven], *, is_s3_there: bool) -> Iterator[Failed]:
+        """An object that S3 never gives is one message's trouble; an outage is everybody's."""
+        for one, problem in not_given:
+            reference = one.message.reference
+            if self._lane is Lane.SLOW and reference is not None and not is_s3_there:
+                is_s3_there = self._payloads.answers(reference)
+                if not is_s3_there:
+                    raise problem
+            parser = one.chosen.assignment.parser
+            tried = Tried(parser=parser, put_off=PutOff.PAYLOAD_UNAVAILABLE)
+            yield Failed(one.row, one.record, one.message, tried)
+
+    def _ready(self, one: _Chosen, body: Callable[[], bytes]) -> Ready | Failed:
+        row, record, message, chosen = one
+        parser = chosen.assignment.parser
+        try:
+            decoded = decoded_body(body(), message.body_encoding, bytes_max=_bytes_max(chosen))
+        except _BODY_ERRORS as problem:
+            reason = ParkedReason(problem.reason)
+            tried = Tried(reason=reason, detail=str(problem), parser=parser)
+            return Failed(row, record, message, tried)
+        return Ready(row, WaitingMessage(record, message, decoded), chosen)
+
+
+def _bytes_max(chosen: ChosenParser) -> int:
+    return BUFFER_BYTES_MAX if chosen.accepts_buffer else PAYLOAD_BYTES_MAX

@@ -1,0 +1,1 @@
+"""From attempts to the records that the sink writes."""

@@ -1,0 +1,103 @@
+"""Raw records that go elsewhere: to the slow lane for another attempt, or to ``parked``."""
+
+from collections.abc import Iterable
+from copy import replace
+from typing import Final
+
+from clients.s3.payload_bucket import PayloadMissingError
+from fleetlane.events.envelope import Header, Message, headers_of
+from fleetlane.events.lanes import Lane
+from fleetlane.events.parked import Parking, parked_headers
+from fleetlane.events.topics import PARKED, REROUTED_BYTES_MAX, RawTopic
+from glue_jobs.parse_lane.reading.payloads import Payloads
+from glue_jobs.parse_lane.reading.raw_batches import RawRecord
+from glue_jobs.parse_lane.results.output_batches import OutputRecord
+
+_HEADER_BYTES_MAX: Final = 1024
+_HEADERS_MAX: Final = 100
+_DIVERTED_ONCE: Final = 2
+
+
+def diverted_record(
+    record: RawRecord, message: Message, *, counts_as_slow_try: bool
+) -> OutputRecord:
+    """The same message for another attempt in the slow lane."""
+    again = replace(
+        message,
+        attempt=message.attempt + 1,
+        slow_tries=message.slow_tries + counts_as_slow_try,
+    )
+    topic = str(RawTopic(lane=Lane.SLOW))
+    return OutputRecord(topic, record.key, record.value, headers_of(again))
+
+
+def put_off_record(record: RawRecord, message: Message) -> OutputRecord:
+    """The same message for the slow lane again, which could not try it just now.
+
+    However often that happens it is one attempt, told apart from the first landing, and no try. But
+    the header of its tries is there, with none of them: ``spaced_tries`` then lets a trigger pass.
+    """
+    again = replace(message, attempt=max(_DIVERTED_ONCE, message.attempt))
+    headers = headers_of(again)
+    if not message.slow_tries:
+        headers.append(("ce_slowtries", b"0"))
+    return OutputRecord(str(RawTopic(lane=Lane.SLOW)), record.key, record.value, headers)
+
+
+def parked_record(
+    record: RawRecord, parking: Parking, *, message: Message | None, payloads: Payloads
+) -> OutputRecord:
+    """The record as it came, and why it is parked; ``message`` is ``None`` if it is none.
+
+    What it refers to is copied first to where nothing expires. A record that would be too large
+    for its topic is parked by reference, its value kept in the bucket of parked payloads.
+
+    Raises:
+        PayloadUnavailableError: S3 does not answer; nothing is parked yet.
+    """
+    headers = parked_headers(record.headers, parking)
+    if message is not None and message.reference is not None:
+        headers = _with_kept_payload(headers, message, payloads)
+    parked = OutputRecord(PARKED, record.key, record.value, headers)
+    if _size_bytes(parked) <= REROUTED_BYTES_MAX:
+        return parked
+    return _parked_by_reference(parked, name=str(parking.position), payloads=payloads)
+
+
+def _with_kept_payload(headers: list[Header], message: Message, payloads: Payloads) -> list[Header]:
+    assert message.reference is not None
+    try:
+        kept = payloads.kept(message.reference)
+    except PayloadMissingError:
+        return headers
+    return [*_without(headers, ("ce_dataref",)), ("ce_dataref", kept.key.encode())]
+
+
+def _parked_by_reference(parked: OutputRecord, *, name: str, payloads: Payloads) -> OutputRecord:
+    reference = payloads.stored(parked.value or b"", name=name)
+    headers: list[Header] = [
+        *_without(parked.headers or (), ("ce_dataref", "ce_datasha256")),
+        ("ce_dataref", reference.key.encode()),
+        ("ce_datasha256", reference.sha256.encode()),
+    ]
+    small = OutputRecord(parked.topic, parked.key, None, headers)
+    if _size_bytes(small) <= REROUTED_BYTES_MAX:
+        return small
+    return small._replace(key=None, headers=_cut(headers))
+
+
+def _cut(headers: list[Header]) -> list[Header]:
+    """The newest headers, cut: no device can send so many, but a wrong producer can."""
+    return [
+        (name[:_HEADER_BYTES_MAX], (value or b"")[:_HEADER_BYTES_MAX])
+        for name, value in headers[-_HEADERS_MAX:]
+    ]
+
+
+def _without(headers: Iterable[Header], names: tuple[str, ...]) -> list[Header]:
+    return [header for header in headers if header[0].lower() not in names]
+
+
+def _size_bytes(record: OutputRecord) -> int:
+    headers = sum(len(name.encode()) + len(value or b"") for name, value in record.headers or ())
+    return len(record.key or b"") + len(record.value or b"") + headers

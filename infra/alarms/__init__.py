@@ -1,0 +1,1 @@
+"""Alarms, the metrics that they watch, and the dashboard."""

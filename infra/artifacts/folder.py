@@ -1,0 +1,107 @@
+"""What ``make artifacts`` built, and the code that is uploaded as it is."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flows.artifact_manifest import read_manifest, sha256_of_file
+from fleetlane.events.flows.artifacts import PARSERS_PREFIX, FlowArtifact, owners_prefix
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+
+SCRIPT: Final = "host.py"
+SOURCES: Final = "fleetlane-jobs.zip"
+PACKAGES: Final = "fleetlane-packages.zip"
+PACKAGES_AS_WHEELS: Final = "fleetlane-packages.gluewheels.zip"
+JARS: Final = "jars"
+
+
+class MissingArtifactError(FleetlaneError):
+    """What is to be uploaded was not built."""
+
+    reason = "missing_artifact"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"there is no {self.path}: run `make artifacts` first"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifacts:
+    """The folder of built artifacts. Every method gives what exists.
+
+    Raises:
+        MissingArtifactError: It does not.
+    """
+
+    folder: Path = ROOT / "build" / "artifacts"
+
+    def function(self, name: str) -> Path:
+        """The bundle of a function."""
+        return _existing(self.folder / "functions" / f"{entry_of(name).code}.zip")
+
+    def jobs_folder(self) -> Path:
+        """The folder with all that the Spark jobs need."""
+        for file in (SCRIPT, SOURCES, PACKAGES, PACKAGES_AS_WHEELS):
+            self.job_file(file)
+        self.jars()
+        return self.folder / "jobs"
+
+    def job_file(self, file: str) -> Path:
+        """One of the jobs' files: the script that the engines start, or what it imports."""
+        return _existing(self.folder / "jobs" / file)
+
+    def jars(self) -> tuple[str, ...]:
+        """The names of the jars that the jobs bring, in the jobs' folder under ``jars``."""
+        folder = self.folder / "jobs" / JARS
+        names = tuple(sorted(jar.name for jar in folder.glob("*.jar")))
+        if not names:
+            raise MissingArtifactError(folder)
+        return names
+
+    def parsers_folder(self) -> Path:
+        """The artifacts of parsers, by their keys below ``parsers/``."""
+        return self.folder / PARSERS_PREFIX
+
+    def parser(self, owner: str, use: str) -> FlowArtifact | None:
+        """The owner's artifact that offers a flow's ``name==version``, if it was built."""
+        for path in sorted((self.folder / owners_prefix(owner)).rglob("*.zip")):
+            if read_manifest(path, artifact=str(path)).offers(use):
+                key = path.relative_to(self.folder).as_posix()
+                return FlowArtifact(owner=owner, use=use, key=key, sha256=sha256_of_file(path))
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """``lambdas/<code>``, and the function in its handler that Lambda calls."""
+
+    code: str
+    function: str = "handle"
+
+    @property
+    def path(self) -> str:
+        """How Lambda finds it in its bundle."""
+        return f"lambdas.{self.code}.handler.{self.function}"
+
+
+_ENTRIES: Final = {
+    "upload_landing": Entry(code="uploads", function="land"),
+    "upload_sweep": Entry(code="uploads", function="sweep"),
+}
+"""Of functions that share their code with the one that it is named for."""
+
+
+def entry_of(function: str) -> Entry:
+    """The entry of a function in AWS; most have code of their own name."""
+    return _ENTRIES.get(function, Entry(code=function))
+
+
+def _existing(path: Path) -> Path:
+    if not path.is_file():
+        raise MissingArtifactError(path)
+    return path

@@ -1,0 +1,1 @@
+"""What stacks are built of."""

@@ -1,0 +1,245 @@
+"""The REST API that devices call: its routes, who may use them, and what it answers by itself."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import aws_apigateway as apigateway
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from infra.constructs.api.device_domain import add_device_domain
+from infra.constructs.api.firewall import add_firewall
+from infra.constructs.api.problem_answers import PROBLEM_CONTENT_TYPE, problem_answers
+from infra.constructs.api.route_throttles import throttles
+from infra.constructs.log_retention import retention_of
+from infra.constructs.nag_suppressions import explain
+from infra.stages import DeviceDomain, Stage
+
+STAGE: Final = "live"
+AUTHORIZER_TTL_S: Final = 300
+FAST_ROUTE: Final = "/v1/fast/{stream}"
+BATCH_ROUTE: Final = "/v1/batch"
+UPLOADS_ROUTE: Final = "/v1/uploads/{stream}"
+HEALTH_ROUTE: Final = "/v1/health"
+DEVICE_ROUTES: Final = ("/v1/streams/{stream}", FAST_ROUTE, BATCH_ROUTE)
+"""What a device POSTs to."""
+
+_WATCHED: Final[Mapping[str, Any]] = MappingProxyType(
+    {
+        "metrics_enabled": True,
+        "logging_level": apigateway.MethodLoggingLevel.ERROR,
+        "data_trace_enabled": False,
+    }
+)
+_NO_WAF: Final = "Devices prove who they are, and the stage is throttled; a firewall is an option."
+_PUBLIC_HEALTH: Final = (
+    "It says that the API answers, and nothing else; nobody need sign in for it."
+)
+_OPAQUE: Final = "A body is opaque bytes; what may be checked of a request, ingest checks."
+_DEVICES: Final = "Devices sign with keys of their own; they are no users of a pool."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceApiProps:
+    """What differs between stages. ``keeps_logs``: a laptop has nobody to read an API's logs."""
+
+    stage: str
+    requests_per_s: int
+    requests_burst: int
+    log_retention_days: int
+    keeps_logs: bool
+    has_firewall: bool
+    domain: DeviceDomain | None
+
+    @classmethod
+    def of(cls, stage: Stage) -> "DeviceApiProps":
+        return cls(
+            stage=stage.name,
+            requests_per_s=stage.requests_per_s,
+            requests_burst=stage.requests_burst,
+            log_retention_days=stage.log_retention_days,
+            keeps_logs=stage.is_cloud,
+            has_firewall=stage.has_firewall,
+            domain=stage.device_domain,
+        )
+
+
+class DeviceApi(Construct):
+    """The API in front of our functions. All bodies are binary: what was sent is what arrives."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        name: str,
+        *,
+        props: DeviceApiProps,
+        ingest: lambda_.IFunction,
+        uploads: lambda_.IFunction,
+        authorizer: lambda_.IFunction,
+    ) -> None:
+        super().__init__(scope, name)
+        self._props = props
+        self.rest = self._rest_api()
+        self._add_routes(ingest, uploads, authorizer)
+        self._add_answers()
+        if props.keeps_logs:
+            self._keep_failure_logs()
+        if props.has_firewall:
+            add_firewall(self, self.rest.deployment_stage)
+        if props.domain is not None:
+            add_device_domain(self, self.rest, props.domain)
+
+    @property
+    def url(self) -> str:
+        """Where devices find it."""
+        domain = self._props.domain
+        return self.rest.url if domain is None else f"https://{domain.name}/"
+
+    def metric(self, name: str, *, statistic: str) -> cloudwatch.Metric:
+        """One of API Gateway's metrics of the whole stage."""
+        return self._metric(name, {}, statistic)
+
+    def route_metric(self, name: str, route: str, *, statistic: str) -> cloudwatch.Metric:
+        """The same of one route that devices POST to."""
+        return self._metric(name, {"Method": "POST", "Resource": route}, statistic)
+
+    def _metric(
+        self, name: str, dimensions: Mapping[str, str], statistic: str
+    ) -> cloudwatch.Metric:
+        return cloudwatch.Metric(
+            namespace="AWS/ApiGateway",
+            metric_name=name,
+            dimensions_map={"ApiName": self.rest.rest_api_name, "Stage": STAGE, **dimensions},
+            statistic=statistic,
+            period=Duration.minutes(1),
+            label=" ".join([name, *dimensions.values()]),
+        )
+
+    def _rest_api(self) -> apigateway.RestApi:
+        props = self._props
+        api = apigateway.RestApi(
+            self,
+            "Rest",
+            rest_api_name=f"fleetlane-{props.stage}",
+            description="Fleetlane: devices land their messages here",
+            binary_media_types=["*/*"],
+            endpoint_types=[apigateway.EndpointType.REGIONAL],
+            cloud_watch_role=props.keeps_logs,
+            cloud_watch_role_removal_policy=RemovalPolicy.RETAIN if props.keeps_logs else None,
+            disable_execute_api_endpoint=props.domain is not None,
+            deploy_options=self._stage_options(),
+        )
+        explain(api, "APIG2", _OPAQUE)
+        if props.keeps_logs:
+            # pragma: allowlist nextline secret
+            writes_logs = "service-role/AmazonAPIGatewayPushToCloudWatchLogs"
+            explain(
+                api,
+                f"IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/{writes_logs}]",
+                "API Gateway has one role an account and region for its logs; this is AWS's own.",
+            )
+        if not props.has_firewall:
+            explain(api.deployment_stage, "APIG3", _NO_WAF)
+        return api
+
+    def _stage_options(self) -> apigateway.StageOptions:
+        props = self._props
+        limits: dict[str, Any] = {
+            "stage_name": STAGE,
+            "throttling_rate_limit": props.requests_per_s,
+            "throttling_burst_limit": props.requests_burst,
+        }
+        if not props.keeps_logs:
+            shares = throttles(props.requests_per_s, props.requests_burst)
+            return apigateway.StageOptions(**limits, method_options=shares)
+        group = logs.LogGroup(
+            self,
+            "AccessLogs",
+            retention=retention_of(props.log_retention_days),
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        shares = throttles(props.requests_per_s, props.requests_burst, **_WATCHED)
+        return apigateway.StageOptions(
+            **limits,
+            **_WATCHED,
+            method_options=shares,
+            access_log_destination=apigateway.LogGroupLogDestination(group),
+            access_log_format=_access_log_format(),
+        )
+
+    def _add_routes(
+        self,
+        ingest: lambda_.IFunction,
+        uploads: lambda_.IFunction,
+        authorizer: lambda_.IFunction,
+    ) -> None:
+        # One permission for the whole API: one a method would soon be too long a policy.
+        ingest_integration = apigateway.LambdaIntegration(ingest, scope_permission_to_method=False)
+        uploads_integration = apigateway.LambdaIntegration(
+            uploads, scope_permission_to_method=False
+        )
+        asks = apigateway.RequestAuthorizer(
+            self,
+            "Authorizer",
+            handler=authorizer,
+            identity_sources=[apigateway.IdentitySource.header("Authorization")],
+            results_cache_ttl=Duration.seconds(AUTHORIZER_TTL_S),
+        )
+        behind = {**dict.fromkeys(DEVICE_ROUTES, ingest_integration)}
+        behind[UPLOADS_ROUTE] = uploads_integration
+        for route, integration in behind.items():
+            method = self.rest.root.resource_for_path(route).add_method(
+                "POST",
+                integration,
+                authorizer=asks,
+                authorization_type=apigateway.AuthorizationType.CUSTOM,
+            )
+            explain(method, "COG4", _DEVICES)
+        health = self.rest.root.resource_for_path(HEALTH_ROUTE).add_method(
+            "GET", ingest_integration, authorization_type=apigateway.AuthorizationType.NONE
+        )
+        explain(health, "APIG4", _PUBLIC_HEALTH)
+        explain(health, "COG4", _PUBLIC_HEALTH)
+
+    def _add_answers(self) -> None:
+        for answer in problem_answers():
+            headers = {"Content-Type": f"'{PROBLEM_CONTENT_TYPE}'"}
+            if answer.retry_after_s is not None:
+                headers["Retry-After"] = f"'{answer.retry_after_s}'"
+            self.rest.add_gateway_response(
+                answer.kind,
+                type=apigateway.ResponseType.of(answer.kind),
+                status_code=str(answer.tag.status),
+                response_headers=headers,
+                templates={"application/json": answer.body},
+            )
+
+    def _keep_failure_logs(self) -> None:
+        """API Gateway would make this group by itself, and keep it for ever."""
+        logs.LogGroup(
+            self,
+            "FailureLogs",
+            log_group_name=f"API-Gateway-Execution-Logs_{self.rest.rest_api_id}/{STAGE}",
+            retention=retention_of(self._props.log_retention_days),
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+
+
+def _access_log_format() -> apigateway.AccessLogFormat:
+    """Who, what, how long, and how it ended: no body, no token, no address."""
+    return apigateway.AccessLogFormat.json_with_standard_fields(
+        caller=False,
+        http_method=True,
+        ip=False,
+        protocol=False,
+        request_time=True,
+        resource_path=True,
+        response_length=True,
+        status=True,
+        user=False,
+    )

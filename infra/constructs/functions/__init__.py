@@ -1,0 +1,1 @@
+"""Lambda functions and what a deploy does with them."""

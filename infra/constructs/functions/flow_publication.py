@@ -1,0 +1,81 @@
+"""The repository's own flows and parsers, put into force by a deploy: as any published are."""
+
+from pathlib import PurePosixPath
+from typing import Final
+
+from aws_cdk import CustomResource, RemovalPolicy
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_s3_deployment as deployment
+from aws_cdk import custom_resources as custom
+from constructs import Construct
+
+from fleetlane.events.flows.artifacts import PARSERS_PREFIX
+from fleetlane.events.flows.files import version_key
+from infra.constructs.functions.deployed_flows import DeployedFlows
+from infra.constructs.log_retention import retention_of
+from infra.constructs.nag_suppressions import explain, explain_wildcard, seen_arn
+from infra.constructs.stores.bucket_uploads import BucketUploads
+
+_BY_CDK: Final = "CDK's own function, which hands a deploy's call on; its runtime is CDK's choice."
+_VERSIONS: Final = "All versions of one function of ours: CDK may call it by any."
+
+
+class FlowPublication(Construct):
+    """Uploads a version of the flows and the artifacts of parsers, and has it made current.
+
+    What makes that function fail fails the deploy too, which then says so in the function's own
+    words, activates the version before, and is rolled back. (CDK's ``AwsCustomResource`` would not
+    do: to the API of Lambda, a call of a function that failed has succeeded.) Deleting the stack
+    leaves the flows in force.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        name: str,
+        *,
+        flows: DeployedFlows,
+        uploads: BucketUploads,
+        activation: lambda_.Function,
+        log_retention_days: int,
+    ) -> None:
+        super().__init__(scope, name)
+        published = flows.published
+        key = PurePosixPath(version_key(published.version))
+        version = deployment.Source.data(key.name, published.to_json().decode())
+        artifacts = deployment.Source.asset(str(flows.parsers))
+        uploaded = (
+            uploads.add("Flows", version, prefix=str(key.parent)),
+            uploads.add("Parsers", artifacts, prefix=PARSERS_PREFIX.rstrip("/")),
+        )
+        self.activated = CustomResource(
+            self,
+            "Activated",
+            service_token=self._provider(activation, log_retention_days).service_token,
+            resource_type="Custom::ActivatedFlows",
+            properties={"version": published.version},
+        )
+        self.activated.node.add_dependency(*uploaded)
+
+    def _provider(self, activation: lambda_.Function, log_retention_days: int) -> custom.Provider:
+        group = logs.LogGroup(
+            self,
+            "Logs",
+            retention=retention_of(log_retention_days),
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+        group.grant_write(role)
+        provider = custom.Provider(
+            self,
+            "Call",
+            on_event_handler=activation,
+            framework_on_event_role=role,
+            log_group=group,
+        )
+        explain(provider, "L1", _BY_CDK)
+        called = seen_arn(activation, activation.function_arn, reader=self)
+        explain_wildcard(role, f"{called}:*", _VERSIONS)
+        return provider

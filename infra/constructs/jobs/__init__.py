@@ -1,0 +1,1 @@
+"""The Spark applications on Glue and EMR Serverless."""

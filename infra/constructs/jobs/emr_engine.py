@@ -1,0 +1,165 @@
+"""Spark on EMR Serverless, the same Spark as Glue 6.0: an application of EMR for each of ours."""
+
+from typing import Any, Final
+
+from aws_cdk import Stack
+from aws_cdk import aws_emrserverless as emrserverless
+from aws_cdk import aws_events as events
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_stepfunctions as stepfunctions
+from aws_cdk import aws_stepfunctions_tasks as tasks
+from constructs import Construct
+
+from infra.constructs.jobs.application_role import ApplicationRole
+from infra.constructs.jobs.engine_context import EngineSurroundings
+from infra.constructs.jobs.restarts import KeptRunning
+from infra.constructs.jobs.spark_applications import SparkApplication
+from infra.constructs.nag_suppressions import explain_wildcard
+
+PRINCIPAL: Final = "emr-serverless.amazonaws.com"
+RELEASE: Final = "emr-spark-8.1.0"
+ENDED: Final = ("CANCELLED", "FAILED", "SUCCESS")
+ARCHITECTURE: Final = "X86_64"
+"""What Glue runs on too: both unpack the same packages."""
+
+WORKER_CPUS: Final = 4
+WORKER_MEMORY_GIB: Final = 16
+FAILED_ATTEMPTS_AN_HOUR: Final = 10
+"""EMR's own limit. After that the run has failed, and a new one is started."""
+
+_ALIVE: Final = ["SUBMITTED", "PENDING", "SCHEDULED", "RUNNING", "QUEUED"]
+_PACKAGES: Final = "packages"
+_NAMELESS: Final = "Log groups are looked for, and metrics are written, by all names or none."
+
+
+class EmrEngine(Construct):
+    """The applications on EMR Serverless, each kept running."""
+
+    def __init__(self, scope: Construct, name: str, *, surroundings: EngineSurroundings) -> None:
+        super().__init__(scope, name)
+        self._around = surroundings
+
+    def run(self, application: SparkApplication, role: ApplicationRole) -> KeptRunning:
+        """Add the application, and what starts its job."""
+        _let_log(role)
+        ours = self._application(application, role)
+        look = self._call(ours, f"look for {application.name}", "listJobRuns", States=_ALIVE)
+        start = self._start(application, role, ours)
+        runs = stepfunctions.Succeed(self, f"{application.name} runs already")
+        is_alive = stepfunctions.Condition.is_present("$.JobRuns[0]")
+        choice = stepfunctions.Choice(self, f"does {application.name} run?")
+        return KeptRunning(
+            self,
+            f"{application.name}-kept-running",
+            application=application.name,
+            starting=look.next(choice.when(is_alive, runs).otherwise(start)),
+            ended=events.EventPattern(
+                source=["aws.emr-serverless"],
+                detail_type=["EMR Serverless Job Run State Change"],
+                detail={"applicationId": [ours.attr_application_id], "state": list(ENDED)},
+            ),
+            log_retention_days=self._around.log_retention_days,
+        )
+
+    def _application(
+        self, application: SparkApplication, role: ApplicationRole
+    ) -> emrserverless.CfnApplication:
+        """One run at a time: two would write the same checkpoints."""
+        own, network = emrserverless.CfnApplication, self._around.network
+        return own(
+            self,
+            application.name,
+            name=f"{Stack.of(self).stack_name}-{application.name}",
+            release_label=RELEASE,
+            type="SPARK",
+            architecture=ARCHITECTURE,
+            maximum_capacity=own.MaximumAllowedResourcesProperty(
+                cpu=f"{application.workers * WORKER_CPUS} vCPU",
+                memory=f"{application.workers * WORKER_MEMORY_GIB} GB",
+            ),
+            network_configuration=own.NetworkConfigurationProperty(
+                subnet_ids=[subnet.subnet_id for subnet in network.subnets],
+                security_group_ids=[network.jobs_group.security_group_id],
+            ),
+            scheduler_configuration=own.SchedulerConfigurationProperty(
+                max_concurrent_runs=1, queue_timeout_minutes=15
+            ),
+            monitoring_configuration=own.MonitoringConfigurationProperty(
+                cloud_watch_logging_configuration=own.CloudWatchLoggingConfigurationProperty(
+                    enabled=True, log_group_name=role.logs.log_group_name
+                )
+            ),
+        )
+
+    def _start(
+        self,
+        application: SparkApplication,
+        role: ApplicationRole,
+        ours: emrserverless.CfnApplication,
+    ) -> tasks.CallAwsService:
+        around = self._around
+        pass_role = iam.PolicyStatement(
+            actions=["iam:PassRole"],
+            resources=[role.role.role_arn],
+            conditions={"StringEquals": {"iam:PassedToService": PRINCIPAL}},
+        )
+        return self._call(
+            ours,
+            f"start {application.name}",
+            "startJobRun",
+            also=[pass_role],
+            Name=application.name,
+            Mode="STREAMING",
+            ClientToken=stepfunctions.JsonPath.uuid(),
+            ExecutionRoleArn=role.role.role_arn,
+            RetryPolicy={"MaxFailedAttemptsPerHour": FAILED_ATTEMPTS_AN_HOUR},
+            JobDriver={
+                "SparkSubmit": {
+                    "EntryPoint": around.code.script_url,
+                    "EntryPointArguments": application.argv(around.places),
+                    "SparkSubmitParameters": self._submit_parameters(application),
+                }
+            },
+        )
+
+    def _submit_parameters(self, application: SparkApplication) -> str:
+        code = self._around.code
+        settings = {
+            "spark.jars": ",".join(code.jar_urls),
+            "spark.submit.pyFiles": code.sources_url,
+            "spark.archives": f"{code.packages_url}#{_PACKAGES}",
+            "spark.emr-serverless.driverEnv.PYTHONPATH": f"./{_PACKAGES}",
+            "spark.executorEnv.PYTHONPATH": f"./{_PACKAGES}",
+            "spark.dynamicAllocation.enabled": "false",
+            "spark.executor.instances": str(max(1, application.workers - 1)),
+            "spark.executor.cores": str(WORKER_CPUS),
+        }
+        return " ".join(f"--conf {name}={value}" for name, value in settings.items())
+
+    def _call(
+        self,
+        ours: emrserverless.CfnApplication,
+        name: str,
+        action: str,
+        *,
+        also: list[iam.PolicyStatement] | None = None,
+        **parameters: Any,
+    ) -> tasks.CallAwsService:
+        return tasks.CallAwsService(
+            self,
+            name,
+            service="emrserverless",
+            action=action,
+            iam_action=f"emr-serverless:{action[:1].upper()}{action[1:]}",
+            iam_resources=[ours.attr_arn],
+            additional_iam_statements=also,
+            parameters={"ApplicationId": ours.attr_application_id, **parameters},
+        )
+
+
+def _let_log(role: ApplicationRole) -> None:
+    """EMR looks for the log group, as the application's role, before it writes."""
+    grants = (("logs:DescribeLogGroups", "*"), ("logs:DescribeLogStreams", role.logs.log_group_arn))
+    for action, resource in grants:
+        iam.Grant.add_to_principal(grantee=role.role, actions=[action], resource_arns=[resource])
+    explain_wildcard(role.role, "*", _NAMELESS)

@@ -1,0 +1,181 @@
+"""Spark on AWS Glue 6.0: a streaming job for each application."""
+
+from typing import Final
+
+from aws_cdk import Acknowledgment, Aws, Stack, Validations
+from aws_cdk import aws_events as events
+from aws_cdk import aws_glue as glue
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_stepfunctions as stepfunctions
+from aws_cdk import aws_stepfunctions_tasks as tasks
+from constructs import Construct
+
+from infra.constructs.jobs.application_role import ApplicationRole
+from infra.constructs.jobs.engine_context import EngineSurroundings
+from infra.constructs.jobs.restarts import KeptRunning
+from infra.constructs.jobs.spark_applications import SparkApplication, named_arguments
+from infra.constructs.nag_suppressions import explain_wildcard
+
+PRINCIPAL: Final = "glue.amazonaws.com"
+GLUE_VERSION: Final = "6.0"
+WORKER_TYPE: Final = "G.1X"
+ENDED: Final = ("FAILED", "STOPPED", "SUCCEEDED", "TIMEOUT")
+
+_LOG_GROUPS: Final = "/aws-glue/jobs"
+_LOG_ACTIONS: Final = (
+    "logs:AssociateKmsKey",
+    "logs:CreateLogGroup",
+    "logs:CreateLogStream",
+    "logs:PutLogEvents",
+)
+_NETWORK_ACTIONS: Final = (
+    "ec2:CreateNetworkInterface",
+    "ec2:CreateTags",
+    "ec2:DeleteNetworkInterface",
+    "ec2:DescribeNetworkInterfaces",
+    "ec2:DescribeRouteTables",
+    "ec2:DescribeSecurityGroups",
+    "ec2:DescribeSubnets",
+    "ec2:DescribeVpcAttribute",
+    "ec2:DescribeVpcEndpoints",
+)
+_NAMELESS: Final = "Glue's network interfaces have no name before it makes them, metrics never."
+_GIVEN_ZONE: Final = "Zones are given by the stage, so that synthesis needs no credentials."
+_GROUPS_BY_GLUE: Final = "Glue names the log groups of its own messages, under this prefix."
+
+
+class GlueEngine(Construct):
+    """The applications as Glue jobs, each kept running."""
+
+    def __init__(self, scope: Construct, name: str, *, surroundings: EngineSurroundings) -> None:
+        super().__init__(scope, name)
+        self._around = surroundings
+        self._encryption = self._encrypted()
+        self._connection = self._connected()
+
+    def run(self, application: SparkApplication, role: ApplicationRole) -> KeptRunning:
+        """Add the application's job, and what starts it."""
+        job_name = f"{Stack.of(self).stack_name}-{application.name}"
+        self._let_run(role)
+        job = self._job(application, role, job_name)
+        start = tasks.CallAwsService(
+            self,
+            f"start {application.name}",
+            service="glue",
+            action="startJobRun",
+            iam_action="glue:StartJobRun",
+            iam_resources=[
+                Stack.of(self).format_arn(service="glue", resource="job", resource_name=job_name)
+            ],
+            parameters={"JobName": job.ref},
+        )
+        runs = stepfunctions.Succeed(self, f"{application.name} runs already")
+        start.add_catch(runs, errors=["Glue.ConcurrentRunsExceededException"])
+        return KeptRunning(
+            self,
+            f"{application.name}-kept-running",
+            application=application.name,
+            starting=start,
+            ended=events.EventPattern(
+                source=["aws.glue"],
+                detail_type=["Glue Job State Change"],
+                detail={"jobName": [job_name], "state": list(ENDED)},
+            ),
+            log_retention_days=self._around.log_retention_days,
+        )
+
+    def _job(
+        self, application: SparkApplication, role: ApplicationRole, job_name: str
+    ) -> glue.CfnJob:
+        """The run has no timeout, and Glue tries nothing again: that is KeptRunning's."""
+        around = self._around
+        return glue.CfnJob(
+            self,
+            application.name,
+            name=job_name,
+            role=role.role.role_arn,
+            glue_version=GLUE_VERSION,
+            worker_type=WORKER_TYPE,
+            number_of_workers=application.workers,
+            execution_property=glue.CfnJob.ExecutionPropertyProperty(max_concurrent_runs=1),
+            max_retries=0,
+            connections=glue.CfnJob.ConnectionsListProperty(connections=[self._connection.ref]),
+            security_configuration=self._encryption.ref,
+            command=glue.CfnJob.JobCommandProperty(
+                name="gluestreaming", python_version="3", script_location=around.code.script_url
+            ),
+            default_arguments={
+                **named_arguments(application.argv(around.places)),
+                "--extra-py-files": around.code.sources_url,
+                "--additional-python-modules": around.code.wheels_url,
+                "--extra-jars": ",".join(around.code.jar_urls),
+                "--user-jars-first": "true",
+                "--enable-metrics": "true",
+                "--enable-continuous-cloudwatch-log": "true",
+                "--continuous-log-logGroup": role.logs.log_group_name,
+            },
+        )
+
+    def _encrypted(self) -> glue.CfnSecurityConfiguration:
+        key_arn, own = self._around.key.key_arn, glue.CfnSecurityConfiguration
+        return own(
+            self,
+            "Encryption",
+            name=Stack.of(self).stack_name,
+            encryption_configuration=own.EncryptionConfigurationProperty(
+                cloud_watch_encryption=own.CloudWatchEncryptionProperty(
+                    cloud_watch_encryption_mode="SSE-KMS", kms_key_arn=key_arn
+                ),
+                job_bookmarks_encryption=own.JobBookmarksEncryptionProperty(
+                    job_bookmarks_encryption_mode="CSE-KMS", kms_key_arn=key_arn
+                ),
+                s3_encryptions=[
+                    own.S3EncryptionProperty(s3_encryption_mode="SSE-KMS", kms_key_arn=key_arn)
+                ],
+            ),
+        )
+
+    def _connected(self) -> glue.CfnConnection:
+        """A job's workers stand in one subnet: a zone's failure is mended by another subnet."""
+        network = self._around.network
+        subnet = network.subnets[0]
+        connection = glue.CfnConnection(
+            self,
+            "Connection",
+            catalog_id=Aws.ACCOUNT_ID,
+            connection_input=glue.CfnConnection.ConnectionInputProperty(
+                name=Stack.of(self).stack_name,
+                connection_type="NETWORK",
+                physical_connection_requirements=glue.CfnConnection.PhysicalConnectionRequirementsProperty(
+                    availability_zone=subnet.availability_zone,
+                    subnet_id=subnet.subnet_id,
+                    security_group_id_list=[network.jobs_group.security_group_id],
+                ),
+            ),
+        )
+        Validations.of(connection).acknowledge(
+            Acknowledgment(id="CloudFormation-Validate::W3010", reason=_GIVEN_ZONE)
+        )
+        return connection
+
+    def _let_run(self, role: ApplicationRole) -> None:
+        """What Glue itself does as the job's role."""
+        stack = Stack.of(self)
+        names = {"catalog": None, "connection": stack.stack_name}
+        connection = [
+            stack.format_arn(service="glue", resource=resource, resource_name=name)
+            for resource, name in names.items()
+        ]
+        group = f"arn:aws:logs:{stack.region}:{Aws.ACCOUNT_ID}:log-group:{_LOG_GROUPS}/*"
+        grants = (
+            (("glue:GetConnection",), connection),
+            (_LOG_ACTIONS, [group, role.logs.log_group_arn]),
+            (_NETWORK_ACTIONS, ["*"]),
+        )
+        for actions, resources in grants:
+            iam.Grant.add_to_principal(
+                grantee=role.role, actions=list(actions), resource_arns=resources
+            )
+        explain_wildcard(role.role, "*", _NAMELESS)
+        seen = f"arn:aws:logs:{stack.region}:<AWS::AccountId>:log-group:{_LOG_GROUPS}/*"
+        explain_wildcard(role.role, seen, _GROUPS_BY_GLUE)

@@ -1,0 +1,55 @@
+"""The Spark jobs' code, uploaded as it was built, under the names that the engines demand."""
+
+from aws_cdk import CfnOutput, FileSystem
+from aws_cdk import aws_s3_assets as assets
+from aws_cdk import aws_s3_deployment as deployment
+from constructs import Construct
+
+from infra.artifacts.folder import JARS, PACKAGES, PACKAGES_AS_WHEELS, SCRIPT, SOURCES, Artifacts
+from infra.constructs.stores.bucket_uploads import BucketUploads
+
+
+class LocalJobsCode(Construct):
+    """The code where the deploy puts assets; its outputs say where a laptop finds it."""
+
+    def __init__(self, scope: Construct, name: str, *, artifacts: Artifacts) -> None:
+        super().__init__(scope, name)
+        for what, file in {"Script": SCRIPT, "Archive": SOURCES, "Packages": PACKAGES}.items():
+            asset = assets.Asset(self, what, path=str(artifacts.job_file(file)))
+            CfnOutput(self, f"{what}Url", value=asset.s3_object_url)
+
+
+class JobsCode:
+    """The code in a bucket, in a folder that is named for its content."""
+
+    def __init__(self, uploads: BucketUploads, *, artifacts: Artifacts) -> None:
+        folder = str(artifacts.jobs_folder())
+        prefix = f"jobs/{FileSystem.fingerprint(folder)[:16]}"
+        self._url = f"s3://{uploads.bucket.bucket_name}/{prefix}"
+        self._jars = artifacts.jars()
+        self.uploaded = uploads.add("Jobs", deployment.Source.asset(folder), prefix=prefix)
+
+    @property
+    def script_url(self) -> str:
+        """What the engines start."""
+        return f"{self._url}/{SCRIPT}"
+
+    @property
+    def sources_url(self) -> str:
+        """All of our own that it imports."""
+        return f"{self._url}/{SOURCES}"
+
+    @property
+    def packages_url(self) -> str:
+        """What our code imports and the engines do not bring; to be unpacked onto the path."""
+        return f"{self._url}/{PACKAGES}"
+
+    @property
+    def wheels_url(self) -> str:
+        """The same, in the form that Glue installs."""
+        return f"{self._url}/{PACKAGES_AS_WHEELS}"
+
+    @property
+    def jar_urls(self) -> tuple[str, ...]:
+        """How Spark reaches Kafka: these, in place of what an engine may bring."""
+        return tuple(f"{self._url}/{JARS}/{jar}" for jar in self._jars)

@@ -1,0 +1,76 @@
+"""What a role may do with which topics of a cluster, and no more."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from aws_cdk import Aws, Fn, Stack
+from aws_cdk import aws_iam as iam
+
+from fleetlane.events.consumer_groups import MIRRORED_GROUPS
+from fleetlane.events.topics import PARKED
+from infra.constructs.nag_suppressions import explain_wildcard
+
+RAW_TOPICS: Final = "raw.*"
+CANONICAL_TOPICS: Final = "canonical.*"
+UNIQUE_TOPICS: Final = "unique.*"
+FLEET_TOPICS: Final = "fleet.*"
+
+_CONNECT: Final = ("kafka-cluster:Connect", "kafka-cluster:DescribeCluster")
+_WRITE: Final = ("kafka-cluster:DescribeTopic", "kafka-cluster:WriteData")
+_READ: Final = ("kafka-cluster:DescribeTopic", "kafka-cluster:ReadData")
+_CREATE: Final = ("kafka-cluster:DescribeTopic", "kafka-cluster:CreateTopic")
+_SEE: Final = ("kafka-cluster:DescribeTopic",)
+_GROUP: Final = ("kafka-cluster:DescribeGroup", "kafka-cluster:AlterGroup")
+_NEW_TOPICS: Final = "Flows bring topics of their own, under this prefix, without a deploy."
+_OUR_TOPICS: Final = "The platform's own topics, which all have this prefix, are only looked at."
+_QUERIES_GROUPS: Final = "Each query has a group of its own; blocking flows bring more queries."
+_SPARK_GROUPS: Final = "Spark draws the rest of a query's group name anew at every start."
+
+
+class KafkaAccess:
+    """Grants on one cluster. A topic that ends in ``*`` means all with that prefix."""
+
+    def __init__(self, owner: Stack, *, cluster_arn: str) -> None:
+        self._cluster_arn = cluster_arn
+        within = Fn.select(1, Fn.split(":cluster/", cluster_arn))
+        start = f"arn:{Aws.PARTITION}:kafka:{Aws.REGION}:{Aws.ACCOUNT_ID}"
+        self._exported = {kind: f"{owner.stack_name}:{kind}-arns" for kind in ("topic", "group")}
+        self._arns = {
+            kind: owner.export_value(f"{start}:{kind}/{within}", name=name)
+            for kind, name in self._exported.items()
+        }
+
+    def grant_write(self, role: iam.Role, topics: Sequence[str]) -> None:
+        """Let ``role`` write, idempotently."""
+        self._on_cluster(role, (*_CONNECT, "kafka-cluster:WriteDataIdempotently"))
+        self._on("topic", role, topics, _WRITE, why=_NEW_TOPICS)
+
+    def grant_read(self, role: iam.Role, topics: Sequence[str]) -> None:
+        """Let ``role`` read as Spark does."""
+        self._on_cluster(role, _CONNECT)
+        self._on("topic", role, topics, _READ, why=_NEW_TOPICS)
+        self._on("group", role, ("spark-kafka-source-*",), _GROUP, why=_SPARK_GROUPS)
+
+    def grant_mirror(self, role: iam.Role) -> None:
+        """Let ``role`` write down in Kafka how far its queries have read, for Kafka's own tools."""
+        self._on("group", role, (f"{MIRRORED_GROUPS}*",), _GROUP, why=_QUERIES_GROUPS)
+
+    def grant_create(self, role: iam.Role, topics: Sequence[str]) -> None:
+        """Let ``role`` create topics, and see which there are; never change or delete one."""
+        self._on_cluster(role, _CONNECT)
+        self._on("topic", role, topics, _CREATE, why=_NEW_TOPICS)
+        self._on("topic", role, (FLEET_TOPICS, PARKED), _SEE, why=_OUR_TOPICS)
+
+    def _on_cluster(self, role: iam.Role, actions: Sequence[str]) -> None:
+        iam.Grant.add_to_principal(
+            grantee=role, actions=list(actions), resource_arns=[self._cluster_arn]
+        )
+
+    def _on(
+        self, kind: str, role: iam.Role, names: Sequence[str], actions: Sequence[str], *, why: str
+    ) -> None:
+        arns = [f"{self._arns[kind]}/{name}" for name in names]
+        iam.Grant.add_to_principal(grantee=role, actions=list(actions), resource_arns=arns)
+        for name in names:
+            if "*" in name:
+                explain_wildcard(role, f"{self._exported[kind]}/{name}", why)

@@ -1,0 +1,1 @@
+"""Buckets, queues and the lake's catalog, and access to them."""

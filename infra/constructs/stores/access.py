@@ -1,0 +1,51 @@
+"""What a role may do with which stores: exact actions, and only the keys that it needs."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+
+from infra.constructs.nag_suppressions import explain_wildcard, seen_arn
+
+READ: Final = ("s3:GetObject",)
+WRITE: Final = ("s3:PutObject", "s3:AbortMultipartUpload")
+DELETE: Final = ("s3:DeleteObject",)
+_KEYS: Final = (
+    "The objects of this prefix are named for their messages, flows, overrides or checkpoints."
+)
+
+
+def grant_objects(
+    role: iam.Role, bucket: s3.Bucket, actions: Sequence[str], *, prefix: str = ""
+) -> None:
+    """Let ``role`` do ``actions`` with the objects under ``prefix``, and use the bucket's key.
+
+    It may list the bucket too: S3 says that an object is missing only to those who may.
+    """
+    iam.Grant.add_to_principal(
+        grantee=role, actions=list(actions), resource_arns=[bucket.arn_for_objects(f"{prefix}*")]
+    )
+    iam.Grant.add_to_principal(
+        grantee=role, actions=["s3:ListBucket"], resource_arns=[bucket.bucket_arn]
+    )
+    seen = seen_arn(bucket, bucket.bucket_arn, reader=role)
+    explain_wildcard(role, f"{seen}/{prefix}*", _KEYS)
+    if bucket.encryption_key is not None:
+        grant_key(role, bucket.encryption_key)
+
+
+def grant_items(role: iam.Role, table: dynamodb.Table, actions: Sequence[str]) -> None:
+    """Let ``role`` do ``actions`` with a table's items."""
+    iam.Grant.add_to_principal(grantee=role, actions=list(actions), resource_arns=[table.table_arn])
+    if table.encryption_key is not None:
+        grant_key(role, table.encryption_key)
+
+
+def grant_key(role: iam.Role, key: kms.IKey) -> None:
+    """Let ``role`` read and write what ``key`` encrypts."""
+    iam.Grant.add_to_principal(
+        grantee=role, actions=["kms:Decrypt", "kms:GenerateDataKey"], resource_arns=[key.key_arn]
+    )

@@ -1,0 +1,75 @@
+"""Uploads while deploying, into a bucket of ours. Nothing is ever removed there."""
+
+from typing import Final
+
+from aws_cdk import RemovalPolicy, Stack
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_s3_deployment as deployment
+from constructs import Construct
+
+from infra.constructs.log_retention import retention_of
+from infra.constructs.nag_suppressions import BASIC_LAMBDA_POLICY, explain, seen_arn
+
+_BY_CDK: Final = (
+    "CDK's own function, which copies code and flows while deploying, from the bucket of the "
+    "deploy's uploads to ours; what it may do is CDK's choice, and both hold nothing but these."
+)
+_ITS_ACTIONS: Final = (
+    "kms:GenerateDataKey*",
+    "kms:ReEncrypt*",
+    "s3:Abort*",
+    "s3:DeleteObject*",
+    "s3:GetBucket*",
+    "s3:GetObject*",
+    "s3:List*",
+)
+
+
+class BucketUploads(Construct):
+    """All uploads of a stack: CDK has one function for them, and so one log group."""
+
+    def __init__(
+        self, scope: Construct, name: str, *, bucket: s3.Bucket, log_retention_days: int
+    ) -> None:
+        super().__init__(scope, name)
+        self.bucket = bucket
+        self._logs = logs.LogGroup(
+            self,
+            "Logs",
+            retention=retention_of(log_retention_days),
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+
+    def add(
+        self, name: str, source: deployment.ISource, *, prefix: str
+    ) -> deployment.BucketDeployment:
+        """Upload what ``source`` holds, under ``prefix``.
+
+        What was uploaded before stays: something may still run with it, or be rolled back to it.
+        """
+        uploaded = deployment.BucketDeployment(
+            self,
+            name,
+            sources=[source],
+            destination_bucket=self.bucket,
+            destination_key_prefix=prefix,
+            prune=False,
+            retain_on_delete=True,
+            memory_limit=512,
+            log_group=self._logs,
+        )
+        self._explain_function()
+        return uploaded
+
+    def _explain_function(self) -> None:
+        stack = Stack.of(self)
+        uploads = f"arn:aws:s3:::cdk-hnb659fds-assets-<AWS::AccountId>-{stack.region}/*"
+        ours = f"{seen_arn(self.bucket, self.bucket.bucket_arn, reader=self)}/*"
+        function = next(one for one in stack.node.children if "BucketDeployment" in one.node.id)
+        explain(function, "L1", _BY_CDK)
+        explain(function, BASIC_LAMBDA_POLICY, _BY_CDK)
+        for resource in (uploads, ours):
+            explain(function, f"IAM5[Resource::{resource}]", _BY_CDK)
+        for action in _ITS_ACTIONS:
+            explain(function, f"IAM5[Action::{action}]", _BY_CDK)

@@ -1,0 +1,76 @@
+"""The queue of S3's notifications about uploads, and its dead letters: part of the stores."""
+
+from typing import Final
+
+from aws_cdk import Aws, Duration
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from infra.constructs.stores.payload_ttl import DEAD_LETTER_DAYS, UPLOAD_QUEUE_DAYS
+
+UPLOADS_PREFIX: Final = "uploads/"
+AGAIN_AFTER_S: Final = 360
+"""When a message that did not land comes again: AWS asks for six times the function's time."""
+
+RECEIVES_MAX: Final = 200
+"""So many tries fill nearly all of a message's day in the queue: few outages make dead letters."""
+
+_S3: Final = "s3.amazonaws.com"
+
+
+class UploadQueue(Construct):
+    """``queue`` with its ``dead_letters``, and the bucket's notifications into it.
+
+    The notifications are set on the bucket itself. CDK would have a function do it while deploying,
+    with rights on every bucket.
+    """
+
+    def __init__(
+        self, scope: Construct, name: str, *, bucket: s3.Bucket, key: kms.Key | None
+    ) -> None:
+        super().__init__(scope, name)
+        self._key = key
+        self.dead_letters = self._queue("DeadLetters", days=DEAD_LETTER_DAYS)
+        self.queue = self._queue(
+            "Queue",
+            days=UPLOAD_QUEUE_DAYS,
+            dead=sqs.DeadLetterQueue(queue=self.dead_letters, max_receive_count=RECEIVES_MAX),
+        )
+        # Only that the sender is of this account: the bucket's own name is not known before it is
+        # made, and S3 makes it only once it may send.
+        ours = {"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}}
+        self.queue.grant_send_messages(iam.ServicePrincipal(_S3, conditions=ours))
+        self._notify(bucket)
+
+    def _queue(self, name: str, *, days: int, dead: sqs.DeadLetterQueue | None = None) -> sqs.Queue:
+        key = self._key
+        return sqs.Queue(
+            self,
+            name,
+            encryption=sqs.QueueEncryption.KMS if key else sqs.QueueEncryption.SQS_MANAGED,
+            encryption_master_key=key,
+            enforce_ssl=True,
+            retention_period=Duration.days(days),
+            visibility_timeout=Duration.seconds(AGAIN_AFTER_S),
+            dead_letter_queue=dead,
+        )
+
+    def _notify(self, bucket: s3.Bucket) -> None:
+        resource = bucket.node.default_child
+        assert isinstance(resource, s3.CfnBucket)
+        rule = s3.CfnBucket.FilterRuleProperty(name="prefix", value=UPLOADS_PREFIX)
+        resource.notification_configuration = s3.CfnBucket.NotificationConfigurationProperty(
+            queue_configurations=[
+                s3.CfnBucket.QueueConfigurationProperty(
+                    event="s3:ObjectCreated:*",
+                    queue=self.queue.queue_arn,
+                    filter=s3.CfnBucket.NotificationFilterProperty(
+                        s3_key=s3.CfnBucket.S3KeyFilterProperty(rules=[rule])
+                    ),
+                )
+            ]
+        )
+        resource.node.add_dependency(self.queue)  # and on its policy: S3 tries it at once

@@ -1,0 +1,1 @@
+"""What the functions that devices call share: requests, identity, rate limits, problems."""

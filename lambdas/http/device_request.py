@@ -1,0 +1,176 @@
+"""What a device's request says, by API Gateway's event: who sends, what is declared, the bytes."""
+
+import binascii
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+import pybase64
+
+from clients.devices.registry import DeviceStatus
+from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.names import DEVICE_ID, NAME, NAME_PATTERN
+from lambdas.http.declarations import (
+    BODY_ENCODING,
+    CONTENT_TYPE,
+    FIRMWARE,
+    IDEMPOTENCY_KEY,
+    MILLIS,
+    BadRequestError,
+    checked_span,
+    refusal,
+    shown,
+)
+
+_STATUSES: Final = frozenset(DeviceStatus)
+_START: Final = "x-data-start-millis"
+_END: Final = "x-data-end-millis"
+_RULES: Final = (
+    ("content-type", CONTENT_TYPE),
+    ("idempotency-key", IDEMPOTENCY_KEY),
+    ("x-firmware-version", FIRMWARE),
+    (_START, MILLIS),
+    (_END, MILLIS),
+    ("x-body-encoding", BODY_ENCODING),
+)
+
+
+class UnauthenticatedError(FleetlaneError):
+    """The authorizer did not say who sends."""
+
+    reason = "unauthenticated"
+
+    def __str__(self) -> str:
+        return "the request carries no identity of a device"
+
+
+class RevokedError(FleetlaneError):
+    """The device may not send any more."""
+
+    reason = "revoked"
+
+    def __str__(self) -> str:
+        return "the device is revoked"
+
+
+class NoRouteError(FleetlaneError):
+    """There can be no such stream."""
+
+    reason = "no_route"
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self.stream = stream
+
+    def __str__(self) -> str:
+        return f"stream {shown(self.stream)} does not match {NAME_PATTERN}"
+
+
+class Sender(msgspec.Struct, frozen=True, kw_only=True):
+    """Who sends a request, as its credential proves."""
+
+    device_id: str
+    device_type: str
+    is_quarantined: bool
+
+
+def sender_of(event: Mapping[str, Any]) -> Sender:
+    """Read who sends, as the authorizer found out.
+
+    Raises:
+        UnauthenticatedError: The authorizer gave no identity.
+        RevokedError: It gave that of a revoked device.
+    """
+    identity: Mapping[str, str] = (event.get("requestContext") or {}).get("authorizer") or {}
+    device_id, device_type = identity.get("device_id", ""), identity.get("device_type", "")
+    status = identity.get("status", "")
+    is_known = DEVICE_ID.fullmatch(device_id) and NAME.fullmatch(device_type)
+    if not is_known or status not in _STATUSES:
+        raise UnauthenticatedError
+    if status == DeviceStatus.REVOKED:
+        raise RevokedError
+    return Sender(
+        device_id=device_id,
+        device_type=device_type,
+        is_quarantined=status == DeviceStatus.QUARANTINED,
+    )
+
+
+def checked_stream(stream: str) -> str:
+    """Return the name of a stream as it stands in a path; raises ``NoRouteError``."""
+    if NAME.fullmatch(stream) is None:
+        raise NoRouteError(stream)
+    return stream
+
+
+def body_of(event: Mapping[str, Any]) -> bytes:
+    """Take the bytes as the device sent them; none at all is an empty message.
+
+    Raises:
+        BadRequestError: They are not the Base64 that their event says they are.
+    """
+    body: str = event.get("body") or ""
+    if not event.get("isBase64Encoded"):
+        return body.encode()
+    try:
+        return pybase64.b64decode(body, validate=True)
+    except binascii.Error as problem:
+        raise BadRequestError(f"the body is not Base64, as its event says: {problem}") from None
+
+
+class Declared(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What the headers of a request say of its message; what they do not say is ``None``."""
+
+    content_type: str
+    idempotency_key: str | None
+    firmware: str | None
+    start_millis: int | None
+    end_millis: int | None
+    body_encoding: str | None
+
+
+def told_in(event: Mapping[str, Any]) -> Mapping[str, str]:
+    """A request's headers, their names in lower case, their values unchecked.
+
+    Raises:
+        BadRequestError: A ``Content-Encoding`` is declared. API Gateway would unpack such a body,
+            and its bytes would not be the device's.
+    """
+    told = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
+    encoding = told.get("content-encoding")
+    if encoding is not None and encoding.lower() != "identity":
+        allowed = "identity; declare it as X-Body-Encoding"
+        raise refusal("header Content-Encoding", encoding, allowed)
+    return told
+
+
+def declared_in(told: Mapping[str, str]) -> Declared:
+    """Read the headers of a message.
+
+    Raises:
+        BadRequestError: One has a value that its rule does not allow, or the data ends before it
+            begins.
+    """
+    for name, rule in _RULES:
+        value = told.get(name)
+        if value is not None and rule.pattern.fullmatch(value) is None:
+            raise refusal(_place(name), value, rule.allowed)
+    start, end = told.get(_START), told.get(_END)
+    start_millis = None if start is None else int(start)
+    end_millis = None if end is None else int(end)
+    if start_millis is not None and end_millis is not None:
+        checked_span((_place(_START), start_millis), (_place(_END), end_millis))
+    return Declared(
+        content_type=told.get("content-type") or DEFAULT_CONTENT_TYPE,
+        idempotency_key=told.get("idempotency-key"),
+        firmware=told.get("x-firmware-version"),
+        start_millis=start_millis,
+        end_millis=end_millis,
+        body_encoding=told.get("x-body-encoding"),
+    )
+
+
+def _place(name: str) -> str:
+    """A header as the documents write it."""
+    return f"header {name.title()}"

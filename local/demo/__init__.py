@@ -1,0 +1,1 @@
+"""The demonstration: the whole platform under a simulated fleet, and its ledger."""

@@ -1,0 +1,234 @@
+"""The demonstration: the whole platform under a simulated fleet, and the ledger of it."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from clients.kafka.reader import KafkaReader
+from clients.s3.payload_bucket import PayloadBucket
+from local.checkout import ROOT
+from local.data_folder import announced, taken_data_folder
+from local.demo.progress import DemoEvents, DemoProgress
+from local.demo.report import report_written
+from local.platform import PARKED_BUCKET, Platform, PlatformSettings
+from local.simulator.plan import FleetPlan
+from local.simulator.runaway_device import InsaneRun, insane_id, run_insane_device
+from local.simulator.simulator import FleetProgress, FleetRun, run_fleet
+from operations.lanes.parse_delays import Delays, ParseDelays
+from operations.lanes.tallied_source import TalliedSource
+from operations.lanes.tally import LaneTally
+from operations.ledger import (
+    LEDGER_TOPICS,
+    Evidence,
+    Ledger,
+    Patience,
+    close_ledger,
+    deduped_streams,
+    settled,
+)
+
+_FIRST_DEVICES: Final = 40
+_SENDING_S: Final = 20.0
+_SANE_S: Final = 5.0
+"""So long the fleet sends before one of its devices goes out of its mind."""
+
+_LOOK_EVERY_S: Final = 0.5
+_LAKE_PATIENCE_S: Final = 60.0
+_PATIENCE: Final = Patience(deadline_s=300, quiet_s=90)
+"""A busy machine may need more than a minute until its Spark jobs run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoSettings:
+    """How large the fleet is, and where the demonstration keeps what it leaves behind."""
+
+    devices: int
+    seed: int
+    folder: Path = ROOT / "build" / "demo"
+
+    @property
+    def data(self) -> Path:
+        """The platform's data folder, of the demonstration alone: emptied at each start."""
+        return self.folder / "data"
+
+    @property
+    def report_path(self) -> Path:
+        return self.folder / "fleet-report.html"
+
+    @property
+    def ledger_path(self) -> Path:
+        return self.folder / "ledger.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoResult:
+    """The closed ledger. ``surprises`` are answers that a device should not have been given.
+
+    ``others_before`` and ``others_during`` are what others waited for until the insane device came,
+    and until it was set aside. ``report`` is the page that tells of the fleet; ``None`` where the
+    platform has no lake.
+    """
+
+    ledger: Ledger
+    surprises: tuple[str, ...]
+    insane: InsaneRun
+    others_before: Delays | None
+    others_during: Delays | None
+    report: Path | None = None
+
+
+def run_demo(settings: DemoSettings, events: DemoEvents) -> DemoResult:
+    """Start a fresh platform, let the fleet send, wait until all has settled, and stop it.
+
+    Blocks for a minute or more; KeyboardInterrupt leaves nothing running. Writes the ledger.
+
+    Raises:
+        FleetlaneError: The platform did not start, or a part that died did not come back.
+    """
+    began_s = time.monotonic()
+    with (
+        taken_data_folder(settings.data, fresh=True),
+        Platform(PlatformSettings(folder=settings.data)) as platform,
+    ):
+        settings.ledger_path.unlink(missing_ok=True)
+        settings.report_path.unlink(missing_ok=True)
+        endpoints = platform.start(events.on_step)
+        with announced(endpoints, settings.data):
+            result = _Demonstration(platform, events, began_s=began_s, seed=settings.seed).run(
+                settings
+            )
+            result = replace(result, report=_report(platform, settings, result.ledger))
+    settings.ledger_path.write_bytes(result.ledger.to_json())
+    return result
+
+
+def _report(platform: Platform, settings: DemoSettings, ledger: Ledger) -> Path | None:
+    is_written = report_written(
+        platform.endpoints,
+        settings.data,
+        settings.report_path,
+        messages=ledger.accepted - ledger.duplicate + ledger.unanswered,
+        patience_s=_LAKE_PATIENCE_S,
+    )
+    return settings.report_path if is_written else None
+
+
+class _Demonstration:
+    """A running platform, what was read of it so far, and who is told."""
+
+    def __init__(
+        self, platform: Platform, events: DemoEvents, *, began_s: float, seed: int
+    ) -> None:
+        self._platform, self._events, self._began_s = platform, events, began_s
+        self._evidence = Evidence(deduped=deduped_streams(platform.flows))
+        self._tally = LaneTally()
+        self._delays = ParseDelays(apart=[insane_id(seed)])
+        self._sent_before, self._landed_before = 0, Counter[str]()
+        self._fleet = FleetProgress(
+            planned=0, finished=0, lanes={}, landed={}, statuses={}, seconds=0
+        )
+
+    def run(self, settings: DemoSettings) -> DemoResult:
+        done = threading.Event()
+        with ThreadPoolExecutor(1) as pool:
+            keeper = pool.submit(
+                self._platform.keep_running, until=done, on_restart=self._events.on_restart
+            )
+            try:
+                result = self._run_kept(settings)
+            finally:
+                done.set()
+            keeper.result()
+        return result
+
+    def _run_kept(self, settings: DemoSettings) -> DemoResult:
+        kafka = self._platform.endpoints.kafka
+        with closing(KafkaReader(kafka, pattern=LEDGER_TOPICS)) as reader:
+            source = TalliedSource(reader, self._tally, self._delays)
+            first = self._run_first(settings, source)
+            rest, insane = self._run_watched(settings, source)
+            receipts = [*first.receipts(), *rest.receipts(), *insane.receipts()]
+            settled(receipts, self._evidence, source, patience=_PATIENCE, on_progress=self._show)
+        ledger = close_ledger(
+            receipts,
+            self._evidence,
+            payloads=PayloadBucket(self._platform.s3, PARKED_BUCKET),
+            seconds=time.monotonic() - self._began_s,
+        )
+        return DemoResult(
+            ledger=ledger,
+            surprises=(*first.surprises(), *rest.surprises()),
+            insane=insane,
+            others_before=self._delays.between(rest.began_ms, insane.began_ms),
+            others_during=self._delays.between(insane.began_ms, insane.raged_until_ms),
+        )
+
+    def _run_first(self, settings: DemoSettings, source: TalliedSource) -> FleetRun:
+        """Let a few devices send one message each, and wait for them: then every lane is awake."""
+        self._events.on_step("every lane, with the first devices")
+        plan = FleetPlan(devices=_FIRST_DEVICES, messages_per_device=1, seed=settings.seed + 1)
+        run = self._run_fleet(plan)
+        settled(run.receipts(), self._evidence, source, patience=_PATIENCE)
+        self._sent_before, self._landed_before = len(run.sent), run.landed()
+        return run
+
+    def _run_watched(
+        self, settings: DemoSettings, source: TalliedSource
+    ) -> tuple[FleetRun, InsaneRun]:
+        """Let the others send in this thread, so that Ctrl-C reaches it; read in another.
+
+        In a third one device goes out of its mind amid all that.
+        """
+        devices = settings.devices - _FIRST_DEVICES
+        plan = FleetPlan(devices=devices, seed=settings.seed, seconds=_SENDING_S)
+        over = threading.Event()
+        with ThreadPoolExecutor(2) as pool:
+            watching = pool.submit(source.fold_into, self._evidence, until=over)
+            raging = pool.submit(self._run_insane, settings, over)
+            try:
+                run = self._run_fleet(plan, on_progress=self._on_fleet_progress)
+                while not wait([raging], timeout=_LOOK_EVERY_S).done:
+                    self._show(None)
+            finally:
+                over.set()
+            watching.result()
+        return run, raging.result()
+
+    def _run_insane(self, settings: DemoSettings, over: threading.Event) -> InsaneRun:
+        over.wait(_SANE_S)
+        platform = self._platform
+        return run_insane_device(
+            platform.endpoints.api, platform.registry, seed=settings.seed, is_over=over.is_set
+        )
+
+    def _run_fleet(
+        self, plan: FleetPlan, on_progress: Callable[[FleetProgress], None] = lambda _: None
+    ) -> FleetRun:
+        return run_fleet(
+            plan,
+            api_url=self._platform.endpoints.api,
+            registry=self._platform.registry,
+            on_progress=on_progress,
+        )
+
+    def _on_fleet_progress(self, fleet: FleetProgress) -> None:
+        self._fleet = fleet
+        self._show(None)
+
+    def _show(self, waiting: int | None) -> None:
+        self._events.on_progress(
+            DemoProgress(
+                planned=self._sent_before + self._fleet.planned,
+                sent=self._sent_before + self._fleet.finished,
+                waiting=waiting,
+                landed=self._landed_before + Counter(self._fleet.landed),
+                lanes=self._tally.counts,
+                elapsed_s=time.monotonic() - self._began_s,
+            )
+        )

@@ -1,0 +1,49 @@
+"""The report at the end of the demonstration, once the lake has all that was landed."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from operations.devices.stores import DeviceStores
+from operations.endpoints import Endpoints
+from operations.fleet.freshness import concluded
+from operations.fleet.questions import LAKE_CATALOG, asked_fleet
+from operations.fleet.tables import LakeMissingError
+from operations.report.writing import write_report
+
+_LOOK_EVERY_S: Final = 1.0
+
+
+def report_written(
+    endpoints: Endpoints,
+    data: Path,
+    page: Path,
+    *,
+    messages: int,
+    patience_s: float,
+    clock_s: Callable[[], float] = time.time,
+) -> bool:
+    """Write the report of a running platform; ``False`` where it has no lake.
+
+    Blocks until the lake knows what became of so many ``messages``, or for ``patience_s``; the
+    report says by itself how far the lake has come.
+    """
+    catalog = data / LAKE_CATALOG
+    if not catalog.is_file():
+        return False
+    devices = list(DeviceStores.of_platform(endpoints).administration.all())
+    give_up_s = clock_s() + patience_s
+    while True:
+        is_last = clock_s() >= give_up_s
+        try:
+            with asked_fleet(
+                devices, catalog_file=catalog, asked_at_ms=int(clock_s() * 1_000)
+            ) as fleet:
+                if is_last or concluded(fleet) >= messages:
+                    write_report(fleet, page)
+                    return True
+        except LakeMissingError:  # its tables come with its first batch
+            if is_last:
+                return False
+        time.sleep(_LOOK_EVERY_S)

@@ -1,0 +1,1 @@
+"""The servers of a laptop as child processes: broker, LocalStack, gateway."""

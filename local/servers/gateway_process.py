@@ -1,0 +1,61 @@
+"""The light gateway as a server of its own."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import httpx
+
+from local.checkout import ROOT
+from local.servers.ports import remembered_port
+from local.servers.processes import ServerProcess
+
+_READY_TIMEOUT_S: Final = 30.0
+_ANSWER_TIMEOUT_S: Final = 2.0
+
+
+class LocalGateway:
+    """API Gateway's stand-in, with the real handlers inside; keeps its port across restarts.
+
+    ``environment`` is all that its process sees: the handlers read their settings from it.
+    """
+
+    def __init__(
+        self, folder: Path, environment: Mapping[str, str], *, upload_queue_url: str
+    ) -> None:
+        self._port = remembered_port(folder / "port.json")
+        self.process = ServerProcess(
+            "Gateway",
+            [
+                *(sys.executable, "-m", "local.gateway"),
+                *("--port", str(self._port)),
+                *("--upload-queue", upload_queue_url),
+            ],
+            log_path=folder / "gateway.log",
+            env={**environment, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
+            cwd=ROOT,
+        )
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    def start(self) -> None:
+        """Start the gateway and wait until it answers; raises as ``ServerProcess`` does."""
+        self.process.start()
+        self.process.wait_ready(self._answers, timeout_s=_READY_TIMEOUT_S)
+
+    def stop(self) -> None:
+        self.process.stop()
+
+    def kill(self) -> None:
+        """Kill -9: requests under way get no answer."""
+        self.process.kill()
+
+    def _answers(self) -> bool:
+        try:
+            answer = httpx.get(f"{self.url}/v1/health", timeout=_ANSWER_TIMEOUT_S, trust_env=False)
+        except httpx.HTTPError:
+            return False
+        return answer.is_success

@@ -1,0 +1,234 @@
+"""A real Apache Kafka broker (KRaft, one node) on 127.0.0.1, without Docker."""
+
+import base64
+import shutil
+import subprocess
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from fleetlane.events.errors import FleetlaneError
+from local.servers.java import SHORT_LIVED
+from local.servers.ports import remembered_port
+from local.servers.processes import ServerDiedError, ServerProcess
+
+_FORMAT_TIMEOUT_S = 60.0
+_READY_TIMEOUT_S = 60.0
+_STOP_GRACE_S = 30.0
+
+
+class JavaMissingError(FleetlaneError):
+    """There is no ``java`` on the path."""
+
+    reason: ClassVar[str] = "java_missing"
+
+    def __str__(self) -> str:
+        return "Kafka needs Java 17, and there is no java on the PATH: install a JDK or JRE 17"
+
+
+class KafkaJarsMissingError(FleetlaneError):
+    """The folder of the broker's jars holds no broker."""
+
+    reason: ClassVar[str] = "kafka_jars_missing"
+
+    def __init__(self, jars: Path) -> None:
+        super().__init__(jars)
+        self.jars = jars
+
+    def __str__(self) -> str:
+        return f"there are no Kafka jars in {self.jars}: the set-up fetches them"
+
+
+class KafkaBroker:
+    """One broker with its data, ports and log in ``folder``; comes back on the same address.
+
+    Topics are not created by using them. A stopped or killed broker may be started again, here or
+    by another process later.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        jars: Path,
+        heap_mb: int = 384,
+        port: int | None = None,
+        has_oauth: bool = False,
+        java_options: Sequence[str] = SHORT_LIVED,
+    ) -> None:
+        """Describe the broker; nothing runs yet.
+
+        Args:
+            folder: Its own; made if need be.
+            jars: Where ``kafka_2.13`` and all that it needs lie.
+            heap_mb: The most that Java's heap may take.
+            port: The one to take at the very first start; any free one if None, or if it is taken.
+            has_oauth: Whether it listens at a second port for clients with OAuth tokens, which it
+                believes unsigned.
+            java_options: How its JVM runs.
+        """
+        self._java_options = java_options
+        self._folder, self._jars, self._heap_mb = folder.resolve(), jars.resolve(), heap_mb
+        self._wanted_port, self._has_oauth = port, has_oauth
+        self._oauth_port: int | None = None
+        self._port: int | None = None
+        self.process = ServerProcess(
+            "Kafka",
+            self._java("kafka.Kafka", str(self._properties)),
+            log_path=self._folder / "kafka.log",
+            cwd=self._folder,
+            grace_s=_STOP_GRACE_S,
+        )
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """``host:port`` for clients. Known once started, and the same after each restart."""
+        assert self._port is not None, "not started yet"
+        return f"127.0.0.1:{self._port}"
+
+    @property
+    def oauth_servers(self) -> str:
+        """``host:port`` for clients with tokens, where ``has_oauth``. Known once started."""
+        assert self._oauth_port is not None, "not started yet, or without OAuth"
+        return f"127.0.0.1:{self._oauth_port}"
+
+    def start(self) -> None:
+        """Start the broker and wait until it answers; formats its folder the first time.
+
+        Raises:
+            JavaMissingError: No Java.
+            KafkaJarsMissingError: No broker in ``jars``.
+            ServerAlreadyRunsError: Another broker runs on the same folder.
+            ServerDiedError: It ended before it answered.
+            ServerNotReadyError: It did not answer within a minute; it has been stopped.
+        """
+        if shutil.which("java") is None:
+            raise JavaMissingError
+        if not any(self._jars.glob("kafka_2.13-*.jar")):
+            raise KafkaJarsMissingError(self._jars)
+        self.process.start(prepare=self._prepare)
+        try:
+            self._wait_ready()
+        except BaseException:
+            self.process.stop()
+            raise
+
+    def stop(self) -> None:
+        """Let the broker shut down cleanly; kills it after half a minute."""
+        self.process.stop()
+
+    def kill(self) -> None:
+        """End the broker with kill -9. What it acknowledged is there after a restart."""
+        self.process.kill()
+
+    def _prepare(self) -> None:
+        self._port = remembered_port(self._folder / "port.json", wanted=self._wanted_port)
+        controller_port = remembered_port(self._folder / "controller_port.json")
+        settings = _settings(self._data, self._port, controller_port)
+        if self._has_oauth:
+            self._oauth_port = remembered_port(self._folder / "oauth_port.json")
+            settings |= _with_oauth(settings, self._oauth_port)
+        self._properties.write_text("".join(f"{name}={at}\n" for name, at in settings.items()))
+        self._format_once()
+
+    @property
+    def _data(self) -> Path:
+        return self._folder / "data"
+
+    @property
+    def _properties(self) -> Path:
+        return self._folder / "server.properties"
+
+    def _java(self, *arguments: str) -> list[str]:
+        options = ("-Djava.awt.headless=true", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
+        return [
+            "java",
+            f"-Xmx{self._heap_mb}m",
+            *self._java_options,
+            *options,
+            *("-cp", f"{self._jars}/*"),
+            *arguments,
+        ]
+
+    def _format_once(self) -> None:
+        """Write the cluster's identity. A format cut short is begun again: it held no record."""
+        formatted = self._folder / "cluster_id"
+        if formatted.exists():
+            return
+        shutil.rmtree(self._data, ignore_errors=True)
+        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        # One word: an id may begin with a dash.
+        arguments = ("format", f"--cluster-id={cluster_id}", "-c", str(self._properties))
+        result = subprocess.run(  # noqa: S603 - our own command, never a shell
+            self._java("kafka.tools.StorageTool", *arguments),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+            timeout=_FORMAT_TIMEOUT_S,
+        )
+        self.process.log_path.write_bytes(result.stdout)
+        if result.returncode != 0:
+            log_path, log_tail = self.process.log_path, self.process.log_tail()
+            raise ServerDiedError("Kafka's format", result.returncode, log_path, log_tail)
+        formatted.write_text(f"{cluster_id}\n")
+
+    def _wait_ready(self) -> None:
+        admin = AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 0})
+
+        def answers() -> bool:
+            try:
+                return bool(admin.list_topics(timeout=1).brokers)
+            except KafkaException:
+                return False
+
+        self.process.wait_ready(answers, timeout_s=_READY_TIMEOUT_S)
+
+
+def _settings(data: Path, port: int, controller_port: int) -> dict[str, object]:
+    return {
+        "process.roles": "broker,controller",
+        "node.id": 1,
+        "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
+        "controller.listener.names": "CONTROLLER",
+        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "inter.broker.listener.name": "PLAINTEXT",
+        "log.dirs": data,
+        "auto.create.topics.enable": "false",
+        "default.replication.factor": 1,
+        "offsets.topic.replication.factor": 1,
+        "offsets.topic.num.partitions": 3,
+        "transaction.state.log.replication.factor": 1,
+        "transaction.state.log.min.isr": 1,
+        "transaction.state.log.num.partitions": 3,
+        "share.coordinator.state.topic.replication.factor": 1,
+        "share.coordinator.state.topic.min.isr": 1,
+        "group.initial.rebalance.delay.ms": 0,
+        "num.network.threads": 2,
+        "num.io.threads": 4,
+        # After kill -9 the controller must first forget the old broker: 6 s instead of 12.
+        "broker.session.timeout.ms": 3000,
+        "broker.heartbeat.interval.ms": 500,
+        # Its default alone is a third of the heap.
+        "log.cleaner.dedupe.buffer.size": 16 * 1024 * 1024,
+    }
+
+
+def _with_oauth(settings: Mapping[str, object], port: int) -> dict[str, object]:
+    """Kafka's own validator of unsigned tokens; a connection lives no longer than its token."""
+    module = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+    of_listener = "listener.name.oauth.oauthbearer"
+    return {
+        "listeners": f"{settings['listeners']},OAUTH://127.0.0.1:{port}",
+        "listener.security.protocol.map": (
+            f"{settings['listener.security.protocol.map']},OAUTH:SASL_PLAINTEXT"
+        ),
+        "sasl.enabled.mechanisms": "OAUTHBEARER",
+        f"{of_listener}.sasl.jaas.config": f'{module} required unsecuredLoginStringClaim_sub="b";',
+        f"{of_listener}.connections.max.reauth.ms": 3_600_000,
+    }

@@ -1,0 +1,223 @@
+"""AWS on 127.0.0.1: LocalStack community in host mode, without Docker."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from contextlib import closing
+from enum import StrEnum
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from fleetlane.events.errors import FleetlaneError
+from local.servers.ports import remembered_port
+from local.servers.processes import ServerProcess
+from operations.aws_settings import REGION, ClientSettings, client_settings_at
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_s3 import S3Client
+
+_READY_TIMEOUT_S = 120.0
+_STOP_GRACE_S = 10.0
+_ANSWER_TIMEOUT_S = 20.0
+_CLOUD_SERVICES = (
+    "apigateway,cloudformation,cloudwatch,dynamodb,events,iam,lambda,logs,s3,sqs,ssm,sts"
+)
+_BY_CDK_ITSELF = "AWS::CDK::Metadata"
+
+
+class Services(StrEnum):
+    """Which services run.
+
+    ``STORES``: S3, DynamoDB and SQS, quick to start; what they hold outlives any end of the
+    process, save for messages in queues.
+    ``CLOUD``: all that ``cdk deploy`` needs, functions as processes; nothing outlives a restart.
+    """
+
+    STORES = "stores"
+    CLOUD = "cloud"
+
+
+_VARIABLES: Final[Mapping[Services, Mapping[str, str]]] = MappingProxyType(
+    {
+        Services.STORES: {"SERVICES": "s3,dynamodb,sqs", "LOCALSTACK_JOURNAL": "journal"},
+        Services.CLOUD: {
+            "SERVICES": _CLOUD_SERVICES,
+            "LOCALSTACK_FUNCTION_LOGS": "functions",
+            "LAMBDA_RUNTIME_EXECUTOR": "process",
+            "PROVIDER_OVERRIDE_APIGATEWAY": "hostmode",
+            "PROVIDER_OVERRIDE_CLOUDFORMATION": "hostmode",
+            # Strict: a resource that nothing here makes ends the deploy.
+            "CFN_IGNORE_UNSUPPORTED_RESOURCE_TYPES": "0",
+            "CFN_IGNORE_UNSUPPORTED_TYPE_CREATE": _BY_CDK_ITSELF,
+            "CFN_IGNORE_UNSUPPORTED_TYPE_UPDATE": _BY_CDK_ITSELF,
+        },
+    }
+)
+"""What tells them apart. Paths are relative to LocalStack's folder, where it runs."""
+
+
+class LocalStackMissingError(FleetlaneError):
+    """LocalStack's environment is not set up."""
+
+    reason: ClassVar[str] = "localstack_missing"
+
+    def __init__(self, environment: Path) -> None:
+        super().__init__(environment)
+        self.environment = environment
+
+    def __str__(self) -> str:
+        return f"there is no Python in {self.environment}: the set-up installs LocalStack there"
+
+
+class LocalAws:
+    """LocalStack with all that it keeps in ``folder``; comes back on the same address.
+
+    With ``Services.STORES`` buckets, objects, tables and items outlive ``stop``, ``kill`` and any
+    other end of the process.
+    """
+
+    def __init__(
+        self, folder: Path, *, environment: Path, services: Services = Services.STORES
+    ) -> None:
+        """Describe the server; nothing runs yet.
+
+        Args:
+            folder: Its own; made if need be.
+            environment: The virtual environment of ``local/localstack_hostmode``.
+            services: What it offers.
+        """
+        self._folder, self._environment = folder.resolve(), environment.absolute()
+        self._services = services
+        self._port: int | None = None
+        self._variables: dict[str, str] = {}
+        self.process = ServerProcess(
+            "LocalStack",
+            [str(self._python), "-m", "localstack.runtime.main"],
+            log_path=self._folder / "localstack.log",
+            env=self._variables,
+            cwd=self._folder,
+            grace_s=_STOP_GRACE_S,
+        )
+
+    @property
+    def endpoint_url(self) -> str:
+        """Known once started, and the same after each restart."""
+        assert self._port is not None, "not started yet"
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def client_settings(self) -> ClientSettings:
+        """What a boto3 client needs to reach it, whatever the user's own AWS settings are."""
+        return client_settings_at(self.endpoint_url)
+
+    def start(self) -> None:
+        """Start LocalStack, bring its state back and wait until S3 and DynamoDB answer.
+
+        Raises:
+            LocalStackMissingError: Its environment is not set up.
+            ServerAlreadyRunsError: Another LocalStack runs on the same folder.
+            ServerDiedError: It ended before it answered.
+            ServerNotReadyError: It did not answer within two minutes; it has been stopped.
+        """
+        if not self._python.exists():
+            raise LocalStackMissingError(self._environment)
+        self.process.start(prepare=self._prepare)
+        try:
+            with closing(self._s3()) as s3, closing(self._dynamodb()) as dynamodb:
+                self.process.wait_ready(
+                    lambda: _both_answer(s3, dynamodb), timeout_s=_READY_TIMEOUT_S
+                )
+        except BaseException:
+            self.process.stop()
+            raise
+
+    def stop(self) -> None:
+        """Let LocalStack end; kills it after ten seconds, which loses nothing more."""
+        self.process.stop()
+
+    def kill(self) -> None:
+        """End LocalStack with kill -9. Where there is a journal, every answer is in it."""
+        self.process.kill()
+
+    def ensure_bucket(self, name: str) -> None:
+        """Make the bucket unless it is there."""
+        with closing(self._s3()) as s3:
+            if name not in {bucket["Name"] for bucket in s3.list_buckets()["Buckets"]}:
+                s3.create_bucket(
+                    Bucket=name, CreateBucketConfiguration={"LocationConstraint": REGION}
+                )
+
+    def ensure_table(self, name: str, *, key: str = "device_id") -> None:
+        """Make the table, with a text ``key``, unless it is there."""
+        with closing(self._dynamodb()) as dynamodb:
+            if name not in dynamodb.list_tables()["TableNames"]:
+                dynamodb.create_table(
+                    TableName=name,
+                    KeySchema=[{"AttributeName": key, "KeyType": "HASH"}],
+                    AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"}],
+                    BillingMode="PAY_PER_REQUEST",
+                )
+
+    def _prepare(self) -> None:
+        shutil.rmtree(self._scratch, ignore_errors=True)  # of one that was killed
+        (self._scratch / "tmp").mkdir(parents=True)
+        self._port = remembered_port(self._folder / "port.json")
+        self._variables.update(self._environment_variables(self._port))
+
+    @property
+    def _python(self) -> Path:
+        return self._environment / "bin" / "python"
+
+    @property
+    def _scratch(self) -> Path:
+        return self._folder / "scratch"
+
+    def _environment_variables(self, port: int) -> dict[str, str]:
+        """All that LocalStack sees: nothing of the user's, such as AWS_PROFILE or a proxy."""
+        return {
+            "PATH": os.defpath,
+            "HOME": str(self._scratch),
+            "TEMP": str(self._scratch / "tmp"),
+            "XDG_CACHE_HOME": str(self._environment / "cache"),
+            "FILESYSTEM_ROOT": str(self._scratch),
+            "GATEWAY_LISTEN": f"127.0.0.1:{port}",
+            "LOCALSTACK_HOST": f"127.0.0.1:{port}",
+            "PROVIDER_OVERRIDE_DYNAMODB": "moto",
+            "S3_SKIP_SIGNATURE_VALIDATION": "0",
+            "LS_LOG": "warning",
+            # Offline: no usage events, no certificate from the network, no name server.
+            "DISABLE_EVENTS": "1",
+            "SKIP_SSL_CERT_DOWNLOAD": "1",
+            "DNS_ADDRESS": "0",
+            **_VARIABLES[self._services],
+        }
+
+    def _s3(self) -> "S3Client":
+        return boto3.client("s3", config=_direct(), **self.client_settings)
+
+    def _dynamodb(self) -> "DynamoDBClient":
+        return boto3.client("dynamodb", config=_direct(), **self.client_settings)
+
+
+def _both_answer(s3: "S3Client", dynamodb: "DynamoDBClient") -> bool:
+    try:
+        s3.list_buckets()
+        dynamodb.list_tables()
+    except (BotoCoreError, ClientError):
+        return False
+    return True
+
+
+def _direct() -> Config:
+    return Config(
+        proxies={},
+        connect_timeout=_ANSWER_TIMEOUT_S,
+        read_timeout=_ANSWER_TIMEOUT_S,
+        retries={"total_max_attempts": 1},
+    )

@@ -1,0 +1,232 @@
+"""Servers as child processes: none outlives us, however either of us ends."""
+
+import contextlib
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import BinaryIO, ClassVar
+
+from fleetlane.events.errors import FleetlaneError
+from local.servers import guard
+
+_STOP_MARGIN_S = 5.0
+_ASK_AGAIN_S = 0.05
+_LOG_FREE_WITHIN_S_MAX = 5.0
+_LOG_TAIL_BYTES_MAX = 64 * 1024
+
+
+class ServerDiedError(FleetlaneError):
+    """A server ended, or never began. Its log's last lines usually say why."""
+
+    reason: ClassVar[str] = "server_died"
+
+    def __init__(self, name: str, exit_code: int | None, log_path: Path, log_tail: str) -> None:
+        super().__init__(name, exit_code, log_path, log_tail)
+        self.name, self.exit_code = name, exit_code
+        self.log_path, self.log_tail = log_path, log_tail
+
+    def __str__(self) -> str:
+        head = f"{self.name} ended with exit code {self.exit_code}; the end of {self.log_path}:"
+        return f"{head}\n{self.log_tail}"
+
+
+class ServerNotReadyError(FleetlaneError):
+    """A server runs, but did not answer within its time limit."""
+
+    reason: ClassVar[str] = "server_not_ready"
+
+    def __init__(self, name: str, waited_s: float, log_path: Path, log_tail: str) -> None:
+        super().__init__(name, waited_s, log_path, log_tail)
+        self.name, self.waited_s = name, waited_s
+        self.log_path, self.log_tail = log_path, log_tail
+
+    def __str__(self) -> str:
+        head = f"{self.name} gave no answer within {self.waited_s:g} s; the end of {self.log_path}:"
+        return f"{head}\n{self.log_tail}"
+
+
+class ServerAlreadyRunsError(FleetlaneError):
+    """The server with this log still runs: ours, another's, or one that nobody ended."""
+
+    reason: ClassVar[str] = "server_already_runs"
+
+    def __init__(self, name: str, log_path: Path) -> None:
+        super().__init__(name, log_path)
+        self.name, self.log_path = name, log_path
+
+    def __str__(self) -> str:
+        return f"{self.name} already runs on this folder: another process writes {self.log_path}"
+
+
+class ServerProcess:
+    """One server under a guard of its own (``guard.py``); may be started again once it ended.
+
+    The server is in a session of its own, so Ctrl-C in the terminal reaches only us. It is ended
+    by ``stop``, by our end in any way (the guard sees its lifeline close), and by the guard's own
+    end (a thread here sees that). Only killing us and the guard at once leaves it running. The
+    lifeline is ours alone as long as nobody forks this process without an exec.
+
+    While it runs its log is locked, so no two servers can share a folder, whoever started them.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        log_path: Path,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        grace_s: float = 10.0,
+    ) -> None:
+        """Describe the server; nothing runs yet.
+
+        Args:
+            name: For people: in errors.
+            command: The program and its arguments; no shell.
+            log_path: Its output is appended here.
+            env: Its whole environment, read at each start; ours if None.
+            cwd: Its working directory; ours if None.
+            grace_s: From SIGTERM to SIGKILL.
+        """
+        self.name, self.log_path = name, log_path
+        self._command, self._env, self._cwd, self._grace_s = list(command), env, cwd, grace_s
+        self._guard: subprocess.Popen[bytes] | None = None
+        self._ended = threading.Event()
+        self._ended.set()
+        self._pid: int | None = None
+
+    def start(self, *, prepare: Callable[[], None] = lambda: None) -> None:
+        """Start the server; does not wait until it is ready.
+
+        ``prepare`` is called first, once nobody else can run the same server.
+
+        Raises:
+            ServerAlreadyRunsError: It runs, and did not end within the grace, or five seconds.
+            ServerDiedError: The command could not be run.
+        """
+        with self._locked_log() as log:
+            prepare()
+            process = self._guard = self._started_guard(log)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            with process.stdout as answer:
+                line = answer.readline()
+        except BaseException:  # such as Ctrl-C: nobody holds this server yet
+            process.stdin.close()
+            process.wait()
+            raise
+        self._pid = int(line) if line else None
+        self._ended.clear()
+        threading.Thread(target=self._watch, args=(process, self._pid), daemon=True).start()
+        if self._pid is None:
+            self.stop()
+            raise self.death()
+
+    def stop(self) -> int | None:
+        """End the server with SIGTERM, after the grace with SIGKILL; returns the exit code."""
+        if self._guard is not None and self._guard.stdin is not None:
+            self._guard.stdin.close()
+            if not self._ended.wait(self._grace_s + _STOP_MARGIN_S):
+                self._guard.kill()
+                self._ended.wait()
+        return self.exit_code
+
+    def kill(self) -> int | None:
+        """End the server with kill -9, as an out-of-memory killer would; returns the exit code."""
+        if self._pid is not None and self.is_alive():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGKILL)
+        return self.stop()
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait until the server has ended; False if it still runs after ``timeout_s``."""
+        return self._ended.wait(timeout_s)
+
+    def wait_ready(self, answers: Callable[[], bool], *, timeout_s: float) -> None:
+        """Ask ``answers`` again and again until it says yes; it must bound its own waiting.
+
+        Raises:
+            ServerDiedError: It ended first.
+            ServerNotReadyError: It said no for ``timeout_s``. The server still runs.
+        """
+        deadline = time.monotonic() + timeout_s
+        while not answers():
+            if self.wait(_ASK_AGAIN_S):
+                raise self.death()
+            if time.monotonic() > deadline:
+                raise ServerNotReadyError(self.name, timeout_s, self.log_path, self.log_tail())
+
+    def is_alive(self) -> bool:
+        return not self._ended.is_set()
+
+    @property
+    def pid(self) -> int | None:
+        """The process id of the server itself, not of its guard; None before the first start."""
+        return self._pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """128 + n for signal n; None while it runs, and before the first start."""
+        if self._guard is None or self.is_alive():
+            return None
+        code = self._guard.returncode
+        return code if code >= 0 else 128 - code
+
+    def log_tail(self, lines_max: int = 20) -> str:
+        """The last lines of its output, for an error message."""
+        try:
+            with self.log_path.open("rb") as log:
+                log.seek(max(0, log.seek(0, os.SEEK_END) - _LOG_TAIL_BYTES_MAX))
+                text = log.read().decode(errors="replace")
+        except FileNotFoundError:
+            return ""
+        return "\n".join(text.splitlines()[-lines_max:])
+
+    def death(self) -> ServerDiedError:
+        """The error that says how it ended."""
+        return ServerDiedError(self.name, self.exit_code, self.log_path, self.log_tail())
+
+    def _locked_log(self) -> BinaryIO:
+        """The log, locked for as long as any process has it: we, the guard, all of the server."""
+        self.log_path.parent.mkdir(parents=True, exist_ok=True)
+        log = self.log_path.open("ab")
+        deadline = time.monotonic() + min(self._grace_s, _LOG_FREE_WITHIN_S_MAX)
+        while True:
+            try:
+                fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    log.close()
+                    raise ServerAlreadyRunsError(self.name, self.log_path) from None
+                time.sleep(_ASK_AGAIN_S)
+            else:
+                return log
+
+    def _started_guard(self, log: BinaryIO) -> subprocess.Popen[bytes]:
+        script = str(Path(guard.__file__).resolve())
+        command = [sys.executable, "-I", "-S", script, str(self._grace_s)]
+        return subprocess.Popen(  # noqa: S603 - our own command, never a shell
+            [*command, *self._command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env=self._env,
+            cwd=self._cwd,
+            start_new_session=True,
+        )
+
+    def _watch(self, process: subprocess.Popen[bytes], pid: int | None) -> None:
+        guard_was_killed = process.wait() < 0
+        if guard_was_killed and pid is not None:
+            guard.kill_group(pid)
+        if process.stdin is not None:
+            process.stdin.close()
+        self._ended.set()

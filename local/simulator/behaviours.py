@@ -1,0 +1,189 @@
+"""How devices behave: each behaviour gives the messages that a device sends, in order."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Final
+
+from fleetlane.events.errors import ParkedReason
+from fleetlane.events.lanes import Lane
+from fleetlane.events.times import DAY_MS
+from local.simulator import bodies
+from local.simulator.messages import Expected, Outgoing
+
+_YEAR_MS: Final = 365 * DAY_MS
+_KEY_BYTES: Final = 8
+_CORE_DUMP_ENTRIES: Final = 80
+
+_OCTETS: Final = "application/octet-stream"
+_JSON: Final = "application/json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Circumstances:
+    """What a behaviour has to go by: chance, the time, and how many messages are wanted."""
+
+    random: Random
+    now_ms: int
+    messages: int
+
+
+type Behaviour = Callable[[Circumstances], Iterator[Outgoing]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kind:
+    """What a stream's messages usually look like."""
+
+    write: bodies.WriteBody
+    content_type: str
+    events: int
+
+
+_KINDS: Final = {
+    "thermo": _Kind(write=bodies.thermo, content_type=_OCTETS, events=10),
+    "gps": _Kind(write=bodies.gps, content_type=_JSON, events=3),
+    "weather": _Kind(write=bodies.weather, content_type="text/csv", events=5),
+    "counters": _Kind(write=bodies.counters, content_type="application/x-ndjson", events=10),
+    "door": _Kind(write=bodies.door, content_type=_JSON, events=2),
+    "vibration": _Kind(write=bodies.vibration, content_type=_OCTETS, events=1),
+    "diagnostics": _Kind(write=bodies.diagnostics, content_type=_JSON, events=500),
+}
+
+
+def normal(stream: str) -> Behaviour:
+    """Sends what its stream's parser takes; doors by the fast lane."""
+
+    def behave(at: Circumstances) -> Iterator[Outgoing]:
+        for _ in range(at.messages):
+            yield _usual(stream, at)
+
+    return behave
+
+
+def herd(at: Circumstances) -> Iterator[Outgoing]:
+    """Wakes up with all the others of the herd, and sends everything at once."""
+    for message in normal("counters")(at):
+        yield replace(message, is_herd=True)
+
+
+def resends_with_key(at: Circumstances) -> Iterator[Outgoing]:
+    """Does not see the first answer and sends again, with a key: it is one message."""
+    for message in normal("thermo")(at):
+        yield replace(message, idempotency_key=_key(at), lost_answers=1)
+
+
+def resends_without_key(at: Circumstances) -> Iterator[Outgoing]:
+    """Does the same without a key: to us these are two messages, of which it knows one."""
+    for message in normal("gps")(at):
+        yield replace(message, lost_answers=1)
+
+
+def repeats_itself(at: Circumstances) -> Iterator[Outgoing]:
+    """Sends each message twice, with a key, though it saw the first answer."""
+    for message in normal("weather")(at):
+        yield replace(message, idempotency_key=_key(at), repeats=1)
+
+
+def oversize(at: Circumstances) -> Iterator[Outgoing]:
+    """Dumps 300 KiB to 2 MB at once: by reference, in the slow lane."""
+    entries = at.random.randint(320, 1_900)
+    body = bodies.diagnostics(at.random, at.now_ms, entries)
+    yield _message("diagnostics", body, Expected(events=entries, lane=Lane.SLOW))
+
+
+def oversize_malformed(at: Circumstances) -> Iterator[Outgoing]:
+    """Loses the end of such a dump: parked, its bytes kept in the bucket."""
+    body = bodies.diagnostics(at.random, at.now_ms, 400)[:-20]
+    yield _message("diagnostics", body, Expected(parked=ParkedReason.MALFORMED, lane=Lane.SLOW))
+
+
+def uploads(at: Circumstances) -> Iterator[Outgoing]:
+    """Has 5 MiB to tell, more than the API takes: it goes straight to S3."""
+    body = bodies.core_dump(at.random, at.now_ms, _CORE_DUMP_ENTRIES)
+    expected = Expected(events=_CORE_DUMP_ENTRIES, lane=Lane.SLOW)
+    message = _message("diagnostics", body, expected)
+    yield replace(message, is_upload=True, idempotency_key=_key(at))
+
+
+def malformed(at: Circumstances) -> Iterator[Outgoing]:
+    """Cuts its messages short, each of another stream."""
+    for number in range(at.messages):
+        stream = ("thermo", "gps", "counters", "vibration")[number % 4]
+        body = _usual(stream, at).body[:-1]
+        yield _message(stream, body, Expected(parked=ParkedReason.MALFORMED))
+
+
+def slow_to_parse(at: Circumstances) -> Iterator[Outgoing]:
+    """Sends one trace that takes too long for its lane: it is parsed in the slow lane."""
+    body = bodies.vibration(at.random, at.now_ms, bodies.SLOW_PASSES)
+    yield _message("vibration", body, Expected(events=1))
+
+
+def endless_to_parse(at: Circumstances) -> Iterator[Outgoing]:
+    """Sends one trace that takes too long for any lane: it is parked."""
+    body = bodies.vibration(at.random, at.now_ms, bodies.ENDLESS_PASSES)
+    yield _message("vibration", body, Expected(parked=ParkedReason.TIMEOUT))
+
+
+def wrong_clock(at: Circumstances) -> Iterator[Outgoing]:
+    """Believes that it is 1970, or years from now: its events are flagged and kept."""
+    for number in range(at.messages):
+        its_now_ms = (at.now_ms + 5 * _YEAR_MS) if number % 2 else DAY_MS
+        yield _usual("thermo", replace(at, now_ms=its_now_ms))
+
+
+def unknown_stream(at: Circumstances) -> Iterator[Outgoing]:
+    """Sends to a stream that nobody has a flow for."""
+    for _ in range(at.messages):
+        yield _message("prototype-x", b"\x00hello", Expected(parked=ParkedReason.NO_FLOW))
+
+
+def empty_body(at: Circumstances) -> Iterator[Outgoing]:
+    """Has nothing to say, and says it: it is a message."""
+    for _ in range(at.messages):
+        yield _message("thermo", b"", Expected(events=0))
+
+
+def late_backlog(at: Circumstances) -> Iterator[Outgoing]:
+    """Was offline for three days, and says of when its data is: it goes to the slow lane."""
+    for age_days in range(at.messages + 2, 2, -1):
+        then_ms = at.now_ms - age_days * DAY_MS
+        message = _usual("counters", replace(at, now_ms=then_ms))
+        expected = replace(message.expected, lane=Lane.SLOW)
+        yield replace(message, expected=expected, end_millis=then_ms)
+
+
+def quarantined(at: Circumstances) -> Iterator[Outgoing]:
+    """Is not trusted just now: whatever it sends goes to the slow lane."""
+    for message in normal("gps")(at):
+        yield replace(message, expected=replace(message.expected, lane=Lane.SLOW))
+
+
+def refused(status: int) -> Behaviour:
+    """Sends, and is refused with this status."""
+
+    def behave(at: Circumstances) -> Iterator[Outgoing]:
+        for message in normal("gps")(at):
+            yield replace(message, expected=Expected(refused_status=status))
+
+    return behave
+
+
+def _usual(stream: str, at: Circumstances) -> Outgoing:
+    kind = _KINDS[stream]
+    body = kind.write(at.random, at.now_ms, kind.events)
+    is_fast = stream == "door"
+    lane = Lane.FAST if is_fast else Lane.STANDARD
+    message = _message(stream, body, Expected(events=kind.events, lane=lane))
+    return replace(message, is_fast=is_fast)
+
+
+def _message(stream: str, body: bytes, expected: Expected) -> Outgoing:
+    kind = _KINDS.get(stream)
+    content_type = _OCTETS if kind is None else kind.content_type
+    return Outgoing(stream=stream, body=body, content_type=content_type, expected=expected)
+
+
+def _key(at: Circumstances) -> str:
+    return at.random.randbytes(_KEY_BYTES).hex()

@@ -1,0 +1,137 @@
+"""Sending as firmware must: a device keeps a message until it has seen a 202."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from hashlib import sha256
+from typing import Final, Protocol
+
+import orjson
+
+from local.simulator.device import SimulatedDevice
+from local.simulator.http_api import HttpAnswer, NoAnswerError
+from local.simulator.messages import ACCEPTED, Answer, Outgoing, SentMessage
+from local.simulator.uploading import PostForm, uploaded
+from operations.devices.upload_client import UPLOADED, form_answer
+
+_TOKEN_LIFETIME_S: Final = 12 * 60 * 60
+_RETRY_AFTER_S_MAX: Final = 2.0
+"""A simulation does not wait as long as a fleet does, whatever the answer asks for."""
+_RETRY_AFTER_S: Final = 0.5
+_WORTH_ANOTHER_TRY: Final = frozenset({429, 503, None})
+
+
+class Api(Protocol):
+    """Where messages are posted; ``HttpApi`` is one."""
+
+    async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+        """Send one request; raises ``NoAnswerError``."""
+
+
+class Sender:
+    """Sends the messages of all devices, and counts the answers."""
+
+    def __init__(self, api: Api, *, patience_s: float, post_form: PostForm = form_answer) -> None:
+        """Take the API, and what posts to S3; a message is tried again for ``patience_s``."""
+        self._api, self._post_form, self.patience_s = api, post_form, patience_s
+        self.statuses: Counter[int | None] = Counter()
+        self.lanes: Counter[str] = Counter()
+        self.landed: Counter[str] = Counter()
+
+    async def send(self, device: SimulatedDevice, token: str, message: Outgoing) -> SentMessage:
+        """Send one message until the device is done with it."""
+        headers = _headers(device, token, message)
+        to_lose, to_repeat = message.lost_answers, message.repeats
+        answers: list[Answer] = []
+        give_up_s = time.monotonic() + self.patience_s
+        while True:
+            answer, retry_after_s = await self._answer(message, headers)
+            if answer.status == ACCEPTED and to_lose:
+                to_lose -= 1
+                answers.append(replace(answer, is_seen=False))
+                continue
+            answers.append(answer)
+            if answer.status == ACCEPTED and to_repeat:
+                to_repeat -= 1
+            elif self.is_worth_another_try(answer.status) and time.monotonic() < give_up_s:
+                await asyncio.sleep(retry_after_s)
+            else:
+                return SentMessage(
+                    device_id=device.device_id,
+                    stream=message.stream,
+                    sha256=sha256(message.body).hexdigest(),
+                    expected=message.expected,
+                    answers=tuple(answers),
+                )
+
+    async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+        """Send one request, and count its answer; raises ``NoAnswerError``."""
+        try:
+            response = await self._api.post(path, body, headers)
+        except NoAnswerError:
+            self.statuses[None] += 1
+            raise
+        self.statuses[response.status] += 1
+        return response
+
+    def count(self, answer: Answer) -> None:
+        """Count a receipt by its lane, and by where its message landed."""
+        if answer.lane is not None:
+            self.lanes[answer.lane] += 1
+        if answer.landed is not None:
+            self.landed[answer.landed] += 1
+
+    @staticmethod
+    def is_worth_another_try(status: int | None) -> bool:
+        return status in _WORTH_ANOTHER_TRY
+
+    @staticmethod
+    def pause_s(response: HttpAnswer | None) -> float:
+        """After how many seconds to try again; less than is asked for, if that is long."""
+        if response is None or response.retry_after_s is None:
+            return _RETRY_AFTER_S
+        return min(response.retry_after_s, _RETRY_AFTER_S_MAX)
+
+    async def _answer(self, message: Outgoing, headers: Mapping[str, str]) -> tuple[Answer, float]:
+        """Send once; gives the answer, and after how many seconds to try again."""
+        try:
+            response = await self._response(message, headers)
+        except NoAnswerError:
+            return Answer(status=None), self.pause_s(None)
+        if response.status not in (ACCEPTED, UPLOADED):
+            return Answer(status=response.status), self.pause_s(response)
+        receipt = orjson.loads(response.content)
+        answer = Answer(
+            status=response.status,
+            raw_id=receipt["id"],
+            lane=receipt.get("lane"),
+            landed=receipt["landed"],
+        )
+        self.count(answer)
+        return answer, 0.0
+
+    async def _response(self, message: Outgoing, headers: Mapping[str, str]) -> HttpAnswer:
+        if message.is_upload:
+            return await uploaded(message, headers, self, self._post_form)
+        path = f"/v1/{'fast' if message.is_fast else 'streams'}/{message.stream}"
+        return await self.post(path, message.body, headers)
+
+
+def token_of(device: SimulatedDevice, *, now_ms: int) -> str:
+    """A token for the whole run."""
+    return device.key.token(device.device_id, now_s=now_ms // 1000, lifetime_s=_TOKEN_LIFETIME_S)
+
+
+def _headers(device: SimulatedDevice, token: str, message: Outgoing) -> dict[str, str]:
+    headers = {
+        "Authorization": f"Bearer {token}",
+        "Content-Type": message.content_type,
+        "X-Firmware-Version": device.firmware,
+    }
+    if message.idempotency_key is not None:
+        headers["Idempotency-Key"] = message.idempotency_key
+    if message.end_millis is not None:
+        headers["X-Data-End-Millis"] = str(message.end_millis)
+    return headers

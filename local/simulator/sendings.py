@@ -1,0 +1,88 @@
+"""Who sends what: each device of a plan with its token, and all that it has to send."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+from local.simulator.batches import Batch, Brought
+from local.simulator.behaviours import Circumstances
+from local.simulator.device import SimulatedDevice, signing_key
+from local.simulator.messages import Outgoing
+from local.simulator.plan import FleetPlan
+from local.simulator.roles import Role, roles
+from local.simulator.sender import token_of
+
+_FIRMWARES: Final = ("1.4.2", "2.0.0", "2.1.0")
+_KEY_BYTES: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sending:
+    """A device, its token, and what is in its memory: messages, or a gateway's batches.
+
+    ``behind`` are the devices that it speaks for.
+    """
+
+    device: SimulatedDevice
+    token: str
+    parcels: tuple[Outgoing | Batch, ...]
+    behind: tuple[SimulatedDevice, ...] = ()
+
+    @property
+    def devices(self) -> tuple[SimulatedDevice, ...]:
+        return (self.device, *self.behind)
+
+    @property
+    def messages(self) -> int:
+        """How many messages there are in all parcels."""
+        return sum(len(one.brought) if isinstance(one, Batch) else 1 for one in self.parcels)
+
+
+def sendings_of(plan: FleetPlan, *, now_ms: int) -> Iterator[Sending]:
+    """Make a plan's fleet; the devices behind gateways come on top of those that it counts."""
+    random = Random(plan.seed)  # noqa: S311 - a simulation, to be repeated
+    for number, role in enumerate(roles(plan.devices)):
+        device = _device(role, f"{role.name}-{plan.seed}-{number:05d}", number, random)
+        at = Circumstances(random=random, now_ms=now_ms, messages=plan.messages_per_device)
+        token = token_of(device, now_ms=now_ms)
+        if role.behind:
+            yield _gateway(device, token, role, at)
+        else:
+            yield Sending(device=device, token=token, parcels=tuple(role.behaviour(at)))
+
+
+def _gateway(device: SimulatedDevice, token: str, role: Role, at: Circumstances) -> Sending:
+    """A gateway sends, at each time, one message of its own and one of each device behind it."""
+    behind = tuple(
+        _device(role, f"{device.device_id}-{place}", place, at.random, gateway=device)
+        for place in range(role.behind)
+    )
+    messages = [[(one, message) for message in role.behaviour(at)] for one in (device, *behind)]
+    batches = tuple(
+        Batch(brought=tuple(_brought(one, message, at.random) for one, message in together))
+        for together in zip(*messages, strict=True)
+    )
+    return Sending(device=device, token=token, parcels=batches, behind=behind)
+
+
+def _brought(device: SimulatedDevice, message: Outgoing, random: Random) -> Brought:
+    return Brought(device=device, message=message, key=random.randbytes(_KEY_BYTES).hex())
+
+
+def _device(
+    role: Role,
+    device_id: str,
+    number: int,
+    random: Random,
+    *,
+    gateway: SimulatedDevice | None = None,
+) -> SimulatedDevice:
+    return SimulatedDevice(
+        device_id=device_id,
+        device_type=role.device_type,
+        firmware=_FIRMWARES[number % len(_FIRMWARES)],
+        status=role.status,
+        key=signing_key(number, random),
+        gateway_id=None if gateway is None else gateway.device_id,
+    )

@@ -1,0 +1,173 @@
+"""The fleet: registers its devices, lets them all send, and keeps every answer."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from clients.devices.registry import RegisteredDevice
+from local.simulator.batches import Batch, sent_batch
+from local.simulator.http_api import HttpApi
+from local.simulator.messages import SentMessage
+from local.simulator.plan import FleetPlan
+from local.simulator.sender import Api, Sender
+from local.simulator.sendings import Sending, sendings_of
+from local.simulator.uploading import PostForm
+from operations.devices.upload_client import form_answer
+from operations.ledger import Receipt
+
+_ANSWER_TIMEOUT_S: Final = 35.0
+_PROGRESS_EVERY_S: Final = 0.2
+_HERD_AT: Final = 0.5
+
+
+class Registry(Protocol):
+    """Where devices are registered; ``clients.devices.registry.DeviceRegistry`` is one."""
+
+    def register_all(self, devices: Iterable[RegisteredDevice]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetProgress:
+    """How far the fleet is: messages ``planned`` and ``finished``, and answers so far.
+
+    ``lanes`` counts 202s by lane, ``landed`` by where the message was durable, ``statuses`` all
+    answers; ``None`` is a request without one.
+    """
+
+    planned: int
+    finished: int
+    lanes: Mapping[str, int]
+    landed: Mapping[str, int]
+    statuses: Mapping[int | None, int]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetRun:
+    """All that the fleet sent from ``began_ms`` on, and how long that took."""
+
+    began_ms: int
+    sent: tuple[SentMessage, ...]
+    seconds: float
+
+    def receipts(self) -> Iterator[Receipt]:
+        """A receipt for each 202 that a device saw."""
+        for message in self.sent:
+            yield from message.receipts()
+
+    def landed(self) -> Counter[str]:
+        """How many answers said that their message is in Kafka, in S3, in the spool."""
+        answers = (answer for message in self.sent for answer in message.answers)
+        return Counter(answer.landed for answer in answers if answer.landed is not None)
+
+    def surprises(self) -> tuple[str, ...]:
+        """A line for each message whose last answer was not the expected one."""
+        return tuple(filter(None, (message.surprise() for message in self.sent)))
+
+
+def run_fleet(
+    plan: FleetPlan,
+    *,
+    api_url: str,
+    registry: Registry,
+    on_progress: Callable[[FleetProgress], None] = lambda _: None,
+) -> FleetRun:
+    """Register the fleet and let it send; blocks until every device is done with its messages.
+
+    Args:
+        plan: How many devices, and how they send.
+        api_url: Where ``/v1/…`` is.
+        registry: Takes the devices first.
+        on_progress: Told a few times a second, in this thread, and once at the end.
+
+    Raises:
+        RegistryUnavailableError: The devices could not be registered; nothing was sent.
+    """
+    api = HttpApi(api_url, connections=plan.connections, timeout_s=_ANSWER_TIMEOUT_S)
+    with closing(api):
+        return run_fleet_on(api, plan, registry=registry, on_progress=on_progress)
+
+
+def run_fleet_on(
+    api: Api,
+    plan: FleetPlan,
+    *,
+    registry: Registry,
+    on_progress: Callable[[FleetProgress], None] = lambda _: None,
+    post_form: PostForm = form_answer,
+) -> FleetRun:
+    """Do as ``run_fleet`` does, on an API that is at hand already."""
+    now_ms = time.time_ns() // 1_000_000
+    sendings = tuple(sendings_of(plan, now_ms=now_ms))
+    devices = (device for one in sendings for device in one.devices)
+    registrations = (device.registration(registered_ms=now_ms) for device in devices)
+    registry.register_all(device for device in registrations if device is not None)
+    sender = Sender(api, post_form=post_form, patience_s=plan.patience_s)
+    return asyncio.run(_run(sendings, plan, sender, on_progress))
+
+
+async def _run(
+    sendings: tuple[Sending, ...],
+    plan: FleetPlan,
+    sender: Sender,
+    on_progress: Callable[[FleetProgress], None],
+) -> FleetRun:
+    sent: list[SentMessage] = []
+    planned = sum(one.messages for one in sendings)
+    started_s, began_ms = time.monotonic(), time.time_ns() // 1_000_000
+
+    def tell() -> float:
+        seconds = time.monotonic() - started_s
+        progress = FleetProgress(
+            planned=planned,
+            finished=len(sent),
+            lanes=dict(sender.lanes),
+            landed=dict(sender.landed),
+            statuses=dict(sender.statuses),
+            seconds=seconds,
+        )
+        on_progress(progress)
+        return seconds
+
+    pulse = asyncio.create_task(_pulse(tell))
+    try:
+        async with asyncio.TaskGroup() as devices:
+            for number, one in enumerate(sendings):
+                devices.create_task(_send_all(one, sender, sent, _due_s(one, number, plan)))
+    finally:
+        pulse.cancel()
+    return FleetRun(began_ms=began_ms, sent=tuple(sent), seconds=tell())
+
+
+async def _pulse(beat: Callable[[], object]) -> None:
+    while True:
+        beat()
+        await asyncio.sleep(_PROGRESS_EVERY_S)
+
+
+def _due_s(sending: Sending, number: int, plan: FleetPlan) -> tuple[float, ...]:
+    """When each of a device's parcels is due, in seconds after the start of the run."""
+    if plan.seconds is None:
+        return (0.0,) * len(sending.parcels)
+    each, offset = 1 / max(1, len(sending.parcels)), number / plan.devices
+    return tuple(
+        plan.seconds * (_HERD_AT if parcel.is_herd else (place + offset) * each)
+        for place, parcel in enumerate(sending.parcels)
+    )
+
+
+async def _send_all(
+    sending: Sending, sender: Sender, sent: list[SentMessage], due_s: tuple[float, ...]
+) -> None:
+    """Send a device's messages one after another, each no earlier than it is due."""
+    started_s = time.monotonic()
+    for parcel, at_s in zip(sending.parcels, due_s, strict=True):
+        await asyncio.sleep(max(0.0, started_s + at_s - time.monotonic()))
+        if isinstance(parcel, Batch):
+            sent.extend(await sent_batch(sender, sending.token, parcel))
+        else:
+            sent.append(await sender.send(sending.device, sending.token, parcel))

@@ -1,0 +1,1 @@
+"""The Spark jobs of a laptop: one application under spark-submit."""

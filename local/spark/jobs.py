@@ -1,0 +1,205 @@
+"""All Spark jobs in one local application, started by the same spark-submit as on EMR."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from fleetlane.events.job_arguments import HostArguments, KafkaSecurity, LakeTables
+from fleetlane.events.lanes import Lane
+from local.checkout import LAPTOP_JARS, ROOT, SPARK_JARS
+from local.servers.java import LAPTOP, SparkJvm
+from local.servers.processes import ServerProcess
+from local.spark.lake import LocalLake
+from local.spark.worker_daemon import WITHOUT_THREADS
+
+DRIVER_MEMORY: Final = "1536m"
+TASK_SLOTS: Final = 8
+"""More than cores: a lane whose tasks are slow must not take the slots of the others."""
+
+WORKER_DAEMON: Final = "local.spark.worker_daemon"
+
+POLLING_DELAY: Final = "200ms"
+"""How often a query without a trigger interval asks for news: the fast lane, when it is idle."""
+
+QUICK_CHECKPOINTS: Final = {
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing"
+        ".FileSystemBasedCheckpointFileManager"
+    )
+}
+"""Without Hadoop's native library a file's mode, and by Spark's usual manager of checkpoints each
+look for a symbolic link, is a process: twenty of them a batch. So there are four."""
+
+FLOWS_MAX_AGE_S: Final = 5
+"""Shorter than in AWS: S3 is near, and whoever publishes here is waiting."""
+
+SLOW_PARSE_MS_MAX: Final = 1_200
+SLOW_TRIGGER_MS: Final = 1_000
+STANDARD_TRIGGER_MS: Final = 500
+
+WATCH_TRIGGER_MS: Final = 2_000
+WATCH_WINDOW_S: Final = 10
+WATCH_HOLD_S: Final = 10
+WATCH_SIGHTINGS_PER_BATCH_MAX: Final = 20
+WATCH_MESSAGES_PER_MINUTE_MAX: Final = 6_000
+"""As many as the gateway takes from one device."""
+
+DEDUPE_TRIGGER_MS: Final = 1_000
+LAKE_TRIGGER_MS: Final = 10_000
+LAKE_LEASE_S: Final = 15
+"""So long the lake waits after its jobs were killed: nobody tells whether they are really gone."""
+
+JOBS_WITHOUT_LAKE: Final = "; ".join(
+    (
+        f"parse_lane --lane {Lane.FAST}",
+        f"parse_lane --lane {Lane.STANDARD} --trigger_ms {STANDARD_TRIGGER_MS}",
+        f"parse_lane --lane {Lane.SLOW} --trigger_ms {SLOW_TRIGGER_MS}"
+        f" --parse_ms_max {SLOW_PARSE_MS_MAX}",
+        "fleet_metadata",
+        "fleet_watch",
+        f"deduplicate --dedupe_trigger_ms {DEDUPE_TRIGGER_MS} --dedupe_state_partitions 1",
+    )
+)
+ALL_JOBS: Final = "; ".join(
+    (JOBS_WITHOUT_LAKE, *(f"lake --tables {tables}" for tables in LakeTables))
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSettings:
+    """Where the jobs read and write, and what they may import.
+
+    ``environment`` is what their processes see, AWS's own variables included.
+    """
+
+    folder: Path
+    bootstrap_servers: str
+    flows_bucket: str
+    payload_bucket: str
+    parked_bucket: str
+    lake_bucket: str
+    overrides_bucket: str
+    registry_table: str
+    lake: LocalLake
+    environment: Mapping[str, str]
+    jobs: str = ALL_JOBS
+
+
+class LocalJobs:
+    """The application with all jobs. Its checkpoints outlive it: it goes on where it was."""
+
+    def __init__(self, settings: JobSettings) -> None:
+        script = str(ROOT / "glue_jobs" / "host.py")
+        daemon = ("--conf", f"spark.python.daemon.module={WORKER_DAEMON}")
+        self.process = ServerProcess(
+            "Spark jobs",
+            [*spark_submit(settings.folder), *daemon, script, *host_argv(settings)],
+            log_path=settings.folder / "spark.log",
+            env={**job_environment(settings), **WITHOUT_THREADS},
+            cwd=ROOT,
+        )
+
+    def start(self) -> None:
+        """Start the application; does not wait: Kafka keeps what arrives before it reads."""
+        self.process.start()
+
+    def stop(self) -> None:
+        self.process.stop()
+
+    def kill(self) -> None:
+        """Kill -9 of driver, JVM and workers together."""
+        self.process.kill()
+
+
+def spark_submit(
+    folder: Path, *, task_slots: int = TASK_SLOTS, jvm: SparkJvm = LAPTOP
+) -> list[str]:
+    """The command up to the script; ``folder`` takes what Spark leaves behind."""
+    java_options = [f"-Dderby.system.home={folder}", *jvm.java_options]
+    configuration = {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.local.dir": str(folder / "scratch"),
+        "spark.log.level": "WARN",
+        **QUICK_CHECKPOINTS,
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.streaming.pollingDelay": POLLING_DELAY,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.extraJavaOptions": " ".join(java_options),
+        **jvm.spark_settings,
+    }
+    jars = ",".join(map(str, spark_jars()))
+    options = [f"--conf={name}={value}" for name, value in configuration.items()]
+    master = f"local[{task_slots}]"
+    command = str(spark_home() / "bin" / "spark-submit")
+    return [
+        command, "--master", master, "--driver-memory", DRIVER_MEMORY, "--jars", jars, *options
+    ]  # fmt: skip
+
+
+def spark_jars() -> list[Path]:
+    """What the jobs bring, and the lake's catalog for a laptop."""
+    return sorted([*SPARK_JARS.glob("*.jar"), *LAPTOP_JARS.glob("*.jar")])
+
+
+def spark_home() -> Path:
+    """The Spark that the ``pyspark`` package brings."""
+    spec = find_spec("pyspark")
+    assert spec is not None, "pyspark is part of the set-up"
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
+def host_argv(settings: JobSettings) -> list[str]:
+    """The arguments of ``glue_jobs/host.py``."""
+    host = HostArguments(application="fleetlane", jobs=settings.jobs)
+    shared = {
+        "kafka_bootstrap_servers": settings.bootstrap_servers,
+        "kafka_security": KafkaSecurity.PLAINTEXT,
+        "checkpoint_folder": (settings.folder / "checkpoints").as_uri(),
+        "flows_bucket": settings.flows_bucket,
+        "flows_max_age_s": FLOWS_MAX_AGE_S,
+        "payload_bucket": settings.payload_bucket,
+        "parked_bucket": settings.parked_bucket,
+        "overrides_bucket": settings.overrides_bucket,
+        "registry_table": settings.registry_table,
+        "watch_sightings_per_batch_max": WATCH_SIGHTINGS_PER_BATCH_MAX,
+        "watch_trigger_ms": WATCH_TRIGGER_MS,
+        "watch_window_s": WATCH_WINDOW_S,
+        "watch_hold_s": WATCH_HOLD_S,
+        "watch_messages_per_minute_max": WATCH_MESSAGES_PER_MINUTE_MAX,
+        "lake_bucket": settings.lake_bucket,
+        "lake_warehouse": settings.lake.warehouse,
+        "lake_catalog_uri": settings.lake.jdbc_uri,
+        "lake_trigger_ms": LAKE_TRIGGER_MS,
+        "lake_lease_s": LAKE_LEASE_S,
+    }
+    pairs = (pair for name, value in shared.items() for pair in (f"--{name}", str(value)))
+    return [*host.to_argv(), *pairs]
+
+
+def job_environment(settings: JobSettings) -> dict[str, str]:
+    """What the application sees: the checkout on its path; parsers are fetched into its folder."""
+    return {
+        **settings.environment,
+        "SPARK_HOME": str(_linked_spark_home(settings.folder)),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": str(ROOT),
+        "TMPDIR": str(settings.folder),
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def _linked_spark_home(folder: Path) -> Path:
+    """Spark's home but for its archive of PySpark, where each process compiles what it imports."""
+    home = folder / "spark-home"
+    home.mkdir(parents=True, exist_ok=True)
+    for name in ("bin", "jars"):
+        (home / name).unlink(missing_ok=True)
+        (home / name).symlink_to(spark_home() / name)
+    return home

@@ -1,0 +1,1 @@
+"""What an operator or analyst does, on a laptop or in any stage."""

@@ -1,0 +1,1 @@
+"""Devices as operators handle them: import, keys, quarantine, erasure."""

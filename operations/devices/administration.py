@@ -1,0 +1,171 @@
+"""What operators do with the registry, and no function: look through it, and change keys."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from clients.devices.registry import (
+    KEYS_MAX,
+    DeviceStatus,
+    Jwk,
+    RegisteredDevice,
+    UnknownDeviceError,
+    device_from_item,
+    reaching_dynamodb,
+)
+from fleetlane.events.errors import FleetlaneError
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.service_resource import Table
+
+_TRIES_MAX: Final = 5
+
+
+class KeyChangeError(FleetlaneError):
+    """A device's keys cannot be changed so. Nothing was changed."""
+
+    reason = "key_change"
+
+    def __init__(self, device_id: str, problem: str) -> None:
+        super().__init__(device_id, problem)
+        self.device_id, self.problem = device_id, problem
+
+    def __str__(self) -> str:
+        return f"device {self.device_id} {self.problem}"
+
+
+def with_key(device: RegisteredDevice, key: Jwk) -> RegisteredDevice:
+    """Give a device one more key, after those that it has; none where it has this one already.
+
+    Raises:
+        KeyChangeError: It has as many as it may, or another of this name.
+        BadDeviceError: The key is not allowed.
+    """
+    kid = str(key.get("kid"))
+    there = device.key(kid)
+    if there == key:
+        return device
+    if there is not None:
+        raise KeyChangeError(device.device_id, f"has another key named {kid!r}")
+    if len(device.keys) >= KEYS_MAX:
+        names = ", ".join(held["kid"] for held in device.keys)
+        raise KeyChangeError(
+            device.device_id, f"has {len(device.keys)} keys, the most it may: {names}"
+        )
+    return replace(device, keys=(*device.keys, key))
+
+
+def without_key(device: RegisteredDevice, kid: str) -> RegisteredDevice:
+    """Take a key from a device, but not its last one.
+
+    Raises:
+        KeyChangeError: It has none of this name, or no other.
+    """
+    if device.key(kid) is None:
+        raise KeyChangeError(device.device_id, f"has no key named {kid[:80]!r}")
+    if len(device.keys) == 1:
+        raise KeyChangeError(device.device_id, "has no other key: revoke it, or add a key first")
+    return replace(device, keys=tuple(key for key in device.keys if key["kid"] != kid))
+
+
+class DeviceAdministration:
+    """The same table as the registry's."""
+
+    def __init__(self, table: "Table") -> None:
+        self._table = table
+
+    def all(
+        self, *, status: DeviceStatus | None = None, device_type: str | None = None
+    ) -> Iterator[RegisteredDevice]:
+        """Give all devices, in no order, as they come; reads the whole table.
+
+        Raises:
+            RegistryUnavailableError: DynamoDB does not answer.
+            BadDeviceError: Something else wrote an item that is no device.
+        """
+        wanted = {"status": None if status is None else status.value, "device_type": device_type}
+        given = {name: value for name, value in wanted.items() if value is not None}
+        request: dict[str, Any] = {}
+        if given:
+            request["FilterExpression"] = " AND ".join(f"#{name} = :{name}" for name in given)
+            request["ExpressionAttributeNames"] = {f"#{name}": name for name in given}
+            request["ExpressionAttributeValues"] = {f":{name}": one for name, one in given.items()}
+        while True:
+            with reaching_dynamodb():
+                page = self._table.scan(**request)
+            yield from map(device_from_item, page["Items"])
+            if "LastEvaluatedKey" not in page:
+                return
+            request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+
+    def is_there(self, device_id: str) -> bool:
+        """Whether the registry has an item of this id, be it a device or not.
+
+        Raises:
+            RegistryUnavailableError: DynamoDB does not answer.
+        """
+        with reaching_dynamodb():
+            answer = self._table.get_item(Key={"device_id": device_id}, ConsistentRead=True)
+        return "Item" in answer
+
+    def remove(self, device_id: str) -> None:
+        """Remove a device; one that is not there is no error.
+
+        Raises:
+            RegistryUnavailableError: DynamoDB does not answer.
+        """
+        with reaching_dynamodb():
+            self._table.delete_item(Key={"device_id": device_id})
+
+    def add_key(self, device_id: str, key: Jwk) -> RegisteredDevice:
+        """Let a device sign with one more key; adding it again changes nothing.
+
+        Raises:
+            UnknownDeviceError: There is no such device.
+            KeyChangeError: It has as many as it may, or another of this name.
+            BadDeviceError: The key is not allowed.
+            RegistryUnavailableError: DynamoDB does not answer.
+        """
+        return self._changed(device_id, lambda device: with_key(device, key))
+
+    def remove_key(self, device_id: str, kid: str) -> RegisteredDevice:
+        """Let a device sign with a key no longer.
+
+        Raises:
+            UnknownDeviceError: There is no such device.
+            KeyChangeError: It has no such key, or no other.
+            RegistryUnavailableError: DynamoDB does not answer.
+        """
+        return self._changed(device_id, lambda device: without_key(device, kid))
+
+    def _changed(
+        self, device_id: str, change: Callable[[RegisteredDevice], RegisteredDevice]
+    ) -> RegisteredDevice:
+        """Change the keys over those that were read, and over no others."""
+        for _ in range(_TRIES_MAX):
+            with reaching_dynamodb():
+                answer = self._table.get_item(Key={"device_id": device_id}, ConsistentRead=True)
+            if "Item" not in answer:
+                raise UnknownDeviceError(device_id)
+            present = device_from_item(answer["Item"])
+            wanted = change(present)
+            if self._keys_written(present, wanted):
+                return wanted
+        raise KeyChangeError(device_id, f"was changed by others, {_TRIES_MAX} times")
+
+    def _keys_written(self, present: RegisteredDevice, wanted: RegisteredDevice) -> bool:
+        with reaching_dynamodb():
+            try:
+                self._table.update_item(
+                    Key={"device_id": present.device_id},
+                    UpdateExpression="SET #keys = :wanted",
+                    ConditionExpression="#keys = :present",
+                    ExpressionAttributeNames={"#keys": "keys"},
+                    ExpressionAttributeValues={
+                        ":wanted": [dict(key) for key in wanted.keys],
+                        ":present": [dict(key) for key in present.keys],
+                    },
+                )
+            except self._table.meta.client.exceptions.ConditionalCheckFailedException:
+                return False
+        return True

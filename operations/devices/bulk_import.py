@@ -1,0 +1,171 @@
+"""Many devices from a CSV file: looked through whole before any is registered."""
+
+import csv
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import batched
+from pathlib import Path
+from typing import ClassVar, Final, Protocol
+
+from clients.devices.registry import BadDeviceError, RegisteredDevice
+from fleetlane.events.errors import FleetlaneError
+from operations.devices.public_keys import BadPublicKeyError, public_jwk
+
+_REQUIRED: Final = ("device_id", "device_type", "public_key")
+_COLUMNS: Final = (*_REQUIRED, "gateway_id")
+_AT_ONCE: Final = 500
+
+
+class BadDeviceFileError(FleetlaneError):
+    """A file of devices cannot be taken as it is. Nothing of it was registered."""
+
+    reason: ClassVar[str] = "bad_device_file"
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(path, problem)
+        self.path, self.problem = path, problem
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.problem}; nothing was registered"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportProblem:
+    """What is wrong with a line of the file; ``line`` counts from 1, the header's."""
+
+    line: int
+    problem: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.problem}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """How many devices were registered, and how many were there already just so."""
+
+    registered: int
+    unchanged: int
+
+
+class ImportRegistry(Protocol):
+    """Where devices are looked up and registered."""
+
+    def find_all(self, device_ids: Iterator[str]) -> Mapping[str, RegisteredDevice]: ...
+
+    def register_all(self, devices: Sequence[RegisteredDevice]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Line:
+    number: int
+    device: RegisteredDevice
+
+
+class DeviceImport:
+    """One file and the registry that it goes into.
+
+    Importing the same file again registers what is not there yet and changes nothing else, so an
+    import that was cut short is simply run again. A device that is there otherwise than the file
+    says is a problem, never overwritten.
+    """
+
+    def __init__(self, path: Path, registry: ImportRegistry, *, now_ms: int) -> None:
+        self._path, self._registry, self._now_ms = path, registry, now_ms
+
+    def problems(self, on_line: Callable[[int], None]) -> Iterator[ImportProblem]:
+        """Look through the whole file; ``on_line`` is told how far it is.
+
+        Raises:
+            BadDeviceFileError: It is no such file, or its columns are others.
+            RegistryUnavailableError: DynamoDB does not answer.
+        """
+        seen: dict[str, int] = {}
+        for chunk in batched(self._lines(), _AT_ONCE, strict=False):
+            there = self._registry.find_all(
+                line.device.device_id for line in chunk if isinstance(line, _Line)
+            )
+            for line in chunk:
+                if isinstance(line, ImportProblem):
+                    yield line
+                else:
+                    yield from _conflicts(line, there, seen)
+            on_line(_number(chunk[-1]))
+
+    def register(self, on_line: Callable[[int], None]) -> Imported:
+        """Register what is not there yet, in the file's order. Only after ``problems`` had none.
+
+        Raises:
+            RegistryUnavailableError: DynamoDB does not answer; run again, it goes on.
+        """
+        registered = unchanged = 0
+        lines = (line for line in self._lines() if isinstance(line, _Line))
+        for chunk in batched(lines, _AT_ONCE, strict=False):
+            there = self._registry.find_all(line.device.device_id for line in chunk)
+            new = [line.device for line in chunk if line.device.device_id not in there]
+            self._registry.register_all(new)
+            registered += len(new)
+            unchanged += len(chunk) - len(new)
+            on_line(chunk[-1].number)
+        return Imported(registered=registered, unchanged=unchanged)
+
+    def _lines(self) -> Iterator[_Line | ImportProblem]:
+        try:
+            with self._path.open(encoding="utf-8-sig", newline="") as file:
+                reader = csv.DictReader(file, restkey="", strict=True)
+                self._check_columns(reader.fieldnames or ())
+                for row in reader:
+                    yield self._line(reader.line_num, row)
+        except (OSError, UnicodeDecodeError, csv.Error) as problem:
+            raise BadDeviceFileError(self._path, f"cannot be read: {problem}") from None
+
+    def _check_columns(self, names: Sequence[str]) -> None:
+        missing = [name for name in _REQUIRED if name not in names]
+        unknown = [name for name in names if name not in _COLUMNS]
+        if missing or unknown or len(set(names)) < len(names):
+            given = ", ".join(names)[:200]
+            wanted = f"{', '.join(_REQUIRED)} and, where wanted, gateway_id"
+            raise BadDeviceFileError(
+                self._path, f"its columns are {given!r}; they must be {wanted}"
+            )
+
+    def _line(self, number: int, row: Mapping[str, str | None]) -> _Line | ImportProblem:
+        if "" in row or None in row.values():
+            return ImportProblem(line=number, problem="has more or fewer fields than the header")
+        try:
+            device = RegisteredDevice(
+                device_id=row["device_id"] or "",
+                device_type=row["device_type"] or "",
+                keys=(public_jwk(row["public_key"] or ""),),
+                gateway_id=row.get("gateway_id") or None,
+                registered_ms=self._now_ms,
+            )
+        except (BadDeviceError, BadPublicKeyError) as problem:
+            return ImportProblem(line=number, problem=str(problem))
+        return _Line(number=number, device=device)
+
+
+def _number(line: _Line | ImportProblem) -> int:
+    return line.number if isinstance(line, _Line) else line.line
+
+
+def _conflicts(
+    line: _Line, there: Mapping[str, RegisteredDevice], seen: dict[str, int]
+) -> Iterator[ImportProblem]:
+    device = line.device
+    first = seen.setdefault(device.device_id, line.number)
+    if first != line.number:
+        said = f"device {device.device_id} stands in line {first} already"
+        yield ImportProblem(line=line.number, problem=said)
+    present = there.get(device.device_id)
+    if present is not None and not _is_same(device, present):
+        said = f"device {device.device_id} is registered otherwise: `fleetlane device show` it"
+        yield ImportProblem(line=line.number, problem=said)
+
+
+def _is_same(device: RegisteredDevice, present: RegisteredDevice) -> bool:
+    """A key that came by rotation beside the file's, and the status, are nobody's mistake."""
+    return (device.device_type, device.gateway_id) == (
+        present.device_type,
+        present.gateway_id,
+    ) and device.keys[0] in present.keys

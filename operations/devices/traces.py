@@ -1,0 +1,77 @@
+"""What Kafka still holds of one device: how many records, and which bodies they refer to."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from clients.kafka.reader import Record
+from clients.s3.payload_bucket import parked_key
+from clients.s3.upload_keys import UPLOADS, landed_key
+from fleetlane.events.envelope import SOURCE_PREFIX
+from fleetlane.events.lanes import Lane
+from fleetlane.events.topics import PARKED, raw_pattern
+
+
+class RecordStore(Protocol):
+    """Where records stand; ``operations.messages.stored_records.StoredRecords`` is one."""
+
+    def matching(self, pattern: str) -> Iterable[Record]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceTraces:
+    """How many records there are, by topic, and where the bodies are that they refer to.
+
+    ``landed`` are keys in the bucket of large bodies, ``parked`` in that of parked ones; whether
+    there still are such objects is not known.
+    """
+
+    records: Mapping[str, int]
+    landed: frozenset[str]
+    parked: frozenset[str]
+
+
+def traces_of(device_id: str, store: RecordStore) -> DeviceTraces:
+    """Read all raw topics and what is parked, once through, for what a device sent.
+
+    Raises:
+        KafkaUnreadableError: Kafka does not answer.
+    """
+    source = (SOURCE_PREFIX + device_id).encode()
+    records, keys = Counter[str](), set[str]()
+    for record in store.matching(f"{raw_pattern(*Lane)}|{PARKED}"):
+        headers = dict(record.headers)
+        if headers.get("ce_source") != source:
+            continue
+        records[record.topic] += 1
+        reference = headers.get("ce_dataref")
+        if reference is not None:
+            keys.add(reference.decode(errors="replace"))
+    parked = frozenset(map(parked_key, keys))
+    landed = keys - parked
+    marks = {landed_key(key) for key in landed if key.startswith(UPLOADS)}
+    return DeviceTraces(
+        records=dict(sorted(records.items())), landed=frozenset(landed | marks), parked=parked
+    )
+
+
+class Deletes(Protocol):
+    """A bucket of payloads; ``clients.s3.payload_bucket.PayloadBucket`` is one."""
+
+    def delete(self, key: str) -> None: ...
+
+
+def delete_bodies(
+    traces: DeviceTraces, *, landed: Deletes, parked: Deletes, on_deleted: Callable[[int], None]
+) -> None:
+    """Delete the bodies; what is gone already is no error. ``on_deleted`` is told how many are.
+
+    Raises:
+        PayloadUnavailableError: S3 does not answer; the same call again goes on.
+    """
+    wanted = [(landed, key) for key in sorted(traces.landed)]
+    wanted += [(parked, key) for key in sorted(traces.parked)]
+    for number, (bucket, key) in enumerate(wanted, start=1):
+        bucket.delete(key)
+        on_deleted(number)

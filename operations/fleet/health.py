@@ -1,0 +1,62 @@
+"""What is broken: malformed messages by firmware, and parsers by their time."""
+
+from typing import Final
+
+from operations.fleet.answers import FirmwareHealth, ParserTime
+from operations.fleet.fleet import IN_WINDOW, Fleet
+
+_OUTCOMES: Final = "day >= $since_day"
+"""The condition for rows of ``parsed``: their day is the day their message arrived."""
+
+FIRMWARE_SQL: Final = f"""
+    with failed as (
+        select id, arg_max(reason, attempt) as reason
+        from parsed where {_OUTCOMES} and outcome = 'parked' group by id
+    ), mended as (
+        select id
+        from parsed semi join failed using (id)
+        where {_OUTCOMES} and outcome in ('parsed', 'empty')
+    ), parked as (
+        select id, reason from failed anti join mended using (id)
+    )
+    select
+        firmware,
+        count(*) as messages,
+        count(*) filter (parked.reason = 'malformed') as malformed,
+        count(parked.id) as parked
+    from received left join parked using (id)
+    where {IN_WINDOW}
+    group by firmware
+    order by malformed / messages desc, messages desc, firmware
+"""
+
+PARSERS_SQL: Final = """
+    select
+        parser,
+        count(*) as attempts,
+        quantile_disc(parse_us, 0.5) as p50_us,
+        quantile_disc(parse_us, 0.95) as p95_us,
+        quantile_disc(parse_us, 0.99) as p99_us,
+        max(parse_us) as max_us
+    from parsed
+    where day >= $since_day and parsed_ms > $since_ms and parsed_ms <= $asked_at_ms
+        and parser is not null and put_off is null
+    group by parser order by p95_us desc, parser
+"""
+
+
+def by_firmware(fleet: Fleet, *, days: int) -> list[FirmwareHealth]:
+    """Messages by the firmware they declared, and how many stand parked; the worst first.
+
+    A message that a replay has mended is not broken any more: its best attempt counts. Messages
+    without a firmware are one row, whose firmware is ``None``.
+    """
+    return fleet.rows(FirmwareHealth, FIRMWARE_SQL, **fleet.last(days).parameters)
+
+
+def parse_times(fleet: Fleet, *, days: int) -> list[ParserTime]:
+    """How long parsers took an attempt, by name and version; the slowest first.
+
+    Replays of messages that arrived before the window are left out.
+    """
+    return fleet.rows(ParserTime, PARSERS_SQL, **fleet.last(days).parameters)

@@ -1,0 +1,50 @@
+"""A stream's newest events as its view shows them, through DuckDB."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import date
+
+import duckdb
+from pyarrow import dataset as ds
+from pyiceberg.catalog import Catalog
+
+from clients.lake.view_sql import Engine, create_view
+from fleetlane.events.lake.tables import EVENTS, NAMESPACE
+from fleetlane.events.lake.views import LakeView
+from operations.fleet.tables import day_since, planned_table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewRows:
+    """Rows of a view, each with a value for each column."""
+
+    view: LakeView
+    rows: Sequence[tuple[object, ...]]
+
+
+def newest(catalog: Catalog, view: LakeView, *, since: date, rows_max: int) -> ViewRows:
+    """The last to arrive of those that stand under a day from ``since`` on, the newest first.
+
+    Raises:
+        LakeMissingError: There is no lake yet.
+        RowsDeletedBesideError: It cannot be read as it lies.
+    """
+    where = f"stream = '{view.stream}' and {day_since(since)}"
+    events = planned_table(catalog, EVENTS, where=where)
+    return newest_of(events.dataset, view, since=since, rows_max=rows_max)
+
+
+def newest_of(events: ds.Dataset, view: LakeView, *, since: date, rows_max: int) -> ViewRows:
+    """The same of rows of the lake's table, wherever they come from."""
+    with closing(duckdb.connect()) as connection:
+        connection.register("rows_of_events", events)
+        connection.execute(f"create schema {NAMESPACE}")
+        connection.execute(f"create view {EVENTS.identifier} as from rows_of_events")
+        connection.execute(create_view(view, Engine.DUCKDB))
+        result = connection.execute(
+            f"from {NAMESPACE}.{view.name} where day >= $since"
+            " order by arrived_at desc, id limit $rows_max",
+            {"since": since, "rows_max": rows_max},
+        )
+        return ViewRows(view=view, rows=result.fetchall())

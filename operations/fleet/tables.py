@@ -1,0 +1,119 @@
+"""The lake's tables as Arrow datasets: Iceberg plans which files count, Arrow reads them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, ClassVar, Final
+
+import pyarrow as pa
+from pyarrow import dataset as ds
+from pyiceberg.catalog import Catalog
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.io.pyarrow import PyArrowFileIO, schema_to_pyarrow
+from pyiceberg.table import FileScanTask, Table
+
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.lake.tables import DAILY, PARSED, RECEIVED, LakeTable
+
+ASKED: Final = (RECEIVED, PARSED, DAILY)
+_PARQUET: Final = ds.ParquetFileFormat()
+
+
+class LakeMissingError(FleetlaneError):
+    """The tables are not there: the lake's job has not written yet."""
+
+    reason: ClassVar[str] = "lake_missing"
+
+    def __init__(self, table: str, catalog: str) -> None:
+        super().__init__(table, catalog)
+        self.table, self.catalog = table, catalog
+
+    def __str__(self) -> str:
+        return f"there is no table {self.table} in {self.catalog}: the lake's job writes it first"
+
+
+class RowsDeletedBesideError(FleetlaneError):
+    """Rows are deleted by files of their own, which are not read here."""
+
+    reason: ClassVar[str] = "rows_deleted_beside"
+
+    def __init__(self, table: str, files: int) -> None:
+        super().__init__(table, files)
+        self.table, self.files = table, files
+
+    def __str__(self) -> str:
+        return (
+            f"{self.table} has {self.files} data files with deletes beside them: compact it first"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedTable:
+    """A table's files that may hold rows of the days asked for, and their size."""
+
+    dataset: ds.Dataset
+    file_bytes: int
+
+
+def planned_tables(catalog: Catalog, *, since: date) -> Mapping[str, PlannedTable]:
+    """Plan the tables of ``ASKED`` by name; ``daily`` wholly, the others from ``since`` on.
+
+    Raises:
+        LakeMissingError: A table is not there.
+        RowsDeletedBesideError: A table cannot be read as it lies.
+    """
+    lately = day_since(since)
+    return {
+        table.name: planned_table(catalog, table, where=None if table is DAILY else lately)
+        for table in ASKED
+    }
+
+
+def day_since(since: date) -> str:
+    """The condition for the days from ``since`` on."""
+    return f"day >= '{since.isoformat()}'"
+
+
+def planned_table(catalog: Catalog, table: LakeTable, *, where: str | None) -> PlannedTable:
+    """Plan a table's files that may hold rows ``where`` a condition of pyiceberg's holds.
+
+    Raises:
+        LakeMissingError: It is not there.
+        RowsDeletedBesideError: It cannot be read as it lies.
+    """
+    try:
+        loaded = catalog.load_table(table.identifier)
+    except NoSuchTableError:
+        raise LakeMissingError(table.identifier, catalog.name) from None
+    scan = loaded.scan(selected_fields=table.column_names)
+    if where is not None:
+        scan = scan.filter(where)
+    tasks = list(scan.plan_files())
+    deleted = sum(bool(task.delete_files) for task in tasks)
+    if deleted:
+        raise RowsDeletedBesideError(table.identifier, deleted)
+    return PlannedTable(
+        dataset=_dataset(loaded, tasks, day_at=table.partitioned_by.index("day")),
+        file_bytes=sum(task.file.file_size_in_bytes for task in tasks),
+    )
+
+
+def _dataset(table: Table, tasks: Iterable[FileScanTask], *, day_at: int) -> ds.Dataset:
+    """One fragment a file. Each knows its day, so that a question opens no other days' files."""
+    schema = schema_to_pyarrow(table.schema(), include_field_ids=False)
+    fragments = [_fragment(table, task, task.file.partition[day_at]) for task in tasks]
+    return ds.FileSystemDataset(fragments, schema, _PARQUET)
+
+
+def _fragment(table: Table, task: FileScanTask, day: int) -> ds.Fragment:
+    io: Any = table.io
+    scheme, netloc, path = PyArrowFileIO.parse_location(task.file.file_path)
+    return _PARQUET.make_fragment(
+        path,
+        filesystem=io.fs_by_scheme(scheme, netloc),
+        partition_expression=_day_is(day),
+    )
+
+
+def _day_is(days_since_1970: int) -> ds.Expression:
+    return ds.field("day") == pa.scalar(days_since_1970, pa.int32()).cast(pa.date32())

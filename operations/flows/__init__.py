@@ -1,0 +1,1 @@
+"""Publishing flows and looking at deployed parsers."""

@@ -1,0 +1,152 @@
+"""Flows published and put into force, with the artifacts of their parsers; and rolled back."""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from clients.flows.parser_store import ParserStore
+from clients.flows.store import FlowsNotPublishedError, FlowStore
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flows.artifacts import FlowArtifact, team_rules
+from fleetlane.events.flows.files import PublishedFlows
+from fleetlane.events.flows.flow import Flow
+from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S
+
+
+class NotDeployedError(FleetlaneError):
+    """A flow's parser is in none of its owner's artifacts."""
+
+    reason = "not_deployed"
+
+    def __init__(self, owner: str, use: str) -> None:
+        super().__init__(owner, use)
+        self.owner, self.use = owner, use
+
+    def __str__(self) -> str:
+        return (
+            f"no artifact of {self.owner} offers {self.use}: build it with `fleetlane parser "
+            f"build` and put it there with `fleetlane parser deploy FILE.zip --owner {self.owner}`"
+        )
+
+
+class StreamTakenError(FleetlaneError):
+    """A stream belongs to another owner by now."""
+
+    reason = "stream_taken"
+
+    def __init__(self, stream: str, owner: str, wanted_by: str) -> None:
+        super().__init__(stream, owner, wanted_by)
+        self.stream, self.owner, self.wanted_by = stream, owner, wanted_by
+
+    def __str__(self) -> str:
+        return f"stream {self.stream} is {self.owner}'s; a flow of {self.wanted_by} names it too"
+
+
+class NothingBeforeError(FleetlaneError):
+    """There is no version to go back to."""
+
+    reason = "nothing_before"
+
+    def __str__(self) -> str:
+        return "no version was in force before this one"
+
+
+class Activates(Protocol):
+    """Puts a version into force, in place of the one that is known, if any is."""
+
+    def __call__(self, version: str, in_place_of: str | None) -> object: ...
+
+
+class FlowPublisher:
+    """Publishes to a bucket; ``activate`` makes the topics and puts a version into force.
+
+    ``flows`` and ``parsers`` are where versions and artifacts are. Whoever goes by the flows has
+    read a version ``in_force_within_s`` after it was published.
+    """
+
+    def __init__(
+        self,
+        flows: FlowStore,
+        parsers: ParserStore,
+        activate: Activates,
+        *,
+        flows_max_age_s: int = FLOWS_MAX_AGE_S,
+    ) -> None:
+        self.flows, self.parsers, self._activate = flows, parsers, activate
+        self.in_force_within_s = flows_max_age_s + 1
+
+    def current(self) -> PublishedFlows | None:
+        """The flows in force, if there ever were any; raises ``FlowsUnavailableError``."""
+        try:
+            return self.flows.current()
+        except FlowsNotPublishedError:
+            return None
+
+    def found_artifacts(self, flows: Iterable[Flow]) -> tuple[FlowArtifact, ...]:
+        """The artifacts of the flows' parsers; raises as ``found_artifact``."""
+        return tuple(self.found_artifact(owner, use) for owner, use in team_rules(flows))
+
+    def found_artifact(self, owner: str, use: str) -> FlowArtifact:
+        """The artifact in which an owner's parser is deployed.
+
+        Raises:
+            NotDeployedError: It is in none.
+            BadArtifactError, ArtifactUnavailableError: One cannot be read.
+        """
+        found = self.parsers.offering(owner, use)
+        if found is None:
+            raise NotDeployedError(owner, use)
+        return found
+
+    def publish(self, flows: Iterable[Flow]) -> str:
+        """Put exactly these flows into force, and return their version.
+
+        Raises:
+            FleetlaneError: A parser is not deployed, or the flows are refused; those before stay.
+        """
+        wanted = list(flows)
+        version = self.flows.publish(wanted, self.found_artifacts(wanted))
+        self._activate(version, None)
+        return version
+
+    def publish_owners(self, flows: Iterable[Flow]) -> str:
+        """Put flows into force in place of all that their owners had; others' stay.
+
+        Raises:
+            StreamTakenError: A stream is another owner's.
+            FleetlaneError: As ``publish``; or others were published meanwhile.
+        """
+        wanted, current = list(flows), self.current()
+        if current is None:
+            return self.publish(wanted)
+        owners = {flow.owner for flow in wanted}
+        others = [flow for flow in current.flows if flow.owner not in owners]
+        _check_streams(wanted, others)
+        kept = [one for one in current.artifacts if one.owner not in owners]
+        artifacts = (*self.found_artifacts(wanted), *kept)
+        version = self.flows.publish([*wanted, *others], artifacts)
+        self._activate(version, current.version)
+        return version
+
+    def activate(self, version: str) -> None:
+        """Put a published version into force; raises what refuses it."""
+        self._activate(version, None)
+
+    def roll_back(self) -> str:
+        """Put the version before into force, and return it.
+
+        Raises:
+            NothingBeforeError: There is none.
+            FleetlaneError: It is refused by now; what is in force stays.
+        """
+        current = self.flows.current()
+        if not current.before:
+            raise NothingBeforeError
+        self._activate(current.before[0], current.version)
+        return current.before[0]
+
+
+def _check_streams(wanted: Iterable[Flow], others: Iterable[Flow]) -> None:
+    taken = {flow.stream: flow.owner for flow in others}
+    for flow in wanted:
+        if flow.stream in taken:
+            raise StreamTakenError(flow.stream, taken[flow.stream], flow.owner)

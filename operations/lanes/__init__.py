@@ -1,0 +1,1 @@
+"""How the lanes are doing: throughput, backlog, delays."""

@@ -1,0 +1,143 @@
+"""How the lanes are, as Kafka alone can tell: what was parsed lately, what waits, since when."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from clients.kafka.reader import Partition, Record
+from fleetlane.events.consumer_groups import MIRRORED_GROUPS, seen_from
+from fleetlane.events.lanes import Lane
+from fleetlane.events.topics import FLEET_PARSED, raw_pattern
+from operations.lanes.positions import Offsets, Position
+from operations.lanes.tally import LaneTally
+
+WINDOW_S: Final = 60.0
+WINDOW_RECORDS_MAX: Final = 100_000
+"""Of a busier platform a shorter while is counted."""
+
+_PARSERS: Final = f"{MIRRORED_GROUPS}parse-"
+
+
+class Positions(Protocol):
+    """Where topics and groups are; ``operations.lanes.positions.KafkaPositions`` is one."""
+
+    def partitions(self, pattern: str) -> list[Partition]: ...
+    def groups(self, prefix: str) -> Mapping[str, Mapping[Partition, Position]]: ...
+    def beginnings(self, partitions: Iterable[Partition]) -> Offsets: ...
+    def ends(self, partitions: Iterable[Partition]) -> Offsets: ...
+    def at_time(self, partitions: Iterable[Partition], time_ms: int) -> Offsets: ...
+    def records(self, begins: Offsets, ends: Offsets) -> Iterator[Record]: ...
+
+
+type Groups = Mapping[str, Mapping[Partition, Position]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneStatus:
+    """One lane. ``oldest_arrival_ms`` is that of the oldest message that waits, if any does.
+
+    ``parked_percent`` is of the attempts in ``window_s``; ``None`` where there were none.
+    """
+
+    lane: Lane
+    parsed_per_s: float
+    parked_percent: float | None
+    waiting: int
+    oldest_arrival_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryStatus:
+    """One query: how many records it has before it, and when it was last seen alive."""
+
+    query: str
+    waiting: int
+    seen_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """What was found at ``at_ms``; rates are of the ``window_s`` seconds before."""
+
+    at_ms: int
+    window_s: float
+    lanes: tuple[LaneStatus, ...]
+    queries: tuple[QueryStatus, ...]
+
+
+def status_of(kafka: Positions, *, now_ms: int) -> Status:
+    """Look at everything once.
+
+    What a query did in the last seconds it has not told yet: that much may count as waiting.
+
+    Raises:
+        KafkaUnreadableError: Kafka does not answer.
+    """
+    groups = kafka.groups(MIRRORED_GROUPS)
+    window_s, tally = _lately(kafka, now_ms)
+    return Status(
+        at_ms=now_ms,
+        window_s=window_s,
+        lanes=tuple(_lane(kafka, lane, groups, tally, window_s) for lane in Lane),
+        queries=tuple(_query(kafka, name, read) for name, read in groups.items()),
+    )
+
+
+def _lately(kafka: Positions, now_ms: int) -> tuple[float, LaneTally]:
+    """Attempts of the last minute, or of the last moment where there were very many."""
+    partitions, window_s = kafka.partitions(FLEET_PARSED), WINDOW_S
+    ends = kafka.ends(partitions)
+    begins = kafka.at_time(partitions, now_ms - int(window_s * 1000))
+    records = sum(ends[one] - begins[one] for one in partitions)
+    if records > WINDOW_RECORDS_MAX:
+        window_s *= WINDOW_RECORDS_MAX / records
+        begins = kafka.at_time(partitions, now_ms - int(window_s * 1000))
+    tally = LaneTally()
+    tally.fold(kafka.records(begins, ends))
+    return window_s, tally
+
+
+def _lane(
+    kafka: Positions, lane: Lane, groups: Groups, tally: LaneTally, window_s: float
+) -> LaneStatus:
+    partitions = kafka.partitions(raw_pattern(lane))
+    begins, ends = _unread(kafka, partitions, groups), kafka.ends(partitions)
+    first = {one: min(begins[one] + 1, ends[one]) for one in partitions}
+    counts = tally.counts[lane]
+    good, attempts = counts.parsed + counts.empty, counts.parsed + counts.empty + counts.parked
+    return LaneStatus(
+        lane=lane,
+        parsed_per_s=good / window_s,
+        parked_percent=100 * counts.parked / attempts if attempts else None,
+        waiting=sum(max(0, ends[one] - begins[one]) for one in partitions),
+        oldest_arrival_ms=_oldest(kafka.records(begins, first)),
+    )
+
+
+def _unread(kafka: Positions, partitions: list[Partition], groups: Groups) -> Offsets:
+    """Where the lane's parsers go on; where none of them has been yet, that is the beginning."""
+    read = {
+        partition: position.offset
+        for name, positions in groups.items()
+        if name.startswith(_PARSERS)
+        for partition, position in positions.items()
+    }
+    beginnings = kafka.beginnings(partitions)
+    return {one: max(read.get(one, 0), beginnings[one]) for one in partitions}
+
+
+def _oldest(records: Iterable[Record]) -> int | None:
+    """The earliest arrival, by the keys of raw records."""
+    keys = (record.key or b"" for record in records)
+    return min((int(key) for key in keys if key.isdigit()), default=None)
+
+
+def _query(kafka: Positions, group: str, read: Mapping[Partition, Position]) -> QueryStatus:
+    known = set(kafka.partitions("|".join({topic for topic, _ in read}).replace(".", r"\.")))
+    ends = kafka.ends(known & read.keys())
+    seen = [seen_ms for _, note in read.values() if (seen_ms := seen_from(note)) is not None]
+    return QueryStatus(
+        query=group.removeprefix(MIRRORED_GROUPS),
+        waiting=sum(max(0, end - read[one].offset) for one, end in ends.items()),
+        seen_ms=max(seen, default=None),
+    )

@@ -1,0 +1,194 @@
+"""What stands in Kafka of each message, gathered record by record."""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Final, Protocol
+
+import msgspec
+
+from fleetlane.events.canonical import canonical_event_from
+from fleetlane.events.envelope import BadEnvelopeError, Header, Message, PayloadReference
+from fleetlane.events.envelope_reading import message_from
+from fleetlane.events.folded_outcome import counts_more
+from fleetlane.events.lanes import Lane
+from fleetlane.events.metadata import Parsed, parsed_from, received_from
+from fleetlane.events.parked import KafkaPosition
+from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED, raw_pattern
+from operations.ledger.unique_events import EventKey, UniqueEvents
+
+LEDGER_TOPICS: Final = (
+    rf"{raw_pattern(*Lane)}|canonical\..+|unique\..+|{PARKED}"
+    rf"|{FLEET_RECEIVED.replace('.', '[.]')}|{FLEET_PARSED.replace('.', '[.]')}"
+)
+"""The regular expression of all topics that count as evidence."""
+
+
+class KafkaRecord(Protocol):
+    """The part of a record that is looked at; ``clients.kafka.reader.Record`` is one."""
+
+    @property
+    def topic(self) -> str: ...
+    @property
+    def partition(self) -> int: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def value(self) -> bytes | None: ...
+    @property
+    def headers(self) -> tuple[Header, ...]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParkedCopy:
+    """A message as it stands in ``parked``; ``reference`` where its bytes are in the bucket."""
+
+    sha256: str
+    body_bytes: int
+    reason: str
+    reference: PayloadReference | None
+
+
+@dataclass(slots=True, kw_only=True)
+class Traces:
+    """All that Kafka holds of one raw id. ``attempt`` is the one that counts: the best, if any.
+
+    ``event_ids`` are by revision: each replaces those below it.
+    """
+
+    landings: int = 0
+    landed_sha256: str | None = None
+    is_received: bool = False
+    attempt: Parsed | None = None
+    event_ids: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
+    parked: dict[str, ParkedCopy] = field(default_factory=dict)
+    not_unique: set[EventKey] = field(default_factory=set)
+    """Events that should stand in ``unique.<stream>`` too, and do not yet."""
+
+    @property
+    def events_there(self) -> int:
+        """How many events there are of the attempt that counts."""
+        return 0 if self.attempt is None else len(self.event_ids.get(self.attempt.revision, ()))
+
+    @property
+    def is_downstream(self) -> bool:
+        return bool(self.attempt or self.event_ids or self.parked)
+
+
+class Evidence:
+    """Folds records, in any order, into traces by raw id. Holds no bodies.
+
+    Of the streams that are ``deduped`` every event is looked for in ``unique.<stream>`` as well.
+    """
+
+    def __init__(self, *, deduped: Collection[str] = ()) -> None:
+        self.unique = UniqueEvents(deduped)
+        self.records = 0
+        self.repeats = 0
+        self.foreign_raw: set[str] = set()
+        """Places of raw records that are no message of ours."""
+        self.foreign_downstream: set[str] = set()
+        """Places that records downstream without a readable raw id come from."""
+        self._traces: dict[str, Traces] = {}
+
+    @property
+    def by_raw_id(self) -> Mapping[str, Traces]:
+        return self._traces
+
+    def fold(self, records: Iterable[KafkaRecord]) -> None:
+        """Take in what was read. The same record must not come twice."""
+        for record in records:
+            self.records += 1
+            try:
+                self._fold_of(record.topic)(record)
+            except (BadEnvelopeError, msgspec.DecodeError):
+                self._take_foreign(record)
+
+    def _fold_of(self, topic: str) -> Callable[[KafkaRecord], None]:
+        match topic:
+            case "parked":
+                return self._fold_parked
+            case "fleet.parsed":
+                return self._fold_attempt
+            case "fleet.received":
+                return self._fold_received
+            case _:
+                return self._fold_prefixed(topic.partition(".")[0])
+
+    def _fold_prefixed(self, prefix: str) -> Callable[[KafkaRecord], None]:
+        match prefix:
+            case "raw":
+                return self._fold_raw
+            case "unique":
+                return self._fold_unique
+            case _:
+                return self._fold_canonical
+
+    def _of(self, raw_id: str) -> Traces:
+        traces = self._traces.get(raw_id)
+        if traces is None:
+            traces = self._traces[raw_id] = Traces()
+        return traces
+
+    def _fold_raw(self, record: KafkaRecord) -> None:
+        message = message_from(record.headers, record.value)
+        if message.attempt != 1:
+            return  # a diversion lands nothing anew
+        traces = self._of(message.raw_id)
+        self.repeats += traces.landings > 0
+        traces.landings += 1
+        if message.truncated_from_bytes is None:
+            traces.landed_sha256 = _digest(message)
+
+    def _fold_received(self, record: KafkaRecord) -> None:
+        traces = self._of(received_from(record.value or b"").id)
+        self.repeats += traces.is_received
+        traces.is_received = True
+
+    def _fold_attempt(self, record: KafkaRecord) -> None:
+        parsed = parsed_from(record.value or b"")
+        traces = self._of(parsed.id)
+        if counts_more(parsed, traces.attempt):
+            traces.attempt = parsed
+
+    def _fold_canonical(self, record: KafkaRecord) -> None:
+        event = canonical_event_from(record.value or b"")
+        traces = self._of(event.rawid)
+        event_ids = traces.event_ids[event.revision]
+        self.repeats += event.id in event_ids
+        event_ids.add(event.id)
+        self.unique.await_event(record.topic, event, traces.not_unique)
+
+    def _fold_unique(self, record: KafkaRecord) -> None:
+        event = canonical_event_from(record.value or b"")
+        self.repeats += self.unique.take(record.topic, event)
+
+    def _fold_parked(self, record: KafkaRecord) -> None:
+        message = message_from(record.headers, record.value)
+        digest, parked = _digest(message), self._of(message.raw_id).parked
+        self.repeats += digest in parked
+        parked[digest] = ParkedCopy(
+            sha256=digest,
+            body_bytes=message.body_bytes,
+            reason=_header(record, "ce_parkedreason"),
+            reference=message.reference,
+        )
+
+    def _take_foreign(self, record: KafkaRecord) -> None:
+        place = KafkaPosition(topic=record.topic, partition=record.partition, offset=record.offset)
+        if record.topic.startswith("raw."):
+            self.foreign_raw.add(str(place))
+        else:
+            self.foreign_downstream.add(_header(record, "ce_parkedfrom") or str(place))
+
+
+def _digest(message: Message) -> str:
+    if message.reference is not None:
+        return message.reference.sha256
+    return sha256(message.body or b"").hexdigest()
+
+
+def _header(record: KafkaRecord, name: str) -> str:
+    values = (value for header, value in record.headers if header == name)
+    return (next(values, None) or b"").decode(errors="replace")

@@ -1,0 +1,1 @@
+"""Stored messages: where they are, what became of one, what is parked."""

@@ -1,0 +1,43 @@
+"""Where a payload is now: where it landed, beside what is parked, or nowhere any more."""
+
+from copy import replace
+from typing import Protocol
+
+from clients.s3.payload_bucket import parked_key
+from fleetlane.events.envelope import Message, PayloadReference
+from fleetlane.events.lanes import BUFFER_BYTES_MAX
+
+
+class Bucket(Protocol):
+    """A bucket of payloads; ``clients.s3.payload_bucket.PayloadBucket`` is one."""
+
+    def get(self, reference: PayloadReference, *, body_bytes: int, bytes_max: int) -> bytes: ...
+
+    def has(self, key: str) -> bool: ...
+
+
+class KeptPayloads:
+    """Both buckets: what landed expires, what is parked does not."""
+
+    def __init__(self, *, landed: Bucket, parked: Bucket) -> None:
+        self._landed, self._parked = landed, parked
+
+    def still_there(self, reference: PayloadReference) -> PayloadReference | None:
+        """A reference that the jobs can follow now; ``None`` where the payload is gone.
+
+        Raises:
+            PayloadUnavailableError: S3 does not say.
+        """
+        kept = replace(reference, key=parked_key(reference.key))
+        if kept != reference and self._landed.has(reference.key):
+            return reference
+        return kept if self._parked.has(kept.key) else None
+
+    def body_of(self, message: Message) -> bytes:
+        """The bytes that the device sent; raises the errors of ``PayloadBucket.get``."""
+        reference = message.reference
+        if reference is None:
+            return message.body or b""
+        found = self.still_there(reference) or reference
+        bucket = self._parked if found.key == parked_key(found.key) else self._landed
+        return bucket.get(found, body_bytes=message.body_bytes, bytes_max=BUFFER_BYTES_MAX)

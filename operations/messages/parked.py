@@ -1,0 +1,132 @@
+"""Messages that stand in ``parked``: which, why, and the newest record of each."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from clients.kafka.reader import Record
+from fleetlane.events.envelope import BadEnvelopeError, Message, PayloadReference
+from fleetlane.events.envelope_reading import message_from
+from fleetlane.events.parked import KafkaPosition, raw_headers
+from fleetlane.events.times import millis_from_rfc3339
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParkedMessage:
+    """One parked record, without its body.
+
+    ``identity`` is the raw id, or where the record came from if it is no message. Then there is no
+    ``stream`` or ``device_id`` either, and no way to replay it.
+    """
+
+    position: KafkaPosition
+    identity: str
+    reason: str
+    detail: str
+    parked_from: str
+    parked_ms: int
+    parser: str | None
+    stream: str | None
+    device_id: str | None
+    body_bytes: int
+    attempt: int
+    revision: int
+    reference: PayloadReference | None
+
+    @property
+    def is_message(self) -> bool:
+        return self.stream is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParkedFilter:
+    """Which parked messages are meant; ``None`` is any. ``parser`` is a name, or name@version.
+
+    ``since_ms`` and ``until_ms`` are of the time of parking; the second is not part of it.
+    """
+
+    stream: str | None = None
+    reason: str | None = None
+    parser: str | None = None
+    since_ms: int | None = None
+    until_ms: int | None = None
+    ids: frozenset[str] = frozenset()
+
+    def takes(self, parked: ParkedMessage) -> bool:
+        return (
+            self.concerns(parked)
+            and self.reason in (None, parked.reason)
+            and self._takes_parser(parked.parser)
+            and (self.since_ms is None or parked.parked_ms >= self.since_ms)
+            and (self.until_ms is None or parked.parked_ms < self.until_ms)
+        )
+
+    def concerns(self, parked: ParkedMessage) -> bool:
+        """Whether another parked record of the same message could be taken, if this is not."""
+        is_of_ids = not self.ids or parked.identity in self.ids
+        return is_of_ids and self.stream in (None, parked.stream)
+
+    def _takes_parser(self, parser: str | None) -> bool:
+        if self.parser is None:
+            return True
+        return parser is not None and self.parser in (parser, parser.partition("@")[0])
+
+
+def newest_parked(records: Iterable[Record], wanted: ParkedFilter) -> list[ParkedMessage]:
+    """The latest parked record of each message that is wanted, the oldest first.
+
+    A message that was parked again for another reason counts by the newer one alone.
+    """
+    newest: dict[str, ParkedMessage] = {}
+    for record in records:
+        parked = parked_message(record)
+        if not wanted.concerns(parked):
+            continue
+        known = newest.get(parked.identity)
+        if known is None or _age(known) <= _age(parked):
+            newest[parked.identity] = parked
+    return sorted(filter(wanted.takes, newest.values()), key=_age)
+
+
+def parked_message(record: Record) -> ParkedMessage:
+    """Read a record of ``parked``, whatever stands in it."""
+    headers = _ParkedHeaders(record)
+    message, came_from = message_in(record), headers.text("ce_parkedfrom")
+    position = KafkaPosition(topic=record.topic, partition=record.partition, offset=record.offset)
+    parked_ms = millis_from_rfc3339(headers.text("ce_parkedat"))
+    return ParkedMessage(
+        position=position,
+        identity=message.raw_id if message else came_from or str(position),
+        reason=headers.text("ce_parkedreason"),
+        detail=headers.text("ce_parkeddetail"),
+        parked_from=came_from,
+        parked_ms=record.timestamp_ms if parked_ms is None else parked_ms,
+        parser=headers.text("ce_parkedparser") or None,
+        stream=message.stream if message else None,
+        device_id=message.device_id if message else None,
+        body_bytes=message.body_bytes if message else len(record.value or b""),
+        attempt=message.attempt if message else 1,
+        revision=message.revision if message else 0,
+        reference=message.reference if message else None,
+    )
+
+
+def message_in(record: Record) -> Message | None:
+    """The message that was parked; ``None`` where the record is none."""
+    try:
+        return message_from(raw_headers(record.headers), record.value)
+    except BadEnvelopeError:
+        return None
+
+
+class _ParkedHeaders:
+    """Parking's own headers stand behind all others: the last of a name counts."""
+
+    def __init__(self, record: Record) -> None:
+        self._values = dict(record.headers)
+
+    def text(self, name: str) -> str:
+        return (self._values.get(name) or b"").decode(errors="replace")
+
+
+def _age(parked: ParkedMessage) -> tuple[int, int]:
+    return parked.parked_ms, parked.position.offset

@@ -1,0 +1,70 @@
+"""Following one topic as its records come."""
+
+import time
+from collections.abc import Generator
+from typing import ClassVar, Final
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from clients.kafka.reader import KafkaReader, KafkaUnreadableError, Record
+from fleetlane.events.errors import FleetlaneError
+
+_REQUEST_TIMEOUT_S: Final = 5.0
+_LOOK_AGAIN_S: Final = 0.2
+_RECORDS_AT_ONCE: Final = 500
+
+
+class NoSuchTopicError(FleetlaneError):
+    """There is no topic of this name now."""
+
+    reason: ClassVar[str] = "no_such_topic"
+
+    def __init__(self, topic: str, topics: tuple[str, ...]) -> None:
+        super().__init__(topic, topics)
+        self.topic, self.topics = topic, topics
+
+    def __str__(self) -> str:
+        return f"there is no topic {self.topic!r}; there are: {', '.join(self.topics)}"
+
+
+def tail(
+    bootstrap_servers: str, topic: str, *, from_beginning: bool, silence_s_max: float | None
+) -> Generator[Record]:
+    """Give a topic's records as they come; ends when none has come for ``silence_s_max``.
+
+    Raises:
+        NoSuchTopicError: There is no such topic.
+        KafkaUnreadableError: Kafka does not answer.
+    """
+    topics = topic_names(bootstrap_servers)
+    if topic not in topics:
+        raise NoSuchTopicError(topic, topics)
+    reader = KafkaReader(bootstrap_servers, topics=[topic], is_from_end=not from_beginning)
+    try:
+        heard_s = time.monotonic()
+        while True:
+            records = reader.read_available(records_max=_RECORDS_AT_ONCE)
+            yield from records
+            if records:
+                heard_s = time.monotonic()
+            elif silence_s_max is not None and time.monotonic() - heard_s >= silence_s_max:
+                return
+            else:
+                time.sleep(_LOOK_AGAIN_S)
+    finally:
+        reader.close()
+
+
+def topic_names(bootstrap_servers: str) -> tuple[str, ...]:
+    """All topics, sorted, save Kafka's own.
+
+    Raises:
+        KafkaUnreadableError: Kafka does not answer.
+    """
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
+    try:
+        found = admin.list_topics(timeout=_REQUEST_TIMEOUT_S).topics
+    except KafkaException as problem:
+        raise KafkaUnreadableError(str(problem)) from None
+    return tuple(sorted(name for name in found if not name.startswith("__")))

@@ -1,0 +1,172 @@
+"""All that the topics hold of one message: from landing through attempts to events, or parked."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+from clients.kafka.reader import Record
+from fleetlane.events.canonical import CanonicalEvent, canonical_event_from
+from fleetlane.events.envelope import Message
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.folded_outcome import counts_more
+from fleetlane.events.ids import is_raw_id
+from fleetlane.events.lanes import Lane
+from fleetlane.events.metadata import Parsed, Received, parsed_from, received_from
+from fleetlane.events.parked import KafkaPosition
+from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED, raw_pattern
+from operations.messages.parked import ParkedMessage, message_in, parked_message
+from operations.messages.stored_records import RecordStore, position_of
+
+_CANONICAL: Final = r"canonical\..+"
+_ALL: Final = "|".join(
+    (
+        raw_pattern(*Lane),
+        _CANONICAL,
+        PARKED,
+        FLEET_RECEIVED.replace(".", r"\."),
+        FLEET_PARSED.replace(".", r"\."),
+    )
+)
+
+
+class NoTraceError(FleetlaneError):
+    """Nothing that was read is of this message or event."""
+
+    reason = "no_trace"
+
+    def __init__(self, wanted_id: str) -> None:
+        super().__init__(wanted_id)
+        self.wanted_id = wanted_id
+
+    def __str__(self) -> str:
+        return (
+            f"no message or event {self.wanted_id!r} stands in the topics that were read: its"
+            " records may have expired, or be older than --since"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Landing:
+    """A raw record of the message. From the second attempt on it is a diversion or a replay."""
+
+    position: KafkaPosition
+    written_ms: int
+    message: Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventPlace:
+    """Where one of the message's events stands."""
+
+    position: KafkaPosition
+    written_ms: int
+    event: CanonicalEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageTrace:
+    """What was found of one message; each list by time. ``best`` is the attempt that counts."""
+
+    raw_id: str
+    landings: list[Landing] = field(default_factory=list)
+    received: list[Received] = field(default_factory=list)
+    attempts: list[Parsed] = field(default_factory=list)
+    parked: list[tuple[ParkedMessage, Message]] = field(default_factory=list)
+    events: list[EventPlace] = field(default_factory=list)
+
+    @property
+    def best(self) -> Parsed | None:
+        best: Parsed | None = None
+        for attempt in self.attempts:
+            best = attempt if counts_more(attempt, best) else best
+        return best
+
+    @property
+    def message(self) -> Message | None:
+        """The message as it landed, or as it is parked; ``None`` where both have expired."""
+        copies = [one.message for one in self.landings] + [message for _, message in self.parked]
+        return copies[0] if copies else None
+
+    @property
+    def is_empty(self) -> bool:
+        return not any((self.landings, self.received, self.attempts, self.parked, self.events))
+
+
+def message_trace(store: RecordStore, wanted_id: str, *, since_ms: int | None) -> MessageTrace:
+    """Read all topics for a raw id, or the id of a canonical event.
+
+    Raises:
+        NoTraceError: Nothing of it was found.
+        KafkaUnreadableError: Kafka does not answer.
+    """
+    raw_id = wanted_id if is_raw_id(wanted_id) else _raw_id_of(store, wanted_id, since_ms)
+    trace = MessageTrace(raw_id=raw_id)
+    for record in store.matching(_ALL, since_ms=since_ms):
+        try:
+            _take(record, trace)
+        except msgspec.DecodeError:
+            continue  # the id stands in something that is no row of ours
+    if trace.is_empty:
+        raise NoTraceError(wanted_id)
+    trace.landings.sort(key=lambda one: (one.written_ms, one.message.attempt))
+    trace.attempts.sort(key=lambda one: (one.parsed_ms, one.attempt))
+    trace.parked.sort(key=lambda one: one[0].parked_ms)
+    trace.events.sort(key=lambda one: (one.event.revision, one.written_ms))
+    return trace
+
+
+def _raw_id_of(store: RecordStore, event_id: str, since_ms: int | None) -> str:
+    """The message that an event is of; by its id alone where the event itself is gone."""
+    in_bytes = event_id.encode()
+    for record in store.matching(_CANONICAL, since_ms=since_ms):
+        event = _event(record) if in_bytes in (record.value or b"") else None
+        if event is not None and event.id == event_id:
+            return event.rawid
+    raw_id = event_id.rpartition("-")[0]
+    if not is_raw_id(raw_id):
+        raise NoTraceError(event_id)
+    return raw_id
+
+
+def _event(record: Record) -> CanonicalEvent | None:
+    try:
+        return canonical_event_from(record.value or b"")
+    except msgspec.DecodeError:
+        return None
+
+
+def _take(record: Record, trace: MessageTrace) -> None:
+    raw_id, topic, value = trace.raw_id.encode(), record.topic, record.value or b""
+    if topic == PARKED or topic.startswith("raw."):
+        if ("ce_id", raw_id) in record.headers:
+            _take_copy(record, trace)
+    elif raw_id not in value:
+        return
+    elif topic == FLEET_RECEIVED:
+        _append_of(trace.received, received_from(value), trace)
+    elif topic == FLEET_PARSED:
+        _append_of(trace.attempts, parsed_from(value), trace)
+    else:
+        event = canonical_event_from(value)
+        if event.rawid == trace.raw_id:
+            place = EventPlace(
+                position=position_of(record), written_ms=record.timestamp_ms, event=event
+            )
+            trace.events.append(place)
+
+
+def _append_of[T: (Received, Parsed)](rows: list[T], row: T, trace: MessageTrace) -> None:
+    if row.id == trace.raw_id:
+        rows.append(row)
+
+
+def _take_copy(record: Record, trace: MessageTrace) -> None:
+    message = message_in(record)
+    if message is None:
+        return
+    if record.topic == PARKED:
+        trace.parked.append((parked_message(record), message))
+        return
+    landing = Landing(position=position_of(record), written_ms=record.timestamp_ms, message=message)
+    trace.landings.append(landing)

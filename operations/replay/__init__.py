@@ -1,0 +1,1 @@
+"""Landing stored messages again."""

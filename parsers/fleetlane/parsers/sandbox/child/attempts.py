@@ -1,0 +1,180 @@
+"""Messages parsed one after another, each all or nothing, and what is noted of each."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
+
+from fleetlane.events.canonical import NotJsonError
+from fleetlane.parsers.contract import MalformedMessage
+from fleetlane.parsers.sandbox.child.encoding import Encoder
+from fleetlane.parsers.sandbox.child.soft_limit import NO_MESSAGE, SoftLimit, TimeIsUp
+from fleetlane.parsers.sandbox.columns import Columns
+from fleetlane.parsers.sandbox.notes import NO_TIME, PARSE_US_MAX, Notes, notes_of
+from fleetlane.parsers.sandbox.runs import Assignment, Body
+from fleetlane.parsers.sandbox.verdicts import (
+    DETAIL_CHARS_MAX,
+    Attempt,
+    OverLimitError,
+    Verdict,
+)
+
+PART_BYTES: Final = 4 << 20
+"""What was parsed is handed on once its records have this many bytes."""
+
+IDLE: Final = -1
+_NOT_TRIED: Final = (Verdict.NOT_TRIED, 0, 0, NO_TIME, NO_TIME)
+_FINE: Final = (Verdict.OK, "")
+
+
+class Part(NamedTuple):
+    """What is known of messages that were parsed one after another.
+
+    ``overtime_us`` is what they took beyond what is usual, less what the process waited for a CPU.
+    ``is_out_of_memory`` means that the last one was.
+    """
+
+    notes: Notes
+    details: dict[int, str]
+    overtime_us: int = 0
+    is_out_of_memory: bool = False
+
+    @property
+    def messages(self) -> int:
+        return len(self.notes.verdicts)
+
+    def attempt(self, place: int) -> Attempt:
+        """What came of one message, by its place in this part."""
+        return self.notes.attempt(place, self.details)
+
+    def failed(self) -> dict[int, Attempt]:
+        """The attempts that were not ``OK``, by place."""
+        return {place: self.attempt(place) for place in self.notes.failures()}
+
+
+class Attempts:
+    """Parses messages of one assignment into ``columns``.
+
+    ``progress[0]`` tells whoever watches which message is in work, or was the last one: ``mark``
+    plus its number. Between parts it is ``IDLE``. ``waited_ns`` tells how long this process has
+    waited for a CPU so far.
+    """
+
+    def __init__(
+        self,
+        assignment: Assignment,
+        encoder: Encoder,
+        columns: Columns,
+        progress: memoryview,
+        waited_ns: Callable[[], int],
+    ) -> None:
+        self._encoder, self._columns, self._progress = encoder, columns, progress
+        self._waited_ns = waited_ns
+        self._limit_s, self._usual_us = assignment.parse_s, int(assignment.usual_s * 1e6)
+        self._soft_limit = SoftLimit(assignment.parse_s)
+        self._rows = list[int]()
+
+    def part(
+        self,
+        messages: Iterable[tuple[bytes, Body]],
+        count: int,
+        *,
+        mark: int,
+        overtime_us_max: int,
+    ) -> Part:
+        """Parse so many messages, an envelope and a body each, or fewer where the part gets large.
+
+        Once they have used ``overtime_us_max`` beyond what is usual, the rest is not tried.
+        """
+        self._rows, details, overtime = (
+            [],
+            dict[int, str](),
+            _Overtime(overtime_us_max, self._waited_ns),
+        )
+        waiting, verdict, detail = iter(messages), Verdict.OK, ""
+        with self._soft_limit:
+            began_ns = time.perf_counter_ns()
+            for number in range(count):
+                if overtime.is_used_up:
+                    self._rows += _NOT_TRIED
+                    continue
+                events = len(self._columns.topic_indexes)
+                verdict, detail = self._one(waiting, mark + number)
+                ended_ns = time.perf_counter_ns()  # where the next one begins
+                took_us, began_ns = (ended_ns - began_ns) // 1000, ended_ns
+                if took_us > self._usual_us:
+                    took_us = min(took_us, PARSE_US_MAX)
+                    overtime.add(took_us - self._usual_us)
+                self._note(verdict, events, took_us)
+                if detail:
+                    details[number] = detail
+                if verdict is Verdict.MEMORY or len(self._columns.values) > PART_BYTES:
+                    break
+        self._progress[0] = IDLE
+        notes, is_out = notes_of(self._rows), verdict is Verdict.MEMORY
+        return Part(notes, details, overtime.used_us, is_out_of_memory=is_out)
+
+    def _one(self, waiting: Iterator[tuple[bytes, Body]], mark: int) -> tuple[Verdict, str]:
+        soft_limit, events = self._soft_limit, len(self._columns.topic_indexes)
+        try:
+            try:
+                envelope, body = next(waiting)  # its copy may be what is too much for the memory
+                self._progress[0] = soft_limit.message = mark
+                self._encoder.encode(envelope, body)
+            finally:
+                soft_limit.message = NO_MESSAGE
+        except TimeIsUp:  # it may have come in the middle of `finally`
+            soft_limit.message = NO_MESSAGE
+            failure = Verdict.TIMEOUT, late_detail(self._limit_s)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as problem:  # noqa: BLE001 - SystemExit too is one message's failure
+            failure = _verdict_on(problem)
+        else:
+            return _FINE
+        self._columns.take_back_to(events)
+        return failure
+
+    def _note(self, verdict: Verdict, events_before: int, took_us: int) -> None:
+        first_ms, last_ms = self._encoder.first_event_ms, self._encoder.last_event_ms
+        if verdict is not Verdict.OK or first_ms is None or last_ms is None:
+            first_ms = last_ms = NO_TIME
+        events = len(self._columns.topic_indexes) - events_before
+        self._rows += (verdict, events, took_us, first_ms, last_ms)
+
+
+class _Overtime:
+    def __init__(self, us_max: int, waited_ns: Callable[[], int]) -> None:
+        self._us_max, self._taken_us, self.used_us = us_max, 0, 0
+        self._now_ns, self._before_ns = waited_ns, waited_ns()
+        self.is_used_up = us_max < 0
+
+    def add(self, us: int) -> None:
+        self._taken_us += us
+        waited_us = (self._now_ns() - self._before_ns) // 1000
+        self.used_us = max(0, self._taken_us - waited_us)
+        self.is_used_up = self.used_us > self._us_max
+
+
+def late_detail(limit_s: float) -> str:
+    return f"not parsed within {limit_s * 1000:.0f} ms"
+
+
+def _verdict_on(problem: BaseException) -> tuple[Verdict, str]:
+    match problem:
+        case MalformedMessage() | NotJsonError():
+            return Verdict.MALFORMED, _text(problem)
+        case OverLimitError():
+            return problem.verdict, problem.detail
+        case MemoryError():
+            return Verdict.MEMORY, f"out of memory: {_text(problem)}"
+        case _:
+            return Verdict.PARSER_FAILED, f"{type(problem).__name__}: {_text(problem)}"
+
+
+def _text(problem: BaseException) -> str:
+    """What an error says of itself; its ``__str__`` is not ours, nor is what that may raise."""
+    try:
+        text = str(problem)[:DETAIL_CHARS_MAX]
+        return text.encode("utf-8", "replace").decode()
+    except Exception:  # noqa: BLE001 - the edge to code that is not ours
+        return "(it cannot say why)"

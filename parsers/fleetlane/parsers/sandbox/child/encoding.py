@@ -1,0 +1,130 @@
+"""From a parser's events to canonical records, by the rules of a flow and within its limits."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+from fleetlane.events.canonical import canonical_value, event_data, message_prefix
+from fleetlane.events.event_ids import event_ids
+from fleetlane.events.event_time import TimeQuality, event_time_of
+from fleetlane.events.flows.flow import Flow
+from fleetlane.events.keys import CanonicalKey, canonical_key
+from fleetlane.events.times import HOUR_MS
+from fleetlane.events.topics import canonical_topic
+from fleetlane.parsers.contract import Parser
+from fleetlane.parsers.sandbox.columns import Columns
+from fleetlane.parsers.sandbox.runs import Assignment, Body, sender_from
+from fleetlane.parsers.sandbox.verdicts import OverLimitError, Verdict
+
+OUTPUT_BYTES_MAX: Final = 64 << 20
+"""All events of one message together."""
+
+
+def topics_of(flow: Flow) -> tuple[str, ...]:
+    """The topics of a flow's canonical records: its stream's, then those of its redirects."""
+    streams = (flow.stream, *(redirect.to for redirect in flow.canonical.redirects))
+    return tuple(canonical_topic(stream) for stream in streams)
+
+
+class Encoder:
+    """Parses the messages of one assignment, and appends their canonical records to columns.
+
+    ``first_event_ms`` and ``last_event_ms`` are those of the message parsed last.
+    """
+
+    def __init__(self, assignment: Assignment, parser: Parser, columns: Columns) -> None:
+        flow = self._flow = assignment.flow
+        self._identifier = assignment.parser
+        self._parse: Callable[[Any], object] = parser.parse
+        self._columns = columns
+        self._redirects, self._events_max = flow.canonical.redirects, flow.limits.events_max
+        self.first_event_ms: int | None = None
+        self.last_event_ms: int | None = None
+
+    def encode(self, envelope: bytes, body: Body) -> None:
+        """Parse one message.
+
+        Raises:
+            OverLimitError: Its events are too many, or too large.
+            NotJsonError: An event holds what JSON does not.
+            BaseException: Whatever the parser raises.
+        """
+        self.first_event_ms = self.last_event_ms = None
+        events = self._parse(body)
+        try:
+            self._append_all(events, envelope)
+        finally:
+            close = getattr(events, "close", None)  # now, while its time still counts
+            if close is not None:
+                with suppress(Exception):
+                    close()
+
+    def _append_all(self, events: object, envelope: bytes) -> None:
+        flow, largest = self._flow, self._flow.limits.event_bytes_max
+        sender = sender_from(envelope, stream=flow.stream)
+        prefix = message_prefix(sender, parser=self._identifier)
+        id_of, key_of = event_ids(sender, flow.identity), _Keys(flow, sender.device_id)
+        topics, keys, values, total_bytes = bytearray(), list[bytes](), list[bytes](), 0
+        for event in events:  # type: ignore[attr-defined] # what is no iterator fails here
+            data = event_data(event)
+            total_bytes += len(data)
+            if (
+                len(data) > largest
+                or len(keys) >= self._events_max
+                or total_bytes > OUTPUT_BYTES_MAX
+            ):
+                raise self._over_limit(len(keys), len(data))
+            when = event_time_of(event, flow.event_time, arrival_millis=sender.arrival_millis)
+            if when.quality is TimeQuality.OK:
+                self._widen(when.bucket_millis)
+            value = canonical_value(prefix, event_id=id_of(event), time=when, data=data)
+            total_bytes += len(value) - len(data)
+            keys.append(key_of(when.bucket_millis))
+            values.append(value)
+            topics.append(self._topic_index(event) if self._redirects else 0)
+        self._columns.append_message(topics, keys, values)
+
+    def _topic_index(self, event: Mapping[str, object]) -> int:
+        for index, redirect in enumerate(self._redirects, start=1):
+            if event.get(redirect.when) == redirect.equals:
+                return index
+        return 0
+
+    def _over_limit(self, events: int, event_bytes: int) -> OverLimitError:
+        limits = self._flow.limits
+        if events >= limits.events_max:
+            detail = f"more than {limits.events_max} events; the flow allows {limits.events_max}"
+            return OverLimitError(Verdict.TOO_MANY_EVENTS, detail)
+        if event_bytes > limits.event_bytes_max:
+            allowed = limits.event_bytes_max
+            detail = f"an event is {event_bytes} bytes; the flow allows {allowed} bytes"
+            return OverLimitError(Verdict.EVENT_TOO_LARGE, detail)
+        detail = f"the events have over {OUTPUT_BYTES_MAX} bytes together, which is the limit"
+        return OverLimitError(Verdict.TOO_LARGE, detail)
+
+    def _widen(self, millis: int) -> None:
+        if self.first_event_ms is None or millis < self.first_event_ms:
+            self.first_event_ms = millis
+        if self.last_event_ms is None or millis > self.last_event_ms:
+            self.last_event_ms = millis
+
+
+class _Keys:
+    """The keys of a message's events. Most of them are equal: that is made once."""
+
+    __slots__ = ("_bucket", "_device_id", "_key", "_kind", "_span_ms")
+
+    def __init__(self, flow: Flow, device_id: str) -> None:
+        self._kind, self._device_id = flow.canonical.key, device_id
+        self._span_ms = HOUR_MS if self._kind is CanonicalKey.DEVICE_HOUR else 1
+        self._bucket: int | None = None
+        self._key = b""
+
+    def __call__(self, bucket_millis: int) -> bytes:
+        bucket = bucket_millis // self._span_ms
+        if bucket != self._bucket:
+            self._bucket = bucket
+            self._key = canonical_key(
+                self._kind, device_id=self._device_id, bucket_millis=bucket_millis
+            )
+        return self._key

@@ -1,0 +1,197 @@
+"""The parser's process: takes chunks, parses them, and sends columns back."""
+
+import json
+import os
+import resource
+import socket
+import sys
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from mmap import mmap
+from typing import Final
+
+import msgspec
+
+from fleetlane.parsers.contract import Parser, accepts_buffer
+from fleetlane.parsers.registry import load_parser
+from fleetlane.parsers.sandbox.child.attempts import Attempts, Part
+from fleetlane.parsers.sandbox.child.encoding import OUTPUT_BYTES_MAX, Encoder
+from fleetlane.parsers.sandbox.child.own_process import OwnProcess
+from fleetlane.parsers.sandbox.columns import Columns
+from fleetlane.parsers.sandbox.packets import (
+    HELLO_BYTES_MAX,
+    OWN_MEMORY,
+    READY,
+    READY_FOR_BUFFERS,
+    REQUEST_BYTES,
+    ChunkMessages,
+    Reply,
+    Request,
+    data_packets,
+    messages_of,
+)
+from fleetlane.parsers.sandbox.runs import Assignment, Program
+from fleetlane.parsers.sandbox.shared_memory import progress_of, read_only
+
+FILE_BYTES_MAX: Final = 4 * OUTPUT_BYTES_MAX
+LOAD_BYTES_MAX: Final = 4 << 30
+"""Address space that loading a parser may take; its messages' limits come on top."""
+
+_FILES_MAX: Final = 256
+
+_ASSIGNMENTS_KEPT_MAX: Final = 256
+_assignment_from: Final = lru_cache(_ASSIGNMENTS_KEPT_MAX)(msgspec.json.Decoder(Assignment).decode)
+"""Flows that share a parser take turns."""
+
+
+def serve(program: Program, doorbell: socket.socket, input_memory: int, progress: int) -> None:
+    """Load the parser, say so, and answer requests until the worker closes the socket.
+
+    Limits this process for ever: what runs here must be a child of its own.
+    """
+    _limit_files()
+    os.register_at_fork(after_in_child=partial(os._exit, os.EX_SOFTWARE))
+    slots = read_only(input_memory, os.fstat(input_memory).st_size)
+    marks = progress_of(progress)
+    os.close(input_memory)
+    os.close(progress)
+    own = OwnProcess()
+    _limit_address_space(own.address_space_bytes() + LOAD_BYTES_MAX)
+    try:
+        parser = _loaded(program)
+    except Exception as problem:  # noqa: BLE001 - importing a parser runs code that is not ours
+        text = f"{type(problem).__name__}: {problem}"
+        doorbell.send(text.encode(errors="replace")[:HELLO_BYTES_MAX])
+        return
+    doorbell.send(READY_FOR_BUFFERS if accepts_buffer(parser) else READY)
+    memory = _MemoryLimit(program.memory_bytes_max, own)
+    _Server(parser, doorbell, (slots, marks), memory, own).serve()
+
+
+def _loaded(program: Program) -> Parser:
+    options = json.loads(program.options)
+    if program.location is None:
+        return load_parser(program.use, options).parser
+    sys.path.insert(0, program.location)
+    return load_parser(program.use, options, [program.location]).parser
+
+
+class _Server:
+    def __init__(
+        self,
+        parser: Parser,
+        doorbell: socket.socket,
+        shared: tuple[mmap, memoryview],
+        memory: "_MemoryLimit",
+        own: OwnProcess,
+    ) -> None:
+        self._parser, self._doorbell = parser, doorbell
+        self._takes_views = accepts_buffer(parser)
+        self._slots, self._progress = shared
+        self._memory, self._own = memory, own
+        self._pid, self._company = os.getpid(), own.company()
+
+    def serve(self) -> None:
+        receive = partial(socket.recv_fds, self._doorbell, REQUEST_BYTES, 1)
+        is_fit = True
+        while is_fit:
+            packet, descriptors, _, _ = receive()
+            if not packet:
+                return
+            request = Request.unpacked(packet)
+            is_fit = self._answered(request, descriptors)
+
+    def _answered(self, request: Request, descriptors: Sequence[int]) -> bool:
+        """Answer a request, in several parts if need be; false where this child must end."""
+        if request.begin == OWN_MEMORY:
+            self._memory.allow_also(request.chunk_bytes)
+            memory, begin = read_only(descriptors[0], request.chunk_bytes), 0
+            os.close(descriptors[0])
+        else:
+            memory, begin = self._slots, request.begin
+        done = 0
+        while done < request.messages:
+            left = request.messages - done
+            messages = messages_of(memory, begin, request.first + done, left)
+            parsed, is_fit = self._part_sent(request, messages, done)
+            if not is_fit:
+                return False
+            done += parsed
+        return True
+
+    def _part_sent(self, request: Request, messages: ChunkMessages, done: int) -> tuple[int, bool]:
+        columns = Columns()
+        assignment = _assignment_from(messages.assignment)
+        encoder = Encoder(assignment, self._parser, columns)
+        part = Attempts(assignment, encoder, columns, self._progress, self._own.waited_ns).part(
+            messages.pairs(as_views=self._takes_views),
+            request.messages - done,
+            mark=request.mark + request.first + done,
+            overtime_us_max=request.overtime_us_max,
+        )
+        has_left_any = self._own.company() != self._company
+        is_fit = not (part.is_out_of_memory or has_left_any or self._memory.is_half_used())
+        if os.getpid() != self._pid:  # a copy that the parser forked: it has no say
+            os._exit(os.EX_SOFTWARE)
+        self._send(request, done, part, columns, is_fit=is_fit)
+        return part.messages, is_fit
+
+    def _send(
+        self, request: Request, done: int, part: Part, columns: Columns, *, is_fit: bool
+    ) -> None:
+        details = json.dumps(part.details).encode() if part.details else b""
+        reply = Reply(
+            mark=request.mark,
+            first=request.first + done,
+            messages=part.messages,
+            events=len(columns.topic_indexes),
+            key_bytes=len(columns.keys),
+            value_bytes=len(columns.values),
+            detail_bytes=len(details),
+            overtime_us=part.overtime_us,
+            is_retiring=not is_fit,
+        )
+        self._doorbell.send(reply.packed())
+        for packet in data_packets(
+            (
+                *part.notes,
+                memoryview(columns.key_ends),
+                memoryview(columns.value_ends),
+                columns.topic_indexes,
+                columns.keys,
+                columns.values,
+                details,
+            )
+        ):
+            self._doorbell.sendmsg(packet)
+
+
+class _MemoryLimit:
+    """The most address space that this process may have. Python meets it with ``MemoryError``."""
+
+    def __init__(self, bytes_max: int, own: OwnProcess) -> None:
+        self._bytes_max, self._own = bytes_max, own
+        self._began_with = own.address_space_bytes()
+        self._allow(bytes_max)
+
+    def allow_also(self, chunk_bytes: int) -> None:
+        """Let one large chunk not count: twice, as it is there mapped and as ``bytes``."""
+        self._allow(self._bytes_max + 2 * chunk_bytes)
+
+    def is_half_used(self) -> bool:
+        """Whether parsing has left so much behind that the next message might pay for it."""
+        return self._own.address_space_bytes() - self._began_with > self._bytes_max // 2
+
+    def _allow(self, bytes_max: int) -> None:
+        total = self._began_with + bytes_max + 2 * OUTPUT_BYTES_MAX
+        _limit_address_space(total)
+
+
+def _limit_address_space(total_bytes: int) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (total_bytes, resource.RLIM_INFINITY))
+
+
+def _limit_files() -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES_MAX, FILE_BYTES_MAX))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_FILES_MAX, _FILES_MAX))

@@ -1,0 +1,136 @@
+"""A process without threads that forks parser children for one worker, kills and reaps them.
+
+It is executed afresh, not forked: importing pyarrow starts threads in a worker, and a fork would
+copy locks that they hold. It is a subreaper: what a parser leaves behind comes back to it and is
+killed. It ends, with all its children, when the worker closes its socket, or ends.
+"""
+
+import ctypes
+import gc
+import json
+import os
+import signal
+import socket
+import sys
+import traceback
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from fleetlane.parsers.sandbox.child.main import serve
+from fleetlane.parsers.sandbox.runs import Program
+
+COMMAND_BYTES_MAX: Final = 1 << 17
+DESCRIPTORS: Final = 3
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_STRAY_ROUNDS_MAX: Final = 200
+
+_prctl = ctypes.CDLL(None, use_errno=True).prctl
+
+
+class ZygoteProcess:
+    """Answers ``spawn`` with a child's process id, and ``end`` with how the child ended."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control, self._children = control, set[int]()
+
+    def serve(self) -> None:
+        try:
+            while True:
+                packet, descriptors, _, _ = socket.recv_fds(
+                    self._control, COMMAND_BYTES_MAX, DESCRIPTORS
+                )
+                if not packet:
+                    return
+                command = json.loads(packet)
+                if "spawn" in command:
+                    answer = {"pid": self._spawned(command["spawn"], descriptors)}
+                else:
+                    answer = self._ended(command["end"])
+                self._control.send(json.dumps(answer).encode())
+        finally:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # one end at a time
+            for pid in list(self._children):
+                self._ended(pid)
+            self._kill_strays()
+
+    def _spawned(self, program: dict[str, object], descriptors: list[int]) -> int:
+        zygote, pid = os.getpid(), os.fork()
+        if pid == 0:
+            _become_child(zygote, program, descriptors)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        self._children.add(pid)
+        return pid
+
+    def _ended(self, pid: int) -> dict[str, int]:
+        """Kill a child, if it is not dead yet, with all that it started."""
+        if pid not in self._children:  # an earlier zygote's, and dead with it
+            return {"status": signal.SIGKILL, "resident_kib_max": 0}
+        try:
+            os.killpg(pid, signal.SIGKILL)
+        except ProcessLookupError:  # it has no session of its own yet
+            os.kill(pid, signal.SIGKILL)
+        _, status, usage = os.wait4(pid, 0)
+        self._children.discard(pid)
+        self._kill_strays()
+        return {"status": status, "resident_kib_max": usage.ru_maxrss}
+
+    def _kill_strays(self) -> None:
+        """Orphans of parsers, also those that left the group. Ours until waited for."""
+        for _ in range(_STRAY_ROUNDS_MAX):
+            strays = _children_of_this_process() - self._children
+            if not strays:
+                return
+            for pid in strays:
+                os.kill(pid, signal.SIGKILL)
+            for pid in strays:
+                os.waitpid(pid, 0)
+
+
+def _become_child(zygote: int, program: dict[str, object], descriptors: list[int]) -> None:
+    """What runs in the child, from the fork to its end. Never returns."""
+    code = os.EX_SOFTWARE
+    try:
+        os.setsid()
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if os.getppid() == zygote:
+            _close_all_but(0, 1, 2, *descriptors)
+            doorbell, input_memory, progress = descriptors
+            child = socket.socket(fileno=doorbell)
+            serve(_program_from(program), child, input_memory, progress)
+            code = os.EX_OK
+    except BaseException:  # noqa: BLE001 - the process's edge
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def _program_from(written: dict[str, object]) -> Program:
+    return Program(**{**written, "options": str(written["options"]).encode()})  # type: ignore[arg-type] # as zygote_client writes it
+
+
+def _close_all_but(*kept: int) -> None:
+    for descriptor in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208 - numbers, no paths
+        if descriptor not in kept:
+            with suppress(OSError):
+                os.close(descriptor)
+
+
+def _children_of_this_process() -> set[int]:
+    listing = Path(f"/proc/self/task/{os.getpid()}/children").read_text()
+    return set(map(int, listing.split()))
+
+
+def main(control: int, worker: int) -> None:
+    """Serve the worker until it is gone. ``control`` is a socket's descriptor."""
+    os.dup2(2, 1)  # a parser's print must not reach what Spark reads
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.collect()
+    gc.freeze()  # so that a child's collector does not copy what all share
+    if os.getppid() == worker:
+        ZygoteProcess(socket.socket(fileno=control)).serve()

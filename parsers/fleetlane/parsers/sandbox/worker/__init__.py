@@ -1,0 +1,1 @@
+"""What runs in the Spark worker: feeding children, watching them, reading their replies."""

@@ -1,0 +1,229 @@
+"""One run fed to a child, chunk by chunk; a child that dies is replaced, and the run goes on."""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from fleetlane.parsers.sandbox.budgets.time_budget import Overtime
+from fleetlane.parsers.sandbox.child.attempts import Part
+from fleetlane.parsers.sandbox.child.encoding import topics_of
+from fleetlane.parsers.sandbox.columns import CanonicalRecords
+from fleetlane.parsers.sandbox.packets import Reply
+from fleetlane.parsers.sandbox.run_result import NotedAttempts, Result, no_records
+from fleetlane.parsers.sandbox.runs import Run
+from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
+from fleetlane.parsers.sandbox.worker.chunks import Chunk, Slots, chunk_bounds
+from fleetlane.parsers.sandbox.worker.forged_replies import ForgedReplyError
+from fleetlane.parsers.sandbox.worker.parser_child import (
+    Death,
+    ParserChild,
+    ParserNotLoadedError,
+    Patience,
+)
+from fleetlane.parsers.sandbox.worker.pieces import Children, Piece, Retry
+from fleetlane.parsers.sandbox.worker.replies import read_result
+
+REQUESTS_IN_FLIGHT: Final = 3
+TRIED_AGAIN: Final = frozenset({Verdict.PARSER_FAILED, Verdict.MEMORY, Verdict.CRASHED})
+"""What another try at once, in a fresh child, may not show again."""
+
+NOT_TRIED: Final = Attempt(Verdict.NOT_TRIED)
+CHILDREN_USED_UP: Final = Attempt(Verdict.CHILDREN_USED_UP)
+
+
+class Feeding:
+    """The state of one run: what is still to be asked, and what the child was asked already."""
+
+    def __init__(self, run: Run, *, children: Children, slots: Slots, overtime: Overtime) -> None:
+        self._run, self._children, self._slots, self._overtime = run, children, slots, overtime
+        self._topics = topics_of(run.assignment.flow)
+        self._waiting: deque[Piece | Retry] = deque()
+        self._asked: deque[Piece] = deque()
+        self._chunks: set[Chunk] = set()
+        self._refused: Attempt | None = None
+
+    def results(self) -> Iterator[Result]:
+        """Give every message of the run one result; results of one chunk follow each other."""
+        try:
+            for first, count in chunk_bounds(self._run):
+                while not self._slots.has_free:
+                    yield from self._step()
+                chunk = self._slots.written(self._run, first, count)
+                self._chunks.add(chunk)
+                self._waiting.append(Piece(chunk=chunk, first=0, count=count))
+            while self._waiting or self._asked:
+                yield from self._step()
+        finally:
+            if self._asked:  # abandoned half-way: the next run must not get these replies
+                self._children.end_current()
+            for chunk in self._chunks:
+                self._slots.release(chunk)
+
+    def _step(self) -> Iterator[Result]:
+        """Go on by one reply, one retry or one death."""
+        if not self._asked:
+            first = self._waiting[0]
+            if isinstance(first, Retry):
+                self._waiting.popleft()
+                yield from self._tried_again(first)
+                return
+            refused = self._refusal()
+            if refused is not None:
+                self._waiting.popleft()
+                chunk = first.chunk
+                yield self._result(
+                    chunk, [(chunk.first + place, refused) for place in first.places]
+                )
+                return
+        try:
+            self._ask()
+            reply = self._children.current().reply(self._patience(self._asked[0].count))
+            if reply is not None:
+                yield from self._answered(*reply)
+                return
+            self._after(self._children.end_current())
+        except ParserNotLoadedError as problem:
+            self._refused = Attempt(problem.verdict, problem.problem)
+        except ForgedReplyError as problem:
+            death = self._children.end_current()
+            self._after(_forger(death, problem))
+
+    def _refusal(self) -> Attempt | None:
+        if self._overtime.left_us(self._run.assignment) < 0:
+            return NOT_TRIED
+        return self._refused
+
+    def _ask(self) -> None:
+        child = self._children.current()
+        while self._waiting and self._refusal() is None and len(self._asked) < REQUESTS_IN_FLIGHT:
+            piece = self._waiting[0]
+            if isinstance(piece, Retry):  # it has its turn once the child has no more to do
+                return
+            self._waiting.popleft()
+            if piece.chunk.is_suspect and piece.count > 1:
+                self._put_back(piece.chunk, (piece.first + 1, piece.count - 1))
+                piece.count = 1
+            self._send(child, piece.chunk, piece.first, piece.count)
+            self._asked.append(piece)
+
+    def _send(self, child: ParserChild, chunk: Chunk, first: int, count: int) -> None:
+        left_us = max(0, self._overtime.left_us(self._run.assignment))
+        child.ask(chunk.request(first, count, overtime_us_max=left_us), chunk.descriptor)
+
+    def _patience(self, count: int) -> Patience:
+        """How long to wait; the second limit is for a parser that feigns progress."""
+        assignment = self._run.assignment
+        overtime_s = max(0, self._overtime.left_us(assignment)) / 1e6
+        honest_s = count * assignment.usual_s + overtime_s + assignment.kill_s
+        request_s = min(count * assignment.kill_s, honest_s)
+        return Patience(message_s=assignment.kill_s, request_s=request_s)
+
+    def _answered(self, reply: Reply, columns: memoryview) -> Iterator[Result]:
+        piece = self._asked[0]
+        chunk, first = piece.chunk, piece.first
+        part, records = self._read(reply, columns, piece)
+        piece.first, piece.count = first + part.messages, piece.count - part.messages
+        if not piece.count:
+            self._asked.popleft()
+        if reply.is_retiring:
+            self._children.end_current()
+            self._put_asked_back()
+        failed = {place: one for place, one in part.failed().items() if one.verdict in TRIED_AGAIN}
+        if failed:
+            by_place = {first + place: one for place, one in failed.items()}
+            self._waiting.appendleft(Retry(chunk=chunk, failed=by_place))
+        rest = NotedAttempts(part, first=chunk.first + first, without=failed)
+        yield self._result(chunk, rest, records)
+
+    def _read(
+        self, reply: Reply, columns: memoryview, piece: Piece
+    ) -> tuple[Part, CanonicalRecords]:
+        part, records = read_result(reply, columns, self._topics)
+        is_next = (reply.mark, reply.first) == (piece.chunk.mark, piece.first)
+        if not is_next or not 0 < part.messages <= piece.count:
+            raise ForgedReplyError("a reply to what it was not asked")
+        self._overtime.use(self._run.assignment, reply.overtime_us)
+        return part, records
+
+    def _after(self, death: Death) -> None:
+        """Put back what the child was asked; who seems to be to blame has one more try."""
+        self._overtime.use(self._run.assignment, death.worked_us)
+        self._put_asked_back()
+        piece = self._waiting.popleft()
+        assert isinstance(piece, Piece), "only pieces are asked of the current child"
+        chunk, end = piece.chunk, piece.first + piece.count
+        blamed = piece.first if piece.count == 1 else death.mark - chunk.mark
+        if piece.first <= blamed < end:
+            self._put_back(chunk, (blamed + 1, end - blamed - 1))
+            attempt = Attempt(death.verdict, death.detail, 0, death.worked_us)
+            failed = {blamed: attempt if piece.count == 1 else NOT_TRIED}
+            self._waiting.appendleft(Retry(chunk=chunk, failed=failed, is_blamed=True))
+            self._put_back(chunk, (piece.first, blamed - piece.first))
+        else:
+            chunk.is_suspect = True
+            self._waiting.appendleft(piece)
+        if not self._children.may_respawn():
+            self._refused = CHILDREN_USED_UP
+
+    def _tried_again(self, retry: Retry) -> Iterator[Result]:
+        child: ParserChild | None = None
+        try:
+            for place, earlier in retry.failed.items():
+                if child is None and self._refusal() is None:
+                    child = self._children.fresh(is_blamed=retry.is_blamed)
+                attempt, records, child = self._alone(child, retry.chunk, place, earlier)
+                if retry.is_blamed and attempt.verdict is Verdict.OK:
+                    retry.chunk.is_suspect = True
+                yield self._result(retry.chunk, [(retry.chunk.first + place, attempt)], records)
+        finally:
+            if child is not None:
+                child.end()
+
+    def _alone(
+        self, child: ParserChild | None, chunk: Chunk, place: int, earlier: Attempt
+    ) -> tuple[Attempt, CanonicalRecords, ParserChild | None]:
+        """Try one message in a child that has nothing else to do; also give the child, if alive."""
+        nothing = no_records(self._topics)
+        if child is None:
+            is_untried = earlier is NOT_TRIED
+            return (self._refusal() or earlier) if is_untried else earlier, nothing, None
+        try:
+            self._send(child, chunk, place, 1)
+            reply = child.reply(self._patience(1))
+            if reply is not None:
+                only = Piece(chunk=chunk, first=place, count=1)
+                part, records = self._read(*reply, only)
+                if reply[0].is_retiring:
+                    child.end()
+                return part.attempt(0), records, None if reply[0].is_retiring else child
+            death = child.end()
+        except ForgedReplyError as problem:
+            death = _forger(child.end(), problem)
+        self._overtime.use(self._run.assignment, death.worked_us)
+        return Attempt(death.verdict, death.detail, 0, death.worked_us), nothing, None
+
+    def _result(
+        self,
+        chunk: Chunk,
+        attempts: Sequence[tuple[int, Attempt]],
+        records: CanonicalRecords | None = None,
+    ) -> Result:
+        chunk.undecided -= len(attempts)
+        if not chunk.undecided:
+            self._chunks.discard(chunk)
+            self._slots.release(chunk)
+        return Result(attempts, no_records(self._topics) if records is None else records)
+
+    def _put_asked_back(self) -> None:
+        self._waiting.extendleft(reversed(self._asked))
+        self._asked.clear()
+
+    def _put_back(self, chunk: Chunk, bounds: tuple[int, int]) -> None:
+        if bounds[1]:
+            self._waiting.appendleft(Piece(chunk=chunk, first=bounds[0], count=bounds[1]))
+
+
+def _forger(death: Death, problem: Exception) -> Death:
+    return Death(
+        verdict=Verdict.CRASHED, detail=str(problem), mark=death.mark, worked_us=death.worked_us
+    )
