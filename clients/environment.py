@@ -9,13 +9,9 @@ class BadSettingError(FleetlaneError):
     """A setting of a function is missing or not allowed: it cannot start."""
 
     reason = "bad_setting"
-
-    def __init__(self, name: str, problem: str) -> None:
-        super().__init__(name, problem)
-        self.name, self.problem = name, problem
-
-    def __str__(self) -> str:
-        return f"setting {self.name} {self.problem}"
+    name: str
+    problem: str
+    sentence = "setting {name} {problem}"
 
 
 def text_setting(environ: Mapping[str, str], name: str) -> str:

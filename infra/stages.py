@@ -22,13 +22,10 @@ class BadStageError(FleetlaneError):
     """A stage is not described as it must be."""
 
     reason = "bad_stage"
-
-    def __init__(self, stage: str, field: str, problem: str) -> None:
-        super().__init__(stage, field, problem)
-        self.stage, self.field, self.problem = stage, field, problem
-
-    def __str__(self) -> str:
-        return f"infra/stages.py: stage {self.stage}, `{self.field}`: {self.problem}"
+    stage: str
+    field: str
+    problem: str
+    sentence = "infra/stages.py: stage {stage}, `{field}`: {problem}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

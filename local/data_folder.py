@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
 from fleetlane.events.errors import FleetlaneError
 from operations.endpoints import Endpoints, PlatformNotRunningError
@@ -17,11 +17,8 @@ _ENDPOINTS: Final = "endpoints.json"
 class FolderInUseError(FleetlaneError):
     """Another platform runs on the data folder."""
 
-    reason: ClassVar[str] = "folder_in_use"
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.folder = folder
+    reason = "folder_in_use"
+    folder: Path
 
     def __str__(self) -> str:
         other = "./fleetlane up --data DIR takes another folder"
@@ -31,14 +28,9 @@ class FolderInUseError(FleetlaneError):
 class FolderNotOursError(FleetlaneError):
     """A folder is to be emptied that no platform ever ran on."""
 
-    reason: ClassVar[str] = "folder_not_ours"
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.folder = folder
-
-    def __str__(self) -> str:
-        return f"{self.folder} is not emptied: it holds files, and no platform ever ran on it"
+    reason = "folder_not_ours"
+    folder: Path
+    sentence = "{folder} is not emptied: it holds files, and no platform ever ran on it"
 
 
 @contextmanager

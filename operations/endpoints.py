@@ -4,7 +4,7 @@ import dataclasses
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Self
 
 from fleetlane.events.errors import FleetlaneError
 
@@ -12,14 +12,9 @@ from fleetlane.events.errors import FleetlaneError
 class PlatformNotRunningError(FleetlaneError):
     """No platform runs on a data folder."""
 
-    reason: ClassVar[str] = "platform_not_running"
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.folder = folder
-
-    def __str__(self) -> str:
-        return f"no platform runs on {self.folder}: start it with ./fleetlane up"
+    reason = "platform_not_running"
+    folder: Path
+    sentence = "no platform runs on {folder}: start it with ./fleetlane up"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,10 +31,7 @@ class OverridesUnavailableError(FleetlaneError):
     """The overrides cannot be read or written now. Trying again later may succeed."""
 
     reason = "overrides_unavailable"
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
+    problem: str
 
     def __str__(self) -> str:
         return f"{OVERRIDES_KEY} cannot be reached: {self.problem}"

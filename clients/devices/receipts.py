@@ -25,13 +25,8 @@ class ReceiptsUnavailableError(FleetlaneError):
     """DynamoDB does not answer in time. A repeat then lands once more, under the same id."""
 
     reason = "receipts_unavailable"
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return f"the receipts cannot be reached: {self.problem}"
+    problem: str
+    sentence = "the receipts cannot be reached: {problem}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,36 +34,24 @@ class RegistryUnavailableError(FleetlaneError):
     """DynamoDB does not answer, or not as it should. Trying again later may succeed."""
 
     reason = "registry_unavailable"
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return f"the device registry cannot be reached: {self.problem}"
+    problem: str
+    sentence = "the device registry cannot be reached: {problem}"
 
 
 class UnknownDeviceError(FleetlaneError):
     """There is no such device in the registry."""
 
     reason = "unknown_device"
-
-    def __init__(self, device_id: str) -> None:
-        super().__init__(device_id)
-        self.device_id = device_id
-
-    def __str__(self) -> str:
-        return f"device {self.device_id} is not registered"
+    device_id: str
+    sentence = "device {device_id} is not registered"
 
 
 class BadDeviceError(FleetlaneError):
     """What is to be registered, or was, is no device."""
 
     reason = "bad_device"
-
-    def __init__(self, device_id: str, problem: str) -> None:
-        super().__init__(device_id, problem)
-        self.device_id, self.problem = device_id, problem
+    device_id: str
+    problem: str
 
     def __str__(self) -> str:
         return f"device {self.device_id[:80]!r}: {self.problem}"

@@ -41,52 +41,35 @@ class ArtifactUnavailableError(FleetlaneError):
     """S3 does not answer, or this machine has no room. Trying again later may succeed."""
 
     reason = "artifact_unavailable"
-
-    def __init__(self, key: str, problem: str) -> None:
-        super().__init__(key, problem)
-        self.key, self.problem = key, problem
-
-    def __str__(self) -> str:
-        return f"{self.key} cannot be reached: {self.problem}"
+    key: str
+    problem: str
+    sentence = "{key} cannot be reached: {problem}"
 
 
 class ArtifactMissingError(FleetlaneError):
     """There is no such object."""
 
     reason = "artifact_missing"
-
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
-        self.key = key
-
-    def __str__(self) -> str:
-        return f"there is no {self.key}; `fleetlane parser deploy` puts it there"
+    key: str
+    sentence = "there is no {key}; `fleetlane parser deploy` puts it there"
 
 
 class ArtifactChangedError(FleetlaneError):
     """The object is not the one that the flows were published with."""
 
     reason = "artifact_changed"
-
-    def __init__(self, key: str, found: str, wanted: str) -> None:
-        super().__init__(key, found, wanted)
-        self.key, self.found, self.wanted = key, found, wanted
-
-    def __str__(self) -> str:
-        return f"{self.key} has {self.found}; the flows were published with {self.wanted}"
+    key: str
+    found: str
+    wanted: str
+    sentence = "{key} has {found}; the flows were published with {wanted}"
 
 
 class VersionTakenError(FleetlaneError):
     """Another artifact of this name and version is there, and artifacts never change."""
 
     reason = "version_taken"
-
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
-        self.key = key
-
-    def __str__(self) -> str:
-        return f"{self.key} is there with other bytes, and stays; raise the package's version"
+    key: str
+    sentence = "{key} is there with other bytes, and stays; raise the package's version"
 
 
 class ParserStore:

@@ -28,13 +28,9 @@ class FlowsUnavailableError(FleetlaneError):
     """Flows cannot be read from S3. Trying again later may succeed."""
 
     reason = "flows_unavailable"
-
-    def __init__(self, wanted: str, problem: str) -> None:
-        super().__init__(wanted, problem)
-        self.wanted, self.problem = wanted, problem
-
-    def __str__(self) -> str:
-        return f"{self.wanted} cannot be read: {self.problem}"
+    wanted: str
+    problem: str
+    sentence = "{wanted} cannot be read: {problem}"
 
 
 class FlowsNotPublishedError(FlowsUnavailableError):

@@ -27,13 +27,10 @@ class NotDurableError(FleetlaneError):
     """Kafka did not confirm a record in time; it may still arrive. Sending it again is safe."""
 
     reason = "not_durable"
-
-    def __init__(self, topic: str, waited_s: float, problem: str) -> None:
-        super().__init__(topic, waited_s, problem)
-        self.topic, self.waited_s, self.problem = topic, waited_s, problem
-
-    def __str__(self) -> str:
-        return f"{self.topic} confirmed nothing within {self.waited_s:.1f} s: {self.problem}"
+    topic: str
+    waited_s: float
+    problem: str
+    sentence = "{topic} confirmed nothing within {waited_s:.1f} s: {problem}"
 
 
 class RecordRefusedError(NotDurableError):

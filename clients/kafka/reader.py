@@ -34,13 +34,8 @@ class KafkaUnreadableError(FleetlaneError):
     """Kafka does not answer just now. What was read stays read: reading may be tried again."""
 
     reason = "kafka_unreadable"
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return f"Kafka cannot be read: {self.problem}"
+    problem: str
+    sentence = "Kafka cannot be read: {problem}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,10 +21,8 @@ class TopicsNotCreatedError(FleetlaneError):
     """Topics are still missing. Creating them again is safe."""
 
     reason = "topics_not_created"
-
-    def __init__(self, topics: tuple[str, ...], problem: str) -> None:
-        super().__init__(topics, problem)
-        self.topics, self.problem = topics, problem
+    topics: tuple[str, ...]
+    problem: str
 
     def __str__(self) -> str:
         return f"topics are missing ({', '.join(self.topics)}): {self.problem}"

@@ -3,7 +3,7 @@
 import base64
 import json
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -25,14 +25,10 @@ _HIVE_TYPES: Final = {Kind.TIME: "timestamp", Kind.TEXT: "string", Kind.JSON: "s
 class ViewNotPutError(FleetlaneError):
     """Glue does not answer or refuses, or something else is where a view was to be."""
 
-    reason: ClassVar[str] = "view_not_put"
-
-    def __init__(self, view: str, problem: str) -> None:
-        super().__init__(view, problem)
-        self.view, self.problem = view, problem
-
-    def __str__(self) -> str:
-        return f"view {self.view} cannot be put into the catalog: {self.problem}"
+    reason = "view_not_put"
+    view: str
+    problem: str
+    sentence = "view {view} cannot be put into the catalog: {problem}"
 
 
 class GlueViews:

@@ -38,13 +38,9 @@ class BlockadeUnknownError(FleetlaneError):
     """Who is blocked cannot be read or written: S3 does not answer. Trying again may succeed."""
 
     reason = "blockade_unknown"
-
-    def __init__(self, key: str, problem: str) -> None:
-        super().__init__(key, problem)
-        self.key, self.problem = key, problem
-
-    def __str__(self) -> str:
-        return f"{self.key}: {self.problem}"
+    key: str
+    problem: str
+    sentence = "{key}: {problem}"
 
 
 class BlockedMessages:

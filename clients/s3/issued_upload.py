@@ -16,26 +16,17 @@ class UploadTooLargeError(FleetlaneError):
     """The body exceeds what may be uploaded. Sending it again cannot succeed."""
 
     reason = "too_large"
-
-    def __init__(self, size_bytes: int, limit_bytes: int) -> None:
-        super().__init__(size_bytes, limit_bytes)
-        self.size_bytes, self.limit_bytes = size_bytes, limit_bytes
-
-    def __str__(self) -> str:
-        return f"the upload is {self.size_bytes} bytes; the limit is {self.limit_bytes} bytes"
+    size_bytes: int
+    limit_bytes: int
+    sentence = "the upload is {size_bytes} bytes; the limit is {limit_bytes} bytes"
 
 
 class NotIssuedError(FleetlaneError):
     """Metadata of an object are not what we wrote for an upload."""
 
     reason = "not_issued"
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return f"its metadata are not ours: {self.problem}"
+    problem: str
+    sentence = "its metadata are not ours: {problem}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,26 +30,18 @@ class LeaseLostError(FleetlaneError):
     """The lease could not be renewed in time, or another has it: nothing may be written."""
 
     reason = "lease_lost"
-
-    def __init__(self, name: str, holder: str) -> None:
-        super().__init__(name, holder)
-        self.name, self.holder = name, holder
-
-    def __str__(self) -> str:
-        return f"{self.holder} no longer holds the lease {self.name}"
+    name: str
+    holder: str
+    sentence = "{holder} no longer holds the lease {name}"
 
 
 class LeaseUnavailableError(FleetlaneError):
     """S3 does not answer. Trying again later may succeed."""
 
     reason = "lease_unavailable"
-
-    def __init__(self, name: str, problem: str) -> None:
-        super().__init__(name, problem)
-        self.name, self.problem = name, problem
-
-    def __str__(self) -> str:
-        return f"the lease {self.name} cannot be reached: {self.problem}"
+    name: str
+    problem: str
+    sentence = "the lease {name} cannot be reached: {problem}"
 
 
 class LeaseState(msgspec.Struct, frozen=True, kw_only=True):

@@ -39,52 +39,36 @@ class PayloadTooLargeError(FleetlaneError):
     """The body exceeds the limit. Sending it again cannot succeed."""
 
     reason = ParkedReason.TOO_LARGE.value
-
-    def __init__(self, size_bytes: int, limit_bytes: int) -> None:
-        super().__init__(size_bytes, limit_bytes)
-        self.size_bytes, self.limit_bytes = size_bytes, limit_bytes
-
-    def __str__(self) -> str:
-        return f"the body is {self.size_bytes} bytes; the limit is {self.limit_bytes} bytes"
+    size_bytes: int
+    limit_bytes: int
+    sentence = "the body is {size_bytes} bytes; the limit is {limit_bytes} bytes"
 
 
 class PayloadMissingError(FleetlaneError):
     """The object that a message refers to is not there."""
 
     reason = ParkedReason.PAYLOAD_MISSING.value
-
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
-        self.key = key
-
-    def __str__(self) -> str:
-        return f"there is no payload {self.key}"
+    key: str
+    sentence = "there is no payload {key}"
 
 
 class PayloadCorruptError(FleetlaneError):
     """The object that a message refers to is not the one that was put there."""
 
     reason = ParkedReason.PAYLOAD_CORRUPT.value
-
-    def __init__(self, key: str, found: str, wanted: str) -> None:
-        super().__init__(key, found, wanted)
-        self.key, self.found, self.wanted = key, found, wanted
-
-    def __str__(self) -> str:
-        return f"payload {self.key} has {self.found}; its message says {self.wanted}"
+    key: str
+    found: str
+    wanted: str
+    sentence = "payload {key} has {found}; its message says {wanted}"
 
 
 class PayloadUnavailableError(FleetlaneError):
     """S3 does not answer, or not as it should. Trying again later may succeed."""
 
     reason = "payload_unavailable"
-
-    def __init__(self, key: str, problem: str) -> None:
-        super().__init__(key, problem)
-        self.key, self.problem = key, problem
-
-    def __str__(self) -> str:
-        return f"payload {self.key} cannot be reached: {self.problem}"
+    key: str
+    problem: str
+    sentence = "payload {key} cannot be reached: {problem}"
 
 
 class PayloadBucket:

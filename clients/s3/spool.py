@@ -39,13 +39,8 @@ class SpoolUnavailableError(FleetlaneError):
     """S3 does not answer, or not as it should. Trying again later may succeed."""
 
     reason = "spool_unavailable"
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return f"the spool cannot be reached: {self.problem}"
+    problem: str
+    sentence = "the spool cannot be reached: {problem}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,13 +23,9 @@ class SpoolUnreadableError(FleetlaneError):
     """An object in the spool is none that this version can read. It is left where it is."""
 
     reason = "spool_unreadable"
-
-    def __init__(self, key: str, problem: str) -> None:
-        super().__init__(key, problem)
-        self.key, self.problem = key, problem
-
-    def __str__(self) -> str:
-        return f"spooled object {self.key} cannot be read: {self.problem}"
+    key: str
+    problem: str
+    sentence = "spooled object {key} cannot be read: {problem}"
 
 
 def spooled_bytes(records: Sequence[ProducerRecord]) -> bytes:

@@ -57,13 +57,8 @@ class RequestsUnavailableError(FleetlaneError):
     """S3 does not answer, or not with what we wrote. Trying again later may succeed."""
 
     reason = "requests_unavailable"
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return f"requests for the lake's upkeep cannot be reached: {self.problem}"
+    problem: str
+    sentence = "requests for the lake's upkeep cannot be reached: {problem}"
 
 
 class UpkeepRequests:

@@ -14,10 +14,8 @@ class NotAnUploadError(FleetlaneError):
     """An object that no device uploaded by a form of ours. It can never land."""
 
     reason = "not_an_upload"
-
-    def __init__(self, key: str, problem: str) -> None:
-        super().__init__(key, problem)
-        self.key, self.problem = key, problem
+    key: str
+    problem: str
 
     def __str__(self) -> str:
         return f"{self.key[:200]!r} is no upload of a device: {self.problem}"

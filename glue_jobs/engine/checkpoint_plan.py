@@ -30,16 +30,12 @@ class PlanChangedError(FleetlaneError):
     """A query is not what its checkpoint was written by, and cannot go on from there."""
 
     reason = "plan_changed"
-
-    def __init__(self, checkpoint: str, problem: str) -> None:
-        super().__init__(checkpoint, problem)
-        self.checkpoint, self.problem = checkpoint, problem
-
-    def __str__(self) -> str:
-        return (
-            f"checkpoint {self.checkpoint} cannot be taken up: {self.problem}; start the query as"
-            " it was, or move the checkpoint away and have its topics read from their beginning"
-        )
+    checkpoint: str
+    problem: str
+    sentence = (
+        "checkpoint {checkpoint} cannot be taken up: {problem}; start the query as"
+        " it was, or move the checkpoint away and have its topics read from their beginning"
+    )
 
 
 class Files(Protocol):

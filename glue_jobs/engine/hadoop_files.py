@@ -15,13 +15,9 @@ class FilesUnavailableError(FleetlaneError):
     """The file system does not answer. Trying again later may succeed."""
 
     reason = "files_unavailable"
-
-    def __init__(self, path: str, problem: str) -> None:
-        super().__init__(path, problem)
-        self.path, self.problem = path, problem
-
-    def __str__(self) -> str:
-        return f"{self.path} cannot be read or written: {self.problem}"
+    path: str
+    problem: str
+    sentence = "{path} cannot be read or written: {problem}"
 
 
 class HadoopFiles:

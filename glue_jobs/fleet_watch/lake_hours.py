@@ -18,10 +18,7 @@ class HoursUnavailableError(FleetlaneError):
     """The lake's hours cannot be read now; before the lake's first batch there are none."""
 
     reason = "hours_unavailable"
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
+    problem: str
 
     def __str__(self) -> str:
         return f"{HOURLY.full_name} cannot be read: {self.problem}"

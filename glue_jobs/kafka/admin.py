@@ -26,13 +26,8 @@ class KafkaAdminError(FleetlaneError):
     """Kafka does not answer, or refuses. Trying again later may succeed."""
 
     reason = "kafka_admin"
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return f"Kafka's administration failed: {self.problem}"
+    problem: str
+    sentence = "Kafka's administration failed: {problem}"
 
 
 class KafkaAdmin:

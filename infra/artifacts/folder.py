@@ -21,13 +21,8 @@ class MissingArtifactError(FleetlaneError):
     """What is to be uploaded was not built."""
 
     reason = "missing_artifact"
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.path = path
-
-    def __str__(self) -> str:
-        return f"there is no {self.path}: run `make artifacts` first"
+    path: Path
+    sentence = "there is no {path}: run `make artifacts` first"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

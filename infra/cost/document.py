@@ -13,10 +13,7 @@ class NoMarkersError(FleetlaneError):
     """A document does not say where the tables go."""
 
     reason = "no_markers"
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.path = path
+    path: Path
 
     def __str__(self) -> str:
         return f"{self.path} has no lines {BEGIN!r} and {END!r}, in this order"

@@ -16,13 +16,9 @@ class UnknownFigureError(FleetlaneError):
     """The model asks for a figure that its file does not have."""
 
     reason = "unknown_figure"
-
-    def __init__(self, file: str, name: str) -> None:
-        super().__init__(file, name)
-        self.file, self.name = file, name
-
-    def __str__(self) -> str:
-        return f"infra/cost/{self.file} has no [{self.name}]; add it, with its source"
+    file: str
+    name: str
+    sentence = "infra/cost/{file} has no [{name}]; add it, with its source"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

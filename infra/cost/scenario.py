@@ -21,13 +21,8 @@ class BadScenarioError(FleetlaneError):
     """No platform as it stands could take this traffic."""
 
     reason = "bad_scenario"
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return self.problem
+    problem: str
+    sentence = "{problem}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

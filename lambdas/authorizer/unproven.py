@@ -20,13 +20,9 @@ class TokenRefusedError(FleetlaneError):
     """A token proves nothing. ``why`` is for our logs alone; the caller learns nothing of it."""
 
     reason = "token_refused"
-
-    def __init__(self, why: str, device_id: str | None = None) -> None:
-        super().__init__(why, device_id)
-        self.why, self.device_id = why, device_id
-
-    def __str__(self) -> str:
-        return f"token refused: {self.why}"
+    why: str
+    device_id: str | None = None
+    sentence = "token refused: {why}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

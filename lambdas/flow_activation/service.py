@@ -16,13 +16,9 @@ class FlowsRefusedError(FleetlaneError):
     """A published version is not fit to be in force. The one before it stays."""
 
     reason = "flows_refused"
-
-    def __init__(self, version: str, problem: str) -> None:
-        super().__init__(version, problem)
-        self.version, self.problem = version, problem
-
-    def __str__(self) -> str:
-        return f"flows {self.version} are refused: {self.problem}"
+    version: str
+    problem: str
+    sentence = "flows {version} are refused: {problem}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,23 +18,16 @@ class RevokedDeviceError(FleetlaneError):
     """The device was revoked after its token was last checked."""
 
     reason = "revoked"
-
-    def __init__(self, device_id: str) -> None:
-        super().__init__(device_id)
-        self.device_id = device_id
-
-    def __str__(self) -> str:
-        return f"device {self.device_id} is revoked"
+    device_id: str
+    sentence = "device {device_id} is revoked"
 
 
 class TooManyMessagesError(FleetlaneError):
     """The device is beyond its hard ceiling. The same message may be sent again later."""
 
     reason = "too_many_messages"
-
-    def __init__(self, device_id: str, per_minute_max: int) -> None:
-        super().__init__(device_id, per_minute_max)
-        self.device_id, self.per_minute_max = device_id, per_minute_max
+    device_id: str
+    per_minute_max: int
 
     def __str__(self) -> str:
         most = f"the limit is {self.per_minute_max} a minute"

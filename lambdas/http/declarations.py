@@ -15,13 +15,8 @@ class BadRequestError(FleetlaneError):
     """A request that no retry can mend. The problem names the place, its value, what may be."""
 
     reason = "bad_request"
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return self.problem
+    problem: str
+    sentence = "{problem}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,28 +40,21 @@ class UnauthenticatedError(FleetlaneError):
     """The authorizer did not say who sends."""
 
     reason = "unauthenticated"
-
-    def __str__(self) -> str:
-        return "the request carries no identity of a device"
+    sentence = "the request carries no identity of a device"
 
 
 class RevokedError(FleetlaneError):
     """The device may not send any more."""
 
     reason = "revoked"
-
-    def __str__(self) -> str:
-        return "the device is revoked"
+    sentence = "the device is revoked"
 
 
 class NoRouteError(FleetlaneError):
     """There can be no such stream."""
 
     reason = "no_route"
-
-    def __init__(self, stream: str) -> None:
-        super().__init__(stream)
-        self.stream = stream
+    stream: str
 
     def __str__(self) -> str:
         return f"stream {shown(self.stream)} does not match {NAME_PATTERN}"

@@ -14,13 +14,9 @@ class NotItsGatewayError(FleetlaneError):
     """A device sent in the name of one that is not bound to it, or that there is not."""
 
     reason = "not_its_gateway"
-
-    def __init__(self, sender_id: str, device_id: str) -> None:
-        super().__init__(sender_id, device_id)
-        self.sender_id, self.device_id = sender_id, device_id
-
-    def __str__(self) -> str:
-        return f"device {self.sender_id} may not speak for device {self.device_id}"
+    sender_id: str
+    device_id: str
+    sentence = "device {sender_id} may not speak for device {device_id}"
 
 
 class BoundDevices(Protocol):

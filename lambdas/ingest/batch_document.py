@@ -38,10 +38,7 @@ class BatchTooLongError(FleetlaneError):
     """A batch has too many entries. Nothing of it is landed."""
 
     reason = "too_large"
-
-    def __init__(self, entries: int) -> None:
-        super().__init__(entries)
-        self.entries = entries
+    entries: int
 
     def __str__(self) -> str:
         return f"the batch has {self.entries} entries; the limit is {ENTRIES_MAX} entries"

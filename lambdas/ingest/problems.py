@@ -26,9 +26,7 @@ class NoSuchPathError(FleetlaneError):
     """The API has no such path, or not for this method."""
 
     reason = "no_route"
-
-    def __str__(self) -> str:
-        return "no such path and method"
+    sentence = "no such path and method"
 
 
 _TABLE: Final = ProblemTable(

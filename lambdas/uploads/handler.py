@@ -63,13 +63,9 @@ class SweepFoundFaultsError(FleetlaneError):
     """Uploads were found that can never land. All others have been seen to."""
 
     reason = "sweep_found_faults"
-
-    def __init__(self, count: int, first: str) -> None:
-        super().__init__(count, first)
-        self.count, self.first = count, first
-
-    def __str__(self) -> str:
-        return f"{self.count} uploads cannot land; the first: {self.first}"
+    count: int
+    first: str
+    sentence = "{count} uploads cannot land; the first: {first}"
 
 
 def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:

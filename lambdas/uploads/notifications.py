@@ -23,13 +23,8 @@ class BadNotificationError(FleetlaneError):
     """A message in the queue is no notification of S3's."""
 
     reason = "bad_notification"
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return f"a message in the queue of uploads is no notification of S3: {self.problem}"
+    problem: str
+    sentence = "a message in the queue of uploads is no notification of S3: {problem}"
 
 
 def failed_messages(

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
 from fleetlane.events.errors import FleetlaneError
 from local.checkout import ROOT
@@ -29,25 +29,19 @@ type Outputs = Mapping[str, Mapping[str, str]]
 class CdkMissingError(FleetlaneError):
     """The CDK's command line is not set up."""
 
-    reason: ClassVar[str] = "cdk_missing"
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.path = path
-
-    def __str__(self) -> str:
-        return f"there is no {self.path}: the set-up installs the CDK's command line there"
+    reason = "cdk_missing"
+    path: Path
+    sentence = "there is no {path}: the set-up installs the CDK's command line there"
 
 
 class CdkFailedError(FleetlaneError):
     """A command of the CDK ended with an error. Its log's last lines usually say why."""
 
-    reason: ClassVar[str] = "cdk_failed"
-
-    def __init__(self, command: str, exit_code: int | None, log_path: Path, log_tail: str) -> None:
-        super().__init__(command, exit_code, log_path, log_tail)
-        self.command, self.exit_code = command, exit_code
-        self.log_path, self.log_tail = log_path, log_tail
+    reason = "cdk_failed"
+    command: str
+    exit_code: int | None
+    log_path: Path
+    log_tail: str
 
     def __str__(self) -> str:
         how = "took too long" if self.exit_code is None else f"failed ({self.exit_code})"

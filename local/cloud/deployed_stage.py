@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 from urllib.parse import urlsplit
 
 from fleetlane.events.errors import FleetlaneError
@@ -12,14 +12,9 @@ from local.cloud.cdk import Outputs
 class OutputMissingError(FleetlaneError):
     """The stacks do not tell what is needed of them."""
 
-    reason: ClassVar[str] = "output_missing"
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.name = name
-
-    def __str__(self) -> str:
-        return f"no stack of the local stage has an output {self.name}"
+    reason = "output_missing"
+    name: str
+    sentence = "no stack of the local stage has an output {name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

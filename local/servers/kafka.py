@@ -6,7 +6,6 @@ import subprocess
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
@@ -24,23 +23,16 @@ _STOP_GRACE_S = 30.0
 class JavaMissingError(FleetlaneError):
     """There is no ``java`` on the path."""
 
-    reason: ClassVar[str] = "java_missing"
-
-    def __str__(self) -> str:
-        return "Kafka needs Java 17, and there is no java on the PATH: install a JDK or JRE 17"
+    reason = "java_missing"
+    sentence = "Kafka needs Java 17, and there is no java on the PATH: install a JDK or JRE 17"
 
 
 class KafkaJarsMissingError(FleetlaneError):
     """The folder of the broker's jars holds no broker."""
 
-    reason: ClassVar[str] = "kafka_jars_missing"
-
-    def __init__(self, jars: Path) -> None:
-        super().__init__(jars)
-        self.jars = jars
-
-    def __str__(self) -> str:
-        return f"there are no Kafka jars in {self.jars}: the set-up fetches them"
+    reason = "kafka_jars_missing"
+    jars: Path
+    sentence = "there are no Kafka jars in {jars}: the set-up fetches them"
 
 
 class KafkaBroker:

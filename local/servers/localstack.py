@@ -7,7 +7,7 @@ from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 import boto3
 from botocore.config import Config
@@ -65,14 +65,9 @@ _VARIABLES: Final[Mapping[Services, Mapping[str, str]]] = MappingProxyType(
 class LocalStackMissingError(FleetlaneError):
     """LocalStack's environment is not set up."""
 
-    reason: ClassVar[str] = "localstack_missing"
-
-    def __init__(self, environment: Path) -> None:
-        super().__init__(environment)
-        self.environment = environment
-
-    def __str__(self) -> str:
-        return f"there is no Python in {self.environment}: the set-up installs LocalStack there"
+    reason = "localstack_missing"
+    environment: Path
+    sentence = "there is no Python in {environment}: the set-up installs LocalStack there"
 
 
 class LocalAws:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO, ClassVar
+from typing import BinaryIO
 
 from fleetlane.events.errors import FleetlaneError
 from local.servers import guard
@@ -24,12 +24,11 @@ _LOG_TAIL_BYTES_MAX = 64 * 1024
 class ServerDiedError(FleetlaneError):
     """A server ended, or never began. Its log's last lines usually say why."""
 
-    reason: ClassVar[str] = "server_died"
-
-    def __init__(self, name: str, exit_code: int | None, log_path: Path, log_tail: str) -> None:
-        super().__init__(name, exit_code, log_path, log_tail)
-        self.name, self.exit_code = name, exit_code
-        self.log_path, self.log_tail = log_path, log_tail
+    reason = "server_died"
+    name: str
+    exit_code: int | None
+    log_path: Path
+    log_tail: str
 
     def __str__(self) -> str:
         head = f"{self.name} ended with exit code {self.exit_code}; the end of {self.log_path}:"
@@ -39,12 +38,11 @@ class ServerDiedError(FleetlaneError):
 class ServerNotReadyError(FleetlaneError):
     """A server runs, but did not answer within its time limit."""
 
-    reason: ClassVar[str] = "server_not_ready"
-
-    def __init__(self, name: str, waited_s: float, log_path: Path, log_tail: str) -> None:
-        super().__init__(name, waited_s, log_path, log_tail)
-        self.name, self.waited_s = name, waited_s
-        self.log_path, self.log_tail = log_path, log_tail
+    reason = "server_not_ready"
+    name: str
+    waited_s: float
+    log_path: Path
+    log_tail: str
 
     def __str__(self) -> str:
         head = f"{self.name} gave no answer within {self.waited_s:g} s; the end of {self.log_path}:"
@@ -54,14 +52,10 @@ class ServerNotReadyError(FleetlaneError):
 class ServerAlreadyRunsError(FleetlaneError):
     """The server with this log still runs: ours, another's, or one that nobody ended."""
 
-    reason: ClassVar[str] = "server_already_runs"
-
-    def __init__(self, name: str, log_path: Path) -> None:
-        super().__init__(name, log_path)
-        self.name, self.log_path = name, log_path
-
-    def __str__(self) -> str:
-        return f"{self.name} already runs on this folder: another process writes {self.log_path}"
+    reason = "server_already_runs"
+    name: str
+    log_path: Path
+    sentence = "{name} already runs on this folder: another process writes {log_path}"
 
 
 class ServerProcess:

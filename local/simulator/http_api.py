@@ -24,13 +24,8 @@ class NoAnswerError(FleetlaneError):
     """No answer came. The message may have landed."""
 
     reason = "no_answer"
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return f"no answer: {self.problem}"
+    problem: str
+    sentence = "no answer: {problem}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,13 +25,9 @@ class KeyChangeError(FleetlaneError):
     """A device's keys cannot be changed so. Nothing was changed."""
 
     reason = "key_change"
-
-    def __init__(self, device_id: str, problem: str) -> None:
-        super().__init__(device_id, problem)
-        self.device_id, self.problem = device_id, problem
-
-    def __str__(self) -> str:
-        return f"device {self.device_id} {self.problem}"
+    device_id: str
+    problem: str
+    sentence = "device {device_id} {problem}"
 
 
 def with_key(device: RegisteredDevice, key: Jwk) -> RegisteredDevice:

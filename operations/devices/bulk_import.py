@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import batched
 from pathlib import Path
-from typing import ClassVar, Final, Protocol
+from typing import Final, Protocol
 
 from clients.devices.registry import BadDeviceError, RegisteredDevice
 from fleetlane.events.errors import FleetlaneError
@@ -19,14 +19,10 @@ _AT_ONCE: Final = 500
 class BadDeviceFileError(FleetlaneError):
     """A file of devices cannot be taken as it is. Nothing of it was registered."""
 
-    reason: ClassVar[str] = "bad_device_file"
-
-    def __init__(self, path: Path, problem: str) -> None:
-        super().__init__(path, problem)
-        self.path, self.problem = path, problem
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.problem}; nothing was registered"
+    reason = "bad_device_file"
+    path: Path
+    problem: str
+    sentence = "{path}: {problem}; nothing was registered"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Sending one message as a device does: over HTTP, with a token."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Final
+from typing import Final
 from urllib.parse import quote
 
 import httpx
@@ -16,27 +16,20 @@ _DETAIL_CHARS_MAX: Final = 500
 class MessageRefusedError(FleetlaneError):
     """The API answered with a problem (RFC 9457)."""
 
-    reason: ClassVar[str] = "message_refused"
-
-    def __init__(self, status: int, tag: str, detail: str) -> None:
-        super().__init__(status, tag, detail)
-        self.status, self.tag, self.detail = status, tag, detail
-
-    def __str__(self) -> str:
-        return f"{self.status} {self.tag}: {self.detail}"
+    reason = "message_refused"
+    status: int
+    tag: str
+    detail: str
+    sentence = "{status} {tag}: {detail}"
 
 
 class NoAnswerError(FleetlaneError):
     """The API did not answer; the message may have landed. Sending it again is safe with a key."""
 
-    reason: ClassVar[str] = "no_answer"
-
-    def __init__(self, url: str, problem: str) -> None:
-        super().__init__(url, problem)
-        self.url, self.problem = url, problem
-
-    def __str__(self) -> str:
-        return f"{self.url} did not answer: {self.problem}"
+    reason = "no_answer"
+    url: str
+    problem: str
+    sentence = "{url} did not answer: {problem}"
 
 
 def message_url(api: str, stream: str, lane: Lane) -> str:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from base64 import urlsafe_b64encode
-from typing import Any, ClassVar
+from typing import Any
 
 import jwt
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -22,14 +22,9 @@ _TEXT_CHARS_MAX = 4_096
 class BadPublicKeyError(FleetlaneError):
     """What was given is no public key of a kind that devices may have."""
 
-    reason: ClassVar[str] = "bad_public_key"
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return f"the public key {self.problem}"
+    reason = "bad_public_key"
+    problem: str
+    sentence = "the public key {problem}"
 
 
 def public_jwk(text: str) -> dict[str, str]:

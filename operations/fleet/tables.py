@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import pyarrow as pa
 from pyarrow import dataset as ds
@@ -22,29 +22,19 @@ _PARQUET: Final = ds.ParquetFileFormat()
 class LakeMissingError(FleetlaneError):
     """The tables are not there: the lake's job has not written yet."""
 
-    reason: ClassVar[str] = "lake_missing"
-
-    def __init__(self, table: str, catalog: str) -> None:
-        super().__init__(table, catalog)
-        self.table, self.catalog = table, catalog
-
-    def __str__(self) -> str:
-        return f"there is no table {self.table} in {self.catalog}: the lake's job writes it first"
+    reason = "lake_missing"
+    table: str
+    catalog: str
+    sentence = "there is no table {table} in {catalog}: the lake's job writes it first"
 
 
 class RowsDeletedBesideError(FleetlaneError):
     """Rows are deleted by files of their own, which are not read here."""
 
-    reason: ClassVar[str] = "rows_deleted_beside"
-
-    def __init__(self, table: str, files: int) -> None:
-        super().__init__(table, files)
-        self.table, self.files = table, files
-
-    def __str__(self) -> str:
-        return (
-            f"{self.table} has {self.files} data files with deletes beside them: compact it first"
-        )
+    reason = "rows_deleted_beside"
+    table: str
+    files: int
+    sentence = "{table} has {files} data files with deletes beside them: compact it first"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

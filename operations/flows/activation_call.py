@@ -18,13 +18,10 @@ class ActivationRefusedError(FleetlaneError):
     """The function did not put a version into force; the one before it stays."""
 
     reason = "activation_refused"
-
-    def __init__(self, version: str, kind: str, problem: str) -> None:
-        super().__init__(version, kind, problem)
-        self.version, self.kind, self.problem = version, kind, problem
-
-    def __str__(self) -> str:
-        return f"flows {self.version} are not in force: {self.kind}: {self.problem}"
+    version: str
+    kind: str
+    problem: str
+    sentence = "flows {version} are not in force: {kind}: {problem}"
 
 
 class Invokes(Protocol):

@@ -16,38 +16,29 @@ class NotDeployedError(FleetlaneError):
     """A flow's parser is in none of its owner's artifacts."""
 
     reason = "not_deployed"
-
-    def __init__(self, owner: str, use: str) -> None:
-        super().__init__(owner, use)
-        self.owner, self.use = owner, use
-
-    def __str__(self) -> str:
-        return (
-            f"no artifact of {self.owner} offers {self.use}: build it with `fleetlane parser "
-            f"build` and put it there with `fleetlane parser deploy FILE.zip --owner {self.owner}`"
-        )
+    owner: str
+    use: str
+    sentence = (
+        "no artifact of {owner} offers {use}: build it with `fleetlane parser "
+        "build` and put it there with `fleetlane parser deploy FILE.zip --owner {owner}`"
+    )
 
 
 class StreamTakenError(FleetlaneError):
     """A stream belongs to another owner by now."""
 
     reason = "stream_taken"
-
-    def __init__(self, stream: str, owner: str, wanted_by: str) -> None:
-        super().__init__(stream, owner, wanted_by)
-        self.stream, self.owner, self.wanted_by = stream, owner, wanted_by
-
-    def __str__(self) -> str:
-        return f"stream {self.stream} is {self.owner}'s; a flow of {self.wanted_by} names it too"
+    stream: str
+    owner: str
+    wanted_by: str
+    sentence = "stream {stream} is {owner}'s; a flow of {wanted_by} names it too"
 
 
 class NothingBeforeError(FleetlaneError):
     """There is no version to go back to."""
 
     reason = "nothing_before"
-
-    def __str__(self) -> str:
-        return "no version was in force before this one"
+    sentence = "no version was in force before this one"
 
 
 class Activates(Protocol):

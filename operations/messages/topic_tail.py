@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Generator
-from typing import ClassVar, Final
+from typing import Final
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
@@ -18,11 +18,9 @@ _RECORDS_AT_ONCE: Final = 500
 class NoSuchTopicError(FleetlaneError):
     """There is no topic of this name now."""
 
-    reason: ClassVar[str] = "no_such_topic"
-
-    def __init__(self, topic: str, topics: tuple[str, ...]) -> None:
-        super().__init__(topic, topics)
-        self.topic, self.topics = topic, topics
+    reason = "no_such_topic"
+    topic: str
+    topics: tuple[str, ...]
 
     def __str__(self) -> str:
         return f"there is no topic {self.topic!r}; there are: {', '.join(self.topics)}"

@@ -34,16 +34,11 @@ class NoTraceError(FleetlaneError):
     """Nothing that was read is of this message or event."""
 
     reason = "no_trace"
-
-    def __init__(self, wanted_id: str) -> None:
-        super().__init__(wanted_id)
-        self.wanted_id = wanted_id
-
-    def __str__(self) -> str:
-        return (
-            f"no message or event {self.wanted_id!r} stands in the topics that were read: its"
-            " records may have expired, or be older than --since"
-        )
+    wanted_id: str
+    sentence = (
+        "no message or event {wanted_id!r} stands in the topics that were read: its"
+        " records may have expired, or be older than --since"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,16 +27,12 @@ class TooManyMessagesError(FleetlaneError):
     """More messages are meant than was allowed. Nothing was done with any."""
 
     reason = "too_many_messages"
-
-    def __init__(self, messages: int, messages_max: int) -> None:
-        super().__init__(messages, messages_max)
-        self.messages, self.messages_max = messages, messages_max
-
-    def __str__(self) -> str:
-        return (
-            f"{self.messages} messages or more are meant; the limit is {self.messages_max}:"
-            " narrow down which, or raise it by --limit"
-        )
+    messages: int
+    messages_max: int
+    sentence = (
+        "{messages} messages or more are meant; the limit is {messages_max}:"
+        " narrow down which, or raise it by --limit"
+    )
 
 
 class Lands(Protocol):

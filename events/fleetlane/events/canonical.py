@@ -19,13 +19,8 @@ class NotJsonError(FleetlaneError):
     """A parser gave a value that JSON does not have. The message is malformed."""
 
     reason = "malformed"
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return f"an event holds what JSON does not: {self.problem}"
+    problem: str
+    sentence = "an event holds what JSON does not: {problem}"
 
 
 class MessageFacts(Protocol):

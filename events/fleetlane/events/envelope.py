@@ -20,13 +20,9 @@ class BadEnvelopeError(FleetlaneError):
     """A raw record's headers do not make a message. Its bytes are parked as they are."""
 
     reason = "bad_envelope"
-
-    def __init__(self, header: str, problem: str) -> None:
-        super().__init__(header, problem)
-        self.header, self.problem = header, problem
-
-    def __str__(self) -> str:
-        return f"header {self.header}: {self.problem}"
+    header: str
+    problem: str
+    sentence = "header {header}: {problem}"
 
 
 class PayloadReference(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,17 +1,40 @@
 """The root of every error of ours, and the closed tables of reasons that other systems read."""
 
 from enum import StrEnum
-from typing import ClassVar
+from typing import Any, ClassVar, dataclass_transform, get_origin
 
 
+@dataclass_transform(eq_default=False)
 class FleetlaneError(Exception):
     """Something that Fleetlane refuses or could not do, with a stable ``reason``.
 
-    ``reason`` is a metric label, a log field and a header value; its text never changes.
-    Subclasses hand every field to ``super().__init__``, or they could not cross a process.
+    ``reason`` is a metric label, a log field and a header value; its text never changes. A subclass
+    declares its fields as a dataclass does, and ``sentence`` as a format of them. Fields become the
+    exception's ``args`` too, so that it survives pickling on its way out of a Spark worker.
     """
 
     reason: ClassVar[str] = "fleetlane_error"
+    sentence: ClassVar[str] = ""
+    _fields: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        annotations: dict[str, Any] = cls.__annotations__
+        own = (name for name, kind in annotations.items() if get_origin(kind) is not ClassVar)
+        cls._fields = tuple(dict.fromkeys((*cls._fields, *own)))
+
+    def __init__(self, *args: object, **named: object) -> None:
+        if not self._fields:
+            super().__init__(*args)
+            return
+        given = dict(zip(self._fields, args, strict=False)) | named
+        values = {
+            name: given[name] if name in given else getattr(self, name) for name in self._fields
+        }
+        super().__init__(*values.values())
+        vars(self).update(values)
+
+    def __str__(self) -> str:
+        return self.sentence.format_map(vars(self)) if self.sentence else super().__str__()
 
 
 class ParkedReason(StrEnum):

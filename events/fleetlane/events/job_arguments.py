@@ -27,13 +27,9 @@ class BadArgumentsError(FleetlaneError):
     """A job was started with an argument missing or not allowed."""
 
     reason = "bad_arguments"
-
-    def __init__(self, job: str, problem: str) -> None:
-        super().__init__(job, problem)
-        self.job, self.problem = job, problem
-
-    def __str__(self) -> str:
-        return f"{self.job}: {self.problem}"
+    job: str
+    problem: str
+    sentence = "{job}: {problem}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

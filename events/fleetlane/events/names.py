@@ -16,10 +16,9 @@ class BadNameError(FleetlaneError):
     """A stream, device type or device id is outside its pattern."""
 
     reason = "bad_name"
-
-    def __init__(self, kind: str, value: str, pattern: str) -> None:
-        super().__init__(kind, value, pattern)
-        self.kind, self.value, self.pattern = kind, value, pattern
+    kind: str
+    value: str
+    pattern: str
 
     def __str__(self) -> str:
         return f"{self.kind} {self.value[:80]!r} does not match {self.pattern}"

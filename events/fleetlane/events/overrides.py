@@ -28,13 +28,8 @@ class BadOverridesError(FleetlaneError):
     """What is to be overridden is not allowed, or what was read are no overrides."""
 
     reason = "bad_overrides"
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return f"overrides: {self.problem}"
+    problem: str
+    sentence = "overrides: {problem}"
 
 
 class Ceilings(msgspec.Struct, frozen=True, kw_only=True):

@@ -42,13 +42,8 @@ class BadRecordJsonError(FleetlaneError):
     """A line is no record as ``tail --json`` prints one."""
 
     reason = "bad_record_json"
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return f"is no record as `fleetlane tail --json` prints one: {self.problem}"
+    problem: str
+    sentence = "is no record as `fleetlane tail --json` prints one: {problem}"
 
 
 class NotText(msgspec.Struct, frozen=True, kw_only=True):

@@ -42,10 +42,7 @@ class UnknownTopicError(FleetlaneError):
     """A topic's name is not one of ours."""
 
     reason = "unknown_topic"
-
-    def __init__(self, topic: str) -> None:
-        super().__init__(topic)
-        self.topic = topic
+    topic: str
 
     def __str__(self) -> str:
         return f"{self.topic[:120]!r} is not a raw topic"

@@ -16,26 +16,18 @@ class BlockedError(FleetlaneError):
     """A blocking flow's message cannot be parsed. Its query stops here until somebody answers."""
 
     reason = "blocked"
-
-    def __init__(self, position: KafkaPosition, problem: str) -> None:
-        super().__init__(position, problem)
-        self.position, self.problem = position, problem
-
-    def __str__(self) -> str:
-        return f"{self.position} blocks its flow ({self.problem}): see `fleetlane unblock`"
+    position: KafkaPosition
+    problem: str
+    sentence = "{position} blocks its flow ({problem}): see `fleetlane unblock`"
 
 
 class NotTriedError(FleetlaneError):
     """A blocking flow's message could not be tried now. Its query stops, and is started again."""
 
     reason = "not_tried"
-
-    def __init__(self, position: KafkaPosition, put_off: PutOff) -> None:
-        super().__init__(position, put_off)
-        self.position, self.put_off = position, put_off
-
-    def __str__(self) -> str:
-        return f"{self.position} was not tried: {self.put_off}"
+    position: KafkaPosition
+    put_off: PutOff
+    sentence = "{position} was not tried: {put_off}"
 
 
 class Blocked(Protocol):

@@ -20,13 +20,9 @@ class BodyTooLargeError(FleetlaneError):
     """The body inflates to more than is allowed. What it would come to is never known."""
 
     reason = ParkedReason.TOO_LARGE.value
-
-    def __init__(self, encoding: str, limit_bytes: int) -> None:
-        super().__init__(encoding, limit_bytes)
-        self.encoding, self.limit_bytes = encoding, limit_bytes
-
-    def __str__(self) -> str:
-        return f"{self.encoding} body inflates to more than {self.limit_bytes} bytes, the limit"
+    encoding: str
+    limit_bytes: int
+    sentence = "{encoding} body inflates to more than {limit_bytes} bytes, the limit"
 
 
 def decoded_body(body: bytes, encoding: str | None, *, bytes_max: int) -> bytes:

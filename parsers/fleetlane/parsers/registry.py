@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
-from typing import ClassVar, cast, get_type_hints
+from typing import cast, get_type_hints
 
 import msgspec
 from packaging.utils import canonicalize_name
@@ -69,11 +69,10 @@ class LoadedParser:
 class UnknownParserError(FleetlaneError):
     """No installed parser, or more than one, is what the flow asks for."""
 
-    reason: ClassVar[str] = "unknown_parser"
-
-    def __init__(self, use: str, matches: tuple[str, ...], installed: tuple[str, ...]) -> None:
-        super().__init__(use, matches, installed)
-        self.use, self.matches, self.installed = use, matches, installed
+    reason = "unknown_parser"
+    use: str
+    matches: tuple[str, ...]
+    installed: tuple[str, ...]
 
     def __str__(self) -> str:
         if self.matches:
@@ -84,27 +83,19 @@ class UnknownParserError(FleetlaneError):
 class ParserOptionError(FleetlaneError):
     """An option in the flow file does not fit the parser."""
 
-    reason: ClassVar[str] = "parser_option"
-
-    def __init__(self, parser: str, problem: str) -> None:
-        super().__init__(parser, problem)
-        self.parser, self.problem = parser, problem
-
-    def __str__(self) -> str:
-        return f"parser {self.parser!r}: {self.problem}"
+    reason = "parser_option"
+    parser: str
+    problem: str
+    sentence = "parser {parser!r}: {problem}"
 
 
 class BrokenParserError(FleetlaneError):
     """The parser is installed, but its entry point leads to no parser."""
 
-    reason: ClassVar[str] = "broken_parser"
-
-    def __init__(self, parser: str, problem: str) -> None:
-        super().__init__(parser, problem)
-        self.parser, self.problem = parser, problem
-
-    def __str__(self) -> str:
-        return f"parser {self.parser!r} is broken: {self.problem}"
+    reason = "broken_parser"
+    parser: str
+    problem: str
+    sentence = "parser {parser!r} is broken: {problem}"
 
 
 def installed_parsers(path: Sequence[str] | None = None) -> tuple[InstalledParser, ...]:

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
 from fleetlane.events.errors import FleetlaneError
 
@@ -12,10 +12,8 @@ _ROOT: Final = Path(__file__).resolve().parents[4]
 class CheckoutMissingError(FleetlaneError):
     """The command was installed by itself, without the platform."""
 
-    reason: ClassVar[str] = "checkout_missing"
-
-    def __str__(self) -> str:
-        return "this command needs a checkout of Fleetlane: clone it and run ./fleetlane there"
+    reason = "checkout_missing"
+    sentence = "this command needs a checkout of Fleetlane: clone it and run ./fleetlane there"
 
 
 def use_checkout(root: Path = _ROOT) -> None:

@@ -1,7 +1,7 @@
 """The options that say whose messages a command is for: of the platform here, or of a stage."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -38,13 +38,11 @@ DryRunOption = Annotated[
 class PartOfAStageError(FleetlaneError):
     """Not all names of a stage's stores were given."""
 
-    reason: ClassVar[str] = "part_of_a_stage"
-
-    def __str__(self) -> str:
-        return (
-            "a stage in AWS needs --bootstrap-servers, --payload-bucket and --parked-bucket;"
-            " without them the platform here is meant"
-        )
+    reason = "part_of_a_stage"
+    sentence = (
+        "a stage in AWS needs --bootstrap-servers, --payload-bucket and --parked-bucket;"
+        " without them the platform here is meant"
+    )
 
 
 def message_stores(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import typer
 
@@ -21,10 +21,8 @@ CsvOption = Annotated[bool, typer.Option("--csv", help="The first answer's rows,
 class TwoFormatsError(FleetlaneError):
     """Two formats were asked for at once."""
 
-    reason: ClassVar[str] = "two_formats"
-
-    def __str__(self) -> str:
-        return "either --json or --csv can be printed, not both"
+    reason = "two_formats"
+    sentence = "either --json or --csv can be printed, not both"
 
 
 class Format(StrEnum):

@@ -37,13 +37,9 @@ class BadArtifactError(FleetlaneError):
     """A file is no parser artifact, or not a whole one. ``artifact`` is what it is called."""
 
     reason = "bad_artifact"
-
-    def __init__(self, artifact: str, problem: str) -> None:
-        super().__init__(artifact, problem)
-        self.artifact, self.problem = artifact, problem
-
-    def __str__(self) -> str:
-        return f"{self.artifact}: {self.problem}"
+    artifact: str
+    problem: str
+    sentence = "{artifact}: {problem}"
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):

@@ -30,13 +30,9 @@ class BadFlowError(FleetlaneError):
     """A flow file is refused. The problem names the field, its value and what is allowed."""
 
     reason = "bad_flow"
-
-    def __init__(self, file: str, problem: str) -> None:
-        super().__init__(file, problem)
-        self.file, self.problem = file, problem
-
-    def __str__(self) -> str:
-        return f"{self.file}: {self.problem}"
+    file: str
+    problem: str
+    sentence = "{file}: {problem}"
 
 
 class PublishedFlows(msgspec.Struct, frozen=True, kw_only=True, dict=True):

@@ -23,13 +23,9 @@ class BadSchemaError(FleetlaneError):
     """A flow's schema is refused. The problem names the property, and what is allowed."""
 
     reason = "bad_schema"
-
-    def __init__(self, named: object, problem: str) -> None:
-        super().__init__(named, problem)
-        self.named, self.problem = named, problem
-
-    def __str__(self) -> str:
-        return f"schema {self.named}: {self.problem}"
+    named: object
+    problem: str
+    sentence = "schema {named}: {problem}"
 
 
 def schema_beside(folder: Path | None, named: object) -> dict[str, object]:

@@ -13,13 +13,9 @@ class CannotBuildError(FleetlaneError):
     """A project could not be built. ``problem`` says why, and what to do."""
 
     reason = "cannot_build"
-
-    def __init__(self, project: str, problem: str) -> None:
-        super().__init__(project, problem)
-        self.project, self.problem = project, problem
-
-    def __str__(self) -> str:
-        return f"{self.project} cannot be built: {self.problem}"
+    project: str
+    problem: str
+    sentence = "{project} cannot be built: {problem}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

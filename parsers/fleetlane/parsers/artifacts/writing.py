@@ -41,13 +41,11 @@ class ArtifactTooLargeError(FleetlaneError):
     """An artifact would be over its limit; nothing of it was written."""
 
     reason = "artifact_too_large"
-
-    def __init__(self, artifact: str, found: int, limit: int, unit: str) -> None:
-        super().__init__(artifact, found, limit, unit)
-        self.artifact, self.found, self.limit, self.unit = artifact, found, limit, unit
-
-    def __str__(self) -> str:
-        return f"{self.artifact} has {self.found} {self.unit}; the limit is {self.limit}"
+    artifact: str
+    found: int
+    limit: int
+    unit: str
+    sentence = "{artifact} has {found} {unit}; the limit is {limit}"
 
 
 def write_artifact(folder: Path, package: Package, contents: Contents) -> Path:

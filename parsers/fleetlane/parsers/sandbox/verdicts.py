@@ -52,10 +52,6 @@ class OverLimitError(FleetlaneError):
     """A message's events are too many or too large."""
 
     reason = "over_limit"
-
-    def __init__(self, verdict: Verdict, detail: str) -> None:
-        super().__init__(verdict, detail)
-        self.verdict, self.detail = verdict, detail
-
-    def __str__(self) -> str:
-        return self.detail
+    verdict: Verdict
+    detail: str
+    sentence = "{detail}"

@@ -18,13 +18,9 @@ class BodyElsewhereError(FleetlaneError):
     """A record's body is in the bucket, where this does not look."""
 
     reason = "body_elsewhere"
-
-    def __init__(self, raw_id: str, key: str) -> None:
-        super().__init__(raw_id, key)
-        self.raw_id, self.key = raw_id, key
-
-    def __str__(self) -> str:
-        return f"message {self.raw_id} has its body in the bucket, as {self.key}: fetch that file"
+    raw_id: str
+    key: str
+    sentence = "message {raw_id} has its body in the bucket, as {key}: fetch that file"
 
 
 class Recorded(Protocol):

@@ -27,13 +27,9 @@ class ParserProcessGoneError(FleetlaneError):
     """A parser's process ended, or hung, where nothing of the parser's should make it."""
 
     reason = "parser_process_gone"
-
-    def __init__(self, use: str, problem: str) -> None:
-        super().__init__(use, problem)
-        self.use, self.problem = use, problem
-
-    def __str__(self) -> str:
-        return f"the process of parser {self.use!r} {self.problem}"
+    use: str
+    problem: str
+    sentence = "the process of parser {use!r} {problem}"
 
 
 class ParserProcess:

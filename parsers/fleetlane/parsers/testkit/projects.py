@@ -15,13 +15,9 @@ class NoProjectError(FleetlaneError):
     """A folder holds nothing that could be tried."""
 
     reason = "no_project"
-
-    def __init__(self, folder: Path, problem: str) -> None:
-        super().__init__(folder, problem)
-        self.folder, self.problem = folder, problem
-
-    def __str__(self) -> str:
-        return f"{self.folder}: {self.problem}"
+    folder: Path
+    problem: str
+    sentence = "{folder}: {problem}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

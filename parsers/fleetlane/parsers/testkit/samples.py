@@ -25,13 +25,9 @@ class BadSampleError(FleetlaneError):
     """A sample, or what is expected of it, cannot be used."""
 
     reason = "bad_sample"
-
-    def __init__(self, path: Path, problem: str) -> None:
-        super().__init__(path, problem)
-        self.path, self.problem = path, problem
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.problem}"
+    path: Path
+    problem: str
+    sentence = "{path}: {problem}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

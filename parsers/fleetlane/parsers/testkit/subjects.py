@@ -15,10 +15,9 @@ class NoRuleError(FleetlaneError):
     """A flow has no parser for a device: the platform would park its messages as ``no_flow``."""
 
     reason = "no_rule"
-
-    def __init__(self, stream: str, device_type: str | None, firmware: str | None) -> None:
-        super().__init__(stream, device_type, firmware)
-        self.stream, self.device_type, self.firmware = stream, device_type, firmware
+    stream: str
+    device_type: str | None
+    firmware: str | None
 
     def __str__(self) -> str:
         device = f"device type {self.device_type!r} and firmware {self.firmware!r}"

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import typer
 
@@ -18,14 +18,10 @@ _PROBLEMS_SHOWN_MAX = 100
 class ProblemsInFileError(FleetlaneError):
     """Lines of a file of devices are wrong. Nothing of it was registered."""
 
-    reason: ClassVar[str] = "problems_in_file"
-
-    def __init__(self, path: Path, problems: int) -> None:
-        super().__init__(path, problems)
-        self.path, self.problems = path, problems
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.problems} problems; nothing was registered"
+    reason = "problems_in_file"
+    path: Path
+    problems: int
+    sentence = "{path}: {problems} problems; nothing was registered"
 
 
 def import_devices(

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from fleetlane.cli.options.checkout import use_checkout
 from fleetlane.events.errors import FleetlaneError
@@ -15,11 +15,9 @@ if TYPE_CHECKING:
 class NoDeviceKeyError(FleetlaneError):
     """This machine holds no private key of the device."""
 
-    reason: ClassVar[str] = "no_device_key"
-
-    def __init__(self, device_id: str, path: Path) -> None:
-        super().__init__(device_id, path)
-        self.device_id, self.path = device_id, path
+    reason = "no_device_key"
+    device_id: str
+    path: Path
 
     def __str__(self) -> str:
         make = f"make one with ./fleetlane device add {self.device_id}"

@@ -1,7 +1,7 @@
 """The options that say which platform's devices a command is for."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -40,10 +40,8 @@ PublicKeyOption = Annotated[
 class HalfAStageError(FleetlaneError):
     """One of the two names of a stage's stores is missing."""
 
-    reason: ClassVar[str] = "half_a_stage"
-
-    def __str__(self) -> str:
-        return "a stage needs both --table and --bucket; without them the platform here is meant"
+    reason = "half_a_stage"
+    sentence = "a stage needs both --table and --bucket; without them the platform here is meant"
 
 
 def device_stores(

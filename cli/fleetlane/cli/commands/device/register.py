@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,23 +26,16 @@ if TYPE_CHECKING:
 class DeviceExistsError(FleetlaneError):
     """A device of this id is there already."""
 
-    reason: ClassVar[str] = "device_exists"
-
-    def __init__(self, device_id: str) -> None:
-        super().__init__(device_id)
-        self.device_id = device_id
-
-    def __str__(self) -> str:
-        return f"device {self.device_id} exists already: --replace gives it a new key"
+    reason = "device_exists"
+    device_id: str
+    sentence = "device {device_id} exists already: --replace gives it a new key"
 
 
 class PublicKeyMissingError(FleetlaneError):
     """A stage's device is to get a key pair made elsewhere than in the device."""
 
-    reason: ClassVar[str] = "public_key_missing"
-
-    def __str__(self) -> str:
-        return "a stage's device makes its own keys: give its public one by --public-key"
+    reason = "public_key_missing"
+    sentence = "a stage's device makes its own keys: give its public one by --public-key"
 
 
 def add(  # noqa: PLR0913 - each is an option of the command

@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import typer
 
@@ -21,14 +21,9 @@ from fleetlane.events.overrides import Ceilings, Overrides, Restriction
 class BadCeilingError(FleetlaneError):
     """Ceilings that cannot be."""
 
-    reason: ClassVar[str] = "bad_ceiling"
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return self.problem
+    reason = "bad_ceiling"
+    problem: str
+    sentence = "{problem}"
 
 
 def quarantine(

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -36,14 +36,10 @@ CatalogOption = Annotated[
 class DeviceUnheardOfError(FleetlaneError):
     """Neither the registry nor the lake knows a device."""
 
-    reason: ClassVar[str] = "device_unheard_of"
-
-    def __init__(self, device_id: str, days: int) -> None:
-        super().__init__(device_id, days)
-        self.device_id, self.days = device_id, days
-
-    def __str__(self) -> str:
-        return f"device {self.device_id} is not registered, nor heard in {self.days} days"
+    reason = "device_unheard_of"
+    device_id: str
+    days: int
+    sentence = "device {device_id} is not registered, nor heard in {days} days"
 
 
 @contextmanager

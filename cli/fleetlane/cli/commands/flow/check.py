@@ -3,7 +3,7 @@
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,11 +25,9 @@ FolderArgument = Annotated[
 class FlowsNotRightError(FleetlaneError):
     """Flows have problems, which were told."""
 
-    reason: ClassVar[str] = "flows_not_right"
-
-    def __init__(self, folder: Path, problems: int) -> None:
-        super().__init__(folder, problems)
-        self.folder, self.problems = folder, problems
+    reason = "flows_not_right"
+    folder: Path
+    problems: int
 
     def __str__(self) -> str:
         number = "a problem" if self.problems == 1 else f"{self.problems} problems"

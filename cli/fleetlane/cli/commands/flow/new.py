@@ -1,7 +1,7 @@
 """``fleetlane flow new``: a flow file to begin with."""
 
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import typer
 
@@ -13,14 +13,9 @@ from fleetlane.events.names import NAME_PATTERN, checked_name
 class FlowThereError(FleetlaneError):
     """There is a file of this name."""
 
-    reason: ClassVar[str] = "flow_there"
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.path = path
-
-    def __str__(self) -> str:
-        return f"{self.path} is there already"
+    reason = "flow_there"
+    path: Path
+    sentence = "{path} is there already"
 
 
 def new(

@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 class TwoWishesError(FleetlaneError):
     """What is to be in force was said twice."""
 
-    reason: ClassVar[str] = "two_wishes"
-
-    def __str__(self) -> str:
-        return "say what is to be in force once: a FOLDER, --rollback, or --version"
+    reason = "two_wishes"
+    sentence = "say what is to be in force once: a FOLDER, --rollback, or --version"
 
 
 def publish(  # noqa: PLR0913 - each is an option of the command

@@ -1,7 +1,7 @@
 """The options that say where to publish: the platform on this machine, or a stage in AWS."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -30,10 +30,8 @@ FunctionOption = Annotated[
 class HalfAStageError(FleetlaneError):
     """Only one of a stage's names was given."""
 
-    reason: ClassVar[str] = "half_a_stage"
-
-    def __str__(self) -> str:
-        return "a stage in AWS has both: give --bucket and --function"
+    reason = "half_a_stage"
+    sentence = "a stage in AWS has both: give --bucket and --function"
 
 
 def store_for(*, data: Path | None, bucket: str | None) -> "FlowStore":

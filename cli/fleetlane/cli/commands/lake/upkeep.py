@@ -1,7 +1,7 @@
 """``fleetlane lake``: a stream's view; upkeep of the tables, by the job that writes them."""
 
 import time
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -35,11 +35,9 @@ PatienceOption = Annotated[
 class NoAnswerError(FleetlaneError):
     """The job that writes the tables does not answer: it does not run, or is at something long."""
 
-    reason: ClassVar[str] = "no_answer"
-
-    def __init__(self, tables: str, waited_s: int) -> None:
-        super().__init__(tables, waited_s)
-        self.tables, self.waited_s = tables, waited_s
+    reason = "no_answer"
+    tables: str
+    waited_s: int
 
     def __str__(self) -> str:
         later = "it does what was asked when it can"
@@ -49,14 +47,10 @@ class NoAnswerError(FleetlaneError):
 class UpkeepFailedError(FleetlaneError):
     """The job tried, and could not. The tables are as they were."""
 
-    reason: ClassVar[str] = "upkeep_failed"
-
-    def __init__(self, tables: str, problem: str) -> None:
-        super().__init__(tables, problem)
-        self.tables, self.problem = tables, problem
-
-    def __str__(self) -> str:
-        return f"the lake job's {self.tables}: {self.problem}"
+    reason = "upkeep_failed"
+    tables: str
+    problem: str
+    sentence = "the lake job's {tables}: {problem}"
 
 
 @app.command("compact")

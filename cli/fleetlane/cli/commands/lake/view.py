@@ -3,7 +3,7 @@
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -34,14 +34,10 @@ FlowsBucketOption = Annotated[
 class NoViewError(FleetlaneError):
     """A stream has no flow in force, or its flow no schema."""
 
-    reason: ClassVar[str] = "no_view"
-
-    def __init__(self, stream: str, problem: str) -> None:
-        super().__init__(stream, problem)
-        self.stream, self.problem = stream, problem
-
-    def __str__(self) -> str:
-        return f"stream {self.stream} {self.problem}: it has no view; see docs/flows.md"
+    reason = "no_view"
+    stream: str
+    problem: str
+    sentence = "stream {stream} {problem}: it has no view; see docs/flows.md"
 
 
 def view(  # noqa: PLR0913 - each is an option of the command

@@ -1,6 +1,6 @@
 """``fleetlane replay``: what a stream sent in a while, once more, in a new revision."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import typer
 
@@ -24,11 +24,9 @@ from fleetlane.events.times import rfc3339
 class EmptyRangeError(FleetlaneError):
     """No time lies between the ends that were given."""
 
-    reason: ClassVar[str] = "empty_range"
-
-    def __init__(self, from_ms: int, to_ms: int) -> None:
-        super().__init__(from_ms, to_ms)
-        self.from_ms, self.to_ms = from_ms, to_ms
+    reason = "empty_range"
+    from_ms: int
+    to_ms: int
 
     def __str__(self) -> str:
         return f"--to is {rfc3339(self.to_ms)}; it must be after --from, {rfc3339(self.from_ms)}"

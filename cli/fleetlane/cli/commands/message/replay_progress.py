@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 
@@ -21,11 +21,8 @@ _SHOWN_MAX: Final = 20
 class PayloadsExpiredError(FleetlaneError):
     """Messages were not replayed, for their large bodies are gone."""
 
-    reason: ClassVar[str] = "payloads_expired"
-
-    def __init__(self, raw_ids: tuple[str, ...]) -> None:
-        super().__init__(raw_ids)
-        self.raw_ids = raw_ids
+    reason = "payloads_expired"
+    raw_ids: tuple[str, ...]
 
     def __str__(self) -> str:
         return f"not replayed, for the payload has expired: {_some(self.raw_ids)}"
@@ -34,14 +31,10 @@ class PayloadsExpiredError(FleetlaneError):
 class RecordsExpiredError(FleetlaneError):
     """Records that were found were gone before they could be read again."""
 
-    reason: ClassVar[str] = "records_expired"
-
-    def __init__(self, planned: int, landed: int) -> None:
-        super().__init__(planned, landed)
-        self.planned, self.landed = planned, landed
-
-    def __str__(self) -> str:
-        return f"{self.planned} messages were found, {self.landed} replayed: the others expired"
+    reason = "records_expired"
+    planned: int
+    landed: int
+    sentence = "{planned} messages were found, {landed} replayed: the others expired"
 
 
 def carry_out(plan: "ReplayPlan", stores: "MessageStores", *, dry_run: bool, as_json: bool) -> None:

@@ -2,7 +2,7 @@
 
 import contextlib
 from itertools import islice
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import typer
 
@@ -14,11 +14,11 @@ from fleetlane.events.errors import FleetlaneError
 class TooFewRecordsError(FleetlaneError):
     """The topic fell silent before as many records came as were asked for."""
 
-    reason: ClassVar[str] = "too_few_records"
-
-    def __init__(self, topic: str, seen: int, wanted: int, silence_s: float) -> None:
-        super().__init__(topic, seen, wanted, silence_s)
-        self.topic, self.seen, self.wanted, self.silence_s = topic, seen, wanted, silence_s
+    reason = "too_few_records"
+    topic: str
+    seen: int
+    wanted: int
+    silence_s: float
 
     def __str__(self) -> str:
         came = f"{self.seen} of {self.wanted} records came"

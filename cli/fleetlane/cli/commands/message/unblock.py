@@ -1,6 +1,6 @@
 """``fleetlane unblock``: the answer that a blocking flow waits for."""
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,14 +17,9 @@ if TYPE_CHECKING:
 class NothingBlockedError(FleetlaneError):
     """No message of a stream waits for an answer."""
 
-    reason: ClassVar[str] = "nothing_blocked"
-
-    def __init__(self, stream: str) -> None:
-        super().__init__(stream)
-        self.stream = stream
-
-    def __str__(self) -> str:
-        return f"no message blocks stream {self.stream!r}"
+    reason = "nothing_blocked"
+    stream: str
+    sentence = "no message blocks stream {stream!r}"
 
 
 def unblock(

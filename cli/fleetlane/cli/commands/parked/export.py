@@ -1,7 +1,7 @@
 """``fleetlane parked export``: parked messages as files, or as samples for their parser."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -33,10 +33,8 @@ _EXPORTED_MAX: Final = 1_000
 class WhereToError(FleetlaneError):
     """It was not said where to export to, or twice."""
 
-    reason: ClassVar[str] = "where_to"
-
-    def __str__(self) -> str:
-        return "say once where files go: a FOLDER, or --as-sample PARSER_FOLDER"
+    reason = "where_to"
+    sentence = "say once where files go: a FOLDER, or --as-sample PARSER_FOLDER"
 
 
 def export(  # noqa: PLR0913 - each is an option of the command

@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -39,11 +39,8 @@ _ROW: Final = "{:>8}  {:<16} {:<16} {:<20} {:<24}  {}"
 class NotParkedError(FleetlaneError):
     """Messages that were named are not in ``parked``."""
 
-    reason: ClassVar[str] = "not_parked"
-
-    def __init__(self, ids: tuple[str, ...]) -> None:
-        super().__init__(ids)
-        self.ids = ids
+    reason = "not_parked"
+    ids: tuple[str, ...]
 
     def __str__(self) -> str:
         return f"not parked: {', '.join(self.ids)}"

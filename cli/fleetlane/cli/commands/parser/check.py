@@ -1,7 +1,7 @@
 """``fleetlane parser test``: samples, then the contract."""
 
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import typer
 
@@ -15,14 +15,9 @@ from fleetlane.parsers.testkit.projects import project_at
 class FoundWantingError(FleetlaneError):
     """A parser broke its contract; what it did was printed."""
 
-    reason: ClassVar[str] = "found_wanting"
-
-    def __init__(self, findings: int) -> None:
-        super().__init__(findings)
-        self.findings = findings
-
-    def __str__(self) -> str:
-        return f"{self.findings} of what a parser must hold to do not hold"
+    reason = "found_wanting"
+    findings: int
+    sentence = "{findings} of what a parser must hold to do not hold"
 
 
 def check(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, ClassVar
+from typing import BinaryIO
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.record_json import ExportedRecord, record_from_json
@@ -13,14 +13,10 @@ FILE_BYTES_MAX = 256 << 20
 class BadInputError(FleetlaneError):
     """A file is not what its option says."""
 
-    reason: ClassVar[str] = "bad_input"
-
-    def __init__(self, file: str, problem: str) -> None:
-        super().__init__(file, problem)
-        self.file, self.problem = file, problem
-
-    def __str__(self) -> str:
-        return f"{self.file} {self.problem}"
+    reason = "bad_input"
+    file: str
+    problem: str
+    sentence = "{file} {problem}"
 
 
 def read_at_most(file: BinaryIO, name: str) -> bytes:

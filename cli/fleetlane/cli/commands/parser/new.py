@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, Final
 
 import typer
 
@@ -21,14 +21,10 @@ _PACKAGES: Final = {
 class CannotBeginError(FleetlaneError):
     """A new parser cannot be made under this name, or in this folder."""
 
-    reason: ClassVar[str] = "cannot_begin"
-
-    def __init__(self, what: str, problem: str) -> None:
-        super().__init__(what, problem)
-        self.what, self.problem = what, problem
-
-    def __str__(self) -> str:
-        return f"{self.what} {self.problem}"
+    reason = "cannot_begin"
+    what: str
+    problem: str
+    sentence = "{what} {problem}"
 
 
 def new(

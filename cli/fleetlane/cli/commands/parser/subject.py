@@ -1,7 +1,7 @@
 """The options that say which parser a command is about, and what they lead to."""
 
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import typer
 
@@ -46,14 +46,9 @@ FirmwareOption = Annotated[
 class NoSubjectError(FleetlaneError):
     """Nothing says which parser is meant."""
 
-    reason: ClassVar[str] = "no_subject"
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return self.problem
+    reason = "no_subject"
+    problem: str
+    sentence = "{problem}"
 
 
 def chosen_subject(

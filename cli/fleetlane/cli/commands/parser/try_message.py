@@ -2,7 +2,7 @@
 
 import json
 import time
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import typer
 
@@ -32,14 +32,10 @@ from fleetlane.parsers.testkit.trials import Outcome, Trial
 class NotParsedError(FleetlaneError):
     """The message was tried, and the platform would not have emitted it."""
 
-    reason: ClassVar[str] = "not_parsed"
-
-    def __init__(self, outcome: str, detail: str) -> None:
-        super().__init__(outcome, detail)
-        self.outcome, self.detail = outcome, detail
-
-    def __str__(self) -> str:
-        return f"{self.outcome}: {self.detail}"
+    reason = "not_parsed"
+    outcome: str
+    detail: str
+    sentence = "{outcome}: {detail}"
 
 
 def try_message(  # noqa: PLR0913 - each is an option of the command

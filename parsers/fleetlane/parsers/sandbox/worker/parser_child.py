@@ -38,13 +38,9 @@ class ParserNotLoadedError(FleetlaneError):
     """The child could not load its parser."""
 
     reason = "parser_not_loaded"
-
-    def __init__(self, verdict: Verdict, problem: str) -> None:
-        super().__init__(verdict, problem)
-        self.verdict, self.problem = verdict, problem
-
-    def __str__(self) -> str:
-        return self.problem
+    verdict: Verdict
+    problem: str
+    sentence = "{problem}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,13 +23,8 @@ class ZygoteGoneError(FleetlaneError):
     """The zygote has ended, its children with it. A new one may be started."""
 
     reason = "zygote_gone"
-
-    def __init__(self, pid: int) -> None:
-        super().__init__(pid)
-        self.pid = pid
-
-    def __str__(self) -> str:
-        return f"the zygote, process {self.pid}, has ended"
+    pid: int
+    sentence = "the zygote, process {pid}, has ended"
 
 
 class Ending(NamedTuple):
