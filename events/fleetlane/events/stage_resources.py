@@ -1,0 +1,58 @@
+"""What a deployed stage is made of, by name: the deploy writes it, operators' commands read it."""
+
+from typing import Self
+
+import msgspec
+
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.job_arguments import KafkaSecurity
+
+
+class BadStageResourcesError(FleetlaneError):
+    """What was read does not describe a stage; another version of Fleetlane may have written it."""
+
+    reason = "bad_stage_resources"
+    problem: str
+    sentence = "the stage's resources cannot be read: {problem}; deploy the stage again"
+
+
+class StageResources(msgspec.Struct, frozen=True, kw_only=True):
+    """The names and addresses that commands need of one stage.
+
+    ``flows_bucket`` holds flows and parsers' artifacts, ``lake_bucket`` the requests to the job
+    that writes the lake. Unknown fields are ignored: an older command can read what a newer deploy
+    wrote.
+    """
+
+    stage: str
+    region: str
+    api_url: str
+    kafka_bootstrap_servers: str
+    kafka_security: KafkaSecurity
+    devices_table: str
+    flows_bucket: str
+    overrides_bucket: str
+    payload_bucket: str
+    parked_bucket: str
+    lake_bucket: str
+    flow_activation_function: str
+
+    def to_json(self) -> str:
+        return msgspec.json.encode(self).decode()
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what ``to_json`` wrote.
+
+        Raises:
+            BadStageResourcesError: It is no JSON, or a field is missing or of another type.
+        """
+        try:
+            return msgspec.json.decode(text, type=cls)
+        except msgspec.DecodeError as problem:
+            raise BadStageResourcesError(str(problem)) from None
+
+
+def parameter_name(stage: str) -> str:
+    """The SSM parameter that holds a stage's resources as JSON."""
+    return f"/fleetlane/{stage}/resources"
