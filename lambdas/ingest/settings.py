@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from clients.environment import count_setting, text_setting
 from clients.kafka.security import kafka_security_setting
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, KafkaSecurity
+from fleetlane.events.lanes import REQUEST_BODY_BYTES_MAX
 from fleetlane.events.overrides import Ceilings
 from lambdas.http.rate_limit_settings import OVERRIDES_MAX_AGE_S, ceilings_setting
 
-BODY_BYTES_MAX = 4_500_000
-"""About what Lambda takes: 6 MB of Base64."""
 RECEIPTS_WAIT_MS = 200
 """One call for receipts, at most: a repeat that lands once more is no harm."""
 
@@ -36,7 +35,7 @@ class Settings:
     flows_max_age_s: int = FLOWS_MAX_AGE_S
     overrides_max_age_s: int = OVERRIDES_MAX_AGE_S
     ceilings: Ceilings | None = None
-    body_bytes_max: int = BODY_BYTES_MAX
+    body_bytes_max: int = REQUEST_BODY_BYTES_MAX
 
 
 def settings_from(environ: Mapping[str, str]) -> Settings:
@@ -60,7 +59,7 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
         registry_table=text_setting(environ, "REGISTRY_TABLE"),
         receipts_table=text_setting(environ, "RECEIPTS_TABLE"),
         receipts_wait_ms=count_setting(environ, "RECEIPTS_WAIT_MS", default=RECEIPTS_WAIT_MS),
-        body_bytes_max=count_setting(environ, "BODY_BYTES_MAX", default=BODY_BYTES_MAX),
+        body_bytes_max=count_setting(environ, "BODY_BYTES_MAX", default=REQUEST_BODY_BYTES_MAX),
     )
 
 

@@ -16,9 +16,9 @@ from clients.devices.registry import DeviceRegistry, DeviceStatus, RegisteredDev
 from fleetlane.events.lanes import Lane
 from local.simulator import bodies
 from local.simulator.http_api import HttpAnswer, HttpApi
-from operations.devices.credentials import DeviceKey
-from operations.devices.http_client import message_url, receipt_of
 from operations.ledger import Receipt
+from operations.sending.device_client import message_url, receipt_of
+from operations.sending.device_key import DeviceKey
 
 _ANSWER_TIMEOUT_S: Final = 35.0
 _TOKEN_LIFETIME_S: Final = 3_600

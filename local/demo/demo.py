@@ -21,8 +21,7 @@ from local.simulator.plan import FleetPlan
 from local.simulator.runaway_device import InsaneRun, insane_id, run_insane_device
 from local.simulator.simulator import FleetProgress, FleetRun, run_fleet
 from operations.lanes.parse_delays import Delays, ParseDelays
-from operations.lanes.tallied_source import TalliedSource
-from operations.lanes.tally import LaneTally
+from operations.lanes.tally import LaneTally, TalliedSource
 from operations.ledger import (
     LEDGER_TOPICS,
     Evidence,

@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from clients.devices.registry import DeviceStatus, RegisteredDevice
 from local.simulator.es256_key import Es256Key
-from operations.devices.credentials import DeviceKey
+from operations.sending.device_key import DeviceKey
 
 _ES256_EVERY = 10
 

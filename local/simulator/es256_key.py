@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import (
 )
 from jwt.algorithms import ECAlgorithm
 
-from operations.devices.credentials import AUDIENCE
+from operations.sending.device_key import AUDIENCE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import Lane
-from operations.devices.upload_client import UPLOADED
 from operations.ledger import Receipt
+from operations.sending.device_client import UPLOADED
 
 ACCEPTED = 202
 

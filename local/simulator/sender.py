@@ -14,7 +14,7 @@ from local.simulator.device import SimulatedDevice
 from local.simulator.http_api import HttpAnswer, NoAnswerError
 from local.simulator.messages import ACCEPTED, Answer, Outgoing, SentMessage
 from local.simulator.uploading import PostForm, uploaded
-from operations.devices.upload_client import UPLOADED, form_answer
+from operations.sending.device_client import UPLOADED, form_answer
 
 _TOKEN_LIFETIME_S: Final = 12 * 60 * 60
 _RETRY_AFTER_S_MAX: Final = 2.0

@@ -16,8 +16,8 @@ from local.simulator.plan import FleetPlan
 from local.simulator.sender import Api, Sender
 from local.simulator.sendings import Sending, sendings_of
 from local.simulator.uploading import PostForm
-from operations.devices.upload_client import form_answer
 from operations.ledger import Receipt
+from operations.sending.device_client import form_answer
 
 _ANSWER_TIMEOUT_S: Final = 35.0
 _PROGRESS_EVERY_S: Final = 0.2

@@ -9,8 +9,8 @@ import orjson
 
 from local.simulator.http_api import HttpAnswer, NoAnswerError
 from local.simulator.messages import Outgoing
-from operations.devices import http_client as device_client
-from operations.devices.upload_client import UPLOADED, declaration_of, form_answer
+from operations.sending import device_client
+from operations.sending.device_client import UPLOADED, declaration_of, form_answer
 
 CREATED: Final = 201
 

@@ -1,18 +1,24 @@
 """Counts of what goes by, lane by lane: for people who watch. The ledger goes by id instead."""
 
+import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
+from clients.kafka.reader import KafkaReader, KafkaUnreadableError, Record
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, parsed_from
 from fleetlane.events.topics import FLEET_PARSED, UnknownTopicError, parsed_raw_topic
+from operations.lanes.parse_delays import ParseDelays
+from operations.ledger import Evidence
 from operations.ledger.evidence import KafkaRecord
 
 _FIRST_ATTEMPT: Final = ("ce_attempt", b"1")
+_POLL_INTERVAL_S: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,3 +69,22 @@ class LaneTally:
         except msgspec.DecodeError:
             return
         self._attempts[attempt.lane, attempt.outcome] += 1
+
+
+class TalliedSource:
+    """A reader whose records are counted by lane, and their delays measured, as they are read."""
+
+    def __init__(self, reader: KafkaReader, tally: LaneTally, delays: ParseDelays) -> None:
+        self._reader, self._tally, self._delays = reader, tally, delays
+
+    def read_available(self) -> Sequence[Record]:
+        records = self._reader.read_available()
+        self._tally.fold(records)
+        self._delays.fold(records)
+        return records
+
+    def fold_into(self, evidence: Evidence, *, until: threading.Event) -> None:
+        """Read and fold new records until ``until`` is set. Blocks."""
+        while not until.wait(_POLL_INTERVAL_S):
+            with suppress(KafkaUnreadableError):  # what is not read now is read later
+                evidence.fold(self.read_available())

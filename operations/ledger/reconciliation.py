@@ -10,9 +10,8 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import BUFFER_BYTES_MAX
 from fleetlane.events.metadata import Outcome
 from operations.ledger.evidence import Evidence
-from operations.ledger.receipts import Receipt
-from operations.ledger.report import Finding, Findings, Ledger
-from operations.ledger.verdicts import Verdict, verdict_on
+from operations.ledger.ledger import Finding, Findings, Ledger
+from operations.ledger.verdicts import Receipt, Verdict, verdict_on
 
 _SHOWN_MAX: Final = 20
 

@@ -7,8 +7,7 @@ from typing import Final, Protocol
 
 from clients.kafka.reader import KafkaUnreadableError
 from operations.ledger.evidence import Evidence, KafkaRecord
-from operations.ledger.receipts import Receipt
-from operations.ledger.verdicts import verdict_on
+from operations.ledger.verdicts import Receipt, verdict_on
 
 _MANY_RECORDS: Final = 5_000
 

@@ -2,9 +2,23 @@
 
 from dataclasses import dataclass
 
+from fleetlane.events.errors import ParkedReason
 from fleetlane.events.metadata import Outcome, Parsed
 from operations.ledger.evidence import ParkedCopy, Traces
-from operations.ledger.receipts import Receipt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """One 202 that a device saw, and what it knows of the message; ``None`` is not known.
+
+    ``sha256`` is the digest, in hex, of the bytes sent. ``events`` is how many events they hold,
+    ``parked`` the reason for which they should end parked.
+    """
+
+    raw_id: str
+    sha256: str | None = None
+    events: int | None = None
+    parked: ParkedReason | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Self
 from clients.kafka.producer import KafkaProducer
 from clients.s3.payload_bucket import PayloadBucket
 from fleetlane.events.job_arguments import KafkaSecurity
-from operations.messages.kept_payloads import KeptPayloads
+from operations.messages.stored_payloads import StoredPayloads
 from operations.messages.stored_records import StoredRecords
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ class MessageStores:
         )
 
     @property
-    def payloads(self) -> KeptPayloads:
-        return KeptPayloads(landed=self.landed_bodies, parked=self.parked_bodies)
+    def payloads(self) -> StoredPayloads:
+        return StoredPayloads(landed=self.landed_bodies, parked=self.parked_bodies)
 
     def records(self, on_read: Callable[[int], None]) -> StoredRecords:
         """All that stands in Kafka; ``on_read`` is told how many records were read so far."""

@@ -9,7 +9,7 @@ from fleetlane.events.envelope import BadEnvelopeError, Message, PayloadReferenc
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.parked import KafkaPosition
 from fleetlane.events.topics import stream_pattern
-from operations.messages.kept_payloads import KeptPayloads
+from operations.messages.stored_payloads import StoredPayloads
 from operations.messages.stored_records import RecordStore, position_of
 from operations.replay.landing import Again, ReplayPlan, TooManyMessagesError
 
@@ -37,7 +37,7 @@ class _Found:
 
 
 def raw_plan(
-    store: RecordStore, payloads: KeptPayloads, wanted: ArrivalRange, *, messages_max: int
+    store: RecordStore, payloads: StoredPayloads, wanted: ArrivalRange, *, messages_max: int
 ) -> ReplayPlan:
     """Look what stands in the raw topics. Nothing is written.
 
@@ -53,7 +53,7 @@ def raw_plan(
     found, revision = _found(store.matching(pattern, since_ms=since_ms), wanted, messages_max)
     again, expired = dict[KafkaPosition, Again](), list[str]()
     for raw_id, one in found.items():
-        reference = one.reference and payloads.still_there(one.reference)
+        reference = one.reference and payloads.located(one.reference)
         if one.reference is not None and reference is None:
             expired.append(raw_id)
         else:

@@ -16,7 +16,7 @@ from clients.s3.upload_form import UploadForm, UploadForms, signing_client
 from clients.s3.upload_keys import upload_key
 from local.servers.localstack import LocalAws
 from operations.aws_settings import REGION
-from operations.devices.upload_client import form_answer
+from operations.sending.device_client import form_answer
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client

@@ -10,8 +10,8 @@ import httpx
 
 from clients.devices.registry import DeviceStatus, RegisteredDevice
 from local.platform import Platform
-from operations.devices.credentials import DeviceKey
 from operations.ledger import Receipt
+from operations.sending.device_key import DeviceKey
 
 ACCEPTED: Final = 202
 _LIFETIME_S: Final = 3_600

@@ -13,7 +13,7 @@ from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import INLINE_BYTES_MAX
 from fleetlane.events.topics import PARKED
 from local.platform import PARKED_BUCKET, PAYLOAD_BUCKET, Platform
-from operations.devices.credentials import DeviceKey
+from operations.sending.device_key import DeviceKey
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device, post, problem_in
 from tests.e2e.faults import frozen

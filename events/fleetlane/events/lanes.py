@@ -8,6 +8,12 @@ from typing import Final
 
 import msgspec
 
+REQUEST_BODY_BYTES_MAX: Final = 4_500_000
+"""The largest body that the HTTP API accepts in one request; a larger one is uploaded to S3.
+
+About what Lambda takes: 6 MB of Base64.
+"""
+
 INLINE_BYTES_MAX: Final = 256 * 1024
 """A body up to this size travels inside its Kafka record; above, by reference."""
 

@@ -13,8 +13,8 @@ from typer.testing import CliRunner, Result
 from clients.devices.registry import DeviceStatus, Jwk
 from fleetlane.cli.main import app
 from fleetlane.events.overrides import Ceilings
-from operations.devices.credentials import DeviceKey
 from operations.devices.stores import DeviceStores
+from operations.sending.device_key import DeviceKey
 from tests.contract.aws_in_process import SETTINGS, device_table
 
 if TYPE_CHECKING:

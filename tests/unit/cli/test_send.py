@@ -5,7 +5,7 @@ import pytest
 
 from fleetlane.cli.commands.message.send import request_headers
 from fleetlane.events.lanes import Lane
-from operations.devices.http_client import MessageRefusedError, message_url, receipt_of
+from operations.sending.device_client import MessageRefusedError, message_url, receipt_of
 
 API = "http://127.0.0.1:1"
 

@@ -19,7 +19,7 @@ from fleetlane.events.keys import raw_key
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
 from fleetlane.events.parked import KafkaPosition, Parking, parked_headers
-from operations.messages.kept_payloads import KeptPayloads
+from operations.messages.stored_payloads import StoredPayloads
 from tests.contract.aws_in_process import buckets
 
 BODY: Final = b"a large body"
@@ -154,10 +154,10 @@ def by_reference(raw_id: str = RAW_ID, key: str = "payloads/1") -> Message:
 
 
 @contextmanager
-def payloads(*, landed: Iterable[str] = (), parked: Iterable[str] = ()) -> Iterator[KeptPayloads]:
+def payloads(*, landed: Iterable[str] = (), parked: Iterable[str] = ()) -> Iterator[StoredPayloads]:
     """Buckets, in this process, that hold ``BODY`` under these keys."""
     with buckets("landed", "parked") as s3:
         for bucket, keys in (("landed", landed), ("parked", parked)):
             for key in keys:
                 s3.put_object(Bucket=bucket, Key=key, Body=BODY)
-        yield KeptPayloads(landed=PayloadBucket(s3, "landed"), parked=PayloadBucket(s3, "parked"))
+        yield StoredPayloads(landed=PayloadBucket(s3, "landed"), parked=PayloadBucket(s3, "parked"))

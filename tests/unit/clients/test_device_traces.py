@@ -1,7 +1,7 @@
 """What Kafka holds of a device, and the bodies that go when it is erased."""
 
 from fleetlane.events.metadata import Outcome
-from operations.devices.traces import delete_bodies, traces_of
+from operations.devices.erasure import delete_bodies, traces_of
 from tests.unit.clients.stored_messages import OTHER_ID, FakeStore, by_reference, message_of
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from fleetlane.events.metadata import Outcome
-from operations.messages.kept_payloads import KeptPayloads
 from operations.messages.parked import ParkedFilter
+from operations.messages.stored_payloads import StoredPayloads
 from operations.replay.landing import ReplayPlan, TooManyMessagesError
 from operations.replay.parked import parked_plan
 from tests.unit.clients.stored_messages import (
@@ -22,13 +22,13 @@ type Plan = Callable[..., ReplayPlan]
 
 
 @pytest.fixture(scope="module")
-def kept() -> Iterator[KeptPayloads]:
+def kept() -> Iterator[StoredPayloads]:
     with payloads(parked=["parked/payloads/1"]) as kept:
         yield kept
 
 
 @pytest.fixture
-def planned(kept: KeptPayloads) -> Plan:
+def planned(kept: StoredPayloads) -> Plan:
     def plan(
         store: FakeStore, *, includes_parsed: bool = False, messages_max: int = 10
     ) -> ReplayPlan:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from fleetlane.events.times import DAY_MS
-from operations.messages.kept_payloads import KeptPayloads
+from operations.messages.stored_payloads import StoredPayloads
 from operations.replay.landing import ReplayPlan, TooManyMessagesError
 from operations.replay.raw import ArrivalRange, raw_plan
 from tests.unit.clients.stored_messages import (
@@ -24,13 +24,13 @@ RANGE = ArrivalRange(stream="tank", from_ms=ARRIVAL_MS, to_ms=ARRIVAL_MS + 100)
 
 
 @pytest.fixture(scope="module")
-def kept() -> Iterator[KeptPayloads]:
+def kept() -> Iterator[StoredPayloads]:
     with payloads(landed=["payloads/there"]) as kept:
         yield kept
 
 
 @pytest.fixture
-def planned(kept: KeptPayloads) -> Plan:
+def planned(kept: StoredPayloads) -> Plan:
     def plan(store: FakeStore, *, messages_max: int = 10) -> ReplayPlan:
         return raw_plan(store, kept, RANGE, messages_max=messages_max)
 

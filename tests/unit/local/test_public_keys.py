@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from local.simulator.es256_key import Es256Key
-from operations.devices.credentials import DeviceKey
 from operations.devices.public_keys import BadPublicKeyError, public_jwk
+from operations.sending.device_key import DeviceKey
 
 ED25519 = DeviceKey.generate()
 P256 = Es256Key.derived(7)

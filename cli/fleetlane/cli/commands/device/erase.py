@@ -20,8 +20,8 @@ from fleetlane.events.overrides import DeviceOverride, Overrides, Restriction
 from fleetlane.events.times import DAY_MS
 
 if TYPE_CHECKING:
+    from operations.devices.erasure import DeviceTraces
     from operations.devices.stores import DeviceStores
-    from operations.devices.traces import DeviceTraces
     from operations.messages.stores import MessageStores
 
 
@@ -51,7 +51,7 @@ def erase(  # noqa: PLR0913 - each is an option of the command
         payload_bucket=payload_bucket,
         parked_bucket=parked_bucket,
     )
-    from operations.devices.traces import traces_of
+    from operations.devices.erasure import traces_of
 
     with counted("records read") as on_read:
         traces = traces_of(device_id, messages.records(on_read))
@@ -89,7 +89,7 @@ def _erase_device(device_id: str, devices: "DeviceStores") -> None:
 
 
 def _erase_bodies(traces: "DeviceTraces", messages: "MessageStores") -> None:
-    from operations.devices.traces import delete_bodies
+    from operations.devices.erasure import delete_bodies
 
     with counted("objects deleted") as on_deleted:
         delete_bodies(

@@ -9,7 +9,7 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import checked_device_id
 
 if TYPE_CHECKING:
-    from operations.devices.credentials import DeviceKey
+    from operations.sending.device_key import DeviceKey
 
 
 class NoDeviceKeyError(FleetlaneError):
@@ -50,7 +50,7 @@ class DeviceKeys:
             NoDeviceKeyError: There is none, or the file holds something else.
         """
         use_checkout()
-        from operations.devices.credentials import DeviceKey
+        from operations.sending.device_key import DeviceKey
 
         path = self.path(device_id)
         try:

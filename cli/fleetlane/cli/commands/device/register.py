@@ -20,7 +20,7 @@ from fleetlane.events.names import NAME_PATTERN, checked_device_id
 
 if TYPE_CHECKING:
     from clients.devices.registry import RegisteredDevice
-    from operations.devices.credentials import DeviceKey
+    from operations.sending.device_key import DeviceKey
 
 
 class DeviceExistsError(FleetlaneError):
@@ -132,8 +132,8 @@ def token(
 
 def _key(given: Path | None, *, table: str | None) -> "tuple[dict[str, str], DeviceKey | None]":
     """The public key to register, and the private one where the pair was made here."""
-    from operations.devices.credentials import DeviceKey
     from operations.devices.public_keys import public_jwk
+    from operations.sending.device_key import DeviceKey
 
     if given is not None:
         return public_jwk(given.read_text(errors="replace")), None

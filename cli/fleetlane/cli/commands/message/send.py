@@ -41,15 +41,14 @@ def send(  # noqa: PLR0913 - each is an option of the command
     """
     api = running_endpoints(data).api
     key = DeviceKeys(data_folder(data)).read(device)
-    from operations.devices.http_client import message_url, sent
-    from operations.devices.upload_client import is_for_upload
+    from operations.sending.device_client import message_url, needs_upload, sent
 
     token = key.token(device, now_s=int(time.time()), lifetime_s=_TOKEN_LIFETIME_S)
     headers = request_headers(
         token, content_type=content_type, idempotency_key=idempotency_key, firmware=firmware
     )
     body = file.read()
-    if upload or is_for_upload(body):
+    if upload or needs_upload(body):
         receipt = _uploaded(api, stream, body, headers)
     else:
         receipt = sent(
@@ -72,7 +71,7 @@ def _uploaded(api: str, stream: str, body: bytes, headers: dict[str, str]) -> di
     from rich.console import Console
     from rich.progress import DownloadColumn, Progress
 
-    from operations.devices.upload_client import declaration_of, upload_form, uploaded, uploads_url
+    from operations.sending.device_client import declaration_of, upload_form, uploaded, uploads_url
 
     declaration = declaration_of(body, content_type=headers["Content-Type"])
     form = upload_form(uploads_url(api, stream), declaration, headers)

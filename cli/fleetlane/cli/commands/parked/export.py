@@ -78,7 +78,6 @@ def export(  # noqa: PLR0913 - each is an option of the command
         payload_bucket=payload_bucket,
         parked_bucket=parked_bucket,
     )
-    from operations.messages.exported_record import exported_record
     from operations.messages.parked import parked_message
     from operations.replay.landing import TooManyMessagesError
 
@@ -91,7 +90,7 @@ def export(  # noqa: PLR0913 - each is an option of the command
     for record in parked_records(stores, found):
         path = _path_of(parked_message(record), folder, as_sample)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(record_json(exported_record(record, stores.payloads)) + "\n")
+        path.write_text(record_json(stores.payloads.self_contained(record)) + "\n")
         typer.echo(path)
 
 

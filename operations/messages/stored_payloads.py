@@ -1,11 +1,15 @@
 """Where a payload is now: where it landed, beside what is parked, or nowhere any more."""
 
 from copy import replace
-from typing import Protocol
+from typing import Final, Protocol
 
+from clients.kafka.reader import Record
 from clients.s3.payload_bucket import parked_key
 from fleetlane.events.envelope import Message, PayloadReference
 from fleetlane.events.lanes import BUFFER_BYTES_MAX
+from operations.messages.parked import message_in
+
+_REFERENCE_HEADERS: Final = frozenset({"ce_dataref", "ce_datasha256"})
 
 
 class Bucket(Protocol):
@@ -16,13 +20,13 @@ class Bucket(Protocol):
     def has(self, key: str) -> bool: ...
 
 
-class KeptPayloads:
+class StoredPayloads:
     """Both buckets: what landed expires, what is parked does not."""
 
     def __init__(self, *, landed: Bucket, parked: Bucket) -> None:
         self._landed, self._parked = landed, parked
 
-    def still_there(self, reference: PayloadReference) -> PayloadReference | None:
+    def located(self, reference: PayloadReference) -> PayloadReference | None:
         """A reference that the jobs can follow now; ``None`` where the payload is gone.
 
         Raises:
@@ -38,6 +42,19 @@ class KeptPayloads:
         reference = message.reference
         if reference is None:
             return message.body or b""
-        found = self.still_there(reference) or reference
+        found = self.located(reference) or reference
         bucket = self._parked if found.key == parked_key(found.key) else self._landed
         return bucket.get(found, body_bytes=message.body_bytes, bytes_max=BUFFER_BYTES_MAX)
+
+    def self_contained(self, record: Record) -> Record:
+        """A stored record with its body by value, fetched if need be: a file needs no bucket.
+
+        Raises:
+            PayloadMissingError: The payload is gone.
+            PayloadCorruptError, PayloadTooLargeError, PayloadUnavailableError: It is not available.
+        """
+        message = message_in(record)
+        if message is None or message.reference is None:
+            return record
+        headers = (one for one in record.headers if one[0].lower() not in _REFERENCE_HEADERS)
+        return replace(record, value=self.body_of(message), headers=tuple(headers))

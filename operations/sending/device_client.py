@@ -1,0 +1,136 @@
+"""The HTTP API as a device uses it: one message in a request, or a large body by upload to S3."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import IO, Final
+from urllib.parse import quote
+
+import httpx
+
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.lanes import REQUEST_BODY_BYTES_MAX, Lane
+
+UPLOADED: Final = 204
+"""What S3 answers once it holds all of a body."""
+
+_ANSWER_TIMEOUT_S: Final = 30.0
+_DETAIL_CHARS_MAX: Final = 500
+_S3_CODE: Final = re.compile("<Code>(\\w+)</Code>")
+
+
+class MessageRefusedError(FleetlaneError):
+    """The API answered with a problem (RFC 9457)."""
+
+    reason = "message_refused"
+    status: int
+    tag: str
+    detail: str
+    sentence = "{status} {tag}: {detail}"
+
+
+class NoAnswerError(FleetlaneError):
+    """The API did not answer; the message may have landed. Sending it again is safe with a key."""
+
+    reason = "no_answer"
+    url: str
+    problem: str
+    sentence = "{url} did not answer: {problem}"
+
+
+def message_url(api: str, stream: str, lane: Lane) -> str:
+    """Where a message of this stream is sent: the fast lane has an endpoint of its own."""
+    route = "fast" if lane is Lane.FAST else "streams"
+    return f"{api}/v1/{route}/{quote(stream, safe='')}"
+
+
+def sent(url: str, body: bytes, headers: Mapping[str, str]) -> dict[str, object]:
+    """Send one message and return its receipt.
+
+    Raises:
+        MessageRefusedError: Anything but a 202 came back.
+        NoAnswerError: Nothing came back.
+    """
+    return receipt_of(_posted(url, content=body, headers=dict(headers)))
+
+
+def receipt_of(answer: httpx.Response) -> dict[str, object]:
+    """Read an answer; raises ``MessageRefusedError`` where it is no receipt."""
+    return _content_of(answer, wanted=httpx.codes.ACCEPTED)
+
+
+def needs_upload(body: bytes) -> bool:
+    """Whether a body is larger than the API accepts in one request."""
+    return len(body) > REQUEST_BODY_BYTES_MAX
+
+
+def uploads_url(api: str, stream: str) -> str:
+    """Where an upload form is requested."""
+    return f"{api}/v1/uploads/{quote(stream, safe='')}"
+
+
+def declaration_of(body: bytes, *, content_type: str) -> dict[str, object]:
+    """What the API must know of a body before it is uploaded."""
+    digest = hashlib.sha256(body).hexdigest()
+    return {"bytes": len(body), "sha256": digest, "content_type": content_type}
+
+
+def upload_form(
+    url: str, declaration: Mapping[str, object], headers: Mapping[str, str]
+) -> dict[str, object]:
+    """Request a form.
+
+    Raises:
+        MessageRefusedError: Anything but a 201 came back.
+        NoAnswerError: Nothing came back.
+    """
+    json_headers = {**headers, "Content-Type": "application/json"}
+    answer = _posted(url, json=dict(declaration), headers=json_headers)
+    return _content_of(answer, wanted=httpx.codes.CREATED)
+
+
+def form_answer(url: str, fields: Mapping[str, str], body: IO[bytes] | bytes) -> httpx.Response:
+    """Send a body with its form, and return S3's response; raises ``NoAnswerError``."""
+    return _posted(url, data=dict(fields), files={"file": body})
+
+
+def uploaded(form: Mapping[str, object], body: IO[bytes]) -> dict[str, object]:
+    """Send a body with its form and return the receipt.
+
+    Raises:
+        MessageRefusedError: S3 refused it; the tag is S3's own code.
+        NoAnswerError: Nothing came back. The same form may be used again.
+    """
+    url, fields = form["url"], form["fields"]
+    assert isinstance(url, str)
+    assert isinstance(fields, dict)
+    answer = form_answer(url, fields, body)
+    if answer.status_code != UPLOADED:
+        code = _S3_CODE.search(answer.text)
+        tag = "unexpected" if code is None else code[1]
+        raise MessageRefusedError(answer.status_code, tag, "S3 did not take the body")
+    return {"id": form["id"], "landed": "object"}
+
+
+def _posted(url: str, **request: object) -> httpx.Response:
+    try:  # a proxy of the user's does not reach 127.0.0.1: hence trust_env
+        return httpx.post(url, timeout=_ANSWER_TIMEOUT_S, trust_env=False, **request)  # type: ignore[arg-type]
+    except (httpx.HTTPError, httpx.InvalidURL) as problem:
+        raise NoAnswerError(url, str(problem) or type(problem).__name__) from problem
+
+
+def _content_of(answer: httpx.Response, *, wanted: int) -> dict[str, object]:
+    try:
+        content = answer.json()
+    except ValueError:
+        content = None
+    if answer.status_code != wanted or not isinstance(content, dict):
+        raise _refusal(answer, content if isinstance(content, dict) else {})
+    return content
+
+
+def _refusal(answer: httpx.Response, problem: Mapping[str, object]) -> MessageRefusedError:
+    """RFC 9457: the tag is the last part of ``type``, a URN."""
+    tag = str(problem.get("type", "unexpected")).rpartition(":")[2]
+    detail = str(problem.get("detail") or problem.get("title") or answer.text)
+    return MessageRefusedError(answer.status_code, tag, detail[:_DETAIL_CHARS_MAX])
