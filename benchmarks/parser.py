@@ -20,10 +20,10 @@ from typing import Final, NamedTuple
 from benchmarks.parser_choice import choice_us
 from benchmarks.spinning_parser import Spinning
 from fleetlane.events.flows.files import flow_from_toml
-from fleetlane.parsers.sandbox.budgets.time_budget import Overtime
 from fleetlane.parsers.sandbox.child.encoding import Encoder
 from fleetlane.parsers.sandbox.columns import Columns
 from fleetlane.parsers.sandbox.runs import Assignment, Program, Run
+from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.worker.chunks import CHUNK_MESSAGES
 from fleetlane.parsers.sandbox.worker.sandbox import Sandboxes
 
@@ -84,13 +84,13 @@ def _measure(
 ) -> None:
     """Measure both sides in turn."""
     parser, rounds = Spinning(turns=turns), list[_Round]()
-    first = sandboxes.parsed(run, Overtime(flow_s_max=1e6))  # there is a child from now on
+    first = sandboxes.parsed(run, TimeBudget(flow_s_max=1e6))  # there is a child from now on
     assert sum(len(one.records) for one in first) == len(run.bodies), "the parser did not parse"
     for _ in range(ROUNDS):
         parse_only_us = _cpu_us(lambda: _drain(e for b in run.bodies for e in parser.parse(b)))
         bare_us = _cpu_us(lambda: _bare(run, turns))
         children, before_ns = _children(sandboxes), _children_cpu_ns(sandboxes)
-        worker_us = _cpu_us(lambda: _drain(sandboxes.parsed(run, Overtime(flow_s_max=1e6))))
+        worker_us = _cpu_us(lambda: _drain(sandboxes.parsed(run, TimeBudget(flow_s_max=1e6))))
         children_us = (_children_cpu_ns(sandboxes) - before_ns) / 1000
         assert children == _children(sandboxes), "a child was replaced while it was measured"
         rounds.append(_Round(parse_only_us, bare_us, worker_us, worker_us + children_us))

@@ -12,10 +12,10 @@ from fleetlane.events.lanes import Lane, LaneLimits
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
 from fleetlane.events.parked import Parking
 from fleetlane.events.topics import FLEET_PARSED
-from fleetlane.parsers.sandbox.budgets.time_budget import Overtime
 from fleetlane.parsers.sandbox.columns import CanonicalRecords
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.run_result import NotedAttempts
+from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.verdicts import Attempt
 from glue_jobs.parse_lane.halting.halt_on_error import Blockade
 from glue_jobs.parse_lane.parsers.chosen_parsers import (
@@ -89,11 +89,11 @@ class LaneParser:
         if self.is_slow:  # what it puts off comes back to it
             self._overtime = self._whole_overtime()
 
-    def _whole_overtime(self) -> Overtime:
+    def _whole_overtime(self) -> TimeBudget:
         if self._blockade is not None:  # it takes nobody's time but its own
-            return Overtime(flow_s_max=_NO_END_S)
+            return TimeBudget(flow_s_max=_NO_END_S)
         share = OVERTIME_SHARE_MAX if self.is_slow else DIVERTED_OVERTIME_SHARE_MAX
-        return Overtime(
+        return TimeBudget(
             flow_s_max=self._limits.lag_alarm_s / BATCHES_TO_ALARM * share, regained_share=share
         )
 

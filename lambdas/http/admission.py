@@ -9,9 +9,9 @@ import msgspec
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.overrides import Ceilings, Overrides, Restriction
-from lambdas.http.rate_limits import NOTHING_SPENT, Spent, Verdict, verdict_on
+from lambdas.http.rate_limits import Allowances, Verdict
 
-_TOLD_EVERY_MS: Final = 60_000
+_REPORTED_EVERY_MS: Final = 60_000
 
 
 class RevokedDeviceError(FleetlaneError):
@@ -40,11 +40,11 @@ class CurrentOverrides(Protocol):
     def current(self) -> Overrides: ...
 
 
-class _Sender(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What is remembered of a device: what it spent, and when it was last told of."""
+class _Sender(msgspec.Struct, kw_only=True, gc=False):
+    """What is remembered of a device: what it may still send, and when it was last reported."""
 
-    spent: Spent
-    told_ms: int | None
+    allowances: Allowances
+    reported_ms: int | None = None
 
 
 class Admission:
@@ -70,7 +70,7 @@ class Admission:
         Args:
             overrides: What holds for devices at once.
             ceilings: The stage's; ``None``: there are none unless the overrides have some.
-            on_over_ceiling: Is told a device's id and what becomes of its message, when it goes
+            on_over_ceiling: Receives a device's id and what becomes of its message, when it goes
                 beyond a ceiling; once a minute for each device.
             devices_max: How many devices are remembered.
         """
@@ -105,18 +105,20 @@ class Admission:
 
     def _verdict(self, device_id: str, ceilings: Ceilings, now_ms: int) -> Verdict:
         with self._lock:
-            known = self._senders.pop(device_id, None)
-            spent = NOTHING_SPENT if known is None else known.spent
-            told_ms = None if known is None else known.told_ms
-            verdict, spent = verdict_on(spent, ceilings, now_ms=now_ms)
-            is_to_be_told = verdict is not Verdict.WITHIN and (
-                told_ms is None or abs(now_ms - told_ms) >= _TOLD_EVERY_MS
+            sender = self._senders.pop(device_id, None)
+            if sender is None:
+                sender = _Sender(allowances=Allowances.full(now_ms))
+            verdict = sender.allowances.spend_one(ceilings, now_ms=now_ms)
+            reported_ms = sender.reported_ms
+            is_to_be_reported = verdict is not Verdict.WITHIN and (
+                reported_ms is None or abs(now_ms - reported_ms) >= _REPORTED_EVERY_MS
             )
-            told_ms = now_ms if is_to_be_told else told_ms
-            self._senders[device_id] = _Sender(spent=spent, told_ms=told_ms)
+            if is_to_be_reported:
+                sender.reported_ms = now_ms
+            self._senders[device_id] = sender
             if len(self._senders) > self._devices_max:
                 self._senders.popitem(last=False)
-        if is_to_be_told:
+        if is_to_be_reported:
             self._on_over_ceiling(device_id, verdict)
         return verdict
 

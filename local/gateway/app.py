@@ -15,13 +15,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from fleetlane.events.errors import ProblemTag
+from fleetlane.events.token_bucket import TokenBucket
 from local.gateway.authorizer import Authorizer
 from local.gateway.event import Event, answer_from, proxy_event, raw_path
 from local.gateway.functions import Functions, Handler
 from local.gateway.problems import RefusedError, refused
 from local.gateway.requests import body_of, check_headers, unpacked
 from local.gateway.routes import Match, matched
-from local.gateway.throttle import TokenBucket
 
 EVENT_BYTES_MAX: Final = 6 * 1024 * 1024
 _METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
@@ -52,8 +52,9 @@ class Gateway:
     ) -> None:
         self._behind: Mapping[str, Handler] = {"ingest": ingest, "uploads": uploads}
         self._functions = Functions(threads=settings.threads, timeout_s=settings.timeout_s)
-        self._throttle = TokenBucket(
-            rate_per_s=settings.rate_per_s, burst=settings.burst, clock_s=clock_s
+        self._clock_s = clock_s
+        self._throttle = TokenBucket.full(
+            burst=settings.burst, per_s=settings.rate_per_s, now_s=clock_s()
         )
 
         async def ask(event: Event) -> object:
@@ -91,7 +92,7 @@ class Gateway:
 
     async def _event_of(self, request: Request, match: Match) -> Event:
         """Check a request and make the function's event of it; raises ``RefusedError``."""
-        if not self._throttle.take():
+        if not self._throttle.take(self._clock_s()):
             raise refused(ProblemTag.SLOW_DOWN, "too many requests")
         body = unpacked(await body_of(request.stream()), request.headers)
         event = proxy_event(request, match, body)

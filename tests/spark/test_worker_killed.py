@@ -14,7 +14,7 @@ from fleetlane.parsers.sandbox.worker.sandbox import Sandboxes
 from tests.unit.parsers.sandbox.conftest import (
     HOSTILE,
     body_of,
-    no_overtime_limit,
+    no_time_limit,
     program,
     run_of,
 )
@@ -52,7 +52,7 @@ def hanging(kind: str, site: str, note: Path) -> ParseBatches:
         note.write_text(f"{os.getpid()}")
         bodies = [body_of(0, padding=3 << 20), body_of(1, kind)]
         run = run_of(program("hostile==1.0", site), bodies, parse_s=3600)
-        for _ in sandboxes.parsed(run, no_overtime_limit()):
+        for _ in sandboxes.parsed(run, no_time_limit()):
             (note.parent / "first").touch()
         yield from batches
 

@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetlane.events.overrides import Ceilings
-from lambdas.http.rate_limits import NOTHING_SPENT, Spent, Verdict, verdict_on
+from fleetlane.events.token_bucket import TokenBucket
+from lambdas.http.rate_limits import Allowances, Verdict
 
 NOW_MS = 1_790_000_000_000
 MINUTE_MS = 60_000
@@ -20,7 +21,6 @@ GOLDEN = [
     ((60_000, 57_001), "refused", (60_000, 57_001)),
     ((0, 57_001), "refused", (0, 57_001)),
     ((61_000, 61_000), "refused", (61_000, 61_000)),
-    ((3_600_000, 3_600_000), "within", (6_000, 3_000)),
 ]
 
 
@@ -28,9 +28,26 @@ GOLDEN = [
 def test_what_was_spent_decides(
     before: tuple[int, int], verdict: str, after: tuple[int, int]
 ) -> None:
-    decided, spent = verdict_on(_spent(before), TEN_AND_TWENTY, now_ms=NOW_MS)
+    allowances = _spent(before)
 
-    assert (decided, spent) == (verdict, _spent(after))
+    decided = allowances.spend_one(TEN_AND_TWENTY, now_ms=NOW_MS)
+
+    assert decided == verdict
+    assert allowances.soft.left == pytest.approx(_spent(after).soft.left)
+    assert allowances.hard.left == pytest.approx(_spent(after).hard.left)
+
+
+@pytest.mark.parametrize(
+    ("set_back_ms", "verdict"), [(1_000, Verdict.REFUSED), (3_600_000, Verdict.WITHIN)]
+)
+def test_a_clock_that_is_set_back_holds_a_device_back_for_two_minutes_at_most(
+    set_back_ms: int, verdict: Verdict
+) -> None:
+    before_ms = [NOW_MS + set_back_ms] * 20
+
+    verdicts = _sent([*before_ms, NOW_MS])
+
+    assert verdicts[-1] == verdict
 
 
 @pytest.mark.parametrize(
@@ -75,14 +92,14 @@ def test_in_any_minute_no_more_than_two_minutes_worth_is_taken(gaps_ms: list[int
     assert all(sum(0 <= at - first < MINUTE_MS for at in taken_ms) <= 40 for first in taken_ms)
 
 
-def _spent(whole_ms: tuple[int, int]) -> Spent:
-    soft_ms, hard_ms = whole_ms
-    return Spent(soft_whole_ms=NOW_MS + soft_ms, hard_whole_ms=NOW_MS + hard_ms)
+def _spent(whole_ms: tuple[int, int]) -> Allowances:
+    soft, hard = (
+        TokenBucket(burst=60, per_s=1, left=min(60, 60 - ms / 1_000), at_s=NOW_MS / 1_000)
+        for ms in whole_ms
+    )
+    return Allowances(soft=soft, hard=hard)
 
 
 def _sent(times_ms: list[int], ceilings: Ceilings = TEN_AND_TWENTY) -> list[Verdict]:
-    verdicts, spent = [], NOTHING_SPENT
-    for now_ms in times_ms:
-        verdict, spent = verdict_on(spent, ceilings, now_ms=now_ms)
-        verdicts.append(verdict)
-    return verdicts
+    allowances = Allowances.full(times_ms[0] if times_ms else NOW_MS)
+    return [allowances.spend_one(ceilings, now_ms=now_ms) for now_ms in times_ms]

@@ -7,12 +7,12 @@ import pytest
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metadata import PutOff, parsed_from
-from fleetlane.parsers.sandbox.budgets.time_budget import Overtime
 from fleetlane.parsers.sandbox.child.encoding import topics_of
 from fleetlane.parsers.sandbox.columns import CanonicalRecords
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.run_result import Result, no_records
 from fleetlane.parsers.sandbox.runs import Program, Run
+from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 from glue_jobs.parse_lane.lane_parser import LaneParser
 from glue_jobs.parse_lane.reading.payloads import Payloads
@@ -37,7 +37,7 @@ class BusyParsers:
     def __init__(self, verdict: Verdict) -> None:
         self._verdict = verdict
 
-    def parsed(self, run: Run, overtime: Overtime) -> Iterator[Result]:
+    def parsed(self, run: Run, overtime: TimeBudget) -> Iterator[Result]:
         assert overtime.left_us(run.assignment) > 0
         attempts = [(place, Attempt(self._verdict)) for place in range(len(run.bodies))]
         yield Result(attempts, no_records(topics_of(run.assignment.flow)))

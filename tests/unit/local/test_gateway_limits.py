@@ -7,10 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from local.gateway.throttle import TokenBucket
 from tests.unit.local.gateway_calls import (
     NOT_UTF8,
-    FakeClock,
     FakeFunctions,
     Send,
     post,
@@ -75,11 +73,3 @@ def test_too_many_requests_are_told_to_slow_down(send: Send) -> None:
 
     assert statuses == [202] * 4
     assert (tag_of(response), response.headers["retry-after"]) == ("slow_down", "2")
-
-
-def test_a_bucket_fills_again_with_time(clock: FakeClock) -> None:
-    bucket = TokenBucket(rate_per_s=2, burst=1, clock_s=clock)
-    taken = [bucket.take(), bucket.take()]
-    clock.now_s = 0.5
-
-    assert (taken, bucket.take()) == ([True, False], True)

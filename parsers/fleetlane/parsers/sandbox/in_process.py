@@ -14,13 +14,13 @@ from functools import partial
 
 from fleetlane.parsers.contract import Parser, accepts_buffer
 from fleetlane.parsers.registry import load_parser
-from fleetlane.parsers.sandbox.budgets.time_budget import Overtime
 from fleetlane.parsers.sandbox.child.attempts import Attempts
 from fleetlane.parsers.sandbox.child.encoding import Encoder, topics_of
 from fleetlane.parsers.sandbox.columns import Columns
 from fleetlane.parsers.sandbox.run_result import NotedAttempts, Result, no_records
 from fleetlane.parsers.sandbox.runs import Body, Program, Run
 from fleetlane.parsers.sandbox.stopwatch import run_queue_ns
+from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 
 
@@ -31,7 +31,7 @@ class InProcess:
         """Take parsers that are loaded already; the others are loaded when a run needs them."""
         self._parsers: dict[Program, Parser | Attempt] = dict(parsers or {})
 
-    def parsed(self, run: Run, overtime: Overtime) -> Iterator[Result]:
+    def parsed(self, run: Run, overtime: TimeBudget) -> Iterator[Result]:
         parser, place = self._loaded(run.program), 0
         if isinstance(parser, Attempt):
             attempts = [(place, parser) for place in range(len(run.bodies))]
@@ -39,7 +39,7 @@ class InProcess:
             return
         while place < len(run.bodies):
             result, overtime_us = _part(run, parser, place, overtime.left_us(run.assignment))
-            overtime.use(run.assignment, overtime_us)
+            overtime.charge(run.assignment, overtime_us)
             place += len(result.attempts)
             yield result
 

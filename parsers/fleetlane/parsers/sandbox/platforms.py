@@ -4,15 +4,15 @@ import sys
 from collections.abc import Iterator
 from typing import Protocol
 
-from fleetlane.parsers.sandbox.budgets.time_budget import Overtime
 from fleetlane.parsers.sandbox.run_result import Result
 from fleetlane.parsers.sandbox.runs import Program, Run
+from fleetlane.parsers.sandbox.time_budget import TimeBudget
 
 
 class ParsesRuns(Protocol):
     """Parses messages within limits: ``sandbox.Sandboxes``, or ``in_process.InProcess``."""
 
-    def parsed(self, run: Run, overtime: Overtime) -> Iterator[Result]: ...
+    def parsed(self, run: Run, overtime: TimeBudget) -> Iterator[Result]: ...
 
     def load_problem(self, program: Program) -> str | None: ...
 

@@ -14,11 +14,11 @@ from typing import BinaryIO
 import msgspec
 
 from fleetlane.events.canonical import canonical_event_from
-from fleetlane.parsers.sandbox.budgets.time_budget import Overtime
 from fleetlane.parsers.sandbox.columns import CanonicalRecord
 from fleetlane.parsers.sandbox.in_process import InProcess
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
 from fleetlane.parsers.sandbox.runs import Run, envelope_of
+from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 from fleetlane.parsers.testkit.trials import Outcome, Subject, Trial, TrialEvent
 
@@ -58,7 +58,7 @@ def tried(sandboxes: ParsesRuns, subject: Subject, trials: Sequence[Trial]) -> l
     )
     attempts: dict[int, Attempt] = {}
     events: defaultdict[int, list[TrialEvent]] = defaultdict(list)
-    for result in sandboxes.parsed(run, Overtime(flow_s_max=1e6)):
+    for result in sandboxes.parsed(run, TimeBudget(flow_s_max=1e6)):
         attempts.update(result.attempts)
         for record in result.records:
             place, event = _event_of(record)

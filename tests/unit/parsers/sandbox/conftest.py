@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from fleetlane.events.flows.files import flow_from_toml
-from fleetlane.parsers.sandbox.budgets.respawn_limit import RespawnBudget
-from fleetlane.parsers.sandbox.budgets.time_budget import Overtime
+from fleetlane.events.token_bucket import TokenBucket
 from fleetlane.parsers.sandbox.run_result import Result
 from fleetlane.parsers.sandbox.runs import Assignment, Program, Run
+from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.verdicts import Verdict
 from fleetlane.parsers.sandbox.worker.sandbox import Sandboxes
 
@@ -64,8 +64,8 @@ def _sandboxes() -> Iterator[Sandboxes]:
     """Sandboxes that may use up children as they like; nothing may be left of them."""
     before = _belongings()
     sandboxes = Sandboxes(
-        new_budget=lambda: RespawnBudget(burst=100_000),
-        new_retries=lambda: RespawnBudget(burst=100_000),
+        new_respawns=lambda: TokenBucket.full(burst=100_000, per_s=0, now_s=0),
+        new_retries=lambda: TokenBucket.full(burst=100_000, per_s=0, now_s=0),
     )
     yield sandboxes
     sandboxes.close()
@@ -110,8 +110,8 @@ def body_of(
     return json.dumps(order).encode() + b"#" * padding
 
 
-def no_overtime_limit() -> Overtime:
-    return Overtime(flow_s_max=1e6)
+def no_time_limit() -> TimeBudget:
+    return TimeBudget(flow_s_max=1e6)
 
 
 class Outcomes:
@@ -139,8 +139,8 @@ class Outcomes:
             self.events.setdefault(int(canonical["rawid"]), []).append(canonical["data"])
 
 
-def outcomes_of(sandboxes: Sandboxes, run: Run, overtime: Overtime | None = None) -> Outcomes:
-    outcomes = Outcomes(run, sandboxes.parsed(run, overtime or no_overtime_limit()))
+def outcomes_of(sandboxes: Sandboxes, run: Run, overtime: TimeBudget | None = None) -> Outcomes:
+    outcomes = Outcomes(run, sandboxes.parsed(run, overtime or no_time_limit()))
     assert sorted(outcomes.verdicts) == list(range(len(run.bodies))), "every message comes out"
     return outcomes
 

@@ -12,7 +12,7 @@ from fleetlane.parsers.sandbox.worker.sandbox import Sandboxes
 from tests.unit.parsers.sandbox.conftest import (
     Install,
     Outcomes,
-    no_overtime_limit,
+    no_time_limit,
     program,
     run_of,
 )
@@ -41,7 +41,7 @@ def test_a_parser_that_accepts_a_buffer_is_given_one_whatever_its_size(
 ) -> None:
     run, parses = run_of(buffers, [bytes(size) for size in SIZES]), kind()
 
-    outcomes = Outcomes(run, parses.parsed(run, no_overtime_limit()))
+    outcomes = Outcomes(run, parses.parsed(run, no_time_limit()))
     parses.close()
 
     assert [outcomes.events[place][0] for place in range(len(SIZES))] == [

@@ -5,16 +5,16 @@ import sys
 
 import pytest
 
-from fleetlane.parsers.sandbox.budgets.time_budget import Overtime
 from fleetlane.parsers.sandbox.in_process import InProcess
 from fleetlane.parsers.sandbox.runs import Program
+from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.verdicts import Verdict
 from fleetlane.parsers.sandbox.worker.sandbox import Sandboxes
 from tests.unit.parsers.sandbox.conftest import (
     Install,
     Outcomes,
     body_of,
-    no_overtime_limit,
+    no_time_limit,
     program,
     run_of,
 )
@@ -40,7 +40,7 @@ def test_what_python_can_interrupt_is_told_apart_here_too(
 ) -> None:
     run = run_of(hostile, [body_of(0), body_of(1, kind), body_of(2)])
 
-    outcomes = Outcomes(run, InProcess({hostile: Hostile()}).parsed(run, no_overtime_limit()))
+    outcomes = Outcomes(run, InProcess({hostile: Hostile()}).parsed(run, no_time_limit()))
 
     assert outcomes.verdicts == {0: Verdict.OK, 1: verdict, 2: Verdict.OK}
 
@@ -49,7 +49,7 @@ def test_both_ways_give_the_same_records(sandboxes: Sandboxes) -> None:
     run = run_of(JSON, [b'[{"n": %d}, {"n": 2}]' % number for number in range(300)])
 
     found = [
-        [record for result in one.parsed(run, no_overtime_limit()) for record in result.records]
+        [record for result in one.parsed(run, no_time_limit()) for record in result.records]
         for one in (InProcess(), sandboxes)
     ]
 
@@ -59,7 +59,7 @@ def test_both_ways_give_the_same_records(sandboxes: Sandboxes) -> None:
 def test_a_parser_that_cannot_be_loaded_fails_its_messages() -> None:
     run = run_of(program("nobodys==1.0", None), [b""])
 
-    outcomes = Outcomes(run, InProcess().parsed(run, no_overtime_limit()))
+    outcomes = Outcomes(run, InProcess().parsed(run, no_time_limit()))
 
     assert outcomes.verdicts == {0: Verdict.PARSER_FAILED}
     assert "no parser 'nobodys==1.0'" in outcomes.details[0]
@@ -75,7 +75,7 @@ def test_two_versions_of_one_parser_each_come_from_their_own_place(install: Inst
     parsers = InProcess()
 
     versions = [
-        Outcomes(run, parsers.parsed(run, no_overtime_limit())).events[0]
+        Outcomes(run, parsers.parsed(run, no_time_limit())).events[0]
         for run in (run_of(one, [b""]) for one in programs)
     ]
 
@@ -85,7 +85,9 @@ def test_two_versions_of_one_parser_each_come_from_their_own_place(install: Inst
 def test_overtime_is_counted_here_too(hostile: Program) -> None:
     run = run_of(hostile, [body_of(number, "sleeps") for number in range(5)], parse_s=0.1)
 
-    outcomes = Outcomes(run, InProcess({hostile: Hostile()}).parsed(run, Overtime(flow_s_max=0.1)))
+    outcomes = Outcomes(
+        run, InProcess({hostile: Hostile()}).parsed(run, TimeBudget(flow_s_max=0.1))
+    )
 
     assert outcomes.verdicts[0] is Verdict.TIMEOUT
     assert outcomes.verdicts[4] is Verdict.NOT_TRIED

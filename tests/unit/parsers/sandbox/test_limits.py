@@ -1,4 +1,4 @@
-"""The small parts that decide: budget, stopwatch, shared memory, and what is read from a child."""
+"""The small parts that decide: stopwatch, shared memory, and what is read from a child."""
 
 import array
 import mmap
@@ -7,7 +7,6 @@ import time
 
 import pytest
 
-from fleetlane.parsers.sandbox.budgets.respawn_limit import RespawnBudget
 from fleetlane.parsers.sandbox.packets import Reply, data_packets
 from fleetlane.parsers.sandbox.shared_memory import WorkerMemory, read_only
 from fleetlane.parsers.sandbox.stopwatch import Stopwatch
@@ -15,16 +14,6 @@ from fleetlane.parsers.sandbox.worker.forged_replies import ForgedReplyError
 from fleetlane.parsers.sandbox.worker.replies import read_result
 
 TOPICS = ("canonical.gps",)
-
-
-def test_a_budget_is_spent_and_fills_again_with_time() -> None:
-    now_s = [0.0]
-    budget = RespawnBudget(burst=2, per_s=1, monotonic=lambda: now_s[0])
-    taken = [budget.take() for _ in range(3)]
-
-    now_s[0] = 1.0
-
-    assert (taken, budget.take(), budget.take()) == ([True, True, False], True, False)
 
 
 def test_a_stopwatch_adds_at_most_two_ticks_between_two_looks() -> None:

@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from fleetlane.parsers.sandbox.budgets.respawn_limit import RespawnBudget
-from fleetlane.parsers.sandbox.budgets.time_budget import Overtime
+from fleetlane.events.token_bucket import TokenBucket
 from fleetlane.parsers.sandbox.runs import Program
+from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.verdicts import Verdict
 from fleetlane.parsers.sandbox.worker.sandbox import CHILDREN_MAX, Sandboxes
 from tests.unit.parsers.sandbox.conftest import (
     Install,
     body_of,
     children_of,
-    no_overtime_limit,
+    no_time_limit,
     outcomes_of,
     program,
     run_of,
@@ -45,7 +45,7 @@ class Versioned:
 @pytest.fixture
 def thrifty() -> Iterator[Sandboxes]:
     """Sandboxes whose parsers may use up three children each, and no more."""
-    sandboxes = Sandboxes(new_budget=lambda: RespawnBudget(burst=3, per_s=0))
+    sandboxes = Sandboxes(new_respawns=lambda: TokenBucket.full(burst=3, per_s=0, now_s=0))
     yield sandboxes
     sandboxes.close()
 
@@ -189,7 +189,7 @@ def test_a_spent_budget_is_another_parser_s_no_matter(thrifty: Sandboxes, hostil
 def test_a_flow_that_used_up_its_overtime_is_not_tried_and_others_are(
     sandboxes: Sandboxes, hostile: Program
 ) -> None:
-    overtime = Overtime(flow_s_max=0.5)
+    overtime = TimeBudget(flow_s_max=0.5)
     slow = [body_of(number, "sleeps") for number in range(30)]
 
     outcomes = outcomes_of(sandboxes, run_of(hostile, slow), overtime)
@@ -206,7 +206,7 @@ def test_results_that_nobody_takes_disturb_no_later_run(
     sandboxes: Sandboxes, hostile: Program
 ) -> None:
     run = run_of(hostile, [body_of(number) for number in range(1_000)])
-    results = sandboxes.parsed(run, no_overtime_limit())
+    results = sandboxes.parsed(run, no_time_limit())
     next(results)
 
     results.close()  # type: ignore[attr-defined] # it is a generator
@@ -217,7 +217,7 @@ def test_results_that_nobody_takes_disturb_no_later_run(
 
 def test_results_stay_as_they_are_after_later_runs(sandboxes: Sandboxes, hostile: Program) -> None:
     bodies = [body_of(number, events=3) for number in range(300)]
-    kept = list(sandboxes.parsed(run_of(hostile, bodies), no_overtime_limit()))
+    kept = list(sandboxes.parsed(run_of(hostile, bodies), no_time_limit()))
     before = [list(result.records) for result in kept]
 
     outcomes_of(sandboxes, run_of(hostile, [body_of(number, "scribbles") for number in range(300)]))
@@ -227,12 +227,12 @@ def test_results_stay_as_they_are_after_later_runs(sandboxes: Sandboxes, hostile
 
 SCRIPT = """
 import sys
-from tests.unit.parsers.sandbox.conftest import body_of, no_overtime_limit, program, run_of
+from tests.unit.parsers.sandbox.conftest import body_of, no_time_limit, program, run_of
 from fleetlane.parsers.sandbox.worker.sandbox import Sandboxes
 sandboxes = Sandboxes()
 run = run_of(program("hostile==1.0", sys.argv[1]), [body_of(0, "good"), body_of(1, sys.argv[2])],
              parse_s=float(sys.argv[3]))
-for result in sandboxes.parsed(run, no_overtime_limit()):
+for result in sandboxes.parsed(run, no_time_limit()):
     print(*(attempt.verdict.name for _, attempt in result.attempts), flush=True)
 """
 

@@ -1,6 +1,6 @@
 """What fails is tried once more in a fresh child, as long as that is not all that is done."""
 
-from fleetlane.parsers.sandbox.budgets.respawn_limit import RespawnBudget
+from fleetlane.events.token_bucket import TokenBucket
 from fleetlane.parsers.sandbox.verdicts import Verdict
 from fleetlane.parsers.sandbox.worker.sandbox import Sandboxes
 from tests.unit.parsers.sandbox.conftest import Install, outcomes_of, program, run_of
@@ -20,7 +20,7 @@ class OnceAProcess:
 def test_without_second_tries_left_a_failure_stands_and_nobody_is_put_off(install: Install) -> None:
     site = install("once==1.0", "once:OnceAProcess", ONCE_A_PROCESS)
     run = run_of(program("once==1.0", site), [b"", b""])
-    sandboxes = Sandboxes(new_retries=lambda: RespawnBudget(burst=1, per_s=0))
+    sandboxes = Sandboxes(new_retries=lambda: TokenBucket.full(burst=1, per_s=0, now_s=0))
 
     found = [list(outcomes_of(sandboxes, run).verdicts.items()) for _ in range(2)]
     sandboxes.close()

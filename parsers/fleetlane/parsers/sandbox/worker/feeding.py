@@ -4,13 +4,13 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from fleetlane.parsers.sandbox.budgets.time_budget import Overtime
 from fleetlane.parsers.sandbox.child.attempts import Part
 from fleetlane.parsers.sandbox.child.encoding import topics_of
 from fleetlane.parsers.sandbox.columns import CanonicalRecords
 from fleetlane.parsers.sandbox.packets import Reply
 from fleetlane.parsers.sandbox.run_result import NotedAttempts, Result, no_records
 from fleetlane.parsers.sandbox.runs import Run
+from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 from fleetlane.parsers.sandbox.worker.chunks import Chunk, Slots, chunk_bounds
 from fleetlane.parsers.sandbox.worker.forged_replies import ForgedReplyError
@@ -34,7 +34,7 @@ CHILDREN_USED_UP: Final = Attempt(Verdict.CHILDREN_USED_UP)
 class Feeding:
     """The state of one run: what is still to be asked, and what the child was asked already."""
 
-    def __init__(self, run: Run, *, children: Children, slots: Slots, overtime: Overtime) -> None:
+    def __init__(self, run: Run, *, children: Children, slots: Slots, overtime: TimeBudget) -> None:
         self._run, self._children, self._slots, self._overtime = run, children, slots, overtime
         self._topics = topics_of(run.assignment.flow)
         self._waiting: deque[Piece | Retry] = deque()
@@ -142,12 +142,12 @@ class Feeding:
         is_next = (reply.mark, reply.first) == (piece.chunk.mark, piece.first)
         if not is_next or not 0 < part.messages <= piece.count:
             raise ForgedReplyError("a reply to what it was not asked")
-        self._overtime.use(self._run.assignment, reply.overtime_us)
+        self._overtime.charge(self._run.assignment, reply.overtime_us)
         return part, records
 
     def _after(self, death: Death) -> None:
         """Put back what the child was asked; who seems to be to blame has one more try."""
-        self._overtime.use(self._run.assignment, death.worked_us)
+        self._overtime.charge(self._run.assignment, death.worked_us)
         self._put_asked_back()
         piece = self._waiting.popleft()
         assert isinstance(piece, Piece), "only pieces are asked of the current child"
@@ -199,7 +199,7 @@ class Feeding:
             death = child.end()
         except ForgedReplyError as problem:
             death = _forger(child.end(), problem)
-        self._overtime.use(self._run.assignment, death.worked_us)
+        self._overtime.charge(self._run.assignment, death.worked_us)
         return Attempt(death.verdict, death.detail, 0, death.worked_us), nothing, None
 
     def _result(

@@ -6,10 +6,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from fleetlane.parsers.sandbox.budgets.respawn_limit import RespawnBudget, few_retries
-from fleetlane.parsers.sandbox.budgets.time_budget import Overtime
+from fleetlane.events.token_bucket import TokenBucket
 from fleetlane.parsers.sandbox.run_result import Result
 from fleetlane.parsers.sandbox.runs import Program, Run
+from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.worker.chunks import Slots
 from fleetlane.parsers.sandbox.worker.feeding import Feeding
 from fleetlane.parsers.sandbox.worker.parser_child import Death, ParserChild, ParserNotLoadedError
@@ -21,21 +21,35 @@ LOAD_PAUSE_SHARE: Final = 10
 _log = logging.getLogger(__name__)
 
 
+def respawn_rate_limit() -> TokenBucket:
+    """How many children a parser may use up: its failures must not become a storm of forks."""
+    return TokenBucket.full(burst=100, per_s=10, now_s=time.monotonic())
+
+
+def retry_rate_limit() -> TokenBucket:
+    """How often a message that failed, and killed no child, is tried again in a fresh one.
+
+    It helps where the first child was to blame. A parser that fails all the time would double the
+    time of all messages by it; what failed has more tries in the slow lane.
+    """
+    return TokenBucket.full(burst=20, per_s=0.2, now_s=time.monotonic())
+
+
 class Sandbox:
     """Runs one program. Its child lives on from run to run, until it fails or is stopped."""
 
     def __init__(
-        self, program: Program, *, zygote: Zygote, budget: RespawnBudget, retries: RespawnBudget
+        self, program: Program, *, zygote: Zygote, respawns: TokenBucket, retries: TokenBucket
     ) -> None:
         self._program, self._zygote = program, zygote
-        self._budget, self._retries = budget, retries
+        self._respawns, self._retries = respawns, retries
         self._slots = Slots()
         self._child: ParserChild | None = None
         self._is_alarmed = False
         self._problem: ParserNotLoadedError | None = None
         self._load_again_s = 0.0
 
-    def parsed(self, run: Run, overtime: Overtime) -> Iterator[Result]:
+    def parsed(self, run: Run, overtime: TimeBudget) -> Iterator[Result]:
         """Give every message of a run its result. Its records may be kept as long as wanted."""
         feeding = Feeding(run, children=self, slots=self._slots, overtime=overtime)
         return feeding.results()
@@ -73,7 +87,7 @@ class Sandbox:
         return child.end()
 
     def fresh(self, *, is_blamed: bool) -> ParserChild | None:
-        may = self.may_respawn() if is_blamed else self._retries.take()
+        may = self.may_respawn() if is_blamed else self._retries.take(time.monotonic())
         if not may:
             return None
         try:
@@ -83,7 +97,7 @@ class Sandbox:
 
     def may_respawn(self) -> bool:
         """Whether one more child may be used up; counts it."""
-        may = self._budget.take()
+        may = self._respawns.take(time.monotonic())
         if self._is_alarmed is may:  # once when it begins, not once a message
             self._is_alarmed = not may
             if not may:
@@ -109,24 +123,24 @@ class Sandboxes:
     def __init__(
         self,
         *,
-        new_budget: Callable[[], RespawnBudget] = RespawnBudget,
-        new_retries: Callable[[], RespawnBudget] = few_retries,
+        new_respawns: Callable[[], TokenBucket] = respawn_rate_limit,
+        new_retries: Callable[[], TokenBucket] = retry_rate_limit,
     ) -> None:
         """Have none yet.
 
         Args:
-            new_budget: How many children a parser may use up.
-            new_retries: How many it may have for second tries at what failed, and killed none.
+            new_respawns: How many children a parser may use up.
+            new_retries: How many it may have to retry what failed, and killed none.
         """
         self._zygote = Zygote()
-        self._new_budget, self._new_retries = new_budget, new_retries
+        self._new_respawns, self._new_retries = new_respawns, new_retries
         self._sandboxes: OrderedDict[Program, Sandbox] = OrderedDict()
 
     @property
     def zygote_pid(self) -> int:
         return self._zygote.pid
 
-    def parsed(self, run: Run, overtime: Overtime) -> Iterator[Result]:
+    def parsed(self, run: Run, overtime: TimeBudget) -> Iterator[Result]:
         """Parse the messages of a run. Nothing that a parser does raises anything here.
 
         One run at a time: the next one only after all results of this one, or after ``close`` of
@@ -164,7 +178,7 @@ class Sandboxes:
             sandbox = Sandbox(
                 program,
                 zygote=self._zygote,
-                budget=self._new_budget(),
+                respawns=self._new_respawns(),
                 retries=self._new_retries(),
             )
             self._sandboxes[program] = sandbox

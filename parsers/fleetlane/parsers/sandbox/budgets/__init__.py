@@ -1,1 +1,0 @@
-"""What a flow or a parser may use up: time, and child processes."""
