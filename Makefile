@@ -22,7 +22,7 @@ check: format-check lint types layers dependencies unused ## format, lint, types
 
 .PHONY: test
 test: cloud ## all tests but those in a browser; faults and fuzzing short
-	$(pytest) --ignore tests/browser -m "not alone" --numprocesses auto --dist loadscope --no-loadscope-reorder
+	$(pytest) --ignore tests/browser -m "not alone" --numprocesses auto --dist loadgroup --no-loadscope-reorder
 	$(pytest) --ignore tests/browser -m alone
 
 .PHONY: test-browser

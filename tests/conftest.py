@@ -5,8 +5,6 @@ from typing import Final
 
 import pytest
 from hypothesis import settings
-from xdist.remote import Producer
-from xdist.scheduler import LoadScopeScheduling
 
 from local.checkout import BROKER_JARS, LOCALSTACK_ENVIRONMENT
 from local.servers.kafka import KafkaBroker
@@ -35,11 +33,18 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile(config.getoption("faults"))
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What takes longest begins first; what belongs to the full length alone is left out."""
+    """What takes longest begins first; what belongs to the full length alone is left out.
+
+    With ``--dist loadgroup`` one process has all that needs Spark, of which there is one at a time,
+    and one the stages; the rest goes by its file. pytest-xdist reads the groups in this same hook:
+    hence ``tryfirst``.
+    """
     for item in items:
         if item.get_closest_marker("spark") and not item.nodeid.startswith(WITH_SPARK):
             raise pytest.UsageError(f"{item.nodeid} needs Spark: its place is in WITH_SPARK")
+        item.add_marker(pytest.mark.xdist_group(_group_of(item.nodeid)))
     items.sort(key=lambda item: not item.nodeid.startswith(WITH_SPARK))
     if config.getoption("faults") == "full":
         return
@@ -48,22 +53,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=left_out)
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
-    """Where ``--numprocesses`` has several run at once, each takes what belongs together."""
-    return _ByWhatIsShared(config, log)
-
-
-class _ByWhatIsShared(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
-    """One process has all that needs Spark, of which there is one at a time, and one the stages.
-
-    The rest goes by its file.
-    """
-
-    def _split_scope(self, nodeid: str) -> str:
-        if nodeid.startswith(WITH_SPARK):
-            return "spark"
-        return STAGES if nodeid.startswith(STAGES) else nodeid.partition("::")[0]
+def _group_of(nodeid: str) -> str:
+    if nodeid.startswith(WITH_SPARK):
+        return "spark"
+    return "stages" if nodeid.startswith(STAGES) else nodeid.partition("::")[0]
 
 
 @pytest.fixture(scope="session")

@@ -21,9 +21,9 @@ from local.gateway.event import Event, answer_from, proxy_event, raw_path
 from local.gateway.functions import Functions, Handler
 from local.gateway.problems import RefusedError, refused
 from local.gateway.requests import body_of, check_headers, unpacked
+from local.gateway.rest_api import EVENT_BYTES_MAX
 from local.gateway.routes import Match, matched
 
-EVENT_BYTES_MAX: Final = 6 * 1024 * 1024
 _METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
@@ -97,8 +97,7 @@ class Gateway:
         body = unpacked(await body_of(request.stream()), request.headers)
         event = proxy_event(request, match, body)
         if not match.resource.is_public:
-            identity = await self._authorizer.identity_of(event)
-            event["requestContext"]["authorizer"] = identity
+            event["requestContext"]["authorizer"] = await self._authorizer.context_of(event)
         return event
 
     async def _integrated(self, event: Event, function: str) -> Response:

@@ -9,8 +9,8 @@ from starlette.datastructures import Headers
 
 from fleetlane.events.errors import ProblemTag
 from local.gateway.problems import refused, refused_untagged
+from local.gateway.rest_api import REQUEST_BYTES_MAX
 
-REQUEST_BYTES_MAX: Final = 10 * 1024 * 1024
 HEADER_BYTES_MAX: Final = 10_240
 
 _GZIP_OR_ZLIB: Final = 32 + zlib.MAX_WBITS

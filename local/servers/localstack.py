@@ -14,6 +14,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from fleetlane.events.errors import FleetlaneError
+from local.checkout import ROOT
 from local.servers.ports import remembered_port
 from local.servers.processes import ServerProcess
 from operations.aws_settings import REGION, ClientSettings, client_settings_at
@@ -178,6 +179,7 @@ class LocalAws:
         return {
             "PATH": os.defpath,
             "HOME": str(self._scratch),
+            "PYTHONPATH": str(ROOT),  # the plug-in shares a module with the light gateway
             "TEMP": str(self._scratch / "tmp"),
             "XDG_CACHE_HOME": str(self._environment / "cache"),
             "FILESYSTEM_ROOT": str(self._scratch),

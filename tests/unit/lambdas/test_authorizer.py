@@ -61,7 +61,9 @@ def test_api_gateway_is_told_to_answer_401_and_nothing_else(refused: MakeToken, 
 
 
 @pytest.mark.parametrize(
-    "authorization", [None, "", "Bearer", f"Basic {DEVICE.token()}", DEVICE.token()]
+    "authorization",
+    [None, "", "Bearer", f"Basic {DEVICE.token()}", DEVICE.token()],
+    ids=["none", "empty", "no token", "basic", "no scheme"],
 )
 def test_a_request_without_a_bearer_token_is_refused(authorization: str | None) -> None:
     with pytest.raises(Exception, match=r"^Unauthorized$"):

@@ -1,6 +1,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,7 @@ def test_a_device_that_stands_in_two_lines_is_a_problem(tmp_path: Path) -> None:
         ("d-1,tank", "has more or fewer fields than the header"),
         (line("d-1") + ",more", "has more or fewer fields than the header"),
     ],
+    ids=count(),  # keys differ from one process to the next
 )
 def test_each_wrong_line_is_told_by_its_number_and_its_cause(
     tmp_path: Path, wrong: str, said: str

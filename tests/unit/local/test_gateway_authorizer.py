@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from local.gateway.authorizer import is_allowed
+from local.gateway.rest_api import is_allowed
 from tests.unit.local.gateway_calls import (
     ARN,
     TOKEN,

@@ -1,4 +1,5 @@
 import json
+from itertools import count
 from typing import Any
 
 import pytest
@@ -76,6 +77,7 @@ def test_what_a_jwk_says_besides_is_left_out() -> None:
         ("", "neither PEM nor a JWK"),
         (" " * 4_097, "the limit is 4096"),
     ],
+    ids=count(),  # keys differ from one process to the next
 )
 def test_what_is_no_devices_public_key_is_refused(text: str, said: str) -> None:
     with pytest.raises(BadPublicKeyError, match=said):

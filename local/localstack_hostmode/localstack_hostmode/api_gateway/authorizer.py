@@ -1,9 +1,7 @@
-"""Asks a Lambda authorizer whether a request may pass, and keeps its answers for their time."""
+"""Calls the Lambda authorizer of an API, and caches its results."""
 
 import json
 import logging
-import threading
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,7 +21,7 @@ from localstack.services.apigateway.next_gen.execute_api.integrations.aws import
     RestApiAwsProxyIntegration,
 )
 
-from localstack_hostmode.api_gateway.policy import Verdict, verdict_on
+from local.gateway.rest_api import AuthorizerCache, AuthorizerResult
 
 _LOG = logging.getLogger(__name__)
 _TTL_S = 300
@@ -34,13 +32,12 @@ class Authorization:
     """A handler in the chain of an API's requests, for authorizers of the type REQUEST."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._answers: dict[tuple[str, ...], tuple[float, dict[str, Any]]] = {}
+        self._cache = AuthorizerCache()
 
     def __call__(
         self, chain: HandlerChain, context: RestApiInvocationContext, response: Response
     ) -> None:
-        """Let the request pass and tell its function of the device, or raise a gateway's error."""
+        """Let the request pass with what the authorizer knows, or raise a gateway's error."""
         if context.resource_method.get("authorizationType") != "CUSTOM":
             return
         authorizer = context.deployment.rest_api.authorizers.get(
@@ -48,29 +45,16 @@ class Authorization:
         )
         if authorizer is None:
             raise errors.AuthorizerConfigurationError
-        answer = self._answer(authorizer, context)
-        verdict = verdict_on(_method_arn(context), answer["policyDocument"])
-        if verdict is not Verdict.ALLOWED:
-            explicit = " with an explicit deny" if verdict is Verdict.DENIED else ""
-            message = f"User is not authorized to access this resource{explicit}"
-            raise errors.AccessDeniedError(message)
-        told = {name: _text(value) for name, value in (answer.get("context") or {}).items()}
-        context.context_variables["authorizer"] = {"principalId": answer["principalId"], **told}
-
-    def _answer(
-        self, authorizer: Mapping[str, Any], context: RestApiInvocationContext
-    ) -> dict[str, Any]:
-        """One that is kept, or a new one; kept by what identifies the caller."""
         key = (context.api_id, context.stage, authorizer["id"], *_identity(authorizer, context))
-        now_s = time.monotonic()
-        with self._lock:
-            until_s, answer = self._answers.get(key, (0.0, {}))
-        if now_s >= until_s:
-            answer = _asked(authorizer, context)
+        result = self._cache.get(key)
+        if result is None:
+            result = _result(authorizer, context)
             ttl_s = int(authorizer.get("authorizerResultTtlInSeconds", _TTL_S))
-            with self._lock:
-                self._answers[key] = (now_s + ttl_s, answer)
-        return answer
+            self._cache.put(key, result, ttl_s=ttl_s)
+        if not result.allows(_method_arn(context)):
+            message = "User is not authorized to access this resource"
+            raise errors.AccessDeniedError(message)
+        context.context_variables["authorizer"] = result.context
 
 
 def _identity(authorizer: Mapping[str, Any], context: RestApiInvocationContext) -> list[str]:
@@ -89,7 +73,7 @@ def _identity(authorizer: Mapping[str, Any], context: RestApiInvocationContext) 
     return found
 
 
-def _asked(authorizer: Mapping[str, Any], context: RestApiInvocationContext) -> dict[str, Any]:
+def _result(authorizer: Mapping[str, Any], context: RestApiInvocationContext) -> AuthorizerResult:
     uri = authorizer["authorizerUri"]
     try:
         content = RestApiAwsProxyIntegration.call_lambda(
@@ -97,17 +81,14 @@ def _asked(authorizer: Mapping[str, Any], context: RestApiInvocationContext) -> 
             event=json.dumps(_event(context)).encode(),
             source_arn=f"{_api_arn(context)}/authorizers/{authorizer['id']}",
         )
-        answer: dict[str, Any] = json.loads(content) or {}
-    except (BotoCoreError, ClientError, ValueError) as problem:
-        _LOG.warning("authorizer %s failed: %s", authorizer["id"], problem)
+        returned: dict[str, Any] = json.loads(content) or {}
+        if returned.get("errorMessage") == "Unauthorized":
+            message = "Unauthorized"
+            raise errors.UnauthorizedError(message)
+        return AuthorizerResult.of(returned)
+    except (BotoCoreError, ClientError, KeyError, TypeError, ValueError) as problem:
+        _LOG.warning("authorizer %s failed: %r", authorizer["id"], problem)
         raise errors.AuthorizerConfigurationError from problem
-    if answer.get("errorMessage") == "Unauthorized":
-        message = "Unauthorized"
-        raise errors.UnauthorizedError(message)
-    if not {"principalId", "policyDocument"} <= answer.keys():
-        _LOG.warning("authorizer %s answered %.300s", authorizer["id"], content)
-        raise errors.AuthorizerConfigurationError
-    return answer
 
 
 def _event(context: RestApiInvocationContext) -> dict[str, Any]:
@@ -136,8 +117,3 @@ def _method_arn(context: RestApiInvocationContext) -> str:
 
 def _api_arn(context: RestApiInvocationContext) -> str:
     return str(get_source_arn(context)).partition("/")[0]
-
-
-def _text(value: object) -> str:
-    """All that an authorizer tells a function arrives there as text."""
-    return str(value).lower() if isinstance(value, bool) else str(value)

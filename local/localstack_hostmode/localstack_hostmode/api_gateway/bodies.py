@@ -15,9 +15,7 @@ from localstack.services.apigateway.next_gen.execute_api.integrations.aws import
     RestApiAwsProxyIntegration,
 )
 
-REQUEST_BYTES_MAX = 10 * 1024 * 1024
-EVENT_BYTES_MAX = 6 * 1024 * 1024
-"""What Lambda takes, the body in Base64 included."""
+from local.gateway.rest_api import EVENT_BYTES_MAX, REQUEST_BYTES_MAX
 
 _TOO_LONG = "Request Too Long"
 

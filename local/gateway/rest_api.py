@@ -1,0 +1,91 @@
+"""Rules of API Gateway's REST APIs: limits, and what a Lambda authorizer's result allows.
+
+Used by the light gateway and, in LocalStack's own environment, by the plug-in for it: hence it
+imports nothing but the standard library.
+"""
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+REQUEST_BYTES_MAX: Final = 10 * 1024 * 1024
+EVENT_BYTES_MAX: Final = 6 * 1024 * 1024
+"""What Lambda takes, the body in Base64 included."""
+
+_ACTION: Final = "execute-api:invoke"
+_CACHED_MAX: Final = 50_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthorizerResult:
+    """What an authorizer returned. ``context`` is what the function behind it receives."""
+
+    policy: Mapping[str, Any]
+    context: Mapping[str, str]
+
+    @classmethod
+    def of(cls, returned: Any) -> Self:
+        """Read what the authorizer's function returned.
+
+        Raises:
+            KeyError: It lacks the policy or the principal.
+            TypeError: It is no mapping, or its context holds more than texts and numbers.
+        """
+        values = (returned.get("context") or {}) | {"principalId": returned["principalId"]}
+        context = {name: _text(value) for name, value in values.items()}
+        return cls(policy=returned["policyDocument"], context=context)
+
+    def allows(self, method_arn: str) -> bool:
+        return is_allowed(self.policy, method_arn)
+
+
+class AuthorizerCache:
+    """Results by what identifies the caller, each for its time to live. Safe for threads."""
+
+    def __init__(self, *, clock_s: Callable[[], float] = time.monotonic) -> None:
+        self._clock_s = clock_s
+        self._cached: dict[tuple[str, ...], tuple[AuthorizerResult, float]] = {}
+
+    def get(self, key: tuple[str, ...]) -> AuthorizerResult | None:
+        result, until_s = self._cached.get(key, (None, 0.0))
+        return result if until_s > self._clock_s() else None
+
+    def put(self, key: tuple[str, ...], result: AuthorizerResult, *, ttl_s: float) -> None:
+        if len(self._cached) >= _CACHED_MAX:
+            self._cached.clear()
+        self._cached[key] = (result, self._clock_s() + ttl_s)
+
+
+def is_allowed(policy: Mapping[str, Any], method_arn: str) -> bool:
+    """Whether a statement allows the method, and none denies it."""
+    effects = [
+        statement["Effect"]
+        for statement in _listed(policy.get("Statement", []))
+        if _covers(statement.get("Action", []), _ACTION, flags=re.IGNORECASE)
+        and _covers(statement.get("Resource", []), method_arn)
+    ]
+    return "Allow" in effects and "Deny" not in effects
+
+
+def _covers(patterns: str | list[str], value: str, *, flags: int = 0) -> bool:
+    expressions = (
+        re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".") for pattern in _listed(patterns)
+    )
+    return any(re.fullmatch(one, value, re.DOTALL | flags) for one in expressions)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _text(value: object) -> str:
+    """API Gateway passes numbers and booleans on as text, and refuses anything else."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case str() | int() | float():
+            return str(value)
+        case _:
+            raise TypeError(f"context holds a {type(value).__name__}")
