@@ -22,6 +22,7 @@ from fleetlane.events.job_arguments import (
     LakeArguments,
     ParseLaneArguments,
 )
+from fleetlane.events.metrics import Dimension
 from glue_jobs.deduplicate import main as deduplicate
 from glue_jobs.engine.application_watch import ApplicationWatch
 from glue_jobs.engine.clock import now_ms
@@ -82,7 +83,9 @@ def main(argv: Sequence[str]) -> None:
     watch = ApplicationWatch(
         marker=marker,
         mirrored=MirroredOffsets(KafkaAdmin(session, shared), now_ms=now_ms),
-        publish=published_to(shared.metrics_namespace, application=arguments.application),
+        publish=published_to(
+            shared.metrics_namespace, Dimension.APPLICATION, arguments.application
+        ),
     )
     if stay(queries, is_to_stop=lambda: watch.is_to_stop(session.streams.active)):
         if not stop_between_batches(session.streams.active):

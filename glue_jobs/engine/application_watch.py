@@ -6,10 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.metrics import ApplicationMetric
 from glue_jobs.kafka.mirrored_offsets import Query
-
-EXPIRED_UNREAD: Final = "ExpiredUnread"
-"""Records that their topic kept no longer, and that no query had read."""
 
 STOP_LOOKS_APART_S: Final = 10.0
 """Each is a HEAD and a LIST: in S3, about 1.50 USD a month for each application."""
@@ -78,4 +76,4 @@ class ApplicationWatch:
         if expired:
             _log.error("%d records expired before they were read", expired)
         if self._metric.is_due():
-            self._publish({EXPIRED_UNREAD: expired})
+            self._publish({ApplicationMetric.EXPIRED_UNREAD: expired})

@@ -8,6 +8,7 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from clients.aws import client_config
+from fleetlane.events.metrics import Dimension
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
@@ -40,9 +41,11 @@ class CloudWatchMetrics:
             _log.warning("metrics of %s not published: %s", whose, problem)
 
 
-def published_to(namespace: str | None, **dimensions: str) -> Callable[[Mapping[str, float]], None]:
+def published_to(
+    namespace: str | None, dimension: Dimension, value: str
+) -> Callable[[Mapping[str, float]], None]:
     """Give what publishes values there; without a namespace, as on a laptop, nothing does."""
     if namespace is None:
         return lambda _: None
     cloudwatch = boto3.client("cloudwatch", config=client_config())
-    return CloudWatchMetrics(cloudwatch, namespace=namespace, dimensions=dimensions).publish
+    return CloudWatchMetrics(cloudwatch, namespace=namespace, dimensions={dimension: value}).publish

@@ -12,14 +12,12 @@ from clients.flows.store import CurrentFlows, FlowsUnavailableError
 from fleetlane.events.alerts import Alert
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.flow import FlowSet
+from fleetlane.events.metrics import JobMetric
 from fleetlane.events.overrides import Overrides
 from glue_jobs.fleet_watch.device_rates import Activity, Ceiling, DeviceRates, TooFast
 from glue_jobs.fleet_watch.last_seen import LastSeen, NotesSightings
 from glue_jobs.fleet_watch.quarantine import QuarantineRules, judged, with_held
 from glue_jobs.fleet_watch.transforms import activity
-
-NOT_HELD_BACK: Final = "InsaneDevicesLeft"
-"""Devices over their ceilings that are not held back, there being too many."""
 
 _ROWS_AT_ONCE: Final = 1_000
 
@@ -95,7 +93,7 @@ class WatchBatches:
             )
         if judgement.left:
             _log.error("%d devices are over their ceilings, and not held back", judgement.left)
-            self._around.publish({NOT_HELD_BACK: judgement.left})
+            self._around.publish({JobMetric.INSANE_DEVICES_LEFT: judgement.left})
 
     def _ceiling(self, present: Overrides) -> Ceiling:
         """What overrides say of a device, else of all, else its flow, else the platform."""

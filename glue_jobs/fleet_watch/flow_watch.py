@@ -7,6 +7,7 @@ from typing import Final, Protocol
 
 from clients.flows.store import CurrentFlows
 from fleetlane.events.alerts import Alert, AlertKind
+from fleetlane.events.metrics import JobMetric
 from fleetlane.events.times import HOUR_MS
 from glue_jobs.fleet_watch.flow_hours import (
     WEEK_MS,
@@ -16,12 +17,6 @@ from glue_jobs.fleet_watch.flow_hours import (
     LowCoverage,
     findings,
 )
-
-LOW_COVERAGE: Final = "LowCoverageFlows"
-"""Flows whose last hour heard fewer devices than is usual."""
-
-MUCH_PARKED: Final = "MuchParkedFlows"
-"""Flows of whose last hour more messages stand parked than is usual."""
 
 LOOK_AGAIN_S: Final = 300
 SILENT_MS: Final = 2 * HOUR_MS
@@ -89,7 +84,10 @@ class FlowWatch:
             _log.warning("%d flows are not as usual in the last hour", len(alerts))
             self._tell(alerts)
         low = sum(isinstance(one, LowCoverage) for one in found)
-        self._values = {LOW_COVERAGE: low, MUCH_PARKED: len(found) - low}
+        self._values = {
+            JobMetric.LOW_COVERAGE_FLOWS: low,
+            JobMetric.MUCH_PARKED_FLOWS: len(found) - low,
+        }
 
 
 def _alert(finding: Finding, owner: str, *, now_ms: int) -> Alert:

@@ -14,6 +14,7 @@ from clients.devices.sightings import DeviceSightings
 from clients.flows.store import CachedFlows, FlowStore
 from fleetlane.events.alerts import Alert
 from fleetlane.events.job_arguments import FleetWatchArguments
+from fleetlane.events.metrics import FLEET_WATCH, Dimension
 from fleetlane.events.topics import FLEET_ALERTS, FLEET_RECEIVED
 from glue_jobs.engine.batch_query import in_batches
 from glue_jobs.engine.clock import now_ms
@@ -27,8 +28,6 @@ from glue_jobs.fleet_watch.flow_watch import LOOK_AGAIN_S, FlowWatch
 from glue_jobs.fleet_watch.lake_hours import LakeHours
 from glue_jobs.fleet_watch.quarantine import QuarantineRules
 from glue_jobs.kafka.source_and_sink import raw_records, with_content_type, written_at_once
-
-NAME: Final = "fleet_watch"
 
 
 def start(session: SparkSession, arguments: FleetWatchArguments) -> KeptQuery:
@@ -72,7 +71,11 @@ def _started(
         messages_per_batch_max=arguments.watch_records_per_batch_max,
     )
     return in_batches(
-        records, arguments, name=NAME, trigger_ms=arguments.watch_trigger_ms, each=batches.look
+        records,
+        arguments,
+        name=FLEET_WATCH,
+        trigger_ms=arguments.watch_trigger_ms,
+        each=batches.look,
     )
 
 
@@ -89,7 +92,7 @@ def _surroundings(session: SparkSession, arguments: FleetWatchArguments) -> Surr
         overrides=OverridesStore(s3, arguments.overrides_bucket),
         sightings=DeviceSightings(dynamodb_table(AwsSettings(), arguments.registry_table)),
         tell=tell,
-        publish=published_to(arguments.metrics_namespace, job=NAME),
+        publish=published_to(arguments.metrics_namespace, Dimension.JOB, FLEET_WATCH),
         now_ms=now_ms,
     )
 
@@ -125,4 +128,4 @@ def _records(session: SparkSession, alerts: Sequence[Alert]) -> DataFrame:
 
 
 if __name__ == "__main__":
-    run(NAME, start, FleetWatchArguments)
+    run(FLEET_WATCH, start, FleetWatchArguments)

@@ -11,9 +11,6 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 
-LAKE_LAG_SECONDS: Final = "LakeLagSeconds"
-"""How long ago the lake held all that its topics did."""
-
 TELL_AGAIN_S: Final = 60
 
 _BEHIND: Final = "maxOffsetsBehindLatest"

@@ -13,6 +13,7 @@ from clients.aws import AwsSettings, s3_client
 from clients.s3.lease import Lease, LeaseLostError, LeaseObject
 from clients.s3.upkeep_requests import Upkeep, UpkeepRequests
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
+from fleetlane.events.metrics import Dimension, JobMetric, lake_job
 from fleetlane.events.topics import (
     FLEET_PARSED,
     FLEET_RECEIVED,
@@ -35,7 +36,7 @@ from glue_jobs.lake.batches import TABLES_OF, LakeBatches
 from glue_jobs.lake.catalog import ensure_table
 from glue_jobs.lake.erasure import erased
 from glue_jobs.lake.keeper import LOOK_AGAIN_S, UpkeepKeeper
-from glue_jobs.lake.lag import LAKE_LAG_SECONDS, TELL_AGAIN_S, LakeLag
+from glue_jobs.lake.lag import TELL_AGAIN_S, LakeLag
 from glue_jobs.lake.lease_guard import Turns
 from glue_jobs.lake.stream_views import LOOK_AGAIN_S as LOOK_FOR_VIEWS_S
 from glue_jobs.lake.stream_views import stream_views
@@ -57,7 +58,7 @@ def start(session: SparkSession, arguments: LakeArguments) -> KeptQuery:
     """
     use_catalog(session, warehouse=arguments.lake_warehouse, uri=arguments.lake_catalog_uri)
     turns = _turns(session, arguments)
-    lag = LakeLag(_name(arguments), now_ms=now_ms)
+    lag = LakeLag(lake_job(arguments.tables), now_ms=now_ms)
     hear(session, lag)
     return KeptQuery(lambda: _kept(session, arguments, turns, lag))
 
@@ -74,10 +75,10 @@ def _kept(
         every_s=LOOK_AGAIN_S,
         lasting=LeaseLostError,
     ).run_beside(query)
-    publish = published_to(arguments.metrics_namespace, job=_name(arguments))
+    publish = published_to(arguments.metrics_namespace, Dimension.JOB, lake_job(arguments.tables))
     Errand(
         name="the lake's lag",
-        look=lambda: publish({LAKE_LAG_SECONDS: lag.seconds()}),
+        look=lambda: publish({JobMetric.LAKE_LAG_SECONDS: lag.seconds()}),
         every_s=TELL_AGAIN_S,
         is_first_at_once=True,
     ).run_beside(query)
@@ -104,19 +105,14 @@ def _started(
     return in_batches(
         records,
         arguments,
-        name=_name(arguments),
+        name=lake_job(arguments.tables),
         trigger_ms=arguments.lake_trigger_ms,
         each=batches.write,
     )
 
 
-def _name(arguments: LakeArguments) -> str:
-    """Of the query, its lease and its metrics."""
-    return f"lake_{arguments.tables}"
-
-
 def _turns(session: SparkSession, arguments: LakeArguments) -> Turns:
-    place = LeaseObject(s3_client(AwsSettings()), arguments.lake_bucket, _name(arguments))
+    place = LeaseObject(s3_client(AwsSettings()), arguments.lake_bucket, lake_job(arguments.tables))
     lease = Lease(place, holder=str(uuid4()), lease_s=arguments.lake_lease_s)
 
     def prepare() -> None:

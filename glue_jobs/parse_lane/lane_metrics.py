@@ -1,5 +1,6 @@
 """What a lane tells of itself after every batch: how late it is, how much it parsed and parked."""
 
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
@@ -15,12 +16,11 @@ from pyspark.sql.streaming.listener import (
 
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import OLDER_PARSER_PREFIX, PutOff
+from fleetlane.events.metrics import LaneMetric
 from fleetlane.events.topics import FLEET_PARSED, PARKED, RawTopic
 
 ARRIVALS: Final = "arrivals"
 OUTPUTS: Final = "outputs"
-LAG_SECONDS: Final = "LagSeconds"
-CHILDREN_USED_UP: Final = "ChildrenUsedUp"
 PUBLISH_EVERY_MS: Final = 60_000
 """CloudWatch keeps a minute's values, and each call costs."""
 
@@ -28,9 +28,7 @@ _CHILDREN_USED_UP: Final = f'"put_off":"{PutOff.CHILDREN_USED_UP}"'.encode()
 """As ``parsed_value`` writes it. In a text of the same row each quote has a backslash before it."""
 
 type LaneValues = Mapping[str, float]
-"""Metrics by name: ``LagSeconds``; and since the batch before ``Parsed``, ``Parked``,
-``ByOlderParser``, the attempts by a parser that is in use for one that cannot be, and
-``ChildrenUsedUp``, messages untried because their parser kills every child."""
+"""``LaneMetric``'s values by name; counts are those since the batch before."""
 
 
 class Row(Protocol):
@@ -65,11 +63,11 @@ def lane_values(observed: Mapping[str, Row], *, now_ms: int) -> LaneValues:
     oldest_ms = arrivals.get("oldest_ms")
     parked, rest = outputs.get("parked", 0), outputs.get("attempts", 0)
     return {
-        LAG_SECONDS: 0.0 if oldest_ms is None else max(0, now_ms - oldest_ms) / 1000,
-        "Parsed": max(0, rest - parked - outputs.get("diverted", 0)),
-        "Parked": parked,
-        "ByOlderParser": outputs.get("by_older_parser", 0),
-        CHILDREN_USED_UP: outputs.get("used_up", 0),
+        LaneMetric.LAG_SECONDS: 0.0 if oldest_ms is None else max(0, now_ms - oldest_ms) / 1000,
+        LaneMetric.PARSED: max(0, rest - parked - outputs.get("diverted", 0)),
+        LaneMetric.PARKED: parked,
+        LaneMetric.BY_OLDER_PARSER: outputs.get("by_older_parser", 0),
+        LaneMetric.CHILDREN_USED_UP: outputs.get("used_up", 0),
     }
 
 
@@ -116,6 +114,6 @@ class LaneListener(StreamingQueryListener):
 def together(one: LaneValues, other: LaneValues) -> LaneValues:
     """The values of two stretches of time as those of one: the worst lag, and all messages."""
     return {
-        name: max(value, one.get(name, 0)) if name == LAG_SECONDS else value + one.get(name, 0)
+        name: (max if name == LaneMetric.LAG_SECONDS else operator.add)(value, one.get(name, 0))
         for name, value in other.items()
     }

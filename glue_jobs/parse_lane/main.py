@@ -11,6 +11,7 @@ from clients.aws import AwsSettings, s3_client
 from clients.flows.store import CachedFlows, FlowStore
 from clients.s3.blocked_messages import BlockedMessages
 from fleetlane.events.job_arguments import ParseLaneArguments
+from fleetlane.events.metrics import Dimension
 from fleetlane.events.topics import blocking_pattern, lane_pattern
 from glue_jobs.engine.clock import now_ms
 from glue_jobs.engine.cloudwatch_metrics import published_to
@@ -55,7 +56,7 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQuer
 
     The lane's query is what is returned. Others may end and be started again beside it.
     """
-    publish = published_to(arguments.metrics_namespace, lane=arguments.lane)
+    publish = published_to(arguments.metrics_namespace, Dimension.LANE, arguments.lane)
     lane_query = _heard(session, arguments, publish)
     s3 = s3_client(AwsSettings())
     queries = BlockingQueries(

@@ -1,20 +1,50 @@
-"""What an alarm is made of."""
+"""An alarm as data, and metrics of ours for it to watch."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
+
+from fleetlane.events.metrics import (
+    NAMESPACE,
+    ApplicationMetric,
+    Dimension,
+    FunctionMetric,
+    JobMetric,
+    LaneMetric,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmRule:
     """Alarms when ``metric`` is above ``threshold`` for ``periods`` in a row.
 
-    ``meaning`` is what the alarm's message says. With ``silence_alarms``, no news is bad news.
+    ``meaning`` is the alarm's message: what is wrong, and the first thing to do. With
+    ``silence_alarms``, missing data alarms too.
     """
 
     name: str
     meaning: str
     metric: cloudwatch.IMetric
-    threshold: float
+    threshold: float = 0
     periods: int = 1
     silence_alarms: bool = False
+
+
+def our_metric(
+    metric: FunctionMetric | LaneMetric | ApplicationMetric | JobMetric,
+    by: Mapping[Dimension, str],
+    *,
+    statistic: str = "Sum",
+    minutes: int = 1,
+) -> cloudwatch.Metric:
+    """A metric that our functions or jobs publish, over so many minutes."""
+    return cloudwatch.Metric(
+        namespace=NAMESPACE,
+        metric_name=metric,
+        dimensions_map=dict(by),
+        statistic=statistic,
+        period=Duration.minutes(minutes),
+        label=f"{metric} {' '.join(by.values())}",
+    )

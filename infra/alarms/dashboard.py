@@ -1,4 +1,4 @@
-"""One page that shows the platform: alarms first, then the lanes side by side, then the API."""
+"""The dashboard: alarms first, then the lanes side by side, then the API."""
 
 from collections.abc import Sequence
 
@@ -6,70 +6,57 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
 from fleetlane.events.lanes import LANE_LIMITS, Lane
-from infra.alarms.lane_metrics import CHILDREN_USED_UP, LAG_SECONDS, PARKED, PARSED, lane_metric
-from infra.constructs.api.device_api import DEVICE_ROUTES
-from infra.stacks.ingest import Ingest
-
-_WHOLE_WIDTH = 24
+from fleetlane.events.metrics import Dimension, FunctionMetric, LaneMetric, Service
+from infra.alarms.alarm import our_metric
+from infra.alarms.lanes import lane_metric
+from infra.constructs.api.device_api import DEVICE_ROUTES, DeviceApi
 
 
 def add_dashboard(
-    scope: Construct, name: str, *, ingest: Ingest, alarms: Sequence[cloudwatch.Alarm]
+    scope: Construct, name: str, *, api: DeviceApi, alarms: Sequence[cloudwatch.Alarm]
 ) -> None:
-    """Add the page; ``name`` is what it is called in the console."""
+    """Add the page; ``name`` is its name in the console."""
     page = cloudwatch.Dashboard(scope, "Dashboard", dashboard_name=name)
-    page.add_widgets(
-        cloudwatch.AlarmStatusWidget(alarms=list(alarms), title="Alarms", width=_WHOLE_WIDTH)
-    )
+    page.add_widgets(cloudwatch.AlarmStatusWidget(alarms=list(alarms), title="Alarms", width=24))
     page.add_widgets(*(_lag_of(lane) for lane in Lane))
     page.add_widgets(*(_outcomes_of(lane) for lane in Lane))
-    page.add_widgets(_answers(ingest), _latencies(ingest), _accepted())
+    page.add_widgets(
+        _graph(
+            "Requests per minute",
+            [api.metric(name, statistic="Sum") for name in ("Count", "4XXError", "5XXError")],
+        ),
+        _graph(
+            "Latency, p99 (ms)",
+            [api.route_metric("Latency", one, statistic="p99") for one in DEVICE_ROUTES],
+        ),
+        _graph("Accepted messages per minute", [_accepted(lane) for lane in Lane]),
+    )
 
 
 def _lag_of(lane: Lane) -> cloudwatch.GraphWidget:
-    limit_s = LANE_LIMITS[lane].lag_alarm_s
-    return cloudwatch.GraphWidget(
-        title=f"{lane}: seconds until parsed",
-        left=[lane_metric(LAG_SECONDS, lane, statistic="Maximum")],
-        left_annotations=[cloudwatch.HorizontalAnnotation(value=limit_s, label="alarm")],
-        width=8,
-    )
+    limit = cloudwatch.HorizontalAnnotation(value=LANE_LIMITS[lane].lag_alarm_s, label="alarm")
+    lag = lane_metric(LaneMetric.LAG_SECONDS, lane, statistic="Maximum")
+    return _graph(f"{lane} lane: parse lag (s)", [lag], limits=[limit])
 
 
 def _outcomes_of(lane: Lane) -> cloudwatch.GraphWidget:
-    return cloudwatch.GraphWidget(
-        title=f"{lane}: outcomes a minute",
-        left=[lane_metric(name, lane) for name in (PARSED, PARKED, CHILDREN_USED_UP)],
-        width=8,
+    shown = (LaneMetric.PARSED, LaneMetric.PARKED, LaneMetric.CHILDREN_USED_UP)
+    return _graph(
+        f"{lane} lane: messages per minute, by outcome", [lane_metric(one, lane) for one in shown]
     )
 
 
-def _answers(ingest: Ingest) -> cloudwatch.GraphWidget:
-    names = ("Count", "4XXError", "5XXError")
+def _accepted(lane: Lane) -> cloudwatch.Metric:
+    by = {Dimension.SERVICE: Service.INGEST, Dimension.LANE: lane}
+    return our_metric(FunctionMetric.ACCEPTED, by)
+
+
+def _graph(
+    title: str,
+    metrics: Sequence[cloudwatch.Metric],
+    *,
+    limits: Sequence[cloudwatch.HorizontalAnnotation] = (),
+) -> cloudwatch.GraphWidget:
     return cloudwatch.GraphWidget(
-        title="requests a minute",
-        left=[ingest.api.metric(name, statistic="Sum") for name in names],
-        width=8,
+        title=title, left=list(metrics), left_annotations=list(limits), width=8
     )
-
-
-def _latencies(ingest: Ingest) -> cloudwatch.GraphWidget:
-    return cloudwatch.GraphWidget(
-        title="latency, p99",
-        left=[ingest.api.route_metric("Latency", one, statistic="p99") for one in DEVICE_ROUTES],
-        width=8,
-    )
-
-
-def _accepted() -> cloudwatch.GraphWidget:
-    accepted = [
-        cloudwatch.Metric(
-            namespace="Fleetlane",
-            metric_name="Accepted",
-            dimensions_map={"service": "ingest", "lane": lane},
-            statistic="Sum",
-            label=f"accepted {lane}",
-        )
-        for lane in Lane
-    ]
-    return cloudwatch.GraphWidget(title="accepted", left=list(accepted), width=8)

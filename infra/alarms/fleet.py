@@ -1,65 +1,56 @@
-"""Alarms of what watches the fleet, and of the lake that it is seen by."""
+"""Alarms of the fleet watch, and of the lake whose tables it reads."""
 
 from collections.abc import Iterator
 from typing import Final
 
-from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from fleetlane.events.job_arguments import LakeTables
-from infra.alarms.alarm import AlarmRule
-from infra.alarms.lane_metrics import (
-    INSANE_DEVICES_LEFT,
-    LAKE_LAG_SECONDS,
-    LOW_COVERAGE_FLOWS,
-    MUCH_PARKED_FLOWS,
-    NAMESPACE,
-)
+from fleetlane.events.metrics import FLEET_WATCH, Dimension, JobMetric, lake_job
+from infra.alarms.alarm import AlarmRule, our_metric
 
-_JOB: Final = "fleet_watch"
-_MINUTES: Final = 5
-"""So often the watch publishes what it found of flows, at least."""
+_PUBLISHED_MINUTES: Final = 5
+"""The watch publishes what it found about flows at least this often."""
 
 LAKE_LAG_S_MAX: Final = 3_600
-"""Twelve triggers of the lake."""
+"""Twelve of the lake's trigger intervals."""
 
 
-def watch_alarms() -> Iterator[AlarmRule]:
-    """One device out of its mind is held back, and told of in ``fleet.alerts``; many alarm."""
+def fleet_alarms() -> Iterator[AlarmRule]:
+    """One runaway device is held back and reported in ``fleet.alerts``; many raise an alarm."""
     yield AlarmRule(
         name="too-many-insane-devices",
-        meaning="More devices are over their ceilings than are held back at once.",
-        metric=_metric(INSANE_DEVICES_LEFT, job=_JOB),
-        threshold=0,
+        meaning="More devices exceed their rate limits than are held back at once. "
+        "Read fleet.alerts for what they have in common.",
+        metric=_metric(JobMetric.INSANE_DEVICES_LEFT, job=FLEET_WATCH),
     )
     yield AlarmRule(
         name="flow-hears-few-devices",
-        meaning="A flow heard fewer devices in its last hour than that hour of the week does.",
-        metric=_metric(LOW_COVERAGE_FLOWS, job=_JOB, minutes=2 * _MINUTES),
-        threshold=0,
+        meaning="A flow received from fewer devices in its last hour than usual for that hour of "
+        "the week. fleet.alerts names the flow and its owner.",
+        metric=_metric(
+            JobMetric.LOW_COVERAGE_FLOWS, job=FLEET_WATCH, minutes=2 * _PUBLISHED_MINUTES
+        ),
     )
     yield AlarmRule(
         name="flow-parks-much",
-        meaning="More of a flow's messages of its last hour are parked than is usual for it.",
-        metric=_metric(MUCH_PARKED_FLOWS, job=_JOB, minutes=2 * _MINUTES),
-        threshold=0,
+        meaning="More of a flow's messages of its last hour are parked than usual. "
+        "fleet.alerts names the flow and its owner, who should look at the parser.",
+        metric=_metric(
+            JobMetric.MUCH_PARKED_FLOWS, job=FLEET_WATCH, minutes=2 * _PUBLISHED_MINUTES
+        ),
     )
     for tables in LakeTables:
         yield AlarmRule(
             name=f"lake-{tables}-is-late",
-            meaning=f"The lake's {tables} tables are over {LAKE_LAG_S_MAX} s behind their topics.",
-            metric=_metric(LAKE_LAG_SECONDS, job=f"lake_{tables}"),
+            meaning=f"The lake's {tables} tables are over {LAKE_LAG_S_MAX} s behind their topics. "
+            "Read the slow application's log for `a query failed`.",
+            metric=_metric(JobMetric.LAKE_LAG_SECONDS, job=lake_job(tables)),
             threshold=LAKE_LAG_S_MAX,
             periods=3,
             silence_alarms=True,
         )
 
 
-def _metric(name: str, *, job: str, minutes: int = _MINUTES) -> cloudwatch.Metric:
-    return cloudwatch.Metric(
-        namespace=NAMESPACE,
-        metric_name=name,
-        dimensions_map={"job": job},
-        statistic="Maximum",
-        period=Duration.minutes(minutes),
-    )
+def _metric(metric: JobMetric, *, job: str, minutes: int = _PUBLISHED_MINUTES) -> cloudwatch.Metric:
+    return our_metric(metric, {Dimension.JOB: job}, statistic="Maximum", minutes=minutes)

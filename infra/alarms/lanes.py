@@ -1,4 +1,4 @@
-"""Alarms of a lane: the fast one's are the strictest."""
+"""Alarms of the lanes and their applications: the fast lane's are the strictest."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,18 +9,8 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from fleetlane.events.lanes import LANE_LIMITS, Lane
-from infra.alarms.alarm import AlarmRule
-from infra.alarms.lane_metrics import (
-    BLOCKED_STREAMS,
-    BY_OLDER_PARSER,
-    CHILDREN_USED_UP,
-    EXPIRED_UNREAD,
-    LAG_SECONDS,
-    NAMESPACE,
-    PARKED,
-    PARSED,
-    lane_metric,
-)
+from fleetlane.events.metrics import ApplicationMetric, Dimension, LaneMetric
+from infra.alarms.alarm import AlarmRule, our_metric
 from infra.constructs.jobs.restarts import KeptRunning
 from infra.constructs.jobs.spark_applications import APPLICATION_PREFIX
 
@@ -41,51 +31,57 @@ TOLERANCES: Final = MappingProxyType(
     }
 )
 OLDER_MINUTES: Final = 5
-"""A worker that has not fetched the new one yet goes on with the old one for less."""
+"""Workers that have not fetched the new parser yet use the old one for less than this."""
 RESTARTS_MAX: Final = 3
 
 
+def lane_metric(metric: LaneMetric, lane: Lane, *, statistic: str = "Sum") -> cloudwatch.Metric:
+    return our_metric(metric, {Dimension.LANE: lane}, statistic=statistic)
+
+
 def lane_alarms(lane: Lane) -> Iterator[AlarmRule]:
-    """Too late, too much parked, a parser out of hand. Silence is late: the job does not run."""
+    """Missing data counts as late: the job does not run."""
     tolerance, lag_s_max = TOLERANCES[lane], LANE_LIMITS[lane].lag_alarm_s
     yield AlarmRule(
         name=f"{lane}-lane-is-late",
-        meaning=f"Messages of the {lane} lane wait longer than {lag_s_max} s to be parsed.",
-        metric=lane_metric(LAG_SECONDS, lane, statistic="Maximum"),
+        meaning=f"Messages of the {lane} lane wait over {lag_s_max} s to be parsed, or its job "
+        "reports nothing. Check on the dashboard whether it runs and keeps up.",
+        metric=lane_metric(LaneMetric.LAG_SECONDS, lane, statistic="Maximum"),
         threshold=lag_s_max,
         periods=tolerance.minutes_late,
         silence_alarms=True,
     )
     yield AlarmRule(
         name=f"{lane}-lane-parks",
-        meaning=f"Over {tolerance.parked_percent} % of the {lane} lane's messages are parked.",
+        meaning=f"Over {tolerance.parked_percent} % of the {lane} lane's messages are parked. "
+        "Find the reason and the stream: `fleetlane parked list`.",
         metric=_parked_percent(lane),
         threshold=tolerance.parked_percent,
         periods=5,
     )
     yield AlarmRule(
         name=f"{lane}-parser-crashes",
-        meaning=f"A parser of the {lane} lane kills its children: its messages go on untried.",
-        metric=lane_metric(CHILDREN_USED_UP, lane),
-        threshold=0,
+        meaning=f"A parser of the {lane} lane crashes its processes; its messages go to the slow "
+        "lane. The application's log names the parser.",
+        metric=lane_metric(LaneMetric.CHILDREN_USED_UP, lane),
     )
     yield AlarmRule(
         name=f"{lane}-parser-is-older",
-        meaning=f"Messages of the {lane} lane are parsed by an older parser than their flow names.",
-        metric=lane_metric(BY_OLDER_PARSER, lane),
-        threshold=0,
+        meaning=f"Messages of the {lane} lane are parsed by an older parser than their flow names. "
+        "The application's log says why the newer one cannot be used.",
+        metric=lane_metric(LaneMetric.BY_OLDER_PARSER, lane),
         periods=OLDER_MINUTES,
     )
     yield AlarmRule(
         name=f"{lane}-stream-is-blocked",
-        meaning=f"A blocking flow of the {lane} lane waits for an answer: it stands still.",
-        metric=lane_metric(BLOCKED_STREAMS, lane, statistic="Maximum"),
-        threshold=0,
+        meaning=f"A flow of the {lane} lane halted on a message that it cannot parse, and waits "
+        "for an operator. Decide with `fleetlane unblock`.",
+        metric=lane_metric(LaneMetric.BLOCKED_STREAMS, lane, statistic="Maximum"),
     )
 
 
-def restart_alarm(kept: KeptRunning) -> AlarmRule:
-    """A job that ends again and again stands still, however often it is started."""
+def application_alarms(kept: KeptRunning) -> Iterator[AlarmRule]:
+    """A job that ends again and again makes no progress, however often it is started."""
     restarts = cloudwatch.Metric(
         namespace="AWS/Events",
         metric_name="Invocations",
@@ -93,28 +89,23 @@ def restart_alarm(kept: KeptRunning) -> AlarmRule:
         statistic="Sum",
         period=Duration.minutes(30),
     )
-    return AlarmRule(
+    yield AlarmRule(
         name=f"{kept.application}-job-restarts",
-        meaning=f"The {kept.application} job ended more than {RESTARTS_MAX} times in 30 minutes.",
+        meaning=f"The {kept.application} job ended over {RESTARTS_MAX} times in 30 minutes. "
+        "Read the last exception in its log group.",
         metric=restarts,
         threshold=RESTARTS_MAX,
     )
-
-
-def expired_alarm(application: str) -> AlarmRule:
-    """What expired unread is lost to whoever waits for its events."""
-    expired = cloudwatch.Metric(
-        namespace=NAMESPACE,
-        metric_name=EXPIRED_UNREAD,
-        dimensions_map={"application": f"{APPLICATION_PREFIX}{application}"},
-        statistic="Maximum",
-        period=Duration.minutes(5),
-    )
-    return AlarmRule(
-        name=f"{application}-messages-expired-unread",
-        meaning=f"Messages expired before the {application} job read them.",
-        metric=expired,
-        threshold=0,
+    yield AlarmRule(
+        name=f"{kept.application}-messages-expired-unread",
+        meaning=f"Messages expired before the {kept.application} job read them: data is lost. "
+        "Start its query with a new checkpoint, so that it reads what is left.",
+        metric=our_metric(
+            ApplicationMetric.EXPIRED_UNREAD,
+            {Dimension.APPLICATION: f"{APPLICATION_PREFIX}{kept.application}"},
+            statistic="Maximum",
+            minutes=5,
+        ),
     )
 
 
@@ -122,8 +113,8 @@ def _parked_percent(lane: Lane) -> cloudwatch.MathExpression:
     return cloudwatch.MathExpression(
         expression="100 * parked / (parked + parsed)",
         using_metrics={
-            "parked": lane_metric(PARKED, lane),
-            "parsed": lane_metric(PARSED, lane),
+            "parked": lane_metric(LaneMetric.PARKED, lane),
+            "parsed": lane_metric(LaneMetric.PARSED, lane),
         },
         period=Duration.minutes(1),
         label=f"parked, % {lane}",

@@ -8,6 +8,7 @@ from aws_cdk import aws_events_targets as targets
 from constructs import Construct
 
 from fleetlane.events.flows.artifacts import PARSERS_PREFIX
+from infra.alarms.edge import Edge
 from infra.constructs.api.device_api import DeviceApi, DeviceApiProps
 from infra.constructs.functions.platform_function import (
     FunctionSize,
@@ -71,8 +72,8 @@ class Ingest(Stack):
         )
         self._props, self._storage, self._kafka = props, storage, kafka
         self._surroundings = surroundings
-        self.ingest = self._ingest()
-        self.uploads = UploadFunctions(
+        ingest, authorizer = self._ingest(), self._authorizer()
+        uploads = UploadFunctions(
             self,
             "Uploads",
             props=props.uploads,
@@ -80,19 +81,25 @@ class Ingest(Stack):
             storage=storage,
             kafka=kafka,
         )
-        self.authorizer = self._authorizer()
         self.flow_activation = self._flow_activation()
-        self.respool = self._respool()
-        self.api = DeviceApi(
+        self._respool()
+        api = DeviceApi(
             self,
             "Api",
             props=props.api,
-            ingest=self.ingest.function,
-            uploads=self.uploads.issuing.function,
-            authorizer=self.authorizer.function,
+            ingest=ingest.function,
+            uploads=uploads.issuing.function,
+            authorizer=authorizer.function,
         )
-        CfnOutput(self, "ApiUrl", value=self.api.url)
-        CfnOutput(self, "ApiId", value=self.api.rest.rest_api_id)
+        self.edge = Edge(
+            api=api,
+            ingest=ingest,
+            authorizer=authorizer,
+            flow_activation=self.flow_activation,
+            uploads=uploads,
+        )
+        CfnOutput(self, "ApiUrl", value=api.url)
+        CfnOutput(self, "ApiId", value=api.rest.rest_api_id)
         CfnOutput(self, "FlowActivationFunction", value=self.flow_activation.function.function_name)
 
     def _ingest(self) -> PlatformFunction:
@@ -162,7 +169,7 @@ class Ingest(Stack):
             self._kafka.access.grant_create(activation.role, topics)
         return activation
 
-    def _respool(self) -> PlatformFunction:
+    def _respool(self) -> None:
         """One at a time: two would do the same twice. A run that is late is not made up for."""
         respool = PlatformFunction(
             self,
@@ -192,4 +199,3 @@ class Ingest(Stack):
                 )
             ],
         )
-        return respool

@@ -43,7 +43,7 @@ class ProcessingProps:
 
 
 class Processing(Stack):
-    """Three applications with a role each, on an engine. ``kept_running`` has them by name."""
+    """Three applications with a role each, on an engine that restarts them."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Processing(Stack):
         principal = glue_engine.PRINCIPAL if is_glue else emr_engine.PRINCIPAL
         engine = (GlueEngine if is_glue else EmrEngine)(self, "Engine", surroundings=surroundings)
         self.engine = engine
-        self.kept_running = {}
+        self.kept_running = []
         for application in props.applications:
             role = ApplicationRole(
                 self,
@@ -80,7 +80,7 @@ class Processing(Stack):
                 kafka=streaming.access,
                 log_retention_days=props.log_retention_days,
             )
-            self.kept_running[application.name] = engine.run(application, role)
+            self.kept_running.append(engine.run(application, role))
         engine.node.add_dependency(code.uploaded)
 
 

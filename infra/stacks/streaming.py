@@ -95,9 +95,8 @@ class Streaming(Stack):
         return self._props.cluster_name
 
     @property
-    def brokers(self) -> tuple[str, ...]:
-        """The ids by which their metrics are told apart."""
-        return tuple(str(number) for number in range(1, self._props.broker_count + 1))
+    def broker_count(self) -> int:
+        return self._props.broker_count
 
     def _cluster(self, network: Network, key: kms.IKey | None) -> msk.CfnCluster:
         props = self._props

@@ -1,6 +1,7 @@
-"""Alarms, whom they tell, and one page that shows the platform."""
+"""Alarms, the topic that they notify, and the dashboard."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from aws_cdk import Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -13,17 +14,18 @@ from constructs import Construct
 
 from fleetlane.events.lanes import Lane
 from infra.alarms.alarm import AlarmRule
-from infra.alarms.api import api_alarms
 from infra.alarms.dashboard import add_dashboard
-from infra.alarms.fleet import watch_alarms
+from infra.alarms.edge import edge_alarms
+from infra.alarms.fleet import fleet_alarms
 from infra.alarms.kafka import kafka_alarms
-from infra.alarms.lanes import expired_alarm, lane_alarms, restart_alarm
-from infra.alarms.spool import spool_alarms
-from infra.alarms.uploads import upload_alarms
+from infra.alarms.lanes import application_alarms, lane_alarms
 from infra.stacks.ingest import Ingest
 from infra.stacks.processing import Processing
 from infra.stacks.streaming import Streaming
 from infra.stages import Stage
+
+RUNBOOK: Final = "docs/operations.md"
+"""Has a section for each alarm, by its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +41,7 @@ class WatchingProps:
 
 
 class Watching(Stack):
-    """Every alarm tells the same topic, when it starts and when it is over."""
+    """Every alarm notifies the same topic, when it starts and when it ends."""
 
     def __init__(
         self,
@@ -58,23 +60,20 @@ class Watching(Stack):
         self.topic = self._topic()
         rules = [
             *(rule for lane in Lane for rule in lane_alarms(lane)),
-            *(restart_alarm(kept) for kept in processing.kept_running.values()),
-            *(expired_alarm(kept.application) for kept in processing.kept_running.values()),
-            *api_alarms(ingest),
-            *upload_alarms(ingest.uploads),
-            *spool_alarms(),
-            *kafka_alarms(streaming),
-            *watch_alarms(),
+            *(rule for kept in processing.kept_running for rule in application_alarms(kept)),
+            *edge_alarms(ingest.edge),
+            *kafka_alarms(streaming.cluster_name, brokers=streaming.broker_count),
+            *fleet_alarms(),
         ]
         alarms = [self._alarm(rule) for rule in rules]
-        add_dashboard(self, f"fleetlane-{props.stage}", ingest=ingest, alarms=alarms)
+        add_dashboard(self, f"fleetlane-{props.stage}", api=ingest.edge.api, alarms=alarms)
 
     def _alarm(self, rule: AlarmRule) -> cloudwatch.Alarm:
         alarm = cloudwatch.Alarm(
             self,
             rule.name,
             alarm_name=f"fleetlane-{self._props.stage}-{rule.name}",
-            alarm_description=rule.meaning,
+            alarm_description=f"{rule.meaning} Steps: {RUNBOOK}, `{rule.name}`.",
             metric=rule.metric,
             threshold=rule.threshold,
             evaluation_periods=rule.periods,
@@ -86,9 +85,9 @@ class Watching(Stack):
                 else cloudwatch.TreatMissingData.NOT_BREACHING
             ),
         )
-        tell = actions.SnsAction(self.topic)
-        alarm.add_alarm_action(tell)
-        alarm.add_ok_action(tell)
+        notify = actions.SnsAction(self.topic)
+        alarm.add_alarm_action(notify)
+        alarm.add_ok_action(notify)
         return alarm
 
     def _topic(self) -> sns.Topic:

@@ -10,9 +10,8 @@ import time
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
-from typing import Final
 
-NAMESPACE: Final = "Fleetlane"
+from fleetlane.events.metrics import NAMESPACE, Dimension, Service
 
 
 class MetricLine:
@@ -21,20 +20,21 @@ class MetricLine:
     All of a line but its time, its dimension's value and the numbers is made once.
     """
 
-    __slots__ = ("_template",)
+    __slots__ = ("_template", "description", "service")
 
     def __init__(
-        self, service: str, units: Mapping[str, str], *, dimension: str | None = None
+        self, service: Service, units: Mapping[str, str], *, dimension: Dimension | None = None
     ) -> None:
         """Describe the line; ``units`` are those of its metrics, by their names."""
-        description = {
+        self.service = service
+        self.description = {
             "Namespace": NAMESPACE,
-            "Dimensions": [["service"] if dimension is None else ["service", dimension]],
+            "Dimensions": [[Dimension.SERVICE, *([] if dimension is None else [dimension])]],
             "Metrics": [{"Name": name, "Unit": unit} for name, unit in units.items()],
         }
         said = "" if dimension is None else f',"{dimension}":"%s"'
         self._template = (
-            f'{{"_aws":{{"Timestamp":%d,"CloudWatchMetrics":[{json.dumps(description)}]}},'
+            f'{{"_aws":{{"Timestamp":%d,"CloudWatchMetrics":[{json.dumps(self.description)}]}},'
             f'"service":"{service}"{said}' + "".join(f',"{name}":[%s]' for name in units) + "}\n"
         )
 

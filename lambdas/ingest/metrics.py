@@ -4,16 +4,24 @@ from typing import Final
 
 from fleetlane.events.errors import ProblemTag
 from fleetlane.events.lanes import Lane
+from fleetlane.events.metrics import Dimension, FunctionMetric, Service
 from lambdas.http.embedded_metrics import MetricLine
 
-_SERVICE: Final = "ingest"
 _ACCEPTED: Final = MetricLine(
-    _SERVICE, {"Accepted": "Count", "BodyBytes": "Bytes"}, dimension="lane"
+    Service.INGEST,
+    {FunctionMetric.ACCEPTED: "Count", FunctionMetric.BODY_BYTES: "Bytes"},
+    dimension=Dimension.LANE,
 )
-_REFUSED: Final = MetricLine(_SERVICE, {"Refused": "Count"}, dimension="tag")
-_OVERRIDES_UNAVAILABLE: Final = MetricLine(_SERVICE, {"OverridesUnavailable": "Count"})
-_FLOWS_UNAVAILABLE: Final = MetricLine(_SERVICE, {"FlowsUnavailable": "Count"})
-_RECEIPTS_UNAVAILABLE: Final = MetricLine(_SERVICE, {"ReceiptsUnavailable": "Count"})
+_REFUSED: Final = MetricLine(
+    Service.INGEST, {FunctionMetric.REFUSED: "Count"}, dimension=Dimension.TAG
+)
+_OVERRIDES_UNAVAILABLE: Final = MetricLine(
+    Service.INGEST, {FunctionMetric.OVERRIDES_UNAVAILABLE: "Count"}
+)
+_FLOWS_UNAVAILABLE: Final = MetricLine(Service.INGEST, {FunctionMetric.FLOWS_UNAVAILABLE: "Count"})
+_RECEIPTS_UNAVAILABLE: Final = MetricLine(
+    Service.INGEST, {FunctionMetric.RECEIPTS_UNAVAILABLE: "Count"}
+)
 
 
 def count_accepted(lane: Lane, *, body_bytes: int, messages: int = 1) -> None:

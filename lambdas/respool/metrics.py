@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from typing import Final
 
+from fleetlane.events.metrics import FunctionMetric, Service
 from lambdas.http.embedded_metrics import MetricLine
 
-_SERVICE: Final = "respool"
-_RUN: Final = MetricLine(_SERVICE, {"RespooledRecords": "Count", "UnreadableSpooled": "Count"})
-_OLDEST: Final = MetricLine(_SERVICE, {"OldestSpooledSeconds": "Seconds"})
+_RUN: Final = MetricLine(
+    Service.RESPOOL,
+    {FunctionMetric.RESPOOLED_RECORDS: "Count", FunctionMetric.UNREADABLE_SPOOLED: "Count"},
+)
+_OLDEST: Final = MetricLine(Service.RESPOOL, {FunctionMetric.OLDEST_SPOOLED_SECONDS: "Seconds"})
 
 
 def count_run(told: Mapping[str, int]) -> None:

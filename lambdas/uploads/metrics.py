@@ -4,14 +4,22 @@ from typing import Final
 
 from fleetlane.events.envelope import Message
 from fleetlane.events.errors import ProblemTag
+from fleetlane.events.metrics import Dimension, FunctionMetric, Service
 from lambdas.http.embedded_metrics import MetricLine
 
-_SERVICE: Final = "uploads"
-_ISSUED: Final = MetricLine(_SERVICE, {"Issued": "Count"})
-_REFUSED: Final = MetricLine(_SERVICE, {"Refused": "Count"}, dimension="tag")
-_LANDED: Final = MetricLine(_SERVICE, {"Accepted": "Count", "BodyBytes": "Bytes"}, dimension="lane")
-_SWEPT: Final = MetricLine(_SERVICE, {"Swept": "Count"})
-_OVERRIDES_UNAVAILABLE: Final = MetricLine(_SERVICE, {"OverridesUnavailable": "Count"})
+_ISSUED: Final = MetricLine(Service.UPLOADS, {FunctionMetric.ISSUED: "Count"})
+_REFUSED: Final = MetricLine(
+    Service.UPLOADS, {FunctionMetric.REFUSED: "Count"}, dimension=Dimension.TAG
+)
+_LANDED: Final = MetricLine(
+    Service.UPLOADS,
+    {FunctionMetric.ACCEPTED: "Count", FunctionMetric.BODY_BYTES: "Bytes"},
+    dimension=Dimension.LANE,
+)
+_SWEPT: Final = MetricLine(Service.UPLOADS, {FunctionMetric.SWEPT: "Count"})
+_OVERRIDES_UNAVAILABLE: Final = MetricLine(
+    Service.UPLOADS, {FunctionMetric.OVERRIDES_UNAVAILABLE: "Count"}
+)
 
 
 def count_issued() -> None:

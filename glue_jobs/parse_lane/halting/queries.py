@@ -8,13 +8,12 @@ from clients.flows.store import FlowsUnavailableError
 from clients.s3.blocked_messages import BlockedMessage
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.lanes import Lane
+from fleetlane.events.metrics import LaneMetric
 from fleetlane.events.topics import RawTopic, UnknownTopicError, parsed_raw_topic
 
 LOOK_AGAIN_S: Final = 5
 LOOKS_A_METRIC: Final = 12
 """CloudWatch keeps a minute's values, and each call costs."""
-
-BLOCKED_STREAMS: Final = "BlockedStreams"
 
 _log = logging.getLogger(__name__)
 
@@ -85,7 +84,7 @@ class BlockingQueries:
                 continue
             self._queries[stream] = self._start(stream)
         if self._looks % LOOKS_A_METRIC == 0:
-            self._publish({BLOCKED_STREAMS: waiting})
+            self._publish({LaneMetric.BLOCKED_STREAMS: waiting})
         self._looks += 1
 
     def _waits(self, stream: str) -> bool:

@@ -6,11 +6,12 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from fleetlane.events.lanes import Lane
+from fleetlane.events.metrics import NAMESPACE
 from fleetlane.events.topics import FLEET_ALERTS, FLEET_PARSED, FLEET_RECEIVED, PARKED
-from infra.alarms.lane_metrics import grant_metrics
 from infra.constructs.jobs.spark_applications import SparkApplication
 from infra.constructs.kafka.access import CANONICAL_TOPICS, RAW_TOPICS, UNIQUE_TOPICS, KafkaAccess
 from infra.constructs.log_retention import retention_of
+from infra.constructs.nag_suppressions import explain_wildcard
 from infra.constructs.stores.access import DELETE, READ, WRITE, grant_items, grant_objects
 from infra.constructs.stores.lake_catalog import grant_catalog
 from infra.stacks.storage import Storage
@@ -38,7 +39,7 @@ class ApplicationRole(Construct):
             removal_policy=RemovalPolicy.DESTROY,
         )
         self.logs.grant_write(self.role)
-        grant_metrics(self.role)
+        self._grant_metrics()
         self._grant_stores(storage)
         self._grant_topics(application, kafka)
         if application.has_deduplicate:
@@ -48,6 +49,16 @@ class ApplicationRole(Construct):
             self._grant_lake(storage, kafka)
         if application.has_watch:
             self._grant_watch(storage, kafka)
+
+    def _grant_metrics(self) -> None:
+        iam.Grant.add_to_principal(
+            grantee=self.role,
+            actions=["cloudwatch:PutMetricData"],
+            resource_arns=["*"],
+            conditions={"StringEquals": {"cloudwatch:namespace": NAMESPACE}},
+        )
+        reason = "Metrics have no ARNs; the condition allows our namespace alone."
+        explain_wildcard(self.role, "*", reason)
 
     def _grant_stores(self, storage: Storage) -> None:
         """Parsing reads what landed or was parked, and copies the one to the other."""

@@ -18,7 +18,7 @@ from fleetlane.events.job_arguments import (
     ParseLaneArguments,
 )
 from fleetlane.events.lanes import Lane
-from infra.alarms.lane_metrics import NAMESPACE
+from fleetlane.events.metrics import NAMESPACE
 
 APPLICATION_PREFIX: Final = "fleetlane-"
 _JOB_NAMES: Final = {

@@ -6,9 +6,12 @@ import time
 import pytest
 
 from fleetlane.events.lanes import Lane
+from fleetlane.events.metrics import Dimension, Service
 from lambdas.http.embedded_metrics import MetricLine
 
-LINE = MetricLine("ingest", {"Accepted": "Count", "BodyBytes": "Bytes"}, dimension="lane")
+LINE = MetricLine(
+    Service.INGEST, {"Accepted": "Count", "BodyBytes": "Bytes"}, dimension=Dimension.LANE
+)
 
 
 def test_a_line_says_what_its_numbers_are_and_when(capsys: pytest.CaptureFixture[str]) -> None:
@@ -35,7 +38,7 @@ def test_a_line_says_what_its_numbers_are_and_when(capsys: pytest.CaptureFixture
 def test_a_line_without_a_dimension_has_its_service_alone(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    MetricLine("respool", {"Swept": "Count"}).write(0)
+    MetricLine(Service.RESPOOL, {"Swept": "Count"}).write(0)
 
     told = json.loads(capsys.readouterr().out)
     assert told["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [["service"]]

@@ -6,9 +6,10 @@ from typing import Final
 from fleetlane.events.alerts import Alert, AlertKind
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow, ParserRule
+from fleetlane.events.metrics import JobMetric
 from fleetlane.events.times import HOUR_MS
 from glue_jobs.fleet_watch.flow_hours import CONCLUDED_MIN, WEEK_MS, FlowHour, findings
-from glue_jobs.fleet_watch.flow_watch import LOW_COVERAGE, MUCH_PARKED, SILENT_MS, FlowWatch
+from glue_jobs.fleet_watch.flow_watch import SILENT_MS, FlowWatch
 
 NOW_MS: Final = 500_000 * HOUR_MS
 GPS: Final = Flow(stream="gps", owner="tracking", parsers=(ParserRule(use="json"),))
@@ -133,7 +134,9 @@ def test_an_hour_is_judged_once_and_published_until_the_next_is() -> None:
     watch.look()
 
     assert len(watch.alerts) == 1
-    assert watch.published == [{LOW_COVERAGE: 1, MUCH_PARKED: 0}] * 2
+    assert (
+        watch.published == [{JobMetric.LOW_COVERAGE_FLOWS: 1, JobMetric.MUCH_PARKED_FLOWS: 0}] * 2
+    )
 
 
 def test_the_next_hour_is_judged_anew() -> None:
@@ -143,7 +146,7 @@ def test_the_next_hour_is_judged_anew() -> None:
     watch.hours.append(heard(1_000, hours_ago=-1))
     watch.look()
 
-    assert watch.published[-1] == {LOW_COVERAGE: 0, MUCH_PARKED: 0}
+    assert watch.published[-1] == {JobMetric.LOW_COVERAGE_FLOWS: 0, JobMetric.MUCH_PARKED_FLOWS: 0}
 
 
 def test_a_fleet_that_falls_silent_as_a_whole_is_noticed_by_the_clock() -> None:

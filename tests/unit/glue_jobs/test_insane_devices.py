@@ -7,8 +7,9 @@ from clients.devices.overrides import OverridesUnavailableError
 from fleetlane.events.alerts import Alert, AlertKind
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import DevicesRule, Flow, ParserRule
+from fleetlane.events.metrics import JobMetric
 from fleetlane.events.overrides import Ceilings, DeviceOverride, Overrides, Restriction
-from glue_jobs.fleet_watch.batches import NOT_HELD_BACK, Surroundings, WatchBatches
+from glue_jobs.fleet_watch.batches import Surroundings, WatchBatches
 from glue_jobs.fleet_watch.device_rates import STALE_MS, Activity
 from glue_jobs.fleet_watch.quarantine import OVER_CEILING, QuarantineRules
 from tests.unit.glue_jobs.fake_sightings import FakeSightings
@@ -177,7 +178,7 @@ def test_only_so_many_are_held_back_at_once_the_worst_first_and_the_others_are_c
     watch.look_at([sent(sent_by, device=f"d-{sent_by}") for sent_by in (200, 900, 300, 800, 400)])
 
     assert watch.held == ["d-900", "d-800"]
-    assert watch.published == {NOT_HELD_BACK: 3}
+    assert watch.published == {JobMetric.INSANE_DEVICES_LEFT: 3}
 
 
 def test_without_overrides_nobody_is_held_back_until_they_can_be_read() -> None:

@@ -1,0 +1,85 @@
+"""Metrics of ours in CloudWatch: names and dimensions, as published and as alarms watch them."""
+
+from enum import StrEnum
+from typing import Final
+
+from fleetlane.events.job_arguments import LakeTables
+
+NAMESPACE: Final = "Fleetlane"
+
+FLEET_WATCH: Final = "fleet_watch"
+"""The value of ``job`` for the fleet watch."""
+
+
+class Dimension(StrEnum):
+    """What a metric is reported by. Each metric has exactly those that its class names."""
+
+    SERVICE = "service"
+    LANE = "lane"
+    TAG = "tag"
+    APPLICATION = "application"
+    JOB = "job"
+
+
+class Service(StrEnum):
+    """The functions that publish metrics: the value of ``service``."""
+
+    INGEST = "ingest"
+    UPLOADS = "uploads"
+    RESPOOL = "respool"
+
+
+class FunctionMetric(StrEnum):
+    """Published by a function, by ``service``; some by ``lane`` or problem ``tag`` besides."""
+
+    ACCEPTED = "Accepted"
+    BODY_BYTES = "BodyBytes"
+    REFUSED = "Refused"
+    OVERRIDES_UNAVAILABLE = "OverridesUnavailable"
+    FLOWS_UNAVAILABLE = "FlowsUnavailable"
+    RECEIPTS_UNAVAILABLE = "ReceiptsUnavailable"
+    ISSUED = "Issued"
+    SWEPT = "Swept"
+    RESPOOLED_RECORDS = "RespooledRecords"
+    UNREADABLE_SPOOLED = "UnreadableSpooled"
+    OLDEST_SPOOLED_SECONDS = "OldestSpooledSeconds"
+
+
+class LaneMetric(StrEnum):
+    """Published by a lane's parse job, by ``lane``; counts cover the time since the last report."""
+
+    LAG_SECONDS = "LagSeconds"
+    """The age of the oldest record that was not attempted before the last batch; 0 when idle."""
+    PARSED = "Parsed"
+    PARKED = "Parked"
+    BY_OLDER_PARSER = "ByOlderParser"
+    """Attempts by an older parser, because the one that the flow names cannot be used."""
+    CHILDREN_USED_UP = "ChildrenUsedUp"
+    """Messages deferred without an attempt, because their parser kills every child process."""
+    BLOCKED_STREAMS = "BlockedStreams"
+    """Flows that halt on error and wait for an operator's decision."""
+
+
+class ApplicationMetric(StrEnum):
+    """Published by a Spark application, by ``application``."""
+
+    EXPIRED_UNREAD = "ExpiredUnread"
+    """Records that their topic's retention removed before a query read them."""
+
+
+class JobMetric(StrEnum):
+    """Published by the fleet watch and the lake, by ``job``."""
+
+    INSANE_DEVICES_LEFT = "InsaneDevicesLeft"
+    """Runaway devices that are not held back, because too many are held back already."""
+    LOW_COVERAGE_FLOWS = "LowCoverageFlows"
+    """Flows that received from fewer devices in the last hour than usual for that hour."""
+    MUCH_PARKED_FLOWS = "MuchParkedFlows"
+    """Flows with more parked messages in the last hour than usual."""
+    LAKE_LAG_SECONDS = "LakeLagSeconds"
+    """Time since the lake's tables last held everything that their topics did."""
+
+
+def lake_job(tables: LakeTables) -> str:
+    """The value of ``job`` for the query that writes ``tables``, which is that query's name too."""
+    return f"lake_{tables}"

@@ -1,0 +1,112 @@
+"""Every alarm watches a metric that somebody publishes."""
+
+import ast
+from collections.abc import Iterator
+from enum import StrEnum
+from importlib import import_module
+from itertools import product
+
+import pytest
+
+from fleetlane.events.errors import ProblemTag
+from fleetlane.events.job_arguments import LakeTables
+from fleetlane.events.lanes import Lane
+from fleetlane.events.metrics import (
+    FLEET_WATCH,
+    NAMESPACE,
+    ApplicationMetric,
+    Dimension,
+    FunctionMetric,
+    JobMetric,
+    LaneMetric,
+    Service,
+    lake_job,
+)
+from infra.constructs.jobs.spark_applications import APPLICATION_PREFIX
+from lambdas.http.embedded_metrics import MetricLine
+from tests.infra.synthesis import ROOT, Resource, Synthesized
+
+OF_AWS = {"AWS/ApiGateway", "AWS/Events", "AWS/Kafka", "AWS/Lambda", "AWS/SQS"}
+VALUES: dict[str, type[StrEnum]] = {Dimension.LANE: Lane, Dimension.TAG: ProblemTag}
+OF_JOBS: dict[type[StrEnum], tuple[Dimension, tuple[str, ...]]] = {
+    LaneMetric: (Dimension.LANE, tuple(Lane)),
+    ApplicationMetric: (
+        Dimension.APPLICATION,
+        tuple(f"{APPLICATION_PREFIX}{lane}" for lane in Lane),
+    ),
+    JobMetric: (Dimension.JOB, (FLEET_WATCH, *map(lake_job, LakeTables))),
+}
+
+type Published = tuple[str, frozenset[tuple[str, str]]]
+"""A metric's name, and its dimensions with their values."""
+
+
+def published_by_functions() -> Iterator[Published]:
+    for service in Service:
+        module = import_module(f"lambdas.{service}.metrics")
+        for line in vars(module).values():
+            if isinstance(line, MetricLine):
+                assert line.service == service
+                yield from _published_in(line)
+
+
+def _published_in(line: MetricLine) -> Iterator[Published]:
+    service = (Dimension.SERVICE, line.service)
+    ((_, *others),) = line.description["Dimensions"]
+    values = [[(other, value) for value in VALUES[other]] for other in others]
+    for metric in line.description["Metrics"]:
+        for combination in product(*values):
+            yield metric["Name"], frozenset((service, *combination))
+
+
+def published_by_jobs() -> Iterator[Published]:
+    """What the jobs' code names, by every value of the metric's dimension."""
+    named = set(_members_named_in_jobs())
+    for kind, (dimension, values) in OF_JOBS.items():
+        for metric in kind:
+            if (kind.__name__, metric.name) in named:
+                yield from ((metric, frozenset({(dimension, value)})) for value in values)
+
+
+def _members_named_in_jobs() -> Iterator[tuple[str, str]]:
+    for path in (ROOT / "glue_jobs").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                yield node.value.id, node.attr
+
+
+def watched(stage: Synthesized) -> Iterator[tuple[str, Resource]]:
+    """The metrics of every alarm, as ``(namespace, metric)``."""
+    for alarm in stage.resources("AWS::CloudWatch::Alarm").values():
+        properties = alarm["Properties"]
+        parts = [
+            part["MetricStat"] for part in properties.get("Metrics", []) if "MetricStat" in part
+        ]
+        for metric in [part["Metric"] for part in parts] or [properties]:
+            yield metric["Namespace"], metric
+
+
+@pytest.mark.cdk
+def test_every_alarm_watches_a_metric_that_somebody_publishes(cloud_stage: Synthesized) -> None:
+    published = {*published_by_functions(), *published_by_jobs()}
+
+    ours = [metric for namespace, metric in watched(cloud_stage) if namespace == NAMESPACE]
+
+    assert ours
+    for metric in ours:
+        dimensions = frozenset((one["Name"], one["Value"]) for one in metric["Dimensions"])
+        assert (metric["MetricName"], dimensions) in published
+
+
+@pytest.mark.cdk
+def test_all_other_metrics_are_of_services_of_aws_that_we_use(cloud_stage: Synthesized) -> None:
+    namespaces = {namespace for namespace, _ in watched(cloud_stage)}
+
+    assert namespaces - {NAMESPACE} == OF_AWS
+
+
+def test_every_metric_that_is_declared_is_published() -> None:
+    names = {name for name, _ in (*published_by_functions(), *published_by_jobs())}
+    declared = {metric for kind in (FunctionMetric, *OF_JOBS) for metric in kind}
+
+    assert declared == names
