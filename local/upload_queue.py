@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import boto3
 
-from clients.s3.upload_keys import UPLOADS
+from fleetlane.events.s3_keys import UPLOADS
 from operations.aws_settings import ClientSettings
 
 if TYPE_CHECKING:

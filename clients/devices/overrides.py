@@ -16,11 +16,10 @@ from fleetlane.events.overrides import (
     Overrides,
     overrides_from_json,
 )
+from fleetlane.events.s3_keys import OVERRIDES_KEY
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
-
-OVERRIDES_KEY: Final = "overrides/current.json"
 
 _TRIES_MAX: Final = 8
 _PAUSE_S_MAX: Final = 0.2

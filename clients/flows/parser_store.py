@@ -21,10 +21,10 @@ from fleetlane.events.flows.artifact_manifest import (
 from fleetlane.events.flows.artifacts import (
     FlowArtifact,
     artifact_key,
-    owners_prefix,
     version_in_key,
 )
 from fleetlane.events.flows.parser_use import is_same_version, split_use
+from fleetlane.events.s3_keys import owners_prefix
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client

@@ -12,15 +12,15 @@ from botocore.exceptions import BotoCoreError, ClientError
 from clients.stale_if_error import LastKnown
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import FlowArtifact
-from fleetlane.events.flows.files import VERSION_CHARS, PublishedFlows, version_key
+from fleetlane.events.flows.files import VERSION_CHARS, PublishedFlows
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S
+from fleetlane.events.s3_keys import CURRENT_FLOWS_KEY, FLOW_VERSIONS, version_key
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
 BEFORE_MAX: Final = 20
-_CURRENT: Final = "flows/current.json"
 _VERSION: Final = re.compile(f"[0-9a-f]{{{VERSION_CHARS}}}")
 
 
@@ -90,7 +90,7 @@ class FlowStore:
         flows = self.published(version)
         before = [one for one in self.history() if one != version][:BEFORE_MAX]
         current = msgspec.structs.replace(flows, before=tuple(before))
-        self._write(_CURRENT, current)
+        self._write(CURRENT_FLOWS_KEY, current)
         return current
 
     def current(self) -> PublishedFlows:
@@ -100,7 +100,7 @@ class FlowStore:
             FlowsNotPublishedError: None was ever made current.
             FlowsUnavailableError: S3 does not answer, or what it holds are no flows.
         """
-        return self._read(_CURRENT)
+        return self._read(CURRENT_FLOWS_KEY)
 
     def versions(self) -> Iterator[tuple[str, int]]:
         """The names of all versions, and when each was published last, in epoch milliseconds.
@@ -108,7 +108,7 @@ class FlowStore:
         Raises:
             FlowsUnavailableError: S3 does not answer.
         """
-        prefix = version_key("").removesuffix(".json")
+        prefix = FLOW_VERSIONS
         pages = self._s3.get_paginator("list_objects_v2")
         try:
             for page in pages.paginate(Bucket=self._bucket, Prefix=prefix):
@@ -174,7 +174,7 @@ class CachedFlows(LastKnown[PublishedFlows, FlowsUnavailableError]):
     ) -> None:
         super().__init__(
             store.current,
-            unanswered=FlowsUnavailableError(_CURRENT, "S3 has not answered yet"),
+            unanswered=FlowsUnavailableError(CURRENT_FLOWS_KEY, "S3 has not answered yet"),
             max_age_s=max_age_s,
             wait_s=wait_s,
             monotonic=monotonic,

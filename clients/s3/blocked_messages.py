@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
@@ -10,12 +10,11 @@ from botocore.exceptions import BotoCoreError, ClientError
 from fleetlane.events.errors import FleetlaneError, ParkedReason
 from fleetlane.events.lanes import Lane
 from fleetlane.events.parked import KafkaPosition
+from fleetlane.events.s3_keys import BLOCKED_MESSAGES
 from fleetlane.events.topics import RawTopic
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
-
-_BLOCKED: Final = "blocked/"
 
 
 class BlockedMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +62,7 @@ class BlockedMessages:
 
     def waiting(self, topic: str) -> list[BlockedMessage]:
         """The messages of a topic that wait for an answer."""
-        found = (self._read(key) for key in self._keys(f"{_BLOCKED}{topic}/"))
+        found = (self._read(key) for key in self._keys(f"{BLOCKED_MESSAGES}{topic}/"))
         return [one for one in found if one is not None and not one.is_skipped]
 
     def skip(self, blocked: BlockedMessage) -> None:
@@ -109,4 +108,4 @@ def blocking_topics(stream: str) -> list[str]:
 
 
 def _key(topic: str, partition: int, offset: int) -> str:
-    return f"{_BLOCKED}{topic}/{partition}-{offset}.json"
+    return f"{BLOCKED_MESSAGES}{topic}/{partition}-{offset}.json"

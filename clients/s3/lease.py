@@ -15,6 +15,7 @@ import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.s3_keys import LEASES
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
@@ -80,7 +81,7 @@ class LeaseObject:
 
     def __init__(self, s3: "S3Client", bucket: str, name: str) -> None:
         self._s3, self._bucket, self.name = s3, bucket, name
-        self._key = f"leases/{name}.json"
+        self._key = f"{LEASES}{name}.json"
 
     def read(self) -> FoundLease | None:
         try:

@@ -12,12 +12,11 @@ from botocore.response import StreamingBody
 from clients.s3.prompt_retry import again_if_prompt
 from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.errors import FleetlaneError, ParkedReason
+from fleetlane.events.s3_keys import PARKED_PAYLOADS, PAYLOADS
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
-_PAYLOADS: Final = "payloads/"
-_PARKED: Final = "parked/"
 _PIECE_BYTES: Final = 256 * 1024
 BODY_S_MAX: Final = 30.0
 """So long the largest body takes at 2 MiB a second, which S3 is far from inside a region."""
@@ -27,12 +26,12 @@ _MISSING: Final = frozenset({"NoSuchKey", "404"})
 
 def payload_key(raw_id: str) -> str:
     """Where the body of a message is put."""
-    return _PAYLOADS + raw_id
+    return PAYLOADS + raw_id
 
 
 def parked_key(key: str) -> str:
     """Where a payload is copied to in the parked bucket. A key that is there already stays."""
-    return key if key.startswith(_PARKED) else _PARKED + key
+    return key if key.startswith(PARKED_PAYLOADS) else PARKED_PAYLOADS + key
 
 
 class PayloadTooLargeError(FleetlaneError):

@@ -21,12 +21,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 from clients.kafka.producer_record import ProducerRecord
 from clients.s3.prompt_retry import again_if_prompt
 from clients.s3.spool_format import records_in, spooled_bytes
+from fleetlane.events import headers as ce
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.s3_keys import SPOOL
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
-PREFIX: Final = "spool/"
 SHARDS: Final = "01234567"
 """S3 takes 3,500 objects a second under one beginning of a key."""
 
@@ -95,7 +96,7 @@ class Spool:
         Raises:
             SpoolUnavailableError: S3 does not answer.
         """
-        shards = (self._in_shard(f"{PREFIX}{shard}/") for shard in SHARDS)
+        shards = (self._in_shard(f"{SPOOL}{shard}/") for shard in SHARDS)
         return heapq.merge(*shards, key=lambda one: (one.since_ms, one.key))
 
     def get(self, key: str) -> list[ProducerRecord] | None:
@@ -147,9 +148,9 @@ class Spool:
 
 def _key(first: ProducerRecord, sha256: bytes, now_ms: int) -> str:
     minute = datetime.fromtimestamp(now_ms / 1000, UTC).strftime(_MINUTE)
-    raw_id = next((value for name, value in first.headers if name == "ce_id" and value), b"none")
+    raw_id = next((value for name, value in first.headers if name == ce.ID and value), b"none")
     shard = SHARDS[sha256[0] % len(SHARDS)]
-    return f"{PREFIX}{shard}/{minute}/{raw_id.decode()}-{sha256.hex()[:16]}"
+    return f"{SPOOL}{shard}/{minute}/{raw_id.decode()}-{sha256.hex()[:16]}"
 
 
 def _minute_of(key: str) -> int:

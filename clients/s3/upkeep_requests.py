@@ -11,6 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import LakeTables
+from fleetlane.events.s3_keys import UPKEEP_ANSWERS, UPKEEP_REQUESTS, UPKEEP_SCHEDULED
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
@@ -66,9 +67,9 @@ class UpkeepRequests:
 
     def __init__(self, s3: "S3Client", bucket: str, tables: LakeTables) -> None:
         self._s3, self._bucket = s3, bucket
-        self._request_key = f"requests/{tables}.json"
-        self._answer_key = f"answers/{tables}.json"
-        self._scheduled_key = f"scheduled/{tables}.json"
+        self._request_key = f"{UPKEEP_REQUESTS}{tables}.json"
+        self._answer_key = f"{UPKEEP_ANSWERS}{tables}.json"
+        self._scheduled_key = f"{UPKEEP_SCHEDULED}{tables}.json"
 
     def ask(self, request: UpkeepRequest) -> None:
         self._put(self._request_key, request)

@@ -11,19 +11,17 @@ from botocore.exceptions import BotoCoreError, ClientError
 from clients.s3.issued_upload import UPLOAD_FIELD, IssuedUpload, NotIssuedError, issued_from
 from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
 from clients.s3.upload_keys import (
-    LANDED,
-    UPLOADS,
     NotAnUploadError,
     key_of_landed,
     landed_key,
     raw_id_in,
 )
+from fleetlane.events.s3_keys import LANDED_UPLOADS, UPLOAD_SWEEP_KEY, UPLOADS
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
     from mypy_boto3_s3.type_defs import HeadObjectOutputTypeDef, ObjectTypeDef
 
-_POSITION: Final = "sweep/position"
 _MISSING: Final = frozenset({"NoSuchKey", "404"})
 
 
@@ -90,21 +88,23 @@ class UploadBucket:
 
     def landed_between(self, *, after: str, last: str) -> frozenset[str]:
         """The keys of the uploads behind ``after``, up to ``last``, that have their mark."""
-        keys = (key_of_landed(one["Key"]) for one in self._pages(LANDED, landed_key(after)))
+        keys = (key_of_landed(one["Key"]) for one in self._pages(LANDED_UPLOADS, landed_key(after)))
         return frozenset(takewhile(lambda key: key <= last, keys))
 
     def sweep_position(self) -> str:
         """Where the next sweep goes on: behind this key. Empty before the first one."""
         try:
-            with closing(self._s3.get_object(Bucket=self._bucket, Key=_POSITION)["Body"]) as body:
+            with closing(
+                self._s3.get_object(Bucket=self._bucket, Key=UPLOAD_SWEEP_KEY)["Body"]
+            ) as body:
                 return body.read().decode()
         except (BotoCoreError, ClientError, OSError) as problem:
             if _is_missing(problem):
                 return ""
-            raise PayloadUnavailableError(_POSITION, str(problem)) from problem
+            raise PayloadUnavailableError(UPLOAD_SWEEP_KEY, str(problem)) from problem
 
     def keep_sweep_position(self, key: str) -> None:
-        self._put(_POSITION, key.encode())
+        self._put(UPLOAD_SWEEP_KEY, key.encode())
 
     def _head(self, key: str) -> "HeadObjectOutputTypeDef | None":
         try:

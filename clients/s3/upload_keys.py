@@ -1,13 +1,9 @@
 """Where uploaded bodies are, in the order of their issue, and the marks of those that landed."""
 
-from typing import Final
-
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.ids import is_raw_id
+from fleetlane.events.s3_keys import LANDED_UPLOADS, UPLOADS
 from fleetlane.events.times import hour_bucket, rfc3339
-
-UPLOADS: Final = "uploads/"
-LANDED: Final = "landed/"
 
 
 class NotAnUploadError(FleetlaneError):
@@ -42,9 +38,9 @@ def raw_id_in(key: str) -> str:
 
 def landed_key(key: str) -> str:
     """Name the mark of an upload that landed; marks are in the order of their uploads."""
-    return LANDED + key.removeprefix(UPLOADS)
+    return LANDED_UPLOADS + key.removeprefix(UPLOADS)
 
 
 def key_of_landed(mark: str) -> str:
     """Name the upload that a mark is of."""
-    return UPLOADS + mark.removeprefix(LANDED)
+    return UPLOADS + mark.removeprefix(LANDED_UPLOADS)

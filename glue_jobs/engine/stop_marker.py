@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
+from fleetlane.events.s3_keys import STOP_MARKERS
 from glue_jobs.engine.hadoop_files import HadoopFiles
 
 STOP_LIMIT_S: Final = 600.0
@@ -28,7 +29,7 @@ class StopMarker:
     """The file ``stop/<application>`` in the checkpoint folder. It is used up by one stop."""
 
     def __init__(self, files: HadoopFiles, application: str) -> None:
-        self._files, self._name = files, f"stop/{application}"
+        self._files, self._name = files, f"{STOP_MARKERS}{application}"
 
     def is_there(self) -> bool:
         return self._files.exists(self._name)

@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from fleetlane.events import headers as ce
 from fleetlane.events.envelope import SOURCE_PREFIX
 from fleetlane.events.topics import FLEET_RECEIVED
 from glue_jobs.engine.fields import fields_of
@@ -20,24 +21,24 @@ def received_rows(raw: DataFrame) -> DataFrame:
 
 def _row() -> Column:
     """A row and its attempt, as a structure."""
-    source = F.expr(f"substring({_TEXT.format('ce_source')}, {len(SOURCE_PREFIX) + 1})")
+    source = F.expr(f"substring({_TEXT.format(ce.SOURCE)}, {len(SOURCE_PREFIX) + 1})")
     return F.struct(
-        _text("ce_id").alias("id"),
+        _text(ce.ID).alias("id"),
         source.alias("device_id"),
-        _text("ce_devicetype").alias("device_type"),
-        _text("ce_firmware").alias("firmware"),
-        _text("ce_type").alias("stream"),
-        _text("ce_lane").alias("lane"),
-        _text("ce_via").alias("via"),
+        _text(ce.DEVICE_TYPE).alias("device_type"),
+        _text(ce.FIRMWARE).alias("firmware"),
+        _text(ce.TYPE).alias("stream"),
+        _text(ce.LANE).alias("lane"),
+        _text(ce.VIA).alias("via"),
         F.col("topic").alias("source_topic"),
         F.col("partition").alias("source_partition"),
         F.col("offset").alias("source_offset"),
-        _number("ce_arrivalmillis").alias("received_ms"),
-        _number("ce_bodybytes").alias("body_bytes"),
-        _text("ce_dataref").isNotNull().alias("by_reference"),
-        _number("ce_startmillis").alias("start_ms"),
-        _number("ce_endmillis").alias("end_ms"),
-        _text("ce_attempt").alias("attempt"),
+        _number(ce.ARRIVAL_MILLIS).alias("received_ms"),
+        _number(ce.BODY_BYTES).alias("body_bytes"),
+        _text(ce.DATA_REF).isNotNull().alias("by_reference"),
+        _number(ce.START_MILLIS).alias("start_ms"),
+        _number(ce.END_MILLIS).alias("end_ms"),
+        _text(ce.ATTEMPT).alias("attempt"),
     )
 
 

@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
+from fleetlane.events import headers as ce
 from fleetlane.events.canonical import CANONICAL_CONTENT_TYPE
 from fleetlane.events.job_arguments import JobArguments
 from fleetlane.events.metadata import METADATA_CONTENT_TYPE
@@ -75,7 +76,7 @@ def with_content_type(records: DataFrame) -> DataFrame:
     is_metadata = F.col("topic").isin(FLEET_PARSED, FLEET_RECEIVED, FLEET_ALERTS)
     content_type = F.when(is_metadata, METADATA_CONTENT_TYPE).otherwise(CANONICAL_CONTENT_TYPE)
     header = F.struct(
-        F.lit("content-type").alias("key"), content_type.cast("binary").alias("value")
+        F.lit(ce.CONTENT_TYPE).alias("key"), content_type.cast("binary").alias("value")
     )
     return records.select(
         "topic", "key", "value", F.coalesce("headers", F.array(header)).alias("headers")

@@ -11,6 +11,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from fleetlane.events import headers as ce
 from fleetlane.events.envelope import SOURCE_PREFIX
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.event_time import TimeQuality
@@ -67,21 +68,21 @@ def parked_rows(records: DataFrame) -> DataFrame:
     is_message = (F.col("reason") != ParkedReason.BAD_ENVELOPE) & F.col("attempt").isNotNull()
     rows = (
         record.select(
-            _header("ce_parkedreason").alias("reason"),
-            F.coalesce(_header("ce_parkeddetail"), F.lit("")).alias("detail"),
-            _header("ce_parkedfrom").alias("parked_from"),
-            _header("ce_parkedat").alias("parked_at"),
-            _header("ce_parkedparser").alias("parser"),
+            _header(ce.PARKED_REASON).alias("reason"),
+            F.coalesce(_header(ce.PARKED_DETAIL), F.lit("")).alias("detail"),
+            _header(ce.PARKED_FROM).alias("parked_from"),
+            _header(ce.PARKED_AT).alias("parked_at"),
+            _header(ce.PARKED_PARSER).alias("parser"),
             F.col("partition").alias("source_partition"),
             F.col("offset").alias("source_offset"),
             "headers",
-            _header("ce_id").alias("id"),
-            _header("ce_attempt").try_cast("int").alias("attempt"),
-            F.regexp_extract(_header("ce_source"), f"^{SOURCE_PREFIX}(.+)$", 1).alias("device_id"),
-            _header("ce_type").alias("stream"),
+            _header(ce.ID).alias("id"),
+            _header(ce.ATTEMPT).try_cast("int").alias("attempt"),
+            F.regexp_extract(_header(ce.SOURCE), f"^{SOURCE_PREFIX}(.+)$", 1).alias("device_id"),
+            _header(ce.TYPE).alias("stream"),
             F.col("value").alias("body"),
-            _header("ce_dataref").alias("reference"),
-            _header("ce_bodybytes").try_cast("bigint").alias("body_bytes"),
+            _header(ce.DATA_REF).alias("reference"),
+            _header(ce.BODY_BYTES).try_cast("bigint").alias("body_bytes"),
         )
         .withColumn("parked_ms", parked_ms)
         .withColumn("day", _day(F.col("parked_ms")))

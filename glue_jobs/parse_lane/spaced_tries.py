@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_TRIED_BEFORE = "ce_slowtries"
+from fleetlane.events import headers as ce
 
 
 def spaced_tries(
@@ -31,7 +31,7 @@ def spaced_tries(
 
 def _last_try_ms(batch: pa.RecordBatch) -> int | None:
     headers = batch.column("headers")
-    is_told = pc.equal(headers.flatten().field("key"), _TRIED_BEFORE)
+    is_told = pc.equal(headers.flatten().field("key"), ce.SLOW_TRIES)
     rows = pc.list_parent_indices(headers).filter(is_told)
     if not len(rows):
         return None

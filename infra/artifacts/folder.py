@@ -6,7 +6,8 @@ from typing import Final
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifact_manifest import read_manifest, sha256_of_file
-from fleetlane.events.flows.artifacts import PARSERS_PREFIX, FlowArtifact, owners_prefix
+from fleetlane.events.flows.artifacts import FlowArtifact
+from fleetlane.events.s3_keys import PARSERS, owners_prefix
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 
@@ -60,7 +61,7 @@ class Artifacts:
 
     def parsers_folder(self) -> Path:
         """The artifacts of parsers, by their keys below ``parsers/``."""
-        return self.folder / PARSERS_PREFIX
+        return self.folder / PARSERS
 
     def parser(self, owner: str, use: str) -> FlowArtifact | None:
         """The owner's artifact that offers a flow's ``name==version``, if it was built."""

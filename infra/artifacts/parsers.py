@@ -9,7 +9,8 @@ from types import MappingProxyType
 from typing import Final
 
 from fleetlane.events.flows.artifact_manifest import read_manifest
-from fleetlane.events.flows.artifacts import PARSERS_PREFIX, artifact_key
+from fleetlane.events.flows.artifacts import artifact_key
+from fleetlane.events.s3_keys import PARSERS
 from infra.artifacts.archive import Artifact, artifact_at
 from infra.artifacts.failures import CannotBuildError
 from infra.artifacts.packages import Platform
@@ -30,7 +31,7 @@ def write_parsers(
     Raises:
         CannotBuildError: One does not build.
     """
-    shutil.rmtree(folder / PARSERS_PREFIX, ignore_errors=True)  # of earlier versions
+    shutil.rmtree(folder / PARSERS, ignore_errors=True)  # of earlier versions
     for project, owner in PROJECTS.items():
         built = _built(root, project, _MACHINES[platform], scratch / owner)
         target = folder / artifact_key(owner, read_manifest(built, artifact=built.name))

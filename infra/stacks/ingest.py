@@ -7,7 +7,7 @@ from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from constructs import Construct
 
-from fleetlane.events.flows.artifacts import PARSERS_PREFIX
+from fleetlane.events import s3_keys
 from infra.alarms.edge import Edge
 from infra.constructs.api.device_api import DeviceApi, DeviceApiProps
 from infra.constructs.functions.platform_function import (
@@ -126,10 +126,10 @@ class Ingest(Stack):
         grant_items(
             ingest.role, stores.receipts, ["dynamodb:BatchGetItem", "dynamodb:BatchWriteItem"]
         )
-        grant_objects(ingest.role, stores.payloads, WRITE, prefix="payloads/")
-        grant_objects(ingest.role, stores.spool, WRITE, prefix="spool/")
-        grant_objects(ingest.role, stores.artifacts, READ, prefix="flows/")
-        grant_objects(ingest.role, stores.artifacts, READ, prefix="overrides/")
+        grant_objects(ingest.role, stores.payloads, WRITE, prefix=s3_keys.PAYLOADS)
+        grant_objects(ingest.role, stores.spool, WRITE, prefix=s3_keys.SPOOL)
+        grant_objects(ingest.role, stores.artifacts, READ, prefix=s3_keys.FLOWS)
+        grant_objects(ingest.role, stores.artifacts, READ, prefix=s3_keys.OVERRIDES)
         if self._kafka.access is not None:
             self._kafka.access.grant_write(ingest.role, (RAW_TOPICS,))
         return ingest
@@ -162,8 +162,10 @@ class Ingest(Stack):
             },
             in_network=True,
         )
-        grant_objects(activation.role, self._storage.artifacts, (*READ, *WRITE), prefix="flows/")
-        grant_objects(activation.role, self._storage.artifacts, READ, prefix=PARSERS_PREFIX)
+        grant_objects(
+            activation.role, self._storage.artifacts, (*READ, *WRITE), prefix=s3_keys.FLOWS
+        )
+        grant_objects(activation.role, self._storage.artifacts, READ, prefix=s3_keys.PARSERS)
         if self._kafka.access is not None:
             topics = (RAW_TOPICS, CANONICAL_TOPICS, UNIQUE_TOPICS)
             self._kafka.access.grant_create(activation.role, topics)
@@ -184,7 +186,7 @@ class Ingest(Stack):
             },
             in_network=True,
         )
-        grant_objects(respool.role, self._storage.spool, (*READ, *DELETE), prefix="spool/")
+        grant_objects(respool.role, self._storage.spool, (*READ, *DELETE), prefix=s3_keys.SPOOL)
         if self._kafka.access is not None:
             self._kafka.access.grant_write(respool.role, (RAW_TOPICS,))
         every_minute = Duration.minutes(1)

@@ -7,9 +7,11 @@ from typing import Protocol
 
 from clients.kafka.reader import Record
 from clients.s3.payload_bucket import parked_key
-from clients.s3.upload_keys import UPLOADS, landed_key
+from clients.s3.upload_keys import landed_key
+from fleetlane.events import headers as ce
 from fleetlane.events.envelope import SOURCE_PREFIX
 from fleetlane.events.lanes import Lane
+from fleetlane.events.s3_keys import UPLOADS
 from fleetlane.events.topics import PARKED, raw_pattern
 
 
@@ -42,10 +44,10 @@ def traces_of(device_id: str, store: RecordStore) -> DeviceTraces:
     records, keys = Counter[str](), set[str]()
     for record in store.matching(f"{raw_pattern(*Lane)}|{PARKED}"):
         headers = dict(record.headers)
-        if headers.get("ce_source") != source:
+        if headers.get(ce.SOURCE) != source:
             continue
         records[record.topic] += 1
-        reference = headers.get("ce_dataref")
+        reference = headers.get(ce.DATA_REF)
         if reference is not None:
             keys.add(reference.decode(errors="replace"))
     parked = frozenset(map(parked_key, keys))

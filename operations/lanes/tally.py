@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from clients.kafka.reader import KafkaReader, KafkaUnreadableError, Record
+from fleetlane.events import headers as ce
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, parsed_from
 from fleetlane.events.topics import FLEET_PARSED, UnknownTopicError, parsed_raw_topic
@@ -17,7 +18,7 @@ from operations.lanes.parse_delays import ParseDelays
 from operations.ledger import Evidence
 from operations.ledger.evidence import KafkaRecord
 
-_FIRST_ATTEMPT: Final = ("ce_attempt", b"1")
+_FIRST_ATTEMPT: Final = (ce.ATTEMPT, b"1")
 _POLL_INTERVAL_S: Final = 0.5
 
 

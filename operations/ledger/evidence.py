@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 import msgspec
 
+from fleetlane.events import headers as ce
 from fleetlane.events.canonical import canonical_event_from
 from fleetlane.events.envelope import BadEnvelopeError, Header, Message, PayloadReference
 from fleetlane.events.envelope_reading import message_from
@@ -171,7 +172,7 @@ class Evidence:
         parked[digest] = ParkedCopy(
             sha256=digest,
             body_bytes=message.body_bytes,
-            reason=_header(record, "ce_parkedreason"),
+            reason=_header(record, ce.PARKED_REASON),
             reference=message.reference,
         )
 
@@ -180,7 +181,7 @@ class Evidence:
         if record.topic.startswith("raw."):
             self.foreign_raw.add(str(place))
         else:
-            self.foreign_downstream.add(_header(record, "ce_parkedfrom") or str(place))
+            self.foreign_downstream.add(_header(record, ce.PARKED_FROM) or str(place))
 
 
 def _digest(message: Message) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from clients.kafka.reader import Record
+from fleetlane.events import headers as ce
 from fleetlane.events.envelope import BadEnvelopeError, Message, PayloadReference
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.parked import KafkaPosition, raw_headers
@@ -90,17 +91,17 @@ def newest_parked(records: Iterable[Record], wanted: ParkedFilter) -> list[Parke
 def parked_message(record: Record) -> ParkedMessage:
     """Read a record of ``parked``, whatever stands in it."""
     headers = _ParkedHeaders(record)
-    message, came_from = message_in(record), headers.text("ce_parkedfrom")
+    message, came_from = message_in(record), headers.text(ce.PARKED_FROM)
     position = KafkaPosition(topic=record.topic, partition=record.partition, offset=record.offset)
-    parked_ms = millis_from_rfc3339(headers.text("ce_parkedat"))
+    parked_ms = millis_from_rfc3339(headers.text(ce.PARKED_AT))
     return ParkedMessage(
         position=position,
         identity=message.raw_id if message else came_from or str(position),
-        reason=headers.text("ce_parkedreason"),
-        detail=headers.text("ce_parkeddetail"),
+        reason=headers.text(ce.PARKED_REASON),
+        detail=headers.text(ce.PARKED_DETAIL),
         parked_from=came_from,
         parked_ms=record.timestamp_ms if parked_ms is None else parked_ms,
-        parser=headers.text("ce_parkedparser") or None,
+        parser=headers.text(ce.PARKED_PARSER) or None,
         stream=message.stream if message else None,
         device_id=message.device_id if message else None,
         body_bytes=message.body_bytes if message else len(record.value or b""),

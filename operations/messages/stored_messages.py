@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from clients.kafka.reader import KafkaReader, Record
+from fleetlane.events import headers as ce
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topics import PARKED, raw_pattern
 
@@ -34,5 +35,5 @@ def _latest(reader: KafkaReader, stream: str, records_max: int) -> Sequence[Reco
 
 
 def _stream_of(record: Record) -> str | None:
-    found = next((value for name, value in record.headers if name == "ce_type"), None)
+    found = next((value for name, value in record.headers if name == ce.TYPE), None)
     return None if found is None else found.decode(errors="replace")

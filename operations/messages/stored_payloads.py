@@ -5,11 +5,12 @@ from typing import Final, Protocol
 
 from clients.kafka.reader import Record
 from clients.s3.payload_bucket import parked_key
+from fleetlane.events import headers as ce
 from fleetlane.events.envelope import Message, PayloadReference
 from fleetlane.events.lanes import BUFFER_BYTES_MAX
 from operations.messages.parked import message_in
 
-_REFERENCE_HEADERS: Final = frozenset({"ce_dataref", "ce_datasha256"})
+_REFERENCE_HEADERS: Final = frozenset({ce.DATA_REF, ce.DATA_SHA256})
 
 
 class Bucket(Protocol):

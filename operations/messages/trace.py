@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from clients.kafka.reader import Record
+from fleetlane.events import headers as ce
 from fleetlane.events.canonical import CanonicalEvent, canonical_event_from
 from fleetlane.events.envelope import Message
 from fleetlane.events.errors import FleetlaneError
@@ -134,7 +135,7 @@ def _event(record: Record) -> CanonicalEvent | None:
 def _take(record: Record, trace: MessageTrace) -> None:
     raw_id, topic, value = trace.raw_id.encode(), record.topic, record.value or b""
     if topic == PARKED or topic.startswith("raw."):
-        if ("ce_id", raw_id) in record.headers:
+        if (ce.ID, raw_id) in record.headers:
             _take_copy(record, trace)
     elif raw_id not in value:
         return

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from clients.kafka.reader import Record
+from fleetlane.events import headers as ce
 from fleetlane.events.envelope import BadEnvelopeError, Message, PayloadReference
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.parked import KafkaPosition
@@ -67,7 +68,7 @@ def _found(
     records: Iterable[Record], wanted: ArrivalRange, messages_max: int
 ) -> tuple[dict[str, _Found], int]:
     """The messages by raw id, and the highest revision among them."""
-    found, revision, stream = dict[str, _Found](), 0, ("ce_type", wanted.stream.encode())
+    found, revision, stream = dict[str, _Found](), 0, (ce.TYPE, wanted.stream.encode())
     for record in records:
         message = _message(record) if stream in record.headers else None
         if message is None or not wanted.takes(message):

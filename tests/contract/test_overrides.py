@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from clients.aws import AwsSettings, s3_client
-from clients.devices.overrides import OVERRIDES_KEY, OverridesStore, OverridesUnavailableError
+from clients.devices.overrides import OverridesStore, OverridesUnavailableError
 from fleetlane.events.overrides import (
     OVERRIDES_BYTES_MAX,
     BadOverridesError,
@@ -16,6 +16,7 @@ from fleetlane.events.overrides import (
     Overrides,
     Restriction,
 )
+from fleetlane.events.s3_keys import OVERRIDES_KEY
 from local.servers.localstack import LocalAws
 from operations.aws_settings import REGION
 from tests.contract.aws_in_process import buckets

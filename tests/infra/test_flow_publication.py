@@ -7,7 +7,8 @@ from pathlib import Path, PurePosixPath
 import msgspec
 import pytest
 
-from fleetlane.events.flows.files import PublishedFlows, version_key
+from fleetlane.events.flows.files import PublishedFlows
+from fleetlane.events.s3_keys import version_key
 from infra.artifacts.folder import Artifacts
 from infra.constructs.functions.deployed_flows import deployed_flows
 from tests.infra.synthesis import ROOT, Resource, Synthesized, run_app, synthesized

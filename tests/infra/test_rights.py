@@ -3,11 +3,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from clients.devices.overrides import OVERRIDES_KEY
 from clients.s3.payload_bucket import payload_key
-from clients.s3.spool import PREFIX as SPOOL_PREFIX
 from fleetlane.events.lake.tables import NAMESPACE, TABLES
 from fleetlane.events.lake.views import VIEW_PREFIX
+from fleetlane.events.s3_keys import OVERRIDES, SPOOL
 from fleetlane.events.topics import canonical_topic, platform_topics, unique_topic
 from infra.constructs.kafka.access import CANONICAL_TOPICS, FLEET_TOPICS, RAW_TOPICS, UNIQUE_TOPICS
 from tests.infra.synthesis import Resource, Synthesized
@@ -179,7 +178,7 @@ def test_ingest_may_put_bodies_and_the_spool_where_it_puts_them_and_nowhere_else
         for resource in _listed(one["Resource"])
     }
 
-    assert folders == {f"/{payload_key('')}*", f"/{SPOOL_PREFIX}*"}
+    assert folders == {f"/{payload_key('')}*", f"/{SPOOL}*"}
 
 
 def test_ingest_reads_the_overrides_where_they_are_and_writes_none(
@@ -188,7 +187,7 @@ def test_ingest_reads_the_overrides_where_they_are_and_writes_none(
     allowed = {
         action
         for one in _of_role(cloud_stage, "ingestRole")
-        if f"/{OVERRIDES_KEY.partition('/')[0]}/*" in json.dumps(one["Resource"])
+        if f"/{OVERRIDES}*" in json.dumps(one["Resource"])
         for action in _listed(one["Action"])
     }
 
@@ -200,7 +199,7 @@ def test_one_application_holds_devices_back_by_the_overrides(cloud_stage: Synthe
         name
         for name in ("fast", "standard", "slow")
         for one in _of_role(cloud_stage, f"{name}role")
-        if f"/{OVERRIDES_KEY.partition('/')[0]}/*" in json.dumps(one["Resource"])
+        if f"/{OVERRIDES}*" in json.dumps(one["Resource"])
         and "s3:PutObject" in _listed(one["Action"])
     }
 
@@ -235,7 +234,7 @@ def test_respool_reads_and_deletes_what_is_spooled_and_nothing_else_in_s3(
         if "s3:DeleteObject" in one["Action"] or "s3:GetObject" in one["Action"]
     ]
 
-    assert on_objects == [(["s3:DeleteObject", "s3:GetObject"], f"/{SPOOL_PREFIX}*")]
+    assert on_objects == [(["s3:DeleteObject", "s3:GetObject"], f"/{SPOOL}*")]
     assert _kafka_topics(cloud_stage, "respoolRole", "kafka-cluster:WriteData") == {"raw.*"}
 
 

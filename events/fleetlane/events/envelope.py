@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from fleetlane.events import headers as ce
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
 from fleetlane.events.times import rfc3339
@@ -69,9 +70,9 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
         return SOURCE_PREFIX + self.device_id
 
 
-_SPECVERSION: Final[Header] = ("ce_specversion", b"1.0")
-_FIRST_ATTEMPT: Final[Header] = ("ce_attempt", b"1")
-_LANES: Final[Mapping[Lane, Header]] = {lane: ("ce_lane", lane.encode()) for lane in Lane}
+_SPECVERSION: Final[Header] = (ce.SPECVERSION, b"1.0")
+_FIRST_ATTEMPT: Final[Header] = (ce.ATTEMPT, b"1")
+_LANES: Final[Mapping[Lane, Header]] = {lane: (ce.LANE, lane.encode()) for lane in Lane}
 
 
 def headers_of(message: Message) -> list[Header]:
@@ -79,23 +80,23 @@ def headers_of(message: Message) -> list[Header]:
     attempt = message.attempt
     written: list[Header] = [
         _SPECVERSION,
-        ("content-type", message.content_type.encode()),
-        ("ce_id", message.raw_id.encode()),
-        ("ce_source", (SOURCE_PREFIX + message.device_id).encode()),
-        ("ce_type", message.stream.encode()),
-        ("ce_time", rfc3339(message.arrival_millis).encode()),
-        ("ce_arrivalmillis", b"%d" % message.arrival_millis),
+        (ce.CONTENT_TYPE, message.content_type.encode()),
+        (ce.ID, message.raw_id.encode()),
+        (ce.SOURCE, (SOURCE_PREFIX + message.device_id).encode()),
+        (ce.TYPE, message.stream.encode()),
+        (ce.TIME, rfc3339(message.arrival_millis).encode()),
+        (ce.ARRIVAL_MILLIS, b"%d" % message.arrival_millis),
         _LANES[message.lane],
-        _FIRST_ATTEMPT if attempt == 1 else ("ce_attempt", b"%d" % attempt),
+        _FIRST_ATTEMPT if attempt == 1 else (ce.ATTEMPT, b"%d" % attempt),
     ]
     if message.slow_tries:
-        written.append(("ce_slowtries", b"%d" % message.slow_tries))
+        written.append((ce.SLOW_TRIES, b"%d" % message.slow_tries))
     if message.revision:
-        written.append(("ce_revision", b"%d" % message.revision))
+        written.append((ce.REVISION, b"%d" % message.revision))
     _declared_onto(written, message)
     _of_body_onto(written, message)
     if message.via is not None:
-        written.append(("ce_via", message.via.encode()))
+        written.append((ce.VIA, message.via.encode()))
     written += message.other_headers
     return written
 
@@ -103,22 +104,22 @@ def headers_of(message: Message) -> list[Header]:
 def _declared_onto(written: list[Header], message: Message) -> None:
     """What the registry says of the device, and the device of its message."""
     if message.device_type is not None:
-        written.append(("ce_devicetype", message.device_type.encode()))
+        written.append((ce.DEVICE_TYPE, message.device_type.encode()))
     if message.firmware is not None:
-        written.append(("ce_firmware", message.firmware.encode()))
+        written.append((ce.FIRMWARE, message.firmware.encode()))
     if message.start_millis is not None:
-        written.append(("ce_startmillis", b"%d" % message.start_millis))
+        written.append((ce.START_MILLIS, b"%d" % message.start_millis))
     if message.end_millis is not None:
-        written.append(("ce_endmillis", b"%d" % message.end_millis))
+        written.append((ce.END_MILLIS, b"%d" % message.end_millis))
     if message.body_encoding is not None:
-        written.append(("ce_bodyencoding", message.body_encoding.encode()))
+        written.append((ce.BODY_ENCODING, message.body_encoding.encode()))
 
 
 def _of_body_onto(written: list[Header], message: Message) -> None:
-    written.append(("ce_bodybytes", b"%d" % message.body_bytes))
+    written.append((ce.BODY_BYTES, b"%d" % message.body_bytes))
     reference = message.reference
     if reference is not None:
-        written.append(("ce_dataref", reference.key.encode()))
-        written.append(("ce_datasha256", reference.sha256.encode()))
+        written.append((ce.DATA_REF, reference.key.encode()))
+        written.append((ce.DATA_SHA256, reference.sha256.encode()))
     if message.truncated_from_bytes is not None:
-        written.append(("ce_truncatedfrom", b"%d" % message.truncated_from_bytes))
+        written.append((ce.TRUNCATED_FROM, b"%d" % message.truncated_from_bytes))

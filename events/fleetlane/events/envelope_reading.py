@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
+from fleetlane.events import headers as ce
 from fleetlane.events.envelope import (
     DEFAULT_CONTENT_TYPE,
     REVISION_MAX,
@@ -21,31 +22,6 @@ from fleetlane.events.times import MILLIS_MAX
 _SPECVERSION: Final = b"1.0"
 _SHA256 = re.compile("[0-9a-f]{64}")
 _DECIMAL = re.compile("-?[0-9]{1,18}")
-_KNOWN: Final = frozenset(
-    {
-        "ce_specversion",
-        "content-type",
-        "ce_id",
-        "ce_source",
-        "ce_type",
-        "ce_time",
-        "ce_arrivalmillis",
-        "ce_lane",
-        "ce_attempt",
-        "ce_slowtries",
-        "ce_revision",
-        "ce_devicetype",
-        "ce_firmware",
-        "ce_startmillis",
-        "ce_endmillis",
-        "ce_bodyencoding",
-        "ce_bodybytes",
-        "ce_dataref",
-        "ce_datasha256",
-        "ce_truncatedfrom",
-        "ce_via",
-    }
-)
 
 
 def message_from(headers: Iterable[Header], body: bytes | None) -> Message:
@@ -59,38 +35,38 @@ def message_from(headers: Iterable[Header], body: bytes | None) -> Message:
     """
     known, others = _split(headers)
     read = _Reader(known)
-    reference, body_bytes = _reference(read), read.required("ce_bodybytes", _count)
+    reference, body_bytes = _reference(read), read.required(ce.BODY_BYTES, _count)
     if reference is not None and body is not None:
-        raise BadEnvelopeError("ce_dataref", f"there is a value too, of {len(body)} bytes")
+        raise BadEnvelopeError(ce.DATA_REF, f"there is a value too, of {len(body)} bytes")
     if reference is None and len(body or b"") != body_bytes:
-        raise BadEnvelopeError("ce_bodybytes", f"is {body_bytes}; the value has {len(body or b'')}")
+        raise BadEnvelopeError(ce.BODY_BYTES, f"is {body_bytes}; the value has {len(body or b'')}")
     return Message(
-        raw_id=read.required("ce_id", _raw_id),
-        device_id=read.required("ce_source", _device_id),
-        stream=read.required("ce_type", _name),
-        arrival_millis=read.required("ce_arrivalmillis", _arrival_millis),
-        lane=read.required("ce_lane", _lane),
+        raw_id=read.required(ce.ID, _raw_id),
+        device_id=read.required(ce.SOURCE, _device_id),
+        stream=read.required(ce.TYPE, _name),
+        arrival_millis=read.required(ce.ARRIVAL_MILLIS, _arrival_millis),
+        lane=read.required(ce.LANE, _lane),
         body=None if reference else body or b"",
         body_bytes=body_bytes,
         reference=reference,
-        content_type=read.optional("content-type", _text) or DEFAULT_CONTENT_TYPE,
-        attempt=read.required("ce_attempt", _attempt),
-        slow_tries=read.optional("ce_slowtries", _count) or 0,
-        revision=read.optional("ce_revision", _revision) or 0,
-        device_type=read.optional("ce_devicetype", _name),
-        firmware=read.optional("ce_firmware", _text),
-        start_millis=read.optional("ce_startmillis", _integer),
-        end_millis=read.optional("ce_endmillis", _integer),
-        body_encoding=read.optional("ce_bodyencoding", _text),
-        truncated_from_bytes=read.optional("ce_truncatedfrom", _count),
-        via=read.optional("ce_via", _gateway_id),
+        content_type=read.optional(ce.CONTENT_TYPE, _text) or DEFAULT_CONTENT_TYPE,
+        attempt=read.required(ce.ATTEMPT, _attempt),
+        slow_tries=read.optional(ce.SLOW_TRIES, _count) or 0,
+        revision=read.optional(ce.REVISION, _revision) or 0,
+        device_type=read.optional(ce.DEVICE_TYPE, _name),
+        firmware=read.optional(ce.FIRMWARE, _text),
+        start_millis=read.optional(ce.START_MILLIS, _integer),
+        end_millis=read.optional(ce.END_MILLIS, _integer),
+        body_encoding=read.optional(ce.BODY_ENCODING, _text),
+        truncated_from_bytes=read.optional(ce.TRUNCATED_FROM, _count),
+        via=read.optional(ce.VIA, _gateway_id),
         other_headers=others,
     )
 
 
 def is_allowed_value(name: str, value: bytes) -> bool:
     """Whether one header that is known, read alone, may have this value."""
-    if name == "ce_specversion":
+    if name == ce.SPECVERSION:
         return value == _SPECVERSION
     try:
         _READERS.get(name, _text)(value.decode())
@@ -103,22 +79,22 @@ def _split(headers: Iterable[Header]) -> tuple[dict[str, bytes | None], tuple[He
     known: dict[str, bytes | None] = {}
     others: list[Header] = []
     for header in headers:
-        name = header[0] if header[0] in _KNOWN else header[0].lower()
-        if name not in _KNOWN:
+        name = header[0] if header[0] in ce.ENVELOPE else header[0].lower()
+        if name not in ce.ENVELOPE:
             others.append(header)
         elif name in known:
             raise BadEnvelopeError(name, "stands there more than once")
         else:
             known[name] = header[1]
-    if known.get("ce_specversion") != _SPECVERSION:
-        raise BadEnvelopeError("ce_specversion", f"is {known.get('ce_specversion')!r}, not 1.0")
+    if known.get(ce.SPECVERSION) != _SPECVERSION:
+        raise BadEnvelopeError(ce.SPECVERSION, f"is {known.get(ce.SPECVERSION)!r}, not 1.0")
     return known, tuple(others)
 
 
 def _reference(read: "_Reader") -> PayloadReference | None:
-    key, sha256 = read.optional("ce_dataref", _text), read.optional("ce_datasha256", _sha256)
+    key, sha256 = read.optional(ce.DATA_REF, _text), read.optional(ce.DATA_SHA256, _sha256)
     if (key is None) is not (sha256 is None):
-        raise BadEnvelopeError("ce_dataref", "ce_dataref and ce_datasha256 go together")
+        raise BadEnvelopeError(ce.DATA_REF, f"{ce.DATA_REF} and {ce.DATA_SHA256} go together")
     return None if key is None or sha256 is None else PayloadReference(key=key, sha256=sha256)
 
 
@@ -224,11 +200,11 @@ def _lane(value: str) -> Lane:
 
 
 _READERS: Final[Mapping[str, Callable[[str], object]]] = {
-    "ce_type": _name,
-    "ce_lane": _lane,
-    "ce_attempt": _attempt,
-    "ce_slowtries": _count,
-    "ce_devicetype": _name,
-    "ce_via": _gateway_id,
+    ce.TYPE: _name,
+    ce.LANE: _lane,
+    ce.ATTEMPT: _attempt,
+    ce.SLOW_TRIES: _count,
+    ce.DEVICE_TYPE: _name,
+    ce.VIA: _gateway_id,
 }
 """Headers whose value repeats from message to message; of the others any text is allowed."""

@@ -6,12 +6,12 @@ from typing import Final
 
 import msgspec
 
+from fleetlane.events import headers as ce
 from fleetlane.events.envelope import Header
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.times import rfc3339
 
 DETAIL_BYTES_MAX: Final = 1024
-_PREFIX: Final = "ce_parked"
 
 
 class KafkaPosition(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,19 +42,19 @@ class Parking:
 def parked_headers(headers: Iterable[Header], parking: Parking) -> list[Header]:
     """Add to a raw record's headers why it is parked. Those of an earlier parking go."""
     added: list[Header] = [
-        ("ce_parkedreason", parking.reason.encode()),
-        ("ce_parkeddetail", cut_to_bytes(parking.detail, DETAIL_BYTES_MAX)),
-        ("ce_parkedfrom", str(parking.position).encode()),
-        ("ce_parkedat", rfc3339(parking.parked_millis).encode()),
+        (ce.PARKED_REASON, parking.reason.encode()),
+        (ce.PARKED_DETAIL, cut_to_bytes(parking.detail, DETAIL_BYTES_MAX)),
+        (ce.PARKED_FROM, str(parking.position).encode()),
+        (ce.PARKED_AT, rfc3339(parking.parked_millis).encode()),
     ]
     if parking.parser is not None:
-        added.append(("ce_parkedparser", parking.parser.encode()))
+        added.append((ce.PARKED_PARSER, parking.parser.encode()))
     return raw_headers(headers) + added
 
 
 def raw_headers(headers: Iterable[Header]) -> list[Header]:
     """Take away what parking added."""
-    return [header for header in headers if not header[0].startswith(_PREFIX)]
+    return [header for header in headers if not header[0].startswith(ce.PARKED_PREFIX)]
 
 
 def cut_to_bytes(text: str, bytes_max: int) -> bytes:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from fleetlane.events import headers as ce
 from fleetlane.events.envelope import SOURCE_PREFIX
 from fleetlane.events.envelope_reading import is_allowed_value
 from fleetlane.events.ids import RAW_ID_PATTERN
@@ -27,40 +28,40 @@ type Flags = NDArray[np.bool_]
 
 _NUMBER: Final = "[0-9]{1,18}"
 _PATTERNS: Final[Mapping[str, str]] = {
-    "ce_id": RAW_ID_PATTERN,
-    "ce_source": SOURCE_PREFIX + DEVICE_ID_PATTERN,
-    "ce_arrivalmillis": _NUMBER,
-    "ce_bodybytes": _NUMBER,
-    "ce_startmillis": _NUMBER,
-    "ce_endmillis": _NUMBER,
+    ce.ID: RAW_ID_PATTERN,
+    ce.SOURCE: SOURCE_PREFIX + DEVICE_ID_PATTERN,
+    ce.ARRIVAL_MILLIS: _NUMBER,
+    ce.BODY_BYTES: _NUMBER,
+    ce.START_MILLIS: _NUMBER,
+    ce.END_MILLIS: _NUMBER,
 }
 """Headers that differ from message to message; the others repeat, and each value is read once."""
 
 _REPEATING: Final = frozenset(
     {
-        "ce_specversion",
-        "content-type",
-        "ce_type",
-        "ce_lane",
-        "ce_attempt",
-        "ce_slowtries",
-        "ce_devicetype",
-        "ce_firmware",
-        "ce_via",
+        ce.SPECVERSION,
+        ce.CONTENT_TYPE,
+        ce.TYPE,
+        ce.LANE,
+        ce.ATTEMPT,
+        ce.SLOW_TRIES,
+        ce.DEVICE_TYPE,
+        ce.FIRMWARE,
+        ce.VIA,
     }
 )
-_NEVER_READ: Final = "ce_time"
+_NEVER_READ: Final = ce.TIME
 _REQUIRED: Final = (
-    "ce_specversion",
-    "ce_id",
-    "ce_source",
-    "ce_type",
-    "ce_arrivalmillis",
-    "ce_lane",
-    "ce_attempt",
-    "ce_bodybytes",
+    ce.SPECVERSION,
+    ce.ID,
+    ce.SOURCE,
+    ce.TYPE,
+    ce.ARRIVAL_MILLIS,
+    ce.LANE,
+    ce.ATTEMPT,
+    ce.BODY_BYTES,
 )
-_KIND: Final = ("ce_type", "ce_devicetype", "ce_firmware")
+_KIND: Final = (ce.TYPE, ce.DEVICE_TYPE, ce.FIRMWARE)
 _is_allowed: Final = lru_cache(maxsize=4096)(is_allowed_value)
 
 
@@ -76,18 +77,18 @@ class PlainMessages:
 
     @cached_property
     def device_ids(self) -> pa.Array:
-        sources = self.columns["ce_source"].cast(pa.string())
+        sources = self.columns[ce.SOURCE].cast(pa.string())
         return pc.utf8_slice_codeunits(sources, len(SOURCE_PREFIX)).cast(pa.binary())
 
     @cached_property
     def envelopes(self) -> pa.Array:
         """As ``sandbox.runs.envelope_of`` writes them."""
-        raw_ids, arrivals = self.columns["ce_id"], self.columns["ce_arrivalmillis"]
+        raw_ids, arrivals = self.columns[ce.ID], self.columns[ce.ARRIVAL_MILLIS]
         return pc.binary_join_element_wise(raw_ids, self.device_ids, arrivals, b"\n")
 
     @cached_property
     def attempts(self) -> pa.Array:
-        return self.columns["ce_attempt"].cast(pa.string()).cast(pa.int64())
+        return self.columns[ce.ATTEMPT].cast(pa.string()).cast(pa.int64())
 
     def kinds(self) -> Iterator[Rows]:
         """The rows of messages of one stream, device type and firmware, for each such kind."""
@@ -118,8 +119,8 @@ def plain_messages(batch: RawBatch) -> PlainMessages:
             is_plain &= _flags(columns[name].is_valid())
     if is_plain.any():
         columns = {name: _only(is_plain, column) for name, column in columns.items()}
-        is_plain &= _is_of_its_size(columns["ce_bodybytes"], batch.column("value"))
-        is_plain &= _at_most(columns["ce_arrivalmillis"], MILLIS_MAX)
+        is_plain &= _is_of_its_size(columns[ce.BODY_BYTES], batch.column("value"))
+        is_plain &= _at_most(columns[ce.ARRIVAL_MILLIS], MILLIS_MAX)
         columns = {name: _only(is_plain, column) for name, column in columns.items()}
     return PlainMessages(is_plain=is_plain, columns=columns)
 

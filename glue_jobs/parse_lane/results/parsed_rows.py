@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fleetlane.events import headers as ce
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
 from fleetlane.parsers.sandbox.notes import NO_TIME
@@ -65,14 +66,14 @@ def parsed_rows(told: Sequence[Told], *, lane: Lane) -> ParsedRows:
     outcomes = pc.if_else(pa.array(events > 0), Outcome.PARSED.value, Outcome.EMPTY.value)
     keys = plain.device_ids.take(rows)
     gaps = {
-        "id": plain.columns["ce_id"].take(rows),
+        "id": plain.columns[ce.ID].take(rows),
         "device_id": keys,
         "source_topic": batch.column("topic").take(rows),
         "outcome": outcomes,
         "attempt": plain.attempts.take(rows),
         "source_partition": batch.column("partition").take(rows),
         "source_offset": batch.column("offset").take(rows),
-        "received_ms": plain.columns["ce_arrivalmillis"].take(rows).cast(pa.int64()),
+        "received_ms": plain.columns[ce.ARRIVAL_MILLIS].take(rows).cast(pa.int64()),
         "parsed_ms": pa.array(np.repeat([one.parsed_ms for one in told], lengths)),
         "events": pa.array(events),
         "parse_us": pa.array(parse_us),

@@ -5,6 +5,7 @@ from copy import replace
 from typing import Final
 
 from clients.s3.payload_bucket import PayloadMissingError
+from fleetlane.events import headers as ce
 from fleetlane.events.envelope import Header, Message, headers_of
 from fleetlane.events.lanes import Lane
 from fleetlane.events.parked import Parking, parked_headers
@@ -40,7 +41,7 @@ def put_off_record(record: RawRecord, message: Message) -> OutputRecord:
     again = replace(message, attempt=max(_DIVERTED_ONCE, message.attempt))
     headers = headers_of(again)
     if not message.slow_tries:
-        headers.append(("ce_slowtries", b"0"))
+        headers.append((ce.SLOW_TRIES, b"0"))
     return OutputRecord(str(RawTopic(lane=Lane.SLOW)), record.key, record.value, headers)
 
 
@@ -70,15 +71,15 @@ def _with_kept_payload(headers: list[Header], message: Message, payloads: Payloa
         kept = payloads.kept(message.reference)
     except PayloadMissingError:
         return headers
-    return [*_without(headers, ("ce_dataref",)), ("ce_dataref", kept.key.encode())]
+    return [*_without(headers, (ce.DATA_REF,)), (ce.DATA_REF, kept.key.encode())]
 
 
 def _parked_by_reference(parked: OutputRecord, *, name: str, payloads: Payloads) -> OutputRecord:
     reference = payloads.stored(parked.value or b"", name=name)
     headers: list[Header] = [
-        *_without(parked.headers or (), ("ce_dataref", "ce_datasha256")),
-        ("ce_dataref", reference.key.encode()),
-        ("ce_datasha256", reference.sha256.encode()),
+        *_without(parked.headers or (), (ce.DATA_REF, ce.DATA_SHA256)),
+        (ce.DATA_REF, reference.key.encode()),
+        (ce.DATA_SHA256, reference.sha256.encode()),
     ]
     small = OutputRecord(parked.topic, parked.key, None, headers)
     if _size_bytes(small) <= REROUTED_BYTES_MAX:

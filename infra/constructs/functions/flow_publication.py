@@ -11,8 +11,7 @@ from aws_cdk import aws_s3_deployment as deployment
 from aws_cdk import custom_resources as custom
 from constructs import Construct
 
-from fleetlane.events.flows.artifacts import PARSERS_PREFIX
-from fleetlane.events.flows.files import version_key
+from fleetlane.events.s3_keys import PARSERS, version_key
 from infra.constructs.functions.deployed_flows import DeployedFlows
 from infra.constructs.log_retention import retention_of
 from infra.constructs.nag_suppressions import explain, explain_wildcard, seen_arn
@@ -48,7 +47,7 @@ class FlowPublication(Construct):
         artifacts = deployment.Source.asset(str(flows.parsers))
         uploaded = (
             uploads.add("Flows", version, prefix=str(key.parent)),
-            uploads.add("Parsers", artifacts, prefix=PARSERS_PREFIX.rstrip("/")),
+            uploads.add("Parsers", artifacts, prefix=PARSERS.rstrip("/")),
         )
         self.activated = CustomResource(
             self,

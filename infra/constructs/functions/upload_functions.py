@@ -10,6 +10,7 @@ from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_lambda_event_sources as sources
 from constructs import Construct
 
+from fleetlane.events import s3_keys
 from infra.constructs.functions.platform_function import (
     FunctionSize,
     FunctionSurroundings,
@@ -18,7 +19,6 @@ from infra.constructs.functions.platform_function import (
 from infra.constructs.kafka.access import RAW_TOPICS
 from infra.constructs.kafka.endpoint import KafkaPlace
 from infra.constructs.stores.access import READ, WRITE, grant_items, grant_objects
-from infra.constructs.stores.upload_queue import UPLOADS_PREFIX
 from infra.stacks.storage import Storage
 from infra.stages import Stage
 
@@ -90,9 +90,9 @@ class UploadFunctions(Construct):
             },
             in_network=False,  # it asks S3 and DynamoDB alone
         )
-        grant_objects(issuing.role, self._storage.payloads, WRITE, prefix=UPLOADS_PREFIX)
-        grant_objects(issuing.role, self._storage.artifacts, READ, prefix="flows/")
-        grant_objects(issuing.role, self._storage.artifacts, READ, prefix="overrides/")
+        grant_objects(issuing.role, self._storage.payloads, WRITE, prefix=s3_keys.UPLOADS)
+        grant_objects(issuing.role, self._storage.artifacts, READ, prefix=s3_keys.FLOWS)
+        grant_objects(issuing.role, self._storage.artifacts, READ, prefix=s3_keys.OVERRIDES)
         grant_items(issuing.role, self._storage.registry, ["dynamodb:BatchGetItem"])
         return issuing
 
@@ -117,7 +117,9 @@ class UploadFunctions(Construct):
             timeout_s=_SWEEP_TIMEOUT_S, concurrency=1 if self._props.is_cloud else None
         )
         sweep = self._lander("upload_sweep", size)
-        grant_objects(sweep.role, self._storage.payloads, (*READ, *WRITE), prefix="sweep/")
+        grant_objects(
+            sweep.role, self._storage.payloads, (*READ, *WRITE), prefix=s3_keys.UPLOAD_SWEEP
+        )
         events.Rule(
             self,
             "Sweeps",
@@ -137,9 +139,11 @@ class UploadFunctions(Construct):
             in_network=True,
         )
         stores = self._storage
-        grant_objects(function.role, stores.payloads, READ, prefix=UPLOADS_PREFIX)
-        grant_objects(function.role, stores.payloads, (*READ, *WRITE), prefix="landed/")
-        grant_objects(function.role, stores.artifacts, READ, prefix="flows/")
+        grant_objects(function.role, stores.payloads, READ, prefix=s3_keys.UPLOADS)
+        grant_objects(
+            function.role, stores.payloads, (*READ, *WRITE), prefix=s3_keys.LANDED_UPLOADS
+        )
+        grant_objects(function.role, stores.artifacts, READ, prefix=s3_keys.FLOWS)
         if self._kafka.access is not None:
             self._kafka.access.grant_write(function.role, (RAW_TOPICS,))
         return function

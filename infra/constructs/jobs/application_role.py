@@ -5,6 +5,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from fleetlane.events import s3_keys
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import NAMESPACE
 from fleetlane.events.topics import FLEET_ALERTS, FLEET_PARSED, FLEET_RECEIVED, PARKED
@@ -78,7 +79,7 @@ class ApplicationRole(Construct):
         """Tells who sends too much, holds it back by the overrides; notes who was heard of."""
         kafka.grant_read(self.role, (FLEET_RECEIVED,))
         kafka.grant_write(self.role, (FLEET_ALERTS,))
-        grant_objects(self.role, storage.artifacts, WRITE, prefix="overrides/")
+        grant_objects(self.role, storage.artifacts, WRITE, prefix=s3_keys.OVERRIDES)
         grant_items(self.role, storage.registry, ["dynamodb:UpdateItem"])
 
     def _grant_topics(self, application: SparkApplication, kafka: KafkaAccess) -> None:

@@ -9,9 +9,9 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from fleetlane.events.s3_keys import UPLOADS
 from infra.constructs.stores.payload_ttl import DEAD_LETTER_DAYS, UPLOAD_QUEUE_DAYS
 
-UPLOADS_PREFIX: Final = "uploads/"
 AGAIN_AFTER_S: Final = 360
 """When a message that did not land comes again: AWS asks for six times the function's time."""
 
@@ -61,7 +61,7 @@ class UploadQueue(Construct):
     def _notify(self, bucket: s3.Bucket) -> None:
         resource = bucket.node.default_child
         assert isinstance(resource, s3.CfnBucket)
-        rule = s3.CfnBucket.FilterRuleProperty(name="prefix", value=UPLOADS_PREFIX)
+        rule = s3.CfnBucket.FilterRuleProperty(name="prefix", value=UPLOADS)
         resource.notification_configuration = s3.CfnBucket.NotificationConfigurationProperty(
             queue_configurations=[
                 s3.CfnBucket.QueueConfigurationProperty(

@@ -1,7 +1,7 @@
 """Which artifact the parser of a flow's rule comes in: its place in the bucket, its digest."""
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Final
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -11,8 +11,7 @@ from fleetlane.events.flows.artifact_manifest import Manifest
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.flows.parser_use import split_use
 from fleetlane.events.names import checked_name
-
-PARSERS_PREFIX: Final = "parsers/"
+from fleetlane.events.s3_keys import owners_prefix
 
 
 class FlowArtifact(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,11 +30,6 @@ class FlowArtifact(msgspec.Struct, frozen=True, kw_only=True):
     def is_of_its_owner(self) -> bool:
         """Whether the key is in the owner's own place."""
         return self.key.startswith(owners_prefix(self.owner))
-
-
-def owners_prefix(owner: str) -> str:
-    """Where an owner's artifacts are."""
-    return f"{PARSERS_PREFIX}{owner}/"
 
 
 def artifact_key(owner: str, manifest: Manifest) -> str:

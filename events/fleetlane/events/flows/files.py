@@ -128,11 +128,6 @@ def flows_in(folder: Path) -> FlowSet:
     return flows
 
 
-def version_key(version: str) -> str:
-    """Where the platform's bucket holds a version."""
-    return f"flows/versions/{version}.json"
-
-
 def topics_of(flows: Iterable[Flow]) -> tuple[str, ...]:
     """All topics that a platform with these flows needs, sorted."""
     return tuple(sorted({*platform_topics(), *_topics_of_each(flows)}))

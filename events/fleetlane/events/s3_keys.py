@@ -1,0 +1,44 @@
+"""Where objects are in the platform's buckets; infra grants rights by the same prefixes."""
+
+from typing import Final
+
+# In the bucket of payloads.
+PAYLOADS: Final = "payloads/"
+UPLOADS: Final = "uploads/"
+LANDED_UPLOADS: Final = "landed/"
+UPLOAD_SWEEP: Final = "sweep/"
+UPLOAD_SWEEP_KEY: Final = f"{UPLOAD_SWEEP}position"
+
+# In the bucket of parked payloads.
+PARKED_PAYLOADS: Final = "parked/"
+BLOCKED_MESSAGES: Final = "blocked/"
+
+# In the spool.
+SPOOL: Final = "spool/"
+
+# In the bucket of artifacts.
+FLOWS: Final = "flows/"
+CURRENT_FLOWS_KEY: Final = f"{FLOWS}current.json"
+FLOW_VERSIONS: Final = f"{FLOWS}versions/"
+PARSERS: Final = "parsers/"
+OVERRIDES: Final = "overrides/"
+OVERRIDES_KEY: Final = f"{OVERRIDES}current.json"
+
+# Beside the lake's tables.
+LEASES: Final = "leases/"
+UPKEEP_REQUESTS: Final = "requests/"
+UPKEEP_ANSWERS: Final = "answers/"
+UPKEEP_SCHEDULED: Final = "scheduled/"
+
+# Beside the checkpoints.
+STOP_MARKERS: Final = "stop/"
+
+
+def version_key(version: str) -> str:
+    """Where a published version of the flows is."""
+    return f"{FLOW_VERSIONS}{version}.json"
+
+
+def owners_prefix(owner: str) -> str:
+    """Where an owner's parser artifacts are."""
+    return f"{PARSERS}{owner}/"
