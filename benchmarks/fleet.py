@@ -31,7 +31,7 @@ from fleetlane.events.lanes import Lane
 from local.checkout import ROOT
 from operations.fleet import health, lateness, one_device, presence, volume
 from operations.fleet.fleet import Fleet
-from operations.report.writing import write_report
+from operations.report.page import write_report
 
 BENCH: Final = ROOT / "build" / "bench"
 WEEK: Final = 7
@@ -39,7 +39,7 @@ TIMES: Final = 3
 
 QUESTIONS: Final[Mapping[str, Callable[[Fleet, int], object]]] = {
     "coverage": lambda fleet, days: presence.coverage(fleet, days=days),
-    "heard_by_day": lambda fleet, days: presence.heard_by_day(fleet, days=days),
+    "coverage_by_day": lambda fleet, days: presence.coverage_by_day(fleet, days=days),
     "silent": lambda fleet, days: presence.silent(fleet, days=days),
     "late": lambda fleet, days: lateness.late(fleet, days=days),
     "lags": lambda fleet, days: lateness.lags(fleet, days=days),

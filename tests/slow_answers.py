@@ -7,20 +7,12 @@ from math import ceil
 
 from clients.devices.registry import DeviceStatus, RegisteredDevice
 from fleetlane.events.times import DAY_MS
-from operations.fleet.answers import (
-    Bin,
-    Compression,
-    Coverage,
-    DayHeard,
-    DeviceDay,
-    DeviceSeen,
-    FirmwareHealth,
-    Gap,
-    LateDevice,
-    ParserTime,
-    Quantiles,
-)
-from operations.fleet.fleet import day_of
+from operations.fleet.fleet import Bin, day_of
+from operations.fleet.health import FirmwareHealth, ParserTime
+from operations.fleet.lateness import LateDevice
+from operations.fleet.one_device import DeviceDay, Gap
+from operations.fleet.presence import Coverage, DayCoverage, DeviceSeen
+from operations.fleet.volume import Compression, Quantiles
 from tests.known_fleet import ASKED_AT_MS, KnownFleet, Sent
 
 
@@ -43,13 +35,13 @@ def coverage(fleet: KnownFleet, days: int) -> Coverage:
     return Coverage(
         days=days,
         registered=len(registered),
-        heard=len(itself & registered),
+        reported=len(itself & registered),
         through_gateway=len((anyhow - itself) & registered),
         unregistered=len(anyhow - registered),
     )
 
 
-def heard_by_day(fleet: KnownFleet, days: int) -> list[DayHeard]:
+def coverage_by_day(fleet: KnownFleet, days: int) -> list[DayCoverage]:
     registered = set(trusted(fleet))
     by_day = defaultdict[date, list[Sent]](list)
     for one in recent(fleet, days):
@@ -57,15 +49,15 @@ def heard_by_day(fleet: KnownFleet, days: int) -> list[DayHeard]:
             by_day[day_of(one.received_ms)].append(one)
     first = day_of(ASKED_AT_MS - days * DAY_MS)
     every = [first + timedelta(days=number) for number in range(days + 1)]
-    return [_heard_on(day, by_day[day]) for day in every]
+    return [_coverage_on(day, by_day[day]) for day in every]
 
 
-def _heard_on(day: date, messages: Sequence[Sent]) -> DayHeard:
+def _coverage_on(day: date, messages: Sequence[Sent]) -> DayCoverage:
     itself = {one.device_id for one in messages if one.via is None}
     anyhow = {one.device_id for one in messages}
-    return DayHeard(
+    return DayCoverage(
         day=day,
-        heard=len(itself),
+        reported=len(itself),
         through_gateway=len(anyhow - itself),
         messages=len(messages),
     )

@@ -7,10 +7,9 @@ from typing import Final
 
 from operations.devices.stores import DeviceStores
 from operations.endpoints import Endpoints
-from operations.fleet.freshness import concluded
 from operations.fleet.questions import LAKE_CATALOG, asked_fleet
 from operations.fleet.tables import LakeMissingError
-from operations.report.writing import write_report
+from operations.report.page import write_report
 
 _LOOK_EVERY_S: Final = 1.0
 
@@ -40,7 +39,7 @@ def report_written(
             with asked_fleet(
                 devices, catalog_file=catalog, asked_at_ms=int(clock_s() * 1_000)
             ) as fleet:
-                if is_last or concluded(fleet) >= messages:
+                if is_last or fleet.final_outcomes() >= messages:
                     write_report(fleet, page)
                     return True
         except LakeMissingError:  # its tables come with its first batch

@@ -1,1 +1,1 @@
-"""Questions to the lake about the fleet. Each module holds those of one kind, SQL and meaning."""
+"""Queries about the fleet over the lake and the registry: row types, SQL and what they mean."""

@@ -1,8 +1,9 @@
-"""A fleet to ask: the lake's tables and the registry, in one DuckDB connection in memory."""
+"""The lake's tables and the registry, queried in one DuckDB connection in memory."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -26,37 +27,26 @@ _REGISTERED: Final = pa.schema(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
-    """The ``days`` times 24 hours that end at ``asked_at_ms``, which is part of it."""
-
-    asked_at_ms: int
-    days: int
-
-    @property
-    def since_ms(self) -> int:
-        return self.asked_at_ms - self.days * DAY_MS
-
-    @property
-    def since_day(self) -> date:
-        return day_of(self.since_ms)
-
-    @property
-    def parameters(self) -> dict[str, object]:
-        """By the names that the questions' SQL uses, in ``IN_WINDOW``."""
-        return {
-            "asked_at_ms": self.asked_at_ms,
-            "since_ms": self.since_ms,
-            "since_day": self.since_day,
-        }
-
+LATEST_SQL: Final = """
+    select max(last_received_ms) from daily where first_received_ms <= $asked_at_ms
+"""
+FINAL_OUTCOMES_SQL: Final = "select coalesce(sum(parsed + empty + parked), 0)::bigint from daily"
 
 IN_WINDOW: Final = "day >= $since_day and received_ms > $since_ms and received_ms <= $asked_at_ms"
-"""The condition for rows of ``received``. The day comes first: it spares whole files."""
+"""The condition for rows of ``received``. The day comes first: it excludes whole files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bin:
+    """Messages above ``low`` up to and including ``high``; ``None`` is an open end."""
+
+    low: int | None
+    high: int | None
+    messages: int
 
 
 class Fleet:
-    """Answers SQL about ``received``, ``parsed``, ``daily`` and ``registered``, as of one time.
+    """Runs SQL over ``received``, ``parsed``, ``daily`` and ``registered``, as of one time.
 
     A context manager. What is written to the lake later is not seen.
     """
@@ -70,7 +60,7 @@ class Fleet:
     ) -> None:
         self.asked_at_ms = asked_at_ms
         self.file_bytes = sum(table.file_bytes for table in tables.values())
-        """Of all files that hold what can be asked for."""
+        """The size of all files that a query may read."""
         self._connection = duckdb.connect()
         self._connection.execute("set timezone = 'UTC'")
         for name, table in tables.items():
@@ -81,25 +71,57 @@ class Fleet:
     def of(
         cls, catalog: Catalog, registered: Iterable[RegisteredDevice], *, asked_at_ms: int
     ) -> Self:
-        """Plan the lake's tables for questions of up to ``HISTORY_DAYS`` before ``asked_at_ms``.
+        """Plan the lake's tables for queries of up to ``HISTORY_DAYS`` before ``asked_at_ms``.
 
         Raises:
             LakeMissingError: The lake has no such tables yet.
-            RowsDeletedBesideError: They cannot be read as they lie.
+            RowsDeletedBesideError: Their deletes are not compacted yet.
         """
-        since = Window(asked_at_ms=asked_at_ms, days=HISTORY_DAYS).since_day
+        since = day_of(asked_at_ms - HISTORY_DAYS * DAY_MS)
         tables = planned_tables(catalog, since=since)
         return cls(tables, registered, asked_at_ms=asked_at_ms)
 
-    def last(self, days: int) -> Window:
-        return Window(asked_at_ms=self.asked_at_ms, days=days)
+    def since_day(self, days: int) -> date:
+        """The day (UTC) in which a window begins."""
+        return day_of(self.asked_at_ms - days * DAY_MS)
+
+    def window(self, days: int) -> dict[str, object]:
+        """The parameters of ``IN_WINDOW``: ``days`` times 24 hours up to ``asked_at_ms``."""
+        return {
+            "asked_at_ms": self.asked_at_ms,
+            "since_ms": self.asked_at_ms - days * DAY_MS,
+            "since_day": self.since_day(days),
+        }
 
     def rows[Row](self, row: type[Row], sql: str, **parameters: object) -> list[Row]:
-        """Ask, and make a ``row`` of each one, by the names of its columns."""
+        """Run a query, and make a ``row`` of each of its rows, by the names of its columns."""
         result = self._connection.execute(sql, parameters)
         names = [column[0] for column in result.description or ()]
         make: Any = row
         return [make(**dict(zip(names, values, strict=True))) for values in result.fetchall()]
+
+    def histogram(self, sql: str, bounds: tuple[int, ...], *, days: int) -> tuple[Bin, ...]:
+        """Run a query for one ``histogram`` over a window; empty bins are included."""
+        counts = self._value(sql, bounds=list(bounds), **self.window(days)) or {}
+        above_all = sum(messages for bound, messages in counts.items() if bound not in bounds)
+        return tuple(
+            Bin(low=low, high=high, messages=above_all if high is None else counts.get(high, 0))
+            for low, high in pairwise((None, *bounds, None))
+        )
+
+    def latest_ms(self) -> int | None:
+        """When the latest message in the lake arrived; ``None`` if the lake is empty."""
+        latest: int | None = self._value(LATEST_SQL, asked_at_ms=self.asked_at_ms)
+        return latest
+
+    def final_outcomes(self) -> int:
+        """Of how many messages the lake has the final outcome."""
+        return int(self._value(FINAL_OUTCOMES_SQL))
+
+    def _value(self, sql: str, **parameters: object) -> Any:
+        found = self._connection.execute(sql, parameters).fetchone()
+        assert found is not None, "a query for one value gives one row"
+        return found[0]
 
     def __enter__(self) -> Self:
         return self
@@ -119,14 +141,5 @@ def day_of(at_ms: int) -> date:
 
 
 def _registered_rows(devices: Iterable[RegisteredDevice]) -> pa.Table:
-    rows = [
-        {
-            "device_id": device.device_id,
-            "device_type": device.device_type,
-            "status": device.status.value,
-            "gateway_id": device.gateway_id,
-            "registered_ms": device.registered_ms,
-        }
-        for device in devices
-    ]
+    rows = [{name: getattr(device, name) for name in _REGISTERED.names} for device in devices]
     return pa.Table.from_pylist(rows, schema=_REGISTERED)

@@ -1,8 +1,8 @@
-"""What is broken: malformed messages by firmware, and parsers by their time."""
+"""Malformed messages by firmware, and parse times by parser."""
 
+from dataclasses import dataclass
 from typing import Final
 
-from operations.fleet.answers import FirmwareHealth, ParserTime
 from operations.fleet.fleet import IN_WINDOW, Fleet
 
 _OUTCOMES: Final = "day >= $since_day"
@@ -12,12 +12,12 @@ FIRMWARE_SQL: Final = f"""
     with failed as (
         select id, arg_max(reason, attempt) as reason
         from parsed where {_OUTCOMES} and outcome = 'parked' group by id
-    ), mended as (
+    ), repaired as (
         select id
         from parsed semi join failed using (id)
         where {_OUTCOMES} and outcome in ('parsed', 'empty')
     ), parked as (
-        select id, reason from failed anti join mended using (id)
+        select id, reason from failed anti join repaired using (id)
     )
     select
         firmware,
@@ -45,18 +45,44 @@ PARSERS_SQL: Final = """
 """
 
 
-def by_firmware(fleet: Fleet, *, days: int) -> list[FirmwareHealth]:
-    """Messages by the firmware they declared, and how many stand parked; the worst first.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirmwareHealth:
+    """Messages of one firmware version, as they state it; each by its final outcome."""
 
-    A message that a replay has mended is not broken any more: its best attempt counts. Messages
-    without a firmware are one row, whose firmware is ``None``.
+    firmware: str | None
+    messages: int
+    malformed: int
+    parked: int
+
+    @property
+    def malformed_share(self) -> float:
+        return self.malformed / self.messages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParserTime:
+    """Microseconds per attempt, of the attempts that ran the parser."""
+
+    parser: str
+    attempts: int
+    p50_us: int
+    p95_us: int
+    p99_us: int
+    max_us: int
+
+
+def by_firmware(fleet: Fleet, *, days: int) -> list[FirmwareHealth]:
+    """Messages by firmware, and how many are parked; the highest malformed share first.
+
+    A message that a replay repaired is not counted as parked: its best attempt counts. Messages
+    that state no firmware are one row, whose firmware is ``None``.
     """
-    return fleet.rows(FirmwareHealth, FIRMWARE_SQL, **fleet.last(days).parameters)
+    return fleet.rows(FirmwareHealth, FIRMWARE_SQL, **fleet.window(days))
 
 
 def parse_times(fleet: Fleet, *, days: int) -> list[ParserTime]:
-    """How long parsers took an attempt, by name and version; the slowest first.
+    """Time per attempt by parser and version; the slowest p95 first.
 
     Replays of messages that arrived before the window are left out.
     """
-    return fleet.rows(ParserTime, PARSERS_SQL, **fleet.last(days).parameters)
+    return fleet.rows(ParserTime, PARSERS_SQL, **fleet.window(days))

@@ -1,11 +1,10 @@
-"""Who is late. The lag is arrival less the end of the data that the device declared."""
+"""Late messages and devices. Lag is arrival minus the end of the data, as the device states it."""
 
+from dataclasses import dataclass
 from typing import Final
 
 from fleetlane.events.times import DAY_MS, HOUR_MS
-from operations.fleet.answers import Bin, LateDevice
-from operations.fleet.bins import binned
-from operations.fleet.fleet import IN_WINDOW, Fleet
+from operations.fleet.fleet import IN_WINDOW, Bin, Fleet
 
 LATE_OVER_MS: Final = HOUR_MS
 LATE_SHARE_MIN: Final = 0.5
@@ -20,7 +19,7 @@ LAG_BOUNDS_MS: Final = (
     DAY_MS,
     7 * DAY_MS,
 )
-"""Where the bins of lags end. Below zero the device's clock is ahead of ours."""
+"""Upper bounds of the lag bins. Below zero the device's clock is ahead of ours."""
 
 LATE_SQL: Final = f"""
     with lags as (
@@ -44,6 +43,21 @@ LAGS_SQL: Final = f"""
 """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateDevice:
+    """A device, how many of its messages were late, and its median lag."""
+
+    device_id: str
+    device_type: str | None
+    messages: int
+    late: int
+    median_lag_ms: int
+
+    @property
+    def share(self) -> float:
+        return self.late / self.messages
+
+
 def late(
     fleet: Fleet,
     *,
@@ -54,7 +68,7 @@ def late(
 ) -> list[LateDevice]:
     """Chronically late devices: of enough messages, at least ``share_min`` later than ``over_ms``.
 
-    The worst come first. Messages without a declared end do not count either way.
+    The worst come first. Messages that do not state their data's end time are not counted.
     """
     return fleet.rows(
         LateDevice,
@@ -62,10 +76,14 @@ def late(
         over_ms=over_ms,
         share_min=share_min,
         messages_min=messages_min,
-        **fleet.last(days).parameters,
+        **fleet.window(days),
     )
 
 
 def lags(fleet: Fleet, *, days: int) -> tuple[Bin, ...]:
-    """Messages by their lag in milliseconds, in all the bins of ``LAG_BOUNDS_MS``."""
-    return binned(fleet, LAGS_SQL, LAG_BOUNDS_MS, days=days)
+    """Messages by their lag in milliseconds, in the bins of ``LAG_BOUNDS_MS``."""
+    return fleet.histogram(LAGS_SQL, LAG_BOUNDS_MS, days=days)
+
+
+def is_late(lags: Bin) -> bool:
+    return lags.low is not None and lags.low >= LATE_OVER_MS

@@ -24,11 +24,11 @@ class ViewRows:
 
 
 def newest(catalog: Catalog, view: LakeView, *, since: date, rows_max: int) -> ViewRows:
-    """The last to arrive of those that stand under a day from ``since`` on, the newest first.
+    """The newest events of the days from ``since`` on, by arrival, the newest first.
 
     Raises:
         LakeMissingError: There is no lake yet.
-        RowsDeletedBesideError: It cannot be read as it lies.
+        RowsDeletedBesideError: It has delete files.
     """
     where = f"stream = '{view.stream}' and {day_since(since)}"
     events = planned_table(catalog, EVENTS, where=where)

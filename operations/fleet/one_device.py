@@ -1,9 +1,10 @@
-"""One device, looked at closely: its days, and the gaps in what it declared."""
+"""One device: its messages by day, and the gaps in its data."""
 
+from dataclasses import dataclass
+from datetime import date
 from typing import Final
 
 from fleetlane.events.times import HOUR_MS
-from operations.fleet.answers import DeviceDay, Gap
 from operations.fleet.fleet import HISTORY_DAYS, IN_WINDOW, Fleet
 
 GAP_MIN_MS: Final = HOUR_MS
@@ -55,10 +56,39 @@ GAPS_SQL: Final = f"""
 """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceDay:
+    """What one device sent on one day (UTC) to one stream."""
+
+    day: date
+    stream: str
+    messages: int
+    body_bytes: int
+    through_gateway: int
+    firmware: str | None
+    parsed: int
+    empty: int
+    parked: int
+    last_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """A time without data between two of a device's stated data ranges."""
+
+    device_id: str
+    stream: str
+    from_ms: int
+    to_ms: int
+
+    @property
+    def length_ms(self) -> int:
+        return self.to_ms - self.from_ms
+
+
 def days_of(fleet: Fleet, device_id: str, *, days: int = HISTORY_DAYS) -> list[DeviceDay]:
-    """What a device sent by day and stream, the latest first, and what became of it."""
-    window = fleet.last(days)
-    return fleet.rows(DeviceDay, DAYS_SQL, device_id=device_id, **window.parameters)
+    """A device's messages by day and stream, the latest first, and their outcomes."""
+    return fleet.rows(DeviceDay, DAYS_SQL, device_id=device_id, **fleet.window(days))
 
 
 def gaps(
@@ -69,10 +99,10 @@ def gaps(
     gap_min_ms: int = GAP_MIN_MS,
     gaps_max: int = 1_000,
 ) -> list[Gap]:
-    """The longest times without data between declared spans, of one device or of all.
+    """The longest times without data between stated ranges, of one device or of all.
 
-    Spans may overlap and come in any order. Messages that declare none, or one that ends before
-    it starts, close no gap. A gap shows once data from after it is there.
+    Ranges may overlap and come in any order. Messages that state none, or one that ends before it
+    starts, are ignored. A gap is found once data from after it has arrived.
     """
     return fleet.rows(
         Gap,
@@ -80,5 +110,5 @@ def gaps(
         device_id=device_id,
         gap_min_ms=gap_min_ms,
         gaps_max=gaps_max,
-        **fleet.last(days).parameters,
+        **fleet.window(days),
     )

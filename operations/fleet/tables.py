@@ -15,12 +15,12 @@ from pyiceberg.table import FileScanTask, Table
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lake.tables import DAILY, PARSED, RECEIVED, LakeTable
 
-ASKED: Final = (RECEIVED, PARSED, DAILY)
+QUERIED: Final = (RECEIVED, PARSED, DAILY)
 _PARQUET: Final = ds.ParquetFileFormat()
 
 
 class LakeMissingError(FleetlaneError):
-    """The tables are not there: the lake's job has not written yet."""
+    """The lake has no such table: its job has not written yet."""
 
     reason = "lake_missing"
     table: str
@@ -29,7 +29,7 @@ class LakeMissingError(FleetlaneError):
 
 
 class RowsDeletedBesideError(FleetlaneError):
-    """Rows are deleted by files of their own, which are not read here."""
+    """A table has delete files, which are not read here."""
 
     reason = "rows_deleted_beside"
     table: str
@@ -39,23 +39,23 @@ class RowsDeletedBesideError(FleetlaneError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedTable:
-    """A table's files that may hold rows of the days asked for, and their size."""
+    """A table's files that may hold rows of the wanted days, and their size."""
 
     dataset: ds.Dataset
     file_bytes: int
 
 
 def planned_tables(catalog: Catalog, *, since: date) -> Mapping[str, PlannedTable]:
-    """Plan the tables of ``ASKED`` by name; ``daily`` wholly, the others from ``since`` on.
+    """Plan the tables of ``QUERIED`` by name; ``daily`` wholly, the others from ``since`` on.
 
     Raises:
-        LakeMissingError: A table is not there.
-        RowsDeletedBesideError: A table cannot be read as it lies.
+        LakeMissingError: A table is missing.
+        RowsDeletedBesideError: A table has delete files.
     """
     lately = day_since(since)
     return {
         table.name: planned_table(catalog, table, where=None if table is DAILY else lately)
-        for table in ASKED
+        for table in QUERIED
     }
 
 
@@ -68,8 +68,8 @@ def planned_table(catalog: Catalog, table: LakeTable, *, where: str | None) -> P
     """Plan a table's files that may hold rows ``where`` a condition of pyiceberg's holds.
 
     Raises:
-        LakeMissingError: It is not there.
-        RowsDeletedBesideError: It cannot be read as it lies.
+        LakeMissingError: It is missing.
+        RowsDeletedBesideError: It has delete files.
     """
     try:
         loaded = catalog.load_table(table.identifier)
@@ -89,7 +89,7 @@ def planned_table(catalog: Catalog, table: LakeTable, *, where: str | None) -> P
 
 
 def _dataset(table: Table, tasks: Iterable[FileScanTask], *, day_at: int) -> ds.Dataset:
-    """One fragment a file. Each knows its day, so that a question opens no other days' files."""
+    """One fragment per file. Each knows its day, so that a query opens no other days' files."""
     schema = schema_to_pyarrow(table.schema(), include_field_ids=False)
     fragments = [_fragment(table, task, task.file.partition[day_at]) for task in tasks]
     return ds.FileSystemDataset(fragments, schema, _PARQUET)

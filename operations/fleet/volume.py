@@ -1,10 +1,9 @@
-"""How large messages are, on the wire and unpacked."""
+"""How large messages are, as sent and decompressed."""
 
+from dataclasses import dataclass
 from typing import Final
 
-from operations.fleet.answers import Bin, Compression, Quantiles
-from operations.fleet.bins import binned
-from operations.fleet.fleet import IN_WINDOW, Fleet
+from operations.fleet.fleet import IN_WINDOW, Bin, Fleet
 
 SIZE_BOUNDS_BYTES: Final = (
     100,
@@ -16,7 +15,7 @@ SIZE_BOUNDS_BYTES: Final = (
     4_500_000,
     64 * 1024 * 1024,
 )
-"""Where the bins of sizes end. Over 256 KiB a body goes by reference, over 4.5 MB by a form."""
+"""Upper bounds of the size bins. Over 256 KiB a body goes by reference, over 4.5 MB by upload."""
 
 SIZES_SQL: Final = f"""
     select
@@ -44,25 +43,51 @@ COMPRESSION_SQL: Final = """
 """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantiles:
+    """Of ``count`` values. A quantile is the least value that its share does not exceed."""
+
+    count: int
+    total: int
+    p50: int | None
+    p95: int | None
+    p99: int | None
+    max: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compression:
+    """A stream's bytes as sent, and decompressed.
+
+    ``messages`` are all; the bytes are of those whose final attempt decompressed its body.
+    """
+
+    stream: str
+    messages: int
+    body_bytes: int
+    inflated_bytes: int
+
+    @property
+    def ratio(self) -> float | None:
+        return self.inflated_bytes / self.body_bytes if self.body_bytes else None
+
+
 def sizes(fleet: Fleet, *, days: int) -> Quantiles:
-    """Quantiles of the bodies' bytes as they came, by reference or not."""
-    return fleet.rows(Quantiles, SIZES_SQL, **fleet.last(days).parameters)[0]
+    """Quantiles of body sizes as sent, by reference or not."""
+    return fleet.rows(Quantiles, SIZES_SQL, **fleet.window(days))[0]
 
 
 def size_bins(fleet: Fleet, *, days: int) -> tuple[Bin, ...]:
-    """Messages by their bytes, in the bins of ``SIZE_BOUNDS_BYTES``; all bins are there."""
-    return binned(fleet, SIZE_BINS_SQL, SIZE_BOUNDS_BYTES, days=days)
+    """Messages by body size in bytes, in the bins of ``SIZE_BOUNDS_BYTES``."""
+    return fleet.histogram(SIZE_BINS_SQL, SIZE_BOUNDS_BYTES, days=days)
 
 
 def compression(fleet: Fleet, *, days: int) -> list[Compression]:
-    """What bodies were on the wire and once unpacked, by stream; the heaviest first.
+    """Bytes as sent and decompressed, by stream; most bytes first.
 
     Counts whole days (UTC), from the one in which the window begins.
     """
-    window = fleet.last(days)
+    since_day = fleet.since_day(days)
     return fleet.rows(
-        Compression,
-        COMPRESSION_SQL,
-        since_day=window.since_day,
-        asked_at_ms=window.asked_at_ms,
+        Compression, COMPRESSION_SQL, since_day=since_day, asked_at_ms=fleet.asked_at_ms
     )

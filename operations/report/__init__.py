@@ -1,1 +1,1 @@
-"""The fleet report: one HTML page that needs nothing else, to be looked at for a minute."""
+"""The fleet report: one self-contained HTML page. Its tables are also the command line's."""

@@ -1,9 +1,8 @@
-"""The numbers that a person takes in at a glance, and from where on each is worth a look."""
+"""The report's headline numbers, and from where on each is worth a look."""
 
 from typing import Final
 
-from operations.fleet.answers import Coverage
-from operations.report.bins import late_of
+from operations.fleet.presence import Coverage
 from operations.report.figures import REPORT_DAYS, FleetFigures
 from operations.report.sections import Headline
 from operations.report.wording import counted, number, percent
@@ -15,40 +14,30 @@ _MALFORMED_MANY: Final = 0.01
 
 
 def headlines(figures: FleetFigures) -> tuple[Headline, ...]:
-    return (*_presence(figures), *_messages(figures))
-
-
-def _presence(figures: FleetFigures) -> tuple[Headline, ...]:
-    never = sum(device.last_ms is None for device in figures.silent)
-    fell_silent = len(figures.silent) - never
+    week = figures.coverage[-1]
     many = _SILENT_MANY * figures.registered
+    dated, late = figures.with_end_time, figures.over_an_hour_late
+    malformed, messages = figures.malformed, figures.sizes.count
     return (
-        _heard(figures.coverage[0], "heard in 24 hours"),
-        _heard(figures.coverage[-1], f"heard in {figures.coverage[-1].days} days"),
+        _coverage(figures.coverage[0], "reported in 24 hours"),
+        _coverage(week, f"reported in {week.days} days"),
         Headline(
-            value=number(fell_silent),
+            value=number(figures.fell_silent),
             label="fell silent",
-            meaning=f"were heard once, and not for {REPORT_DAYS} days",
-            is_notable=fell_silent > many,
+            meaning=f"reported before, but not for {REPORT_DAYS} days",
+            is_notable=figures.fell_silent > many,
         ),
         Headline(
-            value=number(never),
-            label="never heard",
-            meaning=f"registered over {REPORT_DAYS} days ago, and not one message of their own",
-            is_notable=never > many,
+            value=number(figures.never_reported),
+            label="never reported",
+            meaning=f"registered over {REPORT_DAYS} days ago, no message sent directly",
+            is_notable=figures.never_reported > many,
         ),
-    )
-
-
-def _messages(figures: FleetFigures) -> tuple[Headline, ...]:
-    dated, late = late_of(figures.lags)
-    messages = figures.sizes.count
-    malformed = sum(one.malformed for one in figures.firmware)
-    return (
         Headline(
             value=percent(late, dated),
             label="over an hour late",
-            meaning=f"{number(late)} of {counted(dated, 'message')} that declare a time",
+            meaning=f"{number(late)} of the {counted(dated, 'message')} that state their data's "
+            "end time",
             is_notable=late > _LATE_MANY * dated,
         ),
         Headline(
@@ -60,11 +49,12 @@ def _messages(figures: FleetFigures) -> tuple[Headline, ...]:
     )
 
 
-def _heard(coverage: Coverage, label: str) -> Headline:
+def _coverage(coverage: Coverage, label: str) -> Headline:
     share = coverage.share
+    registered = counted(coverage.registered, "registered device")
     return Headline(
-        value=percent(coverage.heard, coverage.registered),
+        value=percent(coverage.reported, coverage.registered),
         label=label,
-        meaning=f"{number(coverage.heard)} of {counted(coverage.registered, 'registered device')}",
+        meaning=f"{number(coverage.reported)} of {registered}",
         is_notable=share is not None and share < _COVERAGE_LOW,
     )

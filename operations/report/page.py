@@ -1,25 +1,22 @@
-"""The page: the sections in their order, put into the template."""
+"""The report's page: its sections in order, rendered into the template and written to a file."""
 
-from functools import cache
 from pathlib import Path
 from typing import Final
 
 import jinja2
 
-from operations.report.coverage_section import heard_section
-from operations.report.figures import FleetFigures
-from operations.report.firmware_section import firmware_section
+from operations.fleet.fleet import Fleet
+from operations.report.figures import FleetFigures, figures_of
 from operations.report.headlines import headlines
-from operations.report.lateness_section import late_section
+from operations.report.health_sections import firmware_section, parsers_section
+from operations.report.message_sections import late_section, sizes_section
 from operations.report.palette import COLOURS, IN_CHARTS
-from operations.report.parsers_section import parsers_section
-from operations.report.silent_section import silent_section
-from operations.report.sizes_section import sizes_section
+from operations.report.presence_sections import coverage_section, silent_section
 from operations.report.wording import moment
 
 _HERE: Final = Path(__file__).parent
 _SECTIONS: Final = (
-    heard_section,
+    coverage_section,
     silent_section,
     late_section,
     firmware_section,
@@ -28,20 +25,17 @@ _SECTIONS: Final = (
 )
 
 
+def write_report(fleet: Fleet, path: Path) -> None:
+    """Run all queries, and write the page atomically."""
+    page = page_of(figures_of(fleet))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f"{path.name}.new")
+    beside.write_text(page, encoding="utf-8")
+    beside.replace(path)
+
+
 def page_of(figures: FleetFigures) -> str:
     """The whole report as one HTML document that loads nothing and runs nothing."""
-    return _template().render(
-        asked_at=moment(figures.asked_at_ms),
-        latest=None if figures.latest_ms is None else moment(figures.latest_ms),
-        headlines=headlines(figures),
-        sections=[section(figures) for section in _SECTIONS],
-        colours=COLOURS,
-        in_charts=IN_CHARTS,
-    )
-
-
-@cache
-def _template() -> jinja2.Template:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE),
         autoescape=True,
@@ -49,4 +43,11 @@ def _template() -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("page.html.j2")
+    return environment.get_template("page.html.j2").render(
+        asked_at=moment(figures.asked_at_ms),
+        latest=None if figures.latest_ms is None else moment(figures.latest_ms),
+        headlines=headlines(figures),
+        sections=[section(figures) for section in _SECTIONS],
+        colours=COLOURS,
+        in_charts=IN_CHARTS,
+    )

@@ -1,6 +1,6 @@
 """The report's colours: each by its name, in light and in dark.
 
-Blue and orange are of Okabe and Ito's palette, which people with any colour vision tell apart.
+Blue and orange are from Okabe and Ito's palette, safe for every kind of colour vision.
 Charts are drawn in the light ones; the page's style sheet maps each to a variable.
 """
 

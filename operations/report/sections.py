@@ -1,11 +1,11 @@
-"""What the page consists of: sections, each an answer in words, a chart, and its numbers."""
+"""What the page consists of: headlines, and sections of a sentence, a chart and its numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from operations.report.charts import Chart
-from operations.report.columns import Columns
+from operations.report.tables import Table
 from operations.report.wording import number
 
 ROWS_MAX: Final = 15
@@ -14,7 +14,7 @@ ROWS_MAX: Final = 15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Headline:
-    """A number for the first glance. ``is_notable`` is said to be worth a look."""
+    """A number for the first glance; one that ``is_notable`` is marked ``worth a look``."""
 
     value: str
     label: str
@@ -23,18 +23,23 @@ class Headline:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NumbersTable:
-    """A table. Its first columns are words, those from ``figures_from`` on are numbers.
+class ShownTable:
+    """A table's first ``rows_max`` rows; ``command`` prints all. Collapsed unless ``is_open``."""
 
-    One that is not ``is_open`` waits behind its caption until somebody wants it.
-    """
-
-    caption: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    figures_from: int = 1
-    left_out: str = ""
+    table: Table[Any]
+    command: str = ""
+    rows_max: int = ROWS_MAX
     is_open: bool = False
+
+    @property
+    def texts(self) -> Iterator[list[str]]:
+        for row in self.table.rows[: self.rows_max]:
+            yield [text(row) for text in self.table.columns.values()]
+
+    @property
+    def left_out(self) -> str:
+        more = len(self.table.rows) - self.rows_max
+        return f"{number(more)} more: {self.command}" if more > 0 else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,27 +51,5 @@ class Section:
     answer: str
     meaning: str
     chart: Chart | None = None
-    tables: tuple[NumbersTable, ...] = ()
+    tables: tuple[ShownTable, ...] = ()
     is_wide: bool = False
-
-
-def numbers_table[Row](  # noqa: PLR0913 - a table has as many sides
-    caption: str,
-    columns: Columns[Row],
-    rows: Sequence[Row],
-    *,
-    rows_max: int = ROWS_MAX,
-    command: str = "",
-    figures_from: int = 1,
-    is_open: bool = False,
-) -> NumbersTable:
-    """The first ``rows_max`` rows; ``command`` prints them all."""
-    more = len(rows) - rows_max
-    return NumbersTable(
-        caption=caption,
-        columns=tuple(columns),
-        rows=tuple(tuple(cell(row) for cell in columns.values()) for row in rows[:rows_max]),
-        figures_from=figures_from,
-        left_out=f"{number(more)} more: {command}" if more > 0 else "",
-        is_open=is_open,
-    )

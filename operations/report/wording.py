@@ -1,4 +1,4 @@
-"""Numbers, sizes, times and shares as people read them. A share is never rounded to all or none."""
+"""Numbers, sizes, times and shares for people. A share is never rounded to 0 % or 100 %."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
@@ -35,7 +35,7 @@ def percent(part: float, whole: float) -> str:
 
 
 def size(size_bytes: float | None) -> str:
-    """``12 B``, ``3.4 kB``, ``5.6 MB``, by thousands; three digits at least where there are any."""
+    """``12 B``, ``3.4 kB``, ``5.6 MB``, in decimal units."""
     if size_bytes is None:
         return NONE
     value, unit = float(size_bytes), "B"
@@ -47,10 +47,10 @@ def size(size_bytes: float | None) -> str:
     return f"{value:.{digits}f}".removesuffix(".0") + f"{NARROW_SPACE}{unit}"
 
 
-def length(length_ms: int) -> str:
-    """A length of time in its greatest unit: ``9 days``, ``3.5 h``, ``40 min``, ``250 ms``."""
-    sign = "\N{MINUS SIGN}" if length_ms < 0 else ""
-    positive_ms = abs(length_ms)
+def duration(duration_ms: int) -> str:
+    """In its largest unit: ``9 days``, ``3.5 h``, ``40 min``, ``250 ms``."""
+    sign = "\N{MINUS SIGN}" if duration_ms < 0 else ""
+    positive_ms = abs(duration_ms)
     for unit_ms, unit in _UNITS:
         if positive_ms >= unit_ms:
             text = f"{positive_ms / unit_ms:.1f}".removesuffix(".0")

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from operations.fleet.fleet import Fleet
-from operations.report.writing import write_report
+from operations.report.page import write_report
 from tests.browser.visits import PATIENCE_MS
 from tests.known_fleet import ASKED_AT_MS, known_fleet, lake_of
 

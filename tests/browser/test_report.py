@@ -15,8 +15,8 @@ type Scheme = Literal["light", "dark"]
 
 WIDTHS: Final = {"desk": 1200, "tablet": 800, "phone": 320}
 SECTIONS: Final = (
-    *("At a glance", "Who is heard", "Who is silent", "Who is late"),
-    *("What is malformed", "How large messages are", "How long parsing takes"),
+    *("At a glance", "Coverage", "Silent devices", "Late messages"),
+    *("Malformed messages", "Message sizes", "Parse times"),
 )
 
 

@@ -69,6 +69,12 @@ def test_each_answer_has_its_rows_in_json(ask: Ask) -> None:
     assert document["coverage"][0]["share"] is not None
 
 
+def test_published_names_of_fields_stay(ask: Ask) -> None:
+    header = ask("coverage", "--by-day", "--csv").stdout.splitlines()[0]
+
+    assert header == "day,heard,through_gateway,messages"
+
+
 def test_rows_come_as_csv(ask: Ask, known: KnownFleet) -> None:
     rows = list(csv.DictReader(ask("silent", "--csv").stdout.splitlines()))
 

@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from fleetlane.events.times import HOUR_MS
-from operations.fleet import freshness, health, lateness, one_device, presence, volume
+from operations.fleet import health, lateness, one_device, presence, volume
 from operations.fleet.fleet import Fleet
 from tests import slow_answers
 from tests.known_fleet import ASKED_AT_MS, KnownFleet, known_fleet, lake_of
@@ -33,8 +33,8 @@ def test_coverage_is_that_of_the_truth(fleet: Fleet, known: KnownFleet, days: in
     assert presence.coverage(fleet, days=days) == slow_answers.coverage(known, days)
 
 
-def test_every_day_is_told_how_many_were_heard(fleet: Fleet, known: KnownFleet) -> None:
-    assert presence.heard_by_day(fleet, days=30) == slow_answers.heard_by_day(known, 30)
+def test_coverage_by_day_is_that_of_the_truth(fleet: Fleet, known: KnownFleet) -> None:
+    assert presence.coverage_by_day(fleet, days=30) == slow_answers.coverage_by_day(known, 30)
 
 
 @pytest.mark.parametrize("days", [1, WEEK])
@@ -112,7 +112,7 @@ def test_a_devices_days_are_those_of_the_truth(fleet: Fleet, known: KnownFleet) 
 
 
 def test_the_lake_says_how_far_it_has_come(fleet: Fleet, known: KnownFleet) -> None:
-    assert freshness.latest_ms(fleet) == max(one.received_ms for one in known.sent)
+    assert fleet.latest_ms() == max(one.received_ms for one in known.sent)
 
 
 def test_the_lake_says_of_how_many_messages_it_knows_the_end(
@@ -120,4 +120,4 @@ def test_the_lake_says_of_how_many_messages_it_knows_the_end(
 ) -> None:
     ended = [one for one in known.sent if one.final and one.final.outcome != "diverted"]
 
-    assert freshness.concluded(fleet) == len(ended)
+    assert fleet.final_outcomes() == len(ended)

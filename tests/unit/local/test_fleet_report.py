@@ -63,10 +63,10 @@ class _Cells(HTMLParser):
 def test_coverage_in_the_page_is_that_of_the_truth(page: str, known: KnownFleet) -> None:
     week = slow_answers.coverage(known, 7)
 
-    share = percent(week.heard, week.registered)
+    share = percent(week.reported, week.registered)
 
     others = number(week.unregistered)
-    row = ["7 days", number(week.heard), share, number(week.through_gateway), others]
+    row = ["7 days", number(week.reported), share, number(week.through_gateway), others]
     assert row in _Cells(page).rows
 
 

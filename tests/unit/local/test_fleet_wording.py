@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetlane.events.times import DAY_MS, HOUR_MS
-from operations.report.wording import counted, length, micros, moment, number, percent, size
+from operations.report.wording import counted, duration, micros, moment, number, percent, size
 
 
 def plain(text: str) -> str:
@@ -55,7 +55,7 @@ def test_sizes_have_the_unit_that_suits(size_bytes: int, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("length_ms", "words"),
+    ("duration_ms", "words"),
     [
         (250, "250 ms"),
         (60_000, "1 min"),
@@ -65,8 +65,8 @@ def test_sizes_have_the_unit_that_suits(size_bytes: int, words: str) -> None:
         (-2_000, "\N{MINUS SIGN}2 s"),
     ],
 )
-def test_lengths_have_the_unit_that_suits(length_ms: int, words: str) -> None:
-    assert plain(length(length_ms)) == words
+def test_lengths_have_the_unit_that_suits(duration_ms: int, words: str) -> None:
+    assert plain(duration(duration_ms)) == words
 
 
 def test_microseconds_have_the_unit_that_suits() -> None:

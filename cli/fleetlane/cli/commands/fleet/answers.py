@@ -1,156 +1,73 @@
-"""The questions that each ``fleetlane fleet`` command asks, and the columns that it shows."""
+"""The tables that each ``fleetlane fleet`` command shows."""
 
-from typing import TYPE_CHECKING
-
-from fleetlane.cli.output.fleet_tables import Answer
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from operations.fleet.fleet import Fleet
+    from operations.report.tables import Table
+
+    type Tables = Sequence[Table[Any]]
 
 
-def coverage(fleet: "Fleet", *, by_day: bool) -> list[Answer]:
+def coverage(fleet: "Fleet", *, by_day: bool) -> "Tables":
     from operations.fleet import presence
-    from operations.fleet.answers import Coverage, DayHeard
-    from operations.report import columns
+    from operations.report import tables
 
-    windows = Answer(
-        name="coverage",
-        title="Registered devices heard",
-        row=Coverage,
-        rows=[presence.coverage(fleet, days=days) for days in presence.COVERAGE_DAYS],
-        columns=columns.COVERAGE,
+    windows = tables.COVERAGE.of(
+        [presence.coverage(fleet, days=days) for days in presence.COVERAGE_DAYS]
     )
     if not by_day:
         return [windows]
-    days = Answer(
-        name="by_day",
-        title="By day",
-        row=DayHeard,
-        rows=presence.heard_by_day(fleet),
-        columns=columns.DAYS_HEARD,
-    )
-    return [days, windows]
+    return [tables.COVERAGE_BY_DAY.of(presence.coverage_by_day(fleet)), windows]
 
 
-def silent(fleet: "Fleet", *, days: int) -> list[Answer]:
+def silent(fleet: "Fleet", *, days: int) -> "Tables":
     from operations.fleet import presence
-    from operations.fleet.answers import DeviceSeen
-    from operations.report import columns
+    from operations.report import tables
 
     title, rows = f"Silent for {days} days or more", presence.silent(fleet, days=days)
-    shown = columns.seen(fleet.asked_at_ms)
-    return [Answer(name="silent", title=title, row=DeviceSeen, rows=rows, columns=shown)]
+    return [tables.devices(rows, name="silent", title=title, asked_at_ms=fleet.asked_at_ms)]
 
 
-def late(fleet: "Fleet", *, days: int, over_ms: int, share_min: float) -> list[Answer]:
+def late(fleet: "Fleet", *, days: int, over_ms: int, share_min: float) -> "Tables":
     from operations.fleet import lateness
-    from operations.fleet.answers import Bin, LateDevice
-    from operations.report import columns
-    from operations.report.bins import lag_words
-    from operations.report.wording import length
+    from operations.report import tables
 
-    lags = lateness.lags(fleet, days=days)
-    return [
-        Answer(
-            name="late",
-            title=f"Chronically over {length(over_ms)} late",
-            row=LateDevice,
-            rows=lateness.late(fleet, days=days, over_ms=over_ms, share_min=share_min),
-            columns=columns.LATE,
-        ),
-        Answer(
-            name="lags",
-            title="Messages by lag",
-            row=Bin,
-            rows=lags,
-            columns=columns.bins("lag", lag_words, lags),
-        ),
-    ]
+    rows = lateness.late(fleet, days=days, over_ms=over_ms, share_min=share_min)
+    return [tables.LATE_DEVICES.of(rows), tables.lags(lateness.lags(fleet, days=days))]
 
 
-def sizes(fleet: "Fleet", *, days: int) -> list[Answer]:
+def sizes(fleet: "Fleet", *, days: int) -> "Tables":
     from operations.fleet import volume
-    from operations.fleet.answers import Bin, Compression, Quantiles
-    from operations.report import columns
-    from operations.report.bins import size_words
+    from operations.report import tables
 
-    bins = volume.size_bins(fleet, days=days)
-    quantiles = [volume.sizes(fleet, days=days)]
-    compression = volume.compression(fleet, days=days)
     return [
-        Answer(
-            name="bins",
-            title="Messages by size",
-            row=Bin,
-            rows=bins,
-            columns=columns.bins("size", size_words, bins),
-        ),
-        Answer(
-            name="sizes",
-            title="Sizes",
-            row=Quantiles,
-            rows=quantiles,
-            columns=columns.QUANTILES,
-        ),
-        Answer(
-            name="compression",
-            title="Compression",
-            row=Compression,
-            rows=compression,
-            columns=columns.COMPRESSION,
-        ),
+        tables.size_bins(volume.size_bins(fleet, days=days)),
+        tables.SIZES.of([volume.sizes(fleet, days=days)]),
+        tables.COMPRESSION.of(volume.compression(fleet, days=days)),
     ]
 
 
-def health(fleet: "Fleet", *, days: int) -> list[Answer]:
-    from operations.fleet import health as answered
-    from operations.fleet.answers import FirmwareHealth, ParserTime
-    from operations.report import columns
+def health(fleet: "Fleet", *, days: int) -> "Tables":
+    from operations.fleet import health as queries
+    from operations.report import tables
 
     return [
-        Answer(
-            name="firmware",
-            title="Malformed by firmware",
-            row=FirmwareHealth,
-            rows=answered.by_firmware(fleet, days=days),
-            columns=columns.FIRMWARE,
-        ),
-        Answer(
-            name="parsers",
-            title="Parse time by parser",
-            row=ParserTime,
-            rows=answered.parse_times(fleet, days=days),
-            columns=columns.PARSERS,
-        ),
+        tables.FIRMWARE.of(queries.by_firmware(fleet, days=days)),
+        tables.PARSERS.of(queries.parse_times(fleet, days=days)),
     ]
 
 
-def device(fleet: "Fleet", device_id: str, *, days: int) -> list[Answer]:
+def device(fleet: "Fleet", device_id: str, *, days: int) -> "Tables":
     from operations.fleet import one_device, presence
-    from operations.fleet.answers import DeviceDay, DeviceSeen, Gap
-    from operations.report import columns
+    from operations.report import tables
 
-    gaps = one_device.gaps(fleet, days=days, device_id=device_id)
+    registered = presence.seen(fleet, device_id)
     return [
-        Answer(
-            name="days",
-            title="By day",
-            row=DeviceDay,
-            rows=one_device.days_of(fleet, device_id, days=days),
-            columns=columns.DEVICE_DAYS,
-        ),
-        Answer(
-            name="gaps",
-            title="Gaps of an hour and more in what it declared",
-            row=Gap,
-            rows=gaps,
-            columns=columns.GAPS,
-        ),
-        Answer(
-            name="device",
-            title="In the registry",
-            row=DeviceSeen,
-            rows=presence.seen(fleet, device_id),
-            columns=columns.seen(fleet.asked_at_ms),
+        tables.DEVICE_DAYS.of(one_device.days_of(fleet, device_id, days=days)),
+        tables.GAPS.of(one_device.gaps(fleet, days=days, device_id=device_id)),
+        tables.devices(
+            registered, name="device", title="In the registry", asked_at_ms=fleet.asked_at_ms
         ),
     ]

@@ -150,7 +150,7 @@ def report(
 ) -> None:
     """Write all of it as one HTML page, which loads nothing and needs no script."""
     with fleet_asked(table=table, catalog=catalog, data=data) as fleet:
-        from operations.report.writing import write_report
+        from operations.report.page import write_report
 
         write_report(fleet, output)
     typer.echo(f"written to {output}")
