@@ -16,16 +16,16 @@ from operations.ledger import (
     LEDGER_TOPICS,
     Evidence,
     Ledger,
-    Patience,
     Receipt,
-    close_ledger,
-    settled,
+    SettlingLimits,
+    reconcile,
+    wait_until_settled,
 )
 
 PLAN: Final = FleetPlan(devices=40, messages_per_device=2, connections=4)
 """Small: each function is as many processes as there are requests at a time."""
 
-_PATIENCE: Final = Patience(deadline_s=240, quiet_s=90)
+_SETTLING_LIMITS: Final = SettlingLimits(deadline_s=240, quiet_s=90)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,13 +52,13 @@ def tried(cloud: LocalCloud, plan: FleetPlan = PLAN) -> TrialResult:
 
 
 def ledger_on(receipts: Iterable[Receipt], cloud: LocalCloud, *, began_s: float) -> Ledger:
-    """Wait until all that was accepted has settled, and close the books on it.
+    """Wait until all that was accepted has settled, and reconcile the ledger.
 
     ``began_s`` is when the first of it was sent, by the monotonic clock.
     """
     accepted, evidence = list(receipts), Evidence()
     with closing(KafkaReader(cloud.bootstrap_servers, pattern=LEDGER_TOPICS)) as reader:
-        settled(accepted, evidence, reader, patience=_PATIENCE)
+        wait_until_settled(accepted, evidence, reader, limits=_SETTLING_LIMITS)
     payloads = PayloadBucket(cloud.s3, cloud.stage.parked_bucket)
     seconds = time.monotonic() - began_s
-    return close_ledger(accepted, evidence, payloads=payloads, seconds=seconds)
+    return reconcile(accepted, evidence, payloads=payloads, seconds=seconds)

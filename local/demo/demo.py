@@ -26,10 +26,10 @@ from operations.ledger import (
     LEDGER_TOPICS,
     Evidence,
     Ledger,
-    Patience,
-    close_ledger,
+    SettlingLimits,
     deduped_streams,
-    settled,
+    reconcile,
+    wait_until_settled,
 )
 
 _FIRST_DEVICES: Final = 40
@@ -39,7 +39,7 @@ _SANE_S: Final = 5.0
 
 _LOOK_EVERY_S: Final = 0.5
 _LAKE_PATIENCE_S: Final = 60.0
-_PATIENCE: Final = Patience(deadline_s=300, quiet_s=90)
+_SETTLING_LIMITS: Final = SettlingLimits(deadline_s=300, quiet_s=90)
 """A busy machine may need more than a minute until its Spark jobs run."""
 
 
@@ -153,8 +153,10 @@ class _Demonstration:
             first = self._run_first(settings, source)
             rest, insane = self._run_watched(settings, source)
             receipts = [*first.receipts(), *rest.receipts(), *insane.receipts()]
-            settled(receipts, self._evidence, source, patience=_PATIENCE, on_progress=self._show)
-        ledger = close_ledger(
+            wait_until_settled(
+                receipts, self._evidence, source, limits=_SETTLING_LIMITS, on_progress=self._show
+            )
+        ledger = reconcile(
             receipts,
             self._evidence,
             payloads=PayloadBucket(self._platform.s3, PARKED_BUCKET),
@@ -173,7 +175,7 @@ class _Demonstration:
         self._events.on_step("every lane, with the first devices")
         plan = FleetPlan(devices=_FIRST_DEVICES, messages_per_device=1, seed=settings.seed + 1)
         run = self._run_fleet(plan)
-        settled(run.receipts(), self._evidence, source, patience=_PATIENCE)
+        wait_until_settled(run.receipts(), self._evidence, source, limits=_SETTLING_LIMITS)
         self._sent_before, self._landed_before = len(run.sent), run.landed()
         return run
 

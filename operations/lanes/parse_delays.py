@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import msgspec
 
+from clients.kafka.reader import Record
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, parsed_from
 from fleetlane.events.topics import FLEET_PARSED
-from operations.ledger.evidence import KafkaRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class ParseDelays:
         self._apart = frozenset(apart)
         self._arrived_parsed: list[tuple[int, int]] = []
 
-    def fold(self, records: Iterable[KafkaRecord]) -> None:
+    def fold(self, records: Iterable[Record]) -> None:
         for record in records:
             if record.topic == FLEET_PARSED:
                 self._fold_attempt(record)
@@ -52,7 +52,7 @@ class ParseDelays:
             messages=len(waited), p50_s=_quantile(waited, 0.5), p95_s=_quantile(waited, 0.95)
         )
 
-    def _fold_attempt(self, record: KafkaRecord) -> None:
+    def _fold_attempt(self, record: Record) -> None:
         try:
             row = parsed_from(record.value or b"")
         except msgspec.DecodeError:

@@ -16,7 +16,6 @@ from fleetlane.events.metadata import Outcome, parsed_from
 from fleetlane.events.topics import FLEET_PARSED, UnknownTopicError, parsed_raw_topic
 from operations.lanes.parse_delays import ParseDelays
 from operations.ledger import Evidence
-from operations.ledger.evidence import KafkaRecord
 
 _FIRST_ATTEMPT: Final = (ce.ATTEMPT, b"1")
 _POLL_INTERVAL_S: Final = 0.5
@@ -40,7 +39,7 @@ class LaneTally:
         self._landed: Counter[Lane] = Counter()
         self._attempts: Counter[tuple[Lane, Outcome]] = Counter()
 
-    def fold(self, records: Iterable[KafkaRecord]) -> None:
+    def fold(self, records: Iterable[Record]) -> None:
         for record in records:
             if record.topic == FLEET_PARSED:
                 self._fold_attempt(record)
@@ -58,13 +57,13 @@ class LaneTally:
             for lane in Lane
         }
 
-    def _fold_landing(self, record: KafkaRecord) -> None:
+    def _fold_landing(self, record: Record) -> None:
         try:
             self._landed[parsed_raw_topic(record.topic).lane] += 1
         except UnknownTopicError:
             return
 
-    def _fold_attempt(self, record: KafkaRecord) -> None:
+    def _fold_attempt(self, record: Record) -> None:
         try:
             attempt = parsed_from(record.value or b"")
         except msgspec.DecodeError:

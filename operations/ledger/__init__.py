@@ -1,11 +1,11 @@
-"""The ledger: what devices were promised against what stands in Kafka, by id, never by count."""
+"""The ledger: what devices were promised, compared with what is in Kafka; by id, not by count."""
 
 from operations.ledger.evidence import LEDGER_TOPICS, Evidence
 from operations.ledger.ledger import Finding, Findings, Ledger
-from operations.ledger.reconciliation import close_ledger
-from operations.ledger.settling import Patience, settled
+from operations.ledger.message_results import Receipt
+from operations.ledger.reconciliation import reconcile
+from operations.ledger.settling import SettlingLimits, wait_until_settled
 from operations.ledger.unique_events import deduped_streams
-from operations.ledger.verdicts import Receipt
 
 __all__ = [
     "LEDGER_TOPICS",
@@ -13,9 +13,9 @@ __all__ = [
     "Finding",
     "Findings",
     "Ledger",
-    "Patience",
     "Receipt",
-    "close_ledger",
+    "SettlingLimits",
     "deduped_streams",
-    "settled",
+    "reconcile",
+    "wait_until_settled",
 ]

@@ -1,16 +1,17 @@
-"""What stands in Kafka of each message, gathered record by record."""
+"""What Kafka holds of each message, gathered record by record."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 
+from clients.kafka.reader import Record
 from fleetlane.events import headers as ce
 from fleetlane.events.canonical import canonical_event_from
-from fleetlane.events.envelope import BadEnvelopeError, Header, Message, PayloadReference
+from fleetlane.events.envelope import BadEnvelopeError, Message, PayloadReference
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.folded_outcome import counts_more
 from fleetlane.events.lanes import Lane
@@ -26,24 +27,9 @@ LEDGER_TOPICS: Final = (
 """The regular expression of all topics that count as evidence."""
 
 
-class KafkaRecord(Protocol):
-    """The part of a record that is looked at; ``clients.kafka.reader.Record`` is one."""
-
-    @property
-    def topic(self) -> str: ...
-    @property
-    def partition(self) -> int: ...
-    @property
-    def offset(self) -> int: ...
-    @property
-    def value(self) -> bytes | None: ...
-    @property
-    def headers(self) -> tuple[Header, ...]: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParkedCopy:
-    """A message as it stands in ``parked``; ``reference`` where its bytes are in the bucket."""
+    """A message as it is parked; ``reference`` if its bytes are in the bucket."""
 
     sha256: str
     body_bytes: int
@@ -52,8 +38,8 @@ class ParkedCopy:
 
 
 @dataclass(slots=True, kw_only=True)
-class Traces:
-    """All that Kafka holds of one raw id. ``attempt`` is the one that counts: the best, if any.
+class MessageEvidence:
+    """All that Kafka holds of one raw id. ``attempt`` is the best one, if there is any.
 
     ``event_ids`` are by revision: each replaces those below it.
     """
@@ -65,11 +51,11 @@ class Traces:
     event_ids: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
     parked: dict[str, ParkedCopy] = field(default_factory=dict)
     not_unique: set[EventKey] = field(default_factory=set)
-    """Events that should stand in ``unique.<stream>`` too, and do not yet."""
+    """Events that should be in ``unique.<stream>`` too, and are not yet."""
 
     @property
-    def events_there(self) -> int:
-        """How many events there are of the attempt that counts."""
+    def events_found(self) -> int:
+        """How many events there are of the best attempt."""
         return 0 if self.attempt is None else len(self.event_ids.get(self.attempt.revision, ()))
 
     @property
@@ -78,9 +64,9 @@ class Traces:
 
 
 class Evidence:
-    """Folds records, in any order, into traces by raw id. Holds no bodies.
+    """Gathers records, in any order, by raw id. Holds no bodies.
 
-    Of the streams that are ``deduped`` every event is looked for in ``unique.<stream>`` as well.
+    Events of the ``deduped`` streams must be in ``unique.<stream>`` as well.
     """
 
     def __init__(self, *, deduped: Collection[str] = ()) -> None:
@@ -88,17 +74,17 @@ class Evidence:
         self.records = 0
         self.repeats = 0
         self.foreign_raw: set[str] = set()
-        """Places of raw records that are no message of ours."""
+        """Positions of raw records that are not our messages."""
         self.foreign_downstream: set[str] = set()
-        """Places that records downstream without a readable raw id come from."""
-        self._traces: dict[str, Traces] = {}
+        """Positions that downstream records without a readable raw id come from."""
+        self._messages: dict[str, MessageEvidence] = {}
 
     @property
-    def by_raw_id(self) -> Mapping[str, Traces]:
-        return self._traces
+    def by_raw_id(self) -> Mapping[str, MessageEvidence]:
+        return self._messages
 
-    def fold(self, records: Iterable[KafkaRecord]) -> None:
-        """Take in what was read. The same record must not come twice."""
+    def fold(self, records: Iterable[Record]) -> None:
+        """Add records that were read. The same record must not be added twice."""
         for record in records:
             self.records += 1
             try:
@@ -106,66 +92,61 @@ class Evidence:
             except (BadEnvelopeError, msgspec.DecodeError):
                 self._take_foreign(record)
 
-    def _fold_of(self, topic: str) -> Callable[[KafkaRecord], None]:
-        match topic:
-            case "parked":
+    def _fold_of(self, topic: str) -> Callable[[Record], None]:
+        match topic.split(".", 1):
+            case ["parked"]:
                 return self._fold_parked
-            case "fleet.parsed":
+            case ["fleet", "parsed"]:
                 return self._fold_attempt
-            case "fleet.received":
+            case ["fleet", "received"]:
                 return self._fold_received
-            case _:
-                return self._fold_prefixed(topic.partition(".")[0])
-
-    def _fold_prefixed(self, prefix: str) -> Callable[[KafkaRecord], None]:
-        match prefix:
-            case "raw":
+            case ["raw", _]:
                 return self._fold_raw
-            case "unique":
+            case ["unique", _]:
                 return self._fold_unique
             case _:
                 return self._fold_canonical
 
-    def _of(self, raw_id: str) -> Traces:
-        traces = self._traces.get(raw_id)
-        if traces is None:
-            traces = self._traces[raw_id] = Traces()
-        return traces
+    def _of(self, raw_id: str) -> MessageEvidence:
+        found = self._messages.get(raw_id)
+        if found is None:
+            found = self._messages[raw_id] = MessageEvidence()
+        return found
 
-    def _fold_raw(self, record: KafkaRecord) -> None:
+    def _fold_raw(self, record: Record) -> None:
         message = message_from(record.headers, record.value)
         if message.attempt != 1:
             return  # a diversion lands nothing anew
-        traces = self._of(message.raw_id)
-        self.repeats += traces.landings > 0
-        traces.landings += 1
+        found = self._of(message.raw_id)
+        self.repeats += found.landings > 0
+        found.landings += 1
         if message.truncated_from_bytes is None:
-            traces.landed_sha256 = _digest(message)
+            found.landed_sha256 = _digest(message)
 
-    def _fold_received(self, record: KafkaRecord) -> None:
-        traces = self._of(received_from(record.value or b"").id)
-        self.repeats += traces.is_received
-        traces.is_received = True
+    def _fold_received(self, record: Record) -> None:
+        found = self._of(received_from(record.value or b"").id)
+        self.repeats += found.is_received
+        found.is_received = True
 
-    def _fold_attempt(self, record: KafkaRecord) -> None:
+    def _fold_attempt(self, record: Record) -> None:
         parsed = parsed_from(record.value or b"")
-        traces = self._of(parsed.id)
-        if counts_more(parsed, traces.attempt):
-            traces.attempt = parsed
+        found = self._of(parsed.id)
+        if counts_more(parsed, found.attempt):
+            found.attempt = parsed
 
-    def _fold_canonical(self, record: KafkaRecord) -> None:
+    def _fold_canonical(self, record: Record) -> None:
         event = canonical_event_from(record.value or b"")
-        traces = self._of(event.rawid)
-        event_ids = traces.event_ids[event.revision]
+        found = self._of(event.rawid)
+        event_ids = found.event_ids[event.revision]
         self.repeats += event.id in event_ids
         event_ids.add(event.id)
-        self.unique.await_event(record.topic, event, traces.not_unique)
+        self.unique.await_event(record.topic, event, found.not_unique)
 
-    def _fold_unique(self, record: KafkaRecord) -> None:
+    def _fold_unique(self, record: Record) -> None:
         event = canonical_event_from(record.value or b"")
         self.repeats += self.unique.take(record.topic, event)
 
-    def _fold_parked(self, record: KafkaRecord) -> None:
+    def _fold_parked(self, record: Record) -> None:
         message = message_from(record.headers, record.value)
         digest, parked = _digest(message), self._of(message.raw_id).parked
         self.repeats += digest in parked
@@ -176,7 +157,7 @@ class Evidence:
             reference=message.reference,
         )
 
-    def _take_foreign(self, record: KafkaRecord) -> None:
+    def _take_foreign(self, record: Record) -> None:
         place = KafkaPosition(topic=record.topic, partition=record.partition, offset=record.offset)
         if record.topic.startswith("raw."):
             self.foreign_raw.add(str(place))
@@ -190,6 +171,6 @@ def _digest(message: Message) -> str:
     return sha256(message.body or b"").hexdigest()
 
 
-def _header(record: KafkaRecord, name: str) -> str:
+def _header(record: Record, name: str) -> str:
     values = (value for header, value in record.headers if header == name)
     return (next(values, None) or b"").decode(errors="replace")

@@ -1,4 +1,4 @@
-"""A closed ledger: nine numbers for machines, findings for people."""
+"""A reconciled ledger: nine numbers for machines, findings for people."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ import orjson
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One id that something is wrong with, and what is known. A record without id: its place."""
+    """A problem with one id; of a record without an id, its position."""
 
     raw_id: str
     problem: str
@@ -19,11 +19,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """What is known beside the numbers; of each kind the first few.
+    """The first few problems of each kind, and two counts.
 
-    ``unexpected`` ended otherwise than its device expected: kept, but somebody should look.
-    ``repeats`` are records with an id that stood there already, which is fine. ``unreceived`` are
-    ids that landed and are not in ``fleet.received``.
+    ``unexpected`` messages are not lost, but their outcome is not what the device expected.
+    ``repeats`` are records whose id was already there, which is fine. ``unreceived`` are ids that
+    landed and are not in ``fleet.received``.
     """
 
     lost: tuple[Finding, ...] = ()
@@ -33,7 +33,7 @@ class Findings:
     unreceived: int = 0
 
     def lines(self) -> Iterator[str]:
-        """A line for each finding that somebody should look at."""
+        """A line for each finding that needs attention."""
         for kind in ("lost", "invented", "unexpected"):
             for finding in getattr(self, kind):
                 yield f"{kind}: {finding}"

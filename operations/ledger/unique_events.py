@@ -1,4 +1,4 @@
-"""What stands in ``unique.<stream>``, held against what stands in ``canonical.<stream>``."""
+"""The events of ``unique.<stream>``, compared with those of ``canonical.<stream>``."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -17,14 +17,14 @@ class EventKey(NamedTuple):
 
 
 def deduped_streams(flows: Mapping[str, Flow]) -> frozenset[str]:
-    """The streams of which there must be a topic without repeats."""
+    """The streams that must have a deduplicated topic."""
     return frozenset(stream for stream, flow in flows.items() if flow.dedupe is not None)
 
 
 class UniqueEvents:
-    """Distinct events of deduped streams on both sides; records come in any order.
+    """Distinct events of deduplicated streams in both topics; records come in any order.
 
-    Two messages may have the same event: then one record without repeats is both's.
+    Two messages may have the same event: then one record in ``unique`` is enough for both.
     """
 
     def __init__(self, deduped: Collection[str]) -> None:
@@ -34,7 +34,7 @@ class UniqueEvents:
         self._awaiting: defaultdict[EventKey, list[set[EventKey]]] = defaultdict(list)
 
     def await_event(self, topic: str, event: CanonicalEvent, not_unique: set[EventKey]) -> None:
-        """Hold an event in ``not_unique`` for as long as it stands in ``canonical`` alone."""
+        """Keep an event in ``not_unique`` for as long as it is only in ``canonical``."""
         prefix, _, stream = topic.partition(".")
         if prefix != "canonical" or stream not in self._deduped:
             return
@@ -45,7 +45,7 @@ class UniqueEvents:
             self._awaiting[key].append(not_unique)
 
     def take(self, topic: str, event: CanonicalEvent) -> bool:
-        """Take in a record without repeats; returns whether it is a repeat all the same."""
+        """Add a record of ``unique``; returns whether it is a repeat all the same."""
         key = EventKey(topic.partition(".")[2], event.id, event.revision)
         is_repeat = key in self._unique
         self._unique.add(key)
@@ -54,7 +54,7 @@ class UniqueEvents:
         return is_repeat
 
     def invented(self) -> Iterable[tuple[str, str]]:
-        """Topic and id of what stands in ``unique`` alone, of the streams that are deduped."""
+        """Topic and id of events that are only in ``unique``, of the deduplicated streams."""
         for key in sorted(self._unique - self._canonical):
             if key.stream in self._deduped:
                 yield f"unique.{key.stream}", key.event_id

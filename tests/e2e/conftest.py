@@ -19,14 +19,14 @@ from operations.ledger import (
     Evidence,
     Ledger,
     Receipt,
-    close_ledger,
     deduped_streams,
-    settled,
+    reconcile,
+    wait_until_settled,
 )
-from operations.ledger.settling import Patience
+from operations.ledger.settling import SettlingLimits
 from tests.e2e.fault_proxy import FaultProxy
 
-PATIENCE = Patience(deadline_s=240.0, quiet_s=90.0)
+SETTLING_LIMITS = SettlingLimits(deadline_s=240.0, quiet_s=90.0)
 
 
 class Keeper:
@@ -91,18 +91,18 @@ class RunningPlatform:
         return run_fleet(plan, api_url=platform.endpoints.api, registry=platform.registry)
 
     def ledger_of(self, run: FleetRun) -> Ledger:
-        """Wait until all that the fleet sent has settled, and close the books on it."""
+        """Wait until all that the fleet sent has settled, and reconcile the ledger."""
         return self.ledger_on(run.receipts())
 
     def ledger_on(self, receipts: Iterable[Receipt]) -> Ledger:
-        """Wait until all that was accepted has settled, and close the books on it."""
+        """Wait until all that was accepted has settled, and reconcile the ledger."""
         accepted, began_s = list(receipts), time.monotonic()
         evidence = Evidence(deduped=deduped_streams(self.platform.flows))
         with closing(KafkaReader(self.platform.endpoints.kafka, pattern=LEDGER_TOPICS)) as reader:
-            settled(accepted, evidence, reader, patience=PATIENCE)
+            wait_until_settled(accepted, evidence, reader, limits=SETTLING_LIMITS)
         payloads = PayloadBucket(self.platform.s3, PARKED_BUCKET)
         seconds = time.monotonic() - began_s
-        return close_ledger(accepted, evidence, payloads=payloads, seconds=seconds)
+        return reconcile(accepted, evidence, payloads=payloads, seconds=seconds)
 
 
 @pytest.fixture(scope="package")

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from clients.kafka.reader import Record
 from fleetlane.events.envelope import Header, Message, PayloadReference, headers_of
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import Lane
@@ -20,12 +21,12 @@ ARRIVAL_MILLIS = 1_793_714_709_123
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FakeRecord:
-    topic: str
-    value: bytes | None
+class FakeRecord(Record):
     headers: tuple[Header, ...] = ()
     partition: int = 0
     offset: int = 0
+    timestamp_ms: int = ARRIVAL_MILLIS
+    key: bytes | None = None
 
 
 def message_of(raw_id: str = RAW_ID, *, body: bytes | None = BODY, **changes: Any) -> Message:

@@ -12,7 +12,7 @@ from clients.s3.payload_bucket import PayloadMissingError
 from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.metadata import Outcome
-from operations.ledger import Evidence, Ledger, Receipt, close_ledger
+from operations.ledger import Evidence, Ledger, Receipt, reconcile
 from tests.unit.local.kafka_records import (
     BODY,
     OTHER_ID,
@@ -52,7 +52,7 @@ def closed(
 ) -> Ledger:
     evidence = Evidence(deduped=[deduped] if deduped else [])
     evidence.fold(records)
-    return close_ledger(receipts, evidence, payloads=payloads or FakeBucket(), seconds=1.5)
+    return reconcile(receipts, evidence, payloads=payloads or FakeBucket(), seconds=1.5)
 
 
 def test_a_message_with_all_its_events_is_parsed() -> None:
@@ -129,7 +129,7 @@ def test_a_message_parked_with_its_bytes_is_not_lost() -> None:
     [
         ([], "nothing of it is in Kafka"),
         ([received()], "never landed"),
-        ([landed()], "landed, but never tried"),
+        ([landed()], "landed, but never attempted"),
         ([landed(), tried(Outcome.DIVERTED)], "diverted in attempt 1, never finished"),
         ([record for record in PARSED if record != canonical(1)], "of which 1 are there"),
         ([landed(), tried(Outcome.PARKED)], "not in parked"),
@@ -191,7 +191,7 @@ def test_a_replay_that_gives_nothing_takes_nothing_away(outcome: Outcome) -> Non
 def test_a_copy_in_the_slow_lane_alone_is_no_landing() -> None:
     ledger = closed([landed(attempt=2), *PARSED[1:]])
 
-    assert ledger.findings.invented[0].problem == "stands downstream, but never landed"
+    assert ledger.findings.invented[0].problem == "is downstream, but never landed"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from clients.kafka.reader import KafkaUnreadableError
 from fleetlane.events.metadata import Outcome
-from operations.ledger import Evidence, Patience, Receipt, settled
+from operations.ledger import Evidence, Receipt, SettlingLimits, wait_until_settled
 from tests.unit.local.kafka_records import RAW_ID, FakeRecord, canonical, landed, received, tried
 
 RECEIPTS = [Receipt(raw_id=RAW_ID)]
@@ -28,9 +28,13 @@ class FakeClock:
     def __init__(self) -> None:
         self.now_s = 0.0
 
-    def patience(self) -> Patience:
-        return Patience(
-            deadline_s=100, quiet_s=10, look_again_s=1, clock_s=lambda: self.now_s, wait=self.wait
+    def limits(self) -> SettlingLimits:
+        return SettlingLimits(
+            deadline_s=100,
+            quiet_s=10,
+            poll_interval_s=1,
+            clock_s=lambda: self.now_s,
+            wait=self.wait,
         )
 
     def wait(self, seconds: float) -> None:
@@ -41,7 +45,7 @@ def test_it_returns_as_soon_as_the_last_event_is_there() -> None:
     source = FakeSource([landed(), received()], [PARSED], [], [canonical()], [canonical()])
     clock = FakeClock()
 
-    is_settled = settled(RECEIPTS, Evidence(), source, patience=clock.patience())
+    is_settled = wait_until_settled(RECEIPTS, Evidence(), source, limits=clock.limits())
 
     assert (is_settled, clock.now_s) == (True, 3)
 
@@ -49,7 +53,9 @@ def test_it_returns_as_soon_as_the_last_event_is_there() -> None:
 def test_it_gives_up_when_nothing_moves() -> None:
     clock = FakeClock()
 
-    is_settled = settled(RECEIPTS, Evidence(), FakeSource([landed()]), patience=clock.patience())
+    is_settled = wait_until_settled(
+        RECEIPTS, Evidence(), FakeSource([landed()]), limits=clock.limits()
+    )
 
     assert (is_settled, clock.now_s) == (False, 11)
 
@@ -58,7 +64,7 @@ def test_it_gives_up_at_the_deadline_though_something_moves() -> None:
     clock = FakeClock()
     source = FakeSource(*([[landed()], []] * 200))
 
-    settled(RECEIPTS, Evidence(), source, patience=clock.patience())
+    wait_until_settled(RECEIPTS, Evidence(), source, limits=clock.limits())
 
     assert clock.now_s == 101
 
@@ -66,7 +72,7 @@ def test_it_gives_up_at_the_deadline_though_something_moves() -> None:
 def test_it_outlasts_an_outage_of_kafka() -> None:
     source = FakeSource([landed(), received()], None, None, [canonical(), PARSED])
 
-    is_settled = settled(RECEIPTS, Evidence(), source, patience=FakeClock().patience())
+    is_settled = wait_until_settled(RECEIPTS, Evidence(), source, limits=FakeClock().limits())
 
     assert is_settled
 
@@ -75,7 +81,7 @@ def test_what_stands_there_of_others_is_read_to_its_end() -> None:
     ended = [landed(), received(), canonical(), PARSED]
     source, evidence = FakeSource([*ended, *[landed()] * 5_000], [landed()]), Evidence()
 
-    settled(RECEIPTS, evidence, source, patience=FakeClock().patience())
+    wait_until_settled(RECEIPTS, evidence, source, limits=FakeClock().limits())
 
     assert evidence.records == len(ended) + 5_001
 
@@ -84,7 +90,7 @@ def test_it_is_not_the_end_while_kafka_cannot_be_read() -> None:
     ended = [landed(), received(), canonical(), PARSED]
     source, evidence = FakeSource([*ended, *[landed()] * 5_000], None, [landed()]), Evidence()
 
-    settled(RECEIPTS, evidence, source, patience=FakeClock().patience())
+    wait_until_settled(RECEIPTS, evidence, source, limits=FakeClock().limits())
 
     assert evidence.records == len(ended) + 5_001
 
@@ -93,6 +99,8 @@ def test_it_tells_how_many_are_still_on_their_way() -> None:
     told: list[int] = []
     source = FakeSource([landed()], [received(), canonical(), PARSED])
 
-    settled(RECEIPTS, Evidence(), source, patience=FakeClock().patience(), on_progress=told.append)
+    wait_until_settled(
+        RECEIPTS, Evidence(), source, limits=FakeClock().limits(), on_progress=told.append
+    )
 
     assert told == [1, 0]

@@ -1,0 +1,90 @@
+"""What became of one accepted message, by all that Kafka holds of it."""
+
+from dataclasses import dataclass
+
+from fleetlane.events.errors import ParkedReason
+from fleetlane.events.metadata import Outcome, Parsed
+from operations.ledger.evidence import MessageEvidence, ParkedCopy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """One 202 that a device received, and what it knows of the message; ``None`` is unknown.
+
+    ``sha256`` is the digest, in hex, of the bytes sent. ``events`` is how many events they hold,
+    ``parked`` the reason for which they should be parked.
+    """
+
+    raw_id: str
+    sha256: str | None = None
+    events: int | None = None
+    parked: ParkedReason | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageResult:
+    """A final ``outcome``, or ``None`` and the ``problem``: so far, the message is lost.
+
+    ``copy`` is set if a parked message's bytes are still to be fetched and compared.
+    ``surprise`` says how the outcome differs from what the device expected.
+    """
+
+    outcome: Outcome | None = None
+    problem: str = ""
+    surprise: str = ""
+    copy: ParkedCopy | None = None
+
+
+def result_of(receipt: Receipt, found: MessageEvidence | None) -> MessageResult:
+    """The result by what is in Kafka; no payload is fetched."""
+    if found is None:
+        return MessageResult(problem="accepted, but nothing of it is in Kafka")
+    if found.attempt is None:
+        problem = "landed, but never attempted" if found.landings else "never landed"
+        return MessageResult(problem=problem)
+    if receipt.sha256 and found.landed_sha256 not in (None, receipt.sha256):
+        problem = f"landed with SHA-256 {found.landed_sha256}, sent with {receipt.sha256}"
+        return MessageResult(problem=problem)
+    match found.attempt.outcome:
+        case Outcome.DIVERTED:
+            problem = f"diverted in attempt {found.attempt.attempt}, never finished"
+            return MessageResult(problem=problem)
+        case Outcome.PARKED:
+            return _on_parked(receipt, found)
+        case Outcome.PARSED | Outcome.EMPTY:
+            return _on_parsed(receipt, found, found.attempt)
+
+
+def _on_parsed(receipt: Receipt, found: MessageEvidence, attempt: Parsed) -> MessageResult:
+    there = found.events_found
+    if there < attempt.events:
+        return MessageResult(
+            problem=f"parsed to {attempt.events} events, of which {there} are there"
+        )
+    if found.not_unique:
+        problem = f"parsed, but {len(found.not_unique)} of its events are in no unique topic"
+        return MessageResult(problem=problem)
+    if receipt.events not in (None, attempt.events):
+        return MessageResult(
+            problem=f"parsed to {attempt.events} events, {receipt.events} were sent"
+        )
+    surprise = f"parsed, not parked as {receipt.parked}" if receipt.parked else ""
+    return MessageResult(outcome=attempt.outcome, surprise=surprise)
+
+
+def _on_parked(receipt: Receipt, found: MessageEvidence) -> MessageResult:
+    wanted = receipt.sha256 or found.landed_sha256
+    copies = found.parked
+    if not copies:
+        return MessageResult(problem="reported as parked, but not in parked")
+    copy = next(iter(copies.values())) if wanted is None else copies.get(wanted)
+    if copy is None:
+        return MessageResult(problem=f"parked with other bytes than those sent, SHA-256 {wanted}")
+    surprise = ""
+    if receipt.parked is None and receipt.events is not None:
+        surprise = f"parked as {copy.reason}, {receipt.events} events were sent"
+    elif receipt.parked not in (None, copy.reason):
+        surprise = f"parked as {copy.reason}, not as {receipt.parked}"
+    return MessageResult(
+        outcome=Outcome.PARKED, surprise=surprise, copy=copy if copy.reference else None
+    )
