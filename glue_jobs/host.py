@@ -23,14 +23,15 @@ from fleetlane.events.job_arguments import (
     ParseLaneArguments,
 )
 from fleetlane.events.metrics import Dimension
+from fleetlane.events.s3_keys import STOP_MARKERS
 from glue_jobs.deduplicate import main as deduplicate
 from glue_jobs.engine.application_watch import ApplicationWatch
 from glue_jobs.engine.clock import now_ms
 from glue_jobs.engine.cloudwatch_metrics import published_to
 from glue_jobs.engine.hadoop_files import HadoopFiles
+from glue_jobs.engine.periodic_tasks import Ends
 from glue_jobs.engine.session import spark_session
-from glue_jobs.engine.stop_marker import STOP_LIMIT_S, StopMarker, stop_between_batches
-from glue_jobs.engine.supervisor import Ends
+from glue_jobs.engine.supervisor import STOP_LIMIT_S, stop_between_batches
 from glue_jobs.fleet_metadata import main as fleet_metadata
 from glue_jobs.fleet_watch import main as fleet_watch
 from glue_jobs.kafka.admin import KafkaAdmin
@@ -38,7 +39,7 @@ from glue_jobs.kafka.mirrored_offsets import MirroredOffsets
 from glue_jobs.lake import main as lake
 from glue_jobs.parse_lane import main as parse_lane
 
-LOOK_AGAIN_S: Final = 1
+POLL_INTERVAL_S: Final = 1
 
 _log = logging.getLogger(__name__)
 
@@ -73,24 +74,29 @@ def _started(session: SparkSession, job: Sequence[str], shared: Sequence[str]) -
 def main(argv: Sequence[str]) -> None:
     """Start the jobs and stay until one of their queries fails; the others end with it.
 
-    Or until a file says that the application is to stop: it then ends between batches.
+    Or until the checkpoint folder has a file ``stop/<application>``: all queries then end between
+    batches, as ending them otherwise would repeat some, and the file is deleted.
     """
     arguments = HostArguments.from_argv(argv)
     session = spark_session(arguments.application)
     shared = shared_arguments(arguments, argv)
-    marker = StopMarker(HadoopFiles(session, shared.checkpoint_folder), arguments.application)
+    files, marker = (
+        HadoopFiles(session, shared.checkpoint_folder),
+        f"{STOP_MARKERS}{arguments.application}",
+    )
     queries = start(session, arguments.jobs, argv)
+    offsets = MirroredOffsets(KafkaAdmin(session, shared), now_ms=now_ms)
     watch = ApplicationWatch(
-        marker=marker,
-        mirrored=MirroredOffsets(KafkaAdmin(session, shared), now_ms=now_ms),
+        is_marked=lambda: files.exists(marker),
+        mirrored=lambda: offsets.mirror(session.streams.active),
         publish=published_to(
             shared.metrics_namespace, Dimension.APPLICATION, arguments.application
         ),
     )
-    if stay(queries, is_to_stop=lambda: watch.is_to_stop(session.streams.active)):
+    if stay(queries, is_to_stop=watch.is_to_stop):
         if not stop_between_batches(session.streams.active):
             _log.warning("batches took over %d s: cancelled, they come again", STOP_LIMIT_S)
-        marker.take_away()
+        files.delete(marker)
 
 
 def shared_arguments(host: HostArguments, argv: Sequence[str]) -> JobArguments:
@@ -112,7 +118,7 @@ def stay(queries: Sequence[Ends], *, is_to_stop: Callable[[], bool]) -> bool:
         StreamingQueryException: One of them failed.
     """
     while not is_to_stop():
-        if any(query.awaitTermination(LOOK_AGAIN_S) for query in queries):
+        if any(query.awaitTermination(POLL_INTERVAL_S) for query in queries):
             return False
     return True
 

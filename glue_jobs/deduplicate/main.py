@@ -1,33 +1,71 @@
 """Job ``deduplicate``: canonical events to ``unique.<stream>``, for each flow that wants it."""
 
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from clients.aws import AwsSettings, s3_client
-from clients.flows.store import CachedFlows, FlowStore
+from clients.flows.store import CachedFlows, CurrentFlows, FlowStore
 from fleetlane.events.job_arguments import DeduplicateArguments
 from fleetlane.events.topics import canonical_pattern
-from glue_jobs.deduplicate.queries import UniqueQueries
 from glue_jobs.deduplicate.state import state_kept
 from glue_jobs.deduplicate.transforms import STATE, unique_records
 from glue_jobs.engine.deduped_streams import DedupedStreams
 from glue_jobs.engine.entry_point import run
 from glue_jobs.engine.hadoop_files import HadoopFiles
+from glue_jobs.engine.supervisor import DesiredQuery, Query, Supervisor
 from glue_jobs.kafka.source_and_sink import QueryPlan, raw_records, written_to_kafka
 
 
-def start(session: SparkSession, arguments: DeduplicateArguments) -> UniqueQueries:
-    """Give what looks after the queries, whenever somebody waits for it; returns at once."""
+def start(session: SparkSession, arguments: DeduplicateArguments) -> Supervisor:
+    """Give what supervises the queries, one for each flow that dedupes; returns at once."""
 
     def start_one(stream: str, window_s: int) -> StreamingQuery:
         return started(session, arguments, stream=stream, window_s=window_s)
 
     flows = FlowStore(s3_client(AwsSettings()), arguments.flows_bucket)
-    return UniqueQueries(
+    return supervised(
         start_one,
         flows=CachedFlows(flows, max_age_s=arguments.flows_max_age_s),
-        remembered=DedupedStreams(HadoopFiles(session, arguments.checkpoint_folder)),
+        deduped=DedupedStreams(HadoopFiles(session, arguments.checkpoint_folder)),
     )
+
+
+def supervised(
+    start_one: Callable[[str, int], Query],
+    *,
+    flows: CurrentFlows,
+    deduped: DedupedStreams,
+    clock_s: Callable[[], float] = time.monotonic,
+) -> Supervisor:
+    """Give what supervises a query for each stream that was ever deduped, with its own window.
+
+    A flow that dedupes no longer keeps its query, with the window that it had: consumers of its
+    topic would wait for ever. Another window takes another query.
+    """
+
+    def desired() -> Mapping[str, DesiredQuery]:
+        before = deduped.windows_s()
+        current = flows.current().flows
+        now = {flow.stream: flow.dedupe.window_s for flow in current if flow.dedupe is not None}
+        windows_s = {**before, **now}
+        if windows_s != before:
+            deduped.remember(windows_s)
+        return {
+            query_name(stream): DesiredQuery(
+                start=partial(start_one, stream, window_s), settings=window_s
+            )
+            for stream, window_s in windows_s.items()
+        }
+
+    return Supervisor(desired, clock_s=clock_s)
+
+
+def query_name(stream: str) -> str:
+    return f"deduplicate_{stream}"
 
 
 def started(
@@ -45,8 +83,8 @@ def started(
         messages_per_batch_max=arguments.dedupe_events_per_batch_max,
     )
     records = unique_records(canonical, stream=stream, window_s=window_s)
-    name, trigger_ms = f"deduplicate_{stream}", max(1, arguments.dedupe_trigger_ms)
-    plan = QueryPlan(name=name, trigger_ms=trigger_ms, state=STATE)
+    trigger_ms = max(1, arguments.dedupe_trigger_ms)
+    plan = QueryPlan(name=query_name(stream), trigger_ms=trigger_ms, state=STATE)
     with state_kept(session, partitions=arguments.dedupe_state_partitions):
         return written_to_kafka(records, arguments, plan=plan)
 

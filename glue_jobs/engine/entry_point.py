@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pyspark.sql import SparkSession
 
 from fleetlane.events.job_arguments import JobArguments
+from glue_jobs.engine.periodic_tasks import Ends
 from glue_jobs.engine.session import spark_session
-from glue_jobs.engine.supervisor import Ends
 
 
 def run[A: JobArguments](

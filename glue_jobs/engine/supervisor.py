@@ -1,69 +1,174 @@
-"""A query that may fail without ending those that share its application."""
+"""Queries that should run: started, started again when they end, and stopped between batches."""
 
 import logging
+import threading
 import time
-from collections.abc import Callable
-from typing import Final, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
 
-from pyspark.errors import StreamingQueryException
+from fleetlane.events.errors import FleetlaneError
+from glue_jobs.engine.periodic_tasks import PeriodicTask
 
+POLL_INTERVAL_S: Final = 5
 RESTART_S: Final = 30
+
+STOP_LIMIT_S: Final = 600.0
+"""How long a batch may still take when its application stops; then it is cancelled, and its outputs
+come again."""
+
+REPLACE_LIMIT_S: Final = 60.0
+"""Likewise, when its query is started again with other settings."""
+
+_BATCH_POLL_INTERVAL_S: Final = 0.01
 
 _log = logging.getLogger(__name__)
 
 
-class Ends(Protocol):
-    """What an application waits for; ``StreamingQuery`` is one."""
+class Query(Protocol):
+    """The part of a ``StreamingQuery`` that is supervised."""
 
     @property
-    def isActive(self) -> bool: ...  # noqa: N802 - Spark's
-
-    def awaitTermination(self, timeout: int | None = None) -> bool | None: ...  # noqa: N802 - Spark's
-
+    def isActive(self) -> bool: ...  # noqa: N802 - Spark's name
+    @property
+    def status(self) -> dict[str, Any]: ...
+    @property
+    def lastProgress(self) -> dict[str, Any] | None: ...  # noqa: N802 - Spark's name
+    def exception(self) -> object: ...
     def stop(self) -> None: ...
 
 
-class KeptQuery:
-    """A query that is started again whenever it failed, after a pause. It never ends.
+def _never() -> bool:
+    return False
 
-    Only who waits for it starts it again.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DesiredQuery:
+    """How a query is started. One that runs with other ``settings`` is stopped and started again.
+
+    ``must_wait`` is asked before each start only: it may be slow.
+    """
+
+    start: Callable[[], Query]
+    settings: object = None
+    must_wait: Callable[[], bool] = _never
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Running:
+    query: Query
+    settings: object
+
+
+class Supervisor:
+    """Keeps the queries running that ``desired`` gives by name.
+
+    One that ended starts again ``restart_s`` later, however often, so that it never ends those that
+    share its application. One that is desired no longer is left as it is. Only ``check``, which
+    ``awaitTermination`` calls, starts anything.
     """
 
     def __init__(
-        self, start: Callable[[], Ends], *, clock_s: Callable[[], float] = time.monotonic
+        self,
+        desired: Callable[[], Mapping[str, DesiredQuery]],
+        *,
+        restart_s: float = RESTART_S,
+        clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._start, self._clock_s = start, clock_s
-        self._query: Ends | None = start()
-        self._failed_at_s = 0.0
+        self._desired, self._restart_s, self._clock_s = desired, restart_s, clock_s
+        self._running: dict[str, _Running] = {}
+        self._ended_at_s: dict[str, float] = {}
+        self._over = threading.Event()
+        self._checks = PeriodicTask(
+            name="supervised queries", run=self.check, interval_s=POLL_INTERVAL_S
+        )
 
     @property
     def isActive(self) -> bool:  # noqa: N802 - Spark's
-        """Whether it runs just now."""
-        return self._query is not None and self._query.isActive
+        """Whether it was not stopped."""
+        return not self._over.is_set()
 
     def awaitTermination(self, timeout: int | None = None) -> bool | None:  # noqa: N802 - Spark's
-        """Wait for so many seconds, or for ever; false each time."""
+        """Supervise for ``timeout`` seconds, or until it is stopped; true once it was."""
         while True:
-            self._wait(1 if timeout is None else timeout)
+            self._checks.run_if_due()
+            if self._over.wait(POLL_INTERVAL_S if timeout is None else timeout):
+                return True
             if timeout is not None:
                 return False
 
     def stop(self) -> None:
-        """Stop it, for who waits for it no longer."""
-        if self._query is not None:
-            self._query.stop()
+        """Stop all queries, for good; their batches are cancelled."""
+        self._over.set()
+        for running in self._running.values():
+            running.query.stop()
 
-    def _wait(self, timeout_s: int) -> None:
-        if self._query is None:
-            if self._clock_s() - self._failed_at_s >= RESTART_S:
-                self._query = self._start()
-            else:
-                time.sleep(timeout_s)
-            return
+    def check(self) -> None:
+        """Start what should run and does not, and what has other settings.
+
+        Raises:
+            FleetlaneError: It cannot be read what should run. What runs goes on.
+        """
+        for name, desired in sorted(self._desired().items()):
+            if self._is_to_start(name, desired):
+                self._start(name, desired)
+
+    def _is_to_start(self, name: str, desired: DesiredQuery) -> bool:
+        running = self._running.get(name)
+        if running is not None and running.query.isActive:
+            if running.settings == desired.settings:
+                return False
+            stop_between_batches([running.query], limit_s=REPLACE_LIMIT_S)
+            return True
+        if running is not None:
+            _log.error("query %s ended, and is started again: %s", name, running.query.exception())
+            del self._running[name]
+            self._ended_at_s[name] = self._clock_s()
+        ended_at_s = self._ended_at_s.get(name)
+        is_paused = ended_at_s is not None and self._clock_s() - ended_at_s < self._restart_s
+        return not is_paused and not desired.must_wait()
+
+    def _start(self, name: str, desired: DesiredQuery) -> None:
         try:
-            if not self._query.awaitTermination(timeout_s):
-                return
-            _log.error("a query ended; it is started again")
-        except StreamingQueryException as problem:
-            _log.error("a query failed, and is started again: %s", problem)
-        self._query, self._failed_at_s = None, self._clock_s()
+            query = desired.start()
+        except FleetlaneError as problem:
+            _log.error("query %s cannot be started, and is tried again: %s", name, problem)
+            self._running.pop(name, None)
+            self._ended_at_s[name] = self._clock_s()
+            return
+        self._running[name] = _Running(query=query, settings=desired.settings)
+
+
+def always_running(name: str, start: Callable[[], Query]) -> Supervisor:
+    """Start one query, and give what keeps it running."""
+    supervisor = Supervisor(lambda: {name: DesiredQuery(start=start)})
+    supervisor.check()
+    return supervisor
+
+
+def stop_between_batches(queries: Sequence[Query], *, limit_s: float = STOP_LIMIT_S) -> bool:
+    """Stop each query as soon as it is between batches; returns whether all of them came there.
+
+    Spark itself would cancel a query's batch. One that has a batch after the other may lose the
+    beginning of the next one; that batch comes again at the next start.
+    """
+    until_s = time.monotonic() + limit_s
+    left = [(query, _batch(query)) for query in queries]
+    while left and time.monotonic() < until_s:
+        for query, batch in tuple(left):
+            if not query.isActive or _is_between(query, batch):
+                query.stop()
+                left.remove((query, batch))
+        time.sleep(_BATCH_POLL_INTERVAL_S)
+    for query, _ in left:
+        query.stop()
+    return not left
+
+
+def _is_between(query: Query, batch: object) -> bool:
+    return not query.status["isTriggerActive"] or _batch(query) != batch
+
+
+def _batch(query: Query) -> object:
+    progress = query.lastProgress
+    return None if progress is None else progress["batchId"]

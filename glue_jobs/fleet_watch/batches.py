@@ -33,7 +33,7 @@ class OverridesObject(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class WatchContext:
     """What the watch talks to. ``tell`` returns once the alerts are durable."""
 
     flows: CurrentFlows
@@ -52,7 +52,7 @@ class WatchBatches:
 
     def __init__(
         self,
-        surroundings: Surroundings,
+        surroundings: WatchContext,
         rules: QuarantineRules,
         *,
         per_minute_max: int,

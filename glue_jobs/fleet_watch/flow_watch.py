@@ -18,7 +18,7 @@ from glue_jobs.fleet_watch.flow_hours import (
     findings,
 )
 
-LOOK_AGAIN_S: Final = 300
+POLL_INTERVAL_S: Final = 300
 SILENT_MS: Final = 2 * HOUR_MS
 """An hour that the lake has not come past after so long counts as one in which nobody sent."""
 
@@ -54,7 +54,7 @@ class FlowWatch:
         self._judged_ms: int | None = None
         self._values: Mapping[str, float] = {}
 
-    def look(self) -> None:
+    def judge_last_hour(self) -> None:
         """Judge the last hour that is over, unless it was judged; then publish what was found.
 
         Raises:

@@ -21,29 +21,29 @@ from glue_jobs.engine.clock import now_ms
 from glue_jobs.engine.cloudwatch_metrics import published_to
 from glue_jobs.engine.entry_point import run
 from glue_jobs.engine.lake_catalog import use_catalog
-from glue_jobs.engine.periodic_tasks import Errand
-from glue_jobs.engine.supervisor import KeptQuery
-from glue_jobs.fleet_watch.batches import Surroundings, WatchBatches
-from glue_jobs.fleet_watch.flow_watch import LOOK_AGAIN_S, FlowWatch
+from glue_jobs.engine.periodic_tasks import PeriodicTask
+from glue_jobs.engine.supervisor import Supervisor, always_running
+from glue_jobs.fleet_watch.batches import WatchBatches, WatchContext
+from glue_jobs.fleet_watch.flow_watch import POLL_INTERVAL_S, FlowWatch
 from glue_jobs.fleet_watch.lake_hours import LakeHours
 from glue_jobs.fleet_watch.quarantine import QuarantineRules
 from glue_jobs.kafka.source_and_sink import raw_records, with_content_type, written_at_once
 
 
-def start(session: SparkSession, arguments: FleetWatchArguments) -> KeptQuery:
+def start(session: SparkSession, arguments: FleetWatchArguments) -> Supervisor:
     """Start the query; returns at once. It is started again when it fails, and ends nobody.
 
     Beside it flows are held against what is usual for them, where there is a lake.
     """
     around = _surroundings(session, arguments)
     batches = _batches(arguments, around)
-    return KeptQuery(lambda: _kept(session, arguments, around, batches))
+    return always_running(FLEET_WATCH, lambda: _kept(session, arguments, around, batches))
 
 
 def _kept(
     session: SparkSession,
     arguments: FleetWatchArguments,
-    around: Surroundings,
+    around: WatchContext,
     batches: WatchBatches,
 ) -> StreamingQuery:
     query = _started(session, arguments, batches)
@@ -56,8 +56,12 @@ def _kept(
             publish=around.publish,
             now_ms=around.now_ms,
         )
-        errand = Errand(name="what is usual of flows", look=watch.look, every_s=LOOK_AGAIN_S)
-        errand.run_beside(query)
+        PeriodicTask(
+            name="what is usual of flows",
+            run=watch.judge_last_hour,
+            interval_s=POLL_INTERVAL_S,
+            is_first_at_once=False,
+        ).run_beside(query)
     return query
 
 
@@ -79,13 +83,13 @@ def _started(
     )
 
 
-def _surroundings(session: SparkSession, arguments: FleetWatchArguments) -> Surroundings:
+def _surroundings(session: SparkSession, arguments: FleetWatchArguments) -> WatchContext:
     s3 = s3_client(AwsSettings())
 
     def tell(alerts: Sequence[Alert]) -> None:
         written_at_once(with_content_type(_records(session, alerts)), arguments)
 
-    return Surroundings(
+    return WatchContext(
         flows=CachedFlows(
             FlowStore(s3, arguments.flows_bucket), max_age_s=arguments.flows_max_age_s
         ),
@@ -97,7 +101,7 @@ def _surroundings(session: SparkSession, arguments: FleetWatchArguments) -> Surr
     )
 
 
-def _batches(arguments: FleetWatchArguments, around: Surroundings) -> WatchBatches:
+def _batches(arguments: FleetWatchArguments, around: WatchContext) -> WatchBatches:
     rules = QuarantineRules(
         hold_ms=1_000 * arguments.watch_hold_s,
         devices_max=arguments.watch_devices_max,

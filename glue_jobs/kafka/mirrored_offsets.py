@@ -1,4 +1,4 @@
-"""How far each query has read, told to Kafka; and what expired before it was read."""
+"""How far each query has read, committed to Kafka; and what expired before it was read."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
@@ -9,18 +9,18 @@ from fleetlane.events.consumer_groups import mirrored_group, seen_note
 from glue_jobs.kafka.admin import Offsets, Partition
 
 _KAFKAS: Final = "KafkaV2"
-"""So the descriptions of its sources begin; others tell otherwise how far they are."""
+"""How descriptions of Kafka sources begin; other sources have offsets of another form."""
 
 
 class Progress(Protocol):
-    """What Spark says of a query's last batch."""
+    """What Spark reports of a query's last batch."""
 
     @property
     def json(self) -> str: ...
 
 
 class Query(Protocol):
-    """The part of a streaming query that is looked at."""
+    """The part of a streaming query that is read here."""
 
     @property
     def name(self) -> str | None: ...
@@ -44,10 +44,10 @@ class MirroredOffsets:
     def __init__(self, groups: Groups, *, now_ms: Callable[[], int]) -> None:
         self._groups, self._now_ms = groups, now_ms
 
-    def look(self, queries: Sequence[Query]) -> int:
-        """Tell of all queries; returns how many records expired before their query read them.
+    def mirror(self, queries: Sequence[Query]) -> int:
+        """Commit for all queries; returns how many records expired before their query read them.
 
-        Of a query that has done no batch yet Kafka knows how far it came before.
+        How far a query without a batch came before is read from Kafka.
 
         Raises:
             KafkaAdminError: Kafka does not answer.

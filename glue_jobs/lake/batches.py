@@ -24,7 +24,7 @@ from fleetlane.events.topics import PARKED as PARKED_TOPIC
 from glue_jobs.lake.commits import Batch, TableLog
 from glue_jobs.lake.daily import daily_rows
 from glue_jobs.lake.hourly import ClosedHours, days_to_count, hourly_rows
-from glue_jobs.lake.lease_guard import Turns
+from glue_jobs.lake.lease_guard import LeaseGuard
 from glue_jobs.lake.merging import Check, Target, merge, write_days
 from glue_jobs.lake.revisions import merge_events
 from glue_jobs.lake.rows import event_rows, parked_rows, parsed_rows, received_rows
@@ -55,11 +55,11 @@ class LakeBatches:
         self,
         session: SparkSession,
         arguments: LakeArguments,
-        turns: Turns,
+        guard: LeaseGuard,
         *,
         deduped: Deduped,
     ) -> None:
-        self._arguments, self._turns, self._deduped = arguments, turns, deduped
+        self._arguments, self._guard, self._deduped = arguments, guard, deduped
         self._token, self._hours = 0, ClosedHours()
         self._logs = {table: TableLog(session, table) for table in TABLES_OF[arguments.tables]}
 
@@ -72,10 +72,10 @@ class LakeBatches:
         """
         query = records.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
         assert query is not None, "Spark names the query to what runs in it"
-        with self._turns.turn() as check:
-            if self._token != self._turns.token:
+        with self._guard.turn() as check:
+            if self._token != self._guard.token:
                 self.read_again()
-                self._token = self._turns.token
+                self._token = self._guard.token
             batch = Batch(query=query, number=number)
             match self._arguments.tables:
                 case LakeTables.EVENTS:

@@ -11,7 +11,7 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 
-TELL_AGAIN_S: Final = 60
+PUBLISH_INTERVAL_S: Final = 60
 
 _BEHIND: Final = "maxOffsetsBehindLatest"
 

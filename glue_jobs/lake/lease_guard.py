@@ -9,7 +9,7 @@ from clients.s3.lease import Lease, keep_renewed
 type IsKept = Callable[[], bool]
 
 
-class Turns:
+class LeaseGuard:
     """Hands out one turn at a time. The first waits for the lease; then it is kept renewed.
 
     ``prepare`` makes ready what the turns are for, whenever the lease was taken. ``keep`` says

@@ -28,19 +28,21 @@ from glue_jobs.engine.deduped_streams import DedupedStreams
 from glue_jobs.engine.entry_point import run
 from glue_jobs.engine.hadoop_files import HadoopFiles
 from glue_jobs.engine.lake_catalog import use_catalog
-from glue_jobs.engine.periodic_tasks import Errand
+from glue_jobs.engine.periodic_tasks import PeriodicTask
 from glue_jobs.engine.query_listener import hear
-from glue_jobs.engine.supervisor import KeptQuery
+from glue_jobs.engine.supervisor import Supervisor, always_running
 from glue_jobs.kafka.source_and_sink import raw_records
 from glue_jobs.lake.batches import TABLES_OF, LakeBatches
 from glue_jobs.lake.catalog import ensure_table
 from glue_jobs.lake.erasure import erased
-from glue_jobs.lake.keeper import LOOK_AGAIN_S, UpkeepKeeper
-from glue_jobs.lake.lag import TELL_AGAIN_S, LakeLag
-from glue_jobs.lake.lease_guard import Turns
-from glue_jobs.lake.stream_views import LOOK_AGAIN_S as LOOK_FOR_VIEWS_S
+from glue_jobs.lake.lag import PUBLISH_INTERVAL_S as LAG_INTERVAL_S
+from glue_jobs.lake.lag import LakeLag
+from glue_jobs.lake.lease_guard import LeaseGuard
+from glue_jobs.lake.stream_views import POLL_INTERVAL_S as VIEWS_INTERVAL_S
 from glue_jobs.lake.stream_views import stream_views
 from glue_jobs.lake.upkeep import compacted, expired
+from glue_jobs.lake.upkeep_schedule import POLL_INTERVAL_S as UPKEEP_INTERVAL_S
+from glue_jobs.lake.upkeep_schedule import UpkeepSchedule
 
 TOPICS_OF: Final[Mapping[LakeTables, str]] = MappingProxyType(
     {
@@ -50,46 +52,48 @@ TOPICS_OF: Final[Mapping[LakeTables, str]] = MappingProxyType(
 )
 
 
-def start(session: SparkSession, arguments: LakeArguments) -> KeptQuery:
+def start(session: SparkSession, arguments: LakeArguments) -> Supervisor:
     """Start the query of some tables, and what looks after these; returns at once.
 
     Its first batch waits until no other process writes the tables. When it fails, because the
     catalog is away for one, it is started again, and the jobs beside it do not notice.
     """
     use_catalog(session, warehouse=arguments.lake_warehouse, uri=arguments.lake_catalog_uri)
-    turns = _turns(session, arguments)
+    guard = _lease_guard(session, arguments)
     lag = LakeLag(lake_job(arguments.tables), now_ms=now_ms)
     hear(session, lag)
-    return KeptQuery(lambda: _kept(session, arguments, turns, lag))
+    return always_running(lake_job(arguments.tables), lambda: _kept(session, arguments, guard, lag))
 
 
 def _kept(
-    session: SparkSession, arguments: LakeArguments, turns: Turns, lag: LakeLag
+    session: SparkSession, arguments: LakeArguments, guard: LeaseGuard, lag: LakeLag
 ) -> StreamingQuery:
     deduped = DedupedStreams(HadoopFiles(session, arguments.checkpoint_folder))
-    batches = LakeBatches(session, arguments, turns, deduped=deduped)
+    batches = LakeBatches(session, arguments, guard, deduped=deduped)
     query = _started(session, arguments, batches)
-    Errand(
-        name="upkeep of the lake's tables",
-        look=_keeper(session, arguments, turns, batches).look,
-        every_s=LOOK_AGAIN_S,
-        lasting=LeaseLostError,
-    ).run_beside(query)
+    schedule = _upkeep(session, arguments, guard, batches)
     publish = published_to(arguments.metrics_namespace, Dimension.JOB, lake_job(arguments.tables))
-    Errand(
-        name="the lake's lag",
-        look=lambda: publish({JobMetric.LAKE_LAG_SECONDS: lag.seconds()}),
-        every_s=TELL_AGAIN_S,
-        is_first_at_once=True,
-    ).run_beside(query)
+    tasks = [
+        PeriodicTask(
+            name="upkeep of the lake's tables",
+            run=schedule.do_due,
+            interval_s=UPKEEP_INTERVAL_S,
+            is_first_at_once=False,
+            ends_on=LeaseLostError,
+        ),
+        PeriodicTask(
+            name="the lake's lag",
+            run=lambda: publish({JobMetric.LAKE_LAG_SECONDS: lag.seconds()}),
+            interval_s=LAG_INTERVAL_S,
+        ),
+    ]
     views = stream_views(arguments)
     if views is not None:
-        Errand(
-            name="the views of streams",
-            look=views.look,
-            every_s=LOOK_FOR_VIEWS_S,
-            is_first_at_once=True,
-        ).run_beside(query)
+        tasks.append(
+            PeriodicTask(name="views of streams", run=views.put_new, interval_s=VIEWS_INTERVAL_S)
+        )
+    for task in tasks:
+        task.run_beside(query)
     return query
 
 
@@ -111,7 +115,7 @@ def _started(
     )
 
 
-def _turns(session: SparkSession, arguments: LakeArguments) -> Turns:
+def _lease_guard(session: SparkSession, arguments: LakeArguments) -> LeaseGuard:
     place = LeaseObject(s3_client(AwsSettings()), arguments.lake_bucket, lake_job(arguments.tables))
     lease = Lease(place, holder=str(uuid4()), lease_s=arguments.lake_lease_s)
 
@@ -119,12 +123,12 @@ def _turns(session: SparkSession, arguments: LakeArguments) -> Turns:
         for table in TABLES_OF[arguments.tables]:
             ensure_table(session, table)
 
-    return Turns(lease, prepare=prepare)
+    return LeaseGuard(lease, prepare=prepare)
 
 
-def _keeper(
-    session: SparkSession, arguments: LakeArguments, turns: Turns, batches: LakeBatches
-) -> UpkeepKeeper:
+def _upkeep(
+    session: SparkSession, arguments: LakeArguments, guard: LeaseGuard, batches: LakeBatches
+) -> UpkeepSchedule:
     tables = TABLES_OF[arguments.tables]
 
     def compact() -> Mapping[str, str]:
@@ -142,9 +146,9 @@ def _keeper(
         batches.read_again()
         return done
 
-    return UpkeepKeeper(
+    return UpkeepSchedule(
         UpkeepRequests(s3_client(AwsSettings()), arguments.lake_bucket, arguments.tables),
-        turns,
+        guard,
         works={Upkeep.COMPACT: compact, Upkeep.EXPIRE: expire},
         erase=erase,
         every_hours=arguments.lake_upkeep_hours,

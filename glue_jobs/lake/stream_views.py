@@ -11,7 +11,7 @@ from clients.lake.glue_catalog import GlueViews, ViewNotPutError
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
 from fleetlane.events.lake.views import LakeView, views_of
 
-LOOK_AGAIN_S: Final = 60
+POLL_INTERVAL_S: Final = 60
 
 _log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ class StreamViews:
         self._version: str | None = None
         self._due: list[LakeView] = []
 
-    def look(self) -> None:
+    def put_new(self) -> None:
         """Put the views of flows that changed, and those that could not be put before.
 
         One that cannot be put is logged, and holds up no other.

@@ -15,7 +15,7 @@ from pyspark.sql.streaming.listener import (
 )
 
 from fleetlane.events.lanes import Lane
-from fleetlane.events.metadata import OLDER_PARSER_PREFIX, PutOff
+from fleetlane.events.metadata import OLDER_PARSER_PREFIX, Deferral
 from fleetlane.events.metrics import LaneMetric
 from fleetlane.events.topics import FLEET_PARSED, PARKED, RawTopic
 
@@ -24,7 +24,7 @@ OUTPUTS: Final = "outputs"
 PUBLISH_EVERY_MS: Final = 60_000
 """CloudWatch keeps a minute's values, and each call costs."""
 
-_CHILDREN_USED_UP: Final = f'"put_off":"{PutOff.CHILDREN_USED_UP}"'.encode()
+_CHILDREN_USED_UP: Final = f'"put_off":"{Deferral.CHILDREN_USED_UP}"'.encode()
 """As ``parsed_value`` writes it. In a text of the same row each quote has a backslash before it."""
 
 type LaneValues = Mapping[str, float]

@@ -17,20 +17,20 @@ from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.run_result import NotedAttempts
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.verdicts import Attempt
-from glue_jobs.parse_lane.halting.halt_on_error import Blockade
+from glue_jobs.parse_lane.halting.halt_on_error import HaltOnError
 from glue_jobs.parse_lane.parsers.chosen_parsers import (
     ChosenParsers,
 )
 from glue_jobs.parse_lane.parsers.no_parser import NoParserError, ParserUnavailableError
-from glue_jobs.parse_lane.reading.fast_path import PlainMessages, plain_messages
+from glue_jobs.parse_lane.reading.fast_path import FastPathMessages, fast_path_messages
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord
 from glue_jobs.parse_lane.reading.runs import WaitingMessages, WaitingRun
-from glue_jobs.parse_lane.reading.slow_path import Failed, OddMessages
-from glue_jobs.parse_lane.results.attempt_result import Tried
+from glue_jobs.parse_lane.reading.slow_path import Failed, SlowPath
+from glue_jobs.parse_lane.results.attempt_result import AttemptResult
 from glue_jobs.parse_lane.results.output_batches import OutputRecord, ParsedRows
-from glue_jobs.parse_lane.results.parsed_rows import Told, parsed_rows
-from glue_jobs.parse_lane.results.rerouted import diverted_record, parked_record, put_off_record
+from glue_jobs.parse_lane.results.parsed_rows import ParsedBatch, parsed_rows
+from glue_jobs.parse_lane.results.rerouted import deferred_record, diverted_record, parked_record
 from glue_jobs.parse_lane.results.successes import good_and_others
 
 BATCHES_TO_ALARM: Final = 3
@@ -63,19 +63,19 @@ class LaneParser:
     ) -> None:
         self._lane, self._limits, self._parsers = lane, limits, parsers
         self._payloads, self._sandboxes, self._now_ms = payloads, sandboxes, now_ms
-        self._odd = OddMessages(lane=lane, parsers=parsers, payloads=payloads)
-        self._blockade: Blockade | None = None
+        self._odd = SlowPath(lane=lane, parsers=parsers, payloads=payloads)
+        self._halt: HaltOnError | None = None
         self._overtime = self._whole_overtime()
 
-    def stop_at_failures(self, blockade: Blockade) -> None:
+    def halt_on_errors(self, halt: HaltOnError) -> None:
         """Let a blocking flow's message that fails stop everything behind it, from now on."""
-        self._blockade = blockade
+        self._halt = halt
         self._overtime = self._whole_overtime()
 
     @property
-    def stops_at_failures(self) -> bool:
+    def halts_on_errors(self) -> bool:
         """Whether records are to come one by one, as the next may not be for it to parse."""
-        return self._blockade is not None
+        return self._halt is not None
 
     @property
     def is_slow(self) -> bool:
@@ -90,7 +90,7 @@ class LaneParser:
             self._overtime = self._whole_overtime()
 
     def _whole_overtime(self) -> TimeBudget:
-        if self._blockade is not None:  # it takes nobody's time but its own
+        if self._halt is not None:  # it takes nobody's time but its own
             return TimeBudget(flow_s_max=_NO_END_S)
         share = OVERTIME_SHARE_MAX if self.is_slow else DIVERTED_OVERTIME_SHARE_MAX
         return TimeBudget(
@@ -101,12 +101,12 @@ class LaneParser:
         """Give all that is to be written for records; those of one flow keep their order.
 
         Raises:
-            FlowsUnavailableError: No flows could be read yet. The batch is to be tried again.
+            FlowsUnavailableError: No flows could be read yet. The batch is to be result again.
             PayloadUnavailableError: S3 gives nothing, and there is no slower lane. Likewise.
-            BlockedError, NotTriedError: See ``Blockade``.
+            BlockedError, DeferredError: See ``HaltOnError``.
         """
         batch = records if isinstance(records, RawBatch) else RawBatch.of(records)
-        plain = plain_messages(batch)
+        plain = fast_path_messages(batch)
         waiting = WaitingMessages(batch, plain)
         odd = self._odd.read(batch, self._odd_rows(batch, plain, waiting))
         with closing(odd):
@@ -120,7 +120,7 @@ class LaneParser:
         yield from self._parsed(waiting, len(batch))
 
     def _odd_rows(
-        self, batch: RawBatch, plain: PlainMessages, waiting: WaitingMessages
+        self, batch: RawBatch, plain: FastPathMessages, waiting: WaitingMessages
     ) -> list[int]:
         """Let the plain messages wait for their parsers, and give the rows of all others."""
         is_odd = ~plain.is_plain
@@ -135,7 +135,7 @@ class LaneParser:
         return [int(row) for row in np.flatnonzero(is_odd)]
 
     def _parsed(self, waiting: WaitingMessages, until: int) -> Iterator[Output]:
-        told = list[Told]()
+        told = list[ParsedBatch]()
         for waiting_run in waiting.taken(until):
             for result in self._sandboxes.parsed(waiting_run.run, self._overtime):
                 yield result.records
@@ -143,7 +143,7 @@ class LaneParser:
                 if isinstance(attempts, NotedAttempts):
                     good, attempts = good_and_others(attempts, waiting_run)
                     if len(good.places):  # of odd messages alone there are no columns to tell
-                        told.append(Told(waiting_run, good, self._now_ms()))
+                        told.append(ParsedBatch(waiting_run, good, self._now_ms()))
                 for place, attempt in attempts:
                     yield from self._after(waiting_run, place, attempt)
             if told and self.is_slow:
@@ -154,50 +154,52 @@ class LaneParser:
 
     def _failed(self, failed: Failed) -> Iterator[OutputRecord]:
         if failed.message is None:
-            yield self._parked(failed.record, failed.tried, None)
+            yield self._parked(failed.record, failed.result, None)
         else:
-            yield from self._rerouted(failed.record, failed.message, failed.tried)
+            yield from self._rerouted(failed.record, failed.message, failed.result)
 
     def _after(self, run: WaitingRun, place: int, attempt: Attempt) -> Iterator[OutputRecord]:
         record, message, body = run.at(place)
         chosen = run.chosen
-        tried = Tried.by_parser(
+        result = AttemptResult.by_parser(
             attempt,
             parser=chosen.assignment.parser,
             instead_of=chosen.instead_of,
             body_bytes=len(body),
         )
-        yield from self._rerouted(record, message, tried)
+        yield from self._rerouted(record, message, result)
 
     def _rerouted(
-        self, record: RawRecord, message: Message, tried: Tried
+        self, record: RawRecord, message: Message, result: AttemptResult
     ) -> Iterator[OutputRecord]:
         """The message itself, if it goes elsewhere, and what is told to the fleet."""
-        outcome = tried.outcome(lane=self._lane, slow_tries=message.slow_tries)
-        if self._blockade is not None:
-            outcome = self._blockade.outcome(record, message.stream, tried, outcome)
+        outcome = result.outcome(lane=self._lane, slow_tries=message.slow_tries)
+        if self._halt is not None:
+            outcome = self._halt.outcome(record, message.stream, result, outcome)
         if outcome is Outcome.DIVERTED:
-            if self.is_slow and tried.put_off is not None:
-                yield put_off_record(record, message)
+            if self.is_slow and result.put_off is not None:
+                yield deferred_record(record, message)
             else:
                 yield diverted_record(record, message, counts_as_slow_try=self.is_slow)
         elif outcome is Outcome.PARKED:
-            yield self._parked(record, tried, message)
-        yield self._metadata(record, message, tried, outcome)
+            yield self._parked(record, result, message)
+        yield self._metadata(record, message, result, outcome)
 
-    def _parked(self, record: RawRecord, tried: Tried, message: Message | None) -> OutputRecord:
-        assert tried.reason is not None, "nothing is parked without a reason"
+    def _parked(
+        self, record: RawRecord, result: AttemptResult, message: Message | None
+    ) -> OutputRecord:
+        assert result.reason is not None, "nothing is parked without a reason"
         parking = Parking(
-            reason=tried.reason,
-            detail=tried.detail,
+            reason=result.reason,
+            detail=result.detail,
             position=record.position,
-            parser=tried.parser,
+            parser=result.parser,
             parked_millis=self._now_ms(),
         )
         return parked_record(record, parking, message=message, payloads=self._payloads)
 
     def _metadata(
-        self, record: RawRecord, message: Message, tried: Tried, outcome: Outcome
+        self, record: RawRecord, message: Message, result: AttemptResult, outcome: Outcome
     ) -> OutputRecord:
         parsed = Parsed(
             id=message.raw_id,
@@ -209,16 +211,16 @@ class LaneParser:
             source_partition=record.partition,
             source_offset=record.offset,
             outcome=outcome,
-            reason=tried.reason,
-            put_off=tried.put_off,
-            parser=tried.parser,
+            reason=result.reason,
+            put_off=result.put_off,
+            parser=result.parser,
             revision=message.revision,
-            instead_of=tried.instead_of,
-            events=tried.events,
-            parse_us=tried.parse_us,
-            inflated_bytes=tried.body_bytes,
-            first_event_ms=tried.first_event_ms,
-            last_event_ms=tried.last_event_ms,
+            instead_of=result.instead_of,
+            events=result.events,
+            parse_us=result.parse_us,
+            inflated_bytes=result.body_bytes,
+            first_event_ms=result.first_event_ms,
+            last_event_ms=result.last_event_ms,
             received_ms=message.arrival_millis,
             parsed_ms=self._now_ms(),
         )

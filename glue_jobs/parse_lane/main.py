@@ -16,8 +16,9 @@ from fleetlane.events.topics import blocking_pattern, lane_pattern
 from glue_jobs.engine.clock import now_ms
 from glue_jobs.engine.cloudwatch_metrics import published_to
 from glue_jobs.engine.entry_point import run
-from glue_jobs.engine.periodic_tasks import Errand
+from glue_jobs.engine.periodic_tasks import PeriodicTask
 from glue_jobs.engine.query_listener import hear
+from glue_jobs.engine.supervisor import POLL_INTERVAL_S
 from glue_jobs.kafka.admin import KafkaAdmin
 from glue_jobs.kafka.source_and_sink import (
     QueryPlan,
@@ -25,7 +26,7 @@ from glue_jobs.kafka.source_and_sink import (
     with_content_type,
     written_to_kafka,
 )
-from glue_jobs.parse_lane.halting.queries import LOOK_AGAIN_S, BlockingQueries
+from glue_jobs.parse_lane.halting.queries import BlockingQueries
 from glue_jobs.parse_lane.lane_metrics import (
     LaneListener,
     LaneValues,
@@ -69,11 +70,10 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQuer
         ),
         publish=publish,
     )
-    Errand(
+    PeriodicTask(
         name="queries of blocking flows",
-        look=queries.look,
-        every_s=LOOK_AGAIN_S,
-        is_first_at_once=True,
+        run=queries.check,
+        interval_s=POLL_INTERVAL_S,
         at_end=queries.stop,
     ).run_beside(lane_query)
     return lane_query

@@ -19,7 +19,7 @@ from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.lanes import Lane
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
 from glue_jobs.engine.clock import now_ms
-from glue_jobs.parse_lane.halting.halt_on_error import Blockade, BlockedError
+from glue_jobs.parse_lane.halting.halt_on_error import BlockedError, HaltOnError
 from glue_jobs.parse_lane.lane_parser import LaneParser, Output
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.parsers.parser_folders import ParserFolders
@@ -33,7 +33,7 @@ from glue_jobs.parse_lane.results.output_batches import (
     OutputRecord,
     ParsedRows,
     canonical_batch,
-    told_batch,
+    parsed_batch,
 )
 from glue_jobs.parse_lane.spaced_tries import spaced_tries
 
@@ -69,7 +69,7 @@ def parsed_batches(
                 if rows.is_full:
                     yield rows.taken()
             elif isinstance(output, ParsedRows):
-                yield from columns.add(told_batch(output))
+                yield from columns.add(parsed_batch(output))
             elif len(output):
                 yield from columns.add(canonical_batch(output))
     except BlockedError:  # what stood before is not held up by it
@@ -83,7 +83,7 @@ def parsed_batches(
 def _outputs(lane_parser: LaneParser, batches: Iterable[pa.RecordBatch]) -> Iterator[Output]:
     """All that comes of batches. Where one message may stop all, each is done before the next."""
     for batch in map(RawBatch, batches):
-        if lane_parser.stops_at_failures:
+        if lane_parser.halts_on_errors:
             for row in range(len(batch)):
                 yield from lane_parser.outputs_of([batch.record(row)])
         else:
@@ -120,7 +120,7 @@ def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
     )
     if arguments.blocking_stream is not None:
         blocked = BlockedMessages(s3, arguments.parked_bucket)
-        lane_parser.stop_at_failures(Blockade(blocked, flows=in_force, now_ms=now_ms))
+        lane_parser.halt_on_errors(HaltOnError(blocked, flows=in_force, now_ms=now_ms))
     return lane_parser
 
 

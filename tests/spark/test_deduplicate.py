@@ -20,8 +20,8 @@ from fleetlane.events.flows.files import flow_from_toml, topics_of
 from fleetlane.events.job_arguments import DeduplicateArguments, KafkaSecurity
 from glue_jobs import host
 from glue_jobs.deduplicate.main import started
-from glue_jobs.engine.stop_marker import stop_between_batches
-from glue_jobs.engine.supervisor import Ends
+from glue_jobs.engine.periodic_tasks import Ends
+from glue_jobs.engine.supervisor import stop_between_batches
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
 from tests.spark.lake_records import Sent

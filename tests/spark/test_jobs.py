@@ -24,7 +24,7 @@ from fleetlane.events.keys import raw_key
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import parsed_from, received_from
 from glue_jobs import host
-from glue_jobs.engine.supervisor import Ends
+from glue_jobs.engine.periodic_tasks import Ends
 from local.example_parsers import example_artifact
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws

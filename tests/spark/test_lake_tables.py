@@ -21,7 +21,7 @@ from glue_jobs.lake.catalog import ensure_table
 from glue_jobs.lake.commits import Batch, TableLog
 from glue_jobs.lake.erasure import erased
 from glue_jobs.lake.hourly import SETTLED_AFTER_MS
-from glue_jobs.lake.lease_guard import Turns
+from glue_jobs.lake.lease_guard import LeaseGuard
 from glue_jobs.lake.merging import Target, merge
 from glue_jobs.lake.rows import event_rows
 from glue_jobs.lake.upkeep import compacted, expired
@@ -67,7 +67,7 @@ class Lake:
 
     def batches(self, tables: LakeTables) -> LakeBatches:
         lease = Lease(LeaseInMemory(), holder="a", lease_s=1e6)
-        turns = Turns(lease, prepare=lambda: self.prepare(tables), keep=lambda _: lambda: True)
+        turns = LeaseGuard(lease, prepare=lambda: self.prepare(tables), keep=lambda _: lambda: True)
         return LakeBatches(self.session, self.arguments_of(tables), turns, deduped=DEDUPED)
 
     def prepare(self, tables: LakeTables) -> None:
@@ -265,7 +265,7 @@ def test_compaction_drops_repeats_and_expiry_forgets_no_batch(revised: Lake) -> 
 def test_who_lost_the_lease_writes_nothing(lake: Lake) -> None:
     sent, place = Sent(number=200), LeaseInMemory()
     lease = Lease(place, holder="a", lease_s=1e6)
-    turns = Turns(
+    turns = LeaseGuard(
         lease, prepare=lambda: lake.prepare(LakeTables.EVENTS), keep=lambda _: lambda: True
     )
     batches = LakeBatches(lake.session, lake.arguments, turns, deduped=DEDUPED)

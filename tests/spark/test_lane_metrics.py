@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from fleetlane.events.lanes import Lane
-from fleetlane.events.metadata import Outcome, Parsed, PutOff, parsed_value
+from fleetlane.events.metadata import Deferral, Outcome, Parsed, parsed_value
 from glue_jobs.engine.query_listener import hear
 from glue_jobs.parse_lane.lane_metrics import (
     LaneListener,
@@ -32,7 +32,7 @@ UNTRIED = Parsed(
     source_offset=0,
     outcome=Outcome.DIVERTED,
     parsed_ms=NOW_MS,
-    put_off=PutOff.CHILDREN_USED_UP,
+    put_off=Deferral.CHILDREN_USED_UP,
 )
 FORGED = replace(UNTRIED, put_off=None, parser='"put_off":"children_used_up"')
 BY_OLDER = replace(UNTRIED, put_off=None, instead_of="tank==1.1")

@@ -212,12 +212,12 @@ def test_records_that_expired_before_they_were_read_are_counted(
         MirroredOffsets(kafka, now_ms=lambda: 0),
         QuietQuery("parse_lane_fast_expiring"),
     )
-    before = mirrored.look([query])
+    before = mirrored.mirror([query])
 
     admin = AdminClient({"bootstrap.servers": servers})
     for deleted in admin.delete_records([TopicPartition(topic, 0, 7)]).values():
         deleted.result()
-    after = mirrored.look([query])
+    after = mirrored.mirror([query])
     kafka.close()
 
     assert (before, after) == (0, 3)

@@ -22,7 +22,7 @@ class Outcome(StrEnum):
     PARKED = "parked"
 
 
-class PutOff(StrEnum):
+class Deferral(StrEnum):
     """Why a message goes to the slow lane untried. Nothing is known against the message itself."""
 
     PAYLOAD_UNAVAILABLE = "payload_unavailable"
@@ -76,7 +76,7 @@ class Parsed:
     parsed_ms: int
     received_ms: int | None = None
     reason: ParkedReason | None = None
-    put_off: PutOff | None = None
+    put_off: Deferral | None = None
     parser: str | None = None
     revision: int = 0
     events: int = 0

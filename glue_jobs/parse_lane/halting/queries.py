@@ -1,29 +1,22 @@
-"""Queries of blocking flows: each by itself, started and started again, but not while it waits."""
+"""Queries of blocking flows: one for each topic, which waits while a message has no answer."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Final, Protocol
 
-from clients.flows.store import FlowsUnavailableError
+from clients.flows.store import CurrentFlows, FlowsUnavailableError
 from clients.s3.blocked_messages import BlockedMessage
-from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import LaneMetric
 from fleetlane.events.topics import RawTopic, UnknownTopicError, parsed_raw_topic
+from glue_jobs.engine.periodic_tasks import PeriodicTask
+from glue_jobs.engine.supervisor import DesiredQuery, Query, Supervisor
 
-LOOK_AGAIN_S: Final = 5
-LOOKS_A_METRIC: Final = 12
+METRICS_INTERVAL_S: Final = 60
 """CloudWatch keeps a minute's values, and each call costs."""
 
 _log = logging.getLogger(__name__)
-
-
-class Query(Protocol):
-    """The part of a streaming query that is looked at."""
-
-    @property
-    def isActive(self) -> bool: ...  # noqa: N802 - Spark's name
-    def stop(self) -> None: ...
 
 
 class Topics(Protocol):
@@ -33,16 +26,10 @@ class Topics(Protocol):
 
 
 class Blocked(Protocol):
-    """Where it stands who is blocked."""
+    """The messages that block their flows."""
 
     def waiting(self, topic: str) -> list[BlockedMessage]: ...
     def skip(self, blocked: BlockedMessage) -> None: ...
-
-
-class Flows(Protocol):
-    """Where the flows in force come from."""
-
-    def current(self) -> PublishedFlows: ...
 
 
 class BlockingQueries:
@@ -60,41 +47,53 @@ class BlockingQueries:
         start: Callable[[str], Query],
         topics: Topics,
         blocked: Blocked,
-        flows: Flows,
+        flows: CurrentFlows,
         publish: Callable[[Mapping[str, float]], None],
     ) -> None:
         self._lane, self._start, self._topics = lane, start, topics
         self._blocked, self._flows, self._publish = blocked, flows, publish
-        self._queries: dict[str, Query] = {}
-        self._looks = 0
+        self._waiting: set[str] = set()
+        self._supervisor = Supervisor(self._desired, restart_s=0)
+        self._metric = PeriodicTask(
+            name="blocked streams", run=self._publish_waiting, interval_s=METRICS_INTERVAL_S
+        )
 
-    def look(self) -> None:
-        """Start what should run and does not, and tell how many streams wait for an answer.
+    def check(self) -> None:
+        """Start what should run and does not, and publish how many streams wait for an answer.
 
         Raises:
             FleetlaneError: S3 or Kafka does not answer. What runs goes on.
         """
-        waiting = 0
-        for stream in sorted(self._streams()):
-            query = self._queries.get(stream)
-            if query is not None and query.isActive:
-                continue
-            if self._waits(stream):
-                waiting += 1
-                continue
-            self._queries[stream] = self._start(stream)
-        if self._looks % LOOKS_A_METRIC == 0:
-            self._publish({LaneMetric.BLOCKED_STREAMS: waiting})
-        self._looks += 1
+        self._waiting.clear()
+        self._supervisor.check()
+        self._metric.run_if_due()
 
-    def _waits(self, stream: str) -> bool:
+    def stop(self) -> None:
+        self._supervisor.stop()
+
+    def _publish_waiting(self) -> None:
+        self._publish({LaneMetric.BLOCKED_STREAMS: len(self._waiting)})
+
+    def _desired(self) -> Mapping[str, DesiredQuery]:
+        found = map(_raw_topic, self._topics.topics())
+        own = (topic for topic in found if topic is not None and topic.lane is self._lane)
+        return {
+            str(topic): DesiredQuery(
+                start=partial(self._start, topic.blocking_stream),
+                must_wait=partial(self._must_wait, str(topic), topic.blocking_stream),
+            )
+            for topic in own
+            if topic.blocking_stream is not None
+        }
+
+    def _must_wait(self, topic: str, stream: str) -> bool:
         """Whether a message waits for an answer, which a flow that blocks no more has given."""
-        topic = str(RawTopic(lane=self._lane, blocking_stream=stream))
         found = self._blocked.waiting(topic)
         if not found:
             return False
         if self._blocks(stream):
             _log.error("stream %s waits for an answer: %s", stream, found[0])
+            self._waiting.add(stream)
             return True
         for one in found:
             self._blocked.skip(one)
@@ -104,18 +103,9 @@ class BlockingQueries:
     def _blocks(self, stream: str) -> bool:
         try:
             flow = self._flows.current().by_stream.get(stream)
-        except FlowsUnavailableError:  # nobody knows, so it waits on
+        except FlowsUnavailableError:  # unknown, so it keeps waiting
             return True
         return flow is not None and flow.blocks
-
-    def _streams(self) -> set[str]:
-        found = map(_raw_topic, self._topics.topics())
-        own = (topic for topic in found if topic is not None and topic.lane is self._lane)
-        return {topic.blocking_stream for topic in own if topic.blocking_stream is not None}
-
-    def stop(self) -> None:
-        for query in self._queries.values():
-            query.stop()
 
 
 def _raw_topic(name: str) -> RawTopic | None:

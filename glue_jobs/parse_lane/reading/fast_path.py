@@ -66,7 +66,7 @@ _is_allowed: Final = lru_cache(maxsize=4096)(is_allowed_value)
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlainMessages:
+class FastPathMessages:
     """``is_plain`` tells which rows of the batch these are; of the others no column says anything.
 
     ``columns`` are the headers' values by name, a row each.
@@ -107,7 +107,7 @@ class PlainMessages:
             yield rows[kinds == kind]
 
 
-def plain_messages(batch: RawBatch) -> PlainMessages:
+def fast_path_messages(batch: RawBatch) -> FastPathMessages:
     """Read the headers of a batch."""
     columns, is_plain = _columns(batch)
     for name, column in columns.items():
@@ -122,7 +122,7 @@ def plain_messages(batch: RawBatch) -> PlainMessages:
         is_plain &= _is_of_its_size(columns[ce.BODY_BYTES], batch.column("value"))
         is_plain &= _at_most(columns[ce.ARRIVAL_MILLIS], MILLIS_MAX)
         columns = {name: _only(is_plain, column) for name, column in columns.items()}
-    return PlainMessages(is_plain=is_plain, columns=columns)
+    return FastPathMessages(is_plain=is_plain, columns=columns)
 
 
 def _columns(batch: RawBatch) -> tuple[dict[str, pa.Array], Flags]:

@@ -12,7 +12,7 @@ from fleetlane.events.envelope_reading import message_from
 from fleetlane.parsers.sandbox.bytes_column import BytesColumn
 from fleetlane.parsers.sandbox.runs import Program, Run, envelope_of
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParser
-from glue_jobs.parse_lane.reading.fast_path import PlainMessages, Rows
+from glue_jobs.parse_lane.reading.fast_path import FastPathMessages, Rows
 from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord
 
 WAITING_BYTES_MAX: Final = 16 << 20
@@ -35,7 +35,7 @@ class WaitingRun:
 
     chosen: ChosenParser
     batch: RawBatch
-    plain: PlainMessages
+    plain: FastPathMessages
     rows: Rows
     odd: dict[int, WaitingMessage]
 
@@ -88,7 +88,7 @@ class _Gathered:
 class WaitingMessages:
     """Gathers the messages of a batch; odd ones at most so many that their bodies fit in memory."""
 
-    def __init__(self, batch: RawBatch, plain: PlainMessages) -> None:
+    def __init__(self, batch: RawBatch, plain: FastPathMessages) -> None:
         self._batch, self._plain = batch, plain
         self._runs: dict[tuple[Program, str, str | None], _Gathered] = {}
         self._taken_until = self._odd_bytes = 0

@@ -14,7 +14,7 @@ from fleetlane.events.envelope import BadEnvelopeError, Message, PayloadReferenc
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import BUFFER_BYTES_MAX, PAYLOAD_BYTES_MAX, Lane
-from fleetlane.events.metadata import PutOff
+from fleetlane.events.metadata import Deferral
 from fleetlane.parsers.body_encoding import BodyTooLargeError, decoded_body
 from fleetlane.parsers.contract import MalformedMessage
 from glue_jobs.parse_lane.parsers.chosen_parsers import (
@@ -25,7 +25,7 @@ from glue_jobs.parse_lane.parsers.no_parser import NoParserError, ParserUnavaila
 from glue_jobs.parse_lane.reading.fetch_ahead import FetchAhead, Fetches
 from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord
 from glue_jobs.parse_lane.reading.runs import WaitingMessage
-from glue_jobs.parse_lane.results.attempt_result import Tried
+from glue_jobs.parse_lane.results.attempt_result import AttemptResult
 
 _BODY_ERRORS: Final = (
     PayloadMissingError,
@@ -50,7 +50,7 @@ class Failed(NamedTuple):
     row: int
     record: RawRecord
     message: Message | None
-    tried: Tried
+    result: AttemptResult
 
 
 class _Chosen(NamedTuple):
@@ -69,7 +69,7 @@ class Payloads(Fetches, Protocol):
     def answers(self, reference: PayloadReference) -> bool: ...
 
 
-class OddMessages:
+class SlowPath:
     """Reads messages, chooses their parsers and fetches their bodies, several at once."""
 
     def __init__(self, *, lane: Lane, parsers: ChosenParsers, payloads: Payloads) -> None:
@@ -104,20 +104,20 @@ class OddMessages:
         try:
             message = message_from(record.headers, record.value)
         except BadEnvelopeError as problem:
-            tried = Tried(reason=ParkedReason.BAD_ENVELOPE, detail=str(problem))
-            return Failed(row, record, None, tried)
+            result = AttemptResult(reason=ParkedReason.BAD_ENVELOPE, detail=str(problem))
+            return Failed(row, record, None, result)
         try:
             chosen = self._parsers.chosen(message)
             if message.body_bytes <= _bytes_max(chosen):
                 return _Chosen(row, record, message, chosen)
             detail = str(PayloadTooLargeError(message.body_bytes, _bytes_max(chosen)))
             parser = chosen.assignment.parser
-            tried = Tried(reason=ParkedReason.TOO_LARGE, detail=detail, parser=parser)
+            result = AttemptResult(reason=ParkedReason.TOO_LARGE, detail=detail, parser=parser)
         except NoParserError as problem:
-            tried = Tried(reason=problem.parked_reason, detail=str(problem))
+            result = AttemptResult(reason=problem.parked_reason, detail=str(problem))
         except ParserUnavailableError:
-            tried = Tried(put_off=PutOff.PARSER_UNAVAILABLE)
-        return Failed(row, record, message, tried)
+            result = AttemptResult(put_off=Deferral.PARSER_UNAVAILABLE)
+        return Failed(row, record, message, result)
 
     def _put_off(self, not_given: Sequence[_NotGiven], *, is_s3_there: bool) -> Iterator[Failed]:
         """An object that S3 never gives is one message's trouble; an outage is everybody's."""
@@ -128,8 +128,8 @@ class OddMessages:
                 if not is_s3_there:
                     raise problem
             parser = one.chosen.assignment.parser
-            tried = Tried(parser=parser, put_off=PutOff.PAYLOAD_UNAVAILABLE)
-            yield Failed(one.row, one.record, one.message, tried)
+            result = AttemptResult(parser=parser, put_off=Deferral.PAYLOAD_UNAVAILABLE)
+            yield Failed(one.row, one.record, one.message, result)
 
     def _ready(self, one: _Chosen, body: Callable[[], bytes]) -> Ready | Failed:
         row, record, message, chosen = one
@@ -138,8 +138,8 @@ class OddMessages:
             decoded = decoded_body(body(), message.body_encoding, bytes_max=_bytes_max(chosen))
         except _BODY_ERRORS as problem:
             reason = ParkedReason(problem.reason)
-            tried = Tried(reason=reason, detail=str(problem), parser=parser)
-            return Failed(row, record, message, tried)
+            result = AttemptResult(reason=reason, detail=str(problem), parser=parser)
+            return Failed(row, record, message, result)
         return Ready(row, WaitingMessage(record, message, decoded), chosen)
 
 

@@ -5,7 +5,7 @@ from typing import Final, Self
 
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import SLOW_TRIES_MAX, Lane
-from fleetlane.events.metadata import Outcome, PutOff
+from fleetlane.events.metadata import Deferral, Outcome
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 
 MAY_PASS_NEXT_TIME: Final = frozenset(
@@ -19,13 +19,13 @@ MAY_PASS_NEXT_TIME: Final = frozenset(
 """Failures that another attempt may not have. The same bytes fail again for any other reason."""
 
 _PUT_OFF: Final = {
-    Verdict.NOT_TRIED: PutOff.OVERTIME_USED_UP,
-    Verdict.CHILDREN_USED_UP: PutOff.CHILDREN_USED_UP,
+    Verdict.NOT_TRIED: Deferral.OVERTIME_USED_UP,
+    Verdict.CHILDREN_USED_UP: Deferral.CHILDREN_USED_UP,
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
+class AttemptResult:
     """What came of trying a message; ``parser`` is ``name@version``, where one was chosen.
 
     ``instead_of`` is the parser that the flow in force names, where it could not be had.
@@ -44,7 +44,7 @@ class Tried:
     parse_us: int = 0
     first_event_ms: int | None = None
     last_event_ms: int | None = None
-    put_off: PutOff | None = None
+    put_off: Deferral | None = None
 
     @classmethod
     def by_parser(

@@ -119,7 +119,7 @@ def canonical_batch(records: CanonicalRecords) -> pa.RecordBatch:
     )
 
 
-def told_batch(rows: ParsedRows) -> pa.RecordBatch:
+def parsed_batch(rows: ParsedRows) -> pa.RecordBatch:
     """Rows for ``fleet.parsed`` as a batch of ``OUTPUT_SCHEMA``."""
     count = len(rows)
     topics = pa.repeat(pa.scalar(FLEET_PARSED), count)

@@ -48,7 +48,7 @@ _NO_MESSAGE: Final = Parsed(
 """What the rows of a run have in common is put into it; the rest is not looked at."""
 
 
-class Told(NamedTuple):
+class ParsedBatch(NamedTuple):
     """Messages of a run that were parsed, and when."""
 
     run: WaitingRun
@@ -56,7 +56,7 @@ class Told(NamedTuple):
     parsed_ms: int
 
 
-def parsed_rows(told: Sequence[Told], *, lane: Lane) -> ParsedRows:
+def parsed_rows(told: Sequence[ParsedBatch], *, lane: Lane) -> ParsedRows:
     """Tell of messages of one batch, in as many runs as there are; at least one message."""
     rows = pa.array(np.concatenate([one.run.rows[one.good.places] for one in told]))
     lengths = [len(one.good.places) for one in told]

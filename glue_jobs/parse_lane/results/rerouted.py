@@ -32,7 +32,7 @@ def diverted_record(
     return OutputRecord(topic, record.key, record.value, headers_of(again))
 
 
-def put_off_record(record: RawRecord, message: Message) -> OutputRecord:
+def deferred_record(record: RawRecord, message: Message) -> OutputRecord:
     """The same message for the slow lane again, which could not try it just now.
 
     However often that happens it is one attempt, told apart from the first landing, and no try. But

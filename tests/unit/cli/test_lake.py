@@ -1,4 +1,4 @@
-"""Asking the lake job for upkeep, and what its keeper makes of it."""
+"""Asking the lake job for upkeep, and what its schedule makes of it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -12,8 +12,8 @@ from fleetlane.cli.main import app
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import LakeTables
 from fleetlane.events.times import HOUR_MS
-from glue_jobs.lake.keeper import UpkeepKeeper
-from glue_jobs.lake.lease_guard import Turns
+from glue_jobs.lake.lease_guard import LeaseGuard
+from glue_jobs.lake.upkeep_schedule import UpkeepSchedule
 from tests.contract.aws_in_process import buckets
 from tests.lease_in_memory import LeaseInMemory
 
@@ -52,11 +52,11 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[LakeTables, Upkee
         yield {tables: UpkeepRequests(s3, BUCKET, tables) for tables in LakeTables}
 
 
-def keeper(requests: UpkeepRequests, works: Works, *, now_ms: int = NOW_MS) -> UpkeepKeeper:
+def schedule(requests: UpkeepRequests, works: Works, *, now_ms: int = NOW_MS) -> UpkeepSchedule:
     lease = Lease(LeaseInMemory(), holder="a", lease_s=60)
-    return UpkeepKeeper(
+    return UpkeepSchedule(
         requests,
-        Turns(lease, prepare=lambda: None, keep=lambda _: lambda: True),
+        LeaseGuard(lease, prepare=lambda: None, keep=lambda _: lambda: True),
         works={upkeep: works.of(upkeep) for upkeep in (Upkeep.COMPACT, Upkeep.EXPIRE)},
         erase=lambda device_id: {"events": f"{device_id} erased"},
         every_hours=24,
@@ -71,7 +71,7 @@ def asked(requests: Mapping[LakeTables, UpkeepRequests], works: Works, upkeep: s
         result = pool.submit(CliRunner().invoke, app, words)
         while not result.done():
             for one in requests.values():
-                keeper(one, works).look()
+                schedule(one, works).do_due()
         return result.result()
 
 
@@ -108,7 +108,7 @@ def test_upkeep_is_done_unasked_once_a_day(requests: dict[LakeTables, UpkeepRequ
     works, one = Works(), requests[LakeTables.EVENTS]
 
     for hours in (0, 23, 24, 30):
-        keeper(one, works, now_ms=NOW_MS + hours * HOUR_MS).look()
+        schedule(one, works, now_ms=NOW_MS + hours * HOUR_MS).do_due()
 
     assert works.done == [Upkeep.COMPACT, Upkeep.EXPIRE]
 
@@ -117,6 +117,6 @@ def test_whom_to_erase_is_told_to_the_job(requests: dict[LakeTables, UpkeepReque
     one = requests[LakeTables.EVENTS]
     one.ask(UpkeepRequest(request_id="r-1", upkeep=Upkeep.ERASE, device_id="d-17"))
 
-    keeper(one, Works()).look()
+    schedule(one, Works()).do_due()
 
     assert one.answer_to("r-1") == UpkeepAnswer(request_id="r-1", done={"events": "d-17 erased"})

@@ -10,9 +10,9 @@ from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import (
     OLDER_PARSER_PREFIX,
+    Deferral,
     Outcome,
     Parsed,
-    PutOff,
     Received,
     parsed_from,
     parsed_value,
@@ -44,7 +44,7 @@ parsed_rows = st.builds(
     outcome=st.sampled_from(Outcome),
     parsed_ms=counts,
     reason=st.none() | st.sampled_from(ParkedReason),
-    put_off=st.none() | st.sampled_from(PutOff),
+    put_off=st.none() | st.sampled_from(Deferral),
     parser=st.none() | texts,
     instead_of=st.none() | texts,
     revision=counts,

@@ -1,6 +1,6 @@
 """Beside its queries an application looks whether it is to stop, and tells how far they are."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,9 +8,9 @@ import pytest
 
 from fleetlane.events.consumer_groups import mirrored_group
 from glue_jobs.engine.application_watch import ApplicationWatch
-from glue_jobs.engine.stop_marker import stop_between_batches
+from glue_jobs.engine.supervisor import stop_between_batches
 from glue_jobs.kafka.admin import KafkaAdminError, Offsets, Partition
-from glue_jobs.kafka.mirrored_offsets import MirroredOffsets, Query, offsets_after
+from glue_jobs.kafka.mirrored_offsets import MirroredOffsets, offsets_after
 
 NOW_MS = 1_762_178_709_123
 AT: Partition = ("raw.fast", 1)
@@ -78,25 +78,15 @@ class FakeGroups:
 
 @dataclass
 class Expired:
-    """Kafka as told by its looks: so many records expired, or an error."""
+    """Kafka reports so many expired records, or an error."""
 
     records: int = 0
-    is_away: bool = False
-    looks: int = 0
+    is_unavailable: bool = False
 
-    def look(self, queries: Sequence[Query]) -> int:
-        self.looks += 1
-        if self.is_away:
+    def __call__(self) -> int:
+        if self.is_unavailable:
             raise KafkaAdminError("timed out")
         return self.records
-
-
-@dataclass
-class FakeMarker:
-    is_set: bool = False
-
-    def is_there(self) -> bool:
-        return self.is_set
 
 
 class Clock:
@@ -128,7 +118,7 @@ def test_what_a_query_read_of_kafka_is_read_from_its_progress() -> None:
 def test_kafka_is_told_how_far_a_query_is_and_when_it_was_seen_alive() -> None:
     groups = FakeGroups()
 
-    MirroredOffsets(groups, now_ms=lambda: NOW_MS).look([FakeQuery(lastProgress=FakeProgress())])
+    MirroredOffsets(groups, now_ms=lambda: NOW_MS).mirror([FakeQuery(lastProgress=FakeProgress())])
 
     assert groups.committed_by == {"fleetlane-parse-fast": {AT: 7}}
     assert groups.notes == [f"{NOW_MS};"]
@@ -141,47 +131,49 @@ def test_a_query_without_a_batch_yet_stands_where_it_stood(
 ) -> None:
     groups = FakeGroups({"fleetlane-parse-fast": {AT: 4}}, first=10)
 
-    expired = MirroredOffsets(groups, now_ms=lambda: NOW_MS).look([FakeQuery(isActive=is_active)])
+    expired = MirroredOffsets(groups, now_ms=lambda: NOW_MS).mirror([FakeQuery(isActive=is_active)])
 
     assert (expired, groups.notes) == (6, notes)
 
 
 def test_an_application_stops_once_its_marker_is_there_and_not_before() -> None:
-    marker, clock = FakeMarker(), Clock()
+    marks, clock = list[str](), Clock()
     watch = ApplicationWatch(
-        marker=marker, mirrored=Expired(), publish=lambda _: None, monotonic=clock
+        is_marked=lambda: bool(marks), mirrored=Expired(), publish=lambda _: None, monotonic=clock
     )
-    before = watch.is_to_stop([])
+    before = watch.is_to_stop()
 
-    marker.is_set = True
-    at_once = watch.is_to_stop([])
+    marks.append("stop/fast")
+    at_once = watch.is_to_stop()
     clock.now_s += 10
 
-    assert (before, at_once, watch.is_to_stop([])) == (False, False, True)
+    assert (before, at_once, watch.is_to_stop()) == (False, False, True)
 
 
 def test_expired_records_are_published_once_a_minute_none_too() -> None:
     mirrored, clock, published = Expired(), Clock(), list[Mapping[str, float]]()
     watch = ApplicationWatch(
-        marker=FakeMarker(), mirrored=mirrored, publish=published.append, monotonic=clock
+        is_marked=lambda: False, mirrored=mirrored, publish=published.append, monotonic=clock
     )
 
     for mirrored.records in (0, 0, 3, 3, 3, 3, 3):
-        watch.is_to_stop([])
+        watch.is_to_stop()
         clock.now_s += 10
 
     assert published == [{"ExpiredUnread": 0}, {"ExpiredUnread": 3}]
 
 
 def test_a_kafka_that_does_not_answer_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    mirrored, clock = Expired(is_away=True), Clock()
     watch = ApplicationWatch(
-        marker=FakeMarker(is_set=True), mirrored=mirrored, publish=lambda _: None, monotonic=clock
+        is_marked=lambda: True,
+        mirrored=Expired(is_unavailable=True),
+        publish=lambda _: None,
+        monotonic=Clock(),
     )
 
-    looks = [watch.is_to_stop([]), watch.is_to_stop([])]
+    is_to_stop = watch.is_to_stop()
 
-    assert looks == [False, True]
+    assert is_to_stop
     assert "timed out" in caplog.text
 
 

@@ -12,7 +12,7 @@ from fleetlane.events.metadata import parsed_from
 from fleetlane.events.parked import KafkaPosition
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.verdicts import Verdict
-from glue_jobs.parse_lane.halting.halt_on_error import Blockade, BlockedError, NotTriedError
+from glue_jobs.parse_lane.halting.halt_on_error import BlockedError, DeferredError, HaltOnError
 from glue_jobs.parse_lane.halting.queries import BlockingQueries
 from glue_jobs.parse_lane.lane_parser import LaneParser
 from glue_jobs.parse_lane.reading.payloads import Payloads
@@ -72,8 +72,8 @@ def parser_of(
             sandboxes=parsers or sandboxes,
             now_ms=lambda: NOW_MS,
         )
-        lane_parser.stop_at_failures(
-            Blockade(blocked, flows=FixedFlows(flow), now_ms=lambda: NOW_MS)
+        lane_parser.halt_on_errors(
+            HaltOnError(blocked, flows=FixedFlows(flow), now_ms=lambda: NOW_MS)
         )
         return lane_parser
 
@@ -160,7 +160,7 @@ def test_what_a_withdrawn_flow_left_in_its_topic_is_parked(
 def test_a_message_that_had_no_turn_blocks_nothing(
     parser_of: Parsers, blocked: BlockedMessages, verdict: Verdict
 ) -> None:
-    with pytest.raises(NotTriedError):
+    with pytest.raises(DeferredError):
         _topics(parser_of(BLOCKING, BusyParsers(verdict)), b"{}")
 
     assert blocked.found(POSITION) is None
@@ -169,6 +169,11 @@ def test_a_message_that_had_no_turn_blocks_nothing(
 class FakeQuery:
     def __init__(self) -> None:
         self.isActive = True
+        self.status: dict[str, Any] = {"isTriggerActive": False}
+        self.lastProgress: dict[str, Any] | None = None
+
+    def exception(self) -> object:
+        return None
 
     def stop(self) -> None:
         self.isActive = False
@@ -242,8 +247,8 @@ def _block(parser_of: Parsers) -> None:
 def test_every_topic_of_a_blocking_flow_in_the_lane_has_one_query(
     queries: BlockingQueries, started: Started
 ) -> None:
-    queries.look()
-    queries.look()
+    queries.check()
+    queries.check()
 
     assert started.counts == {"door": 1}
 
@@ -251,19 +256,19 @@ def test_every_topic_of_a_blocking_flow_in_the_lane_has_one_query(
 def test_a_flow_that_is_published_later_has_its_query_too(
     queries: BlockingQueries, started: Started, topics: SomeTopics
 ) -> None:
-    queries.look()
+    queries.check()
 
     topics.names.append("raw.standard.block.gate")
-    queries.look()
+    queries.check()
 
     assert started.counts == {"door": 1, "gate": 1}
 
 
 def test_a_query_that_failed_is_started_again(queries: BlockingQueries, started: Started) -> None:
-    queries.look()
+    queries.check()
     started.queries["door"][0].stop()
 
-    queries.look()
+    queries.check()
 
     assert started.counts == {"door": 2}
 
@@ -271,14 +276,14 @@ def test_a_query_that_failed_is_started_again(queries: BlockingQueries, started:
 def test_a_query_whose_flow_waits_is_not_started_until_somebody_answers(
     queries: BlockingQueries, started: Started, blocked: BlockedMessages, parser_of: Parsers
 ) -> None:
-    queries.look()
+    queries.check()
     _block(parser_of)
     started.queries["door"][0].stop()
-    queries.look()
+    queries.check()
     before = started.counts
 
     blocked.retry(*blocked.waiting(TOPIC))
-    queries.look()
+    queries.check()
 
     assert (before, started.counts) == ({"door": 1}, {"door": 2})
 
@@ -288,13 +293,13 @@ def test_how_many_wait_is_told(
 ) -> None:
     _block(parser_of)
 
-    queries.look()
+    queries.check()
 
     assert told == [{"BlockedStreams": 1}]
 
 
 def test_all_stop_together(queries: BlockingQueries, started: Started) -> None:
-    queries.look()
+    queries.check()
 
     queries.stop()
 

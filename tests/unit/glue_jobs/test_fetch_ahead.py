@@ -9,7 +9,7 @@ import pytest
 from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
 from fleetlane.events.envelope import Message, PayloadReference
 from fleetlane.events.lanes import Lane
-from fleetlane.events.metadata import PutOff, parsed_from
+from fleetlane.events.metadata import Deferral, parsed_from
 from glue_jobs.parse_lane.reading.fetch_ahead import FETCHES_MAX, FetchAhead
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from tests.unit.glue_jobs.conftest import MemoryBucket, message_of, rows_of
@@ -138,5 +138,5 @@ def test_a_message_whose_body_cannot_be_reached_is_put_off_and_those_behind_it_c
     rows = rows_of(lane_parser(Lane.STANDARD).outputs_of(records))
 
     told = [parsed_from(row.value or b"") for row in rows if row.topic == "fleet.parsed"]
-    assert [one.put_off for one in told].count(PutOff.PAYLOAD_UNAVAILABLE) == 1
+    assert [one.put_off for one in told].count(Deferral.PAYLOAD_UNAVAILABLE) == 1
     assert [str(one.outcome) for one in told].count("parsed") == 19

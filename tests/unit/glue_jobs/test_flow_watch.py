@@ -36,13 +36,13 @@ class Watch:
         self.now_ms = NOW_MS + HOUR_MS
         self.alerts: list[Alert] = []
         self.published: list[dict[str, float]] = []
-        self.look = FlowWatch(
+        self.judge_last_hour = FlowWatch(
             self,
             self,
             tell=self.alerts.extend,
             publish=lambda values: self.published.append(dict(values)),
             now_ms=lambda: self.now_ms,
-        ).look
+        ).judge_last_hour
 
     def current(self) -> PublishedFlows:
         return PublishedFlows.of([GPS])
@@ -61,7 +61,7 @@ def kinds(hours: Iterable[FlowHour], *, at_ms: int = NOW_MS) -> list[str]:
 def test_fewer_devices_than_in_the_same_hour_of_other_weeks_are_told_to_the_flows_owner() -> None:
     watch = Watch(*usually(1_000), heard(800))
 
-    watch.look()
+    watch.judge_last_hour()
 
     (alert,) = watch.alerts
     assert (alert.kind, alert.stream, alert.owner) == (AlertKind.LOW_COVERAGE, "gps", "tracking")
@@ -103,7 +103,7 @@ def test_more_parked_than_in_the_week_before_is_told_to_the_flows_owner() -> Non
     week = [heard(10, hours_ago=back, parked=2) for back in range(1, 100)]
     watch = Watch(*week, heard(10, parked=30))
 
-    watch.look()
+    watch.judge_last_hour()
 
     (alert,) = watch.alerts
     assert (alert.kind, alert.owner) == (AlertKind.MUCH_PARKED, "tracking")
@@ -129,9 +129,9 @@ def test_a_share_of_a_few_messages_says_nothing() -> None:
 
 def test_an_hour_is_judged_once_and_published_until_the_next_is() -> None:
     watch = Watch(*usually(1_000), heard(800))
-    watch.look()
+    watch.judge_last_hour()
 
-    watch.look()
+    watch.judge_last_hour()
 
     assert len(watch.alerts) == 1
     assert (
@@ -141,10 +141,10 @@ def test_an_hour_is_judged_once_and_published_until_the_next_is() -> None:
 
 def test_the_next_hour_is_judged_anew() -> None:
     watch = Watch(*usually(1_000), heard(800))
-    watch.look()
+    watch.judge_last_hour()
 
     watch.hours.append(heard(1_000, hours_ago=-1))
-    watch.look()
+    watch.judge_last_hour()
 
     assert watch.published[-1] == {JobMetric.LOW_COVERAGE_FLOWS: 0, JobMetric.MUCH_PARKED_FLOWS: 0}
 
@@ -154,7 +154,7 @@ def test_a_fleet_that_falls_silent_as_a_whole_is_noticed_by_the_clock() -> None:
     watch = Watch(*hours, heard(1_000, hours_ago=1))
     watch.now_ms = NOW_MS + HOUR_MS + SILENT_MS
 
-    watch.look()
+    watch.judge_last_hour()
 
     (alert,) = watch.alerts
     assert (alert.kind, alert.devices, alert.from_ms) == (AlertKind.LOW_COVERAGE, 0, NOW_MS)
@@ -163,6 +163,6 @@ def test_a_fleet_that_falls_silent_as_a_whole_is_noticed_by_the_clock() -> None:
 def test_before_the_lakes_first_hour_nothing_is_said() -> None:
     watch = Watch()
 
-    watch.look()
+    watch.judge_last_hour()
 
     assert (watch.alerts, watch.published) == ([], [])

@@ -9,7 +9,7 @@ from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import DevicesRule, Flow, ParserRule
 from fleetlane.events.metrics import JobMetric
 from fleetlane.events.overrides import Ceilings, DeviceOverride, Overrides, Restriction
-from glue_jobs.fleet_watch.batches import Surroundings, WatchBatches
+from glue_jobs.fleet_watch.batches import WatchBatches, WatchContext
 from glue_jobs.fleet_watch.device_rates import STALE_MS, Activity
 from glue_jobs.fleet_watch.quarantine import OVER_CEILING, QuarantineRules
 from tests.unit.glue_jobs.fake_sightings import FakeSightings
@@ -33,7 +33,7 @@ class Watch:
         self.now_ms, self.is_away = NOW_MS, False
         self.alerts: list[Alert] = []
         self.published: dict[str, float] = {}
-        around = Surroundings(
+        around = WatchContext(
             flows=self,
             overrides=self,
             sightings=FakeSightings(),

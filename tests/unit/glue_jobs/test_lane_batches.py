@@ -6,7 +6,7 @@ import pytest
 
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import LANE_LIMITS, Lane
-from fleetlane.events.metadata import PutOff, parsed_from
+from fleetlane.events.metadata import Deferral, parsed_from
 from fleetlane.parsers.sandbox.child.encoding import topics_of
 from fleetlane.parsers.sandbox.columns import CanonicalRecords
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
@@ -87,12 +87,12 @@ def test_messages_of_several_flows_in_one_batch_come_out_once_each(sandboxes: Pa
 @pytest.mark.parametrize(
     ("verdict", "put_off"),
     [
-        (Verdict.NOT_TRIED, PutOff.OVERTIME_USED_UP),
-        (Verdict.CHILDREN_USED_UP, PutOff.CHILDREN_USED_UP),
+        (Verdict.NOT_TRIED, Deferral.OVERTIME_USED_UP),
+        (Verdict.CHILDREN_USED_UP, Deferral.CHILDREN_USED_UP),
     ],
 )
 def test_a_message_that_did_not_have_its_turn_is_put_off_and_counts_no_try(
-    verdict: Verdict, put_off: PutOff, lane: Lane
+    verdict: Verdict, put_off: Deferral, lane: Lane
 ) -> None:
     record = record_of(message_of(b"{}", slow_tries=2))
 

@@ -7,7 +7,7 @@ import pytest
 
 from fleetlane.events.lanes import Lane
 from glue_jobs.parse_lane.lane_parser import LaneParser
-from glue_jobs.parse_lane.results.output_batches import ParsedRows, told_batch
+from glue_jobs.parse_lane.results.output_batches import ParsedRows, parsed_batch
 from tests.unit.glue_jobs.conftest import ARRIVAL_MILLIS, message_of, record_of, rows_of
 
 BODIES = [
@@ -39,7 +39,7 @@ def test_what_is_told_becomes_a_batch_as_it_is(lane_parser: Callable[[Lane], Lan
     outputs = lane_parser(Lane.STANDARD).outputs_of([record_of(message_of(BODIES[0]))])
     (rows,) = (output for output in outputs if isinstance(output, ParsedRows))
 
-    batch = told_batch(rows)
+    batch = parsed_batch(rows)
 
     batch.validate(full=True)
     assert [tuple(row.values()) for row in batch.to_pylist()] == [tuple(row) for row in rows]

@@ -6,8 +6,8 @@ from urllib.request import url2pathname
 from xml.etree import ElementTree as ET
 
 from fleetlane.events.lanes import Lane
+from fleetlane.events.metrics import FLEET_WATCH
 from glue_jobs.engine.scheduler_pools import PROMPT_QUERIES, written_pools
-from glue_jobs.fleet_watch.main import NAME as FLEET_WATCH
 
 
 def test_each_prompt_query_has_a_pool_with_a_slot_of_its_own(tmp_path: Path) -> None:

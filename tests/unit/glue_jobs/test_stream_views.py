@@ -69,7 +69,7 @@ def definition(table: dict[str, Any]) -> dict[str, Any]:
 def test_each_stream_with_a_schema_has_a_view(place: Place) -> None:
     place.publish(flow("thermo", celsius="number"), flow("door-alarms", at="string"), flow("bare"))
 
-    place.views.look()
+    place.views.put_new()
 
     assert sorted(place.tables()) == ["stream_door_alarms", "stream_thermo"]
 
@@ -78,7 +78,7 @@ def test_a_view_is_as_athena_writes_it(place: Place) -> None:
     thermo = flow("thermo", celsius="number", place="string", tags="array")
     place.publish(thermo)
 
-    place.views.look()
+    place.views.put_new()
 
     table, view = place.tables()["stream_thermo"], view_of(thermo)
     assert view is not None
@@ -90,7 +90,7 @@ def test_a_view_is_as_athena_writes_it(place: Place) -> None:
 def test_its_columns_have_the_types_of_athena_and_of_hive(place: Place) -> None:
     place.publish(flow("thermo", celsius="number", place="string", tags="array"))
 
-    place.views.look()
+    place.views.put_new()
 
     table = place.tables()["stream_thermo"]
     hive = {one["Name"]: one["Type"] for one in table["StorageDescriptor"]["Columns"]}
@@ -107,10 +107,10 @@ def test_its_columns_have_the_types_of_athena_and_of_hive(place: Place) -> None:
 
 def test_a_view_follows_its_schema(place: Place) -> None:
     place.publish(flow("thermo", celsius="number"))
-    place.views.look()
+    place.views.put_new()
     place.publish(flow("thermo", celsius="number", humidity="integer"))
 
-    place.views.look()
+    place.views.put_new()
 
     columns = definition(place.tables()["stream_thermo"])["columns"]
     assert {one["name"] for one in columns} >= {"celsius", "humidity"}
@@ -118,20 +118,20 @@ def test_a_view_follows_its_schema(place: Place) -> None:
 
 def test_a_view_that_is_as_it_should_be_is_not_written_again(place: Place) -> None:
     place.publish(flow("thermo", celsius="number"))
-    place.views.look()
+    place.views.put_new()
     before = place.tables()
 
-    StreamViews(place.flows, GlueViews(place.glue)).look()
+    StreamViews(place.flows, GlueViews(place.glue)).put_new()
 
     assert place.tables() == before
 
 
 def test_the_view_of_a_flow_that_is_withdrawn_stays(place: Place) -> None:
     place.publish(flow("thermo", celsius="number"))
-    place.views.look()
+    place.views.put_new()
     place.publish(flow("gps", lat="number"))
 
-    place.views.look()
+    place.views.put_new()
 
     assert sorted(place.tables()) == ["stream_gps", "stream_thermo"]
 
@@ -144,7 +144,7 @@ def test_one_that_cannot_be_put_is_logged_and_holds_up_no_other(
     place.publish(flow("gps", lat="number"), flow("thermo", celsius="number"))
 
     with caplog.at_level(logging.WARNING):
-        place.views.look()
+        place.views.put_new()
 
     assert place.tables()["stream_gps"]["TableType"] == "EXTERNAL_TABLE"
     assert "stream_thermo" in place.tables()
@@ -154,17 +154,17 @@ def test_one_that_cannot_be_put_is_logged_and_holds_up_no_other(
 def test_what_could_not_be_put_is_put_later(place: Place) -> None:
     place.glue.delete_database(Name=NAMESPACE)
     place.publish(flow("thermo", celsius="number"))
-    place.views.look()
+    place.views.put_new()
     place.glue.create_database(DatabaseInput={"Name": NAMESPACE})
 
-    place.views.look()
+    place.views.put_new()
 
     assert list(place.tables()) == ["stream_thermo"]
 
 
 def test_without_flows_it_is_for_another_time(place: Place) -> None:
     with pytest.raises(FlowsNotPublishedError):
-        place.views.look()
+        place.views.put_new()
 
 
 ARGUMENTS = LakeArguments(
@@ -186,7 +186,7 @@ def test_the_query_of_the_events_puts_the_views(
     views = stream_views(ARGUMENTS)
 
     assert views is not None
-    views.look()
+    views.put_new()
     assert list(place.tables()) == ["stream_thermo"]
 
 

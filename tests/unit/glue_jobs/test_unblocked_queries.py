@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from clients.flows.store import FlowsUnavailableError
+from clients.flows.store import CurrentFlows, FlowsUnavailableError
 from clients.s3.blocked_messages import BlockedMessages
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.lanes import Lane
-from glue_jobs.parse_lane.halting.queries import BlockingQueries, Flows
+from glue_jobs.parse_lane.halting.queries import BlockingQueries
 from tests.contract.aws_in_process import buckets
 from tests.unit.glue_jobs.conftest import FixedFlows
 from tests.unit.glue_jobs.test_blocking_flows import (
@@ -44,10 +44,10 @@ def started() -> Started:
 
 
 @pytest.fixture
-def look(blocked: BlockedMessages, started: Started) -> Callable[[Flows], None]:
+def look(blocked: BlockedMessages, started: Started) -> Callable[[CurrentFlows], None]:
     """One look of a job that has just been started, by these flows."""
 
-    def look(flows: Flows) -> None:
+    def look(flows: CurrentFlows) -> None:
         BlockingQueries(
             Lane.STANDARD,
             start=started,
@@ -55,12 +55,12 @@ def look(blocked: BlockedMessages, started: Started) -> Callable[[Flows], None]:
             blocked=blocked,
             flows=flows,
             publish=lambda _: None,
-        ).look()
+        ).check()
 
     return look
 
 
-type Look = Callable[[Flows], None]
+type Look = Callable[[CurrentFlows], None]
 
 
 @pytest.mark.parametrize("flow", [PARKING, OTHER], ids=["it parks now", "it was withdrawn"])
@@ -77,7 +77,7 @@ def test_what_waited_goes_on_once_its_flow_blocks_no_more(
     "flows", [FixedFlows(BLOCKING), NoFlows()], ids=["it blocks", "nobody knows"]
 )
 def test_otherwise_it_waits_on(
-    look: Look, started: Started, blocked: BlockedMessages, flows: Flows
+    look: Look, started: Started, blocked: BlockedMessages, flows: CurrentFlows
 ) -> None:
     look(flows)
 

@@ -2,7 +2,7 @@
 
 from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
 from fleetlane.events.flows.flow import Flow
-from glue_jobs.deduplicate.queries import UniqueQueries
+from glue_jobs.deduplicate.main import supervised
 from glue_jobs.engine.checkpoint_plan import PlanChangedError
 from glue_jobs.engine.deduped_streams import DedupedStreams
 from glue_jobs.engine.supervisor import RESTART_S
@@ -41,11 +41,8 @@ class World:
         self.made: list[Query] = []
         self.refused = ""
         self.files = files or MemoryFiles()
-        self.queries = UniqueQueries(
-            self.start,
-            flows=self,
-            remembered=DedupedStreams(self.files),
-            clock_s=lambda: self.now_s,
+        self.queries = supervised(
+            self.start, flows=self, deduped=DedupedStreams(self.files), clock_s=lambda: self.now_s
         )
 
     def current(self) -> PublishedFlows:
@@ -68,28 +65,28 @@ def flow(stream: str, window_s: int | None = None) -> Flow:
 def test_only_flows_that_dedupe_have_a_query_and_each_its_own() -> None:
     world = World(flow("door"), flow("gps", 600), flow("thermo", 60))
 
-    world.queries.look()
-    world.queries.look()
+    world.queries.check()
+    world.queries.check()
 
     assert world.started == [("gps", 600), ("thermo", 60)]
 
 
 def test_a_flow_that_dedupes_from_now_on_is_found_while_the_job_runs() -> None:
     world = World(flow("gps"))
-    world.queries.look()
+    world.queries.check()
 
     world.flows = (flow("gps", 600),)
-    world.queries.look()
+    world.queries.check()
 
     assert world.started == [("gps", 600)]
 
 
 def test_another_window_starts_the_query_anew_once_the_old_one_stopped() -> None:
     world = World(flow("gps", 600))
-    world.queries.look()
+    world.queries.check()
 
     world.flows = (flow("gps", 900),)
-    world.queries.look()
+    world.queries.check()
 
     assert world.started == [("gps", 600), ("gps", 900)]
     assert [query.isActive for query in world.made] == [False, True]
@@ -97,12 +94,12 @@ def test_another_window_starts_the_query_anew_once_the_old_one_stopped() -> None
 
 def test_a_flow_that_dedupes_no_longer_keeps_its_query_and_a_restart_brings_it_back() -> None:
     world = World(flow("gps", 600))
-    world.queries.look()
+    world.queries.check()
 
     world.flows = (flow("gps"),)
-    world.queries.look()
+    world.queries.check()
     restarted = World(files=world.files)
-    restarted.queries.look()
+    restarted.queries.check()
 
     assert world.made[0].isActive
     assert restarted.started == [("gps", 600)]
@@ -110,14 +107,14 @@ def test_a_flow_that_dedupes_no_longer_keeps_its_query_and_a_restart_brings_it_b
 
 def test_a_query_that_failed_is_started_again_after_a_pause() -> None:
     world = World(flow("gps", 600))
-    world.queries.look()
+    world.queries.check()
     world.made[0].stop()
 
-    world.queries.look()
-    world.queries.look()
+    world.queries.check()
+    world.queries.check()
     at_once = len(world.started)
     world.now_s = RESTART_S
-    world.queries.look()
+    world.queries.check()
 
     assert (at_once, len(world.started)) == (1, 2)
 
@@ -126,7 +123,7 @@ def test_a_query_whose_checkpoint_refuses_it_holds_up_no_other() -> None:
     world = World(flow("gps", 600), flow("thermo", 60))
     world.refused = "gps"
 
-    world.queries.look()
+    world.queries.check()
 
     assert world.started == [("thermo", 60)]
 

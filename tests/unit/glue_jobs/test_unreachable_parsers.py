@@ -7,7 +7,7 @@ import pytest
 
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import Lane
-from fleetlane.events.metadata import Outcome, PutOff
+from fleetlane.events.metadata import Deferral, Outcome
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from glue_jobs.parse_lane.lane_parser import LaneParser
 from glue_jobs.parse_lane.parsers.chosen_parsers import TRY_AGAIN_S
@@ -64,7 +64,7 @@ def test_it_holds_up_its_own_flow_alone(sick: Worker, sandboxes: ParsesRuns, lan
 
     assert versions == ["1.0", "1.0"]
     assert {(one.stream, one.outcome, one.put_off) for one in told} == {
-        ("tank", Outcome.DIVERTED, PutOff.PARSER_UNAVAILABLE),
+        ("tank", Outcome.DIVERTED, Deferral.PARSER_UNAVAILABLE),
         ("well", Outcome.PARSED, None),
     }
 
@@ -147,7 +147,7 @@ def test_earlier_flows_that_cannot_be_read_put_off_their_own_flow_alone(
     versions, told = batch(sick.lane(sandboxes), "tank", "well")
 
     assert versions == ["1.0"]
-    assert {one.put_off for one in told if one.stream == "tank"} == {PutOff.PARSER_UNAVAILABLE}
+    assert {one.put_off for one in told if one.stream == "tank"} == {Deferral.PARSER_UNAVAILABLE}
 
 
 def test_one_that_is_not_given_is_asked_for_once_for_all_options(

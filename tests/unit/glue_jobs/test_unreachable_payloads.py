@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import LANE_LIMITS, Lane
-from fleetlane.events.metadata import Outcome, PutOff, parsed_from
+from fleetlane.events.metadata import Deferral, Outcome, parsed_from
 from glue_jobs.parse_lane.reading.raw_batches import RawRecord
 from glue_jobs.parse_lane.results.output_batches import OutputRecord
 from glue_jobs.parse_lane.spaced_tries import spaced_tries
@@ -38,7 +38,7 @@ def test_messages_behind_one_that_s3_does_not_give_are_parsed(
     told = [parsed_from(row.value or b"") for row in rows if row.topic == "fleet.parsed"]
     assert Counter((one.outcome, one.put_off) for one in told) == {
         (Outcome.PARSED, None): 19,
-        (Outcome.DIVERTED, PutOff.PAYLOAD_UNAVAILABLE): 1,
+        (Outcome.DIVERTED, Deferral.PAYLOAD_UNAVAILABLE): 1,
     }
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fleetlane.events.envelope import BadEnvelopeError, Header, Message, headers_of
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.parsers.sandbox.runs import envelope_of
-from glue_jobs.parse_lane.reading.fast_path import PlainMessages, plain_messages
+from glue_jobs.parse_lane.reading.fast_path import FastPathMessages, fast_path_messages
 from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord
 from tests.unit.glue_jobs.conftest import ARRIVAL_MILLIS, message_of
 
@@ -46,9 +46,9 @@ def changed_headers(draw: st.DrawFn) -> list[Header]:
     return headers
 
 
-def read(records: Sequence[tuple[list[Header], bytes | None]]) -> PlainMessages:
+def read(records: Sequence[tuple[list[Header], bytes | None]]) -> FastPathMessages:
     rows = (RawRecord(b"k", body, headers, "raw.standard", 0, 1) for headers, body in records)
-    return plain_messages(RawBatch.of(rows))
+    return fast_path_messages(RawBatch.of(rows))
 
 
 @given(st.lists(st.tuples(changed_headers(), st.sampled_from([BODY, b"", None])), max_size=6))

@@ -12,9 +12,9 @@ from clients.s3.upkeep_requests import (
     UpkeepRequests,
 )
 from fleetlane.events.times import HOUR_MS
-from glue_jobs.lake.lease_guard import Turns
+from glue_jobs.lake.lease_guard import LeaseGuard
 
-LOOK_AGAIN_S: Final = 5
+POLL_INTERVAL_S: Final = 5
 
 _log = logging.getLogger(__name__)
 
@@ -23,24 +23,24 @@ type Erase = Callable[[str], Mapping[str, str]]
 """Takes a device's rows out of all tables."""
 
 
-class UpkeepKeeper:
-    """Does what is due, in turns with the batches."""
+class UpkeepSchedule:
+    """Does what is due, in turn with the batches."""
 
     def __init__(
         self,
         requests: UpkeepRequests,
-        turns: Turns,
+        guard: LeaseGuard,
         *,
         works: Mapping[Upkeep, Work],
         erase: Erase,
         every_hours: int,
         now_ms: Callable[[], int],
     ) -> None:
-        self._requests, self._turns = requests, turns
+        self._requests, self._guard = requests, guard
         self._works, self._erase = works, erase
         self._every_ms, self._now_ms = every_hours * HOUR_MS, now_ms
 
-    def look(self) -> None:
+    def do_due(self) -> None:
         """Do what somebody asked for, and what is due; blocks while a batch has its turn.
 
         Raises:
@@ -75,5 +75,5 @@ class UpkeepKeeper:
         return lambda: self._erase(device_id)
 
     def _done(self, work: Work) -> dict[str, str]:
-        with self._turns.turn():
+        with self._guard.turn():
             return dict(work())

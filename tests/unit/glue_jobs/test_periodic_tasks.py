@@ -1,0 +1,102 @@
+"""A task beside a query is repeated, whatever fails for a while, and ends with the query."""
+
+import threading
+from collections.abc import Callable
+
+from fleetlane.events.errors import FleetlaneError
+from glue_jobs.engine.periodic_tasks import PeriodicTask
+
+WAIT_S = 10.0
+
+
+class UnavailableError(FleetlaneError):
+    """Passes by itself."""
+
+
+class LostError(FleetlaneError):
+    """Does not."""
+
+
+class Runs:
+    """A query that runs for so many pauses."""
+
+    isActive = True  # noqa: N815 - Spark's name
+
+    def __init__(self, pauses: int, *, fails: bool = False) -> None:
+        self.pauses, self.fails = pauses, fails
+
+    def awaitTermination(self, timeout: int | None = None) -> bool | None:  # noqa: N802 - Spark's
+        self.pauses -= 1
+        if self.pauses < 0 and self.fails:
+            raise RuntimeError(timeout)
+        return self.pauses < 0
+
+    def stop(self) -> None: ...
+
+
+def calls_of(run: Callable[[], None], query: Runs, *, is_first_at_once: bool = False) -> list[str]:
+    """What was called, once the thread is over."""
+    calls = list[str]()
+
+    def noted() -> None:
+        calls.append("run")
+        run()
+
+    before = set(threading.enumerate())
+    PeriodicTask(
+        name="a test",
+        run=noted,
+        interval_s=1,
+        is_first_at_once=is_first_at_once,
+        ends_on=LostError,
+        at_end=lambda: calls.append("end"),
+    ).run_beside(query)
+    for thread in set(threading.enumerate()) - before:
+        thread.join(WAIT_S)
+    return calls
+
+
+def raising(error: Exception) -> Callable[[], None]:
+    def run() -> None:
+        raise error
+
+    return run
+
+
+def test_it_runs_after_each_pause_and_ends_with_the_query() -> None:
+    assert calls_of(lambda: None, Runs(2)) == ["run", "run", "end"]
+
+
+def test_the_first_run_may_come_at_once() -> None:
+    assert calls_of(lambda: None, Runs(1), is_first_at_once=True) == ["run", "run", "end"]
+
+
+def test_an_outage_ends_nothing() -> None:
+    assert calls_of(raising(UnavailableError()), Runs(2)) == ["run", "run", "end"]
+
+
+def test_an_unexpected_error_ends_nothing() -> None:
+    assert calls_of(raising(RuntimeError("Kafka")), Runs(2)) == ["run", "run", "end"]
+
+
+def test_the_error_that_ends_it_ends_it() -> None:
+    assert calls_of(raising(LostError()), Runs(2)) == ["run"]
+
+
+def test_a_query_that_failed_has_no_orderly_end() -> None:
+    assert calls_of(lambda: None, Runs(1, fails=True)) == ["run"]
+
+
+def test_in_its_caller_s_thread_it_runs_at_once_and_then_once_an_interval() -> None:
+    calls, now_s = list[float](), [100.0]
+    task = PeriodicTask(
+        name="a test",
+        run=lambda: calls.append(now_s[0]),
+        interval_s=10,
+        monotonic=lambda: now_s[0],
+    )
+
+    for now_s[0] in (100.0, 109.0, 110.0, 119.0):
+        task.run_if_due()
+
+    assert calls == [100.0, 110.0]

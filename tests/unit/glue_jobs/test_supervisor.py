@@ -1,0 +1,150 @@
+"""Desired queries are kept running: each starts again after a pause, and holds up no other."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from glue_jobs.engine.checkpoint_plan import PlanChangedError
+from glue_jobs.engine.supervisor import RESTART_S, DesiredQuery, Supervisor, always_running
+
+
+class Query:
+    """Runs until it is stopped, or ``isActive`` is unset as by a failure."""
+
+    def __init__(self) -> None:
+        self.isActive = True
+        self.status: dict[str, Any] = {"isTriggerActive": False}
+        self.lastProgress: dict[str, Any] | None = None
+
+    def exception(self) -> object:
+        return None if self.isActive else "the catalog is unavailable"
+
+    def stop(self) -> None:
+        self.isActive = False
+
+
+class World:
+    """Desired queries that can be changed, and what was started for them."""
+
+    def __init__(self, *names: str) -> None:
+        self.names, self.settings, self.now_s = names, 0, 0.0
+        self.started: list[str] = []
+        self.queries: list[Query] = []
+        self.refused = self.waiting = ""
+        self.supervisor = Supervisor(self.desired, clock_s=lambda: self.now_s)
+
+    def desired(self) -> dict[str, DesiredQuery]:
+        return {
+            name: DesiredQuery(
+                start=self.starting(name),
+                settings=self.settings,
+                must_wait=lambda name=name: name == self.waiting,  # type: ignore[misc] # its own
+            )
+            for name in self.names
+        }
+
+    def starting(self, name: str) -> Callable[[], Query]:
+        def start() -> Query:
+            if name == self.refused:
+                raise PlanChangedError(name, "it is of another cluster")
+            self.started.append(name)
+            self.queries.append(Query())
+            return self.queries[-1]
+
+        return start
+
+
+def test_a_query_that_runs_is_left_alone() -> None:
+    world = World("lake")
+
+    world.supervisor.check()
+    world.supervisor.check()
+
+    assert (world.started, world.queries[0].isActive) == (["lake"], True)
+
+
+def test_a_query_that_failed_is_started_again_after_a_pause(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    world = World("lake")
+    world.supervisor.check()
+    world.queries[0].isActive = False
+
+    world.supervisor.check()
+    world.supervisor.check()
+    at_once = len(world.started)
+    world.now_s = RESTART_S
+    world.supervisor.check()
+
+    assert (at_once, len(world.started)) == (1, 2)
+    assert "query lake ended, and is started again: the catalog is unavailable" in caplog.text
+
+
+def test_a_query_that_cannot_be_started_holds_up_no_other_and_has_its_pause() -> None:
+    world = World("gps", "thermo")
+    world.refused = "gps"
+    world.supervisor.check()
+
+    world.refused = ""
+    world.supervisor.check()
+    at_once = list(world.started)
+    world.now_s = RESTART_S
+    world.supervisor.check()
+
+    assert (at_once, world.started) == (["thermo"], ["thermo", "gps"])
+
+
+def test_other_settings_start_a_query_anew_once_the_old_one_stopped() -> None:
+    world = World("gps")
+    world.supervisor.check()
+
+    world.settings = 1
+    world.supervisor.check()
+
+    assert world.started == ["gps", "gps"]
+    assert [query.isActive for query in world.queries] == [False, True]
+
+
+def test_a_query_that_must_wait_is_not_started_and_one_that_runs_is_left_alone() -> None:
+    world = World("door", "gps")
+    world.supervisor.check()
+    world.queries[0].isActive = False
+    world.now_s = RESTART_S
+
+    world.waiting = "door"
+    world.supervisor.check()
+    world.now_s = 2 * RESTART_S
+    world.supervisor.check()
+    waiting = list(world.started)
+    world.waiting = ""
+    world.supervisor.check()
+
+    assert (waiting, world.started) == (["door", "gps"], ["door", "gps", "door"])
+
+
+def test_waiting_for_them_supervises_them_until_they_are_stopped() -> None:
+    world = World("gps")
+
+    before = world.supervisor.awaitTermination(0)
+    world.supervisor.stop()
+
+    assert (before, world.supervisor.awaitTermination(0)) == (False, True)
+    assert (world.supervisor.isActive, world.queries[0].isActive) == (False, False)
+
+
+def test_a_query_that_always_runs_is_started_at_once_and_an_error_of_it_is_not_hidden() -> None:
+    def broken() -> Query:
+        raise RuntimeError("no such table")
+
+    queries = list[Query]()
+
+    def start() -> Query:
+        queries.append(Query())
+        return queries[-1]
+
+    always_running("lake", start)
+
+    assert len(queries) == 1
+    with pytest.raises(RuntimeError, match="no such table"):
+        always_running("lake", broken)
