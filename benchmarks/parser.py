@@ -20,12 +20,12 @@ from typing import Final, NamedTuple
 from benchmarks.parser_choice import choice_us
 from benchmarks.spinning_parser import Spinning
 from fleetlane.events.flows.files import flow_from_toml
+from fleetlane.parsers.sandbox.canonical_records import Columns
 from fleetlane.parsers.sandbox.child.encoding import Encoder
-from fleetlane.parsers.sandbox.columns import Columns
 from fleetlane.parsers.sandbox.runs import Assignment, Program, Run
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.worker.chunks import CHUNK_MESSAGES
-from fleetlane.parsers.sandbox.worker.sandbox import Sandboxes
+from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 COSTS_US: Final = (13, 42)

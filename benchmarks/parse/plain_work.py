@@ -15,8 +15,8 @@ from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
 from fleetlane.events.topics import FLEET_PARSED
-from fleetlane.parsers.sandbox.child.encoding import Encoder, topics_of
-from fleetlane.parsers.sandbox.columns import CanonicalRecord, Columns
+from fleetlane.parsers.sandbox.canonical_records import CanonicalRecord, Columns
+from fleetlane.parsers.sandbox.child.encoding import Encoder
 from fleetlane.parsers.sandbox.runs import Assignment, envelope_of
 
 
@@ -58,8 +58,8 @@ class PlainWork:
 
     def __init__(self, *, turns: int) -> None:
         one = flow(turns)
-        self._records = _Records(topics_of(one))
         assignment = Assignment(flow=one, parser=PARSER, parse_s=1.0)
+        self._records = _Records(assignment.topics)
         self._encoder = Encoder(assignment, parser(turns), self._records)
 
     def records_of(

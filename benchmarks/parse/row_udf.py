@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 from benchmarks.parse.plain_work import Position, work_with
 from benchmarks.parse.spark_arguments import SparkArguments
-from fleetlane.parsers.sandbox.columns import CanonicalRecord
+from fleetlane.parsers.sandbox.canonical_records import CanonicalRecord
 from glue_jobs.engine.session import spark_session
 from glue_jobs.kafka.source_and_sink import (
     QueryPlan,

@@ -12,9 +12,9 @@ from fleetlane.events.lanes import Lane, LaneLimits
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
 from fleetlane.events.parked import Parking
 from fleetlane.events.topics import FLEET_PARSED
-from fleetlane.parsers.sandbox.columns import CanonicalRecords
+from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
-from fleetlane.parsers.sandbox.run_result import NotedAttempts
+from fleetlane.parsers.sandbox.results import NotedAttempts
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.verdicts import Attempt
 from glue_jobs.parse_lane.halting.halt_on_error import HaltOnError

@@ -18,7 +18,7 @@ from fleetlane.events.canonical import CANONICAL_CONTENT_TYPE
 from fleetlane.events.envelope import Header
 from fleetlane.events.metadata import METADATA_CONTENT_TYPE
 from fleetlane.events.topics import FLEET_PARSED, canonical_topic
-from fleetlane.parsers.sandbox.columns import CanonicalRecord
+from fleetlane.parsers.sandbox.canonical_records import CanonicalRecord
 
 _METADATA_HEADERS: Final = [("content-type", METADATA_CONTENT_TYPE.encode())]
 _CANONICAL_HEADERS: Final = [("content-type", CANONICAL_CONTENT_TYPE.encode())]

@@ -26,7 +26,7 @@ BUFFER_BYTES_MAX: Final = 256 << 20
 LATE_AFTER_MS: Final = 24 * 60 * 60 * 1000
 """Data whose declared end is older than this at arrival is a backlog, not news."""
 
-WIGGLE: Final = 1.2
+PARSE_GRACE_FACTOR: Final = 1.2
 """A parse time limit is exceeded only beyond this multiple of it."""
 
 

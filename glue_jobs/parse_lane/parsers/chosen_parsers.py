@@ -16,7 +16,7 @@ from fleetlane.events.errors import ParkedReason
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow, ParserRule
 from fleetlane.events.flows.parser_choice import parser_rule_for
-from fleetlane.events.lanes import WIGGLE, LaneLimits
+from fleetlane.events.lanes import PARSE_GRACE_FACTOR, LaneLimits
 from fleetlane.parsers.sandbox.runs import Assignment, Program
 from glue_jobs.parse_lane.parsers.no_parser import NoParserError, ParserUnavailableError
 from glue_jobs.parse_lane.parsers.programs import FoundProgram, MissingProgram, Programs
@@ -232,7 +232,9 @@ class ChosenParsers:
         parse_s = min(self._parse_s_max, (flow.limits.parse_ms_max or 60_000) / 1000)
         return ChosenParser(
             program=found.program,
-            assignment=Assignment(flow=flow, parser=found.parser, parse_s=parse_s * WIGGLE),
+            assignment=Assignment(
+                flow=flow, parser=found.parser, parse_s=parse_s * PARSE_GRACE_FACTOR
+            ),
             accepts_buffer=found.accepts_buffer,
             instead_of=instead_of,
         )

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from fleetlane.events.envelope import Header
 from fleetlane.events.topics import FLEET_PARSED
-from fleetlane.parsers.sandbox.columns import CanonicalRecords
+from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 
 BATCH_BYTES_MAX: Final = 8 << 20
 SMALL_BYTES_MAX: Final = 1 << 20

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from fleetlane.events import headers as ce
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
-from fleetlane.parsers.sandbox.notes import NO_TIME
+from fleetlane.parsers.sandbox.results import NO_TIME
 from glue_jobs.parse_lane.reading.runs import WaitingRun
 from glue_jobs.parse_lane.results.output_batches import ParsedRows
 from glue_jobs.parse_lane.results.successes import GoodAttempts

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fleetlane.parsers.sandbox.run_result import NotedAttempts
+from fleetlane.parsers.sandbox.results import NotedAttempts
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 from glue_jobs.parse_lane.reading.fast_path import Rows
 from glue_jobs.parse_lane.reading.runs import WaitingRun

@@ -6,8 +6,8 @@ from fleetlane.events.lanes import (
     INLINE_BYTES_MAX,
     LANE_LIMITS,
     LATE_AFTER_MS,
+    PARSE_GRACE_FACTOR,
     SLOW_TRIES_MAX,
-    WIGGLE,
     Lane,
     LaneFacts,
     lane_for,
@@ -76,4 +76,9 @@ def test_every_lane_has_limits_and_each_slower_one_is_allowed_more() -> None:
 
 
 def test_the_constants_of_the_rules_are_the_designs() -> None:
-    assert (INLINE_BYTES_MAX, LATE_AFTER_MS, WIGGLE, SLOW_TRIES_MAX) == (KIB_256, DAY_MS, 1.2, 3)
+    assert (INLINE_BYTES_MAX, LATE_AFTER_MS, PARSE_GRACE_FACTOR, SLOW_TRIES_MAX) == (
+        KIB_256,
+        DAY_MS,
+        1.2,
+        3,
+    )

@@ -7,10 +7,9 @@ import pytest
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metadata import Deferral, parsed_from
-from fleetlane.parsers.sandbox.child.encoding import topics_of
-from fleetlane.parsers.sandbox.columns import CanonicalRecords
+from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
-from fleetlane.parsers.sandbox.run_result import Result, no_records
+from fleetlane.parsers.sandbox.results import Result
 from fleetlane.parsers.sandbox.runs import Program, Run
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
@@ -37,10 +36,10 @@ class BusyParsers:
     def __init__(self, verdict: Verdict) -> None:
         self._verdict = verdict
 
-    def parsed(self, run: Run, overtime: TimeBudget) -> Iterator[Result]:
-        assert overtime.left_us(run.assignment) > 0
+    def parsed(self, run: Run, time_budget: TimeBudget) -> Iterator[Result]:
+        assert time_budget.left_us(run.assignment) > 0
         attempts = [(place, Attempt(self._verdict)) for place in range(len(run.bodies))]
-        yield Result(attempts, no_records(topics_of(run.assignment.flow)))
+        yield Result(attempts, CanonicalRecords.none(run.assignment.topics))
 
     def load_problem(self, program: Program) -> str | None:
         return None

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
-from fleetlane.events.lanes import LANE_LIMITS, WIGGLE, Lane
+from fleetlane.events.lanes import LANE_LIMITS, PARSE_GRACE_FACTOR, Lane
 from glue_jobs.parse_lane.lane_parser import BATCHES_TO_ALARM, OVERTIME_SHARE_MAX
 from glue_jobs.parse_lane.spaced_tries import spaced_tries
 
@@ -56,7 +56,7 @@ def test_a_batch_waits_until_the_last_try_of_its_messages_is_long_enough_ago(
 
 def test_two_children_finish_a_batch_of_the_slow_lane_in_a_third_of_the_time_to_its_alarm() -> None:
     limits = LANE_LIMITS[Lane.SLOW]
-    usual_s = limits.parse_ms_max / 1000 * WIGGLE / 10
+    usual_s = limits.parse_ms_max / 1000 * PARSE_GRACE_FACTOR / 10
 
     batch_s = limits.messages_per_batch_max * usual_s / 2
 

@@ -14,10 +14,10 @@ from functools import partial
 
 from fleetlane.parsers.contract import Parser, accepts_buffer
 from fleetlane.parsers.registry import load_parser
+from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords, Columns
 from fleetlane.parsers.sandbox.child.attempts import Attempts
-from fleetlane.parsers.sandbox.child.encoding import Encoder, topics_of
-from fleetlane.parsers.sandbox.columns import Columns
-from fleetlane.parsers.sandbox.run_result import NotedAttempts, Result, no_records
+from fleetlane.parsers.sandbox.child.encoding import Encoder
+from fleetlane.parsers.sandbox.results import NotedAttempts, Result
 from fleetlane.parsers.sandbox.runs import Body, Program, Run
 from fleetlane.parsers.sandbox.stopwatch import run_queue_ns
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
@@ -31,15 +31,15 @@ class InProcess:
         """Take parsers that are loaded already; the others are loaded when a run needs them."""
         self._parsers: dict[Program, Parser | Attempt] = dict(parsers or {})
 
-    def parsed(self, run: Run, overtime: TimeBudget) -> Iterator[Result]:
+    def parsed(self, run: Run, time_budget: TimeBudget) -> Iterator[Result]:
         parser, place = self._loaded(run.program), 0
         if isinstance(parser, Attempt):
             attempts = [(place, parser) for place in range(len(run.bodies))]
-            yield Result(attempts, no_records(topics_of(run.assignment.flow)))
+            yield Result(attempts, CanonicalRecords.none(run.assignment.topics))
             return
         while place < len(run.bodies):
-            result, overtime_us = _part(run, parser, place, overtime.left_us(run.assignment))
-            overtime.charge(run.assignment, overtime_us)
+            result, charged_us = _part(run, parser, place, time_budget.left_us(run.assignment))
+            time_budget.charge(run.assignment, charged_us)
             place += len(result.attempts)
             yield result
 
@@ -84,7 +84,7 @@ def _parser_of(program: Program) -> Parser:
                 del sys.modules[name]
 
 
-def _part(run: Run, parser: Parser, first: int, overtime_us_max: int) -> tuple[Result, int]:
+def _part(run: Run, parser: Parser, first: int, budget_us: int) -> tuple[Result, int]:
     columns, progress = Columns(), memoryview(array.array("q", [0]))
     encoder = Encoder(run.assignment, parser, columns)
     bodies: Sequence[Body] = run.bodies[first:]
@@ -95,7 +95,7 @@ def _part(run: Run, parser: Parser, first: int, overtime_us_max: int) -> tuple[R
         zip(run.envelopes[first:], bodies, strict=True),
         len(bodies),
         mark=first,
-        overtime_us_max=overtime_us_max,
+        budget_us=budget_us,
     )
-    records = columns.taken(topics_of(run.assignment.flow))
-    return Result(NotedAttempts(part, first=first), records), part.overtime_us
+    records = columns.taken(run.assignment.topics)
+    return Result(NotedAttempts(part, first=first), records), part.charged_us

@@ -12,10 +12,12 @@ from mmap import mmap
 from typing import Final, NamedTuple, Self
 
 from fleetlane.parsers.sandbox.bytes_column import offsets_and_data
-from fleetlane.parsers.sandbox.notes import NOTE_BYTES
+from fleetlane.parsers.sandbox.results import NOTE_BYTES
 from fleetlane.parsers.sandbox.runs import Body
 
 OWN_MEMORY: Final = -1
+IDLE: Final = -1
+"""The progress of a child that has no message in work."""
 HELLO_BYTES_MAX: Final = 4096
 READY: Final = b"\x00ready"
 READY_FOR_BUFFERS: Final = b"\x00ready for buffers"
@@ -43,7 +45,7 @@ class Request(NamedTuple):
     chunk_bytes: int
     first: int
     messages: int
-    overtime_us_max: int
+    budget_us: int
 
     def packed(self) -> bytes:
         return _REQUEST.pack(*self)
@@ -66,7 +68,7 @@ class Reply(NamedTuple):
     key_bytes: int
     value_bytes: int
     detail_bytes: int
-    overtime_us: int
+    charged_us: int
     is_retiring: int
 
     def packed(self) -> bytes:

@@ -4,15 +4,15 @@ import sys
 from collections.abc import Iterator
 from typing import Protocol
 
-from fleetlane.parsers.sandbox.run_result import Result
+from fleetlane.parsers.sandbox.results import Result
 from fleetlane.parsers.sandbox.runs import Program, Run
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
 
 
 class ParsesRuns(Protocol):
-    """Parses messages within limits: ``sandbox.Sandboxes``, or ``in_process.InProcess``."""
+    """Parses messages within limits: ``sandboxes.Sandboxes``, or ``in_process.InProcess``."""
 
-    def parsed(self, run: Run, overtime: TimeBudget) -> Iterator[Result]: ...
+    def parsed(self, run: Run, time_budget: TimeBudget) -> Iterator[Result]: ...
 
     def load_problem(self, program: Program) -> str | None: ...
 
@@ -24,7 +24,7 @@ class ParsesRuns(Protocol):
 def sandboxes_for_this_system() -> ParsesRuns:
     """Parsers in children on Linux; in this process on systems that cannot seal or adopt."""
     if sys.platform == "linux":
-        from fleetlane.parsers.sandbox.worker.sandbox import Sandboxes  # noqa: PLC0415 - Linux alone
+        from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes  # noqa: PLC0415 - Linux alone
 
         return Sandboxes()
     from fleetlane.parsers.sandbox.in_process import InProcess  # noqa: PLC0415

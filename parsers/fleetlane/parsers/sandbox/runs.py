@@ -10,6 +10,7 @@ import msgspec
 from fleetlane.events.canonical import MessageFacts
 from fleetlane.events.envelope import SOURCE_PREFIX
 from fleetlane.events.flows.flow import Flow
+from fleetlane.events.topics import canonical_topic
 
 _SEPARATOR = "\n"
 
@@ -47,8 +48,14 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def usual_s(self) -> float:
-        """What a message may take before it counts as its flow's overtime."""
+        """What a message may take before its flow's time budget is charged."""
         return self.parse_s / 10
+
+    @cached_property
+    def topics(self) -> tuple[str, ...]:
+        """Of the flow's canonical records: its stream's, then those of its redirects."""
+        streams = (self.flow.stream, *(one.to for one in self.flow.canonical.redirects))
+        return tuple(canonical_topic(stream) for stream in streams)
 
     @cached_property
     def encoded(self) -> bytes:

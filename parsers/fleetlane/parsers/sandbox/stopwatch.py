@@ -8,7 +8,7 @@ TICKS_SEEN_MAX: Final = 2
 
 
 def run_queue_ns(pid: int) -> int:
-    """How long a process's main thread has waited for a CPU; 0 where nobody counts it."""
+    """How long a process's main thread has waited for a CPU; 0 where that is not counted."""
     try:
         return int(Path(f"/proc/{pid}/schedstat").read_bytes().split()[1])
     except (OSError, IndexError):  # it is gone, or this kernel does not count
@@ -16,10 +16,10 @@ def run_queue_ns(pid: int) -> int:
 
 
 class Stopwatch:
-    """Measures one process between looks at it, which come about every ``tick_s``.
+    """Measures one process between readings, which come about every ``tick_s``.
 
-    A machine that paused, or has too many processes, adds nothing: between two looks at most two
-    ticks pass, and the time that the process stood in the run queue does not count.
+    A machine that paused, or has too many processes, adds nothing: between two readings at most
+    two ticks pass, and the time that the process waited in the run queue does not count.
     """
 
     def __init__(self, pid: int, *, tick_s: float) -> None:
@@ -31,8 +31,8 @@ class Stopwatch:
         self._seen_ns, self._waited_ns = time.monotonic_ns(), run_queue_ns(self._pid)
         self.worked_s = 0.0
 
-    def look(self) -> float:
-        """Add what has passed since the last look, and give the sum in seconds."""
+    def read(self) -> float:
+        """Add what has passed since the last reading, and give the sum in seconds."""
         now_ns, waited_ns = time.monotonic_ns(), run_queue_ns(self._pid)
         passed_ns = min(now_ns - self._seen_ns, self._step_ns_max)
         self.worked_s += max(0, passed_ns - (waited_ns - self._waited_ns)) / 1e9

@@ -14,7 +14,7 @@ from typing import BinaryIO
 import msgspec
 
 from fleetlane.events.canonical import canonical_event_from
-from fleetlane.parsers.sandbox.columns import CanonicalRecord
+from fleetlane.parsers.sandbox.canonical_records import CanonicalRecord
 from fleetlane.parsers.sandbox.in_process import InProcess
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
 from fleetlane.parsers.sandbox.runs import Run, envelope_of

@@ -6,7 +6,7 @@ import msgspec
 import orjson
 
 from fleetlane.events.flows.flow import Flow, ParserRule
-from fleetlane.events.lanes import LANE_LIMITS, WIGGLE, Lane
+from fleetlane.events.lanes import LANE_LIMITS, PARSE_GRACE_FACTOR, Lane
 from fleetlane.parsers.sandbox.runs import Assignment, Program
 
 DEVICE_ID: Final = "device"
@@ -41,7 +41,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def assignment(self) -> Assignment:
-        parse_s = self.limit_ms / 1000 * WIGGLE
+        parse_s = self.limit_ms / 1000 * PARSE_GRACE_FACTOR
         return Assignment(flow=self.flow, parser=self.identifier, parse_s=parse_s)
 
 

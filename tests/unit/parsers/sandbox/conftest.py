@@ -12,11 +12,11 @@ import pytest
 
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.token_bucket import TokenBucket
-from fleetlane.parsers.sandbox.run_result import Result
+from fleetlane.parsers.sandbox.results import Result
 from fleetlane.parsers.sandbox.runs import Assignment, Program, Run
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.verdicts import Verdict
-from fleetlane.parsers.sandbox.worker.sandbox import Sandboxes
+from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
 
 PARSE_S = 0.25
 MEMORY_BYTES_MAX = 256 << 20
@@ -139,8 +139,8 @@ class Outcomes:
             self.events.setdefault(int(canonical["rawid"]), []).append(canonical["data"])
 
 
-def outcomes_of(sandboxes: Sandboxes, run: Run, overtime: TimeBudget | None = None) -> Outcomes:
-    outcomes = Outcomes(run, sandboxes.parsed(run, overtime or no_time_limit()))
+def outcomes_of(sandboxes: Sandboxes, run: Run, budget: TimeBudget | None = None) -> Outcomes:
+    outcomes = Outcomes(run, sandboxes.parsed(run, budget or no_time_limit()))
     assert sorted(outcomes.verdicts) == list(range(len(run.bodies))), "every message comes out"
     return outcomes
 

@@ -291,7 +291,7 @@ def _sends(packet: bytes) -> Callable[[Order], None]:
 
 def _told(**sizes: int) -> bytes:
     """A reply's first packet that tells of columns as large as this."""
-    names = ("mark", "first", "messages", "events", "keys", "values", "details", "overtime", "end")
+    names = ("mark", "first", "messages", "events", "keys", "values", "details", "charged", "end")
     return struct.pack("<9q", *(sizes.get(name, 0) for name in names))
 
 

@@ -8,7 +8,7 @@ from fleetlane.parsers.sandbox.in_process import InProcess
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.worker.chunks import CHUNK_BODY_BYTES
-from fleetlane.parsers.sandbox.worker.sandbox import Sandboxes
+from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
 from tests.unit.parsers.sandbox.conftest import (
     Install,
     Outcomes,

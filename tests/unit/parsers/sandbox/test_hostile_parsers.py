@@ -8,7 +8,7 @@ import pytest
 
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.verdicts import Verdict
-from fleetlane.parsers.sandbox.worker.sandbox import Sandboxes
+from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
 from tests.unit.parsers.sandbox.conftest import (
     PARSE_S,
     body_of,
@@ -69,7 +69,7 @@ VERDICTS = {
     "sends-a-reply-to-nothing": Verdict.CRASHED,
 }
 KINDS_IN_MIXTURE = sorted(VERDICTS.keys() - {"forges-progress-for-ever"})
-"""All but one: where overtime has no limit, it takes a chunk's whole time to find out."""
+"""All but one: where the time budget has no limit, it takes a chunk's whole time to find out."""
 
 MIXTURE_PARSE_S = 0.5
 PARSE_S_OF = {"large-output": 2.0}

@@ -9,7 +9,7 @@ from fleetlane.parsers.sandbox.in_process import InProcess
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.verdicts import Verdict
-from fleetlane.parsers.sandbox.worker.sandbox import Sandboxes
+from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
 from tests.unit.parsers.sandbox.conftest import (
     Install,
     Outcomes,
@@ -82,7 +82,7 @@ def test_two_versions_of_one_parser_each_come_from_their_own_place(install: Inst
     assert versions == [[{"version": 0}], [{"version": 1}]]
 
 
-def test_overtime_is_counted_here_too(hostile: Program) -> None:
+def test_time_is_charged_here_too(hostile: Program) -> None:
     run = run_of(hostile, [body_of(number, "sleeps") for number in range(5)], parse_s=0.1)
 
     outcomes = Outcomes(

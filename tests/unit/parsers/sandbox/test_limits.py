@@ -10,17 +10,16 @@ import pytest
 from fleetlane.parsers.sandbox.packets import Reply, data_packets
 from fleetlane.parsers.sandbox.shared_memory import WorkerMemory, read_only
 from fleetlane.parsers.sandbox.stopwatch import Stopwatch
-from fleetlane.parsers.sandbox.worker.forged_replies import ForgedReplyError
-from fleetlane.parsers.sandbox.worker.replies import read_result
+from fleetlane.parsers.sandbox.worker.replies import InvalidReplyError, read_result
 
 TOPICS = ("canonical.gps",)
 
 
-def test_a_stopwatch_adds_at_most_two_ticks_between_two_looks() -> None:
+def test_a_stopwatch_adds_at_most_two_ticks_between_two_readings() -> None:
     stopwatch = Stopwatch(os.getpid(), tick_s=0.001)
     time.sleep(0.05)
 
-    worked_s = stopwatch.look()
+    worked_s = stopwatch.read()
 
     assert worked_s <= 0.002
 
@@ -48,7 +47,7 @@ def _columns(
 
 def _reply(**changes: int) -> Reply:
     sizes = {"messages": 1, "events": 1, "key_bytes": 4, "value_bytes": 4, "detail_bytes": 0}
-    fields = {"mark": 0, "first": 0, **sizes, "overtime_us": 0, "is_retiring": 0}
+    fields = {"mark": 0, "first": 0, **sizes, "charged_us": 0, "is_retiring": 0}
     return Reply(**fields | changes)
 
 
@@ -70,5 +69,5 @@ def test_what_a_child_sent_is_read() -> None:
     ],
 )
 def test_what_does_not_hold_together_is_refused(columns: memoryview, problem: str) -> None:
-    with pytest.raises(ForgedReplyError, match=problem):
+    with pytest.raises(InvalidReplyError, match=problem):
         read_result(_reply(), columns, TOPICS)

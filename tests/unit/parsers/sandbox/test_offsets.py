@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetlane.parsers.sandbox.worker.offsets import rise_by_at_most
+from fleetlane.parsers.sandbox.worker.replies import rise_by_at_most
 
 NEAR = st.integers(0, 60)
 ANY = st.integers(-(1 << 31), (1 << 31) - 1)

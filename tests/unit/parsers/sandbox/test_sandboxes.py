@@ -16,7 +16,7 @@ from fleetlane.events.token_bucket import TokenBucket
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.verdicts import Verdict
-from fleetlane.parsers.sandbox.worker.sandbox import CHILDREN_MAX, Sandboxes
+from fleetlane.parsers.sandbox.worker.sandboxes import PROGRAMS_MAX, Sandboxes
 from tests.unit.parsers.sandbox.conftest import (
     Install,
     body_of,
@@ -85,7 +85,7 @@ def test_the_child_that_was_used_least_recently_is_stopped(
 ) -> None:
     programs = [
         program(hostile.use, hostile.location, greeting=str(number))
-        for number in range(CHILDREN_MAX + 1)
+        for number in range(PROGRAMS_MAX + 1)
     ]
     for one in (*programs[:-1], programs[0]):
         outcomes_of(sandboxes, run_of(one, [body_of(0)]))
@@ -94,7 +94,7 @@ def test_the_child_that_was_used_least_recently_is_stopped(
     outcomes_of(sandboxes, run_of(programs[-1], [body_of(0)]))
 
     after = children_of(sandboxes.zygote_pid)
-    assert len(before) == len(after) == CHILDREN_MAX
+    assert len(before) == len(after) == PROGRAMS_MAX
     assert set(before) - set(after) == {before[1]}
 
 
@@ -186,14 +186,14 @@ def test_a_spent_budget_is_another_parser_s_no_matter(thrifty: Sandboxes, hostil
     assert outcomes.verdicts == {0: Verdict.OK}
 
 
-def test_a_flow_that_used_up_its_overtime_is_not_tried_and_others_are(
+def test_a_flow_that_used_up_its_time_is_not_tried_and_others_are(
     sandboxes: Sandboxes, hostile: Program
 ) -> None:
-    overtime = TimeBudget(flow_s_max=0.5)
+    budget = TimeBudget(flow_s_max=0.5)
     slow = [body_of(number, "sleeps") for number in range(30)]
 
-    outcomes = outcomes_of(sandboxes, run_of(hostile, slow), overtime)
-    others = outcomes_of(sandboxes, run_of(hostile, [body_of(0)], stream="other"), overtime)
+    outcomes = outcomes_of(sandboxes, run_of(hostile, slow), budget)
+    others = outcomes_of(sandboxes, run_of(hostile, [body_of(0)], stream="other"), budget)
 
     verdicts = [outcomes.verdicts[place] for place in range(30)]
     tried = verdicts.count(Verdict.TIMEOUT)
@@ -228,7 +228,7 @@ def test_results_stay_as_they_are_after_later_runs(sandboxes: Sandboxes, hostile
 SCRIPT = """
 import sys
 from tests.unit.parsers.sandbox.conftest import body_of, no_time_limit, program, run_of
-from fleetlane.parsers.sandbox.worker.sandbox import Sandboxes
+from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
 sandboxes = Sandboxes()
 run = run_of(program("hostile==1.0", sys.argv[1]), [body_of(0, "good"), body_of(1, sys.argv[2])],
              parse_s=float(sys.argv[3]))

@@ -2,7 +2,7 @@
 
 from fleetlane.events.token_bucket import TokenBucket
 from fleetlane.parsers.sandbox.verdicts import Verdict
-from fleetlane.parsers.sandbox.worker.sandbox import Sandboxes
+from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
 from tests.unit.parsers.sandbox.conftest import Install, outcomes_of, program, run_of
 
 ONCE_A_PROCESS = """

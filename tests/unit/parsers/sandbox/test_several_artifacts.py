@@ -4,7 +4,7 @@ import pytest
 
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.verdicts import Verdict
-from fleetlane.parsers.sandbox.worker.sandbox import CHILDREN_MAX, Sandboxes
+from fleetlane.parsers.sandbox.worker.sandboxes import PROGRAMS_MAX, Sandboxes
 from tests.unit.parsers.sandbox.conftest import (
     HOSTILE,
     Install,
@@ -71,4 +71,4 @@ def test_more_artifacts_than_children_each_do_their_own_work_round_after_round(
             events = [event for place in sorted(one.events) for event in one.events[place]]
             assert len(events) == 2 * wanted[version].count(Verdict.OK)
             assert {event["version"] for event in events} == {version}
-    assert len(children_of(sandboxes.zygote_pid)) <= CHILDREN_MAX
+    assert len(children_of(sandboxes.zygote_pid)) <= PROGRAMS_MAX

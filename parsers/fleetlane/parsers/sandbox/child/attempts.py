@@ -1,61 +1,31 @@
-"""Messages parsed one after another, each all or nothing, and what is noted of each."""
+"""Messages parsed one after another, each all or nothing, and the result noted of each."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from fleetlane.events.canonical import NotJsonError
 from fleetlane.parsers.contract import MalformedMessage
+from fleetlane.parsers.sandbox.canonical_records import Columns
 from fleetlane.parsers.sandbox.child.encoding import Encoder
 from fleetlane.parsers.sandbox.child.soft_limit import NO_MESSAGE, SoftLimit, TimeIsUp
-from fleetlane.parsers.sandbox.columns import Columns
-from fleetlane.parsers.sandbox.notes import NO_TIME, PARSE_US_MAX, Notes, notes_of
+from fleetlane.parsers.sandbox.packets import IDLE
+from fleetlane.parsers.sandbox.results import NO_TIME, PARSE_US_MAX, Part, notes_of
 from fleetlane.parsers.sandbox.runs import Assignment, Body
-from fleetlane.parsers.sandbox.verdicts import (
-    DETAIL_CHARS_MAX,
-    Attempt,
-    OverLimitError,
-    Verdict,
-)
+from fleetlane.parsers.sandbox.verdicts import DETAIL_CHARS_MAX, OverLimitError, Verdict
 
 PART_BYTES: Final = 4 << 20
 """What was parsed is handed on once its records have this many bytes."""
 
-IDLE: Final = -1
 _NOT_TRIED: Final = (Verdict.NOT_TRIED, 0, 0, NO_TIME, NO_TIME)
 _FINE: Final = (Verdict.OK, "")
-
-
-class Part(NamedTuple):
-    """What is known of messages that were parsed one after another.
-
-    ``overtime_us`` is what they took beyond what is usual, less what the process waited for a CPU.
-    ``is_out_of_memory`` means that the last one was.
-    """
-
-    notes: Notes
-    details: dict[int, str]
-    overtime_us: int = 0
-    is_out_of_memory: bool = False
-
-    @property
-    def messages(self) -> int:
-        return len(self.notes.verdicts)
-
-    def attempt(self, place: int) -> Attempt:
-        """What came of one message, by its place in this part."""
-        return self.notes.attempt(place, self.details)
-
-    def failed(self) -> dict[int, Attempt]:
-        """The attempts that were not ``OK``, by place."""
-        return {place: self.attempt(place) for place in self.notes.failures()}
 
 
 class Attempts:
     """Parses messages of one assignment into ``columns``.
 
-    ``progress[0]`` tells whoever watches which message is in work, or was the last one: ``mark``
-    plus its number. Between parts it is ``IDLE``. ``waited_ns`` tells how long this process has
+    ``progress[0]`` shows the worker which message is being parsed, or was the last one: ``mark``
+    plus its number. Between parts it is ``IDLE``. ``waited_ns`` gives how long this process has
     waited for a CPU so far.
     """
 
@@ -79,31 +49,27 @@ class Attempts:
         count: int,
         *,
         mark: int,
-        overtime_us_max: int,
+        budget_us: int,
     ) -> Part:
         """Parse so many messages, an envelope and a body each, or fewer where the part gets large.
 
-        Once they have used ``overtime_us_max`` beyond what is usual, the rest is not tried.
+        Once they have used ``budget_us`` beyond what is usual, the rest is not tried.
         """
-        self._rows, details, overtime = (
-            [],
-            dict[int, str](),
-            _Overtime(overtime_us_max, self._waited_ns),
-        )
+        self._rows, details, charge = [], dict[int, str](), _Charge(budget_us, self._waited_ns)
         waiting, verdict, detail = iter(messages), Verdict.OK, ""
         with self._soft_limit:
             began_ns = time.perf_counter_ns()
             for number in range(count):
-                if overtime.is_used_up:
+                if charge.is_used_up:
                     self._rows += _NOT_TRIED
                     continue
                 events = len(self._columns.topic_indexes)
                 verdict, detail = self._one(waiting, mark + number)
-                ended_ns = time.perf_counter_ns()  # where the next one begins
+                ended_ns = time.perf_counter_ns()  # where the next one begins: one call, not two
                 took_us, began_ns = (ended_ns - began_ns) // 1000, ended_ns
                 if took_us > self._usual_us:
                     took_us = min(took_us, PARSE_US_MAX)
-                    overtime.add(took_us - self._usual_us)
+                    charge.add(took_us - self._usual_us)
                 self._note(verdict, events, took_us)
                 if detail:
                     details[number] = detail
@@ -111,9 +77,17 @@ class Attempts:
                     break
         self._progress[0] = IDLE
         notes, is_out = notes_of(self._rows), verdict is Verdict.MEMORY
-        return Part(notes, details, overtime.used_us, is_out_of_memory=is_out)
+        return Part(notes, details, charge.used_us, is_out_of_memory=is_out)
 
     def _one(self, waiting: Iterator[tuple[bytes, Body]], mark: int) -> tuple[Verdict, str]:
+        """Parse one message; what a failed one appended to the columns is taken back.
+
+        ``TimeIsUp`` comes from a signal handler, so it may be raised between any two bytecodes
+        while ``soft_limit.message`` is set: also after the parser has returned, while the number
+        is being taken away. Hence the inner ``finally`` within the outer ``try``, which takes the
+        number away once more, and records are dropped by their count from before: that is right
+        wherever the append was cut.
+        """
         soft_limit, events = self._soft_limit, len(self._columns.topic_indexes)
         try:
             try:
@@ -122,7 +96,7 @@ class Attempts:
                 self._encoder.encode(envelope, body)
             finally:
                 soft_limit.message = NO_MESSAGE
-        except TimeIsUp:  # it may have come in the middle of `finally`
+        except TimeIsUp:
             soft_limit.message = NO_MESSAGE
             failure = Verdict.TIMEOUT, late_detail(self._limit_s)
         except KeyboardInterrupt:
@@ -142,7 +116,7 @@ class Attempts:
         self._rows += (verdict, events, took_us, first_ms, last_ms)
 
 
-class _Overtime:
+class _Charge:
     def __init__(self, us_max: int, waited_ns: Callable[[], int]) -> None:
         self._us_max, self._taken_us, self.used_us = us_max, 0, 0
         self._now_ns, self._before_ns = waited_ns, waited_ns()
@@ -172,7 +146,7 @@ def _verdict_on(problem: BaseException) -> tuple[Verdict, str]:
 
 
 def _text(problem: BaseException) -> str:
-    """What an error says of itself; its ``__str__`` is not ours, nor is what that may raise."""
+    """An error's text. Its ``__str__`` is the parser's code: it may raise anything."""
     try:
         text = str(problem)[:DETAIL_CHARS_MAX]
         return text.encode("utf-8", "replace").decode()

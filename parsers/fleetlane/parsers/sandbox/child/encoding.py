@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any
 
 from fleetlane.events.canonical import canonical_value, event_data, message_prefix
 from fleetlane.events.event_ids import event_ids
@@ -10,20 +10,10 @@ from fleetlane.events.event_time import TimeQuality, event_time_of
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.keys import CanonicalKey, canonical_key
 from fleetlane.events.times import HOUR_MS
-from fleetlane.events.topics import canonical_topic
 from fleetlane.parsers.contract import Parser
-from fleetlane.parsers.sandbox.columns import Columns
+from fleetlane.parsers.sandbox.canonical_records import OUTPUT_BYTES_MAX, Columns
 from fleetlane.parsers.sandbox.runs import Assignment, Body, sender_from
 from fleetlane.parsers.sandbox.verdicts import OverLimitError, Verdict
-
-OUTPUT_BYTES_MAX: Final = 64 << 20
-"""All events of one message together."""
-
-
-def topics_of(flow: Flow) -> tuple[str, ...]:
-    """The topics of a flow's canonical records: its stream's, then those of its redirects."""
-    streams = (flow.stream, *(redirect.to for redirect in flow.canonical.redirects))
-    return tuple(canonical_topic(stream) for stream in streams)
 
 
 class Encoder:

@@ -14,10 +14,10 @@ import msgspec
 
 from fleetlane.parsers.contract import Parser, accepts_buffer
 from fleetlane.parsers.registry import load_parser
-from fleetlane.parsers.sandbox.child.attempts import Attempts, Part
-from fleetlane.parsers.sandbox.child.encoding import OUTPUT_BYTES_MAX, Encoder
+from fleetlane.parsers.sandbox.canonical_records import OUTPUT_BYTES_MAX, Columns
+from fleetlane.parsers.sandbox.child.attempts import Attempts
+from fleetlane.parsers.sandbox.child.encoding import Encoder
 from fleetlane.parsers.sandbox.child.own_process import OwnProcess
-from fleetlane.parsers.sandbox.columns import Columns
 from fleetlane.parsers.sandbox.packets import (
     HELLO_BYTES_MAX,
     OWN_MEMORY,
@@ -30,6 +30,7 @@ from fleetlane.parsers.sandbox.packets import (
     data_packets,
     messages_of,
 )
+from fleetlane.parsers.sandbox.results import Part
 from fleetlane.parsers.sandbox.runs import Assignment, Program
 from fleetlane.parsers.sandbox.shared_memory import progress_of, read_only
 
@@ -44,7 +45,7 @@ _assignment_from: Final = lru_cache(_ASSIGNMENTS_KEPT_MAX)(msgspec.json.Decoder(
 """Flows that share a parser take turns."""
 
 
-def serve(program: Program, doorbell: socket.socket, input_memory: int, progress: int) -> None:
+def serve(program: Program, connection: socket.socket, input_memory: int, progress: int) -> None:
     """Load the parser, say so, and answer requests until the worker closes the socket.
 
     Limits this process for ever: what runs here must be a child of its own.
@@ -61,11 +62,11 @@ def serve(program: Program, doorbell: socket.socket, input_memory: int, progress
         parser = _loaded(program)
     except Exception as problem:  # noqa: BLE001 - importing a parser runs code that is not ours
         text = f"{type(problem).__name__}: {problem}"
-        doorbell.send(text.encode(errors="replace")[:HELLO_BYTES_MAX])
+        connection.send(text.encode(errors="replace")[:HELLO_BYTES_MAX])
         return
-    doorbell.send(READY_FOR_BUFFERS if accepts_buffer(parser) else READY)
+    connection.send(READY_FOR_BUFFERS if accepts_buffer(parser) else READY)
     memory = _MemoryLimit(program.memory_bytes_max, own)
-    _Server(parser, doorbell, (slots, marks), memory, own).serve()
+    _Server(parser, connection, (slots, marks), memory, own).serve()
 
 
 def _loaded(program: Program) -> Parser:
@@ -80,19 +81,19 @@ class _Server:
     def __init__(
         self,
         parser: Parser,
-        doorbell: socket.socket,
+        connection: socket.socket,
         shared: tuple[mmap, memoryview],
         memory: "_MemoryLimit",
         own: OwnProcess,
     ) -> None:
-        self._parser, self._doorbell = parser, doorbell
+        self._parser, self._connection = parser, connection
         self._takes_views = accepts_buffer(parser)
         self._slots, self._progress = shared
         self._memory, self._own = memory, own
-        self._pid, self._company = os.getpid(), own.company()
+        self._pid, self._threads_and_children = os.getpid(), own.threads_and_children()
 
     def serve(self) -> None:
-        receive = partial(socket.recv_fds, self._doorbell, REQUEST_BYTES, 1)
+        receive = partial(socket.recv_fds, self._connection, REQUEST_BYTES, 1)
         is_fit = True
         while is_fit:
             packet, descriptors, _, _ = receive()
@@ -127,9 +128,9 @@ class _Server:
             messages.pairs(as_views=self._takes_views),
             request.messages - done,
             mark=request.mark + request.first + done,
-            overtime_us_max=request.overtime_us_max,
+            budget_us=request.budget_us,
         )
-        has_left_any = self._own.company() != self._company
+        has_left_any = self._own.threads_and_children() != self._threads_and_children
         is_fit = not (part.is_out_of_memory or has_left_any or self._memory.is_half_used())
         if os.getpid() != self._pid:  # a copy that the parser forked: it has no say
             os._exit(os.EX_SOFTWARE)
@@ -148,10 +149,10 @@ class _Server:
             key_bytes=len(columns.keys),
             value_bytes=len(columns.values),
             detail_bytes=len(details),
-            overtime_us=part.overtime_us,
+            charged_us=part.charged_us,
             is_retiring=not is_fit,
         )
-        self._doorbell.send(reply.packed())
+        self._connection.send(reply.packed())
         for packet in data_packets(
             (
                 *part.notes,
@@ -163,7 +164,7 @@ class _Server:
                 details,
             )
         ):
-            self._doorbell.sendmsg(packet)
+            self._connection.sendmsg(packet)
 
 
 class _MemoryLimit:

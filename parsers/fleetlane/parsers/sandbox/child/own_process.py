@@ -1,11 +1,11 @@
-"""What a child asks about itself, for every few messages."""
+"""What a child reads about its own process, every few messages."""
 
 import os
 import resource
 
 
 class OwnProcess:
-    """Keeps the files of ``/proc`` open that say it: to open one costs ten times a reading.
+    """Keeps the files of ``/proc`` open: opening one costs ten times as much as reading it.
 
     A parser that closes them ends its child, as it would by closing the child's socket.
     """
@@ -17,7 +17,7 @@ class OwnProcess:
         self._memory = os.open(f"{folder}/statm", os.O_RDONLY)
         self._scheduling = _opened_if_there(f"{folder}/schedstat")
 
-    def company(self) -> tuple[int, bytes]:
+    def threads_and_children(self) -> tuple[int, bytes]:
         """The number of threads here, and the processes that the first of them started."""
         threads = len(os.listdir(self._threads))  # noqa: PTH208 - a descriptor, no path
         return threads, _text(self._children)
@@ -26,7 +26,7 @@ class OwnProcess:
         return int(_text(self._memory).split()[0]) * resource.getpagesize()
 
     def waited_ns(self) -> int:
-        """How long the first thread has waited for a CPU; 0 where nobody counts it."""
+        """How long the first thread has waited for a CPU; 0 where the kernel does not count it."""
         return 0 if self._scheduling is None else int(_text(self._scheduling).split()[1])
 
 

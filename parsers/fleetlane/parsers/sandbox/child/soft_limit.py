@@ -49,5 +49,5 @@ class SoftLimit:
         if self._stopwatch is None or self.message != self._seen:
             self._seen = self.message
             self._stopwatch = Stopwatch(os.getpid(), tick_s=self._tick_s)
-        elif self._stopwatch.look() >= self._limit_s:
+        elif self._stopwatch.read() >= self._limit_s:
             raise TimeIsUp

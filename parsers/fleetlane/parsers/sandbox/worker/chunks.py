@@ -1,4 +1,4 @@
-"""A run cut into chunks, each written into memory that the child may only read."""
+"""A run cut into chunks in memory that the child may only read, and what is left of each to do."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from fleetlane.parsers.sandbox.bytes_column import fitting
 from fleetlane.parsers.sandbox.packets import OWN_MEMORY, Request, chunk_buffers
 from fleetlane.parsers.sandbox.runs import Run
 from fleetlane.parsers.sandbox.shared_memory import WorkerMemory
+from fleetlane.parsers.sandbox.verdicts import Attempt
 
 SLOTS: Final = 3
 SLOT_BYTES: Final = 2 << 20
@@ -33,19 +34,44 @@ class Chunk:
     memory: WorkerMemory | None = None
     is_suspect: bool = False
 
-    def request(self, first: int, count: int, *, overtime_us_max: int) -> Request:
+    def request(self, first: int, count: int, *, budget_us: int) -> Request:
         return Request(
             mark=self.mark,
             begin=OWN_MEMORY if self.memory else self.slot * SLOT_BYTES,
             chunk_bytes=self.size_bytes,
             first=first,
             messages=count,
-            overtime_us_max=overtime_us_max,
+            budget_us=budget_us,
         )
 
     @property
     def descriptor(self) -> int | None:
         return None if self.memory is None else self.memory.descriptor
+
+
+@dataclass(slots=True, kw_only=True)
+class Piece:
+    """Messages of a chunk, by their places in it, that the current child is to parse."""
+
+    chunk: Chunk
+    first: int
+    count: int
+
+    @property
+    def places(self) -> range:
+        return range(self.first, self.first + self.count)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """Messages to try once more, each with its result in case it cannot be tried.
+
+    ``is_blamed``: a child seems to have died of it, which a parser may have faked.
+    """
+
+    chunk: Chunk
+    failed: dict[int, Attempt]
+    is_blamed: bool = False
 
 
 class Slots:

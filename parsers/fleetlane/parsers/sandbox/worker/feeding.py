@@ -1,30 +1,27 @@
 """One run fed to a child, chunk by chunk; a child that dies is replaced, and the run goes on."""
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
-from fleetlane.parsers.sandbox.child.attempts import Part
-from fleetlane.parsers.sandbox.child.encoding import topics_of
-from fleetlane.parsers.sandbox.columns import CanonicalRecords
+from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.packets import Reply
-from fleetlane.parsers.sandbox.run_result import NotedAttempts, Result, no_records
+from fleetlane.parsers.sandbox.results import NotedAttempts, Part, Result
 from fleetlane.parsers.sandbox.runs import Run
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
-from fleetlane.parsers.sandbox.worker.chunks import Chunk, Slots, chunk_bounds
-from fleetlane.parsers.sandbox.worker.forged_replies import ForgedReplyError
+from fleetlane.parsers.sandbox.worker.children import Children
+from fleetlane.parsers.sandbox.worker.chunks import Chunk, Piece, Retry, chunk_bounds
 from fleetlane.parsers.sandbox.worker.parser_child import (
-    Death,
+    ChildExit,
     ParserChild,
     ParserNotLoadedError,
-    Patience,
+    WaitLimits,
 )
-from fleetlane.parsers.sandbox.worker.pieces import Children, Piece, Retry
-from fleetlane.parsers.sandbox.worker.replies import read_result
+from fleetlane.parsers.sandbox.worker.replies import InvalidReplyError, read_result
 
 REQUESTS_IN_FLIGHT: Final = 3
-TRIED_AGAIN: Final = frozenset({Verdict.PARSER_FAILED, Verdict.MEMORY, Verdict.CRASHED})
+RETRIED: Final = frozenset({Verdict.PARSER_FAILED, Verdict.MEMORY, Verdict.CRASHED})
 """What another try at once, in a fresh child, may not show again."""
 
 NOT_TRIED: Final = Attempt(Verdict.NOT_TRIED)
@@ -34,9 +31,9 @@ CHILDREN_USED_UP: Final = Attempt(Verdict.CHILDREN_USED_UP)
 class Feeding:
     """The state of one run: what is still to be asked, and what the child was asked already."""
 
-    def __init__(self, run: Run, *, children: Children, slots: Slots, overtime: TimeBudget) -> None:
-        self._run, self._children, self._slots, self._overtime = run, children, slots, overtime
-        self._topics = topics_of(run.assignment.flow)
+    def __init__(self, run: Run, *, children: Children, time_budget: TimeBudget) -> None:
+        self._run, self._children, self._time_budget = run, children, time_budget
+        self._slots, self._topics = children.slots, run.assignment.topics
         self._waiting: deque[Piece | Retry] = deque()
         self._asked: deque[Piece] = deque()
         self._chunks: set[Chunk] = set()
@@ -65,7 +62,7 @@ class Feeding:
             first = self._waiting[0]
             if isinstance(first, Retry):
                 self._waiting.popleft()
-                yield from self._tried_again(first)
+                yield from self._retried(first)
                 return
             refused = self._refusal()
             if refused is not None:
@@ -77,19 +74,19 @@ class Feeding:
                 return
         try:
             self._ask()
-            reply = self._children.current().reply(self._patience(self._asked[0].count))
+            reply = self._children.current().reply(self._limits(self._asked[0].count))
             if reply is not None:
                 yield from self._answered(*reply)
                 return
             self._after(self._children.end_current())
         except ParserNotLoadedError as problem:
             self._refused = Attempt(problem.verdict, problem.problem)
-        except ForgedReplyError as problem:
+        except InvalidReplyError as problem:
             death = self._children.end_current()
-            self._after(_forger(death, problem))
+            self._after(_of_invalid_reply(death, problem))
 
     def _refusal(self) -> Attempt | None:
-        if self._overtime.left_us(self._run.assignment) < 0:
+        if self._time_budget.left_us(self._run.assignment) < 0:
             return NOT_TRIED
         return self._refused
 
@@ -107,16 +104,16 @@ class Feeding:
             self._asked.append(piece)
 
     def _send(self, child: ParserChild, chunk: Chunk, first: int, count: int) -> None:
-        left_us = max(0, self._overtime.left_us(self._run.assignment))
-        child.ask(chunk.request(first, count, overtime_us_max=left_us), chunk.descriptor)
+        left_us = max(0, self._time_budget.left_us(self._run.assignment))
+        child.ask(chunk.request(first, count, budget_us=left_us), chunk.descriptor)
 
-    def _patience(self, count: int) -> Patience:
-        """How long to wait; the second limit is for a parser that feigns progress."""
+    def _limits(self, count: int) -> WaitLimits:
+        """How long to wait; the second limit is for a parser that fakes progress."""
         assignment = self._run.assignment
-        overtime_s = max(0, self._overtime.left_us(assignment)) / 1e6
-        honest_s = count * assignment.usual_s + overtime_s + assignment.kill_s
+        budget_s = max(0, self._time_budget.left_us(assignment)) / 1e6
+        honest_s = count * assignment.usual_s + budget_s + assignment.kill_s
         request_s = min(count * assignment.kill_s, honest_s)
-        return Patience(message_s=assignment.kill_s, request_s=request_s)
+        return WaitLimits(message_s=assignment.kill_s, request_s=request_s)
 
     def _answered(self, reply: Reply, columns: memoryview) -> Iterator[Result]:
         piece = self._asked[0]
@@ -128,7 +125,7 @@ class Feeding:
         if reply.is_retiring:
             self._children.end_current()
             self._put_asked_back()
-        failed = {place: one for place, one in part.failed().items() if one.verdict in TRIED_AGAIN}
+        failed = {place: one for place, one in part.failed().items() if one.verdict in RETRIED}
         if failed:
             by_place = {first + place: one for place, one in failed.items()}
             self._waiting.appendleft(Retry(chunk=chunk, failed=by_place))
@@ -141,13 +138,13 @@ class Feeding:
         part, records = read_result(reply, columns, self._topics)
         is_next = (reply.mark, reply.first) == (piece.chunk.mark, piece.first)
         if not is_next or not 0 < part.messages <= piece.count:
-            raise ForgedReplyError("a reply to what it was not asked")
-        self._overtime.charge(self._run.assignment, reply.overtime_us)
+            raise InvalidReplyError("a reply to what it was not asked")
+        self._time_budget.charge(self._run.assignment, reply.charged_us)
         return part, records
 
-    def _after(self, death: Death) -> None:
+    def _after(self, death: ChildExit) -> None:
         """Put back what the child was asked; who seems to be to blame has one more try."""
-        self._overtime.charge(self._run.assignment, death.worked_us)
+        self._time_budget.charge(self._run.assignment, death.worked_us)
         self._put_asked_back()
         piece = self._waiting.popleft()
         assert isinstance(piece, Piece), "only pieces are asked of the current child"
@@ -165,7 +162,7 @@ class Feeding:
         if not self._children.may_respawn():
             self._refused = CHILDREN_USED_UP
 
-    def _tried_again(self, retry: Retry) -> Iterator[Result]:
+    def _retried(self, retry: Retry) -> Iterator[Result]:
         child: ParserChild | None = None
         try:
             for place, earlier in retry.failed.items():
@@ -183,13 +180,13 @@ class Feeding:
         self, child: ParserChild | None, chunk: Chunk, place: int, earlier: Attempt
     ) -> tuple[Attempt, CanonicalRecords, ParserChild | None]:
         """Try one message in a child that has nothing else to do; also give the child, if alive."""
-        nothing = no_records(self._topics)
+        nothing = CanonicalRecords.none(self._topics)
         if child is None:
             is_untried = earlier is NOT_TRIED
             return (self._refusal() or earlier) if is_untried else earlier, nothing, None
         try:
             self._send(child, chunk, place, 1)
-            reply = child.reply(self._patience(1))
+            reply = child.reply(self._limits(1))
             if reply is not None:
                 only = Piece(chunk=chunk, first=place, count=1)
                 part, records = self._read(*reply, only)
@@ -197,22 +194,22 @@ class Feeding:
                     child.end()
                 return part.attempt(0), records, None if reply[0].is_retiring else child
             death = child.end()
-        except ForgedReplyError as problem:
-            death = _forger(child.end(), problem)
-        self._overtime.charge(self._run.assignment, death.worked_us)
+        except InvalidReplyError as problem:
+            death = _of_invalid_reply(child.end(), problem)
+        self._time_budget.charge(self._run.assignment, death.worked_us)
         return Attempt(death.verdict, death.detail, 0, death.worked_us), nothing, None
 
     def _result(
         self,
         chunk: Chunk,
-        attempts: Sequence[tuple[int, Attempt]],
+        attempts: list[tuple[int, Attempt]] | NotedAttempts,
         records: CanonicalRecords | None = None,
     ) -> Result:
         chunk.undecided -= len(attempts)
         if not chunk.undecided:
             self._chunks.discard(chunk)
             self._slots.release(chunk)
-        return Result(attempts, no_records(self._topics) if records is None else records)
+        return Result(attempts, CanonicalRecords.none(self._topics) if records is None else records)
 
     def _put_asked_back(self) -> None:
         self._waiting.extendleft(reversed(self._asked))
@@ -223,7 +220,7 @@ class Feeding:
             self._waiting.appendleft(Piece(chunk=chunk, first=bounds[0], count=bounds[1]))
 
 
-def _forger(death: Death, problem: Exception) -> Death:
-    return Death(
+def _of_invalid_reply(death: ChildExit, problem: Exception) -> ChildExit:
+    return ChildExit(
         verdict=Verdict.CRASHED, detail=str(problem), mark=death.mark, worked_us=death.worked_us
     )

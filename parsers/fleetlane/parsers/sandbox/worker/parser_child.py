@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.parsers.sandbox.child.attempts import IDLE
-from fleetlane.parsers.sandbox.child.encoding import OUTPUT_BYTES_MAX
+from fleetlane.parsers.sandbox.canonical_records import OUTPUT_BYTES_MAX
 from fleetlane.parsers.sandbox.packets import (
     DATA_PACKET_BYTES,
     HELLO_BYTES_MAX,
+    IDLE,
     READY,
     READY_FOR_BUFFERS,
     REPLY_BYTES,
@@ -24,7 +24,7 @@ from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.shared_memory import ProgressMemory, WorkerMemory
 from fleetlane.parsers.sandbox.stopwatch import Stopwatch
 from fleetlane.parsers.sandbox.verdicts import Verdict
-from fleetlane.parsers.sandbox.worker.forged_replies import ForgedReplyError
+from fleetlane.parsers.sandbox.worker.replies import InvalidReplyError
 from fleetlane.parsers.sandbox.worker.zygote_client import Ending, Zygote, ZygoteGoneError
 
 TICK_S: Final = 0.05
@@ -44,7 +44,7 @@ class ParserNotLoadedError(FleetlaneError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Death:
+class ChildExit:
     """How a child ended. ``mark`` is of the message that it seems to have died of, or ``IDLE``."""
 
     verdict: Verdict
@@ -54,7 +54,7 @@ class Death:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class WaitLimits:
     """How long a child may work: on one message, and on all that it was asked first."""
 
     message_s: float
@@ -62,25 +62,25 @@ class Patience:
 
 
 class ParserChild:
-    """A child and its end of the line. Not for use by several threads."""
+    """A child, and the worker's end of its socket. Not for use by several threads."""
 
     def __init__(self, zygote: Zygote, program: Program, slots: WorkerMemory) -> None:
         self._zygote, self._memory_bytes_max = zygote, program.memory_bytes_max
         self._progress = ProgressMemory()
         self._progress.number[0] = IDLE
-        self._doorbell, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._doorbell.settimeout(0)
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket.settimeout(0)
         with theirs:
             theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _UNREAD_BYTES_MAX)
             descriptors = theirs.fileno(), slots.descriptor, self._progress.descriptor
             self.pid = zygote.spawned(program, *descriptors)
         self._handle = os.pidfd_open(self.pid)  # a grandchild may hold the socket open
         self._poll = select.poll()
-        self._poll.register(self._doorbell, select.POLLIN)
+        self._poll.register(self._socket, select.POLLIN)
         self._poll.register(self._handle, select.POLLIN)
         self._stopwatch = Stopwatch(self.pid, tick_s=TICK_S)
         self._seen, self._seen_from_s = IDLE, 0.0
-        self._condemned: int | None = None
+        self._killed_at: int | None = None
         self._is_watched = self.accepts_buffer = False
 
     def await_parser(self) -> None:
@@ -91,64 +91,64 @@ class ParserChild:
         """
         hello = bytearray(HELLO_BYTES_MAX)
         self._is_watched = False
-        size = self._received(
-            memoryview(hello), Patience(message_s=LOAD_S_MAX, request_s=LOAD_S_MAX)
-        )
+        limits = WaitLimits(message_s=LOAD_S_MAX, request_s=LOAD_S_MAX)
+        size = self._received(memoryview(hello), limits)
         if size is None:
-            death = self.end()
-            problem = f"loading it ended its process: {death.detail}"
+            problem = f"loading it ended its process: {self.end().detail}"
             raise ParserNotLoadedError(Verdict.CRASHED, problem)
-        said = bytes(hello[:size])
-        self.accepts_buffer = said == READY_FOR_BUFFERS
-        if said not in (READY, READY_FOR_BUFFERS):
+        answer = bytes(hello[:size])
+        self.accepts_buffer = answer == READY_FOR_BUFFERS
+        if answer not in (READY, READY_FOR_BUFFERS):
             self.end()
-            raise ParserNotLoadedError(Verdict.PARSER_FAILED, said.decode(errors="replace"))
+            raise ParserNotLoadedError(Verdict.PARSER_FAILED, answer.decode(errors="replace"))
 
     def ask(self, request: Request, descriptor: int | None) -> None:
         """Send a request; ``descriptor`` is of the chunk's own memory, if it has any."""
         descriptors = [] if descriptor is None else [descriptor]
         with suppress(BrokenPipeError, ConnectionResetError):  # the next `reply` says so
-            socket.send_fds(self._doorbell, [request.packed()], descriptors)
+            socket.send_fds(self._socket, [request.packed()], descriptors)
 
-    def reply(self, patience: Patience) -> tuple[Reply, memoryview] | None:
+    def reply(self, limits: WaitLimits) -> tuple[Reply, memoryview] | None:
         """The next reply, and its columns in memory that is the worker's alone.
 
         ``None`` once the child is dead and all that it sent whole is read.
 
         Raises:
-            ForgedReplyError: It is no reply as our code sends it.
+            InvalidReplyError: It is no reply as our code sends it.
         """
         self._is_watched = False
         packet = bytearray(REPLY_BYTES)
-        if not self._has_received(memoryview(packet), patience):
+        if not self._has_received(memoryview(packet), limits):
             return None
         reply = Reply.unpacked(packet)
         if min(reply) < 0:
-            raise ForgedReplyError("a negative size")
+            raise InvalidReplyError("a negative size")
         size = sum(reply.column_sizes)
         if size > REPLY_BYTES_MAX:
-            raise ForgedReplyError(f"a reply of {size} bytes; the limit is {REPLY_BYTES_MAX} bytes")
+            raise InvalidReplyError(
+                f"a reply of {size} bytes; the limit is {REPLY_BYTES_MAX} bytes"
+            )
         columns = memoryview(bytearray(size))
         for at in range(0, size, DATA_PACKET_BYTES):
-            if not self._has_received(columns[at : at + DATA_PACKET_BYTES], patience):
+            if not self._has_received(columns[at : at + DATA_PACKET_BYTES], limits):
                 return None
         return reply, columns
 
-    def end(self) -> Death:
+    def end(self) -> ChildExit:
         """End the child, with all that it started, and say how it had ended, if it had."""
         ending, mark = self._ended(), self._progress.number[0]
-        self._doorbell.close()
+        self._socket.close()
         os.close(self._handle)
         self._progress.close()
         worked_us = int((self._stopwatch.worked_s - self._seen_from_s) * 1e6)
-        if self._condemned is not None:
+        if self._killed_at is not None:
             verdict, detail = Verdict.TIMEOUT, f"killed after {worked_us // 1000} ms"
-            mark = mark if mark == self._condemned else IDLE
+            mark = mark if mark == self._killed_at else IDLE
         elif ending is None:
             verdict, detail = Verdict.CRASHED, "its process ended together with the zygote"
         else:
             verdict, detail = _cause(ending, self._memory_bytes_max)
-        return Death(verdict=verdict, detail=detail, mark=mark, worked_us=worked_us)
+        return ChildExit(verdict=verdict, detail=detail, mark=mark, worked_us=worked_us)
 
     def _ended(self) -> Ending | None:
         try:
@@ -156,33 +156,33 @@ class ParserChild:
         except ZygoteGoneError:
             return None
 
-    def _has_received(self, packet: memoryview, patience: Patience) -> bool:
-        size = self._received(packet, patience)
+    def _has_received(self, packet: memoryview, limits: WaitLimits) -> bool:
+        size = self._received(packet, limits)
         if size is not None and size != len(packet):
-            raise ForgedReplyError(f"{size} bytes where {len(packet)} are due")
+            raise InvalidReplyError(f"{size} bytes where {len(packet)} are due")
         return size is not None
 
-    def _received(self, packet: memoryview, patience: Patience) -> int | None:
+    def _received(self, packet: memoryview, limits: WaitLimits) -> int | None:
         """Read a packet, and give its whole length; ``None`` where the child is dead."""
         while not self._poll.poll(TICK_S * 1000):
             if not self._is_watched:
                 self._stopwatch.restart()
                 self._seen, self._seen_from_s = self._progress.number[0], 0.0
                 self._is_watched = True
-            elif self._condemned is None and self._is_over(patience):
-                self._condemned = self._seen
+            elif self._killed_at is None and self._is_over(limits):
+                self._killed_at = self._seen
                 signal.pidfd_send_signal(self._handle, signal.SIGKILL)
         try:
-            return self._doorbell.recv_into(packet, flags=socket.MSG_TRUNC) or None
+            return self._socket.recv_into(packet, flags=socket.MSG_TRUNC) or None
         except (BlockingIOError, ConnectionResetError):
             return None
 
-    def _is_over(self, patience: Patience) -> bool:
+    def _is_over(self, limits: WaitLimits) -> bool:
         """Look at the child. A number that it forges to win time does not help it for long."""
-        worked_s, now_at = self._stopwatch.look(), self._progress.number[0]
+        worked_s, now_at = self._stopwatch.read(), self._progress.number[0]
         if now_at != self._seen:
             self._seen, self._seen_from_s = now_at, worked_s
-        return worked_s - self._seen_from_s >= patience.message_s or worked_s >= patience.request_s
+        return worked_s - self._seen_from_s >= limits.message_s or worked_s >= limits.request_s
 
 
 def _cause(ending: Ending, memory_bytes_max: int) -> tuple[Verdict, str]:

@@ -1,19 +1,27 @@
-"""The reading of what a child sent: nothing of it is taken on trust."""
+"""Reading what a child sent. None of it is trusted: a parser can write all of its memory."""
 
 import json
 from itertools import accumulate, pairwise
 from typing import Final
 
+from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.topics import RECORD_BYTES_MAX
-from fleetlane.parsers.sandbox.child.attempts import Part
-from fleetlane.parsers.sandbox.columns import CanonicalRecords
-from fleetlane.parsers.sandbox.notes import Notes
+from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.packets import Reply
+from fleetlane.parsers.sandbox.results import Notes, Part
 from fleetlane.parsers.sandbox.verdicts import DETAIL_CHARS_MAX, Verdict
-from fleetlane.parsers.sandbox.worker.forged_replies import ForgedReplyError
-from fleetlane.parsers.sandbox.worker.offsets import rise_by_at_most
 
 _VERDICTS: Final = bytes(map(int, Verdict))
+_OFFSET_BYTES: Final = 4
+_GUARD: Final = (1 << 31).to_bytes(_OFFSET_BYTES, "little")
+
+
+class InvalidReplyError(FleetlaneError):
+    """What came from a child is nothing that our code in it would send: its parser meddled."""
+
+    reason = "forged_reply"
+    problem: str
+    sentence = "the parser's process sent {problem}"
 
 
 def read_result(
@@ -22,7 +30,7 @@ def read_result(
     """Read what a child sent; the columns lie one behind the other, and are of the right size.
 
     Raises:
-        ForgedReplyError: It does not hold together.
+        InvalidReplyError: It does not hold together.
     """
     bounds = pairwise(accumulate(reply.column_sizes, initial=0))
     verdicts, counts, parse_us, first_ms, last_ms, *records_and_details = (
@@ -51,28 +59,54 @@ def read_result(
 
 def _details(written: bytes) -> dict[int, str]:
     try:
-        told = json.loads(written) if written else {}
-        return {int(place): str(text)[:DETAIL_CHARS_MAX] for place, text in told.items()}
+        details = json.loads(written) if written else {}
+        return {int(place): str(text)[:DETAIL_CHARS_MAX] for place, text in details.items()}
     except (ValueError, AttributeError, RecursionError) as problem:
-        raise ForgedReplyError(f"notes that cannot be read: {problem}") from None
+        raise InvalidReplyError(f"notes that cannot be read: {problem}") from None
 
 
 def _check_notes(notes: Notes, *, events: int) -> None:
     if notes.verdicts.tobytes().translate(None, _VERDICTS):
-        raise ForgedReplyError("notes of a verdict that there is not")
+        raise InvalidReplyError("notes of a verdict that there is not")
     if any(notes.events[place] for place in notes.failures()):
-        raise ForgedReplyError("events of a message that failed")
+        raise InvalidReplyError("events of a message that failed")
     if sum(notes.events.tolist()) != events:
-        raise ForgedReplyError("another number of events than of records")
+        raise InvalidReplyError("another number of events than of records")
 
 
 def _check_records(records: CanonicalRecords) -> None:
     """Rows that do not hold together would end the query, and so would one that is too large."""
     for ends, data in ((records.key_ends, records.keys), (records.value_ends, records.values)):
         if ends[0] != 0 or ends[-1] != len(data) or not rise_by_at_most(ends, RECORD_BYTES_MAX):
-            raise ForgedReplyError(
+            raise InvalidReplyError(
                 f"offsets that do not hold together, or a record over {RECORD_BYTES_MAX} bytes"
             )
     known = bytes(range(len(records.topics)))
     if records.topic_indexes.tobytes().translate(None, known):
-        raise ForgedReplyError("a topic that its flow does not have")
+        raise InvalidReplyError("a topic that its flow does not have")
+
+
+def rise_by_at_most(offsets: memoryview, step_max: int) -> bool:
+    """Whether no 32-bit offset is negative or below the one before it, or above it by too much.
+
+    A child that could have Arrow read with offsets that go backwards or too far would have the
+    worker read memory that is not the column's, or crash. So all are checked; compared one by one
+    in Python they would cost ten times as much as this.
+
+    All offsets but the last, and all but the first, are read as one very long number each, in
+    which every offset is a digit of 32 bits. One subtraction of the two gives all steps at once.
+    So that no digit borrows from the next, each first gets its highest bit (the guard) set, which
+    no valid offset has: where the guard is still set afterwards, the step was not negative.
+    The largest step allowed, less the steps, is checked in the same way.
+    """
+    steps_count, written = len(offsets) - 1, offsets.cast("B")
+    guards = int.from_bytes(_GUARD * steps_count, "little")
+    before = int.from_bytes(written[:-_OFFSET_BYTES], "little")
+    after = int.from_bytes(written[_OFFSET_BYTES:], "little")
+    if (before | after) & guards:
+        return False
+    steps = (after | guards) - before
+    if steps & guards != guards:
+        return False
+    largest = int.from_bytes(step_max.to_bytes(_OFFSET_BYTES, "little") * steps_count, "little")
+    return ((largest | guards) - (steps ^ guards)) & guards == guards

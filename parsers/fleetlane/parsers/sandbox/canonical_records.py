@@ -4,7 +4,10 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
-from typing import NamedTuple
+from typing import Final, NamedTuple, Self
+
+OUTPUT_BYTES_MAX: Final = 64 << 20
+"""All events of one message together."""
 
 
 class CanonicalRecord(NamedTuple):
@@ -29,6 +32,18 @@ class CanonicalRecords:
     keys: memoryview
     value_ends: memoryview
     values: memoryview
+
+    @classmethod
+    def none(cls, topics: tuple[str, ...]) -> Self:
+        none, zero = memoryview(b""), memoryview(bytes(4)).cast("i")
+        return cls(
+            topics=topics,
+            topic_indexes=none,
+            key_ends=zero,
+            keys=none,
+            value_ends=zero,
+            values=none,
+        )
 
     def __len__(self) -> int:
         return len(self.topic_indexes)

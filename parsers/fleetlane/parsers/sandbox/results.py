@@ -1,0 +1,118 @@
+"""What came of the messages of a run: a column a fact, so that no message needs an object."""
+
+from array import array
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
+from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
+
+NO_TIME: Final = -(1 << 62)
+PARSE_US_MAX: Final = (1 << 32) - 1
+NOTE_BYTES: Final = (1, 4, 4, 8, 8)
+"""What a message takes in each column of ``Notes``."""
+
+_VERDICTS: Final = {int(verdict): verdict for verdict in Verdict}
+_OK: Final = bytes([Verdict.OK])
+_ROW: Final = 5
+
+
+class Notes(NamedTuple):
+    """``verdicts`` has one byte a message; ``events`` and ``parse_us`` 32 bits, without a sign.
+
+    The times of its first and last event have 64 bits, or are ``NO_TIME``.
+    """
+
+    verdicts: memoryview
+    events: memoryview
+    parse_us: memoryview
+    first_event_ms: memoryview
+    last_event_ms: memoryview
+
+    def failures(self) -> Sequence[int]:
+        """The places of those that are not ``OK``."""
+        if not self.verdicts.tobytes().strip(_OK):
+            return ()
+        return [place for place, verdict in enumerate(self.verdicts) if verdict]
+
+
+def notes_of(rows: list[int]) -> Notes:
+    """Turn notes, taken as five numbers a message in the order of ``Notes``, into columns."""
+    return Notes(
+        memoryview(bytes(rows[0::_ROW])),
+        memoryview(array("I", rows[1::_ROW])),
+        memoryview(array("I", rows[2::_ROW])),
+        memoryview(array("q", rows[3::_ROW])),
+        memoryview(array("q", rows[4::_ROW])),
+    )
+
+
+class Part(NamedTuple):
+    """What is known of messages that were parsed one after another; ``details`` of failures.
+
+    ``charged_us`` is what they took beyond what is usual, less what the process waited for a CPU.
+    ``is_out_of_memory`` means that the last one was.
+    """
+
+    notes: Notes
+    details: dict[int, str]
+    charged_us: int = 0
+    is_out_of_memory: bool = False
+
+    @property
+    def messages(self) -> int:
+        return len(self.notes.verdicts)
+
+    def attempt(self, place: int) -> Attempt:
+        """What came of one message, by its place in this part."""
+        verdict, events, parse_us, first_ms, last_ms = (column[place] for column in self.notes)
+        return Attempt(
+            _VERDICTS[verdict],
+            self.details.get(place, "") if verdict else "",
+            events,
+            parse_us,
+            None if first_ms == NO_TIME else first_ms,
+            None if last_ms == NO_TIME else last_ms,
+        )
+
+    def failed(self) -> dict[int, Attempt]:
+        """The attempts that were not ``OK``, by place."""
+        return {place: self.attempt(place) for place in self.notes.failures()}
+
+
+class NotedAttempts:
+    """Attempts as a child noted them; objects are made only of those that are asked for.
+
+    ``notes`` are of each message from place ``first`` of the run on; those in ``without`` (places
+    in the part) are not decided yet, and not among the attempts.
+    """
+
+    def __init__(self, part: Part, *, first: int, without: Collection[int] = ()) -> None:
+        self.first, self.notes = first, part.notes
+        self._part, self._without = part, without
+
+    def failed(self) -> list[tuple[int, Attempt]]:
+        """Those that were not ``OK``."""
+        return [
+            (self.first + place, attempt)
+            for place, attempt in self._part.failed().items()
+            if place not in self._without
+        ]
+
+    def __len__(self) -> int:
+        return self._part.messages - len(self._without)
+
+    def __iter__(self) -> Iterator[tuple[int, Attempt]]:
+        for place in range(self._part.messages):
+            if place not in self._without:
+                yield self.first + place, self._part.attempt(place)
+
+
+class Result(NamedTuple):
+    """Attempts at some messages of a run, by their places in it, and all their records.
+
+    Over a run every message is in exactly one result.
+    """
+
+    attempts: list[tuple[int, Attempt]] | NotedAttempts
+    records: CanonicalRecords

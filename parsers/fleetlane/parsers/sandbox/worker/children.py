@@ -1,0 +1,114 @@
+"""Where a run's children come from: how they are replaced, and how many a parser may use up."""
+
+import logging
+import time
+from typing import Final
+
+from fleetlane.events.token_bucket import TokenBucket
+from fleetlane.parsers.sandbox.runs import Program
+from fleetlane.parsers.sandbox.worker.chunks import Slots
+from fleetlane.parsers.sandbox.worker.parser_child import (
+    ChildExit,
+    ParserChild,
+    ParserNotLoadedError,
+)
+from fleetlane.parsers.sandbox.worker.zygote_client import Zygote
+
+LOAD_PAUSE_SHARE: Final = 10
+
+_log = logging.getLogger(__name__)
+
+
+def respawn_rate_limit() -> TokenBucket:
+    """How many children a parser may use up: its failures must not become a storm of forks."""
+    return TokenBucket.full(burst=100, per_s=10, now_s=time.monotonic())
+
+
+def retry_rate_limit() -> TokenBucket:
+    """How often a message that failed, and killed no child, is tried again in a fresh one.
+
+    It helps where the first child was to blame. A parser that fails all the time would double the
+    time of all messages by it; what failed has more tries in the slow lane.
+    """
+    return TokenBucket.full(burst=20, per_s=0.2, now_s=time.monotonic())
+
+
+class Children:
+    """The children of one program, and the memory they share with the worker.
+
+    One of them, the current one, lives on from run to run until it fails or is stopped.
+    """
+
+    def __init__(
+        self, program: Program, *, zygote: Zygote, respawns: TokenBucket, retries: TokenBucket
+    ) -> None:
+        self.slots = Slots()
+        self._program, self._zygote = program, zygote
+        self._respawns, self._retries = respawns, retries
+        self._child: ParserChild | None = None
+        self._is_alarmed = False
+        self._problem: ParserNotLoadedError | None = None
+        self._load_again_s = 0.0
+
+    def current(self) -> ParserChild:
+        """The child that lives on; made if there is none.
+
+        Raises:
+            ParserNotLoadedError: There can be none. Loading is not tried again for ten times as
+                long as the failed load took: a parser that hangs at import holds up nobody.
+        """
+        if self._child is None:
+            self._child = self._loaded()
+        return self._child
+
+    def end_current(self) -> ChildExit:
+        assert self._child is not None, "who ends it has asked it"
+        child, self._child = self._child, None
+        return child.end()
+
+    def fresh(self, *, is_blamed: bool) -> ParserChild | None:
+        """A child for the caller alone; ``None`` where the parser has used up too many.
+
+        ``is_blamed``: the one before it died. Others had failures that may be the child's own.
+        """
+        may = self.may_respawn() if is_blamed else self._retries.take(time.monotonic())
+        if not may:
+            return None
+        try:
+            return self._loaded()
+        except ParserNotLoadedError:
+            return None
+
+    def may_respawn(self) -> bool:
+        """Whether one more child may be used up; counts it."""
+        may = self._respawns.take(time.monotonic())
+        if self._is_alarmed is may:  # once when it begins, not once a message
+            self._is_alarmed = not may
+            if not may:
+                _log.error(
+                    "parser %s uses up its children too fast: messages go on unparsed",
+                    self._program.use,
+                )
+        return may
+
+    def close(self) -> None:
+        """End the current child and give the memory back."""
+        if self._child is not None:
+            self.end_current()
+        self.slots.close()
+
+    def _loaded(self) -> ParserChild:
+        began_s = time.monotonic()
+        if self._problem is not None and began_s < self._load_again_s:
+            raise ParserNotLoadedError(*self._problem.args)
+        child = ParserChild(self._zygote, self._program, self.slots.memory)
+        try:
+            child.await_parser()
+        except ParserNotLoadedError as problem:
+            now_s = time.monotonic()
+            self._problem = problem
+            self._load_again_s = now_s + LOAD_PAUSE_SHARE * (now_s - began_s)
+            _log.warning("parser %s cannot be loaded: %s", self._program.use, problem)
+            raise
+        self._problem = None
+        return child
