@@ -20,6 +20,7 @@ from clients.kafka.security import security_configuration
 from fleetlane.events.envelope import Header
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import KafkaSecurity
+from fleetlane.events.parked import KafkaPosition
 
 _REQUEST_TIMEOUT_S: Final = 5.0
 _ASK_AGAIN_S: Final = 0.1
@@ -49,6 +50,10 @@ class Record:
     key: bytes | None
     value: bytes | None
     headers: tuple[Header, ...]
+
+    @property
+    def position(self) -> KafkaPosition:
+        return KafkaPosition(topic=self.topic, partition=self.partition, offset=self.offset)
 
 
 class KafkaReader:

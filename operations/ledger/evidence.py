@@ -16,7 +16,6 @@ from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.folded_outcome import counts_more
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Parsed, parsed_from, received_from
-from fleetlane.events.parked import KafkaPosition
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED, raw_pattern
 from operations.ledger.unique_events import EventKey, UniqueEvents
 
@@ -158,11 +157,11 @@ class Evidence:
         )
 
     def _take_foreign(self, record: Record) -> None:
-        place = KafkaPosition(topic=record.topic, partition=record.partition, offset=record.offset)
+        position = str(record.position)
         if record.topic.startswith("raw."):
-            self.foreign_raw.add(str(place))
+            self.foreign_raw.add(position)
         else:
-            self.foreign_downstream.add(_header(record, ce.PARKED_FROM) or str(place))
+            self.foreign_downstream.add(_header(record, ce.PARKED_FROM) or position)
 
 
 def _digest(message: Message) -> str:

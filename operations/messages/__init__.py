@@ -1,1 +1,1 @@
-"""Stored messages: where they are, what became of one, what is parked."""
+"""Messages in Kafka and S3: one message's history, parked messages, payloads."""

@@ -1,4 +1,4 @@
-"""Messages that stand in ``parked``: which, why, and the newest record of each."""
+"""Parked messages: which, why, and the newest record of each."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -40,9 +40,9 @@ class ParkedMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParkedFilter:
-    """Which parked messages are meant; ``None`` is any. ``parser`` is a name, or name@version.
+    """Which parked messages are wanted; ``None`` is any. ``parser`` is a name, or name@version.
 
-    ``since_ms`` and ``until_ms`` are of the time of parking; the second is not part of it.
+    ``since_ms`` (inclusive) and ``until_ms`` (exclusive) are times of parking.
     """
 
     stream: str | None = None
@@ -73,9 +73,9 @@ class ParkedFilter:
 
 
 def newest_parked(records: Iterable[Record], wanted: ParkedFilter) -> list[ParkedMessage]:
-    """The latest parked record of each message that is wanted, the oldest first.
+    """The latest parked record of each wanted message, the oldest first.
 
-    A message that was parked again for another reason counts by the newer one alone.
+    A message that was parked again for another reason is matched by the newer one alone.
     """
     newest: dict[str, ParkedMessage] = {}
     for record in records:
@@ -89,19 +89,22 @@ def newest_parked(records: Iterable[Record], wanted: ParkedFilter) -> list[Parke
 
 
 def parked_message(record: Record) -> ParkedMessage:
-    """Read a record of ``parked``, whatever stands in it."""
-    headers = _ParkedHeaders(record)
-    message, came_from = message_in(record), headers.text(ce.PARKED_FROM)
-    position = KafkaPosition(topic=record.topic, partition=record.partition, offset=record.offset)
-    parked_ms = millis_from_rfc3339(headers.text(ce.PARKED_AT))
+    """Read a record of ``parked``, whatever it contains."""
+    values = dict(record.headers)  # parking adds its headers last: the last of a name counts
+
+    def text(name: str) -> str:
+        return (values.get(name) or b"").decode(errors="replace")
+
+    message, came_from = message_in(record), text(ce.PARKED_FROM)
+    parked_ms = millis_from_rfc3339(text(ce.PARKED_AT))
     return ParkedMessage(
-        position=position,
-        identity=message.raw_id if message else came_from or str(position),
-        reason=headers.text(ce.PARKED_REASON),
-        detail=headers.text(ce.PARKED_DETAIL),
+        position=record.position,
+        identity=message.raw_id if message else came_from or str(record.position),
+        reason=text(ce.PARKED_REASON),
+        detail=text(ce.PARKED_DETAIL),
         parked_from=came_from,
         parked_ms=record.timestamp_ms if parked_ms is None else parked_ms,
-        parser=headers.text(ce.PARKED_PARSER) or None,
+        parser=text(ce.PARKED_PARSER) or None,
         stream=message.stream if message else None,
         device_id=message.device_id if message else None,
         body_bytes=message.body_bytes if message else len(record.value or b""),
@@ -112,21 +115,11 @@ def parked_message(record: Record) -> ParkedMessage:
 
 
 def message_in(record: Record) -> Message | None:
-    """The message that was parked; ``None`` where the record is none."""
+    """The message of a raw or parked record; ``None`` if its envelope cannot be read."""
     try:
         return message_from(raw_headers(record.headers), record.value)
     except BadEnvelopeError:
         return None
-
-
-class _ParkedHeaders:
-    """Parking's own headers stand behind all others: the last of a name counts."""
-
-    def __init__(self, record: Record) -> None:
-        self._values = dict(record.headers)
-
-    def text(self, name: str) -> str:
-        return (self._values.get(name) or b"").decode(errors="replace")
 
 
 def _age(parked: ParkedMessage) -> tuple[int, int]:

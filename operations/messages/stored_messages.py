@@ -1,4 +1,4 @@
-"""The messages of one stream that stand in Kafka now, raw or parked."""
+"""The messages of one stream that are in Kafka now, raw or parked."""
 
 from collections.abc import Sequence
 

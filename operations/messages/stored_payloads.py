@@ -1,4 +1,4 @@
-"""Where a payload is now: where it landed, beside what is parked, or nowhere any more."""
+"""Where a payload is now: where it landed, with parked payloads, or nowhere any more."""
 
 from copy import replace
 from typing import Final, Protocol

@@ -1,4 +1,4 @@
-"""All records that stand in some topics now, for who looks back: once through, and no further."""
+"""All records that are in some topics now: read once, up to the present end."""
 
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import closing
@@ -10,10 +10,10 @@ from fleetlane.events.parked import KafkaPosition
 
 
 class RecordStore(Protocol):
-    """Where records stand; ``StoredRecords`` is the real one."""
+    """Where records are stored; ``StoredRecords`` is the real one."""
 
     def matching(self, pattern: str, *, since_ms: int | None = None) -> Iterable[Record]:
-        """Give what stands in the topics whose whole name matches, written since then."""
+        """Give the records of the topics whose whole name matches, written since then."""
 
 
 def records_at(
@@ -23,18 +23,14 @@ def records_at(
     *,
     since_ms: int | None = None,
 ) -> Iterator[Record]:
-    """Read topics once more, for the records that stand at some positions."""
+    """Read topics again, for the records at some positions."""
     for record in store.matching(pattern, since_ms=since_ms):
-        if position_of(record) in positions:
+        if record.position in positions:
             yield record
 
 
-def position_of(record: Record) -> KafkaPosition:
-    return KafkaPosition(topic=record.topic, partition=record.partition, offset=record.offset)
-
-
 class StoredRecords:
-    """The records of one Kafka. ``on_read`` is told how many were read in all, each time."""
+    """The records of one Kafka. ``on_read`` is called with the number of records read so far."""
 
     def __init__(
         self,
@@ -47,7 +43,7 @@ class StoredRecords:
         self._on_read, self._read = on_read, 0
 
     def matching(self, pattern: str, *, since_ms: int | None = None) -> Iterator[Record]:
-        """Give them in the order of each partition; what is written meanwhile is left out.
+        """Give records in the order of each partition; what is written meanwhile is left out.
 
         Raises:
             KafkaUnreadableError: Kafka does not answer.

@@ -1,4 +1,4 @@
-"""Following one topic as its records come."""
+"""Following one topic as records are written."""
 
 import time
 from collections.abc import Generator
@@ -11,7 +11,7 @@ from clients.kafka.reader import KafkaReader, KafkaUnreadableError, Record
 from fleetlane.events.errors import FleetlaneError
 
 _REQUEST_TIMEOUT_S: Final = 5.0
-_LOOK_AGAIN_S: Final = 0.2
+_POLL_INTERVAL_S: Final = 0.2
 _RECORDS_AT_ONCE: Final = 500
 
 
@@ -29,7 +29,7 @@ class NoSuchTopicError(FleetlaneError):
 def tail(
     bootstrap_servers: str, topic: str, *, from_beginning: bool, silence_s_max: float | None
 ) -> Generator[Record]:
-    """Give a topic's records as they come; ends when none has come for ``silence_s_max``.
+    """Give a topic's records as they are written; ends after ``silence_s_max`` without one.
 
     Raises:
         NoSuchTopicError: There is no such topic.
@@ -40,16 +40,16 @@ def tail(
         raise NoSuchTopicError(topic, topics)
     reader = KafkaReader(bootstrap_servers, topics=[topic], is_from_end=not from_beginning)
     try:
-        heard_s = time.monotonic()
+        newest_s = time.monotonic()
         while True:
             records = reader.read_available(records_max=_RECORDS_AT_ONCE)
             yield from records
             if records:
-                heard_s = time.monotonic()
-            elif silence_s_max is not None and time.monotonic() - heard_s >= silence_s_max:
+                newest_s = time.monotonic()
+            elif silence_s_max is not None and time.monotonic() - newest_s >= silence_s_max:
                 return
             else:
-                time.sleep(_LOOK_AGAIN_S)
+                time.sleep(_POLL_INTERVAL_S)
     finally:
         reader.close()
 

@@ -1,4 +1,4 @@
-"""All that the topics hold of one message: from landing through attempts to events, or parked."""
+"""One message's full history in the topics: landings, attempts, events, and parked copies."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -17,7 +17,7 @@ from fleetlane.events.metadata import Parsed, Received, parsed_from, received_fr
 from fleetlane.events.parked import KafkaPosition
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED, raw_pattern
 from operations.messages.parked import ParkedMessage, message_in, parked_message
-from operations.messages.stored_records import RecordStore, position_of
+from operations.messages.stored_records import RecordStore
 
 _CANONICAL: Final = r"canonical\..+"
 _ALL: Final = "|".join(
@@ -32,12 +32,12 @@ _ALL: Final = "|".join(
 
 
 class NoTraceError(FleetlaneError):
-    """Nothing that was read is of this message or event."""
+    """No record that was read belongs to this message or event."""
 
     reason = "no_trace"
     wanted_id: str
     sentence = (
-        "no message or event {wanted_id!r} stands in the topics that were read: its"
+        "no message or event {wanted_id!r} is in the topics that were read: its"
         " records may have expired, or be older than --since"
     )
 
@@ -53,7 +53,7 @@ class Landing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventPlace:
-    """Where one of the message's events stands."""
+    """A record of one of the message's events."""
 
     position: KafkaPosition
     written_ms: int
@@ -80,7 +80,7 @@ class MessageTrace:
 
     @property
     def message(self) -> Message | None:
-        """The message as it landed, or as it is parked; ``None`` where both have expired."""
+        """The message as it landed, or as it is parked; ``None`` if both have expired."""
         copies = [one.message for one in self.landings] + [message for _, message in self.parked]
         return copies[0] if copies else None
 
@@ -102,7 +102,7 @@ def message_trace(store: RecordStore, wanted_id: str, *, since_ms: int | None) -
         try:
             _take(record, trace)
         except msgspec.DecodeError:
-            continue  # the id stands in something that is no row of ours
+            continue  # the id occurs in a record that is not ours
     if trace.is_empty:
         raise NoTraceError(wanted_id)
     trace.landings.sort(key=lambda one: (one.written_ms, one.message.attempt))
@@ -113,7 +113,7 @@ def message_trace(store: RecordStore, wanted_id: str, *, since_ms: int | None) -
 
 
 def _raw_id_of(store: RecordStore, event_id: str, since_ms: int | None) -> str:
-    """The message that an event is of; by its id alone where the event itself is gone."""
+    """The message of an event; from the event's id alone if the event itself has expired."""
     in_bytes = event_id.encode()
     for record in store.matching(_CANONICAL, since_ms=since_ms):
         event = _event(record) if in_bytes in (record.value or b"") else None
@@ -140,21 +140,16 @@ def _take(record: Record, trace: MessageTrace) -> None:
     elif raw_id not in value:
         return
     elif topic == FLEET_RECEIVED:
-        _append_of(trace.received, received_from(value), trace)
+        trace.received.extend(row for row in (received_from(value),) if row.id == trace.raw_id)
     elif topic == FLEET_PARSED:
-        _append_of(trace.attempts, parsed_from(value), trace)
+        trace.attempts.extend(row for row in (parsed_from(value),) if row.id == trace.raw_id)
     else:
         event = canonical_event_from(value)
         if event.rawid == trace.raw_id:
             place = EventPlace(
-                position=position_of(record), written_ms=record.timestamp_ms, event=event
+                position=record.position, written_ms=record.timestamp_ms, event=event
             )
             trace.events.append(place)
-
-
-def _append_of[T: (Received, Parsed)](rows: list[T], row: T, trace: MessageTrace) -> None:
-    if row.id == trace.raw_id:
-        rows.append(row)
 
 
 def _take_copy(record: Record, trace: MessageTrace) -> None:
@@ -164,5 +159,5 @@ def _take_copy(record: Record, trace: MessageTrace) -> None:
     if record.topic == PARKED:
         trace.parked.append((parked_message(record), message))
         return
-    landing = Landing(position=position_of(record), written_ms=record.timestamp_ms, message=message)
+    landing = Landing(position=record.position, written_ms=record.timestamp_ms, message=message)
     trace.landings.append(landing)

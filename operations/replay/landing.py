@@ -1,4 +1,4 @@
-"""Landing stored messages again: what is planned, and the one way that all of it goes."""
+"""Landing stored messages again: the plan, and how it is carried out."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import replace
@@ -16,7 +16,8 @@ from fleetlane.events.lanes import Lane
 from fleetlane.events.parked import KafkaPosition
 from fleetlane.events.topics import RawTopic
 from operations.messages.parked import message_in
-from operations.messages.stored_records import RecordStore, position_of, records_at
+from operations.messages.stored_payloads import StoredPayloads
+from operations.messages.stored_records import RecordStore, records_at
 
 _RECORDS_AT_ONCE: Final = 20
 _TRIES_MAX: Final = 10
@@ -24,19 +25,19 @@ _TRIES_MAX: Final = 10
 
 
 class TooManyMessagesError(FleetlaneError):
-    """More messages are meant than was allowed. Nothing was done with any."""
+    """More messages match than is allowed. Nothing was done with any."""
 
     reason = "too_many_messages"
     messages: int
     messages_max: int
     sentence = (
-        "{messages} messages or more are meant; the limit is {messages_max}:"
-        " narrow down which, or raise it by --limit"
+        "{messages} messages or more match; the limit is {messages_max}:"
+        " narrow the selection, or raise --limit"
     )
 
 
-class Lands(Protocol):
-    """Writes records so that they last; ``clients.kafka.producer.KafkaProducer`` is one."""
+class DurableProducer(Protocol):
+    """Writes records durably; ``clients.kafka.producer.KafkaProducer`` is one."""
 
     def land_all(
         self, records: Sequence[ProducerRecord]
@@ -44,7 +45,7 @@ class Lands(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Again:
+class NextAttempt:
     """What changes on a message that lands again. ``reference`` is where its payload is now."""
 
     attempt: int
@@ -54,47 +55,65 @@ class Again:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayPlan:
-    """Which records land again, out of which topics; and the raw ids of those that do not, and why.
+    """Which records land again, from which topics; and the raw ids of those that do not, and why.
 
-    ``parsed`` were parsed already. ``expired`` have lost their payload. ``no_messages`` counts
+    ``parsed`` were parsed already. The payload of ``expired`` is gone. ``unreadable`` counts
     records whose envelope cannot be read.
     """
 
     pattern: str
     since_ms: int | None
-    again: Mapping[KafkaPosition, Again]
+    attempts: Mapping[KafkaPosition, NextAttempt]
     parsed: tuple[str, ...] = ()
     expired: tuple[str, ...] = ()
-    no_messages: int = 0
+    unreadable: int = 0
+
+
+def with_payloads(
+    chosen: Iterable[tuple[str, KafkaPosition, NextAttempt]], payloads: StoredPayloads
+) -> tuple[dict[KafkaPosition, NextAttempt], tuple[str, ...]]:
+    """Locate the payload of each chosen message; and the raw ids of those whose payload is gone.
+
+    Raises:
+        PayloadUnavailableError: S3 does not answer.
+    """
+    attempts, expired = dict[KafkaPosition, NextAttempt](), list[str]()
+    for raw_id, position, planned in chosen:
+        reference = planned.reference and payloads.located(planned.reference)
+        if planned.reference is not None and reference is None:
+            expired.append(raw_id)
+        else:
+            attempts[position] = replace(planned, reference=reference)
+    return attempts, tuple(expired)
 
 
 def replay(
     plan: ReplayPlan,
     store: RecordStore,
-    producer: Lands,
+    producer: DurableProducer,
     *,
     on_landed: Callable[[int], None] = lambda _: None,
 ) -> int:
-    """Land what is planned in the slow lane, and return how many messages that were.
+    """Land the planned messages in the slow lane, and return how many they were.
 
-    Those are fewer than planned if records have expired meanwhile. Doing it again is safe: the ids
-    of messages and events are the same. ``on_landed`` is told how many landed so far.
+    They are fewer than planned if records have expired meanwhile. Doing it again is safe: the ids
+    of messages and events are the same. ``on_landed`` is called with how many landed so far.
 
     Raises:
         NotDurableError: Kafka did not confirm one; those before it have landed.
     """
-    if not plan.again:
+    if not plan.attempts:
         return 0
-    landed, records = 0, records_at(store, plan.pattern, plan.again, since_ms=plan.since_ms)
-    for some in batched(_landing(records, plan.again), _RECORDS_AT_ONCE, strict=False):
+    landed, records = 0, records_at(store, plan.pattern, plan.attempts, since_ms=plan.since_ms)
+    for some in batched(_landing(records, plan.attempts), _RECORDS_AT_ONCE, strict=False):
         _land(some, producer)
         landed += len(some)
         on_landed(landed)
     return landed
 
 
-def _land(records: Sequence[ProducerRecord], producer: Lands) -> None:
-    """Land all of them; those that Kafka did not confirm once more, for a while."""
+def _land(records: Sequence[ProducerRecord], producer: DurableProducer) -> None:
+    """Land all of them; those that Kafka did not confirm are sent again, up to ``_TRIES_MAX``."""
     for tries_left in reversed(range(_TRIES_MAX)):
         unconfirmed = []
         for record, position in zip(records, producer.land_all(records), strict=True):
@@ -109,22 +128,22 @@ def _land(records: Sequence[ProducerRecord], producer: Lands) -> None:
 
 
 def _landing(
-    records: Iterable[Record], again: Mapping[KafkaPosition, Again]
+    records: Iterable[Record], attempts: Mapping[KafkaPosition, NextAttempt]
 ) -> Iterator[ProducerRecord]:
     for record in records:
         message = message_in(record)
         if message is not None:
-            yield replayed_record(message, again[position_of(record)])
+            yield replayed_record(message, attempts[record.position])
 
 
-def replayed_record(message: Message, again: Again) -> ProducerRecord:
-    """The same message for the slow lane: another attempt, none of its tries counted."""
+def replayed_record(message: Message, planned: NextAttempt) -> ProducerRecord:
+    """The same message for the slow lane: another attempt, with its count of slow tries reset."""
     changed = replace(
         message,
-        attempt=again.attempt,
+        attempt=planned.attempt,
         slow_tries=0,
-        revision=again.revision,
-        reference=again.reference,
+        revision=planned.revision,
+        reference=planned.reference,
     )
     return ProducerRecord(
         topic=str(RawTopic(lane=Lane.SLOW)),

@@ -1,26 +1,22 @@
-"""Which parked messages land again: those that are wanted, and that nothing has parsed since."""
+"""Which parked messages land again: the wanted ones that were not parsed since."""
 
 import re
-from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
-from clients.kafka.reader import Record
-from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.folded_outcome import IS_THROUGH, counts_more
 from fleetlane.events.metadata import Parsed, parsed_from
-from fleetlane.events.parked import KafkaPosition
 from fleetlane.events.times import HOUR_MS
 from fleetlane.events.topics import FLEET_PARSED, PARKED
 from operations.messages.parked import ParkedFilter, ParkedMessage, newest_parked
 from operations.messages.stored_payloads import StoredPayloads
 from operations.messages.stored_records import RecordStore
-from operations.replay.landing import Again, ReplayPlan, TooManyMessagesError
+from operations.replay.landing import NextAttempt, ReplayPlan, TooManyMessagesError, with_payloads
 
 PARKING_MS_MAX: Final = HOUR_MS
-"""So long before a record was written its message may have been parked: a batch is one write."""
+"""A message may have been parked this long before its record was written: a batch is one write."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -31,8 +27,8 @@ class PastAttempts:
     attempt_max: int = 0
     revision_max: int = 0
 
-    def is_through(self, revision: int) -> bool:
-        """Whether the message was parsed, be it to no event, in this revision or a later one."""
+    def is_parsed(self, revision: int) -> bool:
+        """Whether the message was parsed, even to no events, in this revision or a later one."""
         return self.best.outcome in IS_THROUGH and self.best.revision >= revision
 
 
@@ -44,10 +40,10 @@ def parked_plan(
     includes_parsed: bool,
     messages_max: int,
 ) -> ReplayPlan:
-    """Look what is parked and what became of it. Nothing is written.
+    """Read what is parked, and its outcomes since. Nothing is written.
 
     A message that was parsed since is left out; with ``includes_parsed`` it gets the next
-    revision, so that what its parser gives now takes the place of what it gave.
+    revision, so that its new events replace the earlier ones.
 
     Raises:
         TooManyMessagesError: More than ``messages_max`` would land again.
@@ -56,50 +52,43 @@ def parked_plan(
     since_ms = read_since(wanted.since_ms)
     found = newest_parked(store.matching(PARKED, since_ms=since_ms), wanted)
     messages = [one for one in found if one.is_message]
-    past = _past_of(store, messages)
-    parsed = [one.identity for one in messages if _is_through(one, past.get(one.identity))]
+    past = _past_attempts(store, messages)
+    parsed = [one.identity for one in messages if _is_parsed(one, past.get(one.identity))]
     left_out = frozenset(() if includes_parsed else parsed)
     chosen = [one for one in messages if one.identity not in left_out]
     if len(chosen) > messages_max:
         raise TooManyMessagesError(len(chosen), messages_max)
-    again, expired = dict[KafkaPosition, Again](), list[str]()
-    for one in chosen:
-        reference = one.reference and payloads.located(one.reference)
-        if one.reference is not None and reference is None:
-            expired.append(one.identity)
-        else:
-            again[one.position] = _again(one, past.get(one.identity), reference)
+    attempts, expired = with_payloads(
+        ((one.identity, one.position, _next(one, past.get(one.identity))) for one in chosen),
+        payloads,
+    )
     return ReplayPlan(
         pattern=PARKED,
         since_ms=since_ms,
-        again=again,
+        attempts=attempts,
         parsed=tuple(one for one in parsed if one in left_out),
-        expired=tuple(expired),
-        no_messages=len(found) - len(messages),
+        expired=expired,
+        unreadable=len(found) - len(messages),
     )
 
 
 def read_since(parked_since_ms: int | None) -> int | None:
-    """From when on ``parked`` is to be read, to find what was parked since then."""
+    """From when on ``parked`` must be read to find what was parked since then."""
     return None if parked_since_ms is None else max(0, parked_since_ms - PARKING_MS_MAX)
 
 
-def _past_of(store: RecordStore, messages: list[ParkedMessage]) -> dict[str, PastAttempts]:
-    if not messages:
-        return {}
-    since_ms = read_since(min(one.parked_ms for one in messages))
-    records = store.matching(re.escape(FLEET_PARSED), since_ms=since_ms)
-    return _past_attempts(records, {one.identity for one in messages})
-
-
-def _past_attempts(records: Iterable[Record], raw_ids: Collection[str]) -> dict[str, PastAttempts]:
-    """Fold records of ``fleet.parsed``; a message without any is not in the result."""
+def _past_attempts(store: RecordStore, messages: list[ParkedMessage]) -> dict[str, PastAttempts]:
+    """By raw id; a message without attempts in ``fleet.parsed`` is not in the result."""
     found: dict[str, PastAttempts] = {}
-    for record in records:
+    if not messages:
+        return found
+    raw_ids = {one.identity for one in messages}
+    since_ms = read_since(min(one.parked_ms for one in messages))
+    for record in store.matching(re.escape(FLEET_PARSED), since_ms=since_ms):
         try:
             parsed = parsed_from(record.value or b"")
         except msgspec.DecodeError:
-            continue  # not ours to judge: the ledger finds it
+            continue  # not reported here: the ledger finds it
         if parsed.id in raw_ids:
             past = found.setdefault(parsed.id, PastAttempts(best=parsed))
             past.attempt_max = max(past.attempt_max, parsed.attempt)
@@ -109,15 +98,13 @@ def _past_attempts(records: Iterable[Record], raw_ids: Collection[str]) -> dict[
     return found
 
 
-def _is_through(parked: ParkedMessage, past: PastAttempts | None) -> bool:
-    return past is not None and past.is_through(parked.revision)
+def _is_parsed(parked: ParkedMessage, past: PastAttempts | None) -> bool:
+    return past is not None and past.is_parsed(parked.revision)
 
 
-def _again(
-    parked: ParkedMessage, past: PastAttempts | None, reference: PayloadReference | None
-) -> Again:
+def _next(parked: ParkedMessage, past: PastAttempts | None) -> NextAttempt:
     attempt, revision = parked.attempt, parked.revision
     if past is not None:
         attempt, revision = max(attempt, past.attempt_max), max(revision, past.revision_max)
-        revision += past.is_through(parked.revision)
-    return Again(attempt=attempt + 1, revision=revision, reference=reference)
+        revision += past.is_parsed(parked.revision)
+    return NextAttempt(attempt=attempt + 1, revision=revision, reference=parked.reference)

@@ -1,4 +1,4 @@
-"""Which messages of a stream land again with the next revision: all of a range of arrival time."""
+"""Which messages of a stream land again with the next revision: all of one range of arrival."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from typing import Final
 
 from clients.kafka.reader import Record
 from fleetlane.events import headers as ce
-from fleetlane.events.envelope import BadEnvelopeError, Message, PayloadReference
-from fleetlane.events.envelope_reading import message_from
+from fleetlane.events.envelope import Message, PayloadReference
 from fleetlane.events.parked import KafkaPosition
 from fleetlane.events.topics import stream_pattern
+from operations.messages.parked import message_in
 from operations.messages.stored_payloads import StoredPayloads
-from operations.messages.stored_records import RecordStore, position_of
-from operations.replay.landing import Again, ReplayPlan, TooManyMessagesError
+from operations.messages.stored_records import RecordStore
+from operations.replay.landing import NextAttempt, ReplayPlan, TooManyMessagesError, with_payloads
 
 CLOCKS_APART_MS_MAX: Final = 60_000
-"""So much may the clocks of ingest and of Kafka differ. No record is older than its arrival."""
+"""How far the clocks of ingest and Kafka may differ. No record is older than its arrival."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,16 +34,16 @@ class ArrivalRange:
 class _Found:
     position: KafkaPosition
     reference: PayloadReference | None
-    attempt_max: int
+    attempt_max: int = 0
 
 
 def raw_plan(
     store: RecordStore, payloads: StoredPayloads, wanted: ArrivalRange, *, messages_max: int
 ) -> ReplayPlan:
-    """Look what stands in the raw topics. Nothing is written.
+    """Read what is in the raw topics. Nothing is written.
 
-    Each message lands once, whatever copies of it there are, and all of them with one revision:
-    the one after the highest that any of them has. Topics are read to their end, for a message may
+    Each message lands once, however many copies of it there are, and all with one revision: the
+    one after the highest that any of them has. Topics are read to their end, for a message may
     have waited in the spool.
 
     Raises:
@@ -52,16 +52,15 @@ def raw_plan(
     """
     pattern, since_ms = stream_pattern(wanted.stream), max(0, wanted.from_ms - CLOCKS_APART_MS_MAX)
     found, revision = _found(store.matching(pattern, since_ms=since_ms), wanted, messages_max)
-    again, expired = dict[KafkaPosition, Again](), list[str]()
-    for raw_id, one in found.items():
-        reference = one.reference and payloads.located(one.reference)
-        if one.reference is not None and reference is None:
-            expired.append(raw_id)
-        else:
-            again[one.position] = Again(
-                attempt=one.attempt_max + 1, revision=revision + 1, reference=reference
-            )
-    return ReplayPlan(pattern=pattern, since_ms=since_ms, again=again, expired=tuple(expired))
+    chosen = [
+        (raw_id, one.position, _next(one, revision=revision + 1)) for raw_id, one in found.items()
+    ]
+    attempts, expired = with_payloads(chosen, payloads)
+    return ReplayPlan(pattern=pattern, since_ms=since_ms, attempts=attempts, expired=expired)
+
+
+def _next(found: _Found, *, revision: int) -> NextAttempt:
+    return NextAttempt(attempt=found.attempt_max + 1, revision=revision, reference=found.reference)
 
 
 def _found(
@@ -70,22 +69,13 @@ def _found(
     """The messages by raw id, and the highest revision among them."""
     found, revision, stream = dict[str, _Found](), 0, (ce.TYPE, wanted.stream.encode())
     for record in records:
-        message = _message(record) if stream in record.headers else None
+        message = message_in(record) if stream in record.headers else None
         if message is None or not wanted.takes(message):
             continue
-        one = found.setdefault(
-            message.raw_id,
-            _Found(position=position_of(record), reference=message.reference, attempt_max=0),
-        )
+        first = _Found(position=record.position, reference=message.reference)
+        one = found.setdefault(message.raw_id, first)
         one.attempt_max = max(one.attempt_max, message.attempt)
         revision = max(revision, message.revision)
         if len(found) > messages_max:
             raise TooManyMessagesError(len(found), messages_max)
     return found, revision
-
-
-def _message(record: Record) -> Message | None:
-    try:
-        return message_from(record.headers, record.value)
-    except BadEnvelopeError:
-        return None  # parked as such, and of no stream

@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 from clients.kafka.reader import Record
 from clients.kafka.topics import KafkaTopics
 from local.servers.kafka import KafkaBroker
-from operations.messages.stored_records import StoredRecords, position_of, records_at
+from operations.messages.stored_records import StoredRecords, records_at
 from tests.unit.clients.stored_messages import FakeStore
 
 
@@ -96,7 +96,7 @@ def test_records_are_found_again_by_where_they_stand(store: Store, name: str) ->
         store.write(name, value=b"%d" % number, at_ms=NOW_MS)
     middle = list(store.matching(name))[1]
 
-    found = list(records_at(store, name, {position_of(middle)}))
+    found = list(records_at(store, name, {middle.position}))
 
     assert found == [middle]
 

@@ -14,7 +14,7 @@ from fleetlane.events.parked import KafkaPosition
 from operations.endpoints import Endpoints
 from operations.messages.parked import ParkedFilter, newest_parked
 from operations.messages.platform_stores import message_stores_of
-from operations.replay.landing import Again, ReplayPlan
+from operations.replay.landing import NextAttempt, ReplayPlan
 from tests.unit.clients.stored_messages import ARRIVAL_MS, OTHER_ID, RAW_ID, FakeStore, message_of
 
 NOWHERE = Endpoints(
@@ -27,14 +27,14 @@ NOWHERE = Endpoints(
 PLAN = ReplayPlan(
     pattern="parked",
     since_ms=None,
-    again={
-        KafkaPosition(topic="parked", partition=0, offset=offset): Again(
+    attempts={
+        KafkaPosition(topic="parked", partition=0, offset=offset): NextAttempt(
             attempt=2, revision=offset % 2, reference=None
         )
         for offset in range(201)
     },
     parsed=(OTHER_ID,),
-    no_messages=3,
+    unreadable=3,
 )
 
 
@@ -112,7 +112,7 @@ def test_a_dry_run_says_what_would_be_done(capsys: pytest.CaptureFixture[str]) -
 def test_expired_payloads_are_an_error_after_all_else_is_told(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    plan = ReplayPlan(pattern="parked", since_ms=None, again={}, expired=(RAW_ID,))
+    plan = ReplayPlan(pattern="parked", since_ms=None, attempts={}, expired=(RAW_ID,))
 
     with pytest.raises(PayloadsExpiredError, match=RAW_ID):
         carry_out(plan, message_stores_of(NOWHERE), dry_run=False, as_json=True)

@@ -44,7 +44,7 @@ def planned(kept: StoredPayloads) -> Plan:
 
 
 def numbers(plan: ReplayPlan) -> list[tuple[int, int]]:
-    return [(one.attempt, one.revision) for one in plan.again.values()]
+    return [(one.attempt, one.revision) for one in plan.attempts.values()]
 
 
 def test_a_parked_message_lands_as_the_attempt_after_all_there_were(planned: Plan) -> None:
@@ -64,7 +64,7 @@ def test_only_the_newest_record_of_a_message_lands(planned: Plan) -> None:
 
     plan = planned(store)
 
-    assert [position.offset for position in plan.again] == [newest.offset]
+    assert [position.offset for position in plan.attempts] == [newest.offset]
     assert numbers(plan) == [(5, 0)]
 
 
@@ -77,7 +77,7 @@ def test_what_was_parsed_since_is_left_out(planned: Plan, outcome: Outcome) -> N
 
     plan = planned(store)
 
-    assert (len(plan.again), plan.parsed) == (1, (RAW_ID,))
+    assert (len(plan.attempts), plan.parsed) == (1, (RAW_ID,))
 
 
 def test_what_was_parsed_since_lands_again_in_the_next_revision(planned: Plan) -> None:
@@ -129,7 +129,7 @@ def test_a_record_that_is_no_message_is_counted(planned: Plan) -> None:
 
     plan = planned(store)
 
-    assert (plan.again, plan.no_messages) == ({}, 1)
+    assert (plan.attempts, plan.unreadable) == ({}, 1)
 
 
 def test_a_payload_is_followed_to_where_parking_has_kept_it(planned: Plan) -> None:
@@ -138,7 +138,7 @@ def test_a_payload_is_followed_to_where_parking_has_kept_it(planned: Plan) -> No
 
     plan = planned(store)
 
-    references = [one.reference for one in plan.again.values()]
+    references = [one.reference for one in plan.attempts.values()]
     assert [one and one.key for one in references] == ["parked/payloads/1"]
 
 
@@ -149,7 +149,7 @@ def test_a_message_whose_payload_is_gone_is_told(planned: Plan) -> None:
 
     plan = planned(store)
 
-    assert (plan.expired, len(plan.again)) == ((RAW_ID,), 1)
+    assert (plan.expired, len(plan.attempts)) == ((RAW_ID,), 1)
 
 
 def test_more_messages_than_allowed_are_refused(planned: Plan) -> None:
@@ -157,5 +157,5 @@ def test_more_messages_than_allowed_are_refused(planned: Plan) -> None:
     store.park(message_of())
     store.park(message_of(OTHER_ID))
 
-    with pytest.raises(TooManyMessagesError, match="2 messages or more are meant; the limit is 1"):
+    with pytest.raises(TooManyMessagesError, match="2 messages or more match; the limit is 1"):
         planned(store, messages_max=1)

@@ -38,7 +38,7 @@ def planned(kept: StoredPayloads) -> Plan:
 
 
 def numbers(plan: ReplayPlan) -> list[tuple[int, int]]:
-    return [(one.attempt, one.revision) for one in plan.again.values()]
+    return [(one.attempt, one.revision) for one in plan.attempts.values()]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_arrival_counts_and_the_end_is_no_part_of_it(
 
     plan = planned(store)
 
-    assert bool(plan.again) is is_taken
+    assert bool(plan.attempts) is is_taken
 
 
 def test_a_message_that_was_written_days_after_it_arrived_is_taken(planned: Plan) -> None:
@@ -90,7 +90,7 @@ def test_every_topic_that_the_stream_may_stand_in_is_read(
 
     plan = planned(store)
 
-    assert bool(plan.again) is is_taken
+    assert bool(plan.attempts) is is_taken
 
 
 def test_messages_of_other_streams_are_left_alone(planned: Plan) -> None:
@@ -99,7 +99,7 @@ def test_messages_of_other_streams_are_left_alone(planned: Plan) -> None:
 
     plan = planned(store)
 
-    assert plan.again == {}
+    assert plan.attempts == {}
 
 
 def test_a_message_lands_once_however_many_copies_there_are(planned: Plan) -> None:
@@ -110,7 +110,7 @@ def test_a_message_lands_once_however_many_copies_there_are(planned: Plan) -> No
 
     plan = planned(store)
 
-    assert [(one.topic, one.offset) for one in plan.again] == [(first.topic, first.offset)]
+    assert [(one.topic, one.offset) for one in plan.attempts] == [(first.topic, first.offset)]
     assert numbers(plan) == [(3, 1)]
 
 
@@ -132,7 +132,7 @@ def test_a_payload_that_has_expired_is_told(planned: Plan) -> None:
 
     plan = planned(store)
 
-    assert (plan.expired, len(plan.again)) == ((RAW_ID,), 1)
+    assert (plan.expired, len(plan.attempts)) == ((RAW_ID,), 1)
 
 
 def test_a_record_that_is_no_message_is_passed_over(planned: Plan) -> None:
@@ -141,7 +141,7 @@ def test_a_record_that_is_no_message_is_passed_over(planned: Plan) -> None:
 
     plan = planned(store)
 
-    assert plan.again == {}
+    assert plan.attempts == {}
 
 
 def test_more_messages_than_allowed_are_refused(planned: Plan) -> None:

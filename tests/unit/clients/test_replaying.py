@@ -12,13 +12,12 @@ from clients.kafka.producer_record import ProducerRecord
 from fleetlane.events.envelope import REVISION_MAX, Message
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.parked import KafkaPosition
-from operations.messages.stored_records import position_of
-from operations.replay.landing import Again, ReplayPlan, replay, replayed_record
+from operations.replay.landing import NextAttempt, ReplayPlan, replay, replayed_record
 from tests.unit.clients.stored_messages import OTHER_ID, RAW_ID, FakeStore, message_of
 from tests.unit.events.messages import messages
 
 NO_ANSWER = NotDurableError("raw.slow", 1.0, "no answer")
-ONCE_MORE = Again(attempt=4, revision=1, reference=None)
+ONCE_MORE = NextAttempt(attempt=4, revision=1, reference=None)
 
 
 class FakeKafka:
@@ -44,16 +43,16 @@ def raw_ids(number: int) -> list[str]:
     return [f"1{place:032x}" for place in range(number)]
 
 
-def plan_of(store: FakeStore, again: Again = ONCE_MORE) -> ReplayPlan:
-    positions = {position_of(record): again for record in store.records}
-    return ReplayPlan(pattern="parked", since_ms=None, again=positions)
+def plan_of(store: FakeStore, again: NextAttempt = ONCE_MORE) -> ReplayPlan:
+    positions = {record.position: again for record in store.records}
+    return ReplayPlan(pattern="parked", since_ms=None, attempts=positions)
 
 
 @given(messages(), st.integers(2, 99), st.integers(0, REVISION_MAX))
 def test_only_attempt_tries_and_revision_change(
     message: Message, attempt: int, revision: int
 ) -> None:
-    again = Again(attempt=attempt, revision=revision, reference=message.reference)
+    again = NextAttempt(attempt=attempt, revision=revision, reference=message.reference)
 
     record = replayed_record(message, again)
 
@@ -98,7 +97,9 @@ def test_progress_is_told_and_what_has_expired_meanwhile_is_missing_in_the_count
 
 
 def test_without_a_plan_nothing_is_read() -> None:
-    landed = replay(ReplayPlan(pattern="parked", since_ms=None, again={}), FakeStore(), FakeKafka())
+    landed = replay(
+        ReplayPlan(pattern="parked", since_ms=None, attempts={}), FakeStore(), FakeKafka()
+    )
 
     assert landed == 0
 

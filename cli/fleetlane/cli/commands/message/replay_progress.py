@@ -54,37 +54,37 @@ def carry_out(plan: "ReplayPlan", stores: "MessageStores", *, dry_run: bool, as_
     typer.echo(_json(plan, landed) if as_json else _text(plan, landed, dry_run=dry_run))
     if plan.expired:
         raise PayloadsExpiredError(plan.expired)
-    if not dry_run and landed < len(plan.again):
-        raise RecordsExpiredError(len(plan.again), landed)
+    if not dry_run and landed < len(plan.attempts):
+        raise RecordsExpiredError(len(plan.attempts), landed)
 
 
 def _text(plan: "ReplayPlan", landed: int, *, dry_run: bool) -> str:
-    count, limits = len(plan.again), LANE_LIMITS[Lane.SLOW]
+    count, limits = len(plan.attempts), LANE_LIMITS[Lane.SLOW]
     batches = -(-count // limits.messages_per_batch_max)
     lines = [
         f"{_messages(count)} would be replayed" if dry_run else f"{_messages(landed)} replayed"
     ]
     if count:
-        revisions = sorted({one.revision for one in plan.again.values()})
+        revisions = sorted({one.revision for one in plan.attempts.values()})
         lines[0] += f", revision {', '.join(map(str, revisions))}"
         wait_s = batches * limits.trigger_ms / 1000
         lines.append(f"the slow lane takes about {wait_s:g} s for so many")
     if plan.parsed:
         lines.append(f"{len(plan.parsed)} left out, parsed since; --again takes them, too")
-    if plan.no_messages:
-        lines.append(f"{plan.no_messages} left out: their envelopes cannot be read")
+    if plan.unreadable:
+        lines.append(f"{plan.unreadable} left out: their envelopes cannot be read")
     return "\n".join(lines)
 
 
 def _json(plan: "ReplayPlan", landed: int) -> str:
     return json.dumps(
         {
-            "planned": len(plan.again),
+            "planned": len(plan.attempts),
             "replayed": landed,
-            "revisions": sorted({one.revision for one in plan.again.values()}),
+            "revisions": sorted({one.revision for one in plan.attempts.values()}),
             "parsed_since": plan.parsed,
             "expired": plan.expired,
-            "no_messages": plan.no_messages,
+            "no_messages": plan.unreadable,
         }
     )
 
