@@ -16,18 +16,18 @@ from clients.kafka.producer_record import ProducerRecord
 from clients.kafka.raw_producer import connected, producer_configuration
 from clients.s3.spool import SpoolUnavailableError
 from fleetlane.events.flows.files import PublishedFlows, flows_in
-from fleetlane.events.overrides import Ceilings, Overrides
+from fleetlane.events.overrides import Overrides, RateLimits
 from fleetlane.events.parked import KafkaPosition
-from lambdas.http.admission import Admission
-from lambdas.ingest.assembly import Foundations, services_on
-from lambdas.ingest.dispatcher import FrontDoor
+from lambdas.http.rate_limiter import RateLimiter
+from lambdas.ingest.assembly import IngestDependencies, services_on
+from lambdas.ingest.dispatcher import Dispatcher
 from local.checkout import FLOWS
 
 ACCEPTED: Final = 202
 PATIENCE_S: Final = 30.0
 """For a busy machine: what is spooled would not be measured."""
 
-_NEVER_REACHED: Final = Ceilings(soft_per_minute=1_000_000, hard_per_minute=1_000_000)
+_NEVER_REACHED: Final = RateLimits(soft_per_minute=1_000_000, hard_per_minute=1_000_000)
 
 type Handler = Callable[[Mapping[str, Any], object], Mapping[str, Any]]
 
@@ -85,8 +85,10 @@ def ingest_handler(producer: Producer) -> Handler:
     """Ingest as it runs in Lambda, but for S3 and DynamoDB."""
     nowhere = _Nowhere()
     overrides = CachedOverrides(nowhere, on_unavailable=lambda _: None)
-    foundations = Foundations(
-        admission=Admission(overrides, ceilings=_NEVER_REACHED, on_over_ceiling=lambda *_: None),
+    dependencies = IngestDependencies(
+        rate_limiter=RateLimiter(
+            overrides, of_stage=_NEVER_REACHED, on_over_rate_limit=lambda *_: None
+        ),
         flows=CachedFlows(nowhere),
         producer=KafkaOrSpool(
             producer=producer,
@@ -102,8 +104,8 @@ def ingest_handler(producer: Producer) -> Handler:
         on_flows_unavailable=lambda _: None,
         on_receipts_unavailable=lambda _: None,
     )
-    return FrontDoor(
-        services_on(foundations),
+    return Dispatcher(
+        services_on(dependencies),
         now_ms=lambda: time.time_ns() // 1_000_000,
         jitter=lambda least, _: least,
     ).resolve

@@ -47,7 +47,7 @@ class Stage:
 
     ``keeps_data``: nothing that holds data can be deleted with its stack. Without ``alarm_email``
     alarms tell nobody; without ``device_domain`` devices use API Gateway's own address. The
-    ceilings are of one device's messages a minute, as one running function counts them.
+    rate limits are of one device's messages a minute, as one running function counts them.
     """
 
     name: str
@@ -66,8 +66,8 @@ class Stage:
     ingest_memory_mib: int
     ingest_concurrency: int | None
     authorizer_concurrency: int | None
-    soft_ceiling_per_minute: int
-    hard_ceiling_per_minute: int
+    soft_rate_limit_per_minute: int
+    hard_rate_limit_per_minute: int
     upload_concurrency: int | None
     upload_bytes_max: int
     requests_per_s: int
@@ -107,8 +107,8 @@ _SIDE_BY_SIDE: Final[Mapping[str, tuple[Any, Any, Any, Any]]] = MappingProxyType
     "ingest_memory_mib":      (512,            1_024,            1_769,             1_769),
     "ingest_concurrency":     (None,           50,               200,               600),
     "authorizer_concurrency": (None,           10,               50,                150),
-    "soft_ceiling_per_minute": (6_000,         600,              600,               600),
-    "hard_ceiling_per_minute": (12_000,        1_200,            1_200,             1_200),
+    "soft_rate_limit_per_minute": (6_000,         600,              600,               600),
+    "hard_rate_limit_per_minute": (12_000,        1_200,            1_200,             1_200),
     "upload_concurrency":     (None,           5,                20,                50),
     "upload_bytes_max":       (64 << 20,       64 << 20,         64 << 20,          64 << 20),
     "requests_per_s":         (100,            200,              2_000,             8_000),

@@ -15,7 +15,7 @@ from clients.devices.registry import DeviceRegistry
 from fleetlane.events.flows.files import flows_in
 from fleetlane.events.flows.flow import FlowSet
 from fleetlane.events.job_arguments import KafkaSecurity
-from fleetlane.events.overrides import Ceilings
+from fleetlane.events.overrides import RateLimits
 from local.checkout import BROKER_JARS, DATA, FLOWS, LOCALSTACK_ENVIRONMENT
 from local.example_parsers import deploy_example
 from local.servers.gateway_process import LocalGateway
@@ -39,7 +39,7 @@ PARKED_BUCKET: Final = "fleetlane-parked"
 SPOOL_BUCKET: Final = "fleetlane-spool"
 OVERRIDES_BUCKET: Final = "fleetlane-overrides"
 
-CEILINGS: Final = Ceilings(soft_per_minute=6_000, hard_per_minute=12_000)
+RATE_LIMITS: Final = RateLimits(soft_per_minute=6_000, hard_per_minute=12_000)
 
 _LOOK_EVERY_S: Final = 0.5
 _OVERRIDES_MAX_AGE_S: Final = 2
@@ -202,8 +202,8 @@ class Platform:
             "FLOWS_MAX_AGE_S": str(FLOWS_MAX_AGE_S),
             "OVERRIDES_BUCKET": OVERRIDES_BUCKET,
             "OVERRIDES_MAX_AGE_S": str(_OVERRIDES_MAX_AGE_S),
-            "SOFT_CEILING_PER_MINUTE": str(CEILINGS.soft_per_minute),
-            "HARD_CEILING_PER_MINUTE": str(CEILINGS.hard_per_minute),
+            "SOFT_RATE_LIMIT_PER_MINUTE": str(RATE_LIMITS.soft_per_minute),
+            "HARD_RATE_LIMIT_PER_MINUTE": str(RATE_LIMITS.hard_per_minute),
             "REGISTRY_TABLE": REGISTRY_TABLE,
             "SWEEP_AFTER_S": _SWEEP_AFTER_S,
             "RECEIPTS_TABLE": RECEIPTS_TABLE,

@@ -14,7 +14,7 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.flow import FlowSet
 from fleetlane.events.metrics import JobMetric
 from fleetlane.events.overrides import Overrides
-from glue_jobs.fleet_watch.device_rates import Activity, Ceiling, DeviceRates, TooFast
+from glue_jobs.fleet_watch.device_rates import Activity, DeviceRates, RateLimit, TooFast
 from glue_jobs.fleet_watch.last_seen import LastSeen, NotesSightings
 from glue_jobs.fleet_watch.quarantine import QuarantineRules, judged, with_held
 from glue_jobs.fleet_watch.transforms import activity
@@ -77,7 +77,7 @@ class WatchBatches:
         now_ms = self._around.now_ms()
         try:
             present = self._around.overrides.read()
-            fast = list(self._rates.add(batch, self._ceiling(present), now_ms=now_ms))
+            fast = list(self._rates.add(batch, self._rate_limit(present), now_ms=now_ms))
             self._judge(fast, present, now_ms)
         except FleetlaneError as problem:
             _log.warning("nobody is held back for what was just sent: %s", problem)
@@ -92,27 +92,27 @@ class WatchBatches:
                 lambda others: with_held(others, judgement.held, now_ms=now_ms), now_ms=now_ms
             )
         if judgement.left:
-            _log.error("%d devices are over their ceilings, and not held back", judgement.left)
+            _log.error("%d devices are over their rate limits, and not held back", judgement.left)
             self._around.publish({JobMetric.INSANE_DEVICES_LEFT: judgement.left})
 
-    def _ceiling(self, present: Overrides) -> Ceiling:
+    def _rate_limit(self, present: Overrides) -> RateLimit:
         """What overrides say of a device, else of all, else its flow, else the platform."""
         flows = self._flows()
 
-        def ceiling(device_id: str, stream: str) -> int:
-            overridden = present.ceilings_of(device_id, of_stage=None)
+        def rate_limit(device_id: str, stream: str) -> int:
+            overridden = present.rate_limits_of(device_id, of_stage=None)
             if overridden is not None:
                 return overridden.soft_per_minute
             own = flows[stream].devices.messages_per_minute_max if stream in flows else None
             return self._per_minute_max if own is None else own
 
-        return ceiling
+        return rate_limit
 
     def _flows(self) -> FlowSet:
         try:
             return self._around.flows.current().by_stream
         except FlowsUnavailableError as problem:
-            _log.warning("devices are held against the platform's ceiling alone: %s", problem)
+            _log.warning("devices are held against the platform's rate limit alone: %s", problem)
             return {}
 
 

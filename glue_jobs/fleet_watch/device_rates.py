@@ -9,7 +9,7 @@ STALE_MS: Final = 300_000
 
 _SHARE_MIN: Final = 20
 
-type Ceiling = Callable[[str, str], int]
+type RateLimit = Callable[[str, str], int]
 """How many messages a minute a device may send to a stream."""
 
 
@@ -48,12 +48,14 @@ class DeviceRates:
         self._window_ms = window_ms
         self._messages: dict[tuple[str, str, int], int] = {}
 
-    def add(self, batch: Iterable[Activity], ceiling: Ceiling, *, now_ms: int) -> Iterator[TooFast]:
-        """Add a batch, and tell who of those in it is over the ceiling by now."""
+    def add(
+        self, batch: Iterable[Activity], rate_limit: RateLimit, *, now_ms: int
+    ) -> Iterator[TooFast]:
+        """Add a batch, and tell who of those in it is over the rate limit by now."""
         oldest_ms = now_ms - STALE_MS
         self._messages = {at: sent for at, sent in self._messages.items() if at[2] >= oldest_ms}
         for one in batch:
-            messages_max = self._messages_max(ceiling(one.device_id, one.stream))
+            messages_max = self._messages_max(rate_limit(one.device_id, one.stream))
             if one.window_ms < oldest_ms or one.messages * _SHARE_MIN < messages_max:
                 continue
             at = one.device_id, one.stream, one.window_ms

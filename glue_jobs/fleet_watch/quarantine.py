@@ -8,7 +8,7 @@ from fleetlane.events.alerts import Alert, AlertKind
 from fleetlane.events.overrides import DeviceOverride, Overrides, Restriction
 from glue_jobs.fleet_watch.device_rates import TooFast
 
-OVER_CEILING: Final = "over_ceiling"
+OVER_RATE_LIMIT: Final = "over_ceiling"
 """The cause that marks our own overrides: what an operator wrote is left alone."""
 
 
@@ -43,12 +43,14 @@ def judged(
 ) -> Judgement:
     """Judge them on the overrides that are there."""
     worst = _worst_of_each(fast)
-    ours = {one for one, held in present.devices.items() if held.cause == OVER_CEILING}
+    ours = {one for one, held in present.devices.items() if held.cause == OVER_RATE_LIMIT}
     calm = [one for one in ours if present.devices[one].is_over(now_ms) and one not in worst]
     until_ms, room = now_ms + rules.hold_ms, rules.devices_max - len(ours) + len(calm)
     alerts = [_calm_alert(one, present.devices[one], now_ms) for one in sorted(calm)]
     held, left = dict[str, DeviceOverride](), 0
-    override = DeviceOverride(status=Restriction.QUARANTINED, until_ms=until_ms, cause=OVER_CEILING)
+    override = DeviceOverride(
+        status=Restriction.QUARANTINED, until_ms=until_ms, cause=OVER_RATE_LIMIT
+    )
     for device_id, one in worst.items():
         known = present.devices.get(device_id)
         if device_id in ours:
@@ -69,7 +71,7 @@ def with_held(present: Overrides, held: Mapping[str, DeviceOverride], *, now_ms:
     """The overrides with these; a device that an operator held back meanwhile stays as he said."""
     for device_id, override in held.items():
         known = present.devices.get(device_id)
-        if known is None or known.cause == OVER_CEILING or known.is_over(now_ms):
+        if known is None or known.cause == OVER_RATE_LIMIT or known.is_over(now_ms):
             present = present.restricted([device_id], override)
     return present
 
@@ -95,8 +97,8 @@ def _is_to_be_longer(known: DeviceOverride | None, rules: QuarantineRules, now_m
 def _over_alert(one: TooFast, rules: QuarantineRules, now_ms: int, until_ms: int) -> Alert:
     sent = one.activity
     return Alert(
-        id=f"{AlertKind.OVER_CEILING}/{sent.device_id}/{sent.stream}/{sent.window_ms}",
-        kind=AlertKind.OVER_CEILING,
+        id=f"{AlertKind.OVER_RATE_LIMIT}/{sent.device_id}/{sent.stream}/{sent.window_ms}",
+        kind=AlertKind.OVER_RATE_LIMIT,
         at_ms=now_ms,
         device_id=sent.device_id,
         stream=sent.stream,

@@ -29,8 +29,8 @@ class IngestProps:
 
     ingest: FunctionSize
     authorizer: FunctionSize
-    soft_ceiling_per_minute: int
-    hard_ceiling_per_minute: int
+    soft_rate_limit_per_minute: int
+    hard_rate_limit_per_minute: int
     topic_partitions: int
     topic_replication: int
     is_cloud: bool
@@ -44,8 +44,8 @@ class IngestProps:
                 memory_mib=stage.ingest_memory_mib, concurrency=stage.ingest_concurrency
             ),
             authorizer=FunctionSize(concurrency=stage.authorizer_concurrency),
-            soft_ceiling_per_minute=stage.soft_ceiling_per_minute,
-            hard_ceiling_per_minute=stage.hard_ceiling_per_minute,
+            soft_rate_limit_per_minute=stage.soft_rate_limit_per_minute,
+            hard_rate_limit_per_minute=stage.hard_rate_limit_per_minute,
             topic_partitions=stage.topic_partitions,
             topic_replication=stage.topic_replication,
             is_cloud=stage.is_cloud,
@@ -115,8 +115,8 @@ class Ingest(Stack):
                 "SPOOL_BUCKET": stores.spool.bucket_name,
                 "FLOWS_BUCKET": stores.artifacts.bucket_name,
                 "OVERRIDES_BUCKET": stores.artifacts.bucket_name,
-                "SOFT_CEILING_PER_MINUTE": str(self._props.soft_ceiling_per_minute),
-                "HARD_CEILING_PER_MINUTE": str(self._props.hard_ceiling_per_minute),
+                "SOFT_RATE_LIMIT_PER_MINUTE": str(self._props.soft_rate_limit_per_minute),
+                "HARD_RATE_LIMIT_PER_MINUTE": str(self._props.hard_rate_limit_per_minute),
                 "REGISTRY_TABLE": stores.registry.table_name,
                 "RECEIPTS_TABLE": stores.receipts.table_name,
             },

@@ -1,18 +1,18 @@
-"""A stage's ceilings, as the functions that devices call are told of them."""
+"""A stage's rate limits, as the functions that devices call are told of them."""
 
 from collections.abc import Mapping
 from typing import Final
 
 from clients.environment import BadSettingError, count_setting
-from fleetlane.events.overrides import Ceilings
+from fleetlane.events.overrides import RateLimits
 
 OVERRIDES_MAX_AGE_S: Final = 15
 
-_SOFT: Final = "SOFT_CEILING_PER_MINUTE"
-_HARD: Final = "HARD_CEILING_PER_MINUTE"
+_SOFT: Final = "SOFT_RATE_LIMIT_PER_MINUTE"
+_HARD: Final = "HARD_RATE_LIMIT_PER_MINUTE"
 
 
-def ceilings_setting(environ: Mapping[str, str]) -> Ceilings | None:
+def rate_limits_setting(environ: Mapping[str, str]) -> RateLimits | None:
     """Read them; both are set, or neither.
 
     Raises:
@@ -22,6 +22,6 @@ def ceilings_setting(environ: Mapping[str, str]) -> Ceilings | None:
         return None
     soft, hard = count_setting(environ, _SOFT), count_setting(environ, _HARD)
     try:
-        return Ceilings(soft_per_minute=soft, hard_per_minute=hard)
+        return RateLimits(soft_per_minute=soft, hard_per_minute=hard)
     except ValueError:
         raise BadSettingError(_SOFT, f"is {soft}; allowed: at most {_HARD}, {hard}") from None

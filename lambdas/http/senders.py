@@ -6,8 +6,8 @@ from typing import Protocol, Self
 
 from clients.devices.registry import DeviceStatus, RegisteredDevice, RegistryUnavailableError
 from fleetlane.events.errors import FleetlaneError
-from lambdas.http.admission import RevokedDeviceError
 from lambdas.http.device_request import Sender
+from lambdas.http.rate_limiter import RevokedDeviceError
 
 
 class NotItsGatewayError(FleetlaneError):

@@ -7,8 +7,9 @@ from clients.circuit_breaker import CircuitBreaker
 from clients.devices.bound_devices import CachedBoundDevices, ManyDevices
 from clients.devices.receipts import ReceiptsUnavailableError
 from clients.flows.store import FlowsUnavailableError
+from lambdas.http.rate_limiter import RateLimiter
 from lambdas.ingest.batch import BatchIngest
-from lambdas.ingest.rate_limiter import Admits, Admittance
+from lambdas.ingest.rate_limiter import Admittance
 from lambdas.ingest.reception import Reception
 from lambdas.ingest.repeats import ReceiptStore, Repeats
 from lambdas.ingest.service import Flows, Ingest, PayloadStore, RecordLander
@@ -16,10 +17,10 @@ from lambdas.ingest.sink_health import SinkHealth, WatchedLander, WatchedPayload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Foundations:
+class IngestDependencies:
     """What ingest stands on, and who is told when a part of it fails. All for many threads."""
 
-    admission: Admits
+    rate_limiter: RateLimiter
     flows: Flows
     producer: RecordLander
     payloads: PayloadStore
@@ -39,28 +40,28 @@ class Services:
     health: SinkHealth
 
 
-def services_on(foundations: Foundations) -> Services:
+def services_on(dependencies: IngestDependencies) -> Services:
     """Put ingest together; nothing is asked of anybody yet."""
     health = SinkHealth()
     ingest = Ingest(
-        flows=foundations.flows,
-        producer=WatchedLander(foundations.producer, health),
-        payloads=WatchedPayloads(foundations.payloads, health),
-        body_bytes_max=foundations.body_bytes_max,
-        on_flows_unavailable=foundations.on_flows_unavailable,
+        flows=dependencies.flows,
+        producer=WatchedLander(dependencies.producer, health),
+        payloads=WatchedPayloads(dependencies.payloads, health),
+        body_bytes_max=dependencies.body_bytes_max,
+        on_flows_unavailable=dependencies.on_flows_unavailable,
     )
     repeats = Repeats(
-        foundations.receipts,
-        on_unavailable=foundations.on_receipts_unavailable,
+        dependencies.receipts,
+        on_unavailable=dependencies.on_receipts_unavailable,
         breaker=CircuitBreaker(),
     )
     reception = Admittance(
-        admission=foundations.admission,
-        lander=Reception(flows=foundations.flows, lander=ingest, repeats=repeats),
+        rate_limiter=dependencies.rate_limiter,
+        lander=Reception(flows=dependencies.flows, lander=ingest, repeats=repeats),
     )
     batches = BatchIngest(
         lander=reception,
-        devices=CachedBoundDevices(foundations.devices),
+        devices=CachedBoundDevices(dependencies.devices),
         check_size=ingest.check_size,
     )
     return Services(reception=reception, batches=batches, health=health)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from lambdas.ingest.routes import OneThreadResolver
 
 
-class FrontDoor:
+class Dispatcher:
     """Answers requests, as many threads at once as like. ``now_ms`` and ``jitter``: the world's."""
 
     def __init__(self, services: Services, *, now_ms: Callable[[], int], jitter: Jitter) -> None:

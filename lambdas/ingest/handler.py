@@ -18,10 +18,9 @@ from clients.kafka.kafka_or_spool import PRODUCE_S, KafkaOrSpool
 from clients.kafka.producer import KafkaProducer
 from clients.s3.payload_bucket import PayloadBucket
 from clients.s3.spool import Spool
-from lambdas.http.admission import Admission
-from lambdas.http.rate_limits import Verdict
-from lambdas.ingest.assembly import Foundations, services_on
-from lambdas.ingest.dispatcher import FrontDoor
+from lambdas.http.rate_limiter import RateDecision, RateLimiter
+from lambdas.ingest.assembly import IngestDependencies, services_on
+from lambdas.ingest.dispatcher import Dispatcher
 from lambdas.ingest.metrics import (
     count_flows_unavailable,
     count_overrides_unavailable,
@@ -40,15 +39,15 @@ _OVERRIDES_WAIT_S: Final = 0.25
 
 def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
     """Answer one request. May be called by several threads at once, as the local gateway does."""
-    return _front_door().resolve(event, context)
+    return _dispatcher().resolve(event, context)
 
 
 @cache
-def _front_door() -> FrontDoor:
-    return FrontDoor(services_on(_foundations()), now_ms=_now_ms, jitter=random.randint)
+def _dispatcher() -> Dispatcher:
+    return Dispatcher(services_on(_dependencies()), now_ms=_now_ms, jitter=random.randint)
 
 
-def _foundations() -> Foundations:
+def _dependencies() -> IngestDependencies:
     ours = settings()
     s3 = s3_client(AwsSettings(), config=request_config())
     kafka = KafkaProducer(
@@ -62,8 +61,10 @@ def _foundations() -> Foundations:
         max_age_s=ours.overrides_max_age_s,
         wait_s=_OVERRIDES_WAIT_S,
     )
-    return Foundations(
-        admission=Admission(overrides, ceilings=ours.ceilings, on_over_ceiling=_over_ceiling),
+    return IngestDependencies(
+        rate_limiter=RateLimiter(
+            overrides, of_stage=ours.rate_limits, on_over_rate_limit=_over_rate_limit
+        ),
         flows=CachedFlows(FlowStore(s3, ours.flows_bucket), max_age_s=ours.flows_max_age_s),
         producer=KafkaOrSpool(
             producer=kafka,
@@ -125,8 +126,8 @@ def _overrides_unavailable(problem: OverridesUnavailableError) -> None:
     count_overrides_unavailable()
 
 
-def _over_ceiling(device_id: str, verdict: Verdict) -> None:
-    logger.warning("over its ceiling", extra={"device_id": device_id, "verdict": verdict})
+def _over_rate_limit(device_id: str, decision: RateDecision) -> None:
+    logger.warning("over its rate limit", extra={"device_id": device_id, "decision": decision})
 
 
 def _now_ms() -> int:

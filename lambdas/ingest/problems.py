@@ -9,8 +9,8 @@ from clients.devices.registry import RegistryUnavailableError
 from clients.kafka.producer import NotDurableError
 from clients.s3.payload_bucket import PayloadUnavailableError
 from fleetlane.events.errors import FleetlaneError, ProblemTag
-from lambdas.http.admission import RevokedDeviceError, TooManyMessagesError
 from lambdas.http.problems import OF_REQUESTS, Problem, ProblemTable
+from lambdas.http.rate_limiter import RevokedDeviceError, TooManyMessagesError
 from lambdas.http.senders import NotItsGatewayError
 from lambdas.ingest.answers import Answer, problem_answer
 from lambdas.ingest.batch_document import BatchTooLongError

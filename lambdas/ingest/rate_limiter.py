@@ -6,14 +6,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from fleetlane.events.errors import FleetlaneError
+from lambdas.http.rate_limiter import RateLimiter
 from lambdas.ingest.service import Receipt
 from lambdas.ingest.uploads import Upload
-
-
-class Admits(Protocol):
-    """Decides on one more message; ``lambdas.http.admission.Admission`` is one."""
-
-    def goes_aside(self, device_id: str, *, now_ms: int, via: str | None = None) -> bool: ...
 
 
 class Lander(Protocol):
@@ -30,7 +25,7 @@ class Lander(Protocol):
 class Admittance:
     """Another lander, for those alone who may send now."""
 
-    admission: Admits
+    rate_limiter: RateLimiter
     lander: Lander
 
     def land(self, upload: Upload) -> Receipt:
@@ -41,7 +36,7 @@ class Admittance:
             TooManyMessagesError: Its device may send again later.
             FleetlaneError: As the other does.
         """
-        if self.admission.goes_aside(
+        if self.rate_limiter.is_diverted(
             upload.device_id, now_ms=upload.arrival_millis, via=upload.via
         ):
             upload = replace(upload, is_quarantined=True)
@@ -58,9 +53,9 @@ class Admittance:
 
     def _admitted(self, upload: Upload) -> Upload | FleetlaneError:
         try:
-            goes_aside = self.admission.goes_aside(
+            is_diverted = self.rate_limiter.is_diverted(
                 upload.device_id, now_ms=upload.arrival_millis, via=upload.via
             )
         except FleetlaneError as refused:
             return refused
-        return replace(upload, is_quarantined=True) if goes_aside else upload
+        return replace(upload, is_quarantined=True) if is_diverted else upload

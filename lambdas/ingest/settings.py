@@ -8,8 +8,8 @@ from clients.environment import count_setting, text_setting
 from clients.kafka.security import kafka_security_setting
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, KafkaSecurity
 from fleetlane.events.lanes import REQUEST_BODY_BYTES_MAX
-from fleetlane.events.overrides import Ceilings
-from lambdas.http.rate_limit_settings import OVERRIDES_MAX_AGE_S, ceilings_setting
+from fleetlane.events.overrides import RateLimits
+from lambdas.http.rate_limit_settings import OVERRIDES_MAX_AGE_S, rate_limits_setting
 
 RECEIPTS_WAIT_MS = 200
 """One call for receipts, at most: a repeat that lands once more is no harm."""
@@ -19,8 +19,8 @@ RECEIPTS_WAIT_MS = 200
 class Settings:
     """Where bodies go, the largest that is taken, and how long the receipts are waited for.
 
-    Flows and overrides are read again when they are so old as is said here. Without ``ceilings`` a
-    device has none but those that the overrides give it.
+    Flows and overrides are read again when they are so old. Without ``rate_limits`` a device has
+    none but those that the overrides give it.
     """
 
     kafka_bootstrap_servers: str
@@ -34,7 +34,7 @@ class Settings:
     receipts_wait_ms: int = RECEIPTS_WAIT_MS
     flows_max_age_s: int = FLOWS_MAX_AGE_S
     overrides_max_age_s: int = OVERRIDES_MAX_AGE_S
-    ceilings: Ceilings | None = None
+    rate_limits: RateLimits | None = None
     body_bytes_max: int = REQUEST_BODY_BYTES_MAX
 
 
@@ -55,7 +55,7 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
         overrides_max_age_s=count_setting(
             environ, "OVERRIDES_MAX_AGE_S", default=OVERRIDES_MAX_AGE_S
         ),
-        ceilings=ceilings_setting(environ),
+        rate_limits=rate_limits_setting(environ),
         registry_table=text_setting(environ, "REGISTRY_TABLE"),
         receipts_table=text_setting(environ, "RECEIPTS_TABLE"),
         receipts_wait_ms=count_setting(environ, "RECEIPTS_WAIT_MS", default=RECEIPTS_WAIT_MS),

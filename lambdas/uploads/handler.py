@@ -21,9 +21,13 @@ from clients.s3.upload_bucket import UploadBucket
 from clients.s3.upload_form import UploadForms, signing_client
 from fleetlane.events.envelope import Message
 from fleetlane.events.errors import FleetlaneError, ProblemTag
-from lambdas.http.admission import Admission, RevokedDeviceError, TooManyMessagesError
 from lambdas.http.problems import OF_REQUESTS, PROBLEM_CONTENT_TYPE, ProblemTable
-from lambdas.http.rate_limits import Verdict
+from lambdas.http.rate_limiter import (
+    RateDecision,
+    RateLimiter,
+    RevokedDeviceError,
+    TooManyMessagesError,
+)
 from lambdas.http.senders import NotItsGatewayError
 from lambdas.uploads.declaration import declaration_from
 from lambdas.uploads.landing import Landing
@@ -159,7 +163,9 @@ def _issuing() -> Issuing:
         wait_s=_OVERRIDES_WAIT_S,
     )
     return Issuing(
-        admission=Admission(overrides, ceilings=ours.ceilings, on_over_ceiling=_over_ceiling),
+        rate_limiter=RateLimiter(
+            overrides, of_stage=ours.rate_limits, on_over_rate_limit=_over_rate_limit
+        ),
         devices=CachedBoundDevices(_Registry()),
         flows=_flows(ours.flows_bucket, ours.flows_max_age_s),
         forms=forms,
@@ -187,8 +193,8 @@ def _overrides_unavailable(problem: OverridesUnavailableError) -> None:
     count_overrides_unavailable()
 
 
-def _over_ceiling(device_id: str, verdict: Verdict) -> None:
-    logger.warning("over its ceiling", extra={"device_id": device_id, "verdict": verdict})
+def _over_rate_limit(device_id: str, decision: RateDecision) -> None:
+    logger.warning("over its rate limit", extra={"device_id": device_id, "decision": decision})
 
 
 @cache

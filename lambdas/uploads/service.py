@@ -8,6 +8,7 @@ from clients.s3.upload_form import UploadForm
 from clients.s3.upload_keys import upload_key
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.ids import RawIdRule
+from lambdas.http.rate_limiter import RateLimiter
 from lambdas.http.senders import BoundDevices, Senders
 from lambdas.uploads.declaration import Declaration
 
@@ -34,17 +35,11 @@ class Forms(Protocol):
     def signed(self, key: str, issued: IssuedUpload) -> UploadForm: ...
 
 
-class Admits(Protocol):
-    """Decides on one more message; ``lambdas.http.admission.Admission`` is one."""
-
-    def goes_aside(self, device_id: str, *, now_ms: int, via: str | None = None) -> bool: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issuing:
     """All that issuing needs. A form counts as the message that it is for."""
 
-    admission: Admits
+    rate_limiter: RateLimiter
     devices: BoundDevices
     flows: Flows
     forms: Forms
@@ -75,11 +70,11 @@ class Issuing:
         device_id = declaration.device_id
         senders = Senders.asked(declaration.sender, frozenset({device_id}), self.devices)
         device, via = senders.of(device_id), senders.via(device_id)
-        goes_aside = self.admission.goes_aside(device_id, now_ms=now_ms, via=via)
+        is_diverted = self.rate_limiter.is_diverted(device_id, now_ms=now_ms, via=via)
         return IssuedUpload(
             device_id=device_id,
             device_type=device.device_type,
-            is_quarantined=device.is_quarantined or goes_aside,
+            is_quarantined=device.is_quarantined or is_diverted,
             stream=declaration.stream,
             body_bytes=declaration.body_bytes,
             sha256=declaration.sha256,

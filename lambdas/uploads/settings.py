@@ -9,8 +9,8 @@ from clients.environment import count_setting, text_setting
 from clients.kafka.security import kafka_security_setting
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, KafkaSecurity
 from fleetlane.events.lanes import PAYLOAD_BYTES_MAX
-from fleetlane.events.overrides import Ceilings
-from lambdas.http.rate_limit_settings import OVERRIDES_MAX_AGE_S, ceilings_setting
+from fleetlane.events.overrides import RateLimits
+from lambdas.http.rate_limit_settings import OVERRIDES_MAX_AGE_S, rate_limits_setting
 
 EXPIRES_S: Final = 15 * 60
 SWEEP_AFTER_S: Final = 15 * 60
@@ -20,8 +20,8 @@ SWEEP_AFTER_S: Final = 15 * 60
 class IssuingSettings:
     """Where bodies go, the largest that is taken, and how long a form may be used.
 
-    Flows and overrides are read again when they are so old as is said here. Without ``ceilings`` a
-    device has none but those that the overrides give it.
+    Flows and overrides are read again when they are so old. Without ``rate_limits`` a device has
+    none but those that the overrides give it.
     """
 
     payload_bucket: str
@@ -30,7 +30,7 @@ class IssuingSettings:
     registry_table: str
     flows_max_age_s: int = FLOWS_MAX_AGE_S
     overrides_max_age_s: int = OVERRIDES_MAX_AGE_S
-    ceilings: Ceilings | None = None
+    rate_limits: RateLimits | None = None
     upload_bytes_max: int = PAYLOAD_BYTES_MAX
     expires_s: int = EXPIRES_S
 
@@ -58,7 +58,7 @@ def issuing_settings_from(environ: Mapping[str, str]) -> IssuingSettings:
         overrides_max_age_s=count_setting(
             environ, "OVERRIDES_MAX_AGE_S", default=OVERRIDES_MAX_AGE_S
         ),
-        ceilings=ceilings_setting(environ),
+        rate_limits=rate_limits_setting(environ),
         upload_bytes_max=count_setting(environ, "UPLOAD_BYTES_MAX", default=PAYLOAD_BYTES_MAX),
         expires_s=count_setting(environ, "UPLOAD_EXPIRES_S", default=EXPIRES_S),
     )

@@ -11,9 +11,9 @@ from clients.devices.overrides import OverridesStore, OverridesUnavailableError
 from fleetlane.events.overrides import (
     OVERRIDES_BYTES_MAX,
     BadOverridesError,
-    Ceilings,
     DeviceOverride,
     Overrides,
+    RateLimits,
     Restriction,
 )
 from fleetlane.events.s3_keys import OVERRIDES_KEY
@@ -110,12 +110,14 @@ def test_more_than_fits_is_refused_and_what_was_there_stays(store: Changeable) -
     assert set(store.read().devices) == {"d-1"}
 
 
-def test_ceilings_are_read_back(store: Changeable) -> None:
-    ceilings = Ceilings(soft_per_minute=10, hard_per_minute=20)
+def test_rate_limits_are_read_back(store: Changeable) -> None:
+    rate_limits = RateLimits(soft_per_minute=10, hard_per_minute=20)
 
-    store.change(lambda present: present.with_ceilings(ceilings, device_id="d-1"), now_ms=NOW_MS)
+    store.change(
+        lambda present: present.with_rate_limits(rate_limits, device_id="d-1"), now_ms=NOW_MS
+    )
 
-    assert store.read().ceilings_of("d-1", of_stage=None) == ceilings
+    assert store.read().rate_limits_of("d-1", of_stage=None) == rate_limits
 
 
 def test_of_many_writers_at_once_none_undoes_what_another_wrote(s3: "S3Client") -> None:

@@ -7,7 +7,7 @@ from typing import Final
 import httpx
 import pytest
 
-from fleetlane.events.overrides import Ceilings, Restriction
+from fleetlane.events.overrides import RateLimits, Restriction
 from operations.devices.stores import DeviceStores
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device, post, problem_in
@@ -91,13 +91,13 @@ def test_a_quarantined_device_lands_in_the_slow_lane_and_a_released_one_where_it
     assert (aside.status_code, back.status_code) == (202, 202)
 
 
-def test_a_device_beyond_its_ceilings_is_told_to_slow_down(running: RunningPlatform) -> None:
+def test_a_device_beyond_its_rate_limits_is_told_to_slow_down(running: RunningPlatform) -> None:
     stores = DeviceStores.of_platform(running.platform.endpoints)
     device = Device.registered(running.platform)
-    few = Ceilings(soft_per_minute=1, hard_per_minute=2)
+    few = RateLimits(soft_per_minute=1, hard_per_minute=2)
 
     stores.overrides.change(
-        lambda present: present.with_ceilings(few, device_id=device.device_id), now_ms=_now_ms()
+        lambda present: present.with_rate_limits(few, device_id=device.device_id), now_ms=_now_ms()
     )
 
     answer = _until(_sender(device, device.token()), lambda answer: answer.status_code != 202)

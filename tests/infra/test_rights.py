@@ -112,7 +112,7 @@ def test_no_function_is_told_a_secret(any_stage: Synthesized) -> None:
 
     assert names == {
         "FLOWS_BUCKET",
-        "HARD_CEILING_PER_MINUTE",
+        "HARD_RATE_LIMIT_PER_MINUTE",
         "KAFKA_BOOTSTRAP_SERVERS",
         "KAFKA_SECURITY",
         "OVERRIDES_BUCKET",
@@ -120,7 +120,7 @@ def test_no_function_is_told_a_secret(any_stage: Synthesized) -> None:
         "POWERTOOLS_TRACE_DISABLED",
         "RECEIPTS_TABLE",
         "REGISTRY_TABLE",
-        "SOFT_CEILING_PER_MINUTE",
+        "SOFT_RATE_LIMIT_PER_MINUTE",
         "SPOOL_BUCKET",
         "TOPIC_PARTITIONS",
         "TOPIC_REPLICATION",

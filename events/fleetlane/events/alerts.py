@@ -11,7 +11,7 @@ class AlertKind(StrEnum):
     Or a flow hears fewer devices than it usually does, or far more of its messages are parked.
     """
 
-    OVER_CEILING = "over_ceiling"
+    OVER_RATE_LIMIT = "over_ceiling"
     CALM = "calm"
     LOW_COVERAGE = "low_coverage"
     MUCH_PARKED = "much_parked"
@@ -20,7 +20,7 @@ class AlertKind(StrEnum):
 class Alert(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A record of ``fleet.alerts``. A repeated one has an equal ``id``.
 
-    Over its ceiling, a device sent ``messages`` of ``stream`` in ``window_s``, where
+    Over its rate limit, a device sent ``messages`` of ``stream`` in ``window_s``, where
     ``messages_max`` are allowed; until ``quarantined_until_ms`` what it sends goes to the slow
     lane, and for longer if it goes on.
 

@@ -127,7 +127,7 @@ class FleetMetadataArguments(JobArguments):
 class FleetWatchArguments(JobArguments):
     """Arguments of ``fleet_watch``. ``overrides_bucket`` holds the overrides.
 
-    A device that sends more than its flow's ceiling, or ``watch_messages_per_minute_max`` where
+    A device that sends more than its flow's rate limit, or ``watch_messages_per_minute_max`` where
     that has none, is held back until it was calm for ``watch_hold_s``; at most
     ``watch_devices_max`` at once. It is counted by windows of ``watch_window_s``. In
     ``registry_table`` devices are noted that were heard of, so many a batch.

@@ -32,7 +32,7 @@ class BadOverridesError(FleetlaneError):
     sentence = "overrides: {problem}"
 
 
-class Ceilings(msgspec.Struct, frozen=True, kw_only=True):
+class RateLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How many messages a minute one device may send, as one running function counts them.
 
     Beyond ``soft_per_minute`` they go to the slow lane; beyond ``hard_per_minute`` they are
@@ -65,18 +65,18 @@ class DeviceOverride(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 class Overrides(msgspec.Struct, frozen=True, kw_only=True):
     """All overrides, by device id. ``version`` is raised by each change.
 
-    ``ceilings``, where they are set, stand for all devices in place of the stage's own, and
-    ``device_ceilings`` for one. Unknown fields are ignored: an older function must be able to read
-    what a newer command wrote.
+    ``rate_limits``, where they are set, stand for all devices in place of the stage's own, and
+    ``device_rate_limits`` for one. Unknown fields are ignored: an older function must be able to
+    read what a newer command wrote.
     """
 
     version: int = 0
     devices: dict[str, DeviceOverride] = field(default_factory=dict)
-    ceilings: Ceilings | None = None
-    device_ceilings: dict[str, Ceilings] = field(default_factory=dict)
+    rate_limits: RateLimits | None = field(default=None, name="ceilings")
+    device_rate_limits: dict[str, RateLimits] = field(default_factory=dict, name="device_ceilings")
 
     def __post_init__(self) -> None:
-        for device_id in (*self.devices, *self.device_ceilings):
+        for device_id in (*self.devices, *self.device_rate_limits):
             if not is_device_id(device_id):
                 raise ValueError(f"{device_id[:80]!r} is no device id")
 
@@ -85,9 +85,9 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
         found = self.devices.get(device_id)
         return None if found is None or found.is_over(now_ms) else found.status
 
-    def ceilings_of(self, device_id: str, *, of_stage: Ceilings | None) -> Ceilings | None:
-        """The device's own ceilings, else those of all devices, else the stage's."""
-        return self.device_ceilings.get(device_id) or self.ceilings or of_stage
+    def rate_limits_of(self, device_id: str, *, of_stage: RateLimits | None) -> RateLimits | None:
+        """The device's own rate limits, else those of all devices, else the stage's."""
+        return self.device_rate_limits.get(device_id) or self.rate_limits or of_stage
 
     def restricted(self, device_ids: Iterable[str], override: DeviceOverride) -> "Overrides":
         """Hold devices back; what held one of them back before is replaced."""
@@ -99,13 +99,15 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
         kept = {one: override for one, override in self.devices.items() if one not in gone}
         return replace(self, devices=kept)
 
-    def with_ceilings(self, ceilings: Ceilings | None, *, device_id: str | None) -> "Overrides":
-        """Set the ceilings of one device, or of all; ``None`` for those of the next wider."""
+    def with_rate_limits(
+        self, rate_limits: RateLimits | None, *, device_id: str | None
+    ) -> "Overrides":
+        """Set the rate limits of one device, or of all; ``None`` for those of the next wider."""
         if device_id is None:
-            return replace(self, ceilings=ceilings)
-        others = {one: held for one, held in self.device_ceilings.items() if one != device_id}
-        own = {} if ceilings is None else {device_id: ceilings}
-        return replace(self, device_ceilings=others | own)
+            return replace(self, rate_limits=rate_limits)
+        others = {one: held for one, held in self.device_rate_limits.items() if one != device_id}
+        own = {} if rate_limits is None else {device_id: rate_limits}
+        return replace(self, device_rate_limits=others | own)
 
     def next_version(self, *, now_ms: int) -> "Overrides":
         """The same without what has ended, under the number that comes next."""

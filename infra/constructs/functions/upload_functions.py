@@ -34,8 +34,8 @@ class UploadFunctionsProps:
     """What differs between stages. A laptop reserves no concurrency."""
 
     upload_bytes_max: int
-    soft_ceiling_per_minute: int
-    hard_ceiling_per_minute: int
+    soft_rate_limit_per_minute: int
+    hard_rate_limit_per_minute: int
     issuing_concurrency: int | None
     is_cloud: bool
 
@@ -43,8 +43,8 @@ class UploadFunctionsProps:
     def of(cls, stage: Stage) -> "UploadFunctionsProps":
         return cls(
             upload_bytes_max=stage.upload_bytes_max,
-            soft_ceiling_per_minute=stage.soft_ceiling_per_minute,
-            hard_ceiling_per_minute=stage.hard_ceiling_per_minute,
+            soft_rate_limit_per_minute=stage.soft_rate_limit_per_minute,
+            hard_rate_limit_per_minute=stage.hard_rate_limit_per_minute,
             issuing_concurrency=stage.upload_concurrency,
             is_cloud=stage.is_cloud,
         )
@@ -83,8 +83,8 @@ class UploadFunctions(Construct):
             environment={
                 **self._buckets,
                 "OVERRIDES_BUCKET": self._storage.artifacts.bucket_name,
-                "SOFT_CEILING_PER_MINUTE": str(self._props.soft_ceiling_per_minute),
-                "HARD_CEILING_PER_MINUTE": str(self._props.hard_ceiling_per_minute),
+                "SOFT_RATE_LIMIT_PER_MINUTE": str(self._props.soft_rate_limit_per_minute),
+                "HARD_RATE_LIMIT_PER_MINUTE": str(self._props.hard_rate_limit_per_minute),
                 "REGISTRY_TABLE": self._storage.registry.table_name,
                 "UPLOAD_BYTES_MAX": str(self._props.upload_bytes_max),
             },

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from clients.devices.registry import DeviceStatus, Jwk
 from fleetlane.cli.main import app
-from fleetlane.events.overrides import Ceilings
+from fleetlane.events.overrides import RateLimits
 from operations.devices.stores import DeviceStores
 from operations.sending.device_key import DeviceKey
 from tests.contract.aws_in_process import SETTINGS, device_table
@@ -259,23 +259,25 @@ def test_a_released_device_may_send_again(
     assert (_status(stores), stores.overrides.read().devices) == (DeviceStatus.ACTIVE, {})
 
 
-def test_ceilings_are_set_for_one_device_and_for_all(device: Device, stores: DeviceStores) -> None:
-    device("ceiling", "d-1", "--soft", "10", "--hard", "20")
-    device("ceiling", "--soft", "100", "--hard", "200")
+def test_rate_limits_are_set_for_one_device_and_for_all(
+    device: Device, stores: DeviceStores
+) -> None:
+    device("rate-limit", "d-1", "--soft", "10", "--hard", "20")
+    device("rate-limit", "--soft", "100", "--hard", "200")
 
     overrides = stores.overrides.read()
 
-    own, others = (overrides.ceilings_of(one, of_stage=None) for one in ("d-1", "d-2"))
-    assert own == Ceilings(soft_per_minute=10, hard_per_minute=20)
-    assert others == Ceilings(soft_per_minute=100, hard_per_minute=200)
+    own, others = (overrides.rate_limits_of(one, of_stage=None) for one in ("d-1", "d-2"))
+    assert own == RateLimits(soft_per_minute=10, hard_per_minute=20)
+    assert others == RateLimits(soft_per_minute=100, hard_per_minute=200)
 
 
-def test_ceilings_are_taken_away(device: Device, stores: DeviceStores) -> None:
-    device("ceiling", "d-1", "--soft", "10", "--hard", "20")
+def test_rate_limits_are_taken_away(device: Device, stores: DeviceStores) -> None:
+    device("rate-limit", "d-1", "--soft", "10", "--hard", "20")
 
-    device("ceiling", "d-1", "--clear")
+    device("rate-limit", "d-1", "--clear")
 
-    assert stores.overrides.read().ceilings_of("d-1", of_stage=None) is None
+    assert stores.overrides.read().rate_limits_of("d-1", of_stage=None) is None
 
 
 @pytest.mark.parametrize(
@@ -288,8 +290,8 @@ def test_ceilings_are_taken_away(device: Device, stores: DeviceStores) -> None:
         ("--clear", "--soft", "1"),
     ],
 )
-def test_ceilings_that_cannot_be_are_refused(device: Device, options: tuple[str, ...]) -> None:
-    result = device("ceiling", "d-1", *options)
+def test_rate_limits_that_cannot_be_are_refused(device: Device, options: tuple[str, ...]) -> None:
+    result = device("rate-limit", "d-1", *options)
 
     assert (result.exit_code, result.stderr.startswith("error: ")) == (1, True)
 

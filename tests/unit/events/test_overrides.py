@@ -4,33 +4,33 @@ from hypothesis import strategies as st
 
 from fleetlane.events.overrides import (
     BadOverridesError,
-    Ceilings,
     DeviceOverride,
     Overrides,
+    RateLimits,
     Restriction,
     overrides_from_json,
 )
 
 NOW_MS = 1_790_000_000_000
-FEW = Ceilings(soft_per_minute=1, hard_per_minute=2)
-SOME = Ceilings(soft_per_minute=10, hard_per_minute=20)
-MANY = Ceilings(soft_per_minute=100, hard_per_minute=200)
+FEW = RateLimits(soft_per_minute=1, hard_per_minute=2)
+SOME = RateLimits(soft_per_minute=10, hard_per_minute=20)
+MANY = RateLimits(soft_per_minute=100, hard_per_minute=200)
 
 restrictions = st.builds(
     DeviceOverride,
     status=st.sampled_from(Restriction),
     until_ms=st.none() | st.integers(0, 2**53),
 )
-ceilings = st.integers(1, 1000).map(
-    lambda soft: Ceilings(soft_per_minute=soft, hard_per_minute=2 * soft)
+rate_limits = st.integers(1, 1000).map(
+    lambda soft: RateLimits(soft_per_minute=soft, hard_per_minute=2 * soft)
 )
 device_ids = st.from_regex("[A-Za-z0-9._-]{1,64}", fullmatch=True)
 any_overrides = st.builds(
     Overrides,
     version=st.integers(0, 2**53),
     devices=st.dictionaries(device_ids, restrictions, max_size=5),
-    ceilings=st.none() | ceilings,
-    device_ceilings=st.dictionaries(device_ids, ceilings, max_size=5),
+    rate_limits=st.none() | rate_limits,
+    device_rate_limits=st.dictionaries(device_ids, rate_limits, max_size=5),
 )
 
 
@@ -119,17 +119,20 @@ def test_a_released_device_is_held_back_no_longer_and_others_still_are() -> None
         (MANY, FEW, None, MANY),
     ],
 )
-def test_the_nearest_ceilings_win(
-    own: Ceilings | None, of_all: Ceilings | None, of_stage: Ceilings | None, wins: Ceilings | None
+def test_the_nearest_rate_limits_win(
+    own: RateLimits | None,
+    of_all: RateLimits | None,
+    of_stage: RateLimits | None,
+    wins: RateLimits | None,
 ) -> None:
-    overrides = Overrides().with_ceilings(of_all, device_id=None)
+    overrides = Overrides().with_rate_limits(of_all, device_id=None)
 
-    overrides = overrides.with_ceilings(own, device_id="d-1")
+    overrides = overrides.with_rate_limits(own, device_id="d-1")
 
-    assert overrides.ceilings_of("d-1", of_stage=of_stage) == wins
+    assert overrides.rate_limits_of("d-1", of_stage=of_stage) == wins
 
 
-def test_ceilings_are_taken_away_again() -> None:
-    overrides = Overrides().with_ceilings(FEW, device_id="d-1")
+def test_rate_limits_are_taken_away_again() -> None:
+    overrides = Overrides().with_rate_limits(FEW, device_id="d-1")
 
-    assert overrides.with_ceilings(None, device_id="d-1").device_ceilings == {}
+    assert overrides.with_rate_limits(None, device_id="d-1").device_rate_limits == {}

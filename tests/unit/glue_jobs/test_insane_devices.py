@@ -8,10 +8,10 @@ from fleetlane.events.alerts import Alert, AlertKind
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import DevicesRule, Flow, ParserRule
 from fleetlane.events.metrics import JobMetric
-from fleetlane.events.overrides import Ceilings, DeviceOverride, Overrides, Restriction
+from fleetlane.events.overrides import DeviceOverride, Overrides, RateLimits, Restriction
 from glue_jobs.fleet_watch.batches import WatchBatches, WatchContext
 from glue_jobs.fleet_watch.device_rates import STALE_MS, Activity
-from glue_jobs.fleet_watch.quarantine import OVER_CEILING, QuarantineRules
+from glue_jobs.fleet_watch.quarantine import OVER_RATE_LIMIT, QuarantineRules
 from tests.unit.glue_jobs.fake_sightings import FakeSightings
 
 WINDOW_MS: Final = 60_000
@@ -72,7 +72,7 @@ def sent(
     return Activity(device_id=device, stream=stream, window_ms=at_ms, messages=messages)
 
 
-def test_a_device_over_its_flows_ceiling_is_held_back_and_told_of() -> None:
+def test_a_device_over_its_flows_rate_limit_is_held_back_and_told_of() -> None:
     watch = Watch()
 
     watch.look_at([sent(101), sent(100, device="d-2")])
@@ -80,7 +80,7 @@ def test_a_device_over_its_flows_ceiling_is_held_back_and_told_of() -> None:
     assert watch.held == ["d-1"]
     (alert,) = watch.alerts
     assert (alert.kind, alert.device_id, alert.stream) == (
-        AlertKind.OVER_CEILING,
+        AlertKind.OVER_RATE_LIMIT,
         "d-1",
         "weather",
     )
@@ -105,7 +105,7 @@ def test_two_windows_are_not() -> None:
     assert watch.held == []
 
 
-def test_a_stream_without_a_ceiling_has_the_platforms() -> None:
+def test_a_stream_without_a_rate_limit_has_the_platforms() -> None:
     watch = Watch()
 
     watch.look_at([sent(600, stream="gps"), sent(601, stream="gps", device="d-2")])
@@ -113,9 +113,9 @@ def test_a_stream_without_a_ceiling_has_the_platforms() -> None:
     assert watch.held == ["d-2"]
 
 
-def test_an_operators_ceiling_for_a_device_counts_before_its_flows() -> None:
-    own = Ceilings(soft_per_minute=500, hard_per_minute=1_000)
-    watch = Watch(Overrides(device_ceilings={"d-1": own}))
+def test_an_operators_rate_limit_for_a_device_counts_before_its_flows() -> None:
+    own = RateLimits(soft_per_minute=500, hard_per_minute=1_000)
+    watch = Watch(Overrides(device_rate_limits={"d-1": own}))
 
     watch.look_at([sent(500), sent(500, device="d-2")])
 
@@ -149,7 +149,7 @@ def test_who_is_calm_is_let_go_and_told_of() -> None:
     watch.look_at([sent(1, device="d-2", at_ms=watch.now_ms)])
 
     assert watch.overrides.devices == {}
-    assert [alert.kind for alert in watch.alerts] == [AlertKind.OVER_CEILING, AlertKind.CALM]
+    assert [alert.kind for alert in watch.alerts] == [AlertKind.OVER_RATE_LIMIT, AlertKind.CALM]
 
 
 def test_a_restart_goes_on_from_the_overrides() -> None:
@@ -190,4 +190,4 @@ def test_without_overrides_nobody_is_held_back_until_they_can_be_read() -> None:
     watch.look_at([sent(101)])
 
     assert watch.held == ["d-1"]
-    assert watch.overrides.devices["d-1"].cause == OVER_CEILING
+    assert watch.overrides.devices["d-1"].cause == OVER_RATE_LIMIT

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from clients.devices.bound_devices import ManyDevices
-from lambdas.ingest.assembly import Foundations, services_on
-from lambdas.ingest.dispatcher import FrontDoor
-from lambdas.ingest.rate_limiter import Admits
+from clients.devices.overrides import CachedOverrides
+from lambdas.http.rate_limiter import RateLimiter
+from lambdas.ingest.assembly import IngestDependencies, services_on
+from lambdas.ingest.dispatcher import Dispatcher
 from lambdas.ingest.repeats import ReceiptStore
 from lambdas.ingest.service import Flows, PayloadStore, RecordLander
+from tests.unit.lambdas.fake_overrides import FakeOverrides
 from tests.unit.lambdas.fake_receipts import FakeReceipts
 from tests.unit.lambdas.fakes import (
-    FakeAdmission,
     FakeDevices,
     FakeFlows,
     FakeKafka,
@@ -44,18 +45,24 @@ class Answer:
         return str(self.body["type"]).rpartition(":")[2]
 
 
+def unlimited() -> RateLimiter:
+    """Lets everybody send."""
+    overrides = CachedOverrides(FakeOverrides(), on_unavailable=lambda _: None)
+    return RateLimiter(overrides, of_stage=None, on_over_rate_limit=lambda *_: None)
+
+
 def ingest_routes(  # noqa: PLR0913 - each may be a fake of its own
     *,
-    admission: Admits | None = None,
+    rate_limiter: RateLimiter | None = None,
     flows: Flows | None = None,
     producer: RecordLander | None = None,
     payloads: PayloadStore | None = None,
     receipts: ReceiptStore | None = None,
     devices: ManyDevices | None = None,
     now_ms: Callable[[], int] = lambda: NOW_MS,
-) -> FrontDoor:
-    foundations = Foundations(
-        admission=admission or FakeAdmission(),
+) -> Dispatcher:
+    dependencies = IngestDependencies(
+        rate_limiter=rate_limiter or unlimited(),
         flows=flows or FakeFlows(),
         producer=producer or FakeKafka(["raw.fast", "raw.standard", "raw.slow"]),
         payloads=payloads or FakePayloads(),
@@ -65,11 +72,11 @@ def ingest_routes(  # noqa: PLR0913 - each may be a fake of its own
         on_flows_unavailable=lambda _: None,
         on_receipts_unavailable=lambda _: None,
     )
-    return FrontDoor(services_on(foundations), now_ms=now_ms, jitter=lambda least, _: least)
+    return Dispatcher(services_on(dependencies), now_ms=now_ms, jitter=lambda least, _: least)
 
 
 def post(
-    routes: FrontDoor,
+    routes: Dispatcher,
     path: str = "/v1/streams/thermo",
     body: bytes | None = b"hello",
     *,
@@ -79,7 +86,7 @@ def post(
     return send(routes, event("POST", path, body, headers=headers, identity=identity))
 
 
-def send(routes: FrontDoor, event: Mapping[str, Any]) -> Answer:
+def send(routes: Dispatcher, event: Mapping[str, Any]) -> Answer:
     answer = routes.resolve(event, None)
     headers = {name: values[0] for name, values in answer["multiValueHeaders"].items()}
     return Answer(

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from lambdas.ingest.dispatcher import FrontDoor
+from lambdas.ingest.dispatcher import Dispatcher
 from tests.unit.lambdas.api_gateway import ACTIVE, Answer, post
 
 BATCH = {"Content-Type": "application/cloudevents-batch+json"}
@@ -22,7 +22,7 @@ def entry(event_id: str = "e-1", *, device: str = "d-1", **more: Any) -> dict[st
 
 
 def post_batch(
-    routes: FrontDoor,
+    routes: Dispatcher,
     *entries: object,
     headers: Mapping[str, str] = BATCH,
     identity: Mapping[str, str] | None = ACTIVE,

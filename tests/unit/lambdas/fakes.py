@@ -68,18 +68,6 @@ class FakeKafka:
         return [record for records in self.topics.values() for record in records]
 
 
-class FakeAdmission:
-    """Lets everybody send, but for whom it is told otherwise."""
-
-    def __init__(self, *, aside: Iterable[str] = (), refused: Exception | None = None) -> None:
-        self._aside, self._refused = frozenset(aside), refused
-
-    def goes_aside(self, device_id: str, *, now_ms: int, via: str | None = None) -> bool:
-        if self._refused is not None:
-            raise self._refused
-        return device_id in self._aside
-
-
 class FakePayloads:
     """A bucket in memory. ``is_up`` says whether S3 answers."""
 

@@ -1,19 +1,19 @@
-"""Overrides and ceilings as a device meets them: over the routes, with the real admission."""
+"""Overrides and rate limits as a device meets them: over the routes, with the real rate_limiter."""
 
 import pytest
 
 from clients.devices.overrides import CachedOverrides
 from clients.devices.registry import RegisteredDevice
 from fleetlane.events.envelope_reading import message_from
-from fleetlane.events.overrides import Ceilings, DeviceOverride, Overrides, Restriction
-from lambdas.http.admission import Admission
-from lambdas.ingest.dispatcher import FrontDoor
+from fleetlane.events.overrides import DeviceOverride, Overrides, RateLimits, Restriction
+from lambdas.http.rate_limiter import RateLimiter
+from lambdas.ingest.dispatcher import Dispatcher
 from tests.unit.lambdas.api_gateway import ACTIVE, NOW_MS, ingest_routes, post
 from tests.unit.lambdas.cloud_events import entry, post_batch, tags
 from tests.unit.lambdas.fake_overrides import FakeOverrides
 from tests.unit.lambdas.fakes import FakeDevices, FakeKafka
 
-CEILINGS = Ceilings(soft_per_minute=2, hard_per_minute=3)
+RATE_LIMITS = RateLimits(soft_per_minute=2, hard_per_minute=3)
 
 
 @pytest.fixture
@@ -27,16 +27,16 @@ def overrides() -> FakeOverrides:
 
 
 @pytest.fixture
-def routes(kafka: FakeKafka, overrides: FakeOverrides) -> FrontDoor:
+def routes(kafka: FakeKafka, overrides: FakeOverrides) -> Dispatcher:
     return routes_with(overrides, producer=kafka)
 
 
 def routes_with(
     overrides: FakeOverrides, *, producer: FakeKafka, devices: FakeDevices | None = None
-) -> FrontDoor:
+) -> Dispatcher:
     cached = CachedOverrides(overrides, on_unavailable=lambda _: None, max_age_s=0, wait_s=None)
-    admission = Admission(cached, ceilings=CEILINGS, on_over_ceiling=lambda *_: None)
-    return ingest_routes(admission=admission, producer=producer, devices=devices)
+    rate_limiter = RateLimiter(cached, of_stage=RATE_LIMITS, on_over_rate_limit=lambda *_: None)
+    return ingest_routes(rate_limiter=rate_limiter, producer=producer, devices=devices)
 
 
 def hold(overrides: FakeOverrides, status: Restriction, until_ms: int | None = None) -> None:
@@ -45,7 +45,7 @@ def hold(overrides: FakeOverrides, status: Restriction, until_ms: int | None = N
 
 
 def test_a_device_revoked_since_its_token_was_checked_is_forbidden_and_nothing_is_stored(
-    routes: FrontDoor, kafka: FakeKafka, overrides: FakeOverrides
+    routes: Dispatcher, kafka: FakeKafka, overrides: FakeOverrides
 ) -> None:
     hold(overrides, Restriction.REVOKED)
 
@@ -55,7 +55,7 @@ def test_a_device_revoked_since_its_token_was_checked_is_forbidden_and_nothing_i
 
 
 def test_a_device_quarantined_since_its_token_was_checked_lands_in_the_slow_lane(
-    routes: FrontDoor, kafka: FakeKafka, overrides: FakeOverrides
+    routes: Dispatcher, kafka: FakeKafka, overrides: FakeOverrides
 ) -> None:
     hold(overrides, Restriction.QUARANTINED)
 
@@ -65,7 +65,7 @@ def test_a_device_quarantined_since_its_token_was_checked_lands_in_the_slow_lane
 
 
 def test_an_override_ends_by_the_time_of_arrival(
-    routes: FrontDoor, overrides: FakeOverrides
+    routes: Dispatcher, overrides: FakeOverrides
 ) -> None:
     hold(overrides, Restriction.REVOKED, until_ms=NOW_MS)
 
@@ -73,7 +73,7 @@ def test_an_override_ends_by_the_time_of_arrival(
 
 
 def test_an_override_never_lets_in_whom_the_authorizer_turned_away(
-    routes: FrontDoor, overrides: FakeOverrides
+    routes: Dispatcher, overrides: FakeOverrides
 ) -> None:
     hold(overrides, Restriction.QUARANTINED)
 
@@ -83,7 +83,7 @@ def test_an_override_never_lets_in_whom_the_authorizer_turned_away(
 
 
 def test_while_overrides_cannot_be_read_the_last_known_hold(
-    routes: FrontDoor, overrides: FakeOverrides
+    routes: Dispatcher, overrides: FakeOverrides
 ) -> None:
     hold(overrides, Restriction.REVOKED)
     post(routes)
@@ -93,15 +93,15 @@ def test_while_overrides_cannot_be_read_the_last_known_hold(
 
 
 def test_where_overrides_could_never_be_read_the_authorizer_s_word_holds(
-    routes: FrontDoor, overrides: FakeOverrides
+    routes: Dispatcher, overrides: FakeOverrides
 ) -> None:
     overrides.is_up = False
 
     assert post(routes).status == 202
 
 
-def test_beyond_its_ceilings_a_device_is_diverted_first_and_then_told_to_slow_down(
-    routes: FrontDoor,
+def test_beyond_its_rate_limits_a_device_is_diverted_first_and_then_told_to_slow_down(
+    routes: Dispatcher,
 ) -> None:
     answers = [post(routes) for _ in range(4)]
 
@@ -110,7 +110,7 @@ def test_beyond_its_ceilings_a_device_is_diverted_first_and_then_told_to_slow_do
 
 
 def test_who_is_to_slow_down_is_told_until_when_and_why(
-    routes: FrontDoor, kafka: FakeKafka
+    routes: Dispatcher, kafka: FakeKafka
 ) -> None:
     for _ in range(3):
         post(routes)
@@ -123,7 +123,7 @@ def test_who_is_to_slow_down_is_told_until_when_and_why(
 
 
 def test_a_device_that_sends_too_much_does_not_fill_the_log_too(
-    routes: FrontDoor, caplog: pytest.LogCaptureFixture
+    routes: Dispatcher, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(10):
         post(routes)
@@ -131,7 +131,7 @@ def test_a_device_that_sends_too_much_does_not_fill_the_log_too(
     assert caplog.records == []
 
 
-def test_other_devices_are_served_meanwhile(routes: FrontDoor, kafka: FakeKafka) -> None:
+def test_other_devices_are_served_meanwhile(routes: Dispatcher, kafka: FakeKafka) -> None:
     for _ in range(4):
         post(routes)
 
@@ -142,8 +142,8 @@ def test_other_devices_are_served_meanwhile(routes: FrontDoor, kafka: FakeKafka)
     assert message_from(record.headers, record.value).device_id == "d-2"
 
 
-def test_of_a_batch_only_what_is_beyond_the_ceilings_is_held_back(
-    routes: FrontDoor, kafka: FakeKafka
+def test_of_a_batch_only_what_is_beyond_the_rate_limits_is_held_back(
+    routes: Dispatcher, kafka: FakeKafka
 ) -> None:
     answer = post_batch(routes, *(entry(f"e-{number}") for number in range(5)))
 

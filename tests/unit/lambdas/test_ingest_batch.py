@@ -7,7 +7,7 @@ from fleetlane.events.envelope import Message
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
 from lambdas.ingest.batch_document import ENTRIES_MAX
-from lambdas.ingest.dispatcher import FrontDoor
+from lambdas.ingest.dispatcher import Dispatcher
 from tests.unit.lambdas.api_gateway import ACTIVE, NOW_MS, ingest_routes, post
 from tests.unit.lambdas.cloud_events import BATCH, entry, post_batch, tags
 from tests.unit.lambdas.fakes import FakeDevices, FakeKafka, FakePayloads
@@ -32,7 +32,7 @@ def devices() -> FakeDevices:
 
 
 @pytest.fixture
-def routes(kafka: FakeKafka, devices: FakeDevices) -> FrontDoor:
+def routes(kafka: FakeKafka, devices: FakeDevices) -> Dispatcher:
     return ingest_routes(producer=kafka, devices=devices)
 
 
@@ -56,7 +56,7 @@ def landed(kafka: FakeKafka) -> list[Message]:
     return [message_from(record.headers, record.value) for record in kafka.records()]
 
 
-def test_every_entry_has_a_receipt_in_its_place(routes: FrontDoor, kafka: FakeKafka) -> None:
+def test_every_entry_has_a_receipt_in_its_place(routes: Dispatcher, kafka: FakeKafka) -> None:
     answer = post_batch(routes, entry("e-1", data=1), entry("e-2", data=2))
 
     assert answer.status == 202
@@ -73,7 +73,7 @@ def test_every_entry_has_a_receipt_in_its_place(routes: FrontDoor, kafka: FakeKa
 
 
 def test_a_bad_entry_stops_no_other_and_the_answer_is_no_202(
-    routes: FrontDoor, kafka: FakeKafka
+    routes: Dispatcher, kafka: FakeKafka
 ) -> None:
     answer = post_batch(routes, entry("e-1"), entry("e-2", type="No Stream"), entry("e-3"))
 
@@ -81,7 +81,7 @@ def test_a_bad_entry_stops_no_other_and_the_answer_is_no_202(
     assert len(kafka.records()) == 2
 
 
-def test_a_refused_entry_is_a_problem_with_a_status_of_its_own(routes: FrontDoor) -> None:
+def test_a_refused_entry_is_a_problem_with_a_status_of_its_own(routes: Dispatcher) -> None:
     answer = post_batch(routes, entry("e-1", specversion="0.3"))
 
     assert answer.body["receipts"] == [
@@ -94,13 +94,15 @@ def test_a_refused_entry_is_a_problem_with_a_status_of_its_own(routes: FrontDoor
     ]
 
 
-def test_an_empty_batch_is_a_batch(routes: FrontDoor) -> None:
+def test_an_empty_batch_is_a_batch(routes: Dispatcher) -> None:
     answer = post_batch(routes)
 
     assert (answer.status, answer.body) == (202, {"receipts": []})
 
 
-def test_an_entry_s_attributes_travel_with_its_message(routes: FrontDoor, kafka: FakeKafka) -> None:
+def test_an_entry_s_attributes_travel_with_its_message(
+    routes: Dispatcher, kafka: FakeKafka
+) -> None:
     post_batch(
         routes,
         entry(
@@ -120,7 +122,7 @@ def test_an_entry_s_attributes_travel_with_its_message(routes: FrontDoor, kafka:
     assert (message.start_millis, message.end_millis) == (1, NOW_MS)
 
 
-def test_an_entry_sent_again_has_the_id_that_it_had(routes: FrontDoor) -> None:
+def test_an_entry_sent_again_has_the_id_that_it_had(routes: Dispatcher) -> None:
     first = post_batch(routes, entry("e-1", data=1)).body["receipts"]
 
     again = post_batch(routes, entry("e-1", data=1), entry("e-1", data=2)).body["receipts"]
@@ -128,7 +130,7 @@ def test_an_entry_sent_again_has_the_id_that_it_had(routes: FrontDoor) -> None:
     assert (again[0]["id"] == first[0]["id"], again[1]["id"] == first[0]["id"]) == (True, False)
 
 
-def test_an_entry_has_the_id_of_the_same_message_sent_alone(routes: FrontDoor) -> None:
+def test_an_entry_has_the_id_of_the_same_message_sent_alone(routes: Dispatcher) -> None:
     alone = post(routes, body=b"21.5", headers={"Idempotency-Key": "e-1"}).body["id"]
 
     batched = post_batch(routes, entry("e-1", data=21.5)).body["receipts"]
@@ -136,7 +138,7 @@ def test_an_entry_has_the_id_of_the_same_message_sent_alone(routes: FrontDoor) -
     assert batched[0]["id"] == alone
 
 
-def test_a_gateway_speaks_for_the_devices_bound_to_it(routes: FrontDoor, kafka: FakeKafka) -> None:
+def test_a_gateway_speaks_for_the_devices_bound_to_it(routes: Dispatcher, kafka: FakeKafka) -> None:
     answer = post_batch(routes, entry(device="behind"), entry(device="d-1"))
 
     behind, own = landed(kafka)
@@ -146,14 +148,16 @@ def test_a_gateway_speaks_for_the_devices_bound_to_it(routes: FrontDoor, kafka: 
 
 
 @pytest.mark.parametrize("device", ["of-another", "on-its-own", "nobody", "revoked"])
-def test_nobody_speaks_for_another_device(routes: FrontDoor, kafka: FakeKafka, device: str) -> None:
+def test_nobody_speaks_for_another_device(
+    routes: Dispatcher, kafka: FakeKafka, device: str
+) -> None:
     answer = post_batch(routes, entry("e-1", device=device), entry("e-2"))
 
     assert (answer.status, tags(answer)) == (207, ["forbidden", ""])
     assert [message.device_id for message in landed(kafka)] == ["d-1"]
 
 
-def test_an_unknown_device_is_refused_as_a_foreign_one_is(routes: FrontDoor) -> None:
+def test_an_unknown_device_is_refused_as_a_foreign_one_is(routes: Dispatcher) -> None:
     answer = post_batch(routes, entry(device="nobody"), entry(device="of-another"))
 
     unknown, foreign = (one["detail"] for one in answer.body["receipts"])
@@ -161,7 +165,7 @@ def test_an_unknown_device_is_refused_as_a_foreign_one_is(routes: FrontDoor) -> 
 
 
 def test_what_a_quarantined_device_or_gateway_sends_goes_to_the_slow_lane(
-    routes: FrontDoor, kafka: FakeKafka
+    routes: Dispatcher, kafka: FakeKafka
 ) -> None:
     post_batch(routes, entry("e-1", device="doubtful"), entry("e-2", device="behind"))
     quarantined = {**ACTIVE, "status": "quarantined"}
@@ -199,7 +203,7 @@ def test_when_kafka_does_not_confirm_every_entry_is_told_to_try_later(kafka: Fak
     assert (answer.status, tags(answer)) == (207, ["try_later", "try_later"])
 
 
-def test_a_batch_costs_one_wait_for_kafka(routes: FrontDoor, kafka: FakeKafka) -> None:
+def test_a_batch_costs_one_wait_for_kafka(routes: Dispatcher, kafka: FakeKafka) -> None:
     post_batch(routes, *(entry(f"e-{n}") for n in range(100)))
 
     assert (kafka.asked, len(kafka.records())) == (1, 100)
@@ -244,7 +248,7 @@ def test_without_s3_only_the_large_entries_try_later(kafka: FakeKafka) -> None:
 
 
 def test_a_batch_with_too_many_entries_is_too_large_and_nothing_is_stored(
-    routes: FrontDoor, kafka: FakeKafka
+    routes: Dispatcher, kafka: FakeKafka
 ) -> None:
     answer = post_batch(routes, *(entry(f"e-{n}") for n in range(ENTRIES_MAX + 1)))
 
@@ -254,7 +258,7 @@ def test_a_batch_with_too_many_entries_is_too_large_and_nothing_is_stored(
 
 
 def test_a_batch_over_the_limit_is_too_large_and_nothing_is_stored(
-    routes: FrontDoor, kafka: FakeKafka
+    routes: Dispatcher, kafka: FakeKafka
 ) -> None:
     answer = post_batch(routes, entry(data="x" * 1_000_000))
 
@@ -266,7 +270,7 @@ def test_a_batch_over_the_limit_is_too_large_and_nothing_is_stored(
     "document", [b"", b"{}", b"[", b"nope", b"[1]x", b"[" * 100_000, b'[{"a": \xff}]']
 )
 def test_what_is_no_json_array_is_a_bad_request_and_nothing_is_stored(
-    routes: FrontDoor, kafka: FakeKafka, document: bytes
+    routes: Dispatcher, kafka: FakeKafka, document: bytes
 ) -> None:
     answer = post(routes, "/v1/batch", document, headers=BATCH)
 
@@ -287,27 +291,27 @@ def test_what_is_no_json_array_is_a_bad_request_and_nothing_is_stored(
     ],
 )
 def test_a_header_that_a_batch_does_not_have_is_a_bad_request(
-    routes: FrontDoor, headers: dict[str, str]
+    routes: Dispatcher, headers: dict[str, str]
 ) -> None:
     answer = post_batch(routes, entry(), headers=headers)
 
     assert (answer.status, answer.tag) == (400, "bad_request")
 
 
-def test_a_content_type_may_name_its_charset(routes: FrontDoor) -> None:
+def test_a_content_type_may_name_its_charset(routes: Dispatcher) -> None:
     headers = {"content-type": "application/cloudevents-batch+json; charset=utf-8"}
 
     assert post_batch(routes, entry(), headers=headers).status == 202
 
 
-def test_a_batch_without_an_identity_is_unauthenticated(routes: FrontDoor) -> None:
+def test_a_batch_without_an_identity_is_unauthenticated(routes: Dispatcher) -> None:
     answer = post_batch(routes, entry(), identity=None)
 
     assert (answer.status, answer.tag) == (401, "unauthenticated")
 
 
 def test_a_batch_is_counted_in_a_line_a_lane_and_a_line_a_tag(
-    routes: FrontDoor, capsys: pytest.CaptureFixture[str]
+    routes: Dispatcher, capsys: pytest.CaptureFixture[str]
 ) -> None:
     post_batch(routes, entry("e-1", data=12345), entry("e-2", data=1), entry("e-3", id=""), "no")
 

@@ -13,7 +13,7 @@ from clients.kafka.producer_record import ProducerRecord
 from fleetlane.events.envelope import Message
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.parked import KafkaPosition
-from lambdas.ingest.dispatcher import FrontDoor
+from lambdas.ingest.dispatcher import Dispatcher
 from tests.unit.lambdas.api_gateway import ACTIVE, NOW_MS, event, ingest_routes, post, send
 from tests.unit.lambdas.fakes import FakeKafka, FakePayloads, FakeSpool
 
@@ -26,7 +26,7 @@ def kafka() -> FakeKafka:
 
 
 @pytest.fixture
-def routes(kafka: FakeKafka) -> FrontDoor:
+def routes(kafka: FakeKafka) -> Dispatcher:
     return ingest_routes(producer=kafka)
 
 
@@ -35,7 +35,7 @@ def landed(kafka: FakeKafka) -> Message:
     return message_from(record.headers, record.value)
 
 
-def test_a_message_is_answered_with_its_receipt(routes: FrontDoor, kafka: FakeKafka) -> None:
+def test_a_message_is_answered_with_its_receipt(routes: Dispatcher, kafka: FakeKafka) -> None:
     answer = post(routes)
 
     assert answer.status == 202
@@ -56,7 +56,7 @@ def test_any_body_lands_byte_for_byte(body: bytes) -> None:
     assert landed(kafka).body == body
 
 
-def test_an_empty_body_is_a_message(routes: FrontDoor, kafka: FakeKafka) -> None:
+def test_an_empty_body_is_a_message(routes: Dispatcher, kafka: FakeKafka) -> None:
     answer = post(routes, body=None)
 
     assert answer.status == 202
@@ -64,7 +64,7 @@ def test_an_empty_body_is_a_message(routes: FrontDoor, kafka: FakeKafka) -> None
 
 
 def test_a_body_that_api_gateway_left_as_text_lands_as_utf_8(
-    routes: FrontDoor, kafka: FakeKafka
+    routes: Dispatcher, kafka: FakeKafka
 ) -> None:
     text = event("POST", "/v1/streams/thermo") | {"body": "21.5 °C"}
 
@@ -75,7 +75,7 @@ def test_a_body_that_api_gateway_left_as_text_lands_as_utf_8(
 
 @pytest.mark.parametrize("body", ["!!!!", "aGVsbG8", "aGVs bG8=", "aGVsbG8=\n"])
 def test_invalid_base64_from_the_gateway_is_a_bad_request_and_nothing_is_stored(
-    routes: FrontDoor, kafka: FakeKafka, body: str
+    routes: Dispatcher, kafka: FakeKafka, body: str
 ) -> None:
     broken = event("POST", "/v1/streams/thermo") | {"body": body, "isBase64Encoded": True}
 
@@ -86,7 +86,7 @@ def test_invalid_base64_from_the_gateway_is_a_bad_request_and_nothing_is_stored(
 
 
 def test_what_a_device_declares_travels_with_its_message(
-    routes: FrontDoor, kafka: FakeKafka
+    routes: Dispatcher, kafka: FakeKafka
 ) -> None:
     post(
         routes,
@@ -107,7 +107,7 @@ def test_what_a_device_declares_travels_with_its_message(
 
 
 def test_the_identity_is_the_authorizer_s_whatever_the_device_says(
-    routes: FrontDoor, kafka: FakeKafka
+    routes: Dispatcher, kafka: FakeKafka
 ) -> None:
     post(routes, headers={"device_id": "d-2", "ce_source": "/devices/d-2"})
 
@@ -135,7 +135,7 @@ def test_the_identity_is_the_authorizer_s_whatever_the_device_says(
     ],
 )
 def test_a_header_that_is_not_allowed_is_named_and_nothing_is_stored(
-    routes: FrontDoor, kafka: FakeKafka, header: str, value: str
+    routes: Dispatcher, kafka: FakeKafka, header: str, value: str
 ) -> None:
     answer = post(routes, headers={header: value})
 
@@ -145,7 +145,7 @@ def test_a_header_that_is_not_allowed_is_named_and_nothing_is_stored(
     assert kafka.records() == []
 
 
-def test_data_that_ends_before_it_starts_is_a_bad_request(routes: FrontDoor) -> None:
+def test_data_that_ends_before_it_starts_is_a_bad_request(routes: Dispatcher) -> None:
     answer = post(routes, headers={"X-Data-Start-Millis": "20", "X-Data-End-Millis": "10"})
 
     assert answer.body["detail"] == (
@@ -153,13 +153,13 @@ def test_data_that_ends_before_it_starts_is_a_bad_request(routes: FrontDoor) -> 
     )
 
 
-def test_a_long_value_is_cut_in_the_answer(routes: FrontDoor) -> None:
+def test_a_long_value_is_cut_in_the_answer(routes: Dispatcher) -> None:
     answer = post(routes, headers={"X-Firmware-Version": "9" * 5000})
 
     assert len(answer.body["detail"]) < 200
 
 
-def test_a_content_encoding_is_told_the_other_header(routes: FrontDoor) -> None:
+def test_a_content_encoding_is_told_the_other_header(routes: Dispatcher) -> None:
     answer = post(routes, headers={"Content-Encoding": "gzip"})
 
     assert "X-Body-Encoding" in answer.body["detail"]
@@ -167,7 +167,7 @@ def test_a_content_encoding_is_told_the_other_header(routes: FrontDoor) -> None:
 
 @pytest.mark.parametrize("stream", ["Thermo", "1st", "a_b", "a.b", "x" * 49, "%2e%2e", "é"])
 def test_a_stream_outside_the_pattern_has_no_route(
-    routes: FrontDoor, kafka: FakeKafka, stream: str
+    routes: Dispatcher, kafka: FakeKafka, stream: str
 ) -> None:
     answer = post(routes, f"/v1/streams/{stream}")
 
@@ -184,13 +184,13 @@ def test_a_stream_outside_the_pattern_has_no_route(
         ("PUT", "/v1/health"),
     ],
 )
-def test_an_unknown_path_or_method_has_no_route(routes: FrontDoor, method: str, path: str) -> None:
+def test_an_unknown_path_or_method_has_no_route(routes: Dispatcher, method: str, path: str) -> None:
     answer = send(routes, event(method, path))
 
     assert (answer.status, answer.tag) == (404, "no_route")
 
 
-def test_a_slash_behind_the_stream_changes_nothing(routes: FrontDoor, kafka: FakeKafka) -> None:
+def test_a_slash_behind_the_stream_changes_nothing(routes: Dispatcher, kafka: FakeKafka) -> None:
     answer = post(routes, "/v1/streams/thermo/")
 
     assert (answer.status, landed(kafka).stream) == (202, "thermo")
@@ -208,7 +208,7 @@ def test_a_slash_behind_the_stream_changes_nothing(routes: FrontDoor, kafka: Fak
     ],
 )
 def test_a_request_without_an_identity_is_unauthenticated_and_nothing_is_stored(
-    routes: FrontDoor, kafka: FakeKafka, identity: dict[str, str] | None
+    routes: Dispatcher, kafka: FakeKafka, identity: dict[str, str] | None
 ) -> None:
     answer = post(routes, identity=identity)
 
@@ -217,7 +217,7 @@ def test_a_request_without_an_identity_is_unauthenticated_and_nothing_is_stored(
 
 
 def test_a_revoked_device_is_forbidden_even_if_it_gets_this_far(
-    routes: FrontDoor, kafka: FakeKafka
+    routes: Dispatcher, kafka: FakeKafka
 ) -> None:
     answer = post(routes, identity={**ACTIVE, "status": "revoked"})
 
@@ -238,7 +238,7 @@ def test_a_body_over_the_limit_is_too_large_and_nothing_is_stored(kafka: FakeKaf
     assert (kafka.records(), payloads.objects) == ([], {})
 
 
-def test_a_problem_has_the_form_of_rfc_9457(routes: FrontDoor) -> None:
+def test_a_problem_has_the_form_of_rfc_9457(routes: Dispatcher) -> None:
     answer = post(routes, "/v1/streams/Thermo")
 
     assert answer.content_type == "application/problem+json"
@@ -318,7 +318,7 @@ def test_a_request_that_comes_while_another_is_read_does_not_take_its_place() ->
 
 
 def test_a_message_is_counted_by_lane_and_size(
-    routes: FrontDoor, capsys: pytest.CaptureFixture[str]
+    routes: Dispatcher, capsys: pytest.CaptureFixture[str]
 ) -> None:
     post(routes, body=b"12345")
 
@@ -328,7 +328,7 @@ def test_a_message_is_counted_by_lane_and_size(
 
 
 def test_a_refusal_is_counted_by_its_tag(
-    routes: FrontDoor, capsys: pytest.CaptureFixture[str]
+    routes: Dispatcher, capsys: pytest.CaptureFixture[str]
 ) -> None:
     post(routes, "/v1/streams/Thermo")
 

@@ -19,7 +19,7 @@ from lambdas.http.declarations import (
 )
 from lambdas.http.problems import PROBLEM_CONTENT_TYPE
 from lambdas.ingest.batch_document import ENTRIES_MAX
-from lambdas.ingest.dispatcher import FrontDoor
+from lambdas.ingest.dispatcher import Dispatcher
 from lambdas.ingest.service import Landed, Notice
 from lambdas.ingest.sink_health import Condition, Sink
 from local.checkout import ROOT
@@ -139,7 +139,7 @@ def asked_for(**declared: int) -> Answer:
     return Answer(status=status, content_type=content_type, headers={}, body=body)
 
 
-def routes(*, is_up: bool = True) -> FrontDoor:
+def routes(*, is_up: bool = True) -> Dispatcher:
     kafka = FakeKafka(["raw.standard", "raw.slow"])
     kafka.is_up = is_up
     return ingest_routes(producer=kafka)

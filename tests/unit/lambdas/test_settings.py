@@ -2,7 +2,7 @@ import pytest
 
 from clients.environment import BadSettingError
 from fleetlane.events.job_arguments import KafkaSecurity
-from fleetlane.events.overrides import Ceilings
+from fleetlane.events.overrides import RateLimits
 from lambdas.authorizer import settings as authorizer
 from lambdas.flow_activation import settings as flow_activation
 from lambdas.ingest import settings as ingest
@@ -37,29 +37,33 @@ def test_ingest_reads_where_bodies_go() -> None:
     )
 
 
-def test_ingest_reads_its_ceilings() -> None:
+def test_ingest_reads_its_rate_limits() -> None:
     read = ingest.settings_from(
-        INGEST | {"SOFT_CEILING_PER_MINUTE": "600", "HARD_CEILING_PER_MINUTE": "1200"}
+        INGEST | {"SOFT_RATE_LIMIT_PER_MINUTE": "600", "HARD_RATE_LIMIT_PER_MINUTE": "1200"}
     )
 
-    assert read.ceilings == Ceilings(soft_per_minute=600, hard_per_minute=1_200)
+    assert read.rate_limits == RateLimits(soft_per_minute=600, hard_per_minute=1_200)
 
 
 @pytest.mark.parametrize(
     ("soft", "hard", "named"),
     [
-        ("2", "1", "SOFT_CEILING_PER_MINUTE is 2; allowed: at most HARD_CEILING_PER_MINUTE, 1"),
-        ("2", "", "HARD_CEILING_PER_MINUTE is missing or empty"),
-        ("", "2", "SOFT_CEILING_PER_MINUTE is missing or empty"),
-        ("0", "2", "SOFT_CEILING_PER_MINUTE is '0'"),
+        (
+            "2",
+            "1",
+            "SOFT_RATE_LIMIT_PER_MINUTE is 2; allowed: at most HARD_RATE_LIMIT_PER_MINUTE, 1",
+        ),
+        ("2", "", "HARD_RATE_LIMIT_PER_MINUTE is missing or empty"),
+        ("", "2", "SOFT_RATE_LIMIT_PER_MINUTE is missing or empty"),
+        ("0", "2", "SOFT_RATE_LIMIT_PER_MINUTE is '0'"),
     ],
 )
-def test_ingest_does_not_start_with_ceilings_that_cannot_be(
+def test_ingest_does_not_start_with_rate_limits_that_cannot_be(
     soft: str, hard: str, named: str
 ) -> None:
     with pytest.raises(BadSettingError, match=named):
         ingest.settings_from(
-            INGEST | {"SOFT_CEILING_PER_MINUTE": soft, "HARD_CEILING_PER_MINUTE": hard}
+            INGEST | {"SOFT_RATE_LIMIT_PER_MINUTE": soft, "HARD_RATE_LIMIT_PER_MINUTE": hard}
         )
 
 

@@ -15,8 +15,8 @@ from clients.devices.registry import DeviceStatus, RegisteredDevice, RegistryUna
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.ids import content_raw_id, keyed_raw_id
-from fleetlane.events.overrides import Ceilings, DeviceOverride, Overrides, Restriction
-from lambdas.http.admission import Admission
+from fleetlane.events.overrides import DeviceOverride, Overrides, RateLimits, Restriction
+from lambdas.http.rate_limiter import RateLimiter
 from lambdas.uploads.handler import answer
 from lambdas.uploads.service import Issuing
 from tests.unit.lambdas.fake_overrides import FakeOverrides
@@ -52,10 +52,10 @@ class World:
     ) -> None:
         self.forms, self.flows = FakeForms(), FakeFlows(*flows)
         self.issuing = Issuing(
-            admission=Admission(
+            rate_limiter=RateLimiter(
                 CachedOverrides(FakeOverrides(overrides), on_unavailable=lambda _: None),
-                ceilings=None,
-                on_over_ceiling=lambda *_: None,
+                of_stage=None,
+                on_over_rate_limit=lambda *_: None,
             ),
             devices=CachedBoundDevices(registry or FakeDevices()),
             flows=self.flows,
@@ -160,8 +160,8 @@ def test_a_device_that_was_just_revoked_gets_no_form() -> None:
     assert world.forms.signed_for == []
 
 
-def test_ceilings_are_for_forms_too_the_soft_one_aside_and_the_hard_one_no_further() -> None:
-    world = World(overrides=Overrides(ceilings=Ceilings(soft_per_minute=1, hard_per_minute=2)))
+def test_rate_limits_are_for_forms_too_the_soft_one_aside_and_the_hard_one_no_further() -> None:
+    world = World(overrides=Overrides(rate_limits=RateLimits(soft_per_minute=1, hard_per_minute=2)))
 
     answers = [world.ask() for _ in range(3)]
 

@@ -135,7 +135,7 @@ class DevicesRule(_Table, frozen=True, kw_only=True):
     """What is expected of each device of a flow.
 
     One that sends more messages a minute than ``messages_per_minute_max`` is out of its mind: its
-    messages go to the slow lane until it is calm. ``None``: the platform's own ceiling.
+    messages go to the slow lane until it is calm. ``None``: the platform's own rate limit.
     """
 
     messages_per_minute_max: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None

@@ -81,7 +81,7 @@ def _erase_device(device_id: str, devices: "DeviceStores") -> None:
     refused = DeviceOverride(status=Restriction.REVOKED, until_ms=now_ms + DAY_MS)
 
     def changed(present: Overrides) -> Overrides:
-        return present.with_ceilings(None, device_id=device_id).restricted([device_id], refused)
+        return present.with_rate_limits(None, device_id=device_id).restricted([device_id], refused)
 
     devices.overrides.change(changed, now_ms=now_ms)
     devices.administration.remove(device_id)
@@ -124,4 +124,4 @@ def _tell_remaining(traces: "DeviceTraces") -> None:
 
 
 def _is_overridden(device_id: str, overrides: Overrides) -> bool:
-    return device_id in overrides.devices or device_id in overrides.device_ceilings
+    return device_id in overrides.devices or device_id in overrides.device_rate_limits

@@ -104,13 +104,13 @@ def _heard(sighting: "Sighting | None") -> dict[str, Any]:
 def _held(device_id: str, overrides: "Overrides", *, now_ms: int) -> dict[str, Any]:
     override = overrides.devices.get(device_id)
     until_ms = None if override is None else override.until_ms
-    ceilings = overrides.ceilings_of(device_id, of_stage=None)
+    rate_limits = overrides.rate_limits_of(device_id, of_stage=None)
     return {
         "override": overrides.restriction(device_id, now_ms=now_ms),
         "override_cause": None if override is None else override.cause,
         "override_until": None if until_ms is None else _time_text(until_ms),
-        "soft_ceiling": None if ceilings is None else ceilings.soft_per_minute,
-        "hard_ceiling": None if ceilings is None else ceilings.hard_per_minute,
+        "soft_ceiling": None if rate_limits is None else rate_limits.soft_per_minute,
+        "hard_ceiling": None if rate_limits is None else rate_limits.hard_per_minute,
     }
 
 

@@ -1,4 +1,4 @@
-"""``fleetlane device quarantine|revoke|release|ceiling``: holding devices back, at once."""
+"""``fleetlane device quarantine|revoke|release|rate-limit``: holding devices back, at once."""
 
 import time
 from pathlib import Path
@@ -15,11 +15,11 @@ from fleetlane.cli.commands.device.options import (
 from fleetlane.cli.options.data import DataOption
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import checked_device_id
-from fleetlane.events.overrides import Ceilings, Overrides, Restriction
+from fleetlane.events.overrides import Overrides, RateLimits, Restriction
 
 
-class BadCeilingError(FleetlaneError):
-    """Ceilings that cannot be."""
+class BadRateLimitError(FleetlaneError):
+    """Rate limits that cannot be."""
 
     reason = "bad_ceiling"
     problem: str
@@ -61,7 +61,7 @@ def release(
     typer.echo(f"released: {', '.join(device_ids)}")
 
 
-def ceiling(  # noqa: PLR0913 - each is an option of the command
+def rate_limit(  # noqa: PLR0913 - each is an option of the command
     device_id: Annotated[
         str | None, typer.Argument(metavar="[ID]", help="One device; all, where none is given.")
     ] = None,
@@ -72,32 +72,32 @@ def ceiling(  # noqa: PLR0913 - each is an option of the command
     hard: Annotated[
         int | None, typer.Option(min=1, help="Messages a minute; beyond, refused (429).")
     ] = None,
-    clear: Annotated[bool, typer.Option("--clear", help="Take these ceilings away.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Take these rate limits away.")] = False,
     table: TableOption = None,
     bucket: BucketOption = None,
     data: DataOption = None,
 ) -> None:
-    """Set how many messages a minute a device may send, in place of the stage's ceilings."""
-    ceilings = _ceilings(soft, hard, is_cleared=clear)
+    """Set how many messages a minute a device may send, in place of the stage's rate limits."""
+    rate_limits = _rate_limits(soft, hard, is_cleared=clear)
     stores = device_stores(data, table=table, bucket=bucket)
     of = None if device_id is None else checked_device_id(device_id)
 
     def changed(present: Overrides) -> Overrides:
-        return present.with_ceilings(ceilings, device_id=of)
+        return present.with_rate_limits(rate_limits, device_id=of)
 
     stores.overrides.change(changed, now_ms=_now_ms())
-    what = "none of its own" if ceilings is None else f"{soft} (soft), {hard} (hard) a minute"
-    typer.echo(f"ceilings of {device_id or 'all devices'}: {what}")
+    what = "none of its own" if rate_limits is None else f"{soft} (soft), {hard} (hard) a minute"
+    typer.echo(f"rate limits of {device_id or 'all devices'}: {what}")
 
 
-def _ceilings(soft: int | None, hard: int | None, *, is_cleared: bool) -> Ceilings | None:
+def _rate_limits(soft: int | None, hard: int | None, *, is_cleared: bool) -> RateLimits | None:
     if is_cleared and soft is None and hard is None:
         return None
     if is_cleared or soft is None or hard is None:
-        raise BadCeilingError("give both --soft and --hard, or --clear alone")
+        raise BadRateLimitError("give both --soft and --hard, or --clear alone")
     if soft > hard:
-        raise BadCeilingError(f"--soft is {soft}; the limit is --hard, {hard}")
-    return Ceilings(soft_per_minute=soft, hard_per_minute=hard)
+        raise BadRateLimitError(f"--soft is {soft}; the limit is --hard, {hard}")
+    return RateLimits(soft_per_minute=soft, hard_per_minute=hard)
 
 
 def _restrict(

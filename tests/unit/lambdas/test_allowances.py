@@ -2,22 +2,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetlane.events.overrides import Ceilings
+from fleetlane.events.overrides import RateLimits
 from fleetlane.events.token_bucket import TokenBucket
-from lambdas.http.rate_limits import Allowances, Verdict
+from lambdas.http.rate_limiter import Allowances, RateDecision
 
 NOW_MS = 1_790_000_000_000
 MINUTE_MS = 60_000
-TEN_AND_TWENTY = Ceilings(soft_per_minute=10, hard_per_minute=20)
+TEN_AND_TWENTY = RateLimits(soft_per_minute=10, hard_per_minute=20)
 
 # Allowances are whole again at: soft, hard (ms from now) -> verdict; and whole again after it.
 GOLDEN = [
-    ((-5_000, -5_000), "within", (6_000, 3_000)),
-    ((0, 0), "within", (6_000, 3_000)),
-    ((54_000, 0), "within", (60_000, 3_000)),
-    ((54_001, 0), "aside", (54_001, 3_000)),
-    ((60_000, 0), "aside", (60_000, 3_000)),
-    ((60_000, 57_000), "aside", (60_000, 60_000)),
+    ((-5_000, -5_000), "accepted", (6_000, 3_000)),
+    ((0, 0), "accepted", (6_000, 3_000)),
+    ((54_000, 0), "accepted", (60_000, 3_000)),
+    ((54_001, 0), "diverted", (54_001, 3_000)),
+    ((60_000, 0), "diverted", (60_000, 3_000)),
+    ((60_000, 57_000), "diverted", (60_000, 60_000)),
     ((60_000, 57_001), "refused", (60_000, 57_001)),
     ((0, 57_001), "refused", (0, 57_001)),
     ((61_000, 61_000), "refused", (61_000, 61_000)),
@@ -38,10 +38,10 @@ def test_what_was_spent_decides(
 
 
 @pytest.mark.parametrize(
-    ("set_back_ms", "verdict"), [(1_000, Verdict.REFUSED), (3_600_000, Verdict.WITHIN)]
+    ("set_back_ms", "verdict"), [(1_000, RateDecision.REFUSED), (3_600_000, RateDecision.ACCEPTED)]
 )
 def test_a_clock_that_is_set_back_holds_a_device_back_for_two_minutes_at_most(
-    set_back_ms: int, verdict: Verdict
+    set_back_ms: int, verdict: RateDecision
 ) -> None:
     before_ms = [NOW_MS + set_back_ms] * 20
 
@@ -61,24 +61,24 @@ def test_a_clock_that_is_set_back_holds_a_device_back_for_two_minutes_at_most(
         (1_000, (10, 10, 980)),
     ],
 )
-def test_a_minutes_worth_at_once_is_within_its_ceilings(
+def test_a_minutes_worth_at_once_is_within_its_rate_limits(
     sent: int, counted: tuple[int, int, int]
 ) -> None:
     verdicts = _sent([NOW_MS] * sent)
 
-    assert tuple(verdicts.count(one) for one in Verdict) == counted
+    assert tuple(verdicts.count(one) for one in RateDecision) == counted
 
 
 @given(st.integers(1, 600), st.integers(0, MINUTE_MS))
-def test_a_device_that_keeps_to_its_soft_ceiling_is_never_held_back(
+def test_a_device_that_keeps_to_its_soft_rate_limit_is_never_held_back(
     per_minute: int, begun_ms: int
 ) -> None:
-    ceilings = Ceilings(soft_per_minute=per_minute, hard_per_minute=per_minute)
+    rate_limits = RateLimits(soft_per_minute=per_minute, hard_per_minute=per_minute)
     every_ms = MINUTE_MS // per_minute + 1
 
-    verdicts = _sent([NOW_MS + begun_ms + n * every_ms for n in range(300)], ceilings)
+    verdicts = _sent([NOW_MS + begun_ms + n * every_ms for n in range(300)], rate_limits)
 
-    assert set(verdicts) == {Verdict.WITHIN}
+    assert set(verdicts) == {RateDecision.ACCEPTED}
 
 
 @given(st.lists(st.integers(0, 10_000), max_size=300))
@@ -100,6 +100,6 @@ def _spent(whole_ms: tuple[int, int]) -> Allowances:
     return Allowances(soft=soft, hard=hard)
 
 
-def _sent(times_ms: list[int], ceilings: Ceilings = TEN_AND_TWENTY) -> list[Verdict]:
+def _sent(times_ms: list[int], rate_limits: RateLimits = TEN_AND_TWENTY) -> list[RateDecision]:
     allowances = Allowances.full(times_ms[0] if times_ms else NOW_MS)
-    return [allowances.spend_one(ceilings, now_ms=now_ms) for now_ms in times_ms]
+    return [allowances.spend_one(rate_limits, now_ms=now_ms) for now_ms in times_ms]

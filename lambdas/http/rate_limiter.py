@@ -1,0 +1,163 @@
+"""Who may send right now, and how much: overrides first, then rate limits."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Final, Protocol, Self
+
+import msgspec
+
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.overrides import Overrides, RateLimits, Restriction
+from fleetlane.events.token_bucket import TokenBucket
+
+_REPORTED_EVERY_MS: Final = 60_000
+_MINUTE_S: Final = 60.0
+
+
+class RevokedDeviceError(FleetlaneError):
+    """The device was revoked after its token was last checked."""
+
+    reason = "revoked"
+    device_id: str
+    sentence = "device {device_id} is revoked"
+
+
+class TooManyMessagesError(FleetlaneError):
+    """The device is beyond its hard rate limit. The same message may be sent again later."""
+
+    reason = "too_many_messages"
+    device_id: str
+    per_minute_max: int
+
+    def __str__(self) -> str:
+        most = f"the limit is {self.per_minute_max} a minute"
+        return f"device {self.device_id} sends too many messages; {most}"
+
+
+class RateDecision(StrEnum):
+    """What becomes of a message: its own lane, the slow lane, or a refusal."""
+
+    ACCEPTED = "accepted"
+    DIVERTED = "diverted"
+    REFUSED = "refused"
+
+
+class Allowances(msgspec.Struct, kw_only=True, gc=False):
+    """What a device may still send: a minute at the most, of which a message takes its share.
+
+    Counted in seconds and not in messages, so that rate limits may change at any time. A device
+    that was silent for a minute may send a minute's worth at once. ``reported_ms`` is when the
+    device was last reported as over its rate limit.
+    """
+
+    soft: TokenBucket
+    hard: TokenBucket
+    reported_ms: int | None = None
+
+    @classmethod
+    def full(cls, now_ms: int) -> Self:
+        minute = TokenBucket.full(burst=_MINUTE_S, per_s=1.0, now_s=now_ms / 1_000)
+        return cls(soft=minute, hard=msgspec.structs.replace(minute))
+
+    def spend_one(self, rate_limits: RateLimits, *, now_ms: int) -> RateDecision:
+        """Decide on one message, and take its share of the allowances.
+
+        A refused message takes nothing, and a diverted one nothing of the soft allowance: a device
+        that is a little too fast has most of its messages where they belong. A clock that was set
+        back costs a device no more than two minutes.
+        """
+        now_s = now_ms / 1_000
+        if not self.hard.take(now_s, _MINUTE_S / rate_limits.hard_per_minute):
+            return RateDecision.REFUSED
+        if not self.soft.take(now_s, _MINUTE_S / rate_limits.soft_per_minute):
+            return RateDecision.DIVERTED
+        return RateDecision.ACCEPTED
+
+
+class CurrentOverrides(Protocol):
+    """The overrides in force; answers at once."""
+
+    def current(self) -> Overrides: ...
+
+
+class RateLimiter:
+    """Decides on each message. May be used by several threads.
+
+    Messages are counted here, in one running function, and nowhere else: asking a store for each
+    message would make ingest as slow as that store, and as weak. A fleet is served by many
+    functions, and each sees a part of what a device sends. So a device below its rate limit is
+    never diverted; one far beyond it always is; in between it depends on how many functions run.
+    Only the ``devices_max`` devices that sent last are remembered.
+    """
+
+    def __init__(
+        self,
+        overrides: CurrentOverrides,
+        *,
+        of_stage: RateLimits | None,
+        on_over_rate_limit: Callable[[str, RateDecision], None],
+        devices_max: int = 10_000,
+    ) -> None:
+        """Start with full allowances for everybody.
+
+        Args:
+            overrides: They count before the stage's rate limits.
+            of_stage: The stage's rate limits; ``None``: only those in the overrides apply.
+            on_over_rate_limit: Receives a device's id and what becomes of its message when it goes
+                over a rate limit; called once a minute for each device.
+            devices_max: How many devices are remembered.
+        """
+        self._overrides, self._of_stage = overrides, of_stage
+        self._on_over_rate_limit, self._devices_max = on_over_rate_limit, devices_max
+        self._allowances: OrderedDict[str, Allowances] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def is_diverted(self, device_id: str, *, now_ms: int, via: str | None = None) -> bool:
+        """Count one more message of a device; true if it belongs into the slow lane.
+
+        ``via`` is the gateway that brings it, which must not be held back either; its own rate
+        limits are not for what others send.
+
+        Raises:
+            RevokedDeviceError: The device, or its gateway, may not send at all.
+            TooManyMessagesError: It is beyond its hard rate limit.
+        """
+        overrides = self._overrides.current()
+        is_quarantined = False
+        if overrides.devices:
+            is_quarantined = via is not None and _is_quarantined(via, overrides, now_ms)
+            is_quarantined |= _is_quarantined(device_id, overrides, now_ms)
+        rate_limits = overrides.rate_limits_of(device_id, of_stage=self._of_stage)
+        if rate_limits is None:
+            return is_quarantined
+        decision = self._decision(device_id, rate_limits, now_ms)
+        if decision is RateDecision.REFUSED:
+            raise TooManyMessagesError(device_id, rate_limits.hard_per_minute)
+        return is_quarantined or decision is RateDecision.DIVERTED
+
+    def _decision(self, device_id: str, rate_limits: RateLimits, now_ms: int) -> RateDecision:
+        with self._lock:
+            allowances = self._allowances.pop(device_id, None) or Allowances.full(now_ms)
+            decision = allowances.spend_one(rate_limits, now_ms=now_ms)
+            reported_ms = allowances.reported_ms
+            is_to_be_reported = decision is not RateDecision.ACCEPTED and (
+                reported_ms is None or abs(now_ms - reported_ms) >= _REPORTED_EVERY_MS
+            )
+            if is_to_be_reported:
+                allowances.reported_ms = now_ms
+            self._allowances[device_id] = allowances
+            if len(self._allowances) > self._devices_max:
+                self._allowances.popitem(last=False)
+        if is_to_be_reported:
+            self._on_over_rate_limit(device_id, decision)
+        return decision
+
+
+def _is_quarantined(device_id: str, overrides: Overrides, now_ms: int) -> bool:
+    """Raises ``RevokedDeviceError`` where it is revoked instead."""
+    restriction = overrides.restriction(device_id, now_ms=now_ms)
+    if restriction is Restriction.REVOKED:
+        raise RevokedDeviceError(device_id)
+    return restriction is Restriction.QUARANTINED
