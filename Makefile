@@ -14,8 +14,8 @@ demo: platform ## run the whole platform with a simulated fleet, and prove that 
 	$(bin)/fleetlane demo
 
 .PHONY: local-cloud
-local-cloud: cloud ## deploy the local stage into LocalStack by cdk, send to it, and prove that nothing was lost
-	$(bin)/python -m local.cloud
+local-cloud: cloud ## deploy the local stage into LocalStack by cdk, send to it, and prove that nothing was lost; KEEP=1 keeps it up
+	$(bin)/python -m local.cloud $(if $(KEEP),--keep)
 
 .PHONY: check
 check: format-check lint types layers dependencies unused ## format, lint, types, layers, dependencies, unused code

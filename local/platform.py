@@ -1,13 +1,11 @@
 """The whole platform on one machine: broker, S3 and DynamoDB, gateway with the handlers, jobs."""
 
-import os
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Final, Protocol, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import boto3
 
@@ -25,7 +23,7 @@ from local.servers.processes import ServerProcess
 from local.spark.jobs import ALL_JOBS, FLOWS_MAX_AGE_S, JOBS_WITHOUT_LAKE, JobSettings, LocalJobs
 from local.spark.lake import LAKE_BUCKET, LocalLake
 from local.upload_queue import ensure_upload_queue
-from operations.aws_settings import REGION, variables_for
+from operations.aws_settings import REGION
 from operations.endpoints import Endpoints
 from operations.flows.publishing import FLOWS_BUCKET, local_publisher, publish_news
 
@@ -64,19 +62,6 @@ class PlatformSettings:
     functions_environment: Mapping[str, str] = field(default_factory=dict)
 
 
-class Part(Protocol):
-    """One server of the platform. Starting it again brings it back where it was."""
-
-    @property
-    def process(self) -> ServerProcess: ...
-
-    def start(self) -> None: ...
-
-    def stop(self) -> None: ...
-
-    def kill(self) -> None: ...
-
-
 class Platform:
     """Starts all parts, restarts what dies, and stops them; a context manager that stops.
 
@@ -96,7 +81,7 @@ class Platform:
         folder = settings.folder.resolve()
         self.broker = KafkaBroker(folder / "kafka", jars=BROKER_JARS)
         self.aws = LocalAws(folder / "aws", environment=LOCALSTACK_ENVIRONMENT)
-        self._started: list[Part] = []
+        self._started: list[ServerProcess] = []
 
     def start(self, on_step: Callable[[str], None]) -> Endpoints:
         """Start everything and wait until messages are taken; calls ``on_step`` before each step.
@@ -117,8 +102,8 @@ class Platform:
         """Start again whatever dies, until the event is set; blocks."""
         while not until.wait(_LOOK_EVERY_S):
             for part in self._started:
-                if not part.process.is_alive() and not until.is_set():
-                    on_restart(part.process.name)
+                if not part.is_alive() and not until.is_set():
+                    on_restart(part.name)
                     part.start()
 
     def stop(self) -> None:
@@ -138,12 +123,7 @@ class Platform:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def _start(self, on_step: Callable[[str], None]) -> Endpoints:
@@ -175,7 +155,7 @@ class Platform:
         )
         return self.endpoints
 
-    def _start_together(self, *parts: Part) -> None:
+    def _start_together(self, *parts: ServerProcess) -> None:
         self._started.extend(parts)
         with ThreadPoolExecutor(len(parts)) as pool:
             for started in [pool.submit(part.start) for part in parts]:
@@ -186,14 +166,9 @@ class Platform:
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def _aws_environment(self) -> Mapping[str, str]:
-        """Nothing of the user's own AWS settings, and all that ours needs."""
-        user = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}  # noqa: TID251 - passed on to our own servers
-        return {**user, **variables_for(self.aws.client_settings)}
-
     def _gateway_environment(self) -> Mapping[str, str]:
         return {
-            **self._aws_environment(),
+            **self.aws.client_environment,
             "KAFKA_BOOTSTRAP_SERVERS": self.broker.bootstrap_servers,
             "KAFKA_SECURITY": KafkaSecurity.PLAINTEXT,
             "PAYLOAD_BUCKET": PAYLOAD_BUCKET,
@@ -224,6 +199,6 @@ class Platform:
             overrides_bucket=OVERRIDES_BUCKET,
             registry_table=REGISTRY_TABLE,
             lake=LocalLake(self._folder("lake")),
-            environment=self._aws_environment(),
+            environment=self.aws.client_environment,
             jobs=ALL_JOBS if self.settings.has_lake else JOBS_WITHOUT_LAKE,
         )

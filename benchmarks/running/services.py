@@ -132,7 +132,7 @@ def services(folder: Path) -> Iterator[Services]:
             folder=folder,
             bootstrap_servers=servers,
             aws_variables=variables_for(settings),
-            pids=tuple(one.pid or 0 for one in (broker.process, aws.process)),
+            pids=tuple(one.pid or 0 for one in (broker, aws)),
             s3=boto3.client("s3", **settings),
             admin=AdminClient({"bootstrap.servers": servers, "log_level": 0}),
             watcher=Consumer({"bootstrap.servers": servers, "group.id": "watcher", "log_level": 0}),

@@ -1,49 +1,85 @@
-"""``make local-cloud``: deploy the local stage, send to it, and prove that nothing was lost."""
+"""``make local-cloud``: deploy the local stage, send to it, and prove that nothing was lost.
 
+``--keep`` (``make local-cloud KEEP=1``) leaves the stage running afterwards, until Ctrl-C, for
+every command of ``./fleetlane`` with ``--stage local``.
+"""
+
+import argparse
 import signal
 import sys
 import time
-from typing import Final
+from typing import Final, NoReturn
 
 from fleetlane.events.errors import FleetlaneError
-from local.checkout import ROOT
 from local.cloud.local_cloud import LocalCloud
-from local.cloud.trial import TrialResult, tried
+from local.cloud.trial import run_trial
 from local.data_folder import taken_data_folder
+from operations.local_stage import ENDPOINT_FILE, LocalStage
 
-FOLDER: Final = ROOT / "build" / "local-cloud"
+FOLDER: Final = ENDPOINT_FILE.parent
 _INTERRUPTED: Final = 128 + signal.SIGINT
+_HOW_TO_USE: Final = """
+The stage local stays up until Ctrl-C; the API is at {api_url}
+Every command with --stage local works on it from another terminal, such as:
+  ./fleetlane status --stage local
+"""
 
 
 def main() -> int:
-    """Run it once. The ledger is the last line of stdout; exit code 1 says that it is not even."""
+    """Run it once; the exit code is 1 where a message was lost or invented.
+
+    The ledger is the last line of stdout, unless the stage is kept.
+    """
+    parser = argparse.ArgumentParser(prog="python -m local.cloud")
+    parser.add_argument("--keep", action="store_true", help="stay until Ctrl-C")
+    keep = parser.parse_args().keep
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        result = _run()
+        return _run(keep=keep)
     except FleetlaneError as problem:
         sys.stderr.write(f"error: {problem}\n")
         return 1
     except KeyboardInterrupt:
         sys.stderr.write("stopped; nothing is left running\n")
         return _INTERRUPTED
-    ledger = result.ledger
-    for line in (*result.surprises, *ledger.findings.lines()):
-        sys.stderr.write(f"{line}\n")
-    sys.stdout.write(f"{ledger.line()}\n")
-    return 0 if ledger.is_balanced else 1
 
 
-def _run() -> TrialResult:
+def _run(*, keep: bool) -> int:
     began_s = time.monotonic()
 
     def on_step(title: str) -> None:
         sys.stderr.write(f"{time.monotonic() - began_s:4.0f} s  {title}\n")
         sys.stderr.flush()
 
-    with taken_data_folder(FOLDER, fresh=True), LocalCloud(FOLDER) as cloud:
+    with taken_data_folder(FOLDER, fresh=True), LocalCloud(FOLDER, has_lake=keep) as cloud:
         cloud.start(on_step)
         on_step("devices send, by HTTP and HTTPS")
-        return tried(cloud)
+        result = run_trial(cloud)
+        for line in (*result.surprises, *result.ledger.findings.lines()):
+            sys.stderr.write(f"{line}\n")
+        sys.stdout.write(f"{result.ledger.line()}\n")
+        sys.stdout.flush()
+        if keep:
+            _stay(cloud)
+    return 0 if result.ledger.is_balanced else 1
+
+
+def _stay(cloud: LocalCloud) -> NoReturn:
+    """Say where the stage is, and wait for Ctrl-C."""
+    stage = LocalStage(
+        endpoint_url=cloud.aws_settings["endpoint_url"],
+        region=cloud.aws_settings["region_name"],
+        api_url=cloud.api_url,
+        lake_catalog=str(cloud.lake.catalog_path),
+    )
+    stage.write()
+    sys.stdout.write(_HOW_TO_USE.format(api_url=cloud.api_url))
+    sys.stdout.flush()
+    try:
+        while True:
+            signal.pause()
+    finally:
+        ENDPOINT_FILE.unlink()
 
 
 if __name__ == "__main__":

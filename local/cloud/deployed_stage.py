@@ -1,16 +1,22 @@
-"""What a deploy of the local stage tells of itself: names and addresses."""
+"""What a deploy of the local stage outputs: names, addresses, and where the jobs' code is."""
 
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
 from fleetlane.events.errors import FleetlaneError
 from local.cloud.cdk import Outputs
+from local.spark.jobs import DeployedCode
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
 
 
 class OutputMissingError(FleetlaneError):
-    """The stacks do not tell what is needed of them."""
+    """The stacks lack an output that is needed."""
 
     reason = "output_missing"
     name: str
@@ -53,6 +59,24 @@ class DeployedStage:
             job_archive_url=_output(every, "JobsCodeArchiveUrl"),
             job_packages_url=_output(every, "JobsCodePackagesUrl"),
         )
+
+    def job_code(self, s3: "S3Client", folder: Path) -> DeployedCode:
+        """Fetch the jobs' code from where the deploy put it; the packages are unpacked."""
+        folder.mkdir(parents=True, exist_ok=True)
+        zipped = _fetched(s3, self.job_packages_url, folder / "packages.zip")
+        with zipfile.ZipFile(zipped) as archive:
+            archive.extractall(folder / "packages")
+        return DeployedCode(
+            script=_fetched(s3, self.job_script_url, folder / "host.py"),
+            archive=_fetched(s3, self.job_archive_url, folder / "fleetlane-jobs.zip"),
+            packages=folder / "packages",
+        )
+
+
+def _fetched(s3: "S3Client", url: str, path: Path) -> Path:
+    place = urlsplit(url)
+    s3.download_file(place.netloc, place.path.lstrip("/"), str(path))
+    return path
 
 
 def _output(outputs: Mapping[str, str], name: str) -> str:

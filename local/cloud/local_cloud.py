@@ -1,11 +1,9 @@
 """The local stage, from nothing: built, deployed, with its flows in force and its jobs running."""
 
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Final, Protocol, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import boto3
 
@@ -18,13 +16,19 @@ from infra.artifacts.packages import Platform
 from local.checkout import BROKER_JARS, FLOWS, LOCALSTACK_ENVIRONMENT, ROOT
 from local.cloud.cdk import Cdk, DeployResult
 from local.cloud.deployed_stage import DeployedStage
-from local.cloud.jobs import DeployedJobs, fetched_job_code
 from local.example_parsers import deploy_example
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws, Services
-from local.spark.jobs import JOBS_WITHOUT_LAKE, JobSettings
+from local.servers.processes import ServerProcess
+from local.spark.jobs import (
+    ALL_JOBS,
+    JOBS_WITHOUT_LAKE,
+    DeployedCode,
+    JobSettings,
+    LocalJobs,
+)
 from local.spark.lake import LocalLake
-from operations.aws_settings import ClientSettings, variables_for
+from operations.aws_settings import ClientSettings
 from operations.flows.activation_call import activation_call
 from operations.flows.publisher import FlowPublisher
 
@@ -32,12 +36,6 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 ARTIFACTS: Final = ROOT / "build" / "artifacts-local"
-
-
-class _Part(Protocol):
-    def start(self) -> None: ...
-
-    def kill(self) -> None: ...
 
 
 class LocalCloud:
@@ -49,14 +47,15 @@ class LocalCloud:
     stage: DeployedStage
     publisher: FlowPublisher
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, has_lake: bool = False) -> None:
         """Take a folder of its own, empty: what LocalStack held before is gone."""
-        self._folder = folder.resolve()
+        self._folder, self._has_lake = folder.resolve(), has_lake
+        self.lake = LocalLake(self._folder / "lake")
         self._broker = KafkaBroker(self._folder / "kafka", jars=BROKER_JARS)
         self._aws = LocalAws(
             self._folder / "aws", environment=LOCALSTACK_ENVIRONMENT, services=Services.CLOUD
         )
-        self._started: list[_Part] = []
+        self._started: list[ServerProcess] = []
 
     def start(self, on_step: Callable[[str], None]) -> None:
         """Bring all of it up; calls ``on_step`` before each step. Blocks for a minute or more.
@@ -82,7 +81,7 @@ class LocalCloud:
         deploy_example(self.publisher.parsers)
         self.publisher.publish(flows.values())
         on_step("Spark jobs, by the code that was uploaded")
-        self._start_part(self._jobs())
+        self._start_part(LocalJobs(self._job_settings(), self._job_code()))
 
     def deploy(self) -> DeployResult:
         """Deploy the checkout as it is now, artifacts as they were built; once more is fine.
@@ -124,12 +123,7 @@ class LocalCloud:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def _start_broker(self) -> None:
@@ -139,7 +133,7 @@ class LocalCloud:
         self._start_part(self._aws)
         self._cdk.bootstrap()
 
-    def _start_part(self, part: _Part) -> None:
+    def _start_part(self, part: ServerProcess) -> None:
         self._started.append(part)
         part.start()
 
@@ -147,11 +141,13 @@ class LocalCloud:
     def _cdk(self) -> Cdk:
         return Cdk(self._folder / "cdk", self.aws_settings)
 
-    def _jobs(self) -> DeployedJobs:
-        stage, folder = self.stage, self._folder / "jobs"
-        code = fetched_job_code(self.s3, stage, folder / "code")
-        settings = JobSettings(
-            folder=folder,
+    def _job_code(self) -> DeployedCode:
+        return self.stage.job_code(self.s3, self._folder / "jobs" / "code")
+
+    def _job_settings(self) -> JobSettings:
+        stage = self.stage
+        return JobSettings(
+            folder=self._folder / "jobs",
             bootstrap_servers=self.bootstrap_servers,
             flows_bucket=stage.flows_bucket,
             payload_bucket=stage.payload_bucket,
@@ -159,16 +155,10 @@ class LocalCloud:
             lake_bucket=stage.lake_bucket,
             overrides_bucket=stage.flows_bucket,
             registry_table=stage.registry_table,
-            lake=LocalLake(self._folder / "lake"),
-            environment=self._job_environment(),
-            jobs=JOBS_WITHOUT_LAKE,  # its catalog is not Glue's here
+            lake=self.lake,
+            environment=self._aws.client_environment,
+            jobs=ALL_JOBS if self._has_lake else JOBS_WITHOUT_LAKE,
         )
-        return DeployedJobs(settings, code)
-
-    def _job_environment(self) -> Mapping[str, str]:
-        """Nothing of the user's own AWS settings, and all that ours needs."""
-        user = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}  # noqa: TID251 - passed on to our own server
-        return {**user, **variables_for(self.aws_settings)}
 
 
 def _build() -> None:

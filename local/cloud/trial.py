@@ -8,10 +8,10 @@ from typing import Final
 
 from clients.kafka.reader import KafkaReader
 from clients.s3.payload_bucket import PayloadBucket
-from local.cloud.device_api import DeployedApi, HttpsDevice
+from local.cloud.https_device import HttpsDevice
 from local.cloud.local_cloud import LocalCloud
-from local.simulator.plan import FleetPlan
-from local.simulator.simulator import run_fleet_on
+from local.simulator.sendings import FleetPlan
+from local.simulator.simulator import run_fleet
 from operations.ledger import (
     LEDGER_TOPICS,
     Evidence,
@@ -30,13 +30,13 @@ _SETTLING_LIMITS: Final = SettlingLimits(deadline_s=240, quiet_s=90)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialResult:
-    """The closed ledger. ``surprises`` are answers that a device should not have been given."""
+    """The ledger. ``surprises`` are answers that a device should not have received."""
 
     ledger: Ledger
     surprises: tuple[str, ...]
 
 
-def tried(cloud: LocalCloud, plan: FleetPlan = PLAN) -> TrialResult:
+def run_trial(cloud: LocalCloud, plan: FleetPlan = PLAN) -> TrialResult:
     """Let a fleet send, and one device more by HTTPS, and wait until all has settled.
 
     Raises:
@@ -44,8 +44,7 @@ def tried(cloud: LocalCloud, plan: FleetPlan = PLAN) -> TrialResult:
         RegistryUnavailableError: The devices could not be registered.
     """
     began_s = time.monotonic()
-    with closing(DeployedApi(cloud.api_url, connections=plan.connections)) as api:
-        run = run_fleet_on(api, plan, registry=cloud.registry)
+    run = run_fleet(plan, api_url=cloud.api_url, registry=cloud.registry)
     device = HttpsDevice.registered(cloud.api_url, cloud.registry)
     ledger = ledger_on([*run.receipts(), device.accepted()], cloud, began_s=began_s)
     return TrialResult(ledger=ledger, surprises=run.surprises())

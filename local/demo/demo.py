@@ -17,8 +17,8 @@ from local.data_folder import announced, taken_data_folder
 from local.demo.progress import DemoEvents, DemoProgress
 from local.demo.report import report_written
 from local.platform import PARKED_BUCKET, Platform, PlatformSettings
-from local.simulator.plan import FleetPlan
-from local.simulator.runaway_device import InsaneRun, insane_id, run_insane_device
+from local.simulator.runaway_device import RunawayRun, run_runaway_device, runaway_id
+from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import FleetProgress, FleetRun, run_fleet
 from operations.lanes.parse_delays import Delays, ParseDelays
 from operations.lanes.tally import LaneTally, TalliedSource
@@ -69,14 +69,14 @@ class DemoSettings:
 class DemoResult:
     """The closed ledger. ``surprises`` are answers that a device should not have been given.
 
-    ``others_before`` and ``others_during`` are what others waited for until the insane device came,
-    and until it was set aside. ``report`` is the page that tells of the fleet; ``None`` where the
+    ``others_before`` and ``others_during`` are the delays of others until the runaway device came,
+    and until it was quarantined. ``report`` is the page about the fleet; ``None`` where the
     platform has no lake.
     """
 
     ledger: Ledger
     surprises: tuple[str, ...]
-    insane: InsaneRun
+    runaway: RunawayRun
     others_before: Delays | None
     others_during: Delays | None
     report: Path | None = None
@@ -127,7 +127,7 @@ class _Demonstration:
         self._platform, self._events, self._began_s = platform, events, began_s
         self._evidence = Evidence(deduped=deduped_streams(platform.flows))
         self._tally = LaneTally()
-        self._delays = ParseDelays(apart=[insane_id(seed)])
+        self._delays = ParseDelays(apart=[runaway_id(seed)])
         self._sent_before, self._landed_before = 0, Counter[str]()
         self._fleet = FleetProgress(
             planned=0, finished=0, lanes={}, landed={}, statuses={}, seconds=0
@@ -151,8 +151,8 @@ class _Demonstration:
         with closing(KafkaReader(kafka, pattern=LEDGER_TOPICS)) as reader:
             source = TalliedSource(reader, self._tally, self._delays)
             first = self._run_first(settings, source)
-            rest, insane = self._run_watched(settings, source)
-            receipts = [*first.receipts(), *rest.receipts(), *insane.receipts()]
+            rest, runaway = self._run_watched(settings, source)
+            receipts = [*first.receipts(), *rest.receipts(), *runaway.receipts()]
             wait_until_settled(
                 receipts, self._evidence, source, limits=_SETTLING_LIMITS, on_progress=self._show
             )
@@ -165,9 +165,9 @@ class _Demonstration:
         return DemoResult(
             ledger=ledger,
             surprises=(*first.surprises(), *rest.surprises()),
-            insane=insane,
-            others_before=self._delays.between(rest.began_ms, insane.began_ms),
-            others_during=self._delays.between(insane.began_ms, insane.raged_until_ms),
+            runaway=runaway,
+            others_before=self._delays.between(rest.began_ms, runaway.began_ms),
+            others_during=self._delays.between(runaway.began_ms, runaway.free_until_ms),
         )
 
     def _run_first(self, settings: DemoSettings, source: TalliedSource) -> FleetRun:
@@ -181,7 +181,7 @@ class _Demonstration:
 
     def _run_watched(
         self, settings: DemoSettings, source: TalliedSource
-    ) -> tuple[FleetRun, InsaneRun]:
+    ) -> tuple[FleetRun, RunawayRun]:
         """Let the others send in this thread, so that Ctrl-C reaches it; read in another.
 
         In a third one device goes out of its mind amid all that.
@@ -191,7 +191,7 @@ class _Demonstration:
         over = threading.Event()
         with ThreadPoolExecutor(2) as pool:
             watching = pool.submit(source.fold_into, self._evidence, until=over)
-            raging = pool.submit(self._run_insane, settings, over)
+            raging = pool.submit(self._run_runaway, settings, over)
             try:
                 run = self._run_fleet(plan, on_progress=self._on_fleet_progress)
                 while not wait([raging], timeout=_LOOK_EVERY_S).done:
@@ -201,10 +201,10 @@ class _Demonstration:
             watching.result()
         return run, raging.result()
 
-    def _run_insane(self, settings: DemoSettings, over: threading.Event) -> InsaneRun:
+    def _run_runaway(self, settings: DemoSettings, over: threading.Event) -> RunawayRun:
         over.wait(_SANE_S)
         platform = self._platform
-        return run_insane_device(
+        return run_runaway_device(
             platform.endpoints.api, platform.registry, seed=settings.seed, is_over=over.is_set
         )
 

@@ -15,8 +15,8 @@ _READY_TIMEOUT_S: Final = 30.0
 _ANSWER_TIMEOUT_S: Final = 2.0
 
 
-class LocalGateway:
-    """API Gateway's stand-in, with the real handlers inside; keeps its port across restarts.
+class LocalGateway(ServerProcess):
+    """The emulation of API Gateway with the real handlers inside; keeps its port across restarts.
 
     ``environment`` is all that its process sees: the handlers read their settings from it.
     """
@@ -24,12 +24,13 @@ class LocalGateway:
     def __init__(
         self, folder: Path, environment: Mapping[str, str], *, upload_queue_url: str
     ) -> None:
-        self._port = remembered_port(folder / "port.json")
-        self.process = ServerProcess(
+        port = remembered_port(folder / "port.json")
+        self.url = f"http://127.0.0.1:{port}"
+        super().__init__(
             "Gateway",
             [
                 *(sys.executable, "-m", "local.gateway"),
-                *("--port", str(self._port)),
+                *("--port", str(port)),
                 *("--upload-queue", upload_queue_url),
             ],
             log_path=folder / "gateway.log",
@@ -37,21 +38,10 @@ class LocalGateway:
             cwd=ROOT,
         )
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._port}"
-
     def start(self) -> None:
-        """Start the gateway and wait until it answers; raises as ``ServerProcess`` does."""
-        self.process.start()
-        self.process.wait_ready(self._answers, timeout_s=_READY_TIMEOUT_S)
-
-    def stop(self) -> None:
-        self.process.stop()
-
-    def kill(self) -> None:
-        """Kill -9: requests under way get no answer."""
-        self.process.kill()
+        """Start the gateway and wait until it answers; raises as ``wait_ready`` does."""
+        super().start()
+        self.wait_ready(self._answers, timeout_s=_READY_TIMEOUT_S)
 
     def _answers(self) -> bool:
         try:

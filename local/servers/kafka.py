@@ -35,7 +35,7 @@ class KafkaJarsMissingError(FleetlaneError):
     sentence = "there are no Kafka jars in {jars}: the set-up fetches them"
 
 
-class KafkaBroker:
+class KafkaBroker(ServerProcess):
     """One broker with its data, ports and log in ``folder``; comes back on the same address.
 
     Topics are not created by using them. A stopped or killed broker may be started again, here or
@@ -48,7 +48,6 @@ class KafkaBroker:
         *,
         jars: Path,
         heap_mb: int = 384,
-        port: int | None = None,
         has_oauth: bool = False,
         java_options: Sequence[str] = SHORT_LIVED,
     ) -> None:
@@ -58,17 +57,16 @@ class KafkaBroker:
             folder: Its own; made if need be.
             jars: Where ``kafka_2.13`` and all that it needs lie.
             heap_mb: The most that Java's heap may take.
-            port: The one to take at the very first start; any free one if None, or if it is taken.
             has_oauth: Whether it listens at a second port for clients with OAuth tokens, which it
                 believes unsigned.
             java_options: How its JVM runs.
         """
         self._java_options = java_options
         self._folder, self._jars, self._heap_mb = folder.resolve(), jars.resolve(), heap_mb
-        self._wanted_port, self._has_oauth = port, has_oauth
+        self._has_oauth = has_oauth
         self._oauth_port: int | None = None
         self._port: int | None = None
-        self.process = ServerProcess(
+        super().__init__(
             "Kafka",
             self._java("kafka.Kafka", str(self._properties)),
             log_path=self._folder / "kafka.log",
@@ -102,23 +100,12 @@ class KafkaBroker:
             raise JavaMissingError
         if not any(self._jars.glob("kafka_2.13-*.jar")):
             raise KafkaJarsMissingError(self._jars)
-        self.process.start(prepare=self._prepare)
-        try:
-            self._wait_ready()
-        except BaseException:
-            self.process.stop()
-            raise
-
-    def stop(self) -> None:
-        """Let the broker shut down cleanly; kills it after half a minute."""
-        self.process.stop()
-
-    def kill(self) -> None:
-        """End the broker with kill -9. What it acknowledged is there after a restart."""
-        self.process.kill()
+        super().start()
+        admin = AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 0})
+        self.wait_ready(lambda: _answers(admin), timeout_s=_READY_TIMEOUT_S)
 
     def _prepare(self) -> None:
-        self._port = remembered_port(self._folder / "port.json", wanted=self._wanted_port)
+        self._port = remembered_port(self._folder / "port.json")
         controller_port = remembered_port(self._folder / "controller_port.json")
         settings = _settings(self._data, self._port, controller_port)
         if self._has_oauth:
@@ -163,22 +150,18 @@ class KafkaBroker:
             check=False,
             timeout=_FORMAT_TIMEOUT_S,
         )
-        self.process.log_path.write_bytes(result.stdout)
+        self.log_path.write_bytes(result.stdout)
         if result.returncode != 0:
-            log_path, log_tail = self.process.log_path, self.process.log_tail()
-            raise ServerDiedError("Kafka's format", result.returncode, log_path, log_tail)
+            code, log_tail = result.returncode, self.log_tail()
+            raise ServerDiedError("Kafka's format", code, self.log_path, log_tail)
         formatted.write_text(f"{cluster_id}\n")
 
-    def _wait_ready(self) -> None:
-        admin = AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 0})
 
-        def answers() -> bool:
-            try:
-                return bool(admin.list_topics(timeout=1).brokers)
-            except KafkaException:
-                return False
-
-        self.process.wait_ready(answers, timeout_s=_READY_TIMEOUT_S)
+def _answers(admin: AdminClient) -> bool:
+    try:
+        return bool(admin.list_topics(timeout=1).brokers)
+    except KafkaException:
+        return False
 
 
 def _settings(data: Path, port: int, controller_port: int) -> dict[str, object]:

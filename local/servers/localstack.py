@@ -17,7 +17,12 @@ from fleetlane.events.errors import FleetlaneError
 from local.checkout import ROOT
 from local.servers.ports import remembered_port
 from local.servers.processes import ServerProcess
-from operations.aws_settings import REGION, ClientSettings, client_settings_at
+from operations.aws_settings import (
+    REGION,
+    ClientSettings,
+    client_settings_at,
+    variables_for,
+)
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -71,7 +76,7 @@ class LocalStackMissingError(FleetlaneError):
     sentence = "there is no Python in {environment}: the set-up installs LocalStack there"
 
 
-class LocalAws:
+class LocalAws(ServerProcess):
     """LocalStack with all that it keeps in ``folder``; comes back on the same address.
 
     With ``Services.STORES`` buckets, objects, tables and items outlive ``stop``, ``kill`` and any
@@ -92,7 +97,7 @@ class LocalAws:
         self._services = services
         self._port: int | None = None
         self._variables: dict[str, str] = {}
-        self.process = ServerProcess(
+        super().__init__(
             "LocalStack",
             [str(self._python), "-m", "localstack.runtime.main"],
             log_path=self._folder / "localstack.log",
@@ -112,6 +117,12 @@ class LocalAws:
         """What a boto3 client needs to reach it, whatever the user's own AWS settings are."""
         return client_settings_at(self.endpoint_url)
 
+    @property
+    def client_environment(self) -> dict[str, str]:
+        """Our own environment, with what reaches LocalStack instead of the user's AWS settings."""
+        user = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}  # noqa: TID251 - passed on to our own servers
+        return {**user, **variables_for(self.client_settings)}
+
     def start(self) -> None:
         """Start LocalStack, bring its state back and wait until S3 and DynamoDB answer.
 
@@ -123,23 +134,9 @@ class LocalAws:
         """
         if not self._python.exists():
             raise LocalStackMissingError(self._environment)
-        self.process.start(prepare=self._prepare)
-        try:
-            with closing(self._s3()) as s3, closing(self._dynamodb()) as dynamodb:
-                self.process.wait_ready(
-                    lambda: _both_answer(s3, dynamodb), timeout_s=_READY_TIMEOUT_S
-                )
-        except BaseException:
-            self.process.stop()
-            raise
-
-    def stop(self) -> None:
-        """Let LocalStack end; kills it after ten seconds, which loses nothing more."""
-        self.process.stop()
-
-    def kill(self) -> None:
-        """End LocalStack with kill -9. Where there is a journal, every answer is in it."""
-        self.process.kill()
+        super().start()
+        with closing(self._s3()) as s3, closing(self._dynamodb()) as dynamodb:
+            self.wait_ready(lambda: _both_answer(s3, dynamodb), timeout_s=_READY_TIMEOUT_S)
 
     def ensure_bucket(self, name: str) -> None:
         """Make the bucket unless it is there."""

@@ -28,13 +28,12 @@ def free_port() -> int:
             return port
 
 
-def remembered_port(path: Path, *, wanted: int | None = None) -> int:
-    """The port noted in ``path``; a free one, then noted, if there is none or somebody took it.
+def remembered_port(path: Path) -> int:
+    """The port noted in ``path``; a free one, then noted, if there is none or it is taken.
 
-    ``wanted`` is tried where none is noted. A server asks each time before it starts, so that it
-    comes back where its clients look for it.
+    A server asks each time before it starts, so that it comes back where its clients expect it.
     """
-    noted = int(json.loads(path.read_text())) if path.exists() else wanted
+    noted = int(json.loads(path.read_text())) if path.exists() else None
     port = noted if noted is not None and is_free(noted) else free_port()
     path.write_text(f"{port}\n")
     return port

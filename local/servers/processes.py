@@ -16,7 +16,7 @@ from fleetlane.events.errors import FleetlaneError
 from local.servers import guard
 
 _STOP_MARGIN_S = 5.0
-_ASK_AGAIN_S = 0.05
+_POLL_INTERVAL_S = 0.05
 _LOG_FREE_WITHIN_S_MAX = 5.0
 _LOG_TAIL_BYTES_MAX = 64 * 1024
 
@@ -61,6 +61,8 @@ class ServerAlreadyRunsError(FleetlaneError):
 class ServerProcess:
     """One server under a guard of its own (``guard.py``); may be started again once it ended.
 
+    A subclass says how its folder is prepared and when it is ready.
+
     The server is in a session of its own, so Ctrl-C in the terminal reaches only us. It is ended
     by ``stop``, by our end in any way (the guard sees its lifeline close), and by the guard's own
     end (a thread here sees that). Only killing us and the guard at once leaves it running. The
@@ -89,24 +91,22 @@ class ServerProcess:
             cwd: Its working directory; ours if None.
             grace_s: From SIGTERM to SIGKILL.
         """
-        self.name, self.log_path = name, log_path
+        self.name, self.log_path = name, log_path.resolve()
         self._command, self._env, self._cwd, self._grace_s = list(command), env, cwd, grace_s
         self._guard: subprocess.Popen[bytes] | None = None
         self._ended = threading.Event()
         self._ended.set()
         self._pid: int | None = None
 
-    def start(self, *, prepare: Callable[[], None] = lambda: None) -> None:
+    def start(self) -> None:
         """Start the server; does not wait until it is ready.
-
-        ``prepare`` is called first, once nobody else can run the same server.
 
         Raises:
             ServerAlreadyRunsError: It runs, and did not end within the grace, or five seconds.
             ServerDiedError: The command could not be run.
         """
         with self._locked_log() as log:
-            prepare()
+            self._prepare()
             process = self._guard = self._started_guard(log)
         assert process.stdin is not None
         assert process.stdout is not None
@@ -145,18 +145,22 @@ class ServerProcess:
         return self._ended.wait(timeout_s)
 
     def wait_ready(self, answers: Callable[[], bool], *, timeout_s: float) -> None:
-        """Ask ``answers`` again and again until it says yes; it must bound its own waiting.
+        """Poll ``answers`` until it is true; it must bound its own waiting.
 
         Raises:
             ServerDiedError: It ended first.
-            ServerNotReadyError: It said no for ``timeout_s``. The server still runs.
+            ServerNotReadyError: It was false for ``timeout_s``. The server has been stopped.
         """
         deadline = time.monotonic() + timeout_s
-        while not answers():
-            if self.wait(_ASK_AGAIN_S):
-                raise self.death()
-            if time.monotonic() > deadline:
-                raise ServerNotReadyError(self.name, timeout_s, self.log_path, self.log_tail())
+        try:
+            while not answers():
+                if self.wait(_POLL_INTERVAL_S):
+                    raise self.death()
+                if time.monotonic() > deadline:
+                    raise ServerNotReadyError(self.name, timeout_s, self.log_path, self.log_tail())
+        except BaseException:
+            self.stop()
+            raise
 
     def is_alive(self) -> bool:
         return not self._ended.is_set()
@@ -188,6 +192,9 @@ class ServerProcess:
         """The error that says how it ended."""
         return ServerDiedError(self.name, self.exit_code, self.log_path, self.log_tail())
 
+    def _prepare(self) -> None:
+        """Called at each start, once nobody else can run the same server."""
+
     def _locked_log(self) -> BinaryIO:
         """The log, locked for as long as any process has it: we, the guard, all of the server."""
         self.log_path.parent.mkdir(parents=True, exist_ok=True)
@@ -200,7 +207,7 @@ class ServerProcess:
                 if time.monotonic() > deadline:
                     log.close()
                     raise ServerAlreadyRunsError(self.name, self.log_path) from None
-                time.sleep(_ASK_AGAIN_S)
+                time.sleep(_POLL_INTERVAL_S)
             else:
                 return log
 

@@ -33,7 +33,7 @@ class Brought:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """What a gateway sends in one request. A batch is never herded."""
+    """What a gateway sends in one request. It is never part of a herd."""
 
     brought: tuple[Brought, ...]
     is_herd: bool = False
@@ -84,7 +84,7 @@ async def _send_once(sender: Sender, token: str, left: Sequence[_Waiting]) -> fl
     headers = {"Authorization": f"Bearer {token}", "Content-Type": _CONTENT_TYPE}
     document = document_of([one.brought for one in left])
     try:
-        response = await sender.post(_PATH, document, headers)
+        response = await sender.api.post(_PATH, document, headers)
     except NoAnswerError:
         response = None
     for one, answer in zip(left, _answers(response, len(left)), strict=True):

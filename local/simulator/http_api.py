@@ -19,6 +19,8 @@ from fleetlane.events.errors import FleetlaneError
 _IDLE_S_MAX: Final = 3.0
 """Servers close connections that are idle for longer; a device opens a new one."""
 
+_TIMEOUT_S: Final = 35.0
+
 
 class NoAnswerError(FleetlaneError):
     """No answer came. The message may have landed."""
@@ -38,11 +40,13 @@ class HttpAnswer:
 
 
 class HttpApi:
-    """Posts over at most so many connections; who finds none free waits. Close it when done."""
+    """Posts over at most so many connections; waits for a free one. Close it when done.
 
-    def __init__(self, url: str, *, connections: int, timeout_s: float) -> None:
-        self._host, self._port = urlsplit(url).hostname or "", urlsplit(url).port
-        self._timeout_s = timeout_s
+    ``url`` is where ``/v1/…`` is, which may be below a path.
+    """
+
+    def __init__(self, url: str, *, connections: int, timeout_s: float = _TIMEOUT_S) -> None:
+        self._server, self._timeout_s = urlsplit(url), timeout_s
         self._threads = ThreadPoolExecutor(connections, thread_name_prefix="device")
         self._of_thread = threading.local()
 
@@ -62,7 +66,7 @@ class HttpApi:
     def _posted(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
         connection = self._connection()
         try:
-            connection.request("POST", path, body, dict(headers))
+            connection.request("POST", self._server.path + path, body, dict(headers))
             response = connection.getresponse()
             content = response.read()
         except (OSError, HTTPException) as problem:
@@ -79,7 +83,8 @@ class HttpApi:
         """This thread's own; it connects by itself where it is closed."""
         ours, now_s = self._of_thread, time.monotonic()
         if not hasattr(ours, "connection"):
-            ours.connection = HTTPConnection(self._host, self._port, timeout=self._timeout_s)
+            host, port = self._server.hostname or "", self._server.port
+            ours.connection = HTTPConnection(host, port, timeout=self._timeout_s)
         elif now_s - ours.used_s > _IDLE_S_MAX:
             ours.connection.close()
         ours.used_s = now_s

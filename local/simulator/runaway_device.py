@@ -1,4 +1,4 @@
-"""A device that goes out of its mind, is set aside, comes to its senses and is let back in."""
+"""A runaway device: it sends far too much, is quarantined, calms down and is released."""
 
 import asyncio
 import time
@@ -24,13 +24,12 @@ PER_MINUTE: Final = 1_000
 _STREAM: Final = "weather"
 _SILENT_S: Final = 10.0
 _CALM_PAUSE_S: Final = 2.0
-_ANSWER_TIMEOUT_S: Final = 35.0
-_LOOK_UP_S: Final = 0.25
+_POLL_INTERVAL_S: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InsaneRun:
-    """What it sent from ``began_ms`` on, and how long after that it was set aside and let back in.
+class RunawayRun:
+    """What it sent from ``began_ms`` on, and how long after that it was quarantined and released.
 
     ``None``: not while the patience lasted.
     """
@@ -38,14 +37,14 @@ class InsaneRun:
     began_ms: int
     patience_s: float
     sent: tuple[SentMessage, ...]
-    aside_after_s: float | None
-    back_after_s: float | None
+    quarantined_after_s: float | None
+    released_after_s: float | None
 
     @property
-    def raged_until_ms(self) -> int:
-        """When it was set aside; where it never was, when the patience was over."""
-        raged_s = self.patience_s if self.aside_after_s is None else self.aside_after_s
-        return self.began_ms + round(1_000 * raged_s)
+    def free_until_ms(self) -> int:
+        """When it was quarantined; where it never was, when the patience was over."""
+        after_s = self.patience_s if self.quarantined_after_s is None else self.quarantined_after_s
+        return self.began_ms + round(1_000 * after_s)
 
     def receipts(self) -> Iterator[Receipt]:
         for message in self.sent:
@@ -53,24 +52,24 @@ class InsaneRun:
 
     def line(self) -> str:
         """The same for people."""
-        rate = f"insane device: {PER_MINUTE:,} messages a minute, {len(self.sent):,} in all"
-        if self.aside_after_s is None:
-            return f"{rate}; never set aside"
-        aside = f"set aside after {self.aside_after_s:.0f} s"
-        if self.back_after_s is None:
-            return f"{rate}; {aside}, never let back in"
-        return f"{rate}; {aside}, back by itself after {self.back_after_s:.0f} s"
+        rate = f"runaway device: {PER_MINUTE:,} messages a minute, {len(self.sent):,} in all"
+        if self.quarantined_after_s is None:
+            return f"{rate}; never quarantined"
+        quarantined = f"quarantined after {self.quarantined_after_s:.0f} s"
+        if self.released_after_s is None:
+            return f"{rate}; {quarantined}, never released"
+        return f"{rate}; {quarantined}, released after {self.released_after_s:.0f} s"
 
 
-def run_insane_device(
+def run_runaway_device(
     api_url: str,
     registry: Registry,
     *,
     seed: int,
     patience_s: float = 60.0,
     is_over: Callable[[], bool] = lambda: False,
-) -> InsaneRun:
-    """Register it and let it send; blocks until it was set aside, was calm and is back.
+) -> RunawayRun:
+    """Register it and let it send; blocks until it was quarantined, was calm and is released.
 
     It waits for either for at most ``patience_s``, and gives up soon after ``is_over`` says so.
 
@@ -79,7 +78,7 @@ def run_insane_device(
     """
     random, now_ms = Random(seed), _now_ms()  # noqa: S311 - a simulation
     device = SimulatedDevice(
-        device_id=insane_id(seed),
+        device_id=runaway_id(seed),
         device_type="weather-station",
         firmware="2.1.0",
         status=DeviceStatus.ACTIVE,
@@ -87,19 +86,18 @@ def run_insane_device(
     )
     registered = device.registration(registered_ms=now_ms)
     registry.register_all(() if registered is None else (registered,))
-    api = HttpApi(api_url, connections=1, timeout_s=_ANSWER_TIMEOUT_S)
-    with closing(api):
+    with closing(HttpApi(api_url, connections=1)) as api:
         sender = Sender(api, patience_s=patience_s)
-        insane = _InsaneDevice(device, sender, random, token_of(device, now_ms=now_ms), is_over)
-        return asyncio.run(insane.run(patience_s))
+        runaway = _RunawayDevice(device, sender, random, token_of(device, now_ms=now_ms), is_over)
+        return asyncio.run(runaway.run(patience_s))
 
 
-def insane_id(seed: int) -> str:
+def runaway_id(seed: int) -> str:
     """Its device id."""
-    return f"insane-{seed}"
+    return f"runaway-{seed}"
 
 
-class _InsaneDevice:
+class _RunawayDevice:
     """The device, and what it sent so far."""
 
     def __init__(
@@ -115,24 +113,26 @@ class _InsaneDevice:
         self._sent: list[SentMessage] = []
         self._began_s, self._began_ms = time.monotonic(), _now_ms()
 
-    async def run(self, patience_s: float) -> InsaneRun:
-        aside_s = await self._until(Lane.SLOW, pause_s=60 / PER_MINUTE, patience_s=patience_s)
-        back_s = None
-        if aside_s is not None:
+    async def run(self, patience_s: float) -> RunawayRun:
+        quarantined_s = await self._until(Lane.SLOW, pause_s=60 / PER_MINUTE, patience_s=patience_s)
+        released_s = None
+        if quarantined_s is not None:
             await self._be_silent()
-            back_s = await self._until(Lane.STANDARD, pause_s=_CALM_PAUSE_S, patience_s=patience_s)
-        return InsaneRun(
+            released_s = await self._until(
+                Lane.STANDARD, pause_s=_CALM_PAUSE_S, patience_s=patience_s
+            )
+        return RunawayRun(
             began_ms=self._began_ms,
             patience_s=patience_s,
             sent=tuple(self._sent),
-            aside_after_s=aside_s,
-            back_after_s=back_s,
+            quarantined_after_s=quarantined_s,
+            released_after_s=released_s,
         )
 
     async def _be_silent(self) -> None:
         until_s = time.monotonic() + _SILENT_S
         while time.monotonic() < until_s and not self._is_over():
-            await asyncio.sleep(_LOOK_UP_S)
+            await asyncio.sleep(_POLL_INTERVAL_S)
 
     async def _until(self, lane: Lane, *, pause_s: float, patience_s: float) -> float | None:
         """Send at a steady rate until one lands in ``lane``; how long after the beginning."""

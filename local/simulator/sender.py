@@ -3,24 +3,29 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from typing import Final, Protocol
 
+import httpx
 import orjson
 
 from local.simulator.device import SimulatedDevice
 from local.simulator.http_api import HttpAnswer, NoAnswerError
 from local.simulator.messages import ACCEPTED, Answer, Outgoing, SentMessage
-from local.simulator.uploading import PostForm, uploaded
-from operations.sending.device_client import UPLOADED, form_answer
+from operations.sending import device_client
+from operations.sending.device_client import UPLOADED, declaration_of, form_answer
 
 _TOKEN_LIFETIME_S: Final = 12 * 60 * 60
 _RETRY_AFTER_S_MAX: Final = 2.0
 """A simulation does not wait as long as a fleet does, whatever the answer asks for."""
 _RETRY_AFTER_S: Final = 0.5
 _WORTH_ANOTHER_TRY: Final = frozenset({429, 503, None})
+_CREATED: Final = 201
+
+type PostForm = Callable[[str, Mapping[str, str], bytes], httpx.Response]
+"""Posts a form to S3 and gives its answer; raises ``device_client.NoAnswerError``."""
 
 
 class Api(Protocol):
@@ -31,13 +36,11 @@ class Api(Protocol):
 
 
 class Sender:
-    """Sends the messages of all devices, and counts the answers."""
+    """Sends the messages of all devices, and counts receipts by where their messages landed."""
 
     def __init__(self, api: Api, *, patience_s: float, post_form: PostForm = form_answer) -> None:
-        """Take the API, and what posts to S3; a message is tried again for ``patience_s``."""
-        self._api, self._post_form, self.patience_s = api, post_form, patience_s
-        self.statuses: Counter[int | None] = Counter()
-        self.lanes: Counter[str] = Counter()
+        """Take the API, and what posts to S3; a message is sent again for ``patience_s``."""
+        self.api, self._post_form, self.patience_s = api, post_form, patience_s
         self.landed: Counter[str] = Counter()
 
     async def send(self, device: SimulatedDevice, token: str, message: Outgoing) -> SentMessage:
@@ -66,20 +69,8 @@ class Sender:
                     answers=tuple(answers),
                 )
 
-    async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
-        """Send one request, and count its answer; raises ``NoAnswerError``."""
-        try:
-            response = await self._api.post(path, body, headers)
-        except NoAnswerError:
-            self.statuses[None] += 1
-            raise
-        self.statuses[response.status] += 1
-        return response
-
     def count(self, answer: Answer) -> None:
-        """Count a receipt by its lane, and by where its message landed."""
-        if answer.lane is not None:
-            self.lanes[answer.lane] += 1
+        """Count a receipt; answers without one count nothing."""
         if answer.landed is not None:
             self.landed[answer.landed] += 1
 
@@ -114,9 +105,34 @@ class Sender:
 
     async def _response(self, message: Outgoing, headers: Mapping[str, str]) -> HttpAnswer:
         if message.is_upload:
-            return await uploaded(message, headers, self, self._post_form)
+            return await self._uploaded(message, headers)
         path = f"/v1/{'fast' if message.is_fast else 'streams'}/{message.stream}"
-        return await self.post(path, message.body, headers)
+        return await self.api.post(path, message.body, headers)
+
+    async def _uploaded(self, message: Outgoing, headers: Mapping[str, str]) -> HttpAnswer:
+        """Request a form and post the body to S3; the API's refusal, or an answer with the id.
+
+        Raises:
+            NoAnswerError: The API does not answer, or S3 has not the body; with a key the message
+                may be uploaded by another form.
+        """
+        declared = declaration_of(message.body, content_type=message.content_type)
+        path = f"/v1/uploads/{message.stream}"
+        json_headers = {**headers, "Content-Type": "application/json"}
+        answer = await self.api.post(path, orjson.dumps(declared), json_headers)
+        if answer.status != _CREATED:
+            return answer
+        form = orjson.loads(answer.content)
+        try:
+            stored = await asyncio.to_thread(
+                self._post_form, form["url"], form["fields"], message.body
+            )
+        except device_client.NoAnswerError as problem:
+            raise NoAnswerError(str(problem)) from None
+        if stored.status_code != UPLOADED:
+            raise NoAnswerError(f"{stored.status_code}: {stored.text[:200]}")
+        content = orjson.dumps({"id": form["id"], "landed": "object"})
+        return HttpAnswer(status=UPLOADED, content=content)
 
 
 def token_of(device: SimulatedDevice, *, now_ms: int) -> str:

@@ -1,4 +1,4 @@
-"""Who sends what: each device of a plan with its token, and all that it has to send."""
+"""The plan of a fleet, and who sends what: each device with its token and its messages."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,12 +9,29 @@ from local.simulator.batches import Batch, Brought
 from local.simulator.behaviours import Circumstances
 from local.simulator.device import SimulatedDevice, signing_key
 from local.simulator.messages import Outgoing
-from local.simulator.plan import FleetPlan
 from local.simulator.roles import Role, roles
 from local.simulator.sender import token_of
 
 _FIRMWARES: Final = ("1.4.2", "2.0.0", "2.1.0")
 _KEY_BYTES: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetPlan:
+    """Equal plans make equal fleets, and equal messages save for the time in them.
+
+    ``seconds`` is the time over which the messages are spread; ``None``: as fast as possible.
+    ``messages_per_device`` holds for most devices; a few have only one to send. ``patience_s`` is
+    how long a device keeps trying one message before the simulation gives up on it; firmware
+    never would.
+    """
+
+    devices: int = 2_000
+    messages_per_device: int = 5
+    seed: int = 1
+    seconds: float | None = None
+    connections: int = 64
+    patience_s: float = 120.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,14 +12,11 @@ from clients.devices.registry import RegisteredDevice
 from local.simulator.batches import Batch, sent_batch
 from local.simulator.http_api import HttpApi
 from local.simulator.messages import SentMessage
-from local.simulator.plan import FleetPlan
-from local.simulator.sender import Api, Sender
-from local.simulator.sendings import Sending, sendings_of
-from local.simulator.uploading import PostForm
+from local.simulator.sender import Api, PostForm, Sender
+from local.simulator.sendings import FleetPlan, Sending, sendings_of
 from operations.ledger import Receipt
 from operations.sending.device_client import form_answer
 
-_ANSWER_TIMEOUT_S: Final = 35.0
 _PROGRESS_EVERY_S: Final = 0.2
 _HERD_AT: Final = 0.5
 
@@ -32,18 +29,11 @@ class Registry(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetProgress:
-    """How far the fleet is: messages ``planned`` and ``finished``, and answers so far.
-
-    ``lanes`` counts 202s by lane, ``landed`` by where the message was durable, ``statuses`` all
-    answers; ``None`` is a request without one.
-    """
+    """How far the fleet is, in messages. ``landed`` counts receipts by where they are durable."""
 
     planned: int
     finished: int
-    lanes: Mapping[str, int]
     landed: Mapping[str, int]
-    statuses: Mapping[int | None, int]
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,13 +72,12 @@ def run_fleet(
         plan: How many devices, and how they send.
         api_url: Where ``/v1/…`` is.
         registry: Takes the devices first.
-        on_progress: Told a few times a second, in this thread, and once at the end.
+        on_progress: Called a few times a second, in this thread, and once at the end.
 
     Raises:
         RegistryUnavailableError: The devices could not be registered; nothing was sent.
     """
-    api = HttpApi(api_url, connections=plan.connections, timeout_s=_ANSWER_TIMEOUT_S)
-    with closing(api):
+    with closing(HttpApi(api_url, connections=plan.connections)) as api:
         return run_fleet_on(api, plan, registry=registry, on_progress=on_progress)
 
 
@@ -120,32 +109,23 @@ async def _run(
     planned = sum(one.messages for one in sendings)
     started_s, began_ms = time.monotonic(), time.time_ns() // 1_000_000
 
-    def tell() -> float:
-        seconds = time.monotonic() - started_s
-        progress = FleetProgress(
-            planned=planned,
-            finished=len(sent),
-            lanes=dict(sender.lanes),
-            landed=dict(sender.landed),
-            statuses=dict(sender.statuses),
-            seconds=seconds,
-        )
-        on_progress(progress)
-        return seconds
+    def report() -> None:
+        on_progress(FleetProgress(planned=planned, finished=len(sent), landed=dict(sender.landed)))
 
-    pulse = asyncio.create_task(_pulse(tell))
+    reports = asyncio.create_task(_repeat(report))
     try:
         async with asyncio.TaskGroup() as devices:
             for number, one in enumerate(sendings):
                 devices.create_task(_send_all(one, sender, sent, _due_s(one, number, plan)))
     finally:
-        pulse.cancel()
-    return FleetRun(began_ms=began_ms, sent=tuple(sent), seconds=tell())
+        reports.cancel()
+    report()
+    return FleetRun(began_ms=began_ms, sent=tuple(sent), seconds=time.monotonic() - started_s)
 
 
-async def _pulse(beat: Callable[[], object]) -> None:
+async def _repeat(report: Callable[[], None]) -> None:
     while True:
-        beat()
+        report()
         await asyncio.sleep(_PROGRESS_EVERY_S)
 
 

@@ -22,7 +22,7 @@ TASK_SLOTS: Final = 8
 WORKER_DAEMON: Final = "local.spark.worker_daemon"
 
 POLLING_DELAY: Final = "200ms"
-"""How often a query without a trigger interval asks for news: the fast lane, when it is idle."""
+"""How often a query without a trigger interval polls Kafka: the fast lane, when it is idle."""
 
 QUICK_CHECKPOINTS: Final = {
     "spark.sql.streaming.checkpointFileManagerClass": (
@@ -34,7 +34,7 @@ QUICK_CHECKPOINTS: Final = {
 look for a symbolic link, is a process: twenty of them a batch. So there are four."""
 
 FLOWS_MAX_AGE_S: Final = 5
-"""Shorter than in AWS: S3 is near, and whoever publishes here is waiting."""
+"""Shorter than in AWS: S3 is near, and a person who publishes here waits for the effect."""
 
 SLOW_PARSE_MS_MAX: Final = 1_200
 SLOW_TRIGGER_MS: Final = 1_000
@@ -50,7 +50,7 @@ WATCH_MESSAGES_PER_MINUTE_MAX: Final = 6_000
 DEDUPE_TRIGGER_MS: Final = 1_000
 LAKE_TRIGGER_MS: Final = 10_000
 LAKE_LEASE_S: Final = 15
-"""So long the lake waits after its jobs were killed: nobody tells whether they are really gone."""
+"""How long the lake waits after its jobs were killed, for they might still be writing."""
 
 JOBS_WITHOUT_LAKE: Final = "; ".join(
     (
@@ -88,30 +88,39 @@ class JobSettings:
     jobs: str = ALL_JOBS
 
 
-class LocalJobs:
-    """The application with all jobs. Its checkpoints outlive it: it goes on where it was."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeployedCode:
+    """The script, the archive of our own code, and the folder with the packages that it needs."""
 
-    def __init__(self, settings: JobSettings) -> None:
-        script = str(ROOT / "glue_jobs" / "host.py")
-        daemon = ("--conf", f"spark.python.daemon.module={WORKER_DAEMON}")
-        self.process = ServerProcess(
+    script: Path
+    archive: Path
+    packages: Path
+
+
+class LocalJobs(ServerProcess):
+    """The application with all jobs; started again, it goes on from its checkpoints.
+
+    ``start`` does not wait: Kafka keeps what arrives before it reads. ``kill`` ends driver, JVM and
+    workers together.
+    """
+
+    def __init__(self, settings: JobSettings, code: DeployedCode | None = None) -> None:
+        """Run the checkout's own code, or only ``code``, as a deploy uploaded it."""
+        folder, environment = settings.folder, job_environment(settings)
+        if code is None:
+            submit = ["--conf", f"spark.python.daemon.module={WORKER_DAEMON}"]
+            submit.append(str(ROOT / "glue_jobs" / "host.py"))
+            environment |= WITHOUT_THREADS
+        else:
+            submit = ["--py-files", str(code.archive), str(code.script)]
+            environment |= {"PYTHONPATH": str(code.packages)}
+        super().__init__(
             "Spark jobs",
-            [*spark_submit(settings.folder), *daemon, script, *host_argv(settings)],
-            log_path=settings.folder / "spark.log",
-            env={**job_environment(settings), **WITHOUT_THREADS},
-            cwd=ROOT,
+            [*spark_submit(folder), *submit, *host_argv(settings)],
+            log_path=folder / "spark.log",
+            env=environment,
+            cwd=ROOT if code is None else folder,
         )
-
-    def start(self) -> None:
-        """Start the application; does not wait: Kafka keeps what arrives before it reads."""
-        self.process.start()
-
-    def stop(self) -> None:
-        self.process.stop()
-
-    def kill(self) -> None:
-        """Kill -9 of driver, JVM and workers together."""
-        self.process.kill()
 
 
 def spark_submit(

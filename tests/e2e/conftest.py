@@ -12,7 +12,7 @@ import pytest
 from clients.kafka.reader import KafkaReader
 from clients.s3.payload_bucket import PayloadBucket
 from local.platform import PARKED_BUCKET, Platform, PlatformSettings
-from local.simulator.plan import FleetPlan
+from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import FleetRun, run_fleet
 from operations.ledger import (
     LEDGER_TOPICS,
@@ -69,7 +69,7 @@ def pytest_runtest_makereport(
     if report.failed and isinstance(running, RunningPlatform):
         platform = running.platform
         for part in (platform.broker, platform.aws, platform.gateway, platform.jobs):
-            report.sections.append((part.process.name, part.process.log_tail(LOG_LINES_MAX)))
+            report.sections.append((part.name, part.log_tail(LOG_LINES_MAX)))
     return report
 
 

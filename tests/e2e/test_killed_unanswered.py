@@ -61,7 +61,7 @@ def body() -> bytes:
 
 def stop_for_ever(platform: Platform) -> None:
     """The functions do nothing from here on: they cannot even learn that Kafka has confirmed."""
-    group_id = platform.gateway.process.pid
+    group_id = platform.gateway.pid
     assert group_id is not None, "not started yet"
     signal_group(group_id, signal.SIGSTOP)
 

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from clients.kafka.reader import KafkaReader
-from local.simulator.plan import FleetPlan
+from local.simulator.sendings import FleetPlan
 from operations.ledger import Ledger
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.victims import kill

@@ -34,7 +34,7 @@ def _kill_one(platform: Platform, victim: str) -> None:
 
 def _workers(platform: Platform) -> list[int]:
     """Those that have a zygote, which is to say that they have parsed."""
-    driver = platform.jobs.process.pid
+    driver = platform.jobs.pid
     processes = () if driver is None else descendants_of(driver)
     daemons = [pid for pid in processes if _is_daemon(pid)]
     workers = [worker for daemon in daemons for worker in children_of(daemon)]

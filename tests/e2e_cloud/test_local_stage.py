@@ -7,9 +7,9 @@ import pytest
 
 from fleetlane.events.flows.files import flows_in
 from local.checkout import FLOWS
-from local.cloud.device_api import HttpsDevice
+from local.cloud.https_device import HttpsDevice
 from local.cloud.local_cloud import LocalCloud
-from local.cloud.trial import ledger_on, tried
+from local.cloud.trial import ledger_on, run_trial
 from operations.flows.activation_call import ActivationRefusedError
 
 pytestmark = [pytest.mark.localstack, pytest.mark.kafka, pytest.mark.spark]
@@ -29,7 +29,7 @@ def a_message_is_parsed(cloud: LocalCloud, stream: str) -> bool:
 
 
 def test_nothing_is_lost_on_the_way_through_the_deployed_stage(cloud: LocalCloud) -> None:
-    result = tried(cloud)
+    result = run_trial(cloud)
 
     assert (result.ledger.lost, result.ledger.invented, result.surprises) == (0, 0, ())
 

@@ -8,7 +8,7 @@ import orjson
 import pytest
 from botocore.exceptions import WaiterError
 
-from local.cloud.device_api import HttpsDevice
+from local.cloud.https_device import HttpsDevice
 from local.cloud.local_cloud import LocalCloud
 
 pytestmark = [pytest.mark.localstack, pytest.mark.kafka, pytest.mark.spark]

@@ -94,7 +94,7 @@ class Attack:
 @pytest.fixture(scope="module")
 def attack(edge: Platform) -> Attack:
     device, landings = Device.registered(edge), Landings(edge)
-    process = edge.gateway.process
+    process = edge.gateway
     answers = {
         name: answer_to(edge.endpoints.api, sent, hang_up=name == HANGS_UP)
         for name, (sent, _) in bad_requests(device.token()).items()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from local.servers.ports import free_port, is_free, remembered_port
+from local.servers.ports import is_free, remembered_port
 from local.servers.processes import (
     ServerAlreadyRunsError,
     ServerDiedError,
@@ -205,14 +205,6 @@ def test_a_port_that_somebody_took_is_replaced_and_noted(tmp_path: Path) -> None
         second = remembered_port(tmp_path / "port.json")
 
     assert (second != first, remembered_port(tmp_path / "port.json")) == (True, second)
-
-
-def test_a_wanted_port_is_taken_the_first_time(tmp_path: Path) -> None:
-    wanted = free_port()
-
-    port = remembered_port(tmp_path / "port.json", wanted=wanted)
-
-    assert port == wanted
 
 
 def test_a_port_that_is_listened_on_is_not_free() -> None:

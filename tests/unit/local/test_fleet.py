@@ -18,8 +18,8 @@ from local.gateway.app import Gateway, GatewaySettings
 from local.simulator.device import SimulatedDevice, signing_key
 from local.simulator.http_api import HttpAnswer, NoAnswerError
 from local.simulator.messages import Expected, Outgoing, SentMessage
-from local.simulator.plan import FleetPlan
 from local.simulator.sender import Sender
+from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import FleetProgress, run_fleet_on
 
 DEVICE = SimulatedDevice(

@@ -24,9 +24,9 @@ def test_a_span_of_time_has_the_waits_of_what_arrived_in_it() -> None:
 
 
 def test_who_is_set_apart_and_other_lanes_do_not_count() -> None:
-    delays = ParseDelays(apart=["insane-1"])
+    delays = ParseDelays(apart=["runaway-1"])
 
-    delays.fold([parsed(1, 5, device_id="insane-1"), parsed(1, 5, lane=Lane.SLOW)])
+    delays.fold([parsed(1, 5, device_id="runaway-1"), parsed(1, 5, lane=Lane.SLOW)])
 
     assert delays.between(0, 50) is None
 

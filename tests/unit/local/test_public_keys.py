@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local.simulator.es256_key import Es256Key
+from local.simulator.device import Es256Key
 from operations.devices.public_keys import BadPublicKeyError, public_jwk
 from operations.sending.device_key import DeviceKey
 

@@ -76,9 +76,9 @@ def _show(result: "DemoResult", settings: "DemoSettings") -> None:
     for line in (*result.surprises, *result.ledger.findings.lines()):
         typer.echo(line, err=True)
     Console().print(ledger_table(result.ledger))
-    typer.echo(result.insane.line())
+    typer.echo(result.runaway.line())
     typer.echo(f"others, arrival to parsed: before it {_told(result.others_before)};")
-    typer.echo(f"  until it was set aside {_told(result.others_during)}")
+    typer.echo(f"  until it was quarantined {_told(result.others_during)}")
     typer.echo(f"written to {_from_here(settings.ledger_path)}")
     typer.echo("\nTry next, the last two in another terminal:")
     for command in commands_to_try(_from_here(settings.data)):

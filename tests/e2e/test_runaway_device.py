@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from local.simulator.runaway_device import run_insane_device
+from local.simulator.runaway_device import run_runaway_device
 from operations.devices.stores import DeviceStores
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device
@@ -28,19 +28,19 @@ def test_a_device_that_was_heard_of_is_noted_in_the_registry_with_its_firmware(
     assert sighting.firmware == "2.1.0"
 
 
-def test_a_device_out_of_its_mind_is_set_aside_until_it_is_calm_and_nothing_of_it_is_lost(
+def test_a_runaway_device_is_quarantined_until_it_is_calm_and_nothing_of_it_is_lost(
     running: RunningPlatform,
 ) -> None:
     platform = running.platform
 
-    insane = run_insane_device(
+    runaway = run_runaway_device(
         platform.endpoints.api, platform.registry, seed=99, patience_s=PATIENCE_S
     )
-    ledger = running.ledger_on(insane.receipts())
+    ledger = running.ledger_on(runaway.receipts())
 
-    assert insane.aside_after_s is not None, insane.line()
-    assert insane.back_after_s is not None, insane.line()
-    assert (ledger.accepted, ledger.parsed, ledger.lost) == (len(insane.sent),) * 2 + (0,)
+    assert runaway.quarantined_after_s is not None, runaway.line()
+    assert runaway.released_after_s is not None, runaway.line()
+    assert (ledger.accepted, ledger.parsed, ledger.lost) == (len(runaway.sent),) * 2 + (0,)
 
 
 def _until[T](look: Callable[[], T | None]) -> T:
