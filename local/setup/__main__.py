@@ -9,10 +9,10 @@ import time
 from pathlib import Path
 
 from local.setup.checkout import Checkout
-from local.setup.doctor import tell
-from local.setup.examination import examine
-from local.setup.failures import CannotSetUpError
-from local.setup.steps import GOALS, make_ready
+from local.setup.doctor import examine, report
+from local.setup.goals import GOALS
+from local.setup.steps import make_ready
+from local.setup.tools import CannotSetUpError
 
 
 def main(arguments: list[str]) -> int:
@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> int:
     """
     checkout = Checkout(root=Path.cwd(), environment=dict(os.environ))
     if arguments[:1] == ["doctor"] and arguments[1:] in ([], ["--json"]):
-        return tell(examine(checkout, clock_s=time.time), print, as_json="--json" in arguments)
+        return report(examine(checkout, clock_s=time.time), print, as_json="--json" in arguments)
     if len(arguments) != 1 or arguments[0] not in GOALS:
         sys.stderr.write(f"usage: local/setup/run {'|'.join(sorted(GOALS))}|doctor\n")
         return 2
@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> int:
         signal.SIGTERM, lambda *_: sys.exit(143)
     )  # leave by `finally`: no child stays behind
     try:
-        make_ready(GOALS[arguments[0]](checkout))
+        make_ready(GOALS[arguments[0]](checkout), lock=checkout.logs / "lock")
     except CannotSetUpError as error:
         sys.stderr.write(f"set-up: {error}\n")
         return 1

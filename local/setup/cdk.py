@@ -7,25 +7,21 @@ import shutil
 from pathlib import Path
 
 from local.setup.checkout import Checkout
-from local.setup.stamps import key_of
+from local.setup.steps import Step, key_of
 from local.setup.tools import Tool
 
 
-def folder(checkout: Checkout) -> Path:
-    return checkout.build / "cdk"
+def step(checkout: Checkout) -> Step:
+    return Step(
+        title="the CDK's command line into build/cdk (about 8 MB)",
+        folder=checkout.build / "cdk",
+        key=key_of(_definition(checkout)),
+        make=lambda: _install(checkout, checkout.build / "cdk"),
+    )
 
 
-def key(checkout: Checkout) -> str:
-    return key_of(_definition(checkout))
-
-
-def install(checkout: Checkout) -> None:
-    """Make ``build/cdk`` hold what ``infra/cdk/package-lock.json`` says, and nothing else.
-
-    Raises:
-        CannotSetUpError: The registry of packages could not be reached.
-    """
-    target = folder(checkout)
+def _install(checkout: Checkout, target: Path) -> None:
+    """Make the folder hold what ``infra/cdk/package-lock.json`` says, and nothing else."""
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     for file in _definition(checkout):
@@ -38,7 +34,6 @@ def install(checkout: Checkout) -> None:
         command=[*npm, "--no-audit", "--no-fund", "--no-update-notifier"],
         environment=checkout.environment_with(PATH=path),
         log=checkout.logs / "cdk.log",
-        condense=lambda _: None,
     ).run()
 
 

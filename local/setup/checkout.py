@@ -32,6 +32,6 @@ class Checkout:
 
 
 def say(line: str) -> None:
-    """Tell the person who waits; on stderr, at once."""
+    """Show a line to the person who waits; on stderr, at once."""
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()

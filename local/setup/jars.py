@@ -7,32 +7,29 @@ from pathlib import Path
 
 from local.setup import java
 from local.setup.checkout import Checkout
-from local.setup.failures import CannotSetUpError
-from local.setup.stamps import key_of
-from local.setup.tools import Condense, Tool
+from local.setup.steps import Step, key_of
+from local.setup.tools import CannotSetUpError, Condense, Tool
 
 DEFINITION = Path(__file__).with_name("ivy.xml")
 SETTINGS = Path(__file__).with_name("ivysettings.xml")
 CONFIGURATIONS = ("broker", "spark", "laptop", "aws", "msk")
 
 
-def folder(checkout: Checkout) -> Path:
-    return checkout.build / "jars"
+def step(checkout: Checkout) -> Step:
+    return Step(
+        title="jars of Kafka, Spark's connector and Iceberg into build/jars (about 190 MB)",
+        folder=checkout.build / "jars",
+        key=key_of([DEFINITION, SETTINGS]),
+        make=lambda: _fetch(checkout, checkout.build / "jars"),
+    )
 
 
-def key() -> str:
-    return key_of([DEFINITION, SETTINGS])
+def _fetch(checkout: Checkout, target: Path) -> None:
+    """Fill ``target``, a folder a configuration; made beside it, so that no old jar is left.
 
-
-def fetch(checkout: Checkout) -> None:
-    """Fill ``build/jars``, a folder a configuration: first beside it, then swapped: no jar lingers.
-
-    Ivy keeps what it fetched in ~/.ivy2, for all checkouts; an interrupted fetch goes on there.
-
-    Raises:
-        CannotSetUpError: A jar could not be fetched.
+    Ivy caches what it fetched in ~/.ivy2, for all checkouts; an interrupted fetch goes on there.
     """
-    fresh = folder(checkout).with_name("jars.new")
+    fresh = target.with_name("jars.new")
     shutil.rmtree(fresh, ignore_errors=True)
     Tool(
         name="Ivy",
@@ -41,8 +38,8 @@ def fetch(checkout: Checkout) -> None:
         log=checkout.logs / "jars.log",
         condense=counted(),
     ).run()
-    shutil.rmtree(folder(checkout), ignore_errors=True)
-    fresh.rename(folder(checkout))
+    shutil.rmtree(target, ignore_errors=True)
+    fresh.rename(target)
 
 
 def counted() -> Condense:

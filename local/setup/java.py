@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 from local.setup.checkout import Checkout
-from local.setup.failures import CannotSetUpError
-from local.setup.tools import version_text
+from local.setup.steps import Step
+from local.setup.tools import CannotSetUpError, version_text
 
 MAJOR_MIN = 17
 REMEDY = (
@@ -27,13 +27,13 @@ def executable(checkout: Checkout) -> Path | None:
     return Path(found) if found else None
 
 
-def key(checkout: Checkout) -> str:
-    """Changes when java does, so that its version is asked once, not at every start."""
+def step(checkout: Checkout) -> Step:
+    """Checks Java again when it is another file, so that not every start asks for its version."""
     java = executable(checkout)
-    if java is None:
-        return "missing"
-    real = java.resolve()
-    return f"{real} {real.stat().st_mtime_ns}"
+    real = None if java is None else java.resolve()
+    key = "missing" if real is None else f"{real} {real.stat().st_mtime_ns}"
+    folder = checkout.logs / "java"
+    return Step(title="", folder=folder, key=key, make=lambda: check(checkout))
 
 
 def check(checkout: Checkout) -> None:
@@ -50,7 +50,7 @@ def check(checkout: Checkout) -> None:
         )
     major = major_version(version_text(java, ("-version",), checkout.environment))
     if major is None:
-        raise CannotSetUpError(f"{java} does not tell its version", REMEDY)
+        raise CannotSetUpError(f"{java} does not report its version", REMEDY)
     if major < MAJOR_MIN:
         raise CannotSetUpError(f"{java} is Java {major}, older than {MAJOR_MIN}", REMEDY)
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from local.setup.checkout import Checkout, say
-from local.setup.stamps import key_of
+from local.setup.steps import Step, key_of
 from local.setup.tools import Tool, version_text
 
 UV_VERSION = (0, 13, 8)  # at least, within the minor; uv itself refuses others, by pyproject.toml
@@ -18,8 +18,18 @@ WORTH_SHOWING = re.compile(
 )
 
 
+def environment_step(checkout: Checkout) -> Step:
+    """Makes ``.venv`` hold what uv.lock says, and nothing else."""
+    return Step(
+        title="Python packages into .venv (about 560 MB to download when none are cached)",
+        folder=checkout.venv,
+        key=environment_key(checkout),
+        make=lambda: _sync(checkout, project=checkout.root, venv=checkout.venv),
+    )
+
+
 def environment_key(checkout: Checkout) -> str:
-    """Of the lock and of each member's pyproject.toml: entry points stand only there."""
+    """Of the lock and of each member's pyproject.toml: it alone has the entry points."""
     members = sorted(checkout.root.glob("*/pyproject.toml")) + sorted(
         checkout.root.glob("examples/*/pyproject.toml")
     )
@@ -27,35 +37,25 @@ def environment_key(checkout: Checkout) -> str:
     return key_of([*root, *members])
 
 
-def sync_environment(checkout: Checkout) -> None:
-    """Make ``.venv`` hold what uv.lock says, and nothing else."""
-    _sync(checkout, project=checkout.root, venv=checkout.venv)
-
-
-def localstack_venv(checkout: Checkout) -> Path:
-    return checkout.build / "localstack"
-
-
-def localstack_key(checkout: Checkout) -> str:
-    project = _localstack_project(checkout)
-    return key_of([project / "uv.lock", project / "pyproject.toml"])
-
-
-def sync_localstack(checkout: Checkout) -> None:
-    """LocalStack lives apart: its own lock pins packages that the platform has outgrown."""
-    _sync(checkout, project=_localstack_project(checkout), venv=localstack_venv(checkout))
-
-
-def _localstack_project(checkout: Checkout) -> Path:
-    return checkout.root / "local" / "localstack_hostmode"
+def localstack_step(checkout: Checkout) -> Step:
+    """LocalStack has its own lock, which pins packages that the platform has outgrown."""
+    project = checkout.root / "local" / "localstack_hostmode"
+    venv = checkout.build / "localstack"
+    return Step(
+        title="LocalStack into build/localstack (about 55 MB)",
+        folder=venv,
+        key=key_of([project / "uv.lock", project / "pyproject.toml"]),
+        make=lambda: _sync(checkout, project=project, venv=venv),
+    )
 
 
 def _sync(checkout: Checkout, *, project: Path, venv: Path) -> None:
+    uv = installed_uv(checkout) or _install_uv(checkout)
     environment = checkout.environment_with(UV_PROJECT_ENVIRONMENT=str(venv), UV_NO_PROGRESS="1")
     environment.pop("VIRTUAL_ENV", None)
     Tool(
         name="uv",
-        command=[str(_uv(checkout)), "sync", "--locked", "--project", str(project)],
+        command=[str(uv), "sync", "--locked", "--project", str(project)],
         environment=environment,
         log=checkout.logs / f"packages-{venv.name.lstrip('.')}.log",
         condense=shown_of_uv,
@@ -67,7 +67,7 @@ def shown_of_uv(line: str) -> str | None:
     return line.strip() if WORTH_SHOWING.match(line) else None
 
 
-def uv_there(checkout: Checkout) -> Path | None:
+def installed_uv(checkout: Checkout) -> Path | None:
     """A uv that satisfies the pin: our own, or one on PATH; ``None`` where there is neither."""
     on_path = shutil.which("uv", path=checkout.environment.get("PATH"))
     for candidate in [_our_uv(checkout), *([Path(on_path)] if on_path else [])]:
@@ -85,19 +85,6 @@ def _our_uv(checkout: Checkout) -> Path:
     return checkout.build / "uv" / "bin" / "uv"
 
 
-def _uv(checkout: Checkout) -> Path:
-    """A uv that satisfies the pin: our own, one on PATH, or our own freshly installed.
-
-    Raises:
-        CannotSetUpError: There is none and pip could not install it.
-    """
-    there = uv_there(checkout)
-    if there is not None:
-        return there
-    _install_uv(checkout)
-    return _our_uv(checkout)
-
-
 def satisfies_pin(text: str) -> bool:
     """Whether ``uv --version`` printed a version that this project's lock was made for."""
     found = re.match(r"uv (\d+)\.(\d+)\.(\d+)", text)
@@ -107,7 +94,7 @@ def satisfies_pin(text: str) -> bool:
     return version[:2] == UV_VERSION[:2] and version >= UV_VERSION
 
 
-def _install_uv(checkout: Checkout) -> None:
+def _install_uv(checkout: Checkout) -> Path:
     """By pip, into a folder of its own: this needs no ensurepip and leaves python3 untouched."""
     target, version = checkout.build / "uv", ".".join(map(str, UV_VERSION))
     say(f"set-up: uv {version} into build/uv (about 18 MB)")
@@ -117,5 +104,5 @@ def _install_uv(checkout: Checkout) -> None:
         command=[sys.executable, "-m", "pip", "install", "--target", str(target), f"uv=={version}"],
         environment=checkout.environment_with(PIP_USER="0", PIP_REQUIRE_VIRTUALENV="0"),
         log=checkout.logs / "uv.log",
-        condense=lambda _: None,
     ).run()
+    return _our_uv(checkout)

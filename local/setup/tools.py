@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import subprocess
 import time
@@ -12,13 +13,57 @@ from pathlib import Path
 from typing import Callable
 
 from local.setup.checkout import say
-from local.setup.failures import CannotSetUpError, cause_of
 
 SILENCE_SECONDS = 15.0
 TAIL_LINES = 20
 ANSWER_SECONDS = 60.0
 
 Condense = Callable[[str], "str | None"]  # a line of output -> what to show of it, if anything
+
+
+# A pattern in what a tool prints, what is missing, and the remedy. The first match wins: a tool
+# that found no Python also prints that it could not fetch one.
+KNOWN_CAUSES = (
+    (
+        r"no space left on device",
+        "the disk is full",
+        "free about 4 GB and run the same command again",
+    ),
+    (
+        r"lockfile .*needs to be updated",
+        "uv.lock does not match the pyproject.toml files",
+        "run `uv lock` and run the same command again",
+    ),
+    (
+        r"no interpreter found for|failed to (download|install) .*cpython|python-build-standalone",
+        "Python 3.13 is missing and could not be downloaded",
+        "install it (any way that puts python3.13 on PATH) and run the same command again",
+    ),
+    (
+        r"no module named pip\b",
+        "pip is missing for this python3",
+        "install it (on Debian and Ubuntu: apt install python3-pip) and run the same command again",
+    ),
+    (
+        r"dns error|name resolution|name or service not known|nodename nor servname|unknownhost"
+        r"|connection (refused|reset|timed out|aborted)|(connect|read) timed out"
+        r"|network is unreachable|no route to host"
+        r"|error sending request|failed to fetch|server access error|from versions: none",
+        "a package registry could not be reached",
+        "check the network and run the same command again, which goes on where it stopped",
+    ),
+)
+
+
+class CannotSetUpError(Exception):
+    """Something needed is not there. Running again is safe: nothing half-made counts as made."""
+
+    def __init__(self, missing: str, remedy: str) -> None:
+        super().__init__(missing, remedy)
+        self.missing, self.remedy = missing, remedy
+
+    def __str__(self) -> str:
+        return f"{self.missing}; {self.remedy}."
 
 
 @dataclass(frozen=True)
@@ -29,13 +74,13 @@ class Tool:
     command: list[str]
     environment: Mapping[str, str]
     log: Path
-    condense: Condense
+    condense: Condense = lambda _: None
 
     def run(self) -> None:
         """Wait for the program to end; it is ended with us, whatever ends us.
 
         Raises:
-            CannotSetUpError: It failed. A cause we do not know is told by its last lines.
+            CannotSetUpError: It failed. For an unknown cause its last lines are shown.
         """
         self.log.parent.mkdir(parents=True, exist_ok=True)
         process = subprocess.Popen(
@@ -72,6 +117,14 @@ class Tool:
         )
 
 
+def cause_of(output: str) -> CannotSetUpError | None:
+    """The known cause that a failed tool's output points to, if any."""
+    for pattern, missing, remedy in KNOWN_CAUSES:
+        if re.search(pattern, output, re.IGNORECASE):
+            return CannotSetUpError(missing, remedy)
+    return None
+
+
 def version_text(program: Path, question: tuple[str, ...], environment: Mapping[str, str]) -> str:
     """What a program prints when asked for its version; empty when it cannot be run."""
     try:
@@ -90,7 +143,7 @@ def version_text(program: Path, question: tuple[str, ...], environment: Mapping[
 
 
 def _lines(process: subprocess.Popen[bytes]) -> Iterator[str]:
-    """The program's lines as they come; a long silence is filled with a sign of life."""
+    """The program's lines as they come; after a long silence a line says that it still works."""
     if process.stdout is None:
         return
     started_s, rest = time.monotonic(), b""

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from local.checkout import ROOT
-from local.setup import examination
+from local.setup import doctor
 from local.setup.checkout import Checkout
-from local.setup.doctor import tell
-from local.setup.examination import GIB, LATER, MISSING, OK, Finding
+from local.setup.doctor import GIB, LATER, MISSING, OK, Finding, report
 from local.setup.steps import Step
 
 
@@ -30,7 +29,7 @@ def program(folder: Path, name: str, says: str) -> None:
 def test_a_machine_that_runs_these_tests_lacks_nothing() -> None:
     checkout = Checkout(root=ROOT, environment=dict(os.environ))  # noqa: TID251 - the machine's
 
-    states = {one.name: one.state for one in examination.examine(checkout, clock_s=time.time)}
+    states = {one.name: one.state for one in doctor.examine(checkout, clock_s=time.time)}
 
     needed = ("system", "make", "git", "uv", "python", "memory", "loopback", ".venv")
     assert {name: states[name] for name in needed} == dict.fromkeys(needed, OK)
@@ -40,7 +39,7 @@ def test_each_program_that_is_not_on_the_path_is_missing(tmp_path: Path) -> None
     program(tmp_path / "bin", "make", "make")
     checkout = checkout_in(tmp_path, PATH=str(tmp_path / "bin"))
 
-    states = {one.name: one.state for one in examination.programs(checkout)}
+    states = {one.name: one.state for one in doctor.programs(checkout)}
 
     assert states == {"make": OK, "git": MISSING}
 
@@ -49,7 +48,7 @@ def test_java_that_is_too_old_is_missing_and_the_remedy_is_told(tmp_path: Path) 
     program(tmp_path / "bin", "java", 'openjdk version "11.0.2" 2019-01-15')
     checkout = checkout_in(tmp_path, PATH=f"{tmp_path / 'bin'}:{os.defpath}")
 
-    found = examination.java_found(checkout)
+    found = doctor.java_found(checkout)
 
     assert (found.state, "is Java 11, older than 17" in found.said) == (MISSING, True)
     assert found.remedy.startswith("install Java 17")
@@ -58,7 +57,7 @@ def test_java_that_is_too_old_is_missing_and_the_remedy_is_told(tmp_path: Path) 
 def test_what_the_set_up_fetches_by_itself_is_not_missing(tmp_path: Path) -> None:
     checkout = checkout_in(tmp_path, PATH="")
 
-    found = [examination.python_found(checkout), *map(examination.fetched, _steps(checkout))]
+    found = [doctor.python_found(checkout), *map(doctor.fetched, _steps(checkout))]
 
     assert {one.state for one in found} == {LATER}
 
@@ -66,11 +65,11 @@ def test_what_the_set_up_fetches_by_itself_is_not_missing(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("found", "state"),
     [
-        (examination.system("win32"), MISSING),
-        (examination.system("darwin"), OK),
-        (examination.memory(4 * GIB), OK),
-        (examination.memory(4 * GIB - 1), MISSING),
-        (examination.open_files(), OK),
+        (doctor.system("win32"), MISSING),
+        (doctor.system("darwin"), OK),
+        (doctor.memory(4 * GIB), OK),
+        (doctor.memory(4 * GIB - 1), MISSING),
+        (doctor.open_files(), OK),
     ],
 )
 def test_a_machine_is_held_against_what_is_needed(found: Finding, state: str) -> None:
@@ -81,7 +80,7 @@ def test_a_machine_is_held_against_what_is_needed(found: Finding, state: str) ->
 def test_before_the_set_up_there_must_be_room_for_it(
     tmp_path: Path, free_bytes: int, state: str
 ) -> None:
-    found = examination.disk(checkout_in(tmp_path), free_bytes=free_bytes)
+    found = doctor.disk(checkout_in(tmp_path), free_bytes=free_bytes)
 
     assert found.state == state
 
@@ -90,13 +89,13 @@ def test_before_the_set_up_there_must_be_room_for_it(
     ("off_s", "state"), [(-3_600, MISSING), (3_600, MISSING), (-(10**9), MISSING)]
 )
 def test_a_clock_that_is_off_is_told(tmp_path: Path, off_s: int, state: str) -> None:
-    found = examination.clock(checkout_in(tmp_path), now_s=time.time() + off_s)
+    found = doctor.clock(checkout_in(tmp_path), now_s=time.time() + off_s)
 
     assert found.state == state
 
 
 def test_looking_at_the_clock_leaves_no_file_behind(tmp_path: Path) -> None:
-    examination.clock(checkout_in(tmp_path), now_s=time.time())
+    doctor.clock(checkout_in(tmp_path), now_s=time.time())
 
     assert [path.name for path in tmp_path.iterdir()] == [".python-version"]
 
@@ -105,7 +104,7 @@ def test_the_exit_code_is_1_if_a_person_has_to_do_something() -> None:
     said: list[str] = []
     findings = [Finding("java", MISSING, "Java is missing", "install it"), Finding("x", LATER, "-")]
 
-    exit_code = tell(findings, said.append, as_json=False)
+    exit_code = report(findings, said.append, as_json=False)
 
     assert (exit_code, said[0], said[-1]) == (
         1,
@@ -115,13 +114,13 @@ def test_the_exit_code_is_1_if_a_person_has_to_do_something() -> None:
 
 
 def test_what_comes_by_itself_is_no_failure() -> None:
-    assert tell([Finding("jars", LATER, "not there")], lambda _: None, as_json=False) == 0
+    assert report([Finding("jars", LATER, "not there")], lambda _: None, as_json=False) == 0
 
 
 def test_a_script_reads_json() -> None:
     said: list[str] = []
 
-    tell([Finding("java", MISSING, "none", "install it")], said.append, as_json=True)
+    report([Finding("java", MISSING, "none", "install it")], said.append, as_json=True)
 
     assert json.loads(said[0]) == [
         {"name": "java", "state": "missing", "said": "none", "remedy": "install it"}
@@ -145,4 +144,4 @@ def test_the_doctor_comes_before_anything_is_set_up(tmp_path: Path) -> None:
 
 
 def _steps(checkout: Checkout) -> list[Step]:
-    return examination._downloads(checkout)
+    return doctor._downloads(checkout)

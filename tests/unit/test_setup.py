@@ -8,10 +8,8 @@ import pytest
 
 from local.setup import jars, java, packages
 from local.setup.checkout import Checkout
-from local.setup.failures import CannotSetUpError, cause_of
-from local.setup.stamps import Stamp, key_of
-from local.setup.steps import Plan, Step, make_ready
-from local.setup.tools import Tool
+from local.setup.steps import Step, key_of, make_ready
+from local.setup.tools import CannotSetUpError, Tool, cause_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -36,7 +34,7 @@ class RecordedStep:
     def __init__(self, folder: Path, *, key: str = "a", fails: bool = False) -> None:
         self.made = 0
         self.fails = fails
-        self.step = Step(title="", stamp=Stamp(folder=folder, key=key), make=self.make)
+        self.step = Step(title="", folder=folder, key=key, make=self.make)
 
     def make(self) -> None:
         self.made += 1
@@ -76,7 +74,7 @@ def test_a_java_home_without_java_is_named(tmp_path: Path) -> None:
     assert f"JAVA_HOME={tmp_path}" in str(caught.value)
 
 
-def test_an_old_java_is_told_with_its_version(tmp_path: Path) -> None:
+def test_an_old_java_is_reported_with_its_version(tmp_path: Path) -> None:
     program = tmp_path / "bin" / "java"
     program.parent.mkdir()
     program.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
@@ -111,27 +109,27 @@ def test_the_pinned_uv_is_one_that_the_project_accepts() -> None:
 
 
 def test_a_folder_is_current_until_its_key_changes(tmp_path: Path) -> None:
-    Stamp(folder=tmp_path, key="a").write()
+    RecordedStep(tmp_path, key="a").step.take()
 
-    current = [Stamp(folder=tmp_path, key=key).is_current() for key in ("a", "b")]
+    current = [RecordedStep(tmp_path, key=key).step.is_current() for key in ("a", "b")]
 
     assert current == [True, False]
 
 
 def test_a_folder_that_was_never_finished_is_not_current(tmp_path: Path) -> None:
-    stamp = Stamp(folder=tmp_path / "half", key="a")
+    step = RecordedStep(tmp_path / "half").step
 
-    stamp.folder.mkdir()
+    step.folder.mkdir()
 
-    assert not stamp.is_current()
+    assert not step.is_current()
 
 
 def test_a_moved_folder_is_known_as_moved(tmp_path: Path) -> None:
-    Stamp(folder=tmp_path / "before", key="a").write()
+    RecordedStep(tmp_path / "before").step.take()
 
     (tmp_path / "before").rename(tmp_path / "after")
 
-    assert Stamp(folder=tmp_path / "after", key="a").is_of_another_place()
+    assert RecordedStep(tmp_path / "after").step.is_moved()
 
 
 def test_a_key_changes_with_the_bytes_of_a_file(tmp_path: Path) -> None:
@@ -156,22 +154,22 @@ def test_a_members_entry_points_count_for_the_environment(tmp_path: Path) -> Non
 
 def test_a_second_set_up_takes_no_step(tmp_path: Path) -> None:
     step = RecordedStep(tmp_path / "made")
-    plan = Plan(steps=[step.step], lock=tmp_path / "locks" / "lock")
+    lock = tmp_path / "locks" / "lock"
 
-    make_ready(plan)
-    make_ready(plan)
+    make_ready([step.step], lock=lock)
+    make_ready([step.step], lock=lock)
 
     assert step.made == 1
 
 
 def test_after_a_failure_only_what_is_left_is_done_again(tmp_path: Path) -> None:
     first, second = RecordedStep(tmp_path / "one"), RecordedStep(tmp_path / "two", fails=True)
-    plan = Plan(steps=[first.step, second.step], lock=tmp_path / "lock")
+    steps, lock = [first.step, second.step], tmp_path / "lock"
     with pytest.raises(CannotSetUpError):
-        make_ready(plan)
+        make_ready(steps, lock=lock)
     second.fails = False
 
-    make_ready(plan)
+    make_ready(steps, lock=lock)
 
     assert (first.made, second.made) == (1, 2)
 
@@ -187,7 +185,7 @@ def test_after_a_failure_only_what_is_left_is_done_again(tmp_path: Path) -> None
         ("OSError: [Errno 28] No space left on device", "the disk is full"),
     ],
 )
-def test_a_known_cause_is_told_in_words(output: str, missing: str) -> None:
+def test_a_known_cause_is_put_in_words(output: str, missing: str) -> None:
     cause = cause_of(f"first line\n{output}\n")
 
     assert cause is not None

@@ -19,8 +19,7 @@ def doctor(
     use_checkout()
     from local.checkout import ROOT
     from local.setup.checkout import Checkout
-    from local.setup.doctor import tell
-    from local.setup.examination import examine
+    from local.setup.doctor import examine, report
 
     checkout = Checkout(root=ROOT, environment=dict(os.environ))  # noqa: TID251 - the set-up's own
-    raise typer.Exit(tell(examine(checkout, clock_s=time.time), typer.echo, as_json=as_json))
+    raise typer.Exit(report(examine(checkout, clock_s=time.time), typer.echo, as_json=as_json))
