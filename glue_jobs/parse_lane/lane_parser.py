@@ -18,28 +18,28 @@ from fleetlane.parsers.sandbox.results import NotedAttempts
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.verdicts import Attempt
 from glue_jobs.parse_lane.halting.halt_on_error import HaltOnError
+from glue_jobs.parse_lane.parsers.attempt_result import AttemptResult
 from glue_jobs.parse_lane.parsers.chosen_parsers import (
+    ChosenParser,
     ChosenParsers,
+    NoParser,
 )
-from glue_jobs.parse_lane.parsers.no_parser import NoParserError, ParserUnavailableError
 from glue_jobs.parse_lane.reading.fast_path import FastPathMessages, fast_path_messages
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord
 from glue_jobs.parse_lane.reading.runs import WaitingMessages, WaitingRun
 from glue_jobs.parse_lane.reading.slow_path import Failed, SlowPath
-from glue_jobs.parse_lane.results.attempt_result import AttemptResult
 from glue_jobs.parse_lane.results.output_batches import OutputRecord, ParsedRows
-from glue_jobs.parse_lane.results.parsed_rows import ParsedBatch, parsed_rows
+from glue_jobs.parse_lane.results.parsed_rows import ParsedBatch, good_and_others, parsed_rows
 from glue_jobs.parse_lane.results.rerouted import deferred_record, diverted_record, parked_record
-from glue_jobs.parse_lane.results.successes import good_and_others
 
 BATCHES_TO_ALARM: Final = 3
 """A batch's budget of time: so many batches that use theirs up bring the lane's lag to an alarm."""
 
-OVERTIME_SHARE_MAX: Final = 1 / 5
+BUDGET_SHARE_MAX: Final = 1 / 5
 """Of a batch's budget in the slow lane; what one flow may use of it before its messages wait."""
 
-DIVERTED_OVERTIME_SHARE_MAX: Final = 1 / 50
+DIVERTED_BUDGET_SHARE_MAX: Final = 1 / 50
 """Where there is a slower lane: of all time that passes, and of a batch's budget at the most. While
 one message takes its time the others of its task wait, and at a batch's end those of all tasks."""
 
@@ -63,14 +63,14 @@ class LaneParser:
     ) -> None:
         self._lane, self._limits, self._parsers = lane, limits, parsers
         self._payloads, self._sandboxes, self._now_ms = payloads, sandboxes, now_ms
-        self._odd = SlowPath(lane=lane, parsers=parsers, payloads=payloads)
+        self._slow_path = SlowPath(lane=lane, parsers=parsers, payloads=payloads)
         self._halt: HaltOnError | None = None
-        self._overtime = self._whole_overtime()
+        self._time_budget = self._full_time_budget()
 
     def halt_on_errors(self, halt: HaltOnError) -> None:
         """Let a blocking flow's message that fails stop everything behind it, from now on."""
         self._halt = halt
-        self._overtime = self._whole_overtime()
+        self._time_budget = self._full_time_budget()
 
     @property
     def halts_on_errors(self) -> bool:
@@ -85,14 +85,14 @@ class LaneParser:
     def begin_batch(self) -> None:
         """Take the flows that are in force; in the slow lane, give each its share of time anew."""
         self._parsers.begin_batch()
-        self._overtime.begin_batch()
-        if self.is_slow:  # what it puts off comes back to it
-            self._overtime = self._whole_overtime()
+        self._time_budget.begin_batch()
+        if self.is_slow:  # what it defers comes back to it
+            self._time_budget = self._full_time_budget()
 
-    def _whole_overtime(self) -> TimeBudget:
-        if self._halt is not None:  # it takes nobody's time but its own
+    def _full_time_budget(self) -> TimeBudget:
+        if self._halt is not None:  # it takes no other flow's time
             return TimeBudget(flow_s_max=_NO_END_S)
-        share = OVERTIME_SHARE_MAX if self.is_slow else DIVERTED_OVERTIME_SHARE_MAX
+        share = BUDGET_SHARE_MAX if self.is_slow else DIVERTED_BUDGET_SHARE_MAX
         return TimeBudget(
             flow_s_max=self._limits.lag_alarm_s / BATCHES_TO_ALARM * share, regained_share=share
         )
@@ -101,16 +101,16 @@ class LaneParser:
         """Give all that is to be written for records; those of one flow keep their order.
 
         Raises:
-            FlowsUnavailableError: No flows could be read yet. The batch is to be result again.
+            FlowsUnavailableError: No flows could be read yet. The batch is to be tried again.
             PayloadUnavailableError: S3 gives nothing, and there is no slower lane. Likewise.
             BlockedError, DeferredError: See ``HaltOnError``.
         """
         batch = records if isinstance(records, RawBatch) else RawBatch.of(records)
-        plain = fast_path_messages(batch)
-        waiting = WaitingMessages(batch, plain)
-        odd = self._odd.read(batch, self._odd_rows(batch, plain, waiting))
-        with closing(odd):
-            for read in odd:
+        fast = fast_path_messages(batch)
+        waiting = WaitingMessages(batch, fast)
+        slow_rows = self._slow_rows(batch, fast, waiting)
+        with closing(self._slow_path.read(batch, slow_rows)) as slow:
+            for read in slow:
                 if isinstance(read, Failed):
                     yield from self._failed(read)
                     continue
@@ -119,38 +119,41 @@ class LaneParser:
                     yield from self._parsed(waiting, read.row + 1)
         yield from self._parsed(waiting, len(batch))
 
-    def _odd_rows(
-        self, batch: RawBatch, plain: FastPathMessages, waiting: WaitingMessages
-    ) -> list[int]:
-        """Let the plain messages wait for their parsers, and give the rows of all others."""
-        is_odd = ~plain.is_plain
-        for rows in plain.kinds():
+    def _slow_rows(
+        self, batch: RawBatch, fast: FastPathMessages, waiting: WaitingMessages
+    ) -> dict[int, NoParser | None]:
+        """Gather the messages of the fast path that have a parser, and give the rows of all others.
+
+        Those of the fast path among them come with the reason why they have none.
+        """
+        slow = dict.fromkeys(np.flatnonzero(~fast.is_fast).tolist())
+        refused = dict[int, NoParser | None]()
+        for rows in fast.kinds():
             record = batch.record(int(rows[0]))
-            try:
-                chosen = self._parsers.chosen(message_from(record.headers, record.value))
-            except (NoParserError, ParserUnavailableError):  # each is told so
-                is_odd[rows] = True
+            choice = self._parsers.chosen(message_from(record.headers, record.value))
+            if isinstance(choice, ChosenParser):
+                waiting.add_fast(rows, choice)
             else:
-                waiting.add_plain(rows, chosen)
-        return [int(row) for row in np.flatnonzero(is_odd)]
+                refused |= dict.fromkeys(rows.tolist(), choice)
+        return dict(sorted((slow | refused).items())) if refused else slow
 
     def _parsed(self, waiting: WaitingMessages, until: int) -> Iterator[Output]:
-        told = list[ParsedBatch]()
+        parsed = list[ParsedBatch]()
         for waiting_run in waiting.taken(until):
-            for result in self._sandboxes.parsed(waiting_run.run, self._overtime):
+            for result in self._sandboxes.parsed(waiting_run.run, self._time_budget):
                 yield result.records
                 attempts = result.attempts
                 if isinstance(attempts, NotedAttempts):
                     good, attempts = good_and_others(attempts, waiting_run)
-                    if len(good.places):  # of odd messages alone there are no columns to tell
-                        told.append(ParsedBatch(waiting_run, good, self._now_ms()))
+                    if len(good.places):  # the slow path alone has no columns
+                        parsed.append(ParsedBatch(waiting_run, good, self._now_ms()))
                 for place, attempt in attempts:
                     yield from self._after(waiting_run, place, attempt)
-            if told and self.is_slow:
-                yield parsed_rows(told, lane=self._lane)
-                told.clear()
-        if told:
-            yield parsed_rows(told, lane=self._lane)
+            if parsed and self.is_slow:
+                yield parsed_rows(parsed, lane=self._lane)
+                parsed.clear()
+        if parsed:
+            yield parsed_rows(parsed, lane=self._lane)
 
     def _failed(self, failed: Failed) -> Iterator[OutputRecord]:
         if failed.message is None:
@@ -160,22 +163,16 @@ class LaneParser:
 
     def _after(self, run: WaitingRun, place: int, attempt: Attempt) -> Iterator[OutputRecord]:
         record, message, body = run.at(place)
-        chosen = run.chosen
-        result = AttemptResult.by_parser(
-            attempt,
-            parser=chosen.assignment.parser,
-            instead_of=chosen.instead_of,
-            body_bytes=len(body),
-        )
+        result = AttemptResult.by_parser(attempt, chosen=run.chosen, body_bytes=len(body))
         yield from self._rerouted(record, message, result)
 
     def _rerouted(
         self, record: RawRecord, message: Message, result: AttemptResult
     ) -> Iterator[OutputRecord]:
-        """The message itself, if it goes elsewhere, and what is told to the fleet."""
+        """The message itself, if it goes elsewhere, and its row for ``fleet.parsed``."""
         outcome = result.outcome(lane=self._lane, slow_tries=message.slow_tries)
         if self._halt is not None:
-            outcome = self._halt.outcome(record, message.stream, result, outcome)
+            outcome = self._halt.outcome(record, result, outcome)
         if outcome is Outcome.DIVERTED:
             if self.is_slow and result.put_off is not None:
                 yield deferred_record(record, message)

@@ -120,7 +120,7 @@ def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
     )
     if arguments.blocking_stream is not None:
         blocked = BlockedMessages(s3, arguments.parked_bucket)
-        lane_parser.halt_on_errors(HaltOnError(blocked, flows=in_force, now_ms=now_ms))
+        lane_parser.halt_on_errors(HaltOnError(blocked, now_ms=now_ms))
     return lane_parser
 
 

@@ -5,15 +5,14 @@ from typing import Protocol
 
 from clients.s3.blocked_messages import BlockedMessage
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.metadata import Deferral, Outcome
 from fleetlane.events.parked import KafkaPosition
+from glue_jobs.parse_lane.parsers.attempt_result import AttemptResult
 from glue_jobs.parse_lane.reading.raw_batches import RawRecord
-from glue_jobs.parse_lane.results.attempt_result import AttemptResult
 
 
 class BlockedError(FleetlaneError):
-    """A blocking flow's message cannot be parsed. Its query stops here until somebody answers."""
+    """A blocking flow's message cannot be parsed. Its query stops until an operator answers."""
 
     reason = "blocked"
     position: KafkaPosition
@@ -22,44 +21,39 @@ class BlockedError(FleetlaneError):
 
 
 class DeferredError(FleetlaneError):
-    """A blocking flow's message could not be result now. Its query stops, and is started again."""
+    """A blocking flow's message could not be tried now. Its query stops, and is started again."""
 
     reason = "not_tried"
     position: KafkaPosition
     put_off: Deferral
-    sentence = "{position} was not result: {put_off}"
+    sentence = "{position} was not tried: {put_off}"
 
 
 class Blocked(Protocol):
-    """Where it stands who is blocked, and by what; ``BlockedMessages`` is one."""
+    """The messages that block their flows; ``BlockedMessages`` is one."""
 
     def found(self, position: KafkaPosition) -> BlockedMessage | None: ...
     def put(self, blocked: BlockedMessage) -> None: ...
 
 
-class Flows(Protocol):
-    """Where the flows in force come from."""
-
-    def current(self) -> PublishedFlows: ...
-
-
 class HaltOnError:
     """Stops a query at a message that would be parked or diverted, unless it is to be skipped."""
 
-    def __init__(self, blocked: Blocked, *, flows: Flows, now_ms: Callable[[], int]) -> None:
-        self._blocked, self._flows, self._now_ms = blocked, flows, now_ms
+    def __init__(self, blocked: Blocked, *, now_ms: Callable[[], int]) -> None:
+        self._blocked, self._now_ms = blocked, now_ms
 
-    def outcome(
-        self, record: RawRecord, stream: str, result: AttemptResult, outcome: Outcome
-    ) -> Outcome:
+    def outcome(self, record: RawRecord, result: AttemptResult, outcome: Outcome) -> Outcome:
         """What becomes of a message after all; as it is where its flow does not block any more.
 
         Raises:
-            BlockedError: Nobody has said yet that it is to be skipped.
-            DeferredError: Nothing is known against it, but it could not be result.
+            BlockedError: No operator has answered yet that it is to be skipped.
+            DeferredError: Nothing is known against it, but it could not be tried.
         """
-        flow = self._flows.current().by_stream.get(stream)
-        if flow is None or not flow.blocks or outcome in (Outcome.PARSED, Outcome.EMPTY):
+        if (
+            result.flow is None
+            or not result.flow.blocks
+            or outcome in (Outcome.PARSED, Outcome.EMPTY)
+        ):
             return outcome
         if result.put_off is not None:
             raise DeferredError(record.position, result.put_off)

@@ -18,29 +18,28 @@ from fleetlane.events.flows.flow import Flow, ParserRule
 from fleetlane.events.flows.parser_choice import parser_rule_for
 from fleetlane.events.lanes import PARSE_GRACE_FACTOR, LaneLimits
 from fleetlane.parsers.sandbox.runs import Assignment, Program
-from glue_jobs.parse_lane.parsers.no_parser import NoParserError, ParserUnavailableError
 from glue_jobs.parse_lane.parsers.programs import FoundProgram, MissingProgram, Programs
 
 CHOICES_MAX: Final = 4096
-"""Remembered: devices of one kind and firmware are a few; what they declare may be anything."""
+"""How many choices are cached. Types and firmwares are few, but devices may declare anything."""
 
 NO_FLOW_AGE_S_MAX: Final = 1.0
-"""How old the flows may be that a message has none in: its own may just have been published."""
+"""Maximum age of the flows by which a message has no flow: its own may just be published."""
 
 EARLIER_VERSIONS_MAX: Final = 5
-TRY_AGAIN_S: Final = 30.0
-TRY_AGAIN_SHARE: Final = 10
-"""How long a parser that cannot be had is left alone: so long, or so many times as long as it took
-to find that out, as one may hang at import."""
+BACK_OFF_S: Final = 30.0
+BACK_OFF_FACTOR: Final = 10
+"""Back-off before an unavailable parser is loaded again: at least 30 s, or ten times as long as the
+failed load took, as one may hang at import."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenParser:
-    """What a message is to be parsed with, and by which rules its events are written.
+    """What a message is to be parsed with, and the flow whose rules its events are written by.
 
-    ``instead_of`` is what the flow in force says, where that is broken and an older one is used.
+    ``instead_of`` is the parser of the current flow, where that is broken and an older one is used.
     """
 
     program: Program
@@ -49,20 +48,29 @@ class ChosenParser:
     accepts_buffer: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoParser:
+    """Why the messages of a ``flow`` have no parser; without a ``reason`` S3 does not answer."""
+
+    problem: str
+    flow: Flow | None = None
+    reason: ParkedReason | None = None
+
+
 class Flows(Protocol):
-    """Where the flows in force come from."""
+    """Where the current flows come from."""
 
     def current(self, *, max_age_s: float | None = None) -> PublishedFlows: ...
 
 
 class EarlierFlows(Protocol):
-    """Where versions are read that were in force before."""
+    """Where versions are read that were current before."""
 
     def published(self, version: str) -> PublishedFlows: ...
 
 
 class _Kind(NamedTuple):
-    """What decides about the parser."""
+    """What the choice of a parser depends on."""
 
     stream: str
     device_type: str | None
@@ -72,12 +80,11 @@ class _Kind(NamedTuple):
         return parser_rule_for(flow, device_type=self.device_type, firmware=self.firmware)
 
 
-type _Older = ChosenParser | ParserUnavailableError | None
-type _Choice = ChosenParser | NoParserError | ParserUnavailableError
+type Choice = ChosenParser | NoParser
 
 
 class ChosenParsers:
-    """Chooses parsers by the flows in force, which it reads once a batch.
+    """Chooses parsers by the current flows, which it reads once a batch.
 
     A parser that cannot be fetched, checked or loaded leaves the one before it in use: a bad
     artifact must not park a day's data.
@@ -97,53 +104,45 @@ class ChosenParsers:
         self._monotonic = monotonic
         self._published: PublishedFlows | None = None
         self._is_batch_new = True
-        self._choices: dict[tuple[str, str | None, str | None], _Choice] = {}
-        self._told: set[tuple[str, str]] = set()
+        self._choices: dict[tuple[str, str | None, str | None], Choice] = {}
+        self._logged: set[tuple[str, str]] = set()
         self._earlier_known: dict[str, PublishedFlows | None] = {}
-        self._try_again_s: float | None = None
+        self._load_again_s: float | None = None
 
     def begin_batch(self) -> None:
-        """Let the next message have the flows that are in force by then."""
+        """Read the current flows before the next choice."""
         self._is_batch_new = True
 
-    def chosen(self, message: Message) -> ChosenParser:
-        """Choose the parser for a message.
+    def chosen(self, message: Message) -> Choice:
+        """Choose the parser for a message, once: another call may see other flows.
 
         Raises:
             FlowsUnavailableError: No flows could be read yet.
-            NoParserError: The stream has no flow, the flow no parser for this device; or that
-                parser cannot be had, and no earlier one either.
-            ParserUnavailableError: Likewise, and it may be had later: S3 does not answer.
         """
         if self._is_batch_new:
             self._read_flows()
         kind = message.stream, message.device_type, message.firmware
-        choice = self._choices.get(kind)
-        if choice is None:
-            choice = self._remembered(_Kind(*kind))
-        if isinstance(choice, ChosenParser):
-            return choice
-        raise type(choice)(*choice.args)  # anew: a traceback grows with each raise
+        return self._choices.get(kind) or self._remembered(_Kind(*kind))
 
     def _read_flows(self) -> None:
         published, known = self._flows.current(), self._published
-        is_time_again = self._try_again_s is not None and self._monotonic() >= self._try_again_s
+        is_time_again = self._load_again_s is not None and self._monotonic() >= self._load_again_s
         is_new = known is None or published.version != known.version
         if is_new:
             self._published = published
-            self._told.clear()
+            self._logged.clear()
         if is_new or is_time_again:
-            self._try_again_s = None
+            self._load_again_s = None
             self._choices.clear()
             self._earlier_known.clear()
             self._programs.forget()
         self._is_batch_new = False
 
-    def _remembered(self, kind: _Kind) -> _Choice:
+    def _remembered(self, kind: _Kind) -> Choice:
         if len(self._choices) >= CHOICES_MAX:
             self._choices.clear()
         flow = None
-        for published in self._versions_in_force():
+        for published in self._current_versions():
             flow = published.by_stream.get(kind.stream)
             rule = None if flow is None else kind.rule_of(flow)
             if flow is not None and rule is not None:
@@ -151,36 +150,43 @@ class ChosenParsers:
                 return choice
         return _no_flow(flow, kind)  # not remembered: the next may have one
 
-    def _versions_in_force(self) -> Iterator[PublishedFlows]:
+    def _current_versions(self) -> Iterator[PublishedFlows]:
         assert self._published is not None, "the flows are read before"
         yield self._published
         yield self._flows.current(max_age_s=NO_FLOW_AGE_S_MAX)
 
     def _choice(
         self, published: PublishedFlows, flow: Flow, rule: ParserRule, kind: _Kind
-    ) -> _Choice:
+    ) -> Choice:
         began_s = self._monotonic()
         found = self._programs.of_rule(published, flow, rule)
         if _is_usable(found):
             return self._with(found, flow)
-        self._leave_alone(began_s)
-        older = self._older(published.before, rule, kind)
-        self._tell(flow, rule, found.problem, older)
-        return self._without(found, flow, rule) if older is None else older
+        self._back_off(began_s)
+        older = self._older(published.before, flow, rule, kind)
+        self._log_unusable(flow, rule, found.problem, older)
+        if older is not None:
+            return older
+        if isinstance(found, FoundProgram):  # its messages fail in the sandbox, each with a reason
+            return self._with(found, flow)
+        reason = None if found.is_outage else ParkedReason.PARSER_FAILED
+        return NoParser(problem=found.problem, flow=flow, reason=reason)
 
-    def _leave_alone(self, began_s: float) -> None:
+    def _back_off(self, began_s: float) -> None:
         now_s = self._monotonic()
-        planned_s = now_s + TRY_AGAIN_S if self._try_again_s is None else self._try_again_s
-        self._try_again_s = max(planned_s, now_s + TRY_AGAIN_SHARE * (now_s - began_s))
+        planned_s = now_s + BACK_OFF_S if self._load_again_s is None else self._load_again_s
+        self._load_again_s = max(planned_s, now_s + BACK_OFF_FACTOR * (now_s - began_s))
 
-    def _older(self, before: Sequence[str], broken: ParserRule, kind: _Kind) -> _Older:
-        """What a message would have been parsed with before, by the whole flow of that time."""
+    def _older(
+        self, before: Sequence[str], current: Flow, broken: ParserRule, kind: _Kind
+    ) -> Choice | None:
+        """What a message would have been parsed with before, by the whole flow of that version."""
         unavailable = None
         for version in before[:EARLIER_VERSIONS_MAX]:
             try:
                 earlier = self._version(version)
             except FlowsUnavailableError as problem:  # nor would S3 give those before it
-                return ParserUnavailableError(broken.use, str(problem))
+                return NoParser(problem=str(problem), flow=current)
             flow = None if earlier is None else earlier.by_stream.get(kind.stream)
             rule = None if flow is None else kind.rule_of(flow)
             if earlier is None or flow is None or rule is None:
@@ -189,23 +195,21 @@ class ChosenParsers:
             if _is_usable(found):
                 return self._with(found, flow, instead_of=broken.use)
             if isinstance(found, MissingProgram) and found.is_outage:
-                unavailable = ParserUnavailableError(rule.use, found.problem)
+                unavailable = NoParser(problem=found.problem, flow=current)
         return unavailable
 
-    def _tell(
+    def _log_unusable(
         self,
         flow: Flow,
         rule: ParserRule,
         problem: str | None,
-        older: _Older,
+        older: Choice | None,
     ) -> None:
-        """Once a parser, not once a device."""
-        if (flow.stream, rule.use) in self._told:
+        """Log it once for each parser, not for each device."""
+        if (flow.stream, rule.use) in self._logged:
             return
-        self._told.add((flow.stream, rule.use))
-        instead = "nothing before it can"
-        if isinstance(older, ChosenParser):
-            instead = older.assignment.parser
+        self._logged.add((flow.stream, rule.use))
+        instead = older.assignment.parser if isinstance(older, ChosenParser) else "no earlier one"
         message = "parser %s of stream %s cannot be used (%s); in its place: %s"
         _log.error(message, rule.use, flow.stream, problem, instead)
 
@@ -216,15 +220,6 @@ class ChosenParsers:
             except (FlowsNotPublishedError, FlowsUnreadableError):
                 self._earlier_known[version] = None
         return self._earlier_known[version]
-
-    def _without(
-        self, found: FoundProgram | MissingProgram, flow: Flow, rule: ParserRule
-    ) -> _Choice:
-        if isinstance(found, FoundProgram):  # its messages fail in the sandbox, each with a reason
-            return self._with(found, flow)
-        if found.is_outage:
-            return ParserUnavailableError(rule.use, found.problem)
-        return NoParserError(ParkedReason.PARSER_FAILED, found.problem)
 
     def _with(
         self, found: FoundProgram, flow: Flow, *, instead_of: str | None = None
@@ -244,9 +239,11 @@ def _is_usable(found: FoundProgram | MissingProgram) -> TypeGuard[FoundProgram]:
     return isinstance(found, FoundProgram) and found.problem is None
 
 
-def _no_flow(flow: Flow | None, kind: _Kind) -> NoParserError:
+def _no_flow(flow: Flow | None, kind: _Kind) -> NoParser:
     if flow is None:
-        return NoParserError(ParkedReason.NO_FLOW, f"no flow takes stream {kind.stream!r}")
+        return NoParser(
+            problem=f"no flow takes stream {kind.stream!r}", reason=ParkedReason.NO_FLOW
+        )
     device = f"device type {kind.device_type!r} and firmware {kind.firmware!r}"
     problem = f"flow {flow.stream!r} has no parser for {device}"
-    return NoParserError(ParkedReason.NO_FLOW, problem)
+    return NoParser(problem=problem, flow=flow, reason=ParkedReason.NO_FLOW)

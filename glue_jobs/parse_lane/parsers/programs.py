@@ -55,7 +55,7 @@ class FoundProgram:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingProgram:
-    """There is no program. An outage is nobody's fault: it may be had later."""
+    """There is no program. An outage is nobody's fault: it may be available later."""
 
     problem: str
     is_outage: bool = False
@@ -77,7 +77,7 @@ class Programs:
         self._not_given_in_a_row = Counter[str]()
 
     def forget(self) -> None:
-        """Look anew for everything, and let go of the artifacts."""
+        """Find everything anew, and release the artifacts."""
         self._found.clear()
         self._not_given.clear()
         self._folders.release_all()

@@ -1,6 +1,6 @@
 """Messages whose envelope is as ingest writes it, read by column: a whole batch at once.
 
-What is plain is read here exactly as ``envelope_reading.message_from`` would read it. All that is
+What is fast is read here exactly as ``envelope_reading.message_from`` would read it. All that is
 not - by reference, encoded, repeated or unknown headers, values that are not allowed - is left to
 that function, which knows why.
 """
@@ -67,12 +67,12 @@ _is_allowed: Final = lru_cache(maxsize=4096)(is_allowed_value)
 
 @dataclass(frozen=True, kw_only=True)
 class FastPathMessages:
-    """``is_plain`` tells which rows of the batch these are; of the others no column says anything.
+    """``is_fast`` tells which rows of the batch these are; of the others no column says anything.
 
     ``columns`` are the headers' values by name, a row each.
     """
 
-    is_plain: Flags
+    is_fast: Flags
     columns: Mapping[str, pa.Array]
 
     @cached_property
@@ -92,8 +92,8 @@ class FastPathMessages:
 
     def kinds(self) -> Iterator[Rows]:
         """The rows of messages of one stream, device type and firmware, for each such kind."""
-        rows = np.flatnonzero(self.is_plain)
-        kinds = np.zeros(len(self.is_plain), np.int64)
+        rows = np.flatnonzero(self.is_fast)
+        kinds = np.zeros(len(self.is_fast), np.int64)
         for name in _KIND:
             column = self.columns.get(name)
             if column is not None:
@@ -109,25 +109,25 @@ class FastPathMessages:
 
 def fast_path_messages(batch: RawBatch) -> FastPathMessages:
     """Read the headers of a batch."""
-    columns, is_plain = _columns(batch)
+    columns, is_fast = _columns(batch)
     for name, column in columns.items():
-        is_plain &= _is_good(name, column)
+        is_fast &= _is_good(name, column)
     if not all(name in columns for name in _REQUIRED):
-        is_plain[:] = False
+        is_fast[:] = False
     for name in _REQUIRED:
         if name in columns:
-            is_plain &= _flags(columns[name].is_valid())
-    if is_plain.any():
-        columns = {name: _only(is_plain, column) for name, column in columns.items()}
-        is_plain &= _is_of_its_size(columns[ce.BODY_BYTES], batch.column("value"))
-        is_plain &= _at_most(columns[ce.ARRIVAL_MILLIS], MILLIS_MAX)
-        columns = {name: _only(is_plain, column) for name, column in columns.items()}
-    return FastPathMessages(is_plain=is_plain, columns=columns)
+            is_fast &= _flags(columns[name].is_valid())
+    if is_fast.any():
+        columns = {name: _only(is_fast, column) for name, column in columns.items()}
+        is_fast &= _is_of_its_size(columns[ce.BODY_BYTES], batch.column("value"))
+        is_fast &= _at_most(columns[ce.ARRIVAL_MILLIS], MILLIS_MAX)
+        columns = {name: _only(is_fast, column) for name, column in columns.items()}
+    return FastPathMessages(is_fast=is_fast, columns=columns)
 
 
 def _columns(batch: RawBatch) -> tuple[dict[str, pa.Array], Flags]:
     """The values of each header that is known here, and which rows have such headers alone."""
-    headers, is_plain = batch.column("headers"), np.ones(len(batch), np.bool_)
+    headers, is_fast = batch.column("headers"), np.ones(len(batch), np.bool_)
     flat = headers.flatten()
     names, values = flat.field("key"), flat.field("value")
     if names.null_count or values.null_count:
@@ -143,9 +143,9 @@ def _columns(batch: RawBatch) -> tuple[dict[str, pa.Array], Flags]:
             where[rows] = places
             columns[name] = values.take(pa.array(where, mask=where < 0))
         elif name != _NEVER_READ:
-            is_plain[rows] = False
-        is_plain[rows[1:][rows[1:] == rows[:-1]]] = False  # repeated
-    return columns, is_plain
+            is_fast[rows] = False
+        is_fast[rows[1:][rows[1:] == rows[:-1]]] = False  # repeated
+    return columns, is_fast
 
 
 def _is_good(name: str, column: pa.Array) -> Flags:

@@ -30,14 +30,14 @@ class WaitingMessage(NamedTuple):
 class WaitingRun:
     """Messages that one child parses by the rules of one flow, in order.
 
-    ``rows`` are theirs in the batch. ``odd`` are those that are not plain, by row.
+    ``rows`` are theirs in the batch. ``slow`` are those of the slow path, by row.
     """
 
     chosen: ChosenParser
     batch: RawBatch
-    plain: FastPathMessages
+    fast: FastPathMessages
     rows: Rows
-    odd: dict[int, WaitingMessage]
+    slow: dict[int, WaitingMessage]
 
     @property
     def run(self) -> Run:
@@ -49,31 +49,31 @@ class WaitingRun:
         )
 
     def at(self, place: int) -> WaitingMessage:
-        """One message of the run, made now if it is plain."""
+        """One message of the run, read now if it is of the fast path."""
         row = int(self.rows[place])
-        if row in self.odd:
-            return self.odd[row]
+        if row in self.slow:
+            return self.slow[row]
         record = self.batch.record(row)
         return WaitingMessage(
             record, message_from(record.headers, record.value), record.value or b""
         )
 
     def _envelopes(self) -> Sequence[bytes]:
-        if not self.odd:
-            return _taken(self.plain.envelopes, self.rows)
+        if not self.slow:
+            return _taken(self.fast.envelopes, self.rows)
         return [
-            envelope_of(self.odd[row].message)
-            if row in self.odd
-            else self.plain.envelopes[row].as_py()
+            envelope_of(self.slow[row].message)
+            if row in self.slow
+            else self.fast.envelopes[row].as_py()
             for row in self.rows.tolist()
         ]
 
     def _bodies(self) -> Sequence[bytes]:
         bodies = self.batch.column("value")
-        if not self.odd:
+        if not self.slow:
             return _taken(bodies, self.rows)
         return [
-            self.odd[row].body if row in self.odd else bodies[row].as_py()
+            self.slow[row].body if row in self.slow else bodies[row].as_py()
             for row in self.rows.tolist()
         ]
 
@@ -81,47 +81,48 @@ class WaitingRun:
 @dataclass(slots=True, kw_only=True)
 class _Gathered:
     chosen: ChosenParser
-    plain: list[Rows] = field(default_factory=list)
-    odd: dict[int, WaitingMessage] = field(default_factory=dict)
+    fast: list[Rows] = field(default_factory=list)
+    slow: dict[int, WaitingMessage] = field(default_factory=dict)
 
 
 class WaitingMessages:
-    """Gathers the messages of a batch; odd ones at most so many that their bodies fit in memory."""
+    """Gathers a batch's messages; of the slow path at most as many as fit in memory."""
 
-    def __init__(self, batch: RawBatch, plain: FastPathMessages) -> None:
-        self._batch, self._plain = batch, plain
-        self._runs: dict[tuple[Program, str, str | None], _Gathered] = {}
-        self._taken_until = self._odd_bytes = 0
+    def __init__(self, batch: RawBatch, fast: FastPathMessages) -> None:
+        self._batch, self._plain = batch, fast
+        self._runs: dict[tuple[Program, int, str | None], _Gathered] = {}
+        self._taken_until = self._slow_bytes = 0
 
     @property
     def is_full(self) -> bool:
-        return self._odd_bytes >= WAITING_BYTES_MAX
+        return self._slow_bytes >= WAITING_BYTES_MAX
 
-    def add_plain(self, rows: Rows, chosen: ChosenParser) -> None:
-        self._run_of(chosen).plain.append(rows)
+    def add_fast(self, rows: Rows, chosen: ChosenParser) -> None:
+        self._run_of(chosen).fast.append(rows)
 
     def add(self, row: int, waiting: WaitingMessage, chosen: ChosenParser) -> None:
-        self._run_of(chosen).odd[row] = waiting
-        self._odd_bytes += len(waiting.body)
+        self._run_of(chosen).slow[row] = waiting
+        self._slow_bytes += len(waiting.body)
 
     def taken(self, until: int) -> Iterator[WaitingRun]:
         """Give the messages before row ``until`` that were not given yet, as runs in order."""
-        begin, self._taken_until, self._odd_bytes = self._taken_until, until, 0
+        begin, self._taken_until, self._slow_bytes = self._taken_until, until, 0
         for gathered in self._runs.values():
-            odd, gathered.odd = gathered.odd, {}
-            all_rows = np.concatenate([*gathered.plain, np.fromiter(odd, np.int64, len(odd))])
+            slow, gathered.slow = gathered.slow, {}
+            all_rows = np.concatenate([*gathered.fast, np.fromiter(slow, np.int64, len(slow))])
             rows = np.sort(all_rows[(all_rows >= begin) & (all_rows < until)])
             if len(rows):
                 yield WaitingRun(
                     chosen=gathered.chosen,
                     batch=self._batch,
-                    plain=self._plain,
+                    fast=self._plain,
                     rows=rows,
-                    odd=odd,
+                    slow=slow,
                 )
 
     def _run_of(self, chosen: ChosenParser) -> _Gathered:
-        key = (chosen.program, chosen.assignment.flow.stream, chosen.instead_of)
+        # By the flow itself: two versions of it may choose the same program for a batch.
+        key = (chosen.program, id(chosen.assignment.flow), chosen.instead_of)
         return self._runs.setdefault(key, _Gathered(chosen=chosen))
 
 

@@ -1,6 +1,6 @@
 """Messages that are read one by one: by reference, encoded, or with an envelope of their own."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Final, NamedTuple, Protocol
 
@@ -12,20 +12,20 @@ from clients.s3.payload_bucket import (
 )
 from fleetlane.events.envelope import BadEnvelopeError, Message, PayloadReference
 from fleetlane.events.envelope_reading import message_from
-from fleetlane.events.errors import ParkedReason
+from fleetlane.events.errors import FleetlaneError, ParkedReason
 from fleetlane.events.lanes import BUFFER_BYTES_MAX, PAYLOAD_BYTES_MAX, Lane
 from fleetlane.events.metadata import Deferral
 from fleetlane.parsers.body_encoding import BodyTooLargeError, decoded_body
 from fleetlane.parsers.contract import MalformedMessage
+from glue_jobs.parse_lane.parsers.attempt_result import AttemptResult
 from glue_jobs.parse_lane.parsers.chosen_parsers import (
     ChosenParser,
     ChosenParsers,
+    NoParser,
 )
-from glue_jobs.parse_lane.parsers.no_parser import NoParserError, ParserUnavailableError
 from glue_jobs.parse_lane.reading.fetch_ahead import FetchAhead, Fetches
 from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord
 from glue_jobs.parse_lane.reading.runs import WaitingMessage
-from glue_jobs.parse_lane.results.attempt_result import AttemptResult
 
 _BODY_ERRORS: Final = (
     PayloadMissingError,
@@ -76,13 +76,17 @@ class SlowPath:
         self._lane, self._parsers, self._payloads = lane, parsers, payloads
         self._ahead = FetchAhead(payloads)
 
-    def read(self, batch: RawBatch, rows: Iterable[int]) -> Generator[Ready | Failed]:
+    def read(
+        self, batch: RawBatch, rows: Mapping[int, NoParser | None]
+    ) -> Generator[Ready | Failed]:
         """Give each row's message, in order; last those whose bodies S3 did not give.
+
+        A row may come with a choice that was made already: it is not made twice.
 
         Raises:
             PayloadUnavailableError: S3 gives nothing at all, and there is no slower lane.
         """
-        chosen = (self._chosen(row, batch.record(row)) for row in rows)
+        chosen = (self._chosen(row, batch.record(row), known) for row, known in rows.items())
         not_given, is_s3_there = list[_NotGiven](), False
         wanted = ((one, one.message if isinstance(one, _Chosen) else None) for one in chosen)
         with closing(self._ahead.in_order(wanted)) as in_order:
@@ -98,28 +102,23 @@ class SlowPath:
                     continue
                 is_s3_there = is_s3_there or one.message.reference is not None
                 yield ready
-        yield from self._put_off(not_given, is_s3_there=is_s3_there)
+        yield from self._deferred(not_given, is_s3_there=is_s3_there)
 
-    def _chosen(self, row: int, record: RawRecord) -> _Chosen | Failed:
+    def _chosen(self, row: int, record: RawRecord, no_parser: NoParser | None) -> _Chosen | Failed:
         try:
             message = message_from(record.headers, record.value)
         except BadEnvelopeError as problem:
             result = AttemptResult(reason=ParkedReason.BAD_ENVELOPE, detail=str(problem))
             return Failed(row, record, None, result)
-        try:
-            chosen = self._parsers.chosen(message)
-            if message.body_bytes <= _bytes_max(chosen):
-                return _Chosen(row, record, message, chosen)
-            detail = str(PayloadTooLargeError(message.body_bytes, _bytes_max(chosen)))
-            parser = chosen.assignment.parser
-            result = AttemptResult(reason=ParkedReason.TOO_LARGE, detail=detail, parser=parser)
-        except NoParserError as problem:
-            result = AttemptResult(reason=problem.parked_reason, detail=str(problem))
-        except ParserUnavailableError:
-            result = AttemptResult(put_off=Deferral.PARSER_UNAVAILABLE)
-        return Failed(row, record, message, result)
+        chosen = no_parser or self._parsers.chosen(message)
+        if isinstance(chosen, NoParser):
+            return Failed(row, record, message, AttemptResult.without_parser(chosen))
+        if message.body_bytes <= _bytes_max(chosen):
+            return _Chosen(row, record, message, chosen)
+        problem = PayloadTooLargeError(message.body_bytes, _bytes_max(chosen))
+        return Failed(row, record, message, _result(chosen, problem))
 
-    def _put_off(self, not_given: Sequence[_NotGiven], *, is_s3_there: bool) -> Iterator[Failed]:
+    def _deferred(self, not_given: Sequence[_NotGiven], *, is_s3_there: bool) -> Iterator[Failed]:
         """An object that S3 never gives is one message's trouble; an outage is everybody's."""
         for one, problem in not_given:
             reference = one.message.reference
@@ -127,20 +126,30 @@ class SlowPath:
                 is_s3_there = self._payloads.answers(reference)
                 if not is_s3_there:
                     raise problem
-            parser = one.chosen.assignment.parser
-            result = AttemptResult(parser=parser, put_off=Deferral.PAYLOAD_UNAVAILABLE)
+            assignment = one.chosen.assignment
+            result = AttemptResult(
+                parser=assignment.parser,
+                flow=assignment.flow,
+                put_off=Deferral.PAYLOAD_UNAVAILABLE,
+            )
             yield Failed(one.row, one.record, one.message, result)
 
     def _ready(self, one: _Chosen, body: Callable[[], bytes]) -> Ready | Failed:
         row, record, message, chosen = one
-        parser = chosen.assignment.parser
         try:
             decoded = decoded_body(body(), message.body_encoding, bytes_max=_bytes_max(chosen))
         except _BODY_ERRORS as problem:
-            reason = ParkedReason(problem.reason)
-            result = AttemptResult(reason=reason, detail=str(problem), parser=parser)
-            return Failed(row, record, message, result)
+            return Failed(row, record, message, _result(chosen, problem))
         return Ready(row, WaitingMessage(record, message, decoded), chosen)
+
+
+def _result(chosen: ChosenParser, problem: FleetlaneError) -> AttemptResult:
+    return AttemptResult(
+        reason=ParkedReason(problem.reason),
+        detail=str(problem),
+        parser=chosen.assignment.parser,
+        flow=chosen.assignment.flow,
+    )
 
 
 def _bytes_max(chosen: ChosenParser) -> int:

@@ -1,4 +1,11 @@
-"""Rows for ``fleet.parsed`` of many messages at once: all that were parsed as they should be."""
+"""Rows for ``fleet.parsed`` of all messages that were parsed without an error, column by column.
+
+The JSON of a row is written once for each run, by the encoder that writes single rows, with a mark
+where messages differ. Cut at its marks, it is the constant text between columns, and one string
+join makes all rows: neither a Python object nor a call of the encoder for each message. No value
+needs JSON's escapes, because the fast path admits ids by patterns that have none of these
+characters, and topics are named by us.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,14 +16,16 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from fleetlane.events import headers as ce
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
-from fleetlane.parsers.sandbox.results import NO_TIME
+from fleetlane.parsers.sandbox.results import NO_TIME, NotedAttempts
+from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
+from glue_jobs.parse_lane.reading.fast_path import Rows
 from glue_jobs.parse_lane.reading.runs import WaitingRun
 from glue_jobs.parse_lane.results.output_batches import ParsedRows
-from glue_jobs.parse_lane.results.successes import GoodAttempts
 
 _FLOWS_KEPT_MAX: Final = 1_000
 _GAP: Final = re.compile(r"<(\w+)>|\"<#(\w+)>\"")
@@ -45,44 +54,69 @@ _NO_MESSAGE: Final = Parsed(
     outcome=Outcome.PARSED,
     parsed_ms=0,
 )
-"""What the rows of a run have in common is put into it; the rest is not looked at."""
+"""A template: what the rows of a run share is put into it, and marks in all other fields."""
+
+
+class GoodAttempts(NamedTuple):
+    """``places`` in the run; ``numbers``: events, parse time in µs, first and last event in ms."""
+
+    places: Rows
+    numbers: Sequence[NDArray[np.int64]]
 
 
 class ParsedBatch(NamedTuple):
-    """Messages of a run that were parsed, and when."""
+    """Messages of one run that were parsed without an error, and when."""
 
     run: WaitingRun
     good: GoodAttempts
     parsed_ms: int
 
 
-def parsed_rows(told: Sequence[ParsedBatch], *, lane: Lane) -> ParsedRows:
-    """Tell of messages of one batch, in as many runs as there are; at least one message."""
-    rows = pa.array(np.concatenate([one.run.rows[one.good.places] for one in told]))
-    lengths = [len(one.good.places) for one in told]
-    plain, batch = told[0].run.plain, told[0].run.batch
-    columns = zip(*(one.good.numbers for one in told), strict=True)
+def good_and_others(
+    attempts: NotedAttempts, run: WaitingRun
+) -> tuple[GoodAttempts, list[tuple[int, Attempt]]]:
+    """Part the attempts of the fast path that succeeded from all others."""
+    notes = attempts.notes
+    is_good = np.frombuffer(notes.verdicts, np.uint8) == Verdict.OK
+    others = attempts.failed()
+    if run.slow:
+        rows = run.rows[attempts.first : attempts.first + len(is_good)]
+        is_slow_path = is_good & np.isin(rows, list(run.slow))
+        slow_places = set((attempts.first + np.flatnonzero(is_slow_path)).tolist())
+        others += [(place, attempt) for place, attempt in attempts if place in slow_places]
+        is_good &= ~is_slow_path
+    columns = (notes.events, notes.parse_us, notes.first_event_ms, notes.last_event_ms)
+    numbers = [np.asarray(column)[is_good].astype(np.int64) for column in columns]
+    return GoodAttempts(attempts.first + np.flatnonzero(is_good), numbers), others
+
+
+def parsed_rows(batches: Sequence[ParsedBatch], *, lane: Lane) -> ParsedRows:
+    """The rows of messages of one raw batch, in any number of runs; at least one message."""
+    rows = pa.array(np.concatenate([one.run.rows[one.good.places] for one in batches]))
+    lengths = [len(one.good.places) for one in batches]
+    fast, batch = batches[0].run.fast, batches[0].run.batch
+    columns = zip(*(one.good.numbers for one in batches), strict=True)
     events, parse_us, first_ms, last_ms = map(np.concatenate, columns)
     outcomes = pc.if_else(pa.array(events > 0), Outcome.PARSED.value, Outcome.EMPTY.value)
-    keys = plain.device_ids.take(rows)
+    keys = fast.device_ids.take(rows)
     gaps = {
-        "id": plain.columns[ce.ID].take(rows),
+        "id": fast.columns[ce.ID].take(rows),
         "device_id": keys,
         "source_topic": batch.column("topic").take(rows),
         "outcome": outcomes,
-        "attempt": plain.attempts.take(rows),
+        "attempt": fast.attempts.take(rows),
         "source_partition": batch.column("partition").take(rows),
         "source_offset": batch.column("offset").take(rows),
-        "received_ms": plain.columns[ce.ARRIVAL_MILLIS].take(rows).cast(pa.int64()),
-        "parsed_ms": pa.array(np.repeat([one.parsed_ms for one in told], lengths)),
+        "received_ms": fast.columns[ce.ARRIVAL_MILLIS].take(rows).cast(pa.int64()),
+        "parsed_ms": pa.array(np.repeat([one.parsed_ms for one in batches], lengths)),
         "events": pa.array(events),
         "parse_us": pa.array(parse_us),
         "inflated_bytes": pc.binary_length(batch.column("value").take(rows)),
         "first_event_ms": pa.array(first_ms, mask=first_ms == NO_TIME),
         "last_event_ms": pa.array(last_ms, mask=last_ms == NO_TIME),
     }
-    pieces = [_pieces_of(one.run, lane) for one in told]
-    numbers = pa.array(np.repeat(np.arange(len(told)), lengths))
+    pieces = [_pieces_of(one.run, lane) for one in batches]
+    numbers = pa.array(np.repeat(np.arange(len(batches)), lengths))
     return ParsedRows(keys=keys, values=_filled(pieces, numbers, gaps))
 
 
@@ -93,7 +127,10 @@ def _pieces_of(run: WaitingRun, lane: Lane) -> tuple[str, ...]:
 
 @lru_cache(_FLOWS_KEPT_MAX)
 def _pieces(stream: str, lane: Lane, parser: str, instead_of: str | None) -> tuple[str, ...]:
-    """What all rows of a run have in common, as written: text, a gap's name, text, …."""
+    """The JSON that all rows of a run share: text, the name of a gap, text, ….
+
+    A mark is a string, and is cut out of its quotes; that of a number is cut out with them.
+    """
     texts = {name: f"<{name}>" for name in _TEXT_GAPS}
     numbers = {name: f"<#{name}>" for name in _NUMBER_GAPS}
     marked: dict[str, Any] = {**texts, **numbers}
@@ -105,7 +142,7 @@ def _pieces(stream: str, lane: Lane, parser: str, instead_of: str | None) -> tup
 def _filled(
     pieces: Sequence[Sequence[str]], numbers: pa.Array, gaps: Mapping[str, pa.Array]
 ) -> pa.Array:
-    """Fill the gaps; ``numbers`` tells for each row whose pieces it is made of."""
+    """Fill the gaps; ``numbers`` has, for each row, the index of its pieces."""
     parts = [
         _text(gaps[same[0]]) if place % 2 else _common(same, numbers)
         for place, same in enumerate(zip(*pieces, strict=True))

@@ -7,6 +7,7 @@ import pytest
 
 from clients.s3.blocked_messages import BlockedMessage, BlockedMessages
 from fleetlane.events.errors import ParkedReason
+from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metadata import parsed_from
 from fleetlane.events.parked import KafkaPosition
@@ -58,23 +59,20 @@ def blocked() -> Iterator[BlockedMessages]:
 @pytest.fixture
 def parser_of(
     blocked: BlockedMessages, sandboxes: ParsesRuns
-) -> Callable[[str, ParsesRuns | None], LaneParser]:
-    def made(flow: str, parsers: ParsesRuns | None = None) -> LaneParser:
+) -> Callable[[str | FixedFlows, ParsesRuns | None], LaneParser]:
+    def made(flow: str | FixedFlows, parsers: ParsesRuns | None = None) -> LaneParser:
+        flows = FixedFlows(flow) if isinstance(flow, str) else flow
         bucket = MemoryBucket()
         bucket.is_down = True
         lane_parser = LaneParser(
             lane=Lane.STANDARD,
             limits=LANE_LIMITS[Lane.STANDARD],
-            parsers=chosen_parsers(
-                FixedFlows(flow), parsers or sandboxes, LANE_LIMITS[Lane.STANDARD]
-            ),
+            parsers=chosen_parsers(flows, parsers or sandboxes, LANE_LIMITS[Lane.STANDARD]),
             payloads=Payloads(landed=bucket, parked=bucket, parked_bucket="parked"),
             sandboxes=parsers or sandboxes,
             now_ms=lambda: NOW_MS,
         )
-        lane_parser.halt_on_errors(
-            HaltOnError(blocked, flows=FixedFlows(flow), now_ms=lambda: NOW_MS)
-        )
+        lane_parser.halt_on_errors(HaltOnError(blocked, now_ms=lambda: NOW_MS))
         return lane_parser
 
     return made
@@ -154,6 +152,30 @@ def test_what_a_withdrawn_flow_left_in_its_topic_is_parked(
     assert (parked.topic, parked.value) == ("parked", body)
     assert parsed_from(told.value or b"").reason == ParkedReason.NO_FLOW
     assert blocked.waiting(TOPIC) == []
+
+
+class ChangingFlows(FixedFlows):
+    """Another version is published after each look-up."""
+
+    def __init__(self, *versions: str) -> None:
+        super().__init__(*versions[:1])
+        self._coming = [FixedFlows(flow).current() for flow in versions]
+
+    def current(self, *, max_age_s: float | None = None) -> PublishedFlows:
+        return self._coming.pop(0) if len(self._coming) > 1 else self._coming[0]
+
+
+def test_a_message_is_judged_by_the_flow_that_it_was_parsed_by(parser_of: Parsers) -> None:
+    flows = ChangingFlows(BLOCKING, PARKING)
+
+    with pytest.raises(BlockedError, match="malformed"):
+        _topics(parser_of(flows), b"{nope")
+
+
+def test_a_message_without_a_flow_is_not_looked_up_again(parser_of: Parsers) -> None:
+    flows = ChangingFlows(OTHER, OTHER, BLOCKING)
+
+    assert _topics(parser_of(flows), b"{nope") == ["parked", "fleet.parsed"]
 
 
 @pytest.mark.parametrize("verdict", [Verdict.NOT_TRIED, Verdict.CHILDREN_USED_UP])

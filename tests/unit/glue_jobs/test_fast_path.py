@@ -1,4 +1,4 @@
-"""Envelopes read by column, against the reading of one: what is plain is the same message."""
+"""Envelopes read by column, against the reading of one: what is fast is the same message."""
 
 from collections.abc import Sequence
 
@@ -55,26 +55,26 @@ def read(records: Sequence[tuple[list[Header], bytes | None]]) -> FastPathMessag
 def test_what_is_plain_is_read_as_it_is_alone(
     records: list[tuple[list[Header], bytes | None]],
 ) -> None:
-    plain = read(records)
+    fast = read(records)
 
-    rows = [row for row, is_plain in enumerate(plain.is_plain) if is_plain]
+    rows = [row for row, is_fast in enumerate(fast.is_fast) if is_fast]
     alone = {row: message_from(*records[row]) for row in rows}
 
     for row, message in alone.items():
-        assert plain.envelopes[row].as_py().decode() == envelope_of(message).decode()
-        assert plain.device_ids[row].as_py() == message.device_id.encode()
-        assert plain.attempts[row].as_py() == message.attempt
+        assert fast.envelopes[row].as_py().decode() == envelope_of(message).decode()
+        assert fast.device_ids[row].as_py() == message.device_id.encode()
+        assert fast.attempts[row].as_py() == message.attempt
 
 
 @given(st.lists(changed_headers(), max_size=6))
 def test_messages_of_one_kind_have_stream_device_type_and_firmware_in_common(
     headers: list[list[Header]],
 ) -> None:
-    plain = read([(one, BODY) for one in headers])
+    fast = read([(one, BODY) for one in headers])
 
-    kinds = [[message_from(headers[row], BODY) for row in rows] for rows in plain.kinds()]
+    kinds = [[message_from(headers[row], BODY) for row in rows] for rows in fast.kinds()]
 
-    assert sum(map(len, kinds)) == plain.is_plain.sum()
+    assert sum(map(len, kinds)) == fast.is_fast.sum()
     found = [{(one.stream, one.device_type, one.firmware) for one in kind} for kind in kinds]
     assert [len(kind) for kind in found] == [1] * len(found)
     assert len(set.union(set(), *found)) == len(found)
@@ -82,9 +82,9 @@ def test_messages_of_one_kind_have_stream_device_type_and_firmware_in_common(
 
 @pytest.mark.parametrize("message", [FULL, message_of(BODY)], ids=["full", "least"])
 def test_a_message_as_ingest_writes_it_is_plain(message: Message) -> None:
-    plain = read([(headers_of(message), message.body)])
+    fast = read([(headers_of(message), message.body)])
 
-    assert plain.is_plain.tolist() == [True]
+    assert fast.is_fast.tolist() == [True]
 
 
 @pytest.mark.parametrize(
@@ -92,14 +92,14 @@ def test_a_message_as_ingest_writes_it_is_plain(message: Message) -> None:
     [("ce_bodyencoding", b"gzip"), ("x-new", b"1"), ("ce_attempt", b"1"), ("ce_revision", b"1")],
 )
 def test_what_is_encoded_unknown_repeated_or_revised_is_not_plain(header: Header) -> None:
-    plain = read([([*headers_of(FULL), header], BODY), (headers_of(FULL), BODY)])
+    fast = read([([*headers_of(FULL), header], BODY), (headers_of(FULL), BODY)])
 
-    assert plain.is_plain.tolist() == [False, True]
+    assert fast.is_fast.tolist() == [False, True]
 
 
 def test_a_body_of_another_size_than_declared_is_not_plain() -> None:
-    plain = read([(headers_of(FULL), BODY + b" ")])
+    fast = read([(headers_of(FULL), BODY + b" ")])
 
     with pytest.raises(BadEnvelopeError):
         message_from(headers_of(FULL), BODY + b" ")
-    assert not plain.is_plain.any()
+    assert not fast.is_fast.any()

@@ -10,7 +10,7 @@ import pytest
 from clients.flows.parser_store import ArtifactUnavailableError
 from fleetlane.events.flows.artifacts import FlowArtifact
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
-from glue_jobs.parse_lane.parsers.chosen_parsers import TRY_AGAIN_S
+from glue_jobs.parse_lane.parsers.chosen_parsers import BACK_OFF_S
 from tests.unit.glue_jobs.team_worker import Worker, batch, team_worker
 
 HANGS_UP: Final = "import os\nos._exit(3)\n"
@@ -122,7 +122,7 @@ def test_a_parser_that_can_be_had_again_is_used_again(
     worker.is_down = True
     in_the_outage, _ = batch(lane, "tank")
     worker.is_down = False
-    worker.now_s += TRY_AGAIN_S
+    worker.now_s += BACK_OFF_S
     after_it, _ = batch(lane, "tank")
 
     assert (in_the_outage, after_it) == (["1.0"], ["1.1"])

@@ -10,7 +10,7 @@ from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Deferral, Outcome
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from glue_jobs.parse_lane.lane_parser import LaneParser
-from glue_jobs.parse_lane.parsers.chosen_parsers import TRY_AGAIN_S
+from glue_jobs.parse_lane.parsers.chosen_parsers import BACK_OFF_S
 from glue_jobs.parse_lane.parsers.programs import FETCHES_MAX
 from glue_jobs.parse_lane.reading.raw_batches import RawRecord
 from glue_jobs.parse_lane.results.output_batches import OutputRecord
@@ -44,7 +44,7 @@ def sick(tmp_path: Path) -> Iterator[Worker]:
 
 def tried_again(worker: Worker, lane: LaneParser, record: RawRecord) -> tuple[RawRecord, str]:
     """Try a message once more, as long later as a parser is left alone; and where it went."""
-    worker.now_s += TRY_AGAIN_S
+    worker.now_s += BACK_OFF_S
     lane.begin_batch()
     moved, _ = rows_of(lane.outputs_of([record]))
     return as_raw(moved), moved.topic
@@ -130,7 +130,7 @@ def test_what_is_given_in_the_end_is_parsed(sick: Worker, sandboxes: ParsesRuns)
     record, _ = tried_again(sick, slow_lane, record)
 
     sick.not_given.clear()
-    sick.now_s += 10 * TRY_AGAIN_S
+    sick.now_s += 10 * BACK_OFF_S
     slow_lane.begin_batch()
     rows = rows_of(slow_lane.outputs_of([record]))
 

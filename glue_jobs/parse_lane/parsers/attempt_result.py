@@ -1,12 +1,14 @@
-"""What came of trying a message, and what becomes of it for that."""
+"""What came of an attempt to parse a message, and what becomes of the message for that."""
 
 from dataclasses import dataclass
 from typing import Final, Self
 
 from fleetlane.events.errors import ParkedReason
+from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import SLOW_TRIES_MAX, Lane
 from fleetlane.events.metadata import Deferral, Outcome
 from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
+from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParser, NoParser
 
 MAY_PASS_NEXT_TIME: Final = frozenset(
     {
@@ -18,7 +20,7 @@ MAY_PASS_NEXT_TIME: Final = frozenset(
 )
 """Failures that another attempt may not have. The same bytes fail again for any other reason."""
 
-_PUT_OFF: Final = {
+_DEFERRALS: Final = {
     Verdict.NOT_TRIED: Deferral.OVERTIME_USED_UP,
     Verdict.CHILDREN_USED_UP: Deferral.CHILDREN_USED_UP,
 }
@@ -26,13 +28,14 @@ _PUT_OFF: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptResult:
-    """What came of trying a message; ``parser`` is ``name@version``, where one was chosen.
+    """What came of an attempt; ``parser`` is ``name@version``, where one was chosen.
 
-    ``instead_of`` is the parser that the flow in force names, where it could not be had.
+    ``flow`` is the one that the parser was chosen by, ``None`` where the message has none; nothing
+    looks it up again. ``instead_of`` is the parser that it names, where that is unavailable.
 
-    Put off: nothing is known against the message, it could just not be tried. Its payload could
-    not be fetched, or its flow or parser takes more than its share. In the slow lane that which
-    was not even started does not count as a try.
+    With ``put_off`` the attempt was deferred: nothing is known against the message. Its payload
+    could not be fetched, or its flow or parser takes more than its share. In the slow lane that
+    does not count as a try.
     """
 
     reason: ParkedReason | None = None
@@ -45,23 +48,29 @@ class AttemptResult:
     first_event_ms: int | None = None
     last_event_ms: int | None = None
     put_off: Deferral | None = None
+    flow: Flow | None = None
 
     @classmethod
-    def by_parser(
-        cls, attempt: Attempt, *, parser: str, instead_of: str | None, body_bytes: int
-    ) -> Self:
+    def by_parser(cls, attempt: Attempt, *, chosen: ChosenParser, body_bytes: int) -> Self:
         return cls(
             reason=attempt.verdict.reason,
             detail=attempt.detail,
-            parser=parser,
-            instead_of=instead_of,
+            parser=chosen.assignment.parser,
+            flow=chosen.assignment.flow,
+            instead_of=chosen.instead_of,
             body_bytes=body_bytes,
             events=attempt.events,
             parse_us=attempt.parse_us,
             first_event_ms=attempt.first_event_ms,
             last_event_ms=attempt.last_event_ms,
-            put_off=_PUT_OFF.get(attempt.verdict),
+            put_off=_DEFERRALS.get(attempt.verdict),
         )
+
+    @classmethod
+    def without_parser(cls, problem: NoParser) -> Self:
+        if problem.reason is None:
+            return cls(put_off=Deferral.PARSER_UNAVAILABLE, flow=problem.flow)
+        return cls(reason=problem.reason, detail=problem.problem, flow=problem.flow)
 
     def outcome(self, *, lane: Lane, slow_tries: int) -> Outcome:
         """What becomes of a message that was tried in ``lane``, after ``slow_tries`` before."""
