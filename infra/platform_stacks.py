@@ -8,57 +8,54 @@ from aws_cdk import aws_lambda as lambda_
 from infra.artifacts.folder import Artifacts
 from infra.constructs.functions.deployed_flows import DeployedFlows
 from infra.constructs.functions.flow_publication import FlowPublication
-from infra.constructs.functions.platform_function import FunctionSurroundings
+from infra.constructs.functions.platform_function import FunctionContext
 from infra.constructs.jobs.jobs_code import LocalJobsCode
-from infra.constructs.kafka.endpoint import KafkaPlace
-from infra.stacks.ingest import Ingest, IngestProps
-from infra.stacks.network import Network, NetworkProps
-from infra.stacks.processing import Processing, ProcessingProps
-from infra.stacks.storage import Storage, StorageProps
-from infra.stacks.streaming import Streaming, StreamingProps
-from infra.stacks.watching import Watching, WatchingProps
+from infra.constructs.kafka.access import KafkaEndpoint
+from infra.stacks.ingest import Ingest
+from infra.stacks.network import Network
+from infra.stacks.processing import Processing
+from infra.stacks.storage import Storage
+from infra.stacks.streaming import Streaming
+from infra.stacks.watching import Watching
 from infra.stages import Stage
 
 
 def add_cloud_stacks(app: App, stage: Stage, artifacts: Artifacts, flows: DeployedFlows) -> None:
     """All six stacks, in AWS."""
-    network = Network(
-        app, _name(stage, "network"), props=NetworkProps.of(stage), region=stage.region
-    )
-    storage = _storage(app, stage)
+    network = Network(app, _name(stage, "network"), stage=stage).private
+    stores = Storage(app, _name(stage, "storage"), stage=stage).stores
+    assert stores.key is not None, "a stage in AWS has a key of its own"
     streaming = Streaming(
-        app,
-        _name(stage, "streaming"),
-        props=StreamingProps.of(stage),
-        network=network,
-        key=storage.key,
-        region=stage.region,
+        app, _name(stage, "streaming"), stage=stage, network=network, key=stores.key
     )
-    ingest = _cloud_ingest(app, stage, artifacts, storage, streaming)
+    ingest = Ingest(
+        app,
+        _name(stage, "ingest"),
+        context=FunctionContext(
+            stage=stage,
+            artifacts=artifacts,
+            architecture=lambda_.Architecture.ARM_64,
+            network=network,
+            stores=stores,
+            kafka=streaming.kafka,
+        ),
+    )
     processing = Processing(
         app,
         _name(stage, "processing"),
-        props=ProcessingProps.of(stage),
+        stage=stage,
         artifacts=artifacts,
-        storage=storage,
+        stores=stores,
         streaming=streaming,
     )
-    publication = FlowPublication(
-        processing,
-        "Flows",
-        flows=flows,
-        uploads=processing.uploads,
-        activation=ingest.flow_activation.function,
-        log_retention_days=stage.log_retention_days,
-    )
-    publication.activated.node.add_dependency(processing.engine)  # which fetches their parsers
+    _publish(flows, stage, ingest, processing)
     Watching(
         app,
         _name(stage, "watching"),
-        props=WatchingProps.of(stage),
-        ingest=ingest,
-        streaming=streaming,
-        processing=processing,
+        stage=stage,
+        edge=ingest.edge,
+        cluster_name=streaming.cluster_name,
+        kept_running=processing.kept_running,
     )
     for stack in (ingest, processing):
         stack.add_stack_dependency(streaming)  # its rights on topics name an export, not a resource
@@ -73,43 +70,32 @@ def add_local_stacks(
     No flows are published: LocalStack runs functions in Python alone, and CDK's own are in Node.
     The laptop's commands publish them after the deploy.
     """
-    storage = _storage(app, stage)
+    storage = Storage(app, _name(stage, "storage"), stage=stage)
     LocalJobsCode(storage, "JobsCode", artifacts=artifacts)
     Ingest(
         app,
         _name(stage, "ingest"),
-        props=IngestProps.of(stage),
-        surroundings=FunctionSurroundings(
+        context=FunctionContext(
+            stage=stage,
             artifacts=artifacts,
             architecture=_of_this_machine(),
             network=None,
-            log_retention_days=stage.log_retention_days,
+            stores=storage.stores,
+            kafka=KafkaEndpoint(bootstrap_servers=bootstrap_servers, access=None),
         ),
-        storage=storage,
-        kafka=KafkaPlace(bootstrap_servers=bootstrap_servers, access=None),
     )
 
 
-def _cloud_ingest(
-    app: App, stage: Stage, artifacts: Artifacts, storage: Storage, streaming: Streaming
-) -> Ingest:
-    return Ingest(
-        app,
-        _name(stage, "ingest"),
-        props=IngestProps.of(stage),
-        surroundings=FunctionSurroundings(
-            artifacts=artifacts,
-            architecture=lambda_.Architecture.ARM_64,
-            network=streaming.network,
-            log_retention_days=stage.log_retention_days,
-        ),
-        storage=storage,
-        kafka=KafkaPlace(bootstrap_servers=streaming.bootstrap_servers, access=streaming.access),
+def _publish(flows: DeployedFlows, stage: Stage, ingest: Ingest, processing: Processing) -> None:
+    publication = FlowPublication(
+        processing,
+        "Flows",
+        flows=flows,
+        uploads=processing.uploads,
+        activation=ingest.flow_activation.function,
+        log_retention_days=stage.log_retention_days,
     )
-
-
-def _storage(app: App, stage: Stage) -> Storage:
-    return Storage(app, _name(stage, "storage"), props=StorageProps.of(stage), region=stage.region)
+    publication.activated.node.add_dependency(processing.engine)  # which fetches their parsers
 
 
 def _name(stage: Stage, what: str) -> str:

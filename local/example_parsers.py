@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Final
 
 from clients.flows.parser_store import ParserStore
-from fleetlane.parsers.artifacts.building import Platform, built
+from fleetlane.parsers.artifacts.building import Platform, write_built
 from fleetlane.parsers.artifacts.uv import uv_for
-from fleetlane.parsers.artifacts.writing import write_artifact
 from local.checkout import ROOT, UV
 
 EXAMPLE: Final = ROOT / "examples" / "acme-sensors"
@@ -20,8 +19,7 @@ def example_artifact(folder: Path) -> Path:
     Raises:
         CannotBuildError: It does not build.
     """
-    result = built(uv_for(EXAMPLE, UV if UV.is_file() else None), Platform.HOST)
-    return write_artifact(folder, result.package, result.contents)
+    return write_built(uv_for(EXAMPLE, UV if UV.is_file() else None), Platform.HOST, folder)
 
 
 def deploy_example(store: ParserStore) -> None:

@@ -93,7 +93,7 @@ class WatchBatches:
             )
         if judgement.left:
             _log.error("%d devices are over their rate limits, and not held back", judgement.left)
-            self._around.publish({JobMetric.INSANE_DEVICES_LEFT: judgement.left})
+            self._around.publish({JobMetric.RUNAWAY_DEVICES_LEFT: judgement.left})
 
     def _rate_limit(self, present: Overrides) -> RateLimit:
         """What overrides say of a device, else of all, else its flow, else the platform."""

@@ -38,6 +38,7 @@ def our_metric(
     *,
     statistic: str = "Sum",
     minutes: int = 1,
+    label: str | None = None,
 ) -> cloudwatch.Metric:
     """A metric that our functions or jobs publish, over so many minutes."""
     return cloudwatch.Metric(
@@ -46,5 +47,5 @@ def our_metric(
         dimensions_map=dict(by),
         statistic=statistic,
         period=Duration.minutes(minutes),
-        label=f"{metric} {' '.join(by.values())}",
+        label=label,
     )

@@ -48,7 +48,7 @@ def _outcomes_of(lane: Lane) -> cloudwatch.GraphWidget:
 
 def _accepted(lane: Lane) -> cloudwatch.Metric:
     by = {Dimension.SERVICE: Service.INGEST, Dimension.LANE: lane}
-    return our_metric(FunctionMetric.ACCEPTED, by)
+    return our_metric(FunctionMetric.ACCEPTED, by, label=f"accepted {lane}")
 
 
 def _graph(

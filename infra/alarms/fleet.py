@@ -22,7 +22,7 @@ def fleet_alarms() -> Iterator[AlarmRule]:
         name="too-many-insane-devices",
         meaning="More devices exceed their rate limits than are held back at once. "
         "Read fleet.alerts for what they have in common.",
-        metric=_metric(JobMetric.INSANE_DEVICES_LEFT, job=FLEET_WATCH),
+        metric=_metric(JobMetric.RUNAWAY_DEVICES_LEFT, job=FLEET_WATCH),
     )
     yield AlarmRule(
         name="flow-hears-few-devices",

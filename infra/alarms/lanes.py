@@ -36,7 +36,7 @@ RESTARTS_MAX: Final = 3
 
 
 def lane_metric(metric: LaneMetric, lane: Lane, *, statistic: str = "Sum") -> cloudwatch.Metric:
-    return our_metric(metric, {Dimension.LANE: lane}, statistic=statistic)
+    return our_metric(metric, {Dimension.LANE: lane}, statistic=statistic, label=f"{metric} {lane}")
 
 
 def lane_alarms(lane: Lane) -> Iterator[AlarmRule]:

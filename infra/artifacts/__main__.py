@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Final
 
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.parsers.artifacts.building import Platform
 from infra.artifacts.archive import Artifact
 from infra.artifacts.build import IN_AWS, Targets, build
 from infra.artifacts.failures import CannotBuildError
-from infra.artifacts.packages import Platform
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 

@@ -1,21 +1,14 @@
-"""Archives whose bytes depend on their contents, and the zlib that packs them, alone."""
+"""Archives whose bytes depend only on their contents and on the zlib that packs them."""
 
 import hashlib
 import io
 import stat
 import zipfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Final
 
+from fleetlane.parsers.artifacts.writing import Contents, zip_entry
 from infra.artifacts.failures import CannotBuildError
-
-type Contents = Mapping[str, bytes]
-"""Files by their path inside an archive."""
-
-_TIMESTAMP: Final = (1980, 1, 1, 0, 0, 0)
-_MADE_ON_UNIX: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,9 +76,8 @@ def _folders_of(contents: Contents) -> set[str]:
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name, _TIMESTAMP)
-    entry.create_system = _MADE_ON_UNIX
+    entry = zip_entry(name)
     entry.compress_type = zipfile.ZIP_DEFLATED
-    mode = stat.S_IFDIR | 0o755 if name.endswith("/") else stat.S_IFREG | 0o644
-    entry.external_attr = mode << 16
+    if entry.is_dir():
+        entry.external_attr = (stat.S_IFDIR | 0o755) << 16
     return entry

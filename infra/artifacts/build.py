@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from fleetlane.parsers.artifacts.building import Platform
 from infra.artifacts.archive import Artifact, merged
 from infra.artifacts.contents import wheel_contents
 from infra.artifacts.functions import FunctionBuild, function_names
-from infra.artifacts.jars import write_jars
-from infra.artifacts.jobs import write_jobs
-from infra.artifacts.packages import Platform
+from infra.artifacts.jobs import write_jars, write_jobs
+from infra.artifacts.packages import uv_of
 from infra.artifacts.parsers import write_parsers
-from infra.artifacts.uv import uv_of
 from infra.artifacts.wheels import EVENTS, PARSERS, build_wheels
 
 
@@ -56,6 +55,6 @@ def build(root: Path, folder: Path, targets: Targets = IN_AWS) -> Iterator[Artif
             folder=folder / "jobs",
         )
         yield from write_parsers(
-            root, platform=targets.jobs, scratch=scratch / "parsers", folder=folder
+            uv, platform=targets.jobs, scratch=scratch / "parsers", folder=folder
         )
         yield from write_jars(root, folder / "jobs" / "jars")

@@ -4,12 +4,12 @@ import importlib.util
 import marshal
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import PurePosixPath
 from typing import Final
 
-from infra.artifacts.archive import Contents
+type Contents = Mapping[str, bytes]
 
 _UNCHECKED_HASH: Final = (1).to_bytes(4, "little")
 """PEP 552: valid whatever its source is, which is not even asked for its size or time."""

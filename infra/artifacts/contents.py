@@ -1,18 +1,18 @@
-"""What goes into an archive: folders of ours, wheels, installed packages without ballast."""
+"""What goes into an archive: folders of ours, wheels, installed packages."""
 
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from infra.artifacts.archive import Contents
+from fleetlane.parsers.artifacts.building import is_shipped
+from fleetlane.parsers.artifacts.writing import Contents
 from infra.artifacts.failures import CannotBuildError
 
 AWS_SERVICES: Final = frozenset({"s3", "dynamodb", "sts"})
 """Those that our code calls, and the one that gives credentials. boto3 knows 400 more."""
 
 _SDKS: Final = frozenset({"boto3", "botocore"})
-_INSTALLERS_NOTES: Final = frozenset({"INSTALLER", "RECORD", "REQUESTED", "direct_url.json"})
 
 
 def source_contents(root: Path, folder: str) -> Contents:
@@ -55,9 +55,7 @@ def _files_in(folder: Path) -> Iterator[Path]:
 
 
 def _is_needed(path: PurePosixPath) -> bool:
-    if path.parts[0] == "bin" or path.suffix == ".pyi" or "tests" in path.parts[:-1]:
-        return False
-    if path.parent.suffix == ".dist-info" and path.name in _INSTALLERS_NOTES:
+    if not is_shipped(path) or "tests" in path.parts[:-1]:
         return False
     return not _is_of_another_service(path.parts)
 

@@ -4,12 +4,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from infra.artifacts.archive import Artifact, Contents, merged, write_archive
+from fleetlane.parsers.artifacts.building import Platform
+from fleetlane.parsers.artifacts.uv import Uv
+from fleetlane.parsers.artifacts.writing import Contents
+from infra.artifacts.archive import Artifact, merged, write_archive
 from infra.artifacts.bytecode import with_bytecode
 from infra.artifacts.contents import installed_contents, source_contents
 from infra.artifacts.failures import ArtifactTooLargeError, CannotBuildError
-from infra.artifacts.packages import Group, Platform, install
-from infra.artifacts.uv import Uv
+from infra.artifacts.packages import Group, install
 
 FUNCTION_BYTES_MAX: Final = 50_000_000
 """Unpacked. Lambda takes five times as much, and starts more slowly the more there is."""
@@ -38,7 +40,7 @@ class FunctionBuild:
         return write_archive(path, contents)
 
     def _our_code(self, name: str) -> Contents:
-        root = self.uv.root
+        root = self.uv.project
         package = {"lambdas/__init__.py": (root / "lambdas" / "__init__.py").read_bytes()}
         code = source_contents(root, f"lambdas/{name}")
         shared = (source_contents(root, folder) for folder in ("lambdas/http", "clients"))

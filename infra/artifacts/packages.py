@@ -1,23 +1,15 @@
-"""Packages of others, exactly as locked, for the platform where they will run."""
+"""Third-party packages, exactly as locked, for the platform where they will run."""
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import Final
 
-from infra.artifacts.uv import Uv
+from fleetlane.parsers.artifacts.building import Platform, install_options
+from fleetlane.parsers.artifacts.uv import CannotBuildError as UvFailedError
+from fleetlane.parsers.artifacts.uv import Uv, uv_for
+from infra.artifacts.failures import CannotBuildError
 
-PYTHON_VERSION: Final = "3.13"
-
-
-class Platform(StrEnum):
-    """For what machines compiled packages are taken."""
-
-    ARM64 = "aarch64-manylinux_2_28"
-    X86_64 = "x86_64-manylinux_2_28"
-    HOST = "host"
+_RETRY = "mend that (`uv lock` renews a stale uv.lock) and run `make artifacts` again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,24 +22,44 @@ class Group:
 
 
 def install(uv: Uv, group: Group, folder: Path) -> None:
-    """Install a group's packages into ``folder``, ours apart. Only wheels, by their hashes.
+    """Install a group's packages, without our own, into ``folder``. Only wheels, by their hashes.
 
     Raises:
-        CannotBuildError: The group is missing, uv.lock is stale, or a wheel cannot be had.
+        CannotBuildError: The group is missing, uv.lock is stale, or a wheel is unavailable.
     """
     subject = f"pyproject.toml, group {group.name}"
-    requirements = uv.run("export", *_of(group), subject=subject)
-    uv.run("pip", "install", *_into(folder, group.platform), subject=subject, given=requirements)
+    requirements = run_uv(uv, "export", *_of(group), subject=subject)
+    into = install_options(folder, group.platform)
+    exact = ("--no-deps", "--require-hashes", "--requirements", "-")
+    run_uv(uv, "pip", "install", *into, *exact, subject=subject, given=requirements)
+
+
+def run_uv(uv: Uv, *arguments: str, subject: str, given: str = "") -> str:
+    """Run uv, and give what it printed.
+
+    Raises:
+        CannotBuildError: It failed. ``subject`` is what it worked on.
+    """
+    try:
+        return uv.run(*arguments, given=given)
+    except UvFailedError as failure:
+        raise CannotBuildError(subject, failure.problem, _RETRY) from None
+
+
+def uv_of(root: Path) -> Uv:
+    """Find the uv that the set-up uses: its own, or the one on ``PATH``.
+
+    Raises:
+        CannotBuildError: There is none.
+    """
+    ours = root / "build" / "uv" / "bin" / "uv"
+    try:
+        return uv_for(root, ours if ours.is_file() else None)
+    except UvFailedError:
+        raise CannotBuildError("build/uv/bin/uv", "is missing", "run `make environment`") from None
 
 
 def _of(group: Group) -> list[str]:
     without = [f"--no-emit-package={name}" for name in group.without]
     only = ["--only-group", group.name, "--no-emit-workspace", *without]
     return ["--locked", "--no-header", "--no-annotate", *only]
-
-
-def _into(folder: Path, platform: Platform) -> list[str]:
-    kind = [] if platform is Platform.HOST else ["--python-platform", platform.value]
-    wheels = ["--only-binary", ":all:", "--no-deps", "--require-hashes"]
-    python = ["--python", sys.executable, "--python-version", PYTHON_VERSION, *kind]
-    return ["--target", str(folder), *python, *wheels, "--requirements", "-"]

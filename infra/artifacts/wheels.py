@@ -6,9 +6,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from fleetlane.parsers.artifacts.uv import Uv
 from infra.artifacts.archive import Artifact, artifact_at
 from infra.artifacts.failures import ArtifactTooLargeError
-from infra.artifacts.uv import Uv
+from infra.artifacts.packages import run_uv
 
 WHEEL_BYTES_MAX: Final = 1_000_000
 
@@ -32,7 +33,7 @@ def build_wheels(uv: Uv, *, scratch: Path, folder: Path) -> Mapping[str, Artifac
 
 def _built(uv: Uv, project: str, folder: Path) -> Path:
     where = ["--out-dir", str(folder), "--no-create-gitignore"]
-    uv.run("build", "--wheel", "--package", project, *where, subject=f"wheel of {project}")
+    run_uv(uv, "build", "--wheel", "--package", project, *where, subject=f"wheel of {project}")
     (wheel,) = folder.glob("*.whl")
     size_bytes = wheel.stat().st_size
     if size_bytes > WHEEL_BYTES_MAX:

@@ -8,7 +8,8 @@ import csv
 import hashlib
 from pathlib import Path
 
-from infra.artifacts.archive import Contents, archive_bytes
+from fleetlane.parsers.artifacts.writing import Contents
+from infra.artifacts.archive import archive_bytes
 from infra.artifacts.contents import installed_contents
 
 

@@ -11,15 +11,15 @@ BASIC_LAMBDA_POLICY: Final = (
 )
 
 
-def explain(construct: IConstruct, rule: str, reason: str) -> None:
+def suppress(construct: IConstruct, rule: str, reason: str) -> None:
     """Acknowledge ``rule`` of the AWS Solutions pack on ``construct`` and all within it."""
     finding = Acknowledgment(id=f"AwsSolutions::AwsSolutions-{rule}", reason=reason)
     Validations.of(construct).acknowledge(finding)
 
 
-def explain_wildcard(role: iam.Role, resource: str, reason: str) -> None:
+def suppress_wildcard(role: iam.Role, resource: str, reason: str) -> None:
     """Acknowledge one resource of ``role``'s own policy that has a ``*`` in it."""
-    explain(role, f"IAM5[Resource::{resource}]", reason)
+    suppress(role, f"IAM5[Resource::{resource}]", reason)
 
 
 def seen_arn(owner: Resource, arn: str, *, reader: IConstruct) -> str:

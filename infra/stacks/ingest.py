@@ -1,92 +1,42 @@
 """What devices talk to: the API and the functions behind it."""
 
-from dataclasses import dataclass
-
 from aws_cdk import CfnOutput, Duration, Stack
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from fleetlane.events import s3_keys
+from fleetlane.events.stage_resources import StageResources, parameter_name
 from infra.alarms.edge import Edge
-from infra.constructs.api.device_api import DeviceApi, DeviceApiProps
+from infra.constructs.api.device_api import DeviceApi
 from infra.constructs.functions.platform_function import (
+    FunctionContext,
     FunctionSize,
-    FunctionSurroundings,
     PlatformFunction,
 )
-from infra.constructs.functions.upload_functions import UploadFunctions, UploadFunctionsProps
+from infra.constructs.functions.upload_functions import UploadFunctions
 from infra.constructs.kafka.access import CANONICAL_TOPICS, RAW_TOPICS, UNIQUE_TOPICS
-from infra.constructs.kafka.endpoint import KafkaPlace
 from infra.constructs.stores.access import DELETE, READ, WRITE, grant_items, grant_objects
-from infra.stacks.storage import Storage
-from infra.stages import Stage
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IngestProps:
-    """What differs between stages."""
-
-    ingest: FunctionSize
-    authorizer: FunctionSize
-    soft_rate_limit_per_minute: int
-    hard_rate_limit_per_minute: int
-    topic_partitions: int
-    topic_replication: int
-    is_cloud: bool
-    uploads: UploadFunctionsProps
-    api: DeviceApiProps
-
-    @classmethod
-    def of(cls, stage: Stage) -> "IngestProps":
-        return cls(
-            ingest=FunctionSize(
-                memory_mib=stage.ingest_memory_mib, concurrency=stage.ingest_concurrency
-            ),
-            authorizer=FunctionSize(concurrency=stage.authorizer_concurrency),
-            soft_rate_limit_per_minute=stage.soft_rate_limit_per_minute,
-            hard_rate_limit_per_minute=stage.hard_rate_limit_per_minute,
-            topic_partitions=stage.topic_partitions,
-            topic_replication=stage.topic_replication,
-            is_cloud=stage.is_cloud,
-            uploads=UploadFunctionsProps.of(stage),
-            api=DeviceApiProps.of(stage),
-        )
 
 
 class Ingest(Stack):
-    """The API with the functions behind it; and what no device calls."""
+    """The API with the functions behind it; the functions that no device calls; their names."""
 
-    def __init__(
-        self,
-        scope: Construct,
-        name: str,
-        *,
-        props: IngestProps,
-        surroundings: FunctionSurroundings,
-        storage: Storage,
-        kafka: KafkaPlace,
-    ) -> None:
+    def __init__(self, scope: Construct, name: str, *, context: FunctionContext) -> None:
+        stage = context.stage
         super().__init__(
-            scope, name, env={"region": storage.region}, description="Fleetlane: what devices call"
+            scope, name, env={"region": stage.region}, description="Fleetlane: what devices call"
         )
-        self._props, self._storage, self._kafka = props, storage, kafka
-        self._surroundings = surroundings
+        self._context, self._stores = context, context.stores
         ingest, authorizer = self._ingest(), self._authorizer()
-        uploads = UploadFunctions(
-            self,
-            "Uploads",
-            props=props.uploads,
-            surroundings=surroundings,
-            storage=storage,
-            kafka=kafka,
-        )
+        uploads = UploadFunctions(self, "Uploads", context=context)
         self.flow_activation = self._flow_activation()
         self._respool()
         api = DeviceApi(
             self,
             "Api",
-            props=props.api,
+            stage=stage,
             ingest=ingest.function,
             uploads=uploads.issuing.function,
             authorizer=authorizer.function,
@@ -101,23 +51,49 @@ class Ingest(Stack):
         CfnOutput(self, "ApiUrl", value=api.url)
         CfnOutput(self, "ApiId", value=api.rest.rest_api_id)
         CfnOutput(self, "FlowActivationFunction", value=self.flow_activation.function.function_name)
+        self._write_resources(api.url)
+
+    def _write_resources(self, api_url: str) -> None:
+        """The names that operators' commands need; whoever runs them may read the parameter."""
+        stage, stores, kafka = self._context.stage, self._stores, self._context.kafka
+        resources = StageResources(
+            stage=stage.name,
+            region=stage.region,
+            api_url=api_url,
+            kafka_bootstrap_servers=kafka.bootstrap_servers,
+            kafka_security=kafka.security,
+            devices_table=stores.registry.table_name,
+            flows_bucket=stores.artifacts.bucket_name,
+            overrides_bucket=stores.artifacts.bucket_name,
+            payload_bucket=stores.payloads.bucket_name,
+            parked_bucket=stores.parked.bucket_name,
+            lake_bucket=stores.lake.bucket_name,
+            flow_activation_function=self.flow_activation.function.function_name,
+        )
+        ssm.StringParameter(
+            self,
+            "Resources",
+            parameter_name=parameter_name(stage.name),
+            string_value=resources.to_json(),
+            description="What the stage is made of, for operators' commands",
+        )
 
     def _ingest(self) -> PlatformFunction:
-        stores = self._storage
+        stores = self._stores
         ingest = PlatformFunction(
             self,
             "ingest",
-            surroundings=self._surroundings,
-            size=self._props.ingest,
+            context=self._context,
+            size=FunctionSize(
+                memory_mib=self._context.stage.ingest_memory_mib,
+                concurrency=self._context.stage.ingest_concurrency,
+            ),
             environment={
-                **self._kafka.settings,
+                **self._context.kafka.settings,
                 "PAYLOAD_BUCKET": stores.payloads.bucket_name,
                 "SPOOL_BUCKET": stores.spool.bucket_name,
                 "FLOWS_BUCKET": stores.artifacts.bucket_name,
-                "OVERRIDES_BUCKET": stores.artifacts.bucket_name,
-                "SOFT_RATE_LIMIT_PER_MINUTE": str(self._props.soft_rate_limit_per_minute),
-                "HARD_RATE_LIMIT_PER_MINUTE": str(self._props.hard_rate_limit_per_minute),
-                "REGISTRY_TABLE": stores.registry.table_name,
+                **self._context.device_settings,
                 "RECEIPTS_TABLE": stores.receipts.table_name,
             },
             in_network=True,
@@ -130,45 +106,44 @@ class Ingest(Stack):
         grant_objects(ingest.role, stores.spool, WRITE, prefix=s3_keys.SPOOL)
         grant_objects(ingest.role, stores.artifacts, READ, prefix=s3_keys.FLOWS)
         grant_objects(ingest.role, stores.artifacts, READ, prefix=s3_keys.OVERRIDES)
-        if self._kafka.access is not None:
-            self._kafka.access.grant_write(ingest.role, (RAW_TOPICS,))
+        self._context.kafka.grant_write(ingest.role, (RAW_TOPICS,))
         return ingest
 
     def _authorizer(self) -> PlatformFunction:
         authorizer = PlatformFunction(
             self,
             "authorizer",
-            surroundings=self._surroundings,
-            size=self._props.authorizer,
-            environment={"REGISTRY_TABLE": self._storage.registry.table_name},
+            context=self._context,
+            size=FunctionSize(concurrency=self._context.stage.authorizer_concurrency),
+            environment={"REGISTRY_TABLE": self._stores.registry.table_name},
             in_network=False,  # it asks DynamoDB alone
         )
-        grant_items(authorizer.role, self._storage.registry, ["dynamodb:GetItem"])
+        grant_items(authorizer.role, self._stores.registry, ["dynamodb:GetItem"])
         return authorizer
 
     def _flow_activation(self) -> PlatformFunction:
         """One at a time: two that make different versions current would race."""
-        props = self._props
+        stage = self._context.stage
         activation = PlatformFunction(
             self,
             "flow_activation",
-            surroundings=self._surroundings,
-            size=FunctionSize(timeout_s=90, concurrency=1 if props.is_cloud else None),
+            context=self._context,
+            size=FunctionSize(timeout_s=90, concurrency=self._context.reserved(1)),
             environment={
-                **self._kafka.settings,
-                "FLOWS_BUCKET": self._storage.artifacts.bucket_name,
-                "TOPIC_PARTITIONS": str(props.topic_partitions),
-                "TOPIC_REPLICATION": str(props.topic_replication),
+                **self._context.kafka.settings,
+                "FLOWS_BUCKET": self._stores.artifacts.bucket_name,
+                "TOPIC_PARTITIONS": str(stage.topic_partitions),
+                "TOPIC_REPLICATION": str(stage.topic_replication),
             },
             in_network=True,
         )
         grant_objects(
-            activation.role, self._storage.artifacts, (*READ, *WRITE), prefix=s3_keys.FLOWS
+            activation.role, self._stores.artifacts, (*READ, *WRITE), prefix=s3_keys.FLOWS
         )
-        grant_objects(activation.role, self._storage.artifacts, READ, prefix=s3_keys.PARSERS)
-        if self._kafka.access is not None:
+        grant_objects(activation.role, self._stores.artifacts, READ, prefix=s3_keys.PARSERS)
+        if self._context.kafka.access is not None:
             topics = (RAW_TOPICS, CANONICAL_TOPICS, UNIQUE_TOPICS)
-            self._kafka.access.grant_create(activation.role, topics)
+            self._context.kafka.access.grant_create(activation.role, topics)
         return activation
 
     def _respool(self) -> None:
@@ -176,24 +151,23 @@ class Ingest(Stack):
         respool = PlatformFunction(
             self,
             "respool",
-            surroundings=self._surroundings,
+            context=self._context,
             size=FunctionSize(
-                memory_mib=1_024, timeout_s=58, concurrency=1 if self._props.is_cloud else None
+                memory_mib=1_024, timeout_s=58, concurrency=self._context.reserved(1)
             ),
             environment={
-                **self._kafka.settings,
-                "SPOOL_BUCKET": self._storage.spool.bucket_name,
+                **self._context.kafka.settings,
+                "SPOOL_BUCKET": self._stores.spool.bucket_name,
             },
             in_network=True,
         )
-        grant_objects(respool.role, self._storage.spool, (*READ, *DELETE), prefix=s3_keys.SPOOL)
-        if self._kafka.access is not None:
-            self._kafka.access.grant_write(respool.role, (RAW_TOPICS,))
+        grant_objects(respool.role, self._stores.spool, (*READ, *DELETE), prefix=s3_keys.SPOOL)
+        self._context.kafka.grant_write(respool.role, (RAW_TOPICS,))
         every_minute = Duration.minutes(1)
         events.Rule(
             self,
             "Respools",
-            description="What was spooled while Kafka was away is brought to it",
+            description="Records that were spooled while Kafka was unavailable are produced",
             schedule=events.Schedule.rate(every_minute),
             targets=[
                 targets.LambdaFunction(

@@ -2,20 +2,18 @@
 
 import base64
 import json
-from dataclasses import dataclass
 from typing import Final
 
 from aws_cdk import CfnOutput, RemovalPolicy, Stack
 from aws_cdk import aws_kms as kms
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_msk as msk
 from constructs import Construct
 
 from fleetlane.events.topics import platform_topics, topic_settings
-from infra.constructs.kafka.access import KafkaAccess
+from infra.constructs.kafka.access import KafkaAccess, KafkaEndpoint
 from infra.constructs.kafka.bootstrap_servers import BootstrapServers
-from infra.constructs.log_retention import retention_of
-from infra.stacks.network import Network
+from infra.constructs.log_groups import log_group
+from infra.constructs.network import PrivateNetwork
 from infra.stages import Stage
 
 KAFKA_VERSION: Final = "3.9.x.kraft"
@@ -29,83 +27,48 @@ BROKER_SETTINGS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamingProps:
-    """What differs between stages."""
-
-    cluster_name: str
-    broker_type: str | None
-    broker_count: int
-    broker_storage_gib: int
-    topic_partitions: int
-    topic_replication: int
-    keeps_data: bool
-    log_retention_days: int
-
-    @classmethod
-    def of(cls, stage: Stage) -> "StreamingProps":
-        return cls(
-            cluster_name=f"fleetlane-{stage.name}",
-            broker_type=stage.broker_type,
-            broker_count=stage.broker_count,
-            broker_storage_gib=stage.broker_storage_gib,
-            topic_partitions=stage.topic_partitions,
-            topic_replication=stage.topic_replication,
-            keeps_data=stage.keeps_data,
-            log_retention_days=stage.log_retention_days,
-        )
-
-
 class Streaming(Stack):
-    """The cluster. ``bootstrap_servers`` are those for IAM; ``access`` grants rights on topics."""
+    """The cluster, its topics, and where clients with IAM reach it."""
 
     def __init__(
         self,
         scope: Construct,
         name: str,
         *,
-        props: StreamingProps,
-        network: Network,
-        key: kms.IKey | None,
-        region: str,
+        stage: Stage,
+        network: PrivateNetwork,
+        key: kms.Key,
     ) -> None:
         super().__init__(
             scope,
             name,
-            env={"region": region},
-            termination_protection=props.keeps_data,
+            env={"region": stage.region},
+            termination_protection=stage.keeps_data,
             description="Fleetlane: Kafka and its topics",
         )
-        self._props = props
+        self._stage = stage
+        self.cluster_name = f"fleetlane-{stage.name}"
         self.network = network
-        self.cluster = self._cluster(network, key)
+        self._arn = self._cluster(network, key).attr_arn
         for topic in platform_topics():
             self._add_topic(topic)
-        self.access = KafkaAccess(self, cluster_arn=self.cluster.attr_arn)
-        self.bootstrap_servers = BootstrapServers(
+        self.access = KafkaAccess(self, cluster_arn=self._arn)
+        bootstrap_servers = BootstrapServers(
             self,
             "BootstrapServers",
-            cluster_arn=self.cluster.attr_arn,
-            log_retention_days=props.log_retention_days,
+            cluster_arn=self._arn,
+            log_retention_days=stage.log_retention_days,
         ).with_iam
-        CfnOutput(self, "BootstrapServersWithIam", value=self.bootstrap_servers)
+        self.kafka = KafkaEndpoint(bootstrap_servers=bootstrap_servers, access=self.access)
+        CfnOutput(self, "BootstrapServersWithIam", value=bootstrap_servers)
 
-    @property
-    def cluster_name(self) -> str:
-        return self._props.cluster_name
-
-    @property
-    def broker_count(self) -> int:
-        return self._props.broker_count
-
-    def _cluster(self, network: Network, key: kms.IKey | None) -> msk.CfnCluster:
-        props = self._props
+    def _cluster(self, network: PrivateNetwork, key: kms.Key) -> msk.CfnCluster:
         cluster = msk.CfnCluster(
             self,
             "Cluster",
-            cluster_name=props.cluster_name,
+            cluster_name=self.cluster_name,
             kafka_version=KAFKA_VERSION,
-            number_of_broker_nodes=props.broker_count,
+            number_of_broker_nodes=self._stage.broker_count,
             broker_node_group_info=self._brokers(network),
             client_authentication=_iam_alone(),
             encryption_info=_encrypted(key),
@@ -118,10 +81,10 @@ class Streaming(Stack):
 
     @property
     def _removal(self) -> RemovalPolicy:
-        return RemovalPolicy.RETAIN if self._props.keeps_data else RemovalPolicy.DESTROY
+        return RemovalPolicy.RETAIN if self._stage.keeps_data else RemovalPolicy.DESTROY
 
-    def _brokers(self, network: Network) -> msk.CfnCluster.BrokerNodeGroupInfoProperty:
-        broker_type = self._props.broker_type
+    def _brokers(self, network: PrivateNetwork) -> msk.CfnCluster.BrokerNodeGroupInfoProperty:
+        broker_type = self._stage.broker_type
         assert broker_type is not None, "a stage in AWS has brokers"
         return msk.CfnCluster.BrokerNodeGroupInfoProperty(
             instance_type=f"kafka.{broker_type}",
@@ -129,7 +92,7 @@ class Streaming(Stack):
             security_groups=[network.brokers_group.security_group_id],
             storage_info=msk.CfnCluster.StorageInfoProperty(
                 ebs_storage_info=msk.CfnCluster.EBSStorageInfoProperty(
-                    volume_size=self._props.broker_storage_gib
+                    volume_size=self._stage.broker_storage_gib
                 )
             ),
         )
@@ -138,7 +101,7 @@ class Streaming(Stack):
         configuration = msk.CfnConfiguration(
             self,
             "Configuration",
-            name=self._props.cluster_name,
+            name=self.cluster_name,
             server_properties="\n".join(BROKER_SETTINGS),
         )
         return msk.CfnCluster.ConfigurationInfoProperty(
@@ -147,12 +110,7 @@ class Streaming(Stack):
         )
 
     def _logging(self) -> msk.CfnCluster.LoggingInfoProperty:
-        group = logs.LogGroup(
-            self,
-            "BrokerLogs",
-            retention=retention_of(self._props.log_retention_days),
-            removal_policy=RemovalPolicy.DESTROY,
-        )
+        group = log_group(self, "BrokerLogs", days=self._stage.log_retention_days)
         to_group = msk.CfnCluster.CloudWatchLogsProperty(
             enabled=True, log_group=group.log_group_name
         )
@@ -166,10 +124,10 @@ class Streaming(Stack):
         resource = msk.CfnTopic(
             self,
             f"Topic-{topic}",
-            cluster_arn=self.cluster.attr_arn,
+            cluster_arn=self._arn,
             topic_name=topic,
-            partition_count=self._props.topic_partitions,
-            replication_factor=self._props.topic_replication,
+            partition_count=self._stage.topic_partitions,
+            replication_factor=self._stage.topic_replication,
             configs=base64.b64encode(settings.encode()).decode(),
         )
         resource.apply_removal_policy(self._removal)
@@ -182,8 +140,7 @@ def _iam_alone() -> msk.CfnCluster.ClientAuthenticationProperty:
     )
 
 
-def _encrypted(key: kms.IKey | None) -> msk.CfnCluster.EncryptionInfoProperty:
-    assert key is not None, "a stage in AWS has a key of its own"
+def _encrypted(key: kms.Key) -> msk.CfnCluster.EncryptionInfoProperty:
     return msk.CfnCluster.EncryptionInfoProperty(
         encryption_at_rest=msk.CfnCluster.EncryptionAtRestProperty(
             data_volume_kms_key_id=key.key_arn

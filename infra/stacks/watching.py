@@ -1,6 +1,6 @@
 """Alarms, the topic that they notify, and the dashboard."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Final
 
 from aws_cdk import Stack
@@ -15,29 +15,15 @@ from constructs import Construct
 from fleetlane.events.lanes import Lane
 from infra.alarms.alarm import AlarmRule
 from infra.alarms.dashboard import add_dashboard
-from infra.alarms.edge import edge_alarms
+from infra.alarms.edge import Edge, edge_alarms
 from infra.alarms.fleet import fleet_alarms
 from infra.alarms.kafka import kafka_alarms
 from infra.alarms.lanes import application_alarms, lane_alarms
-from infra.stacks.ingest import Ingest
-from infra.stacks.processing import Processing
-from infra.stacks.streaming import Streaming
+from infra.constructs.jobs.restarts import KeptRunning
 from infra.stages import Stage
 
-RUNBOOK: Final = "docs/operations.md"
+RUNBOOK: Final = "docs/alarms.md"
 """Has a section for each alarm, by its name."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WatchingProps:
-    """What differs between stages."""
-
-    stage: str
-    alarm_email: str | None
-
-    @classmethod
-    def of(cls, stage: Stage) -> "WatchingProps":
-        return cls(stage=stage.name, alarm_email=stage.alarm_email)
 
 
 class Watching(Stack):
@@ -48,31 +34,31 @@ class Watching(Stack):
         scope: Construct,
         name: str,
         *,
-        props: WatchingProps,
-        ingest: Ingest,
-        streaming: Streaming,
-        processing: Processing,
+        stage: Stage,
+        edge: Edge,
+        cluster_name: str,
+        kept_running: Sequence[KeptRunning],
     ) -> None:
         super().__init__(
-            scope, name, env={"region": ingest.region}, description="Fleetlane: alarms, dashboard"
+            scope, name, env={"region": stage.region}, description="Fleetlane: alarms, dashboard"
         )
-        self._props = props
+        self._stage = stage
         self.topic = self._topic()
         rules = [
             *(rule for lane in Lane for rule in lane_alarms(lane)),
-            *(rule for kept in processing.kept_running for rule in application_alarms(kept)),
-            *edge_alarms(ingest.edge),
-            *kafka_alarms(streaming.cluster_name, brokers=streaming.broker_count),
+            *(rule for kept in kept_running for rule in application_alarms(kept)),
+            *edge_alarms(edge),
+            *kafka_alarms(cluster_name, brokers=stage.broker_count),
             *fleet_alarms(),
         ]
         alarms = [self._alarm(rule) for rule in rules]
-        add_dashboard(self, f"fleetlane-{props.stage}", api=ingest.edge.api, alarms=alarms)
+        add_dashboard(self, f"fleetlane-{stage.name}", api=edge.api, alarms=alarms)
 
     def _alarm(self, rule: AlarmRule) -> cloudwatch.Alarm:
         alarm = cloudwatch.Alarm(
             self,
             rule.name,
-            alarm_name=f"fleetlane-{self._props.stage}-{rule.name}",
+            alarm_name=f"fleetlane-{self._stage.name}-{rule.name}",
             alarm_description=f"{rule.meaning} Steps: {RUNBOOK}, `{rule.name}`.",
             metric=rule.metric,
             threshold=rule.threshold,
@@ -95,6 +81,6 @@ class Watching(Stack):
         key = kms.Key(self, "Key", description="Fleetlane's alarms", enable_key_rotation=True)
         key.grant_encrypt_decrypt(iam.ServicePrincipal("cloudwatch.amazonaws.com"))
         topic = sns.Topic(self, "Alarms", master_key=key, enforce_ssl=True)
-        if self._props.alarm_email is not None:
-            topic.add_subscription(subscriptions.EmailSubscription(self._props.alarm_email))
+        if self._stage.alarm_email is not None:
+            topic.add_subscription(subscriptions.EmailSubscription(self._stage.alarm_email))
         return topic

@@ -11,8 +11,8 @@ from clients.devices.registry import DeviceRegistry
 from clients.flows.parser_store import ParserStore
 from clients.flows.store import FlowStore
 from fleetlane.events.flows.files import flows_in
+from fleetlane.parsers.artifacts.building import Platform
 from infra.artifacts.build import Targets, build
-from infra.artifacts.packages import Platform
 from local.checkout import BROKER_JARS, FLOWS, LOCALSTACK_ENVIRONMENT, ROOT
 from local.cloud.cdk import Cdk, DeployResult
 from local.cloud.deployed_stage import DeployedStage

@@ -12,16 +12,15 @@ from pathlib import Path
 import boto3
 import pytest
 
+from fleetlane.parsers.artifacts.building import Platform
 from infra.artifacts.archive import Artifact, archive_bytes, merged
 from infra.artifacts.build import Targets, build
 from infra.artifacts.bytecode import with_bytecode
 from infra.artifacts.contents import AWS_SERVICES, source_contents, wheel_contents
 from infra.artifacts.failures import ArtifactTooLargeError, CannotBuildError
 from infra.artifacts.functions import FUNCTION_BYTES_MAX, FunctionBuild, function_names
-from infra.artifacts.jars import write_jars
-from infra.artifacts.jobs import write_jobs
-from infra.artifacts.packages import Group, Platform, install
-from infra.artifacts.uv import uv_of
+from infra.artifacts.jobs import write_jars, write_jobs
+from infra.artifacts.packages import Group, install, run_uv, uv_of
 from infra.artifacts.wheels import WHEEL_BYTES_MAX
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -179,11 +178,9 @@ def test_glue_can_install_its_zip_of_wheels_without_a_network(
     wheels = unpacked(built["jobs/fleetlane-packages.gluewheels.zip"], tmp_path) / "wheels"
     target = tmp_path / "installed"
     source = ["--offline", "--no-index", "--find-links", str(wheels)]
-    options = ["--target", str(target), "--python", sys.executable, *source]
+    options = ["--target", str(target), *source, "-r", str(wheels / "requirements.txt")]
 
-    uv_of(ROOT).run(
-        "pip", "install", *options, "-r", str(wheels / "requirements.txt"), subject="wheels"
-    )
+    run_uv(uv_of(ROOT), "pip", "install", *options, subject="wheels")
 
     done = run_alone(IMPORT, target, "msgspec")
     assert done.returncode == 0, done.stderr

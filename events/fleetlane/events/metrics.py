@@ -70,7 +70,7 @@ class ApplicationMetric(StrEnum):
 class JobMetric(StrEnum):
     """Published by the fleet watch and the lake, by ``job``."""
 
-    INSANE_DEVICES_LEFT = "InsaneDevicesLeft"
+    RUNAWAY_DEVICES_LEFT = "InsaneDevicesLeft"
     """Runaway devices that are not held back, because too many are held back already."""
     LOW_COVERAGE_FLOWS = "LowCoverageFlows"
     """Flows that received from fewer devices in the last hour than usual for that hour."""

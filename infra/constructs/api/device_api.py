@@ -1,7 +1,6 @@
 """The REST API that devices call: its routes, who may use them, and what it answers by itself."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -9,16 +8,15 @@ from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from infra.constructs.api.device_domain import add_device_domain
 from infra.constructs.api.firewall import add_firewall
 from infra.constructs.api.problem_answers import PROBLEM_CONTENT_TYPE, problem_answers
 from infra.constructs.api.route_throttles import throttles
-from infra.constructs.log_retention import retention_of
-from infra.constructs.nag_suppressions import explain
-from infra.stages import DeviceDomain, Stage
+from infra.constructs.log_groups import log_group
+from infra.constructs.nag_suppressions import suppress
+from infra.stages import Stage
 
 STAGE: Final = "live"
 AUTHORIZER_TTL_S: Final = 300
@@ -44,31 +42,6 @@ _OPAQUE: Final = "A body is opaque bytes; what may be checked of a request, inge
 _DEVICES: Final = "Devices sign with keys of their own; they are no users of a pool."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceApiProps:
-    """What differs between stages. ``keeps_logs``: a laptop has nobody to read an API's logs."""
-
-    stage: str
-    requests_per_s: int
-    requests_burst: int
-    log_retention_days: int
-    keeps_logs: bool
-    has_firewall: bool
-    domain: DeviceDomain | None
-
-    @classmethod
-    def of(cls, stage: Stage) -> "DeviceApiProps":
-        return cls(
-            stage=stage.name,
-            requests_per_s=stage.requests_per_s,
-            requests_burst=stage.requests_burst,
-            log_retention_days=stage.log_retention_days,
-            keeps_logs=stage.is_cloud,
-            has_firewall=stage.has_firewall,
-            domain=stage.device_domain,
-        )
-
-
 class DeviceApi(Construct):
     """The API in front of our functions. All bodies are binary: what was sent is what arrives."""
 
@@ -77,27 +50,27 @@ class DeviceApi(Construct):
         scope: Construct,
         name: str,
         *,
-        props: DeviceApiProps,
+        stage: Stage,
         ingest: lambda_.IFunction,
         uploads: lambda_.IFunction,
         authorizer: lambda_.IFunction,
     ) -> None:
         super().__init__(scope, name)
-        self._props = props
+        self._stage = stage
         self.rest = self._rest_api()
         self._add_routes(ingest, uploads, authorizer)
         self._add_answers()
-        if props.keeps_logs:
+        if stage.is_cloud:  # nobody reads an API's logs on a laptop
             self._keep_failure_logs()
-        if props.has_firewall:
+        if stage.has_firewall:
             add_firewall(self, self.rest.deployment_stage)
-        if props.domain is not None:
-            add_device_domain(self, self.rest, props.domain)
+        if stage.device_domain is not None:
+            add_device_domain(self, self.rest, stage.device_domain)
 
     @property
     def url(self) -> str:
         """Where devices find it."""
-        domain = self._props.domain
+        domain = self._stage.device_domain
         return self.rest.url if domain is None else f"https://{domain.name}/"
 
     def metric(self, name: str, *, statistic: str) -> cloudwatch.Metric:
@@ -121,49 +94,44 @@ class DeviceApi(Construct):
         )
 
     def _rest_api(self) -> apigateway.RestApi:
-        props = self._props
+        stage = self._stage
         api = apigateway.RestApi(
             self,
             "Rest",
-            rest_api_name=f"fleetlane-{props.stage}",
+            rest_api_name=f"fleetlane-{stage.name}",
             description="Fleetlane: devices land their messages here",
             binary_media_types=["*/*"],
             endpoint_types=[apigateway.EndpointType.REGIONAL],
-            cloud_watch_role=props.keeps_logs,
-            cloud_watch_role_removal_policy=RemovalPolicy.RETAIN if props.keeps_logs else None,
-            disable_execute_api_endpoint=props.domain is not None,
+            cloud_watch_role=stage.is_cloud,
+            cloud_watch_role_removal_policy=RemovalPolicy.RETAIN if stage.is_cloud else None,
+            disable_execute_api_endpoint=stage.device_domain is not None,
             deploy_options=self._stage_options(),
         )
-        explain(api, "APIG2", _OPAQUE)
-        if props.keeps_logs:
+        suppress(api, "APIG2", _OPAQUE)
+        if stage.is_cloud:
             # pragma: allowlist nextline secret
             writes_logs = "service-role/AmazonAPIGatewayPushToCloudWatchLogs"
-            explain(
+            suppress(
                 api,
                 f"IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/{writes_logs}]",
                 "API Gateway has one role an account and region for its logs; this is AWS's own.",
             )
-        if not props.has_firewall:
-            explain(api.deployment_stage, "APIG3", _NO_WAF)
+        if not stage.has_firewall:
+            suppress(api.deployment_stage, "APIG3", _NO_WAF)
         return api
 
     def _stage_options(self) -> apigateway.StageOptions:
-        props = self._props
+        stage = self._stage
         limits: dict[str, Any] = {
             "stage_name": STAGE,
-            "throttling_rate_limit": props.requests_per_s,
-            "throttling_burst_limit": props.requests_burst,
+            "throttling_rate_limit": stage.requests_per_s,
+            "throttling_burst_limit": stage.requests_burst,
         }
-        if not props.keeps_logs:
-            shares = throttles(props.requests_per_s, props.requests_burst)
+        if not stage.is_cloud:
+            shares = throttles(stage.requests_per_s, stage.requests_burst)
             return apigateway.StageOptions(**limits, method_options=shares)
-        group = logs.LogGroup(
-            self,
-            "AccessLogs",
-            retention=retention_of(props.log_retention_days),
-            removal_policy=RemovalPolicy.DESTROY,
-        )
-        shares = throttles(props.requests_per_s, props.requests_burst, **_WATCHED)
+        group = log_group(self, "AccessLogs", days=stage.log_retention_days)
+        shares = throttles(stage.requests_per_s, stage.requests_burst, **_WATCHED)
         return apigateway.StageOptions(
             **limits,
             **_WATCHED,
@@ -199,12 +167,12 @@ class DeviceApi(Construct):
                 authorizer=asks,
                 authorization_type=apigateway.AuthorizationType.CUSTOM,
             )
-            explain(method, "COG4", _DEVICES)
+            suppress(method, "COG4", _DEVICES)
         health = self.rest.root.resource_for_path(HEALTH_ROUTE).add_method(
             "GET", ingest_integration, authorization_type=apigateway.AuthorizationType.NONE
         )
-        explain(health, "APIG4", _PUBLIC_HEALTH)
-        explain(health, "COG4", _PUBLIC_HEALTH)
+        suppress(health, "APIG4", _PUBLIC_HEALTH)
+        suppress(health, "COG4", _PUBLIC_HEALTH)
 
     def _add_answers(self) -> None:
         for answer in problem_answers():
@@ -221,12 +189,11 @@ class DeviceApi(Construct):
 
     def _keep_failure_logs(self) -> None:
         """API Gateway would make this group by itself, and keep it for ever."""
-        logs.LogGroup(
+        log_group(
             self,
             "FailureLogs",
+            days=self._stage.log_retention_days,
             log_group_name=f"API-Gateway-Execution-Logs_{self.rest.rest_api_id}/{STAGE}",
-            retention=retention_of(self._props.log_retention_days),
-            removal_policy=RemovalPolicy.DESTROY,
         )
 
 

@@ -3,18 +3,17 @@
 from pathlib import PurePosixPath
 from typing import Final
 
-from aws_cdk import CustomResource, RemovalPolicy
+from aws_cdk import CustomResource
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3_deployment as deployment
 from aws_cdk import custom_resources as custom
 from constructs import Construct
 
 from fleetlane.events.s3_keys import PARSERS, version_key
 from infra.constructs.functions.deployed_flows import DeployedFlows
-from infra.constructs.log_retention import retention_of
-from infra.constructs.nag_suppressions import explain, explain_wildcard, seen_arn
+from infra.constructs.log_groups import log_group
+from infra.constructs.nag_suppressions import seen_arn, suppress, suppress_wildcard
 from infra.constructs.stores.bucket_uploads import BucketUploads
 
 _BY_CDK: Final = "CDK's own function, which hands a deploy's call on; its runtime is CDK's choice."
@@ -59,12 +58,7 @@ class FlowPublication(Construct):
         self.activated.node.add_dependency(*uploaded)
 
     def _provider(self, activation: lambda_.Function, log_retention_days: int) -> custom.Provider:
-        group = logs.LogGroup(
-            self,
-            "Logs",
-            retention=retention_of(log_retention_days),
-            removal_policy=RemovalPolicy.DESTROY,
-        )
+        group = log_group(self, "Logs", days=log_retention_days)
         role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         group.grant_write(role)
         provider = custom.Provider(
@@ -74,7 +68,7 @@ class FlowPublication(Construct):
             framework_on_event_role=role,
             log_group=group,
         )
-        explain(provider, "L1", _BY_CDK)
+        suppress(provider, "L1", _BY_CDK)
         called = seen_arn(activation, activation.function_arn, reader=self)
-        explain_wildcard(role, f"{called}:*", _VERSIONS)
+        suppress_wildcard(role, f"{called}:*", _VERSIONS)
         return provider

@@ -4,16 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import Duration
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from infra.artifacts.folder import Artifacts, entry_of
-from infra.constructs.log_retention import retention_of
-from infra.constructs.nag_suppressions import explain, explain_wildcard
-from infra.stacks.network import Network
+from infra.constructs.kafka.access import KafkaEndpoint
+from infra.constructs.log_groups import log_group
+from infra.constructs.nag_suppressions import suppress, suppress_wildcard
+from infra.constructs.network import PrivateNetwork
+from infra.constructs.stores.stores import Stores
+from infra.stages import Stage
 
 _NETWORK_ACTIONS = (
     "ec2:AssignPrivateIpAddresses",
@@ -24,22 +27,38 @@ _NETWORK_ACTIONS = (
     "ec2:UnassignPrivateIpAddresses",
 )
 _PYTHON = "3.13 is what the jobs run too; one lock holds the dependencies of both."
-_INTERFACES = "Lambda makes network interfaces by itself: they have no name before, nor we a say."
+_INTERFACES = "Lambda creates and names its network interfaces itself."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FunctionSurroundings:
+class FunctionContext:
     """What all functions of a stage share. Without a network they run outside of any VPC."""
 
+    stage: Stage
     artifacts: Artifacts
     architecture: lambda_.Architecture
-    network: Network | None
-    log_retention_days: int
+    network: PrivateNetwork | None
+    stores: Stores
+    kafka: KafkaEndpoint
+
+    @property
+    def device_settings(self) -> Mapping[str, str]:
+        """The environment of a function that decides which devices may send how much."""
+        return {
+            "OVERRIDES_BUCKET": self.stores.artifacts.bucket_name,
+            "SOFT_RATE_LIMIT_PER_MINUTE": str(self.stage.soft_rate_limit_per_minute),
+            "HARD_RATE_LIMIT_PER_MINUTE": str(self.stage.hard_rate_limit_per_minute),
+            "REGISTRY_TABLE": self.stores.registry.table_name,
+        }
+
+    def reserved(self, concurrency: int) -> int | None:
+        """A laptop reserves no concurrency."""
+        return concurrency if self.stage.is_cloud else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionSize:
-    """``concurrency`` is reserved: it is there for this function, and it gets no more."""
+    """``concurrency`` is reserved: guaranteed to this function, and its maximum."""
 
     memory_mib: int = 512
     timeout_s: int = 15
@@ -47,33 +66,28 @@ class FunctionSize:
 
 
 class PlatformFunction(Construct):
-    """A function of ours, by its name. ``role`` starts with the right to log, and nothing else."""
+    """A function of ours, by its name. At first ``role`` may write logs, and nothing else."""
 
     def __init__(
         self,
         scope: Construct,
         name: str,
         *,
-        surroundings: FunctionSurroundings,
+        context: FunctionContext,
         size: FunctionSize,
         environment: Mapping[str, str],
         in_network: bool,
     ) -> None:
         super().__init__(scope, name)
-        network = surroundings.network if in_network else None
-        group = logs.LogGroup(
-            self,
-            "Logs",
-            retention=retention_of(surroundings.log_retention_days),
-            removal_policy=RemovalPolicy.DESTROY,
-        )
+        network = context.network if in_network else None
+        group = log_group(self, "Logs", days=context.stage.log_retention_days)
         self.role = self._role(group, in_network=network is not None)
         self.function = lambda_.Function(
             self,
             "Function",
             runtime=lambda_.Runtime.PYTHON_3_13,
-            architecture=surroundings.architecture,
-            code=lambda_.Code.from_asset(str(surroundings.artifacts.function(name))),
+            architecture=context.architecture,
+            code=lambda_.Code.from_asset(str(context.artifacts.function(name))),
             handler=entry_of(name).path,
             role=self.role,
             log_group=group,
@@ -83,7 +97,7 @@ class PlatformFunction(Construct):
             environment={**environment, "POWERTOOLS_TRACE_DISABLED": "true"},
             **_placed(network),
         )
-        explain(self.function, "L1", _PYTHON)
+        suppress(self.function, "L1", _PYTHON)
 
     def _role(self, group: logs.LogGroup, *, in_network: bool) -> iam.Role:
         role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
@@ -92,11 +106,11 @@ class PlatformFunction(Construct):
             iam.Grant.add_to_principal(
                 grantee=role, actions=list(_NETWORK_ACTIONS), resource_arns=["*"]
             )
-            explain_wildcard(role, "*", _INTERFACES)
+            suppress_wildcard(role, "*", _INTERFACES)
         return role
 
 
-def _placed(network: Network | None) -> dict[str, Any]:
+def _placed(network: PrivateNetwork | None) -> dict[str, Any]:
     if network is None:
         return {}
     return {

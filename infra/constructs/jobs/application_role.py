@@ -1,21 +1,36 @@
-"""What a Spark application may do: read its lane, write what comes of it, and nothing else."""
+"""What a Spark application is given, and what it may do: its lane's work and nothing else."""
 
-from aws_cdk import RemovalPolicy
+from dataclasses import dataclass
+
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_logs as logs
+from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from fleetlane.events import s3_keys
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import NAMESPACE
 from fleetlane.events.topics import FLEET_ALERTS, FLEET_PARSED, FLEET_RECEIVED, PARKED
-from infra.constructs.jobs.spark_applications import SparkApplication
+from infra.constructs.jobs.jobs_code import JobsCode
+from infra.constructs.jobs.spark_applications import Places, SparkApplication
 from infra.constructs.kafka.access import CANONICAL_TOPICS, RAW_TOPICS, UNIQUE_TOPICS, KafkaAccess
-from infra.constructs.log_retention import retention_of
-from infra.constructs.nag_suppressions import explain_wildcard
+from infra.constructs.log_groups import log_group
+from infra.constructs.nag_suppressions import suppress_wildcard
+from infra.constructs.network import PrivateNetwork
 from infra.constructs.stores.access import DELETE, READ, WRITE, grant_items, grant_objects
 from infra.constructs.stores.lake_catalog import grant_catalog
-from infra.stacks.storage import Storage
+from infra.constructs.stores.stores import Stores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineContext:
+    """What all applications of a stage share, whichever engine runs them."""
+
+    code: JobsCode
+    stores: Stores
+    places: Places
+    network: PrivateNetwork
+    key: kms.Key
+    log_retention_days: int
 
 
 class ApplicationRole(Construct):
@@ -27,29 +42,24 @@ class ApplicationRole(Construct):
         *,
         application: SparkApplication,
         principal: str,
-        storage: Storage,
+        context: EngineContext,
         kafka: KafkaAccess,
-        log_retention_days: int,
     ) -> None:
         super().__init__(scope, f"{application.name}-role")
         self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal(principal))
-        self.logs = logs.LogGroup(
-            self,
-            "Logs",
-            retention=retention_of(log_retention_days),
-            removal_policy=RemovalPolicy.DESTROY,
-        )
+        self.logs = log_group(self, "Logs", days=context.log_retention_days)
         self.logs.grant_write(self.role)
         self._grant_metrics()
-        self._grant_stores(storage)
+        stores = context.stores
+        self._grant_stores(stores)
         self._grant_topics(application, kafka)
         if application.has_deduplicate:
             kafka.grant_read(self.role, (CANONICAL_TOPICS,))
             kafka.grant_write(self.role, (UNIQUE_TOPICS,))
         if application.has_lake:
-            self._grant_lake(storage, kafka)
+            self._grant_lake(stores, kafka)
         if application.has_watch:
-            self._grant_watch(storage, kafka)
+            self._grant_watch(stores, kafka)
 
     def _grant_metrics(self) -> None:
         iam.Grant.add_to_principal(
@@ -59,28 +69,28 @@ class ApplicationRole(Construct):
             conditions={"StringEquals": {"cloudwatch:namespace": NAMESPACE}},
         )
         reason = "Metrics have no ARNs; the condition allows our namespace alone."
-        explain_wildcard(self.role, "*", reason)
+        suppress_wildcard(self.role, "*", reason)
 
-    def _grant_stores(self, storage: Storage) -> None:
+    def _grant_stores(self, stores: Stores) -> None:
         """Parsing reads what landed or was parked, and copies the one to the other."""
-        grant_objects(self.role, storage.artifacts, READ)
-        grant_objects(self.role, storage.payloads, READ)
-        grant_objects(self.role, storage.parked, (*READ, *WRITE))
-        grant_objects(self.role, storage.checkpoints, (*READ, *WRITE, *DELETE))
+        grant_objects(self.role, stores.artifacts, READ)
+        grant_objects(self.role, stores.payloads, READ)
+        grant_objects(self.role, stores.parked, (*READ, *WRITE))
+        grant_objects(self.role, stores.checkpoints, (*READ, *WRITE, *DELETE))
 
-    def _grant_lake(self, storage: Storage, kafka: KafkaAccess) -> None:
+    def _grant_lake(self, stores: Stores, kafka: KafkaAccess) -> None:
         """Reads what is kept for good, and writes the lake: nobody else does."""
         kept = (CANONICAL_TOPICS, UNIQUE_TOPICS, PARKED, FLEET_PARSED, FLEET_RECEIVED)
         kafka.grant_read(self.role, kept)
-        grant_objects(self.role, storage.lake, (*READ, *WRITE, *DELETE))
+        grant_objects(self.role, stores.lake, (*READ, *WRITE, *DELETE))
         grant_catalog(self.role)
 
-    def _grant_watch(self, storage: Storage, kafka: KafkaAccess) -> None:
+    def _grant_watch(self, stores: Stores, kafka: KafkaAccess) -> None:
         """Tells who sends too much, holds it back by the overrides; notes who was heard of."""
         kafka.grant_read(self.role, (FLEET_RECEIVED,))
         kafka.grant_write(self.role, (FLEET_ALERTS,))
-        grant_objects(self.role, storage.artifacts, WRITE, prefix=s3_keys.OVERRIDES)
-        grant_items(self.role, storage.registry, ["dynamodb:UpdateItem"])
+        grant_objects(self.role, stores.artifacts, WRITE, prefix=s3_keys.OVERRIDES)
+        grant_items(self.role, stores.registry, ["dynamodb:UpdateItem"])
 
     def _grant_topics(self, application: SparkApplication, kafka: KafkaAccess) -> None:
         read = RAW_TOPICS if application.has_metadata else f"raw.{application.lane}*"

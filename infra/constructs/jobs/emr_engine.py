@@ -10,11 +10,10 @@ from aws_cdk import aws_stepfunctions as stepfunctions
 from aws_cdk import aws_stepfunctions_tasks as tasks
 from constructs import Construct
 
-from infra.constructs.jobs.application_role import ApplicationRole
-from infra.constructs.jobs.engine_context import EngineSurroundings
+from infra.constructs.jobs.application_role import ApplicationRole, EngineContext
 from infra.constructs.jobs.restarts import KeptRunning
 from infra.constructs.jobs.spark_applications import SparkApplication
-from infra.constructs.nag_suppressions import explain_wildcard
+from infra.constructs.nag_suppressions import suppress_wildcard
 
 PRINCIPAL: Final = "emr-serverless.amazonaws.com"
 RELEASE: Final = "emr-spark-8.1.0"
@@ -35,9 +34,9 @@ _NAMELESS: Final = "Log groups are looked for, and metrics are written, by all n
 class EmrEngine(Construct):
     """The applications on EMR Serverless, each kept running."""
 
-    def __init__(self, scope: Construct, name: str, *, surroundings: EngineSurroundings) -> None:
+    def __init__(self, scope: Construct, name: str, *, context: EngineContext) -> None:
         super().__init__(scope, name)
-        self._around = surroundings
+        self._context = context
 
     def run(self, application: SparkApplication, role: ApplicationRole) -> KeptRunning:
         """Add the application, and what starts its job."""
@@ -58,14 +57,14 @@ class EmrEngine(Construct):
                 detail_type=["EMR Serverless Job Run State Change"],
                 detail={"applicationId": [ours.attr_application_id], "state": list(ENDED)},
             ),
-            log_retention_days=self._around.log_retention_days,
+            log_retention_days=self._context.log_retention_days,
         )
 
     def _application(
         self, application: SparkApplication, role: ApplicationRole
     ) -> emrserverless.CfnApplication:
         """One run at a time: two would write the same checkpoints."""
-        own, network = emrserverless.CfnApplication, self._around.network
+        own, network = emrserverless.CfnApplication, self._context.network
         return own(
             self,
             application.name,
@@ -97,7 +96,7 @@ class EmrEngine(Construct):
         role: ApplicationRole,
         ours: emrserverless.CfnApplication,
     ) -> tasks.CallAwsService:
-        around = self._around
+        context = self._context
         pass_role = iam.PolicyStatement(
             actions=["iam:PassRole"],
             resources=[role.role.role_arn],
@@ -115,15 +114,15 @@ class EmrEngine(Construct):
             RetryPolicy={"MaxFailedAttemptsPerHour": FAILED_ATTEMPTS_AN_HOUR},
             JobDriver={
                 "SparkSubmit": {
-                    "EntryPoint": around.code.script_url,
-                    "EntryPointArguments": application.argv(around.places),
+                    "EntryPoint": context.code.script_url,
+                    "EntryPointArguments": application.argv(context.places),
                     "SparkSubmitParameters": self._submit_parameters(application),
                 }
             },
         )
 
     def _submit_parameters(self, application: SparkApplication) -> str:
-        code = self._around.code
+        code = self._context.code
         settings = {
             "spark.jars": ",".join(code.jar_urls),
             "spark.submit.pyFiles": code.sources_url,
@@ -162,4 +161,4 @@ def _let_log(role: ApplicationRole) -> None:
     grants = (("logs:DescribeLogGroups", "*"), ("logs:DescribeLogStreams", role.logs.log_group_arn))
     for action, resource in grants:
         iam.Grant.add_to_principal(grantee=role.role, actions=[action], resource_arns=[resource])
-    explain_wildcard(role.role, "*", _NAMELESS)
+    suppress_wildcard(role.role, "*", _NAMELESS)

@@ -10,11 +10,10 @@ from aws_cdk import aws_stepfunctions as stepfunctions
 from aws_cdk import aws_stepfunctions_tasks as tasks
 from constructs import Construct
 
-from infra.constructs.jobs.application_role import ApplicationRole
-from infra.constructs.jobs.engine_context import EngineSurroundings
+from infra.constructs.jobs.application_role import ApplicationRole, EngineContext
 from infra.constructs.jobs.restarts import KeptRunning
 from infra.constructs.jobs.spark_applications import SparkApplication, named_arguments
-from infra.constructs.nag_suppressions import explain_wildcard
+from infra.constructs.nag_suppressions import suppress_wildcard
 
 PRINCIPAL: Final = "glue.amazonaws.com"
 GLUE_VERSION: Final = "6.0"
@@ -47,9 +46,9 @@ _GROUPS_BY_GLUE: Final = "Glue names the log groups of its own messages, under t
 class GlueEngine(Construct):
     """The applications as Glue jobs, each kept running."""
 
-    def __init__(self, scope: Construct, name: str, *, surroundings: EngineSurroundings) -> None:
+    def __init__(self, scope: Construct, name: str, *, context: EngineContext) -> None:
         super().__init__(scope, name)
-        self._around = surroundings
+        self._context = context
         self._encryption = self._encrypted()
         self._connection = self._connected()
 
@@ -81,14 +80,14 @@ class GlueEngine(Construct):
                 detail_type=["Glue Job State Change"],
                 detail={"jobName": [job_name], "state": list(ENDED)},
             ),
-            log_retention_days=self._around.log_retention_days,
+            log_retention_days=self._context.log_retention_days,
         )
 
     def _job(
         self, application: SparkApplication, role: ApplicationRole, job_name: str
     ) -> glue.CfnJob:
         """The run has no timeout, and Glue tries nothing again: that is KeptRunning's."""
-        around = self._around
+        context = self._context
         return glue.CfnJob(
             self,
             application.name,
@@ -102,13 +101,13 @@ class GlueEngine(Construct):
             connections=glue.CfnJob.ConnectionsListProperty(connections=[self._connection.ref]),
             security_configuration=self._encryption.ref,
             command=glue.CfnJob.JobCommandProperty(
-                name="gluestreaming", python_version="3", script_location=around.code.script_url
+                name="gluestreaming", python_version="3", script_location=context.code.script_url
             ),
             default_arguments={
-                **named_arguments(application.argv(around.places)),
-                "--extra-py-files": around.code.sources_url,
-                "--additional-python-modules": around.code.wheels_url,
-                "--extra-jars": ",".join(around.code.jar_urls),
+                **named_arguments(application.argv(context.places)),
+                "--extra-py-files": context.code.sources_url,
+                "--additional-python-modules": context.code.wheels_url,
+                "--extra-jars": ",".join(context.code.jar_urls),
                 "--user-jars-first": "true",
                 "--enable-metrics": "true",
                 "--enable-continuous-cloudwatch-log": "true",
@@ -117,7 +116,7 @@ class GlueEngine(Construct):
         )
 
     def _encrypted(self) -> glue.CfnSecurityConfiguration:
-        key_arn, own = self._around.key.key_arn, glue.CfnSecurityConfiguration
+        key_arn, own = self._context.key.key_arn, glue.CfnSecurityConfiguration
         return own(
             self,
             "Encryption",
@@ -137,7 +136,7 @@ class GlueEngine(Construct):
 
     def _connected(self) -> glue.CfnConnection:
         """A job's workers stand in one subnet: a zone's failure is mended by another subnet."""
-        network = self._around.network
+        network = self._context.network
         subnet = network.subnets[0]
         connection = glue.CfnConnection(
             self,
@@ -176,6 +175,6 @@ class GlueEngine(Construct):
             iam.Grant.add_to_principal(
                 grantee=role.role, actions=list(actions), resource_arns=resources
             )
-        explain_wildcard(role.role, "*", _NAMELESS)
+        suppress_wildcard(role.role, "*", _NAMELESS)
         seen = f"arn:aws:logs:{stack.region}:<AWS::AccountId>:log-group:{_LOG_GROUPS}/*"
-        explain_wildcard(role.role, seen, _GROUPS_BY_GLUE)
+        suppress_wildcard(role.role, seen, _GROUPS_BY_GLUE)

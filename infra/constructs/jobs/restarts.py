@@ -2,15 +2,14 @@
 
 from typing import Final
 
-from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import Duration
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct
 
-from infra.constructs.log_retention import retention_of
-from infra.constructs.nag_suppressions import explain
+from infra.constructs.log_groups import log_group
+from infra.constructs.nag_suppressions import suppress
 
 LOOK_AGAIN_MINUTES: Final = 5
 _OWN_LOGS: Final = "The delivery of a state machine's logs and traces has no resources to name."
@@ -57,12 +56,7 @@ class KeptRunning(Construct):
     def _machine(
         self, starting: stepfunctions.IChainable, log_retention_days: int
     ) -> stepfunctions.StateMachine:
-        group = logs.LogGroup(
-            self,
-            "Logs",
-            retention=retention_of(log_retention_days),
-            removal_policy=RemovalPolicy.DESTROY,
-        )
+        group = log_group(self, "Logs", days=log_retention_days)
         machine = stepfunctions.StateMachine(
             self,
             "Starts",
@@ -71,5 +65,5 @@ class KeptRunning(Construct):
             tracing_enabled=True,
             logs=stepfunctions.LogOptions(destination=group, level=stepfunctions.LogLevel.ALL),
         )
-        explain(machine.role, "IAM5[Resource::*]", _OWN_LOGS)
+        suppress(machine.role, "IAM5[Resource::*]", _OWN_LOGS)
         return machine

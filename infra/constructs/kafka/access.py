@@ -1,14 +1,16 @@
-"""What a role may do with which topics of a cluster, and no more."""
+"""Where Kafka is, and what a role may do with which topics, and no more."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from aws_cdk import Aws, Fn, Stack
 from aws_cdk import aws_iam as iam
 
 from fleetlane.events.consumer_groups import MIRRORED_GROUPS
+from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.topics import PARKED
-from infra.constructs.nag_suppressions import explain_wildcard
+from infra.constructs.nag_suppressions import suppress_wildcard
 
 RAW_TOPICS: Final = "raw.*"
 CANONICAL_TOPICS: Final = "canonical.*"
@@ -73,4 +75,29 @@ class KafkaAccess:
         iam.Grant.add_to_principal(grantee=role, actions=list(actions), resource_arns=arns)
         for name in names:
             if "*" in name:
-                explain_wildcard(role, f"{self._exported[kind]}/{name}", why)
+                suppress_wildcard(role, f"{self._exported[kind]}/{name}", why)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaEndpoint:
+    """``access`` is ``None`` where anybody on the machine may use it."""
+
+    bootstrap_servers: str
+    access: KafkaAccess | None
+
+    @property
+    def security(self) -> KafkaSecurity:
+        return KafkaSecurity.PLAINTEXT if self.access is None else KafkaSecurity.IAM
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """A function's environment for it."""
+        return {
+            "KAFKA_BOOTSTRAP_SERVERS": self.bootstrap_servers,
+            "KAFKA_SECURITY": self.security,
+        }
+
+    def grant_write(self, role: iam.Role, topics: Sequence[str]) -> None:
+        """Let ``role`` write, where rights are needed at all."""
+        if self.access is not None:
+            self.access.grant_write(role, topics)

@@ -1,12 +1,11 @@
-"""Where a cluster's brokers are: CloudFormation does not tell, so MSK is asked at each deploy."""
+"""The brokers' addresses: CloudFormation does not give them, so each deploy asks MSK."""
 
-from aws_cdk import RemovalPolicy, Stack
-from aws_cdk import aws_logs as logs
+from aws_cdk import Stack
 from aws_cdk import custom_resources as custom
 from constructs import Construct
 
-from infra.constructs.log_retention import retention_of
-from infra.constructs.nag_suppressions import BASIC_LAMBDA_POLICY, explain
+from infra.constructs.log_groups import log_group
+from infra.constructs.nag_suppressions import BASIC_LAMBDA_POLICY, suppress
 
 _BY_CDK = "CDK's own function for one call of an API while deploying; it is not called in between."
 
@@ -30,12 +29,7 @@ class BootstrapServers(Construct):
             "Asked",
             on_update=call,
             install_latest_aws_sdk=False,
-            log_group=logs.LogGroup(
-                self,
-                "Logs",
-                retention=retention_of(log_retention_days),
-                removal_policy=RemovalPolicy.DESTROY,
-            ),
+            log_group=log_group(self, "Logs", days=log_retention_days),
             policy=custom.AwsCustomResourcePolicy.from_sdk_calls(resources=[cluster_arn]),
         )
         self.with_iam: str = asked.get_response_field("BootstrapBrokerStringSaslIam")
@@ -44,5 +38,5 @@ class BootstrapServers(Construct):
     def _explain_function(self) -> None:
         singleton = custom.AwsCustomResource.PROVIDER_FUNCTION_UUID.replace("-", "")
         function = Stack.of(self).node.find_child(f"AWS{singleton}")
-        explain(function, "L1", _BY_CDK)
-        explain(function, BASIC_LAMBDA_POLICY, _BY_CDK)
+        suppress(function, "L1", _BY_CDK)
+        suppress(function, BASIC_LAMBDA_POLICY, _BY_CDK)

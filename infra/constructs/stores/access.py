@@ -8,7 +8,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 
-from infra.constructs.nag_suppressions import explain_wildcard, seen_arn
+from infra.constructs.nag_suppressions import seen_arn, suppress_wildcard
 
 READ: Final = ("s3:GetObject",)
 WRITE: Final = ("s3:PutObject", "s3:AbortMultipartUpload")
@@ -32,7 +32,7 @@ def grant_objects(
         grantee=role, actions=["s3:ListBucket"], resource_arns=[bucket.bucket_arn]
     )
     seen = seen_arn(bucket, bucket.bucket_arn, reader=role)
-    explain_wildcard(role, f"{seen}/{prefix}*", _KEYS)
+    suppress_wildcard(role, f"{seen}/{prefix}*", _KEYS)
     if bucket.encryption_key is not None:
         grant_key(role, bucket.encryption_key)
 

@@ -2,14 +2,13 @@
 
 from typing import Final
 
-from aws_cdk import RemovalPolicy, Stack
-from aws_cdk import aws_logs as logs
+from aws_cdk import Stack
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_s3_deployment as deployment
 from constructs import Construct
 
-from infra.constructs.log_retention import retention_of
-from infra.constructs.nag_suppressions import BASIC_LAMBDA_POLICY, explain, seen_arn
+from infra.constructs.log_groups import log_group
+from infra.constructs.nag_suppressions import BASIC_LAMBDA_POLICY, seen_arn, suppress
 
 _BY_CDK: Final = (
     "CDK's own function, which copies code and flows while deploying, from the bucket of the "
@@ -34,12 +33,7 @@ class BucketUploads(Construct):
     ) -> None:
         super().__init__(scope, name)
         self.bucket = bucket
-        self._logs = logs.LogGroup(
-            self,
-            "Logs",
-            retention=retention_of(log_retention_days),
-            removal_policy=RemovalPolicy.DESTROY,
-        )
+        self._logs = log_group(self, "Logs", days=log_retention_days)
 
     def add(
         self, name: str, source: deployment.ISource, *, prefix: str
@@ -67,9 +61,9 @@ class BucketUploads(Construct):
         uploads = f"arn:aws:s3:::cdk-hnb659fds-assets-<AWS::AccountId>-{stack.region}/*"
         ours = f"{seen_arn(self.bucket, self.bucket.bucket_arn, reader=self)}/*"
         function = next(one for one in stack.node.children if "BucketDeployment" in one.node.id)
-        explain(function, "L1", _BY_CDK)
-        explain(function, BASIC_LAMBDA_POLICY, _BY_CDK)
+        suppress(function, "L1", _BY_CDK)
+        suppress(function, BASIC_LAMBDA_POLICY, _BY_CDK)
         for resource in (uploads, ours):
-            explain(function, f"IAM5[Resource::{resource}]", _BY_CDK)
+            suppress(function, f"IAM5[Resource::{resource}]", _BY_CDK)
         for action in _ITS_ACTIONS:
-            explain(function, f"IAM5[Action::{action}]", _BY_CDK)
+            suppress(function, f"IAM5[Action::{action}]", _BY_CDK)

@@ -7,7 +7,7 @@ from aws_cdk import aws_iam as iam
 
 from fleetlane.events.lake.tables import NAMESPACE, TABLES
 from fleetlane.events.lake.views import VIEW_PREFIX
-from infra.constructs.nag_suppressions import explain_wildcard
+from infra.constructs.nag_suppressions import suppress_wildcard
 
 _ACTIONS: Final = (
     "glue:CreateDatabase",
@@ -36,4 +36,4 @@ def grant_catalog(role: iam.Role) -> None:
         ],
     )
     seen = f"arn:aws:glue:{stack.region}:<AWS::AccountId>:table/{_VIEWS}"
-    explain_wildcard(role, seen, _NEW_VIEWS)
+    suppress_wildcard(role, seen, _NEW_VIEWS)

@@ -178,7 +178,7 @@ def test_only_so_many_are_held_back_at_once_the_worst_first_and_the_others_are_c
     watch.look_at([sent(sent_by, device=f"d-{sent_by}") for sent_by in (200, 900, 300, 800, 400)])
 
     assert watch.held == ["d-900", "d-800"]
-    assert watch.published == {JobMetric.INSANE_DEVICES_LEFT: 3}
+    assert watch.published == {JobMetric.RUNAWAY_DEVICES_LEFT: 3}
 
 
 def test_without_overrides_nobody_is_held_back_until_they_can_be_read() -> None:

@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name, parse_wheel_filename
 from fleetlane.events.flows.artifact_manifest import ANY_PLATFORM
 from fleetlane.events.names import NAME_PATTERN, is_name
 from fleetlane.parsers.artifacts.uv import CannotBuildError, Uv
-from fleetlane.parsers.artifacts.writing import PYTHON, Contents, Package
+from fleetlane.parsers.artifacts.writing import PYTHON, Contents, Package, write_artifact
 from fleetlane.parsers.registry import ENTRY_POINT_GROUP
 
 OURS: Final = ("fleetlane-parsers", "fleetlane-events", "fleetlane")
@@ -53,7 +53,7 @@ def built(uv: Uv, platform: Platform) -> Built:
     """
     with tempfile.TemporaryDirectory(prefix="fleetlane-build-") as name:
         wheel, site = _wheel(uv, Path(name) / "wheel"), Path(name) / "site"
-        uv.run("pip", "install", *_into(site, platform), "--no-deps", str(wheel))
+        uv.run("pip", "install", *install_options(site, platform), "--no-deps", str(wheel))
         itself = _distribution_of(wheel, site)
         brought = tuple(sorted(_brought_by_jobs()))
         left_out: tuple[str, ...] = ()
@@ -68,13 +68,25 @@ def built(uv: Uv, platform: Platform) -> Built:
         return Built(package=package, contents=dict(_contents(site)), left_out=left_out)
 
 
+def write_built(uv: Uv, platform: Platform, folder: Path) -> Path:
+    """Build a project and write its artifact into ``folder``.
+
+    Raises:
+        CannotBuildError: It does not build.
+        ArtifactTooLargeError: It is over a limit.
+    """
+    result = built(uv, platform)
+    return write_artifact(folder, result.package, result.contents)
+
+
 def _wheel(uv: Uv, folder: Path) -> Path:
     uv.run("build", "--wheel", "--out-dir", str(folder), "--no-create-gitignore", ".")
     (wheel,) = folder.glob("*.whl")
     return wheel
 
 
-def _into(site: Path, platform: Platform) -> list[str]:
+def install_options(site: Path, platform: Platform) -> list[str]:
+    """What ``uv pip install`` is to take for a platform, and where to put it."""
     kind = [] if platform is Platform.HOST else ["--python-platform", platform.value]
     return ["--target", str(site), "--python-version", PYTHON, *kind, "--only-binary", ":all:"]
 
@@ -124,7 +136,7 @@ def _install_locked(
     needed = uv.run(*export, *(f"--no-emit-package={one}" for one in brought))
     if needed.strip():  # each with its hashes, which uv checks
         given = ("--no-deps", "--requirements", "-")
-        uv.run("pip", "install", *_into(site, platform), *given, given=needed)
+        uv.run("pip", "install", *install_options(site, platform), *given, given=needed)
     return tuple(sorted({*_names_in(locked)} - {*_names_in(needed)}))
 
 
@@ -166,11 +178,11 @@ def _platform_name(platform: Platform) -> str:
 def _contents(site: Path) -> Iterator[tuple[str, bytes]]:
     for path in sorted(site.rglob("*")):
         name = PurePosixPath(path.relative_to(site).as_posix())
-        if path.is_file() and _is_needed(name):
+        if path.is_file() and is_shipped(name):
             yield str(name), path.read_bytes()
 
 
-def _is_needed(name: PurePosixPath) -> bool:
+def is_shipped(name: PurePosixPath) -> bool:
     """Not scripts, stubs, bytecode, nor what an installer wrote: it differs between machines."""
     if name.parts[0] in ("bin", ".lock") or "__pycache__" in name.parts or name.suffix == ".pyi":
         return False

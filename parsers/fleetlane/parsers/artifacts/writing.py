@@ -63,11 +63,18 @@ def write_artifact(folder: Path, package: Package, contents: Contents) -> Path:
     path = folder / manifest.file_name
     partial = path.with_name(f".{path.name}.partial")
     with zipfile.ZipFile(partial, "w") as archive:
-        archive.writestr(_entry(MANIFEST_NAME), manifest.to_json())
+        archive.writestr(zip_entry(MANIFEST_NAME), manifest.to_json())
         for name in sorted(contents):
-            archive.writestr(_entry(name), contents[name])
+            archive.writestr(zip_entry(name), contents[name])
     partial.replace(path)
     return path
+
+
+def zip_entry(name: str) -> zipfile.ZipInfo:
+    """A file's entry whose bytes are the same whenever and wherever it is written."""
+    entry = zipfile.ZipInfo(name, _TIMESTAMP)
+    entry.create_system, entry.external_attr = _MADE_ON_UNIX, _PLAIN_FILE
+    return entry
 
 
 def _manifest(package: Package, contents: Contents) -> Manifest:
@@ -94,9 +101,3 @@ def _check(manifest: Manifest) -> None:
     ):
         if found > limit:
             raise ArtifactTooLargeError(manifest.file_name, found, limit, unit)
-
-
-def _entry(name: str) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name, _TIMESTAMP)
-    entry.create_system, entry.external_attr = _MADE_ON_UNIX, _PLAIN_FILE
-    return entry

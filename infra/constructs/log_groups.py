@@ -1,8 +1,10 @@
-"""How long logs are kept: CloudWatch knows certain numbers of days only."""
+"""Log groups that go with their stack, and how long they keep logs."""
 
 from typing import Final
 
+from aws_cdk import RemovalPolicy
 from aws_cdk import aws_logs as logs
+from constructs import Construct
 
 _DAYS: Final = {
     1: logs.RetentionDays.ONE_DAY,
@@ -18,3 +20,16 @@ _DAYS: Final = {
 def retention_of(days: int) -> logs.RetentionDays:
     """CloudWatch's name for one of the numbers of days that a stage may have."""
     return _DAYS[days]
+
+
+def log_group(
+    scope: Construct, name: str, *, days: int, log_group_name: str | None = None
+) -> logs.LogGroup:
+    """Add a log group that keeps logs for ``days``."""
+    return logs.LogGroup(
+        scope,
+        name,
+        log_group_name=log_group_name,
+        retention=retention_of(days),
+        removal_policy=RemovalPolicy.DESTROY,
+    )
