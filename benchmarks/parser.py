@@ -70,9 +70,9 @@ def _measured(site: str) -> dict[str, float]:
     sandboxes = Sandboxes()
     for cost_us in COSTS_US:
         for body_kib in BODY_KIB:
-            turns = _turns_for(cost_us)
-            run = _run(site, turns, body_kib << 10)
-            _measure(numbers, f"{cost_us}us_{body_kib}kib", run, sandboxes, turns)
+            loops = _loops_for(cost_us)
+            run = _run(site, loops, body_kib << 10)
+            _measure(numbers, f"{cost_us}us_{body_kib}kib", run, sandboxes, loops)
         numbers[f"ratio_{cost_us}us"] = numbers[f"{cost_us}us_1kib_ratio"]
     sandboxes.close()
     numbers["choice_us"] = choice_us()
@@ -80,15 +80,15 @@ def _measured(site: str) -> dict[str, float]:
 
 
 def _measure(
-    numbers: dict[str, float], name: str, run: Run, sandboxes: Sandboxes, turns: int
+    numbers: dict[str, float], name: str, run: Run, sandboxes: Sandboxes, loops: int
 ) -> None:
     """Measure both sides in turn."""
-    parser, rounds = Spinning(turns=turns), list[_Round]()
+    parser, rounds = Spinning(loops=loops), list[_Round]()
     first = sandboxes.parsed(run, TimeBudget(flow_s_max=1e6))  # there is a child from now on
     assert sum(len(one.records) for one in first) == len(run.bodies), "the parser did not parse"
     for _ in range(ROUNDS):
         parse_only_us = _cpu_us(lambda: _drain(e for b in run.bodies for e in parser.parse(b)))
-        bare_us = _cpu_us(lambda: _bare(run, turns))
+        bare_us = _cpu_us(lambda: _bare(run, loops))
         children, before_ns = _children(sandboxes), _children_cpu_ns(sandboxes)
         worker_us = _cpu_us(lambda: _drain(sandboxes.parsed(run, TimeBudget(flow_s_max=1e6))))
         children_us = (_children_cpu_ns(sandboxes) - before_ns) / 1000
@@ -106,9 +106,9 @@ def _note(numbers: dict[str, float], name: str, rounds: Sequence[_Round], messag
     numbers[f"{name}_parse_only_ratio"] = round(median(alone), 3)
 
 
-def _bare(run: Run, turns: int) -> None:
+def _bare(run: Run, loops: int) -> None:
     """The same parsing and encoding as in the child, in a plain loop without any limit."""
-    parser = Spinning(turns=turns)
+    parser = Spinning(loops=loops)
     for first in range(0, len(run.bodies), CHUNK_MESSAGES):
         columns = Columns()
         encoder = Encoder(run.assignment, parser, columns)
@@ -140,20 +140,20 @@ def _children(sandboxes: Sandboxes) -> list[int]:
     return [zygote, *map(int, children)]
 
 
-def _turns_for(cost_us: int) -> int:
-    turns = 2_000
-    parser = Spinning(turns=turns)
+def _loops_for(cost_us: int) -> int:
+    loops = 2_000
+    parser = Spinning(loops=loops)
     cost = median(_cpu_us(lambda: _drain(parser.parse(b""))) for _ in range(200))
-    return round(turns * cost_us / cost)
+    return round(loops * cost_us / cost)
 
 
-def _run(site: str, turns: int, body_bytes: int) -> Run:
+def _run(site: str, loops: int, body_bytes: int) -> Run:
     messages = min(MESSAGES_MAX, ROUND_BYTES_MAX // body_bytes)
     flow = flow_from_toml(FLOW, file="bench.toml")
     return Run(
         program=Program(
             use="spinning==1.0",
-            options=json.dumps({"turns": turns}).encode(),
+            options=json.dumps({"loops": loops}).encode(),
             memory_bytes_max=512 << 20,
             location=site,
         ),

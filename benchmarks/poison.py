@@ -2,7 +2,7 @@
 
 Of a hundred messages ten are malformed and nine make their parser raise, in the same flow as the
 good ones; one, in another flow, never ends. Clean runs have only good ones. The lane is the
-standard one, in an application of its own; what it puts off comes through the slow lane afterwards.
+standard one, in an application of its own; what it defers comes through the slow lane afterwards.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def main() -> None:
     folder: Path = arguments.folder
     shutil.rmtree(folder, ignore_errors=True)
     rates: dict[str, list[float]] = {"clean": [], "poisoned": []}
-    put_off = missing = 0
+    deferred = missing = 0
     with services(folder) as ready:
         ready.create_topics(TOPICS, partitions=PARTITIONS)
         deploy_parser(ready)
@@ -64,14 +64,14 @@ def main() -> None:
                 run = folder / f"{kind}_{number}"
                 of_kind.append(good_rate(ready, run, acts, warm_up=arguments.warm_up))
                 left = len(good_numbers(acts) - whole_messages(ready, GOOD_TOPIC))
-                tell(f"{kind}: {of_kind[-1]:.0f} good messages/s, {left} of them put off")
-                put_off += left
+                tell(f"{kind}: {of_kind[-1]:.0f} good messages/s, {left} of them deferred")
+                deferred += left
                 missing += lost_after_the_slow_lane(ready, run, acts, left=left) if left else 0
                 ready.delete_records(TOPICS)
     numbers = {
         "good_rate_ratio": round(median(rates["poisoned"]) / median(rates["clean"]), 3),
         **{f"{kind}_good_per_s": round(median(of_kind)) for kind, of_kind in rates.items()},
-        "good_messages_put_off": put_off,
+        "good_messages_put_off": deferred,
         "good_messages_missing": missing,
     }
     tell(write_numbers(arguments.output, numbers))
@@ -105,7 +105,7 @@ def good_rate(services: Services, folder: Path, acts: Sequence[Act], *, warm_up:
 def lost_after_the_slow_lane(
     services: Services, folder: Path, acts: Sequence[Act], *, left: int
 ) -> int:
-    """Let the slow lane do what was put off; the number of good messages that never came out."""
+    """Let the slow lane parse what was deferred, and count good messages that never came out."""
     with running(services, folder / "slow", SLOW) as application:
         good = Watched([application], done=good_counter(services), seconds_max=SECONDS_MAX)
         good.look_after(left)

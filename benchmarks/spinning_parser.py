@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spinning:
-    """``turns`` is how often the loop turns for one message."""
+    """``loops`` is how often the loop turns for one message."""
 
-    turns: int = 0
+    loops: int = 0
 
     def parse(self, message: bytes) -> Iterator[Mapping[str, object]]:
         total = 0
-        for turn in range(self.turns):
+        for turn in range(self.loops):
             total += turn
         yield {"at": 1_762_178_709_123, "bytes": len(message), "total": total}

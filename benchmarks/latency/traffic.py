@@ -102,10 +102,10 @@ class Traffic:
 
     def _sender(self, load: Load, seconds: float, stop: Event) -> Thread:
         producer = raw_producer(self._services, linger_ms=_LINGER_MS)
-        turns = count()
+        numbers = count()
 
         def next_record() -> Record:
-            return self.record(load.lane, load.acts[next(turns) % len(load.acts)])
+            return self.record(load.lane, load.acts[next(numbers) % len(load.acts)])
 
         def send() -> None:
             land_evenly(producer, next_record, per_s=load.per_s, seconds=seconds, stop=stop)

@@ -27,14 +27,14 @@ def main() -> None:
     folder: Path = arguments.folder
     shutil.rmtree(folder, ignore_errors=True)
     rounds, warm_up, messages = arguments.rounds, arguments.warm_up, arguments.messages
-    all_contenders = contenders(_turns_for(40.0))
+    all_contenders = contenders(_loops_for(40.0))
     names = arguments.only or [one.name for one in all_contenders]
     trials = defaultdict[str, list[Trial]](list)
     with stage(folder, warm_up + messages + _SPARE_MESSAGES) as ready:
         for number in range(rounds):
             for contender in all_contenders:
                 if contender.name in names:
-                    trial = _tried(contender, ready, number, warm_up, messages)
+                    trial = _measured_or_skipped(contender, ready, number, warm_up, messages)
                     trials[contender.name] += [trial] if trial else []
     numbers = report({name: of for name, of in trials.items() if of})
     output: Path = arguments.output
@@ -44,7 +44,7 @@ def main() -> None:
     shutil.rmtree(folder)
 
 
-def _tried(
+def _measured_or_skipped(
     contender: Contender, ready: Services, number: int, warm_up: int, messages: int
 ) -> Trial | None:
     folder = ready.folder / f"{contender.name}_{number}"
@@ -62,17 +62,17 @@ def _tried(
     return trial
 
 
-def _turns_for(cost_us: float) -> int:
+def _loops_for(cost_us: float) -> int:
     """How often the parser has to turn its loop to cost so much more."""
-    turns, costs_ns = 5_000, list[int]()
+    loops, costs_ns = 5_000, list[int]()
     body = b'{"base":0,"fw":"1","readings":[]}'
-    spinning = parser(turns)
+    spinning = parser(loops)
     for _ in range(200):
         began_ns = time.process_time_ns()
         for _ in spinning.parse(body):
             pass
         costs_ns.append(time.process_time_ns() - began_ns)
-    return round(turns * cost_us * 1000 / min(costs_ns))
+    return round(loops * cost_us * 1000 / min(costs_ns))
 
 
 def _arguments() -> argparse.Namespace:

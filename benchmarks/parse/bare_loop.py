@@ -1,6 +1,6 @@
 """The limit: confluent-kafka in a loop over its share of the partitions, until it is ended.
 
-Run as ``python -m benchmarks.parse.bare_loop BOOTSTRAP_SERVERS TURNS PARTITION...``.
+Run as ``python -m benchmarks.parse.bare_loop BOOTSTRAP_SERVERS LOOPS PARTITION...``.
 """
 
 import sys
@@ -19,11 +19,11 @@ _METADATA_HEADERS: Final[Any] = [("content-type", METADATA_CONTENT_TYPE.encode()
 _CANONICAL_HEADERS: Final[Any] = [("content-type", CANONICAL_CONTENT_TYPE.encode())]
 
 
-def main(bootstrap_servers: str, turns: int, partitions: list[int]) -> None:
+def main(bootstrap_servers: str, loops: int, partitions: list[int]) -> None:
     servers = {"bootstrap.servers": bootstrap_servers}
     consumer = Consumer({**servers, "group.id": "bare", "enable.auto.commit": False})
     consumer.assign([TopicPartition(RAW_TOPIC, partition, 0) for partition in partitions])
-    producer, work = Producer({**servers, **PRODUCER}), PlainWork(turns=turns)
+    producer, work = Producer({**servers, **PRODUCER}), PlainWork(loops=loops)
     while True:
         for record in consumer.consume(1_000, 0.2):
             position = Position(RAW_TOPIC, record.partition() or 0, record.offset() or 0)

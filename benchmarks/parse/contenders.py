@@ -21,7 +21,7 @@ PROCESSES: Final = TASK_SLOTS
 """So many each has: processes, or task slots of Spark."""
 
 type Commands = Callable[[Services, Path, int], Sequence[Sequence[str]]]
-"""From the services, a folder of the contender's own, and its turns, to the processes to start."""
+"""From the services, a folder of the contender's own, and its loops, to the processes to start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,18 +30,18 @@ class Contender:
 
     name: str
     commands: Commands
-    turns: int = 0
+    loops: int = 0
     share: float = 1.0
     output_topic: str = canonical_topic(STREAM)
     records_a_message: int = EVENTS
 
 
-def contenders(turns_40us: int) -> tuple[Contender, ...]:
+def contenders(loops_40us: int) -> tuple[Contender, ...]:
     return (
         Contender(name="job", commands=_job),
         Contender(name="bare", commands=_bare),
-        Contender(name="job_40us", commands=_job, turns=turns_40us, share=0.6),
-        Contender(name="bare_40us", commands=_bare, turns=turns_40us, share=0.6),
+        Contender(name="job_40us", commands=_job, loops=loops_40us, share=0.6),
+        Contender(name="bare_40us", commands=_bare, loops=loops_40us, share=0.6),
         Contender(name="copy", commands=_copy, output_topic=COPIES_TOPIC, records_a_message=1),
         Contender(name="row_udf", commands=_row_udf, share=0.5),
         Contender(name="bytewax", commands=_bytewax, share=0.5),
@@ -49,43 +49,43 @@ def contenders(turns_40us: int) -> tuple[Contender, ...]:
     )
 
 
-def _job(services: Services, folder: Path, _turns: int) -> Sequence[Sequence[str]]:
-    """The job as it is shipped, in the standard lane; its parser's turns are in the flow."""
+def _job(services: Services, folder: Path, _loops: int) -> Sequence[Sequence[str]]:
+    """The job as it is shipped, in the standard lane; its parser's loops are in the flow."""
     return [submitted_lanes(services, folder, "parse_lane --lane standard")]
 
 
-def _bare(services: Services, _folder: Path, turns: int) -> Sequence[Sequence[str]]:
+def _bare(services: Services, _folder: Path, loops: int) -> Sequence[Sequence[str]]:
     shares = [range(process, PARTITIONS, PROCESSES) for process in range(PROCESSES)]
     module = [sys.executable, "-m", "benchmarks.parse.bare_loop"]
-    return [[*module, services.bootstrap_servers, str(turns), *map(str, share)] for share in shares]
+    return [[*module, services.bootstrap_servers, str(loops), *map(str, share)] for share in shares]
 
 
-def _quix(services: Services, folder: Path, turns: int) -> Sequence[Sequence[str]]:
+def _quix(services: Services, folder: Path, loops: int) -> Sequence[Sequence[str]]:
     module = [str(python_of("quixstreams")), "-m", "benchmarks.parse.peers.quix_streams"]
-    return [[*module, services.bootstrap_servers, str(turns), folder.name]] * PROCESSES
+    return [[*module, services.bootstrap_servers, str(loops), folder.name]] * PROCESSES
 
 
-def _bytewax(services: Services, _folder: Path, turns: int) -> Sequence[Sequence[str]]:
-    flow = f"benchmarks.parse.peers.bytewax_flow:dataflow('{services.bootstrap_servers}', {turns})"
+def _bytewax(services: Services, _folder: Path, loops: int) -> Sequence[Sequence[str]]:
+    flow = f"benchmarks.parse.peers.bytewax_flow:dataflow('{services.bootstrap_servers}', {loops})"
     addresses = ";".join(f"127.0.0.1:{free_port()}" for _ in range(PROCESSES))
     module = [str(python_of("bytewax")), "-m", "bytewax.run", flow, "-a", addresses]
     return [[*module, "-i", str(process)] for process in range(PROCESSES)]
 
 
-def _row_udf(services: Services, folder: Path, turns: int) -> Sequence[Sequence[str]]:
-    return [_spark_program("row_udf", services, folder, turns)]
+def _row_udf(services: Services, folder: Path, loops: int) -> Sequence[Sequence[str]]:
+    return [_spark_program("row_udf", services, folder, loops)]
 
 
-def _copy(services: Services, folder: Path, turns: int) -> Sequence[Sequence[str]]:
-    return [_spark_program("jvm_copy", services, folder, turns)]
+def _copy(services: Services, folder: Path, loops: int) -> Sequence[Sequence[str]]:
+    return [_spark_program("jvm_copy", services, folder, loops)]
 
 
-def _spark_program(name: str, services: Services, folder: Path, turns: int) -> Sequence[str]:
+def _spark_program(name: str, services: Services, folder: Path, loops: int) -> Sequence[str]:
     arguments = SparkArguments(
         kafka_bootstrap_servers=services.bootstrap_servers,
         kafka_security=KafkaSecurity.PLAINTEXT,
         checkpoint_folder=(folder / "checkpoints").as_uri(),
-        turns=turns,
+        loops=loops,
     )
     script = str(ROOT / "benchmarks" / "parse" / f"{name}.py")
     return [*submitted(folder), script, *arguments.to_argv()]

@@ -26,7 +26,7 @@ def check_records(services: Services, topic: str) -> None:
     Raises:
         WrongRecordError: One differs.
     """
-    work = PlainWork(turns=0)
+    work = PlainWork(loops=0)
     for record in _first_records(services, topic):
         value = record.value() or b""
         raw = message(number_of(canonical_event_from(value).rawid))

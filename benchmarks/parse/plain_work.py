@@ -48,19 +48,19 @@ class _Records(Columns):
 
 
 @cache
-def work_with(turns: int) -> "PlainWork":
+def work_with(loops: int) -> "PlainWork":
     """The work of this process: a row UDF has nowhere else to keep it."""
-    return PlainWork(turns=turns)
+    return PlainWork(loops=loops)
 
 
 class PlainWork:
     """Makes records of messages, one by one."""
 
-    def __init__(self, *, turns: int) -> None:
-        one = flow(turns)
+    def __init__(self, *, loops: int) -> None:
+        one = flow(loops)
         assignment = Assignment(flow=one, parser=PARSER, parse_s=1.0)
         self._records = _Records(assignment.topics)
-        self._encoder = Encoder(assignment, parser(turns), self._records)
+        self._encoder = Encoder(assignment, parser(loops), self._records)
 
     def records_of(
         self, headers: Sequence[Header], body: bytes | None, position: Position

@@ -8,14 +8,14 @@ import orjson
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readings:
-    """``turns`` is how often a loop turns for one message: work beyond the parsing itself."""
+    """``loops`` is how often a loop turns for one message: work beyond the parsing itself."""
 
-    turns: int = 0
+    loops: int = 0
 
     def parse(self, message: bytes) -> Iterator[Mapping[str, object]]:
         document = orjson.loads(message)
         total = 0
-        for turn in range(self.turns):
+        for turn in range(self.loops):
             total += turn
         began_ms, firmware = document["base"], document["fw"]
         for reading in document["readings"]:

@@ -1,4 +1,4 @@
-"""Spark with a row UDF: what a user would write first. Run by spark-submit, with ``--turns N``."""
+"""Spark with a row UDF: what a user would write first. Run by spark-submit, with ``--loops N``."""
 
 import sys
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _NO_HEADERS = "array<struct<key: string, value: binary>>"
 
 def main(argv: Sequence[str]) -> None:
     arguments = SparkArguments.from_argv(argv)
-    session, turns = spark_session("row_udf"), arguments.turns
+    session, loops = spark_session("row_udf"), arguments.loops
 
     @F.udf(_RECORDS)
     def records_of(
@@ -34,7 +34,7 @@ def main(argv: Sequence[str]) -> None:
             for header in headers
         ]
         position = Position(topic, partition, offset)
-        return work_with(turns).records_of(pairs, None if body is None else bytes(body), position)
+        return work_with(loops).records_of(pairs, None if body is None else bytes(body), position)
 
     raw = raw_records(
         session,

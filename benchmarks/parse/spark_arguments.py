@@ -10,6 +10,6 @@ from fleetlane.events.lanes import LANE_LIMITS, Lane
 class SparkArguments(JobArguments):
     """What they have in common with the job in the standard lane."""
 
-    turns: int = 0
+    loops: int = 0
     trigger_ms: int = LANE_LIMITS[Lane.STANDARD].trigger_ms
     messages_per_batch_max: int = LANE_LIMITS[Lane.STANDARD].messages_per_batch_max

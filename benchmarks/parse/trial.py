@@ -35,12 +35,12 @@ def measured(
     Raises:
         NotDoneError: It ended early, took too long, or wrote anything but what is expected.
     """
-    services.publish([flow(contender.turns)])
+    services.publish([flow(contender.loops)])
     topic = contender.output_topic
     before = services.end_offset(topic)
     with ExitStack() as stack:
         processes = []
-        for number, command in enumerate(contender.commands(services, folder, contender.turns)):
+        for number, command in enumerate(contender.commands(services, folder, contender.loops)):
             process = ServerProcess(
                 contender.name,
                 list(command),

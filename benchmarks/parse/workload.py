@@ -29,7 +29,7 @@ _NAMES: Final = (
 )
 
 
-def flow(turns: int) -> Flow:
+def flow(loops: int) -> Flow:
     """The flow of all contenders. Its parser turns a loop so often for each message."""
     text = f"""
         stream = "{STREAM}"
@@ -39,13 +39,13 @@ def flow(turns: int) -> Flow:
         unit = "ms"
         [[parsers]]
         use = "readings==1.0"
-        options = {{ turns = {turns} }}
+        options = {{ loops = {loops} }}
     """
     return flow_from_toml(text, file=f"{STREAM}.toml")
 
 
-def parser(turns: int) -> Readings:
-    return Readings(turns=turns)
+def parser(loops: int) -> Readings:
+    return Readings(loops=loops)
 
 
 def message(number: int) -> Message:

@@ -109,9 +109,9 @@ class Services:
     def delete_records(self, topics: Iterable[str]) -> None:
         """Delete what was written, so that the disk does not fill up."""
         for topic in topics:
-            # Asked of the admin client: it keeps what it was told last, without newer partitions.
-            told = self.admin.list_topics(topic, timeout=_WAIT_S)
-            ends = [TopicPartition(topic, number, -1) for number in told.topics[topic].partitions]
+            # Asked of the admin client: it caches metadata, which may lack newer partitions.
+            listed = self.admin.list_topics(topic, timeout=_WAIT_S)
+            ends = [TopicPartition(topic, number, -1) for number in listed.topics[topic].partitions]
             for future in self.admin.delete_records(ends).values():
                 future.result()
 

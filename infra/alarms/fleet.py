@@ -19,13 +19,13 @@ LAKE_LAG_S_MAX: Final = 3_600
 def fleet_alarms() -> Iterator[AlarmRule]:
     """One runaway device is held back and reported in ``fleet.alerts``; many raise an alarm."""
     yield AlarmRule(
-        name="too-many-insane-devices",
+        name="too-many-runaway-devices",
         meaning="More devices exceed their rate limits than are held back at once. "
         "Read fleet.alerts for what they have in common.",
         metric=_metric(JobMetric.RUNAWAY_DEVICES_LEFT, job=FLEET_WATCH),
     )
     yield AlarmRule(
-        name="flow-hears-few-devices",
+        name="flow-has-few-devices",
         meaning="A flow received from fewer devices in its last hour than usual for that hour of "
         "the week. fleet.alerts names the flow and its owner.",
         metric=_metric(

@@ -20,7 +20,7 @@ CODE: Final = (
     "events", "parsers", "cli", "clients", "lambdas", "glue_jobs", "infra", "operations", "local",
     "benchmarks", "examples",
 )  # fmt: skip
-NOT_YET: Final = (*(one for one in CODE if one != "examples"), "docs")
+NOT_YET: Final = (*(one for one in CODE if one not in {"benchmarks", "examples"}), "docs")
 """Not reworded yet."""
 DOCUMENTS: Final = (
     "docs",
@@ -30,7 +30,7 @@ DOCUMENTS: Final = (
     "CONTRIBUTING.md",
     "SECURITY.md",
 )
-PUBLISHED: Final = ("put_off", "heard_ms", "smear_s")
+PUBLISHED: Final = ("put_off", "good_messages_put_off", "heard_ms", "smear_s")
 """Names of columns and fields that others read: they stay as they were published."""
 
 _PUBLISHED: Final = re.compile(rf"(?<!\w)({'|'.join(PUBLISHED)})(?!\w)")

@@ -1,6 +1,6 @@
 """Bytewax: a Kafka source, a flat map, a Kafka sink.
 
-Run by ``python -m bytewax.run "benchmarks.parse.peers.bytewax_flow:dataflow('SERVERS', TURNS)"``.
+Run by ``python -m bytewax.run "benchmarks.parse.peers.bytewax_flow:dataflow('SERVERS', LOOPS)"``.
 """
 
 from typing import Final
@@ -21,8 +21,8 @@ _METADATA_HEADERS: Final = [("content-type", METADATA_CONTENT_TYPE.encode())]
 _CANONICAL_HEADERS: Final = [("content-type", CANONICAL_CONTENT_TYPE.encode())]
 
 
-def dataflow(bootstrap_servers: str, turns: int) -> Dataflow:
-    work = PlainWork(turns=turns)
+def dataflow(bootstrap_servers: str, loops: int) -> Dataflow:
+    work = PlainWork(loops=loops)
 
     def records_of(raw: KafkaSourceMessage) -> list[KafkaSinkMessage]:
         position = Position(RAW_TOPIC, raw.partition or 0, raw.offset or 0)

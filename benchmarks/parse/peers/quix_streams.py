@@ -1,6 +1,6 @@
 """Quix Streams, as its guide would have it: one application, one step that makes the records.
 
-Run as ``python -m benchmarks.parse.peers.quix_streams BOOTSTRAP_SERVERS TURNS GROUP``; several
+Run as ``python -m benchmarks.parse.peers.quix_streams BOOTSTRAP_SERVERS LOOPS GROUP``; several
 processes share the partitions.
 """
 
@@ -29,8 +29,8 @@ class _ValueOf(BytesSerializer):  # type: ignore[misc] # Quix is not in this env
         return value.value
 
 
-def main(bootstrap_servers: str, turns: int, group: str) -> None:
-    work = PlainWork(turns=turns)
+def main(bootstrap_servers: str, loops: int, group: str) -> None:
+    work = PlainWork(loops=loops)
 
     def records_of(
         body: bytes, _key: bytes, _timestamp: int, headers: Sequence[Header]

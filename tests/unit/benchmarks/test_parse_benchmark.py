@@ -40,7 +40,7 @@ def test_the_time_of_a_child_that_has_ended_counts() -> None:
 def test_a_message_becomes_ten_events_and_a_row_for_the_fleet() -> None:
     raw = message(7)
 
-    *events, told = PlainWork(turns=0).records_of(
+    *events, told = PlainWork(loops=0).records_of(
         headers_of(raw), raw.body, Position("raw.standard", 1, 7)
     )
 

@@ -61,7 +61,7 @@ def test_one_message_in_five_is_poison_and_the_numbers_of_the_others_are_known()
 
 def test_an_event_tells_its_message_its_place_and_its_messages_arrival() -> None:
     raw = message(12)
-    *events, _ = PlainWork(turns=0).records_of(headers_of(raw), raw.body, Position("raw", 0, 0))
+    *events, _ = PlainWork(loops=0).records_of(headers_of(raw), raw.body, Position("raw", 0, 0))
 
     read = [event_from(event.value, 99) for event in events]
 
