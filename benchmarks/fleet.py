@@ -24,9 +24,14 @@ from benchmarks.fleet_rows import (
     registered_devices,
 )
 from benchmarks.kept_numbers import write_numbers
-from fleetlane.events.canonical import canonical_value, event_data, message_prefix
+from fleetlane.events.canonical import (
+    EventTime,
+    TimeQuality,
+    canonical_value,
+    event_data,
+    message_prefix,
+)
 from fleetlane.events.envelope import Message
-from fleetlane.events.event_time import EventTime, TimeQuality
 from fleetlane.events.lanes import Lane
 from local.checkout import ROOT
 from operations.fleet import health, lateness, one_device, presence, volume

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from fleetlane.events.flows.artifact_manifest import ANY_PLATFORM
+from fleetlane.events.flows.artifacts import ANY_PLATFORM
 from fleetlane.parsers.artifacts.writing import Package, write_artifact
 
 ECHO: Final = """

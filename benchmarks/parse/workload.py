@@ -12,8 +12,8 @@ from benchmarks.parse.readings_parser import Readings
 from fleetlane.events.envelope import Message, headers_of
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import Flow
-from fleetlane.events.keys import raw_key
 from fleetlane.events.lanes import Lane
+from fleetlane.events.topics import raw_key
 
 STREAM: Final = "bench"
 RAW_TOPIC: Final = "raw.standard"

@@ -16,9 +16,8 @@ from benchmarks.running.services import OWNER, Services
 from fleetlane.events.envelope import Message, headers_of
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import Flow
-from fleetlane.events.keys import raw_key
 from fleetlane.events.lanes import Lane
-from fleetlane.events.topics import RawTopic
+from fleetlane.events.topics import RawTopic, raw_key
 
 type Act = str | int | None
 """What a message has its parser do; ``None``: parse it."""

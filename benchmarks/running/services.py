@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient
 from clients.flows.parser_store import ParserStore
 from clients.flows.store import FlowStore
 from clients.kafka.topics import KafkaTopics
-from fleetlane.events.flows.artifact_manifest import ANY_PLATFORM
+from fleetlane.events.flows.artifacts import ANY_PLATFORM
 from fleetlane.events.flows.flow import Flow
 from fleetlane.parsers.artifacts.writing import Package, write_artifact
 from local.checkout import BROKER_JARS, LOCALSTACK_ENVIRONMENT

@@ -12,18 +12,16 @@ from typing import TYPE_CHECKING, Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flows.artifact_manifest import (
+from fleetlane.events.flows.artifacts import (
     ARTIFACT_BYTES_MAX,
+    FlowArtifact,
     Manifest,
+    artifact_key,
     read_manifest,
     sha256_of_file,
-)
-from fleetlane.events.flows.artifacts import (
-    FlowArtifact,
-    artifact_key,
     version_in_key,
 )
-from fleetlane.events.flows.parser_use import is_same_version, split_use
+from fleetlane.events.flows.parser_choice import is_same_version, split_use
 from fleetlane.events.s3_keys import owners_prefix
 
 if TYPE_CHECKING:

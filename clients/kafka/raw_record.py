@@ -3,8 +3,7 @@
 from clients.kafka.producer_record import ProducerRecord
 from fleetlane.events.envelope import Message, headers_of
 from fleetlane.events.flows.flow import Flow
-from fleetlane.events.keys import raw_key
-from fleetlane.events.topics import raw_topic
+from fleetlane.events.topics import raw_key, raw_topic
 
 
 def raw_record(message: Message, flow: Flow | None) -> ProducerRecord:

@@ -5,7 +5,7 @@ from typing import Final, Protocol
 
 import orjson
 
-from fleetlane.events.consumer_groups import mirrored_group, seen_note
+from fleetlane.events.topics import mirrored_group, seen_note
 from glue_jobs.kafka.admin import Offsets, Partition
 
 _KAFKAS: Final = "KafkaV2"

@@ -12,9 +12,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from fleetlane.events import headers as ce
+from fleetlane.events.canonical import TimeQuality
 from fleetlane.events.envelope import SOURCE_PREFIX
 from fleetlane.events.errors import ParkedReason
-from fleetlane.events.event_time import TimeQuality
 from fleetlane.events.lake.tables import EVENTS, PARKED, PARSED, RECEIVED, LakeTable
 from glue_jobs.engine.fields import fields_of
 

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flows.artifact_manifest import read_manifest, sha256_of_file
-from fleetlane.events.flows.artifacts import FlowArtifact
+from fleetlane.events.flows.artifacts import FlowArtifact, read_manifest, sha256_of_file
 from fleetlane.events.s3_keys import PARSERS, owners_prefix
 
 ROOT: Final = Path(__file__).resolve().parents[2]

@@ -6,8 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from fleetlane.events.flows.artifact_manifest import read_manifest
-from fleetlane.events.flows.artifacts import artifact_key
+from fleetlane.events.flows.artifacts import artifact_key, read_manifest
 from fleetlane.events.s3_keys import PARSERS
 from fleetlane.parsers.artifacts.building import Platform, write_built
 from fleetlane.parsers.artifacts.uv import CannotBuildError as UvFailedError

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from clients.flows.parser_store import ArtifactChangedError, ArtifactMissingError
-from fleetlane.events.flows.artifact_manifest import BadArtifactError, Manifest
-from fleetlane.events.flows.artifacts import FlowArtifact, team_rules
+from fleetlane.events.flows.artifacts import BadArtifactError, FlowArtifact, Manifest, team_rules
 from fleetlane.events.flows.files import PublishedFlows
 
 

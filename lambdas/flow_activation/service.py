@@ -7,8 +7,9 @@ from typing import Protocol
 
 from clients.flows.store import FlowsNotPublishedError, FlowsUnreadableError
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flows.files import PublishedFlows, topics_of
-from fleetlane.events.flows.schema_changes import breaking_changes
+from fleetlane.events.flows.files import PublishedFlows
+from fleetlane.events.flows.flow_topics import topics_of
+from fleetlane.events.lake.schema_changes import breaking_changes
 from lambdas.flow_activation.artifact_checks import Artifacts, artifact_problems
 
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from clients.kafka.reader import Partition, Record
-from fleetlane.events.consumer_groups import MIRRORED_GROUPS, seen_from
 from fleetlane.events.lanes import Lane
-from fleetlane.events.topics import FLEET_PARSED, raw_pattern
+from fleetlane.events.topics import FLEET_PARSED, MIRRORED_GROUPS, raw_pattern, seen_from
 from operations.lanes.positions import Offsets, Position
 from operations.lanes.tally import LaneTally
 

@@ -13,9 +13,8 @@ from fleetlane.events import headers as ce
 from fleetlane.events.canonical import canonical_event_from
 from fleetlane.events.envelope import BadEnvelopeError, Message, PayloadReference
 from fleetlane.events.envelope_reading import message_from
-from fleetlane.events.folded_outcome import counts_more
 from fleetlane.events.lanes import Lane
-from fleetlane.events.metadata import Parsed, parsed_from, received_from
+from fleetlane.events.metadata import Parsed, counts_more, parsed_from, received_from
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED, raw_pattern
 from operations.ledger.unique_events import EventKey, UniqueEvents
 

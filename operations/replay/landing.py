@@ -11,10 +11,9 @@ from clients.kafka.producer_record import ProducerRecord
 from clients.kafka.reader import Record
 from fleetlane.events.envelope import Message, PayloadReference, headers_of
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.keys import raw_key
 from fleetlane.events.lanes import Lane
 from fleetlane.events.parked import KafkaPosition
-from fleetlane.events.topics import RawTopic
+from fleetlane.events.topics import RawTopic, raw_key
 from operations.messages.parked import message_in
 from operations.messages.stored_payloads import StoredPayloads
 from operations.messages.stored_records import RecordStore, records_at

@@ -6,8 +6,7 @@ from typing import Final
 
 import msgspec
 
-from fleetlane.events.folded_outcome import IS_THROUGH, counts_more
-from fleetlane.events.metadata import Parsed, parsed_from
+from fleetlane.events.metadata import IS_THROUGH, Parsed, counts_more, parsed_from
 from fleetlane.events.times import HOUR_MS
 from fleetlane.events.topics import FLEET_PARSED, PARKED
 from operations.messages.parked import ParkedFilter, ParkedMessage, newest_parked

@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 
 from fleetlane.events.canonical import (
     CANONICAL_CONTENT_TYPE,
+    EventTime,
+    TimeQuality,
     canonical_value,
     event_data,
     message_prefix,
@@ -25,9 +27,8 @@ from fleetlane.events.canonical import (
 from fleetlane.events.envelope import Message, headers_of
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.errors import ParkedReason
-from fleetlane.events.event_time import EventTime, TimeQuality
-from fleetlane.events.keys import raw_key
 from fleetlane.events.parked import KafkaPosition, Parking, parked_headers
+from fleetlane.events.topics import raw_key
 from tests.unit.events.json_values import json_objects
 from tests.unit.events.messages import ARRIVAL_MILLIS, FULL, PLAIN, RAW_ID, SHA256
 

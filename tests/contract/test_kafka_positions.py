@@ -10,8 +10,8 @@ from confluent_kafka.admin import AdminClient
 
 from clients.kafka.reader import Partition
 from clients.kafka.topics import KafkaTopics
-from fleetlane.events.consumer_groups import seen_from, seen_note
 from fleetlane.events.job_arguments import KafkaSecurity
+from fleetlane.events.topics import seen_from, seen_note
 from local.servers.kafka import KafkaBroker
 from operations.lanes.positions import KafkaPositions, Position
 from operations.lanes.status import Positions

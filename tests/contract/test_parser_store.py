@@ -14,8 +14,7 @@ from clients.flows.parser_store import (
     ParserStore,
     VersionTakenError,
 )
-from fleetlane.events.flows.artifact_manifest import BadArtifactError, sha256_of_file
-from fleetlane.events.flows.artifacts import FlowArtifact
+from fleetlane.events.flows.artifacts import BadArtifactError, FlowArtifact, sha256_of_file
 from fleetlane.events.names import BadNameError
 from tests.contract.aws_in_process import buckets
 from tests.team_artifacts import team_artifact

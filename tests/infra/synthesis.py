@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fleetlane.events.flows.artifact_manifest import ANY_PLATFORM
+from fleetlane.events.flows.artifacts import ANY_PLATFORM
 from fleetlane.parsers.artifacts.writing import Package, write_artifact
 
 ROOT = Path(__file__).resolve().parents[2]

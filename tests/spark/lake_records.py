@@ -8,10 +8,15 @@ from itertools import count
 import orjson
 from pyspark.sql import DataFrame, SparkSession
 
-from fleetlane.events.canonical import canonical_value, event_data, message_prefix
+from fleetlane.events.canonical import (
+    EventTime,
+    TimeQuality,
+    canonical_value,
+    event_data,
+    message_prefix,
+)
 from fleetlane.events.envelope import Header, Message, headers_of
 from fleetlane.events.errors import ParkedReason
-from fleetlane.events.event_time import EventTime, TimeQuality
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed
 from fleetlane.events.parked import KafkaPosition, Parking, parked_headers

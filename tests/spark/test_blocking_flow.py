@@ -15,11 +15,12 @@ from clients.kafka.reader import Record
 from clients.kafka.topics import KafkaTopics
 from clients.s3.blocked_messages import BlockedMessage, BlockedMessages
 from fleetlane.events.envelope import Message, headers_of
-from fleetlane.events.flows.files import flow_from_toml, topics_of
+from fleetlane.events.flows.files import flow_from_toml
+from fleetlane.events.flows.flow_topics import topics_of
 from fleetlane.events.ids import random_raw_id
-from fleetlane.events.keys import raw_key
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_from
+from fleetlane.events.topics import raw_key
 from glue_jobs import host
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws

@@ -15,7 +15,8 @@ from clients.kafka.producer_record import ProducerRecord
 from clients.kafka.reader import KafkaReader, Record
 from clients.kafka.topics import KafkaTopics
 from fleetlane.events.canonical import canonical_event_from
-from fleetlane.events.flows.files import flow_from_toml, topics_of
+from fleetlane.events.flows.files import flow_from_toml
+from fleetlane.events.flows.flow_topics import topics_of
 from fleetlane.events.job_arguments import DeduplicateArguments, KafkaSecurity
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws

@@ -17,12 +17,13 @@ from clients.kafka.reader import KafkaReader, Record
 from clients.kafka.topics import KafkaTopics
 from fleetlane.events.envelope import Message, headers_of
 from fleetlane.events.flows.artifacts import team_rules
-from fleetlane.events.flows.files import flow_from_toml, topics_of
+from fleetlane.events.flows.files import flow_from_toml
+from fleetlane.events.flows.flow_topics import topics_of
 from fleetlane.events.ids import random_raw_id
 from fleetlane.events.job_arguments import BadArgumentsError
-from fleetlane.events.keys import raw_key
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import parsed_from, received_from
+from fleetlane.events.topics import raw_key
 from glue_jobs import host
 from glue_jobs.engine.periodic_tasks import Ends
 from local.example_parsers import example_artifact

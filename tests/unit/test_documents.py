@@ -9,8 +9,7 @@ from typing import Final
 import msgspec
 import pytest
 
-from fleetlane.events.canonical import canonical_event_from
-from fleetlane.events.event_time import TimeQuality
+from fleetlane.events.canonical import TimeQuality, canonical_event_from
 from fleetlane.events.ids import is_raw_id
 from local.checkout import ROOT
 

@@ -1,14 +1,14 @@
 """The canonical event: CloudEvents 1.0, structured JSON, one Kafka record each."""
 
 from collections.abc import Mapping
+from enum import StrEnum
 from math import isfinite
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 import orjson
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.event_time import EventTime, TimeQuality
 from fleetlane.events.times import rfc3339
 
 CANONICAL_CONTENT_TYPE: Final = "application/cloudevents+json"
@@ -21,6 +21,26 @@ class NotJsonError(FleetlaneError):
     reason = "malformed"
     problem: str
     sentence = "an event holds what JSON does not: {problem}"
+
+
+class TimeQuality(StrEnum):
+    """What is to be thought of an event's time. A bad one never drops the event."""
+
+    OK = "ok"
+    MISSING = "missing"
+    FUTURE = "future"
+    ANCIENT = "ancient"
+
+
+class EventTime(NamedTuple):
+    """When an event happened. ``millis`` is the device's word, ``None`` where it gave none.
+
+    ``bucket_millis`` is event time where its quality is ok, else arrival time.
+    """
+
+    millis: int | None
+    quality: TimeQuality
+    bucket_millis: int
 
 
 class MessageFacts(Protocol):

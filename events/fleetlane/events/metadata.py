@@ -27,7 +27,7 @@ class Deferral(StrEnum):
 
     PAYLOAD_UNAVAILABLE = "payload_unavailable"
     PARSER_UNAVAILABLE = "parser_unavailable"
-    OVERTIME_USED_UP = "overtime_used_up"
+    TIME_BUDGET_USED_UP = "overtime_used_up"
     CHILDREN_USED_UP = "children_used_up"
 
 
@@ -86,6 +86,11 @@ class Parsed:
     last_event_ms: int | None = None
 
 
+_RANK: Final = {Outcome.PARSED: 3, Outcome.EMPTY: 2, Outcome.PARKED: 1, Outcome.DIVERTED: 0}
+
+IS_THROUGH: Final = frozenset({Outcome.PARSED, Outcome.EMPTY})
+"""Outcomes after which nothing of a message is missing downstream."""
+
 OLDER_PARSER_PREFIX: Final = b'{"instead_of":"'
 """How the rows of messages begin that an older parser parsed."""
 
@@ -106,3 +111,16 @@ def parsed_from(value: bytes) -> Parsed:
 def parsed_value(parsed: Parsed) -> bytes:
     """Write a record of ``fleet.parsed``."""
     return orjson.dumps(parsed)
+
+
+def counts_more(parsed: Parsed, known: Parsed | None) -> bool:
+    """Whether an attempt counts more than the best so far.
+
+    Among equal outcomes the higher revision counts, then the later attempt. A revision that is
+    parked takes nothing away from what was parsed before.
+    """
+    return known is None or _weight(parsed) > _weight(known)
+
+
+def _weight(parsed: Parsed) -> tuple[int, int, int]:
+    return _RANK[parsed.outcome], parsed.revision, parsed.attempt

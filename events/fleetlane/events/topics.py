@@ -1,4 +1,4 @@
-"""Kafka topics: the one place where they are named, matched and given their limits."""
+"""Kafka's names: topics and their limits, the keys of records, and consumer groups."""
 
 import re
 from dataclasses import dataclass
@@ -9,11 +9,15 @@ from typing import Final
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
 from fleetlane.events.names import NAME_PATTERN, checked_name
+from fleetlane.events.times import DAY_MS, hour_bucket
 
 PARKED: Final = "parked"
 FLEET_RECEIVED: Final = "fleet.received"
 FLEET_PARSED: Final = "fleet.parsed"
 FLEET_ALERTS: Final = "fleet.alerts"
+
+MIRRORED_GROUPS: Final = "fleetlane-"
+"""The beginning of the consumer groups in which Kafka's own tools see the queries' progress."""
 
 RECORD_BYTES_MAX: Final = 1_000_000
 """The largest record (key, value and headers) that we write to any topic but the two below."""
@@ -22,7 +26,6 @@ REROUTED_BYTES_MAX: Final = RECORD_BYTES_MAX + 64 * 1024
 """``raw.slow`` and ``parked`` take any raw record again, with more headers than it came with."""
 
 _FRAME_BYTES: Final = 16 * 1024
-_DAY_MS: Final = 24 * 60 * 60 * 1000
 _RAW = re.compile(
     rf"raw\.(?P<lane>fast|standard|slow)"
     rf"(?:\.stream\.(?P<stream>{NAME_PATTERN})|\.type\.(?P<device_type>{NAME_PATTERN})"
@@ -177,6 +180,54 @@ def topic_settings(topic: str) -> TopicSettings:
     if topic == PARKED:
         return TopicSettings(retention_ms=-1, record_bytes_max=REROUTED_BYTES_MAX)
     if topic.startswith(str(RawTopic(lane=Lane.SLOW))):
-        return TopicSettings(retention_ms=3 * _DAY_MS, record_bytes_max=REROUTED_BYTES_MAX)
+        return TopicSettings(retention_ms=3 * DAY_MS, record_bytes_max=REROUTED_BYTES_MAX)
     days = 3 if topic.startswith("raw.") else 7
-    return TopicSettings(retention_ms=days * _DAY_MS, record_bytes_max=RECORD_BYTES_MAX)
+    return TopicSettings(retention_ms=days * DAY_MS, record_bytes_max=RECORD_BYTES_MAX)
+
+
+class CanonicalKey(StrEnum):
+    """How a flow's canonical events are keyed."""
+
+    DEVICE_HOUR = "device_hour"
+    DEVICE = "device"
+    EVENT_MILLIS = "event_millis"
+
+
+def raw_key(arrival_millis: int) -> bytes:
+    """Key of a raw record: an even spread, whatever a device does."""
+    return b"%d" % arrival_millis
+
+
+def canonical_key(kind: CanonicalKey, *, device_id: str, bucket_millis: int) -> bytes:
+    """Key of a canonical event.
+
+    ``bucket_millis`` is its event time, or its arrival time where the event time is not to be
+    trusted. ``device_hour`` gives ``d-17/2026-11-03T14``.
+    """
+    match kind:
+        case CanonicalKey.DEVICE_HOUR:
+            return f"{device_id}/{hour_bucket(bucket_millis)}".encode()
+        case CanonicalKey.DEVICE:
+            return device_id.encode()
+        case CanonicalKey.EVENT_MILLIS:
+            return b"%d" % bucket_millis
+
+
+def mirrored_group(query: str) -> str:
+    """Name the group of a query: ``fleetlane-parse-fast`` of ``parse_lane_fast``.
+
+    Spark keeps a query's offsets in its checkpoint, so the group has no members: the offsets are
+    copied to it.
+    """
+    return MIRRORED_GROUPS + query.replace("parse_lane", "parse", 1).replace("_", "-")
+
+
+def seen_note(seen_ms: int) -> str:
+    """The note beside a group's offsets: when its query was last seen alive."""
+    return f"{seen_ms};"
+
+
+def seen_from(note: str) -> int | None:
+    """Read the note; librdkafka may return more bytes after it than were written."""
+    found = re.match(r"([0-9]{1,15});", note)
+    return None if found is None else int(found[1])

@@ -21,7 +21,7 @@ MAY_PASS_NEXT_TIME: Final = frozenset(
 """Failures that another attempt may not have. The same bytes fail again for any other reason."""
 
 _DEFERRALS: Final = {
-    Verdict.NOT_TRIED: Deferral.OVERTIME_USED_UP,
+    Verdict.NOT_TRIED: Deferral.TIME_BUDGET_USED_UP,
     Verdict.CHILDREN_USED_UP: Deferral.CHILDREN_USED_UP,
 }
 

@@ -12,8 +12,7 @@ from clients.flows.parser_store import (
     ArtifactMissingError,
     ArtifactUnavailableError,
 )
-from fleetlane.events.flows.artifact_manifest import BadArtifactError
-from fleetlane.events.flows.artifacts import FlowArtifact, is_of_a_team
+from fleetlane.events.flows.artifacts import BadArtifactError, FlowArtifact, is_of_a_team
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow, ParserRule
 from fleetlane.parsers.registry import UnknownParserError, find_parser

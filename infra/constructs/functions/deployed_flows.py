@@ -7,7 +7,7 @@ from pathlib import Path
 from fleetlane.events.flows.artifacts import FlowArtifact, team_rules
 from fleetlane.events.flows.files import BadFlowError, PublishedFlows, flows_in
 from fleetlane.events.flows.flow import FlowSet
-from fleetlane.events.flows.topic_conflicts import topic_collisions
+from fleetlane.events.flows.flow_topics import topic_collisions
 from infra.artifacts.folder import Artifacts
 
 

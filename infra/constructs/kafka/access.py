@@ -7,9 +7,8 @@ from typing import Final
 from aws_cdk import Aws, Fn, Stack
 from aws_cdk import aws_iam as iam
 
-from fleetlane.events.consumer_groups import MIRRORED_GROUPS
 from fleetlane.events.job_arguments import KafkaSecurity
-from fleetlane.events.topics import PARKED
+from fleetlane.events.topics import MIRRORED_GROUPS, PARKED
 from infra.constructs.nag_suppressions import suppress_wildcard
 
 RAW_TOPICS: Final = "raw.*"

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 from fleetlane.cli.commands.parser.templates import StartFrom
 from fleetlane.cli.main import app
 from fleetlane.cli.options.checkout import uv_program
-from fleetlane.events.flows.artifact_manifest import read_manifest
+from fleetlane.events.flows.artifacts import read_manifest
 from fleetlane.parsers.testkit.checking import ContractBrokenError, check_folder
 
 TWO = "samples/two-readings.bin"

@@ -11,14 +11,13 @@ import orjson
 
 from clients.kafka.reader import Record
 from clients.s3.payload_bucket import PayloadBucket
-from fleetlane.events.canonical import canonical_value, message_prefix
+from fleetlane.events.canonical import EventTime, TimeQuality, canonical_value, message_prefix
 from fleetlane.events.envelope import Header, Message, PayloadReference, headers_of
 from fleetlane.events.errors import ParkedReason
-from fleetlane.events.event_time import EventTime, TimeQuality
-from fleetlane.events.keys import raw_key
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
 from fleetlane.events.parked import KafkaPosition, Parking, parked_headers
+from fleetlane.events.topics import raw_key
 from operations.messages.stored_payloads import StoredPayloads
 from tests.contract.aws_in_process import buckets
 

@@ -13,14 +13,15 @@ from hypothesis import given
 
 from fleetlane.events.canonical import (
     CanonicalEvent,
+    EventTime,
     NotJsonError,
+    TimeQuality,
     canonical_event_from,
     canonical_value,
     event_data,
     message_prefix,
 )
 from fleetlane.events.envelope import Message
-from fleetlane.events.event_time import EventTime, TimeQuality
 from tests.unit.events.json_values import json_objects
 from tests.unit.events.messages import ARRIVAL_MILLIS, FULL, RAW_ID, messages
 

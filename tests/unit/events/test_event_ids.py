@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetlane.events.envelope import Message
-from fleetlane.events.event_ids import event_ids
+from fleetlane.events.flows.event_ids import event_ids
 from fleetlane.events.flows.flow import IdentityRule
 from tests.unit.events.json_values import json_objects
 from tests.unit.events.messages import PLAIN, RAW_ID

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from fleetlane.events.flows.files import BadFlowError, flows_in, topics_of
+from fleetlane.events.flows.files import BadFlowError, flows_in
 from fleetlane.events.flows.flow import (
     CanonicalRule,
     EventTimeRule,
@@ -12,9 +12,9 @@ from fleetlane.events.flows.flow import (
     ParserRule,
     TimeUnit,
 )
-from fleetlane.events.keys import CanonicalKey
+from fleetlane.events.flows.flow_topics import topics_of
 from fleetlane.events.lanes import Lane
-from fleetlane.events.topics import RawStrategy, platform_topics
+from fleetlane.events.topics import CanonicalKey, RawStrategy, platform_topics
 from tests.unit.events.flow_texts import SMALLEST, read
 
 DESIGNS = """

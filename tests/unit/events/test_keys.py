@@ -1,7 +1,7 @@
 import pytest
 
-from fleetlane.events.keys import CanonicalKey, canonical_key, raw_key
 from fleetlane.events.times import MILLIS_MAX, MILLIS_MIN
+from fleetlane.events.topics import CanonicalKey, canonical_key, raw_key
 
 
 def test_a_raw_records_key_is_its_arrival_in_decimal() -> None:

@@ -16,9 +16,8 @@ from fleetlane.events.flows.flow import (
     Redirect,
     TimeUnit,
 )
-from fleetlane.events.keys import CanonicalKey
 from fleetlane.events.lanes import Lane
-from fleetlane.events.topics import RawStrategy
+from fleetlane.events.topics import CanonicalKey, RawStrategy
 from tests.unit.events.json_values import json_objects, texts
 from tests.unit.events.messages import names
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fleetlane.events.consumer_groups import mirrored_group
+from fleetlane.events.topics import mirrored_group
 from glue_jobs.engine.application_watch import ApplicationWatch
 from glue_jobs.engine.supervisor import stop_between_batches
 from glue_jobs.kafka.admin import KafkaAdminError, Offsets, Partition

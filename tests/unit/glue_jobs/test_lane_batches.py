@@ -86,7 +86,7 @@ def test_messages_of_several_flows_in_one_batch_come_out_once_each(sandboxes: Pa
 @pytest.mark.parametrize(
     ("verdict", "put_off"),
     [
-        (Verdict.NOT_TRIED, Deferral.OVERTIME_USED_UP),
+        (Verdict.NOT_TRIED, Deferral.TIME_BUDGET_USED_UP),
         (Verdict.CHILDREN_USED_UP, Deferral.CHILDREN_USED_UP),
     ],
 )

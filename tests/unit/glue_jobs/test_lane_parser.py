@@ -8,10 +8,9 @@ from hashlib import sha256
 import pytest
 
 from clients.s3.payload_bucket import PayloadUnavailableError
-from fleetlane.events.canonical import canonical_event_from
+from fleetlane.events.canonical import TimeQuality, canonical_event_from
 from fleetlane.events.envelope import Header, PayloadReference
 from fleetlane.events.envelope_reading import message_from
-from fleetlane.events.event_time import TimeQuality
 from fleetlane.events.lanes import PAYLOAD_BYTES_MAX, Lane
 from fleetlane.events.metadata import parsed_from
 from fleetlane.events.topics import REROUTED_BYTES_MAX

@@ -5,8 +5,7 @@ import pytest
 from clients.flows.parser_store import ArtifactMissingError
 from clients.flows.store import FlowsNotPublishedError
 from clients.kafka.topics import TopicsNotCreatedError
-from fleetlane.events.flows.artifact_manifest import Manifest
-from fleetlane.events.flows.artifacts import FlowArtifact
+from fleetlane.events.flows.artifacts import FlowArtifact, Manifest
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.topics import platform_topics

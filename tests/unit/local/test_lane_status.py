@@ -1,9 +1,9 @@
 """How the lanes are, from what stands in Kafka alone."""
 
 from fleetlane.cli.commands.platform.status import status_text
-from fleetlane.events.consumer_groups import seen_note
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome
+from fleetlane.events.topics import seen_note
 from operations.lanes.positions import Position
 from operations.lanes.status import LaneStatus, QueryStatus, Status, status_of
 from tests.unit.local.memory_positions import MemoryPositions

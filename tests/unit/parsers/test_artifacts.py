@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetlane.events.flows.artifact_manifest import (
+from fleetlane.events.flows.artifacts import (
     ANY_PLATFORM,
     MANIFEST_NAME,
     BadArtifactError,

@@ -1,17 +1,156 @@
-"""Which artifact the parser of a flow's rule comes in: its place in the bucket, its digest."""
+"""Parser artifacts: which one a flow's rule needs, and the manifest of what is in it.
 
-from collections.abc import Iterable, Iterator
-from typing import Annotated
+An artifact is one zip, ``NAME-VERSION.zip``: the team's package and what it depends on, as they
+lie in a folder on ``sys.path``, and the manifest beside them. Reading it imports nothing of it.
+"""
+
+import errno
+import hashlib
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, BinaryIO, Final
 
 import msgspec
 from msgspec import Meta
 from packaging.utils import canonicalize_name
 
-from fleetlane.events.flows.artifact_manifest import Manifest
-from fleetlane.events.flows.flow import Flow
-from fleetlane.events.flows.parser_use import split_use
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flows.flow import Flow, Name
+from fleetlane.events.flows.parser_choice import is_same_version, split_use
 from fleetlane.events.names import checked_name
 from fleetlane.events.s3_keys import owners_prefix
+
+MANIFEST_NAME: Final = "fleetlane-artifact.json"
+FORMAT: Final = 1
+ANY_PLATFORM: Final = "any"
+ARTIFACT_BYTES_MAX: Final = 128 << 20
+"""Of the zip, and of its files together: they are stored, not compressed."""
+
+MANIFEST_BYTES_MAX: Final = 4 << 20
+MEMBERS_MAX: Final = 10_000
+
+_NOT_WHOLE: Final = (zipfile.BadZipFile, EOFError, RuntimeError, UnicodeDecodeError)
+"""Runtime errors are what ``zipfile`` says of an encrypted member and of versions to come."""
+
+
+class BadArtifactError(FleetlaneError):
+    """A file is no parser artifact, or not a whole one. ``artifact`` is what it is called."""
+
+    reason = "bad_artifact"
+    artifact: str
+    problem: str
+    sentence = "{artifact}: {problem}"
+
+
+class Member(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of an artifact."""
+
+    sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+    size_bytes: Annotated[int, Meta(ge=0)]
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """What an artifact says of itself. Unknown fields are ignored.
+
+    ``name`` and ``version`` are the distribution's, and ``version`` that of its parsers too.
+    ``parsers`` maps a parser's name to its entry point, ``members`` a file's path to its digest.
+    ``platform`` is ``any`` where nothing is compiled, else uv's name of it.
+    """
+
+    format: int
+    name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]{1,100}\Z")]
+    version: Annotated[str, Meta(pattern=r"^[0-9A-Za-z.+!_-]{1,100}\Z")]
+    python: str
+    platform: str
+    parsers: Annotated[Mapping[Name, str], Meta(min_length=1)]
+    members: Annotated[Mapping[str, Member], Meta(max_length=MEMBERS_MAX)]
+
+    @property
+    def file_name(self) -> str:
+        return f"{canonicalize_name(self.name)}-{self.version}.zip"
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        """What flows write to use its parsers."""
+        return tuple(f"{name}=={self.version}" for name in self.parsers)
+
+    def offers(self, use: str) -> bool:
+        """Whether a flow's ``name==version`` is one of its parsers; versions equal by PEP 440."""
+        name, version = split_use(use)
+        return (
+            name in self.parsers and version is not None and is_same_version(version, self.version)
+        )
+
+    def to_json(self) -> bytes:
+        """The same bytes for equal manifests."""
+        return msgspec.json.format(msgspec.json.encode(self, order="deterministic")) + b"\n"
+
+
+def read_manifest(file: Path | BinaryIO, *, artifact: str) -> Manifest:
+    """Read the manifest of a zip; ``artifact`` is what an error calls it. Members stay unread.
+
+    Raises:
+        BadArtifactError: There is no such file, it is no zip, or has no manifest of this format.
+    """
+    with opened_artifact(file, artifact=artifact) as archive:
+        return manifest_in(archive, artifact=artifact)
+
+
+@contextmanager
+def opened_artifact(file: Path | BinaryIO, *, artifact: str) -> Iterator[zipfile.ZipFile]:
+    """Open a zip that nobody vouches for; whatever reading it comes upon is refused alike.
+
+    Raises:
+        BadArtifactError: There is no such file; or what is opened or read in it is no zip, not
+            whole, encrypted, or of a kind that ``zipfile`` does not know.
+    """
+    try:
+        archive = zipfile.ZipFile(file)
+    except FileNotFoundError:
+        raise BadArtifactError(artifact, "does not exist") from None
+    except (OSError, *_NOT_WHOLE) as problem:
+        raise BadArtifactError(artifact, f"is not a whole zip file: {problem}") from None
+    with archive:
+        try:
+            yield archive
+        except _NOT_WHOLE as problem:
+            raise BadArtifactError(artifact, f"is not a whole zip file: {problem}") from None
+        except OSError as problem:
+            if problem.errno != errno.EINVAL:  # a member said to lie before the file's beginning
+                raise
+            raise BadArtifactError(artifact, "is not a whole zip file") from None
+
+
+def manifest_in(archive: zipfile.ZipFile, *, artifact: str) -> Manifest:
+    """Read the manifest of an open zip.
+
+    Raises:
+        BadArtifactError: It has none, or not one of this format.
+    """
+    try:
+        entry = archive.getinfo(MANIFEST_NAME)
+    except KeyError:
+        problem = f"has no {MANIFEST_NAME}: make it with `fleetlane parser build`"
+        raise BadArtifactError(artifact, problem) from None
+    if entry.compress_type != zipfile.ZIP_STORED or entry.file_size > MANIFEST_BYTES_MAX:
+        problem = f"{MANIFEST_NAME} has {entry.file_size} bytes, or is compressed"
+        raise BadArtifactError(artifact, f"{problem}; allowed: {MANIFEST_BYTES_MAX} stored")
+    try:
+        manifest = msgspec.json.decode(archive.read(entry), type=Manifest)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadArtifactError(artifact, f"{MANIFEST_NAME}: {error}") from None
+    if manifest.format != FORMAT:
+        problem = f"is of format {manifest.format}; this Fleetlane reads format {FORMAT}"
+        raise BadArtifactError(artifact, problem)
+    return manifest
+
+
+def sha256_of_file(path: Path) -> str:
+    """An artifact's digest, as flows are published with it."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class FlowArtifact(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,8 +15,6 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import FlowArtifact
 from fleetlane.events.flows.flow import Flow, FlowSet
 from fleetlane.events.flows.schema_files import BadSchemaError, schema_beside
-from fleetlane.events.lanes import Lane
-from fleetlane.events.topics import canonical_topic, platform_topics, unique_topic
 
 VERSION_CHARS: Final = 16
 """A version is so many lowercase hexadecimal digits."""
@@ -126,21 +124,6 @@ def flows_in(folder: Path) -> FlowSet:
             raise BadFlowError(str(path), problem)
         flows[flow.stream] = flow
     return flows
-
-
-def topics_of(flows: Iterable[Flow]) -> tuple[str, ...]:
-    """All topics that a platform with these flows needs, sorted."""
-    return tuple(sorted({*platform_topics(), *_topics_of_each(flows)}))
-
-
-def _topics_of_each(flows: Iterable[Flow]) -> Iterator[str]:
-    for flow in flows:
-        yield canonical_topic(flow.stream)
-        if flow.dedupe is not None:
-            yield unique_topic(flow.stream)
-        yield from (canonical_topic(redirect.to) for redirect in flow.canonical.redirects)
-        for kind in (None, *flow.device_types):
-            yield from (flow.raw_topic(lane, device_type=kind) for lane in Lane)
 
 
 def _unknown_fields(value: object, kind: inspect.Type, *path: str) -> Iterator[str]:

@@ -9,10 +9,9 @@ import msgspec
 from msgspec import Meta, field
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from fleetlane.events.keys import CanonicalKey
 from fleetlane.events.lanes import Lane
 from fleetlane.events.names import NAME_PATTERN
-from fleetlane.events.topics import RawStrategy, RawTopic, raw_topic
+from fleetlane.events.topics import CanonicalKey, RawStrategy, RawTopic, raw_topic
 
 type Name = Annotated[str, Meta(pattern=rf"^{NAME_PATTERN}\Z")]
 type FieldName = Annotated[str, Meta(min_length=1, max_length=200)]

@@ -1,9 +1,9 @@
-"""The firmware dance: which of a flow's parsers a device's messages are for."""
+"""Which of a flow's parsers a device's messages are for, and how a rule names its parser."""
 
 from functools import lru_cache
 
 from packaging.specifiers import SpecifierSet
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
 from fleetlane.events.flows.flow import Flow, ParserRule
 
@@ -18,6 +18,20 @@ def parser_rule_for(
         if rule.firmware is None or _is_within(firmware, rule.firmware):
             return rule
     return None
+
+
+def split_use(use: str) -> tuple[str, str | None]:
+    """The parser's name, and its version where one is pinned."""
+    name, pinned, version = (part.strip() for part in use.partition("=="))
+    return name, version if pinned else None
+
+
+def is_same_version(one: str, other: str) -> bool:
+    """Whether two versions are equal by PEP 440; what is no version equals nothing."""
+    try:
+        return Version(one) == Version(other)
+    except InvalidVersion:
+        return False
 
 
 @lru_cache(maxsize=4096)

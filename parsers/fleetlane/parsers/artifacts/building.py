@@ -12,7 +12,7 @@ from typing import Final
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
-from fleetlane.events.flows.artifact_manifest import ANY_PLATFORM
+from fleetlane.events.flows.artifacts import ANY_PLATFORM
 from fleetlane.events.names import NAME_PATTERN, is_name
 from fleetlane.parsers.artifacts.uv import CannotBuildError, Uv
 from fleetlane.parsers.artifacts.writing import PYTHON, Contents, Package, write_artifact

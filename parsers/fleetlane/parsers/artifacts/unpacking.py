@@ -5,7 +5,7 @@ import zipfile
 from pathlib import Path
 from typing import Final
 
-from fleetlane.events.flows.artifact_manifest import (
+from fleetlane.events.flows.artifacts import (
     ARTIFACT_BYTES_MAX,
     MANIFEST_NAME,
     BadArtifactError,

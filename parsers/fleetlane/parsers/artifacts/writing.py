@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flows.artifact_manifest import (
+from fleetlane.events.flows.artifacts import (
     ARTIFACT_BYTES_MAX,
     FORMAT,
     MANIFEST_NAME,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.flow import Flow, FlowSet, ParserRule
+from fleetlane.events.flows.flow_topics import topic_collisions
 from fleetlane.events.flows.rule_coverage import gaps, overlaps
-from fleetlane.events.flows.schema_changes import breaking_changes
-from fleetlane.events.flows.topic_conflicts import topic_collisions
+from fleetlane.events.lake.schema_changes import breaking_changes
 from fleetlane.events.lanes import LANE_LIMITS
 from fleetlane.parsers.sandbox.platforms import sandboxes_for_this_system
 from fleetlane.parsers.sandbox.runs import Program

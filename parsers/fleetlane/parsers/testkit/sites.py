@@ -9,7 +9,7 @@ from typing import Self
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from fleetlane.events.flows.artifact_manifest import BadArtifactError
+from fleetlane.events.flows.artifacts import BadArtifactError
 from fleetlane.parsers.artifacts.building import Platform, built
 from fleetlane.parsers.artifacts.unpacking import unpack
 from fleetlane.parsers.artifacts.uv import uv_for

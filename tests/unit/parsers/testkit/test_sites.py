@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fleetlane.cli.options.checkout import uv_program
-from fleetlane.events.flows.artifact_manifest import ANY_PLATFORM, BadArtifactError
+from fleetlane.events.flows.artifacts import ANY_PLATFORM, BadArtifactError
 from fleetlane.parsers.artifacts.writing import Package, write_artifact
 from fleetlane.parsers.registry import UnknownParserError
 from fleetlane.parsers.testkit.projects import project_at

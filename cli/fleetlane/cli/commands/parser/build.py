@@ -8,7 +8,7 @@ import typer
 
 from fleetlane.cli.commands.parser.subject import project_in
 from fleetlane.cli.options.checkout import uv_program
-from fleetlane.events.flows.artifact_manifest import read_manifest, sha256_of_file
+from fleetlane.events.flows.artifacts import read_manifest, sha256_of_file
 
 
 class Machine(StrEnum):

@@ -10,8 +10,7 @@ from fleetlane.cli.commands.parser.subject import NoSubjectError, project_in
 from fleetlane.cli.options.data import running_endpoints
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.flow import Flow, ParserRule
-from fleetlane.events.flows.parser_choice import parser_rule_for
-from fleetlane.events.flows.parser_use import split_use
+from fleetlane.events.flows.parser_choice import parser_rule_for, split_use
 from fleetlane.events.lanes import Lane
 from fleetlane.parsers.testkit.messages import RecordedMessage, recorded_message
 from fleetlane.parsers.testkit.projects import project_around

@@ -8,7 +8,7 @@ import typer
 from fleetlane.cli.commands.flow.publishing import BucketOption
 from fleetlane.cli.options.checkout import use_checkout
 from fleetlane.cli.options.data import DataOption, running_endpoints
-from fleetlane.events.flows.artifact_manifest import read_manifest
+from fleetlane.events.flows.artifacts import read_manifest
 
 if TYPE_CHECKING:
     from clients.flows.parser_store import ParserStore

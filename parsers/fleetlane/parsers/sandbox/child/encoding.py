@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from fleetlane.events.canonical import canonical_value, event_data, message_prefix
-from fleetlane.events.event_ids import event_ids
-from fleetlane.events.event_time import TimeQuality, event_time_of
+from fleetlane.events.canonical import TimeQuality, canonical_value, event_data, message_prefix
+from fleetlane.events.flows.event_ids import event_ids
+from fleetlane.events.flows.event_time import event_time_of
 from fleetlane.events.flows.flow import Flow
-from fleetlane.events.keys import CanonicalKey, canonical_key
 from fleetlane.events.times import HOUR_MS
+from fleetlane.events.topics import CanonicalKey, canonical_key
 from fleetlane.parsers.contract import Parser
 from fleetlane.parsers.sandbox.canonical_records import OUTPUT_BYTES_MAX, Columns
 from fleetlane.parsers.sandbox.runs import Assignment, Body, sender_from

@@ -4,9 +4,8 @@ from itertools import permutations
 
 import pytest
 
-from fleetlane.events.folded_outcome import counts_more
 from fleetlane.events.lanes import Lane
-from fleetlane.events.metadata import Outcome, Parsed
+from fleetlane.events.metadata import Outcome, Parsed, counts_more
 
 
 def attempt(outcome: Outcome, *, number: int = 1, revision: int = 0) -> Parsed:

@@ -1,31 +1,10 @@
 """Event time: what the device says of when a thing happened, and how far that is believed."""
 
 from collections.abc import Mapping
-from enum import StrEnum
-from typing import NamedTuple
 
+from fleetlane.events.canonical import EventTime, TimeQuality
 from fleetlane.events.flows.flow import EventTimeRule, TimeUnit
 from fleetlane.events.times import MILLIS_MAX, MILLIS_MIN, millis_from_rfc3339
-
-
-class TimeQuality(StrEnum):
-    """What is to be thought of an event's time. A bad one never drops the event."""
-
-    OK = "ok"
-    MISSING = "missing"
-    FUTURE = "future"
-    ANCIENT = "ancient"
-
-
-class EventTime(NamedTuple):
-    """When an event happened. ``millis`` is the device's word, ``None`` where it gave none.
-
-    ``bucket_millis`` is event time where its quality is ok, else arrival time.
-    """
-
-    millis: int | None
-    quality: TimeQuality
-    bucket_millis: int
 
 
 def event_time_of(
