@@ -29,6 +29,8 @@ from glue_jobs.fleet_watch.lake_hours import LakeHours
 from glue_jobs.fleet_watch.quarantine import QuarantineRules
 from glue_jobs.kafka.source_and_sink import raw_records, with_content_type, written_at_once
 
+RECORDS_PER_BATCH_MAX: Final = 200_000
+
 
 def start(session: SparkSession, arguments: FleetWatchArguments) -> Supervisor:
     """Start the query; returns at once. It is started again when it fails, and ends nobody.
@@ -72,7 +74,7 @@ def _started(
         session,
         arguments,
         pattern=re.escape(FLEET_RECEIVED),
-        messages_per_batch_max=arguments.watch_records_per_batch_max,
+        messages_per_batch_max=RECORDS_PER_BATCH_MAX,
     )
     return in_batches(
         records,
@@ -104,7 +106,6 @@ def _surroundings(session: SparkSession, arguments: FleetWatchArguments) -> Watc
 def _batches(arguments: FleetWatchArguments, around: WatchContext) -> WatchBatches:
     rules = QuarantineRules(
         hold_ms=1_000 * arguments.watch_hold_s,
-        devices_max=arguments.watch_devices_max,
         window_ms=1_000 * arguments.watch_window_s,
     )
     return WatchBatches(

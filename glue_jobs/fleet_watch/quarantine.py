@@ -11,6 +11,8 @@ from glue_jobs.fleet_watch.device_rates import TooFast
 OVER_RATE_LIMIT: Final = "over_ceiling"
 """The cause that marks our own overrides: what an operator wrote is left alone."""
 
+QUARANTINED_MAX: Final = 1_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantineRules:
@@ -20,8 +22,8 @@ class QuarantineRules:
     """
 
     hold_ms: int
-    devices_max: int
     window_ms: int
+    devices_max: int = QUARANTINED_MAX
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

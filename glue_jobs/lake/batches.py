@@ -129,14 +129,7 @@ class LakeBatches:
         self._hours.counted(closed_ms)
 
     def _target(self, table: LakeTable, batch: Batch, check: Check) -> Target:
-        is_events = table is EVENTS
-        return Target(
-            table=table,
-            log=self._logs[table],
-            batch=batch,
-            check=check,
-            merged_later=self._arguments.streams_merged_later if is_events else (),
-        )
+        return Target(table=table, log=self._logs[table], batch=batch, check=check)
 
 
 def _of_days(session: SparkSession, days: Sequence[date]) -> tuple[DataFrame, DataFrame]:

@@ -151,7 +151,6 @@ def _upkeep(
         guard,
         works={Upkeep.COMPACT: compact, Upkeep.EXPIRE: expire},
         erase=erase,
-        every_hours=arguments.lake_upkeep_hours,
         now_ms=now_ms,
     )
 

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 from fleetlane.events.lake.tables import LakeTable
 from glue_jobs.lake.commits import Batch, TableLog
-from glue_jobs.lake.partitions import Place, facts_of, is_empty, places_in, touched
+from glue_jobs.lake.partitions import Place, facts_of, places_in, touched
 
 type Check = Callable[[], None]
 
@@ -17,20 +17,13 @@ type Check = Callable[[], None]
 class Target:
     """A table to be written by one batch.
 
-    ``check`` raises where this process may no longer be the only one that writes. Rows of streams
-    that are ``merged_later`` are not looked up.
+    ``check`` raises where this process may no longer be the only one that writes.
     """
 
     table: LakeTable
     log: TableLog
     batch: Batch
     check: Check
-    merged_later: tuple[str, ...] = ()
-
-    def looked_up(self, rows: DataFrame) -> DataFrame:
-        if not self.merged_later:
-            return rows
-        return rows.where(~F.col("stream").isin(list(self.merged_later)))
 
 
 def merge(rows: DataFrame, target: Target) -> None:
@@ -40,13 +33,13 @@ def merge(rows: DataFrame, target: Target) -> None:
     """
     if target.log.has(target.batch):
         return
-    facts = facts_of(rows, target.table)
-    if not is_empty(facts):
-        append_new(rows, target, places=touched(facts, without=target.merged_later))
+    places = touched(facts_of(rows, target.table))
+    if places is not None:
+        append_new(rows, target, places=places)
 
 
-def append_new(rows: DataFrame, target: Target, *, places: Column | None) -> None:
-    """Append, once each, the rows whose keys do not stand in the touched partitions."""
+def append_new(rows: DataFrame, target: Target, *, places: Column) -> None:
+    """Append, once each, the rows whose keys are not in the touched partitions."""
     there = rows.sparkSession.table(target.table.full_name)
     once = one_of_each(rows, target.table.key)
     commit(without_known(once, target, there=there, places=places), target, places=places)
@@ -63,21 +56,19 @@ def one_of_each(rows: DataFrame, key: Sequence[str]) -> DataFrame:
 
 
 def without_known(
-    rows: DataFrame, target: Target, *, there: DataFrame, places: Column | None
+    rows: DataFrame, target: Target, *, there: DataFrame, places: Column
 ) -> DataFrame:
-    """Leave out the rows whose keys stand ``there``, in the touched partitions, already.
+    """Leave out the rows whose keys are ``there``, in the touched partitions, already.
 
     The batch's keys go to the table's rows, not the other way: no row of the table is shuffled.
     """
-    if places is None:
-        return rows
     key = list(target.table.key)
-    keys = target.looked_up(rows).select(*key)
+    keys = rows.select(*key)
     known = there.where(places).select(*key).join(F.broadcast(keys), key, "left_semi")
     return rows.join(F.broadcast(known), key, "left_anti")
 
 
-def commit(rows: DataFrame, target: Target, *, places: Column | None) -> None:
+def commit(rows: DataFrame, target: Target, *, places: Column) -> None:
     """Append rows, marked with the batch, even if there are none."""
     writer = _marked(rows, target)
     base_id = target.log.current_id()
@@ -96,16 +87,12 @@ def write_days(rows: DataFrame, target: Target) -> None:
     target.log.read_again()
 
 
-def confirm(
-    session: SparkSession, target: Target, *, base_id: int | None, places: Column | None
-) -> None:
+def confirm(session: SparkSession, target: Target, *, base_id: int | None, places: Column) -> None:
     """See that nobody wrote between the look-up and the commit; mend it if somebody did.
 
     Who was paused for long may have been taken for dead, and another have taken over.
     """
-    if target.log.is_right_after(target.batch, base_id):
-        return
-    if places is not None:
+    if not target.log.is_right_after(target.batch, base_id):
         drop_repeats(session.table(target.table.full_name).where(places), target.table)
         target.log.read_again()
 
@@ -117,7 +104,7 @@ def drop_repeats(rows: DataFrame, table: LakeTable) -> None:
 
 
 def places_with_repeats(rows: DataFrame, table: LakeTable) -> list[Place]:
-    """The partitions in which a key stands twice."""
+    """The partitions that have a key twice."""
     counted = rows.groupBy(*_within_a_partition(table)).count().where("count > 1")
     return places_in(counted.select(*table.partitioned_by).distinct().collect())
 

@@ -1,7 +1,7 @@
 """The partitions that rows fall into, and may have fallen into when they came before."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from datetime import date
 from functools import reduce
 from operator import or_
@@ -39,21 +39,12 @@ def facts_of(rows: DataFrame, table: LakeTable, *others: Column) -> Row:
     return facts
 
 
-def is_empty(facts: Row) -> bool:
-    return not facts[_PLACES]
+def touched(facts: Row) -> Column | None:
+    """The condition for the partitions that may have rows with the batch's keys already.
 
-
-def touched(facts: Row, *, without: Collection[str] = ()) -> Column | None:
-    """The condition for the partitions in which rows with the batch's keys may stand already.
-
-    Leaves out the streams that it is to be ``without``; ``None`` if nothing is left.
+    ``None`` for a batch without rows.
     """
-    return in_places(
-        (place.stream, day)
-        for place in facts[_PLACES]
-        for day in place.days
-        if place.stream not in without
-    )
+    return in_places((place.stream, day) for place in facts[_PLACES] for day in place.days)
 
 
 def places_in(partitions: Iterable[Row]) -> list[Place]:

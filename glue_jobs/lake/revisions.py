@@ -16,7 +16,7 @@ from glue_jobs.lake.merging import (
     one_of_each,
     without_known,
 )
-from glue_jobs.lake.partitions import facts_of, in_places, is_empty, places_in, touched
+from glue_jobs.lake.partitions import facts_of, in_places, places_in, touched
 
 _PROPERTY: Final = "spark.sql.iceberg.snapshot-property"
 _PLACE: Final = ("stream", "day", "id")
@@ -38,9 +38,9 @@ def merge_events(rows: DataFrame, target: Target) -> None:
         F.max("revision").alias("revision"),
         F.collect_set("stream").alias("streams"),
     )
-    if is_empty(facts):
+    places = touched(facts)
+    if places is None:
         return
-    places = touched(facts, without=target.merged_later)
     if not target.log.has_revisions(now=facts.revision > 0):
         append_new(rows, target, places=places)
         return
@@ -72,7 +72,7 @@ def _stale(same: DataFrame, newest: DataFrame) -> DataFrame:
     return older.select(*_PLACE)
 
 
-def _replace(rows: DataFrame, stale: DataFrame, target: Target, places: Column | None) -> None:
+def _replace(rows: DataFrame, stale: DataFrame, target: Target, places: Column) -> None:
     there = rows.sparkSession.table(EVENTS.full_name).join(
         F.broadcast(stale), list(_PLACE), "left_anti"
     )

@@ -11,10 +11,11 @@ from clients.s3.upkeep_requests import (
     UpkeepRequest,
     UpkeepRequests,
 )
-from fleetlane.events.times import HOUR_MS
+from fleetlane.events.times import DAY_MS
 from glue_jobs.lake.lease_guard import LeaseGuard
 
 POLL_INTERVAL_S: Final = 5
+UPKEEP_INTERVAL_MS: Final = DAY_MS
 
 _log = logging.getLogger(__name__)
 
@@ -33,12 +34,11 @@ class UpkeepSchedule:
         *,
         works: Mapping[Upkeep, Work],
         erase: Erase,
-        every_hours: int,
         now_ms: Callable[[], int],
     ) -> None:
         self._requests, self._guard = requests, guard
         self._works, self._erase = works, erase
-        self._every_ms, self._now_ms = every_hours * HOUR_MS, now_ms
+        self._now_ms = now_ms
 
     def do_due(self) -> None:
         """Do what somebody asked for, and what is due; blocks while a batch has its turn.
@@ -52,7 +52,7 @@ class UpkeepSchedule:
             self._requests.answer(self._answered(request))
         last_ms = self._requests.last_scheduled_ms()
         now_ms = self._now_ms()
-        if last_ms is None or now_ms - last_ms >= self._every_ms:
+        if last_ms is None or now_ms - last_ms >= UPKEEP_INTERVAL_MS:
             self._requests.note_scheduled(now_ms)
             if last_ms is not None:  # a new lake has nothing to look after
                 for upkeep, work in self._works.items():

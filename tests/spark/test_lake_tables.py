@@ -30,7 +30,6 @@ from tests.spark.lake_records import DAY_MS, HOUR_MS, MINUTE_MS, NOON_MS, Record
 
 pytestmark = pytest.mark.spark
 
-LATER = "telemetry"
 ONCE = "tracks"
 NO_CODE_TO_COMPILE = {
     "spark.sql.adaptive.enabled": "false",
@@ -110,7 +109,6 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
         lake_warehouse=folder.as_uri(),
         lake_bucket="none",
         lake_catalog_uri=f"jdbc:sqlite:{folder}/catalog.db",
-        lake_merged_later=LATER,
     )
     session = spark.newSession()
     for name, value in NO_CODE_TO_COMPILE.items():
@@ -129,7 +127,7 @@ UNTIMED_AGAIN = Sent(number=141, arrival_ms=EVENING_MS + 2 * MINUTE_MS)
 PARKED_LATER = Sent(number=151)
 REVISED, UNREVISED = Sent(number=160), Sent(number=161)
 OVERTAKEN = Sent(number=170)
-LARGE = Sent(number=180, stream=LATER)
+DOUBLED = Sent(number=180)
 ONCE_ONLY = Sent(number=190, stream=ONCE)
 
 PLAIN_BATCHES = (
@@ -142,7 +140,7 @@ PLAIN_BATCHES = (
         REVISED.event(0),
         REVISED.event(1, at_ms=NOON_MS - 3 * DAY_MS),
         UNREVISED.event(0),
-        LARGE.event(0),
+        DOUBLED.event(0),
         ONCE_ONLY.event(0),
         ONCE_ONLY.unique_event(1),
     ],
@@ -150,8 +148,7 @@ PLAIN_BATCHES = (
         *(RESENT.event(ordinal) for ordinal in range(2)),
         UNTIMED_AGAIN.event(at_ms=None, event_id="untimed"),
         PARKED_LATER.parked(),
-        LARGE.event(0),
-        LARGE.event(1),
+        DOUBLED.event(1),
     ],
 )
 REVISED_BATCHES = (
@@ -252,13 +249,15 @@ def test_an_older_revision_that_comes_late_is_left_out(revised: Lake) -> None:
 @pytest.mark.faults
 @pytest.mark.full_length
 def test_compaction_drops_repeats_and_expiry_forgets_no_batch(revised: Lake) -> None:
-    before = len(revised.rows(EVENTS, LARGE))
+    events = revised.session.table(EVENTS.full_name)
+    events.where(f"id = '{DOUBLED.raw_id}-0'").writeTo(EVENTS.full_name).append()
+    before = len(revised.rows(EVENTS, DOUBLED))
 
     compacted(revised.session, [EVENTS])
     expired(revised.session, [EVENTS], now_ms=NOON_MS + 10_000 * DAY_MS)
 
     last = Batch(query="old", number=len(PLAIN_BATCHES) + len(REVISED_BATCHES) - 1)
-    assert (before, len(revised.rows(EVENTS, LARGE))) == (3, 2)
+    assert (before, len(revised.rows(EVENTS, DOUBLED))) == (3, 2)
     assert TableLog(revised.session, EVENTS).has(last)
 
 

@@ -128,9 +128,9 @@ class FleetWatchArguments(JobArguments):
     """Arguments of ``fleet_watch``. ``overrides_bucket`` holds the overrides.
 
     A device that sends more than its flow's rate limit, or ``watch_messages_per_minute_max`` where
-    that has none, is held back until it was calm for ``watch_hold_s``; at most
-    ``watch_devices_max`` at once. It is counted by windows of ``watch_window_s``. In
-    ``registry_table`` devices are noted that were heard of, so many a batch.
+    that has none, is held back until it was calm for ``watch_hold_s``. It is counted by windows
+    of ``watch_window_s``. ``registry_table`` keeps when devices were last seen; so many are written
+    each batch.
 
     With a ``lake_warehouse`` flows are held against what is usual for them; the catalog is as in
     ``LakeArguments``.
@@ -141,11 +141,9 @@ class FleetWatchArguments(JobArguments):
     registry_table: str
     flows_max_age_s: int = FLOWS_MAX_AGE_S
     watch_trigger_ms: int = 10_000
-    watch_records_per_batch_max: int = 200_000
     watch_messages_per_minute_max: int = 600
     watch_window_s: int = 60
     watch_hold_s: int = 600
-    watch_devices_max: int = 1_000
     watch_sightings_per_batch_max: int = 200
     lake_warehouse: str | None = None
     lake_catalog_uri: str | None = None
@@ -177,9 +175,7 @@ class LakeTables(StrEnum):
 class LakeArguments(JobArguments):
     """Arguments of ``lake``. ``lake_bucket`` holds the leases, and what operators ask for.
 
-    Without ``lake_catalog_uri``, a JDBC address, the catalog is AWS's Glue Data Catalog. Streams
-    of ``lake_merged_later`` (with commas between) are too large to look each id up as it comes:
-    their repeats go when the tables are compacted, every ``lake_upkeep_hours``.
+    Without ``lake_catalog_uri``, a JDBC address, the catalog is AWS's Glue Data Catalog.
 
     With a ``flows_bucket``, which holds the published flows, streams with a schema have views in
     the Glue Data Catalog.
@@ -193,10 +189,3 @@ class LakeArguments(JobArguments):
     lake_trigger_ms: int = 300_000
     lake_records_per_batch_max: int = 200_000
     lake_lease_s: int = 60
-    lake_upkeep_hours: int = 24
-    lake_merged_later: str | None = None
-
-    @property
-    def streams_merged_later(self) -> tuple[str, ...]:
-        named = (self.lake_merged_later or "").split(",")
-        return tuple(name.strip() for name in named if name.strip())

@@ -59,7 +59,6 @@ def schedule(requests: UpkeepRequests, works: Works, *, now_ms: int = NOW_MS) ->
         LeaseGuard(lease, prepare=lambda: None, keep=lambda _: lambda: True),
         works={upkeep: works.of(upkeep) for upkeep in (Upkeep.COMPACT, Upkeep.EXPIRE)},
         erase=lambda device_id: {"events": f"{device_id} erased"},
-        every_hours=24,
         now_ms=lambda: now_ms,
     )
 
