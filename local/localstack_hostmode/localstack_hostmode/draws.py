@@ -1,7 +1,7 @@
-"""What S3 draws from chance and the clock: noted with a request, and drawn again at its replay.
+"""What S3 draws from chance and the clock: noted with a request, and repeated at its replay.
 
-So version ids, upload ids and modification times are the same after a restart. Without a request
-that is being recorded or replayed, draws are as ever.
+So version ids, upload ids and modification times are the same after a restart. Draws outside a
+request that is being recorded or replayed are as ever.
 """
 
 import time
@@ -11,37 +11,39 @@ from contextvars import ContextVar
 from datetime import datetime, tzinfo
 
 type Draw = str | float
+type _Source = Callable[[], Draw]
+
+_drawing: ContextVar[Callable[[_Source], Draw] | None] = ContextVar("drawing", default=None)
 
 
-class Draws:
-    """The draws of one request, in order; handed out again if ``given``."""
+def noted_in(draws: list[Draw]) -> Callable[[_Source], Draw]:
+    """Draw, and add what was drawn to the list."""
 
-    def __init__(self, given: list[Draw] | None = None) -> None:
-        self.noted: list[Draw] = []
-        self._given = None if given is None else iter(given)
+    def draw(source: _Source) -> Draw:
+        draws.append(source())
+        return draws[-1]
 
-    def next(self, source: Callable[[], Draw]) -> Draw:
-        if self._given is not None:
-            return next(self._given)
-        self.noted.append(source())
-        return self.noted[-1]
+    return draw
 
 
-_current: ContextVar[Draws | None] = ContextVar("draws", default=None)
+def repeated_from(draws: list[Draw]) -> Callable[[_Source], Draw]:
+    """Draw nothing: give what the list holds, in order."""
+    noted = iter(draws)
+    return lambda _: next(noted)
 
 
 @contextmanager
-def during(draws: Draws) -> Iterator[None]:
-    """Let ``draws`` see to the draws of the request handled inside, in this thread."""
-    token = _current.set(draws)
+def during(draw: Callable[[_Source], Draw]) -> Iterator[None]:
+    """Let ``draw`` do the drawing for the request that is handled inside, in this thread."""
+    token = _drawing.set(draw)
     try:
         yield
     finally:
-        _current.reset(token)
+        _drawing.reset(token)
 
 
 def install() -> None:
-    """Put S3's own sources behind ``Draws``."""
+    """Replace S3's own sources."""
     from localstack.services.s3 import models, provider
 
     provider.generate_safe_version_id = _drawn(provider.generate_safe_version_id)
@@ -50,7 +52,7 @@ def install() -> None:
 
 
 class _DrawnDatetime:
-    """All that S3's models ask of ``datetime``."""
+    """All that S3's models use of ``datetime``."""
 
     @staticmethod
     def now(tz: tzinfo | None = None) -> datetime:
@@ -61,6 +63,6 @@ def _drawn(source: Callable[..., str]) -> Callable[..., Draw]:
     return lambda *arguments: _draw(lambda: source(*arguments))
 
 
-def _draw(source: Callable[[], Draw]) -> Draw:
-    draws = _current.get()
-    return source() if draws is None else draws.next(source)
+def _draw(source: _Source) -> Draw:
+    draw = _drawing.get()
+    return source() if draw is None else draw(source)

@@ -12,8 +12,8 @@ from localstack.aws.chain import HandlerChain
 from localstack.http import Response
 from localstack.http.request import get_raw_path
 
-from localstack_hostmode.draws import Draws, during
-from localstack_hostmode.journal import Journal, Record, Request
+from localstack_hostmode.draws import during, noted_in
+from localstack_hostmode.journal import Journal, Record
 
 _ARRIVED = "localstack_hostmode.arrived"
 _READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -47,7 +47,7 @@ class Recorder:
             return
         body = request.environ["wsgi.input"].read()
         request.environ["wsgi.input"] = io.BytesIO(body)
-        request.environ[_ARRIVED] = Request(
+        request.environ[_ARRIVED] = Record(
             method=request.method,
             path=get_raw_path(request),
             query=request.query_string.decode("latin-1"),
@@ -60,11 +60,10 @@ class Recorder:
         if arrived is None or not _is_kept(context):
             self._serve(chain, context, response)
             return
-        draws = Draws()
-        with self._one_at_a_time, during(draws):
+        with self._one_at_a_time, during(noted_in(arrived.draws)):
             self._serve(chain, context, response)
             if response.status_code < 300:  # noqa: PLR2004 - HTTP's own
-                self._journal.append(Record(request=arrived, draws=draws.noted))
+                self._journal.append(arrived)
 
 
 def _is_kept(context: RequestContext) -> bool:

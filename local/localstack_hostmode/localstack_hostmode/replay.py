@@ -10,7 +10,7 @@ from localstack.http import Request, Response
 from localstack.services.s3 import notifications, presigned_url
 from werkzeug.datastructures import Headers
 
-from localstack_hostmode.draws import Draws, during
+from localstack_hostmode.draws import during, repeated_from
 from localstack_hostmode.journal import Journal, Record
 
 
@@ -43,7 +43,7 @@ def _presigned_requests_accepted() -> Iterator[None]:
 
 @contextmanager
 def _notifications_withheld() -> Iterator[None]:
-    """S3 told of these objects when they came; and the port by which it tells is not open yet."""
+    """S3 notified of these objects when they came; and the port that it needs is not open yet."""
     dispatcher, queues = notifications.NotificationDispatcher, notifications.SqsNotifier
     submit, verify = dispatcher._submit_notification, queues._verify_target  # noqa: SLF001 - theirs
     dispatcher._submit_notification = queues._verify_target = lambda *_: None  # noqa: SLF001
@@ -54,18 +54,18 @@ def _notifications_withheld() -> Iterator[None]:
 
 
 def _serve_again(record: Record, gateway: LocalstackAwsGateway) -> None:
-    arrived, response = record.request, Response()
+    response = Response()
     request = Request(
-        method=arrived.method,
-        path=unquote(arrived.path),
-        raw_path=arrived.path,
-        query_string=arrived.query,
-        headers=Headers(arrived.headers),
-        body=arrived.body,
+        method=record.method,
+        path=unquote(record.path),
+        raw_path=record.path,
+        query_string=record.query,
+        headers=Headers(record.headers),
+        body=record.body,
     )
-    with during(Draws(record.draws)):
+    with during(repeated_from(record.draws)):
         gateway.process(request, response)
     if response.status_code >= 300:  # noqa: PLR2004 - HTTP's own
         answer = f"{response.status_code} {response.get_data(as_text=True)[:500]}"
-        message = f"{arrived.method} {arrived.path} was refused at its replay: {answer}"
+        message = f"{record.method} {record.path} was refused at its replay: {answer}"
         raise ReplayError(message)

@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 from localstack.services.cloudformation.resource_provider import (
+    CloudFormationResourceProviderPlugin,
     OperationStatus,
     ProgressEvent,
     ResourceProvider,
@@ -62,8 +63,17 @@ class AuthorizerProvider(ResourceProvider):  # type: ignore[misc]
         return _done(request.desired_state)
 
 
+class AuthorizerPlugin(CloudFormationResourceProviderPlugin):  # type: ignore[misc]
+    """The entry point by which CloudFormation finds the provider."""
+
+    name = AuthorizerProvider.TYPE
+
+    def load(self) -> None:
+        self.factory = AuthorizerProvider
+
+
 def _arguments(model: dict[str, Any]) -> dict[str, Any]:
-    """The properties as API Gateway names them; CloudFormation hands numbers over as text."""
+    """The properties as API Gateway names them; numbers arrive as text."""
     found = {
         argument: model[name]
         for name, argument in _ARGUMENTS.items()

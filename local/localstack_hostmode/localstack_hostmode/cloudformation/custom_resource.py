@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any, ClassVar
 
 from localstack.services.cloudformation.resource_provider import (
+    CloudFormationResourceProviderPlugin,
     OperationStatus,
     ProgressEvent,
     ResourceProvider,
@@ -44,6 +45,15 @@ class CustomResourceProvider(ResourceProvider):  # type: ignore[misc]
 
     def read(self, request: ResourceRequest) -> ProgressEvent:
         return ProgressEvent(OperationStatus.SUCCESS, resource_model=request.desired_state)
+
+
+class CustomResourcePlugin(CloudFormationResourceProviderPlugin):  # type: ignore[misc]
+    """The entry point by which CloudFormation finds the provider, for ``Custom::*`` too."""
+
+    name = CUSTOM_RESOURCE
+
+    def load(self) -> None:
+        self.factory = CustomResourceProvider
 
 
 class _AnswerServer(HTTPServer):

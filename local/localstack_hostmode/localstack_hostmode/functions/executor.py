@@ -7,15 +7,25 @@ from typing import Any
 
 from localstack.services.lambda_.invocation.executor_endpoint import StatusErrorException
 from localstack.services.lambda_.invocation.lambda_models import FunctionVersion, InvocationResult
+from localstack.services.lambda_.invocation.plugins import RuntimeExecutorPlugin
 from localstack.services.lambda_.invocation.runtime_executor import RuntimeExecutor
 
-from localstack_hostmode.functions.process import FunctionCode, FunctionProcess, error_json
+from localstack_hostmode.functions.process import FunctionProcess, error_json
 from localstack_hostmode.functions.runtime_api import Answer, FunctionDidNotStartError, Invocation
 from localstack_hostmode.settings import function_logs_folder
 
 ANSWER_BYTES_MAX = 6 * 1024 * 1024
 _RUNTIME = "python3.13"
 _HOST = "127.0.0.1"
+
+
+class ProcessExecutorPlugin(RuntimeExecutorPlugin):  # type: ignore[misc]
+    """The entry point by which LocalStack finds the executor, by ``LAMBDA_RUNTIME_EXECUTOR``."""
+
+    name = "process"
+
+    def load(self, *_: object, **__: object) -> type:
+        return ProcessExecutor
 
 
 class UnsupportedFunctionError(Exception):
@@ -64,7 +74,7 @@ class ProcessExecutor(RuntimeExecutor):  # type: ignore[misc]
         return _HOST
 
     def get_runtime_endpoint(self) -> str:
-        """Not used: the runtime is told where its own API is."""
+        """Not used: the runtime has the address of its own API in its environment."""
         return f"http://{_HOST}"
 
     @classmethod
@@ -103,10 +113,12 @@ class ProcessExecutor(RuntimeExecutor):  # type: ignore[misc]
     def _running(self) -> FunctionProcess:
         if self._process is None or not self._process.is_alive():
             settings: Any = self.function_version.config
-            code = FunctionCode(
-                folder=settings.code.get_unzipped_code_location(), handler=settings.handler
+            self._process = FunctionProcess(
+                settings.code.get_unzipped_code_location(),
+                settings.handler,
+                self._environment,
+                log_path=self._log_path,
             )
-            self._process = FunctionProcess(code, self._environment, log_path=self._log_path)
             try:
                 self._process.wait_ready()
             except FunctionDidNotStartError as error:
@@ -116,13 +128,13 @@ class ProcessExecutor(RuntimeExecutor):  # type: ignore[misc]
 
 
 def _invocation(payload: Mapping[str, str], timeout_s: float) -> Invocation:
-    return Invocation(
-        request_id=payload["invoke-id"],
-        function_arn=payload["invoked-function-arn"],
-        trace_id=payload["trace-id"],
-        event=payload["payload"].encode(),
-        deadline_ms=int((time.time() + timeout_s) * 1000),
-    )
+    headers = {
+        "Lambda-Runtime-Aws-Request-Id": payload["invoke-id"],
+        "Lambda-Runtime-Deadline-Ms": str(int((time.time() + timeout_s) * 1000)),
+        "Lambda-Runtime-Invoked-Function-Arn": payload["invoked-function-arn"],
+        "Lambda-Runtime-Trace-Id": payload["trace-id"],
+    }
+    return Invocation(event=payload["payload"].encode(), headers=headers)
 
 
 def _limited(answer: Answer) -> Answer:

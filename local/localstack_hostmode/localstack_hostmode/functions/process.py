@@ -7,51 +7,37 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-from localstack_hostmode.functions.runtime_api import Answer, Invocation, RuntimeApi
+from localstack_hostmode.functions.runtime_api import Answer, RuntimeApi
 
 _STOP_GRACE_S = 2.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FunctionCode:
-    """The unpacked bundle, and ``module.function`` inside it."""
-
-    folder: Path
-    handler: str
-
-
-class FunctionProcess:
+class FunctionProcess(RuntimeApi):
     """Runs from the moment it is made until it is stopped, fails, or LocalStack ends.
 
     It is in LocalStack's process group, and gives up when it finds nobody to ask for work.
     """
 
     def __init__(
-        self, code: FunctionCode, environment: Mapping[str, str], *, log_path: Path
+        self, folder: Path, handler: str, environment: Mapping[str, str], *, log_path: Path
     ) -> None:
-        """Start it; does not wait. All that it prints is added to ``log_path``."""
-        self._api = RuntimeApi()
+        """Start ``module.function`` of the unpacked bundle in ``folder``; does not wait.
+
+        All that it prints is added to ``log_path``.
+        """
+        super().__init__()
         with log_path.open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603 - the code that was deployed
-                [sys.executable, "-m", "awslambdaric", code.handler],
-                cwd=code.folder,
-                env=_environment(code, environment, self._api.address),
+                [sys.executable, "-m", "awslambdaric", handler],
+                cwd=folder,
+                env=_environment(folder, environment, self.address),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
             )
         threading.Thread(target=self._watch, daemon=True).start()
-
-    def wait_ready(self) -> None:
-        """Wait until the handler is imported; raises ``FunctionDidNotStartError``."""
-        self._api.wait_ready()
-
-    def invoke(self, invocation: Invocation, *, timeout_s: float) -> Answer:
-        """Call the function; raises ``TimeoutError``."""
-        return self._api.invoke(invocation, timeout_s=timeout_s)
 
     def is_alive(self) -> bool:
         return self._process.poll() is None
@@ -71,17 +57,15 @@ class FunctionProcess:
     def _watch(self) -> None:
         status = self._process.wait()
         message = f"Error: Runtime exited with error: exit status {status}"
-        self._api.close(Answer(body=error_json("Runtime.ExitError", message), is_error=True))
+        self.close(Answer(body=error_json("Runtime.ExitError", message), is_error=True))
 
 
 def error_json(kind: str, message: str) -> bytes:
-    """An error as Lambda tells it."""
+    """An error as Lambda writes it."""
     return json.dumps({"errorType": kind, "errorMessage": message}).encode()
 
 
-def _environment(
-    code: FunctionCode, environment: Mapping[str, str], api_address: str
-) -> dict[str, str]:
+def _environment(folder: Path, environment: Mapping[str, str], api_address: str) -> dict[str, str]:
     """Nothing of LocalStack's own. The bundle's packages come before those of its interpreter."""
     return {
         **environment,
@@ -89,8 +73,8 @@ def _environment(
         "LANG": "en_US.UTF-8",
         "TMPDIR": tempfile.gettempdir(),
         "TZ": "UTC",
-        "PYTHONPATH": str(code.folder),
+        "PYTHONPATH": str(folder),
         "PYTHONUNBUFFERED": "1",
-        "LAMBDA_TASK_ROOT": str(code.folder),
+        "LAMBDA_TASK_ROOT": str(folder),
         "AWS_LAMBDA_RUNTIME_API": api_address,
     }

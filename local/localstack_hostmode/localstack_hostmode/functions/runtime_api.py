@@ -10,13 +10,10 @@ from queue import SimpleQueue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
-    """What a function is called with. ``deadline_ms`` is Unix time."""
+    """What a function is called with; ``headers`` are the Runtime API's, about the request."""
 
-    request_id: str
-    function_arn: str
-    trace_id: str
     event: bytes
-    deadline_ms: int
+    headers: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +77,7 @@ class RuntimeApi:
         return self._work.get()
 
     def take(self, answer: Answer) -> None:
-        """Give an answer to whoever waits for it."""
+        """Give an answer to the caller that waits for it, if any."""
         with self._lock:
             if self._open is not None and not self._open.done():
                 self._open.set_result(answer)
@@ -91,7 +88,7 @@ class RuntimeApi:
                 self._ready.set_exception(FunctionDidNotStartError(body))
 
     def close(self, end: Answer) -> None:
-        """The process is gone: whoever waits, now or later, is told of its ``end``."""
+        """The process is gone: callers that wait, now or later, get ``end`` as their answer."""
         self.fail_start(end.body)
         with self._lock:
             self._end = end
@@ -117,16 +114,10 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """``/2018-06-01/runtime/invocation/next``."""
         invocation = self.server.api.next()
-        if invocation is None:  # nobody is there any more to be told
+        if invocation is None:  # the process is gone
             self.close_connection = True
-            return
-        headers = {
-            "Lambda-Runtime-Aws-Request-Id": invocation.request_id,
-            "Lambda-Runtime-Deadline-Ms": str(invocation.deadline_ms),
-            "Lambda-Runtime-Invoked-Function-Arn": invocation.function_arn,
-            "Lambda-Runtime-Trace-Id": invocation.trace_id,
-        }
-        self._answer(HTTPStatus.OK, invocation.event, headers)
+        else:
+            self._answer(HTTPStatus.OK, invocation.event, invocation.headers)
 
     def do_POST(self) -> None:
         """``…/init/error``, ``…/invocation/<id>/response`` or ``…/invocation/<id>/error``."""
