@@ -34,10 +34,10 @@ from operations.ledger import (
 
 _FIRST_DEVICES: Final = 40
 _SENDING_S: Final = 20.0
-_SANE_S: Final = 5.0
-"""So long the fleet sends before one of its devices goes out of its mind."""
+_RUNAWAY_AFTER_S: Final = 5.0
+"""How long the fleet sends before one of its devices runs away."""
 
-_LOOK_EVERY_S: Final = 0.5
+_POLL_INTERVAL_S: Final = 0.5
 _LAKE_PATIENCE_S: Final = 60.0
 _SETTLING_LIMITS: Final = SettlingLimits(deadline_s=300, quiet_s=90)
 """A busy machine may need more than a minute until its Spark jobs run."""
@@ -67,7 +67,7 @@ class DemoSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoResult:
-    """The closed ledger. ``surprises`` are answers that a device should not have been given.
+    """The ledger. ``surprises`` are answers that a device should not have received.
 
     ``others_before`` and ``others_during`` are the delays of others until the runaway device came,
     and until it was quarantined. ``report`` is the page about the fleet; ``None`` where the
@@ -99,9 +99,7 @@ def run_demo(settings: DemoSettings, events: DemoEvents) -> DemoResult:
         settings.report_path.unlink(missing_ok=True)
         endpoints = platform.start(events.on_step)
         with announced(endpoints, settings.data):
-            result = _Demonstration(platform, events, began_s=began_s, seed=settings.seed).run(
-                settings
-            )
+            result = _Demonstration(platform, settings, events, began_s=began_s).run()
             result = replace(result, report=_report(platform, settings, result.ledger))
     settings.ledger_path.write_bytes(result.ledger.to_json())
     return result
@@ -119,39 +117,37 @@ def _report(platform: Platform, settings: DemoSettings, ledger: Ledger) -> Path 
 
 
 class _Demonstration:
-    """A running platform, what was read of it so far, and who is told."""
+    """A running platform, and what was read of it so far."""
 
     def __init__(
-        self, platform: Platform, events: DemoEvents, *, began_s: float, seed: int
+        self, platform: Platform, settings: DemoSettings, events: DemoEvents, *, began_s: float
     ) -> None:
-        self._platform, self._events, self._began_s = platform, events, began_s
+        self._platform, self._settings, self._events = platform, settings, events
+        self._began_s = began_s
         self._evidence = Evidence(deduped=deduped_streams(platform.flows))
         self._tally = LaneTally()
-        self._delays = ParseDelays(apart=[runaway_id(seed)])
+        self._delays = ParseDelays(apart=[runaway_id(settings.seed)])
         self._sent_before, self._landed_before = 0, Counter[str]()
-        self._fleet = FleetProgress(
-            planned=0, finished=0, lanes={}, landed={}, statuses={}, seconds=0
-        )
+        self._fleet = FleetProgress(planned=0, finished=0, landed={})
 
-    def run(self, settings: DemoSettings) -> DemoResult:
-        done = threading.Event()
+    def run(self) -> DemoResult:
+        """Run it, and restart parts that die meanwhile."""
+        over, restart = threading.Event(), self._events.on_restart
         with ThreadPoolExecutor(1) as pool:
-            keeper = pool.submit(
-                self._platform.keep_running, until=done, on_restart=self._events.on_restart
-            )
+            running = pool.submit(self._platform.keep_running, until=over, on_restart=restart)
             try:
-                result = self._run_kept(settings)
+                result = self._run()
             finally:
-                done.set()
-            keeper.result()
+                over.set()
+            running.result()
         return result
 
-    def _run_kept(self, settings: DemoSettings) -> DemoResult:
+    def _run(self) -> DemoResult:
         kafka = self._platform.endpoints.kafka
         with closing(KafkaReader(kafka, pattern=LEDGER_TOPICS)) as reader:
             source = TalliedSource(reader, self._tally, self._delays)
-            first = self._run_first(settings, source)
-            rest, runaway = self._run_watched(settings, source)
+            first = self._run_first(source)
+            rest, runaway = self._run_rest(source)
             receipts = [*first.receipts(), *rest.receipts(), *runaway.receipts()]
             wait_until_settled(
                 receipts, self._evidence, source, limits=_SETTLING_LIMITS, on_progress=self._show
@@ -170,53 +166,46 @@ class _Demonstration:
             others_during=self._delays.between(runaway.began_ms, runaway.free_until_ms),
         )
 
-    def _run_first(self, settings: DemoSettings, source: TalliedSource) -> FleetRun:
-        """Let a few devices send one message each, and wait for them: then every lane is awake."""
+    def _run_first(self, source: TalliedSource) -> FleetRun:
+        """Let a few devices send one message each, and wait for them: then every lane is ready."""
         self._events.on_step("every lane, with the first devices")
-        plan = FleetPlan(devices=_FIRST_DEVICES, messages_per_device=1, seed=settings.seed + 1)
+        seed = self._settings.seed + 1
+        plan = FleetPlan(devices=_FIRST_DEVICES, messages_per_device=1, seed=seed)
         run = self._run_fleet(plan)
         wait_until_settled(run.receipts(), self._evidence, source, limits=_SETTLING_LIMITS)
         self._sent_before, self._landed_before = len(run.sent), run.landed()
         return run
 
-    def _run_watched(
-        self, settings: DemoSettings, source: TalliedSource
-    ) -> tuple[FleetRun, RunawayRun]:
+    def _run_rest(self, source: TalliedSource) -> tuple[FleetRun, RunawayRun]:
         """Let the others send in this thread, so that Ctrl-C reaches it; read in another.
 
-        In a third one device goes out of its mind amid all that.
+        In a third, one device runs away amid all that.
         """
-        devices = settings.devices - _FIRST_DEVICES
-        plan = FleetPlan(devices=devices, seed=settings.seed, seconds=_SENDING_S)
+        devices = self._settings.devices - _FIRST_DEVICES
+        plan = FleetPlan(devices=devices, seed=self._settings.seed, seconds=_SENDING_S)
         over = threading.Event()
         with ThreadPoolExecutor(2) as pool:
-            watching = pool.submit(source.fold_into, self._evidence, until=over)
-            raging = pool.submit(self._run_runaway, settings, over)
+            reading = pool.submit(source.fold_into, self._evidence, until=over)
+            runaway = pool.submit(self._run_runaway, over)
             try:
                 run = self._run_fleet(plan, on_progress=self._on_fleet_progress)
-                while not wait([raging], timeout=_LOOK_EVERY_S).done:
+                while not wait([runaway], timeout=_POLL_INTERVAL_S).done:
                     self._show(None)
             finally:
                 over.set()
-            watching.result()
-        return run, raging.result()
+            reading.result()
+        return run, runaway.result()
 
-    def _run_runaway(self, settings: DemoSettings, over: threading.Event) -> RunawayRun:
-        over.wait(_SANE_S)
-        platform = self._platform
-        return run_runaway_device(
-            platform.endpoints.api, platform.registry, seed=settings.seed, is_over=over.is_set
-        )
+    def _run_runaway(self, over: threading.Event) -> RunawayRun:
+        over.wait(_RUNAWAY_AFTER_S)
+        api, seed = self._platform.endpoints.api, self._settings.seed
+        return run_runaway_device(api, self._platform.registry, seed=seed, is_over=over.is_set)
 
     def _run_fleet(
         self, plan: FleetPlan, on_progress: Callable[[FleetProgress], None] = lambda _: None
     ) -> FleetRun:
-        return run_fleet(
-            plan,
-            api_url=self._platform.endpoints.api,
-            registry=self._platform.registry,
-            on_progress=on_progress,
-        )
+        api, registry = self._platform.endpoints.api, self._platform.registry
+        return run_fleet(plan, api_url=api, registry=registry, on_progress=on_progress)
 
     def _on_fleet_progress(self, fleet: FleetProgress) -> None:
         self._fleet = fleet

@@ -1,4 +1,4 @@
-"""How far the demonstration is, and who is told."""
+"""How far the demonstration is, and what is notified of it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class DemoProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoEvents:
-    """Who is told: of each step of the start, of progress, and of parts that died."""
+    """What is called at each step of the start, at progress, and when a part died."""
 
     on_step: Callable[[str], None]
     on_progress: Callable[[DemoProgress], None]

@@ -4,7 +4,7 @@ import base64
 import shutil
 import subprocess
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from confluent_kafka import KafkaException
@@ -48,7 +48,6 @@ class KafkaBroker(ServerProcess):
         *,
         jars: Path,
         heap_mb: int = 384,
-        has_oauth: bool = False,
         java_options: Sequence[str] = SHORT_LIVED,
     ) -> None:
         """Describe the broker; nothing runs yet.
@@ -57,14 +56,10 @@ class KafkaBroker(ServerProcess):
             folder: Its own; made if need be.
             jars: Where ``kafka_2.13`` and all that it needs lie.
             heap_mb: The most that Java's heap may take.
-            has_oauth: Whether it listens at a second port for clients with OAuth tokens, which it
-                believes unsigned.
             java_options: How its JVM runs.
         """
         self._java_options = java_options
         self._folder, self._jars, self._heap_mb = folder.resolve(), jars.resolve(), heap_mb
-        self._has_oauth = has_oauth
-        self._oauth_port: int | None = None
         self._port: int | None = None
         super().__init__(
             "Kafka",
@@ -79,12 +74,6 @@ class KafkaBroker(ServerProcess):
         """``host:port`` for clients. Known once started, and the same after each restart."""
         assert self._port is not None, "not started yet"
         return f"127.0.0.1:{self._port}"
-
-    @property
-    def oauth_servers(self) -> str:
-        """``host:port`` for clients with tokens, where ``has_oauth``. Known once started."""
-        assert self._oauth_port is not None, "not started yet, or without OAuth"
-        return f"127.0.0.1:{self._oauth_port}"
 
     def start(self) -> None:
         """Start the broker and wait until it answers; formats its folder the first time.
@@ -106,13 +95,13 @@ class KafkaBroker(ServerProcess):
 
     def _prepare(self) -> None:
         self._port = remembered_port(self._folder / "port.json")
-        controller_port = remembered_port(self._folder / "controller_port.json")
-        settings = _settings(self._data, self._port, controller_port)
-        if self._has_oauth:
-            self._oauth_port = remembered_port(self._folder / "oauth_port.json")
-            settings |= _with_oauth(settings, self._oauth_port)
+        settings = self._settings(self._port)
         self._properties.write_text("".join(f"{name}={at}\n" for name, at in settings.items()))
         self._format_once()
+
+    def _settings(self, port: int) -> dict[str, object]:
+        controller_port = remembered_port(self._folder / "controller_port.json")
+        return _settings(self._data, port, controller_port)
 
     @property
     def _data(self) -> Path:
@@ -191,19 +180,4 @@ def _settings(data: Path, port: int, controller_port: int) -> dict[str, object]:
         "broker.heartbeat.interval.ms": 500,
         # Its default alone is a third of the heap.
         "log.cleaner.dedupe.buffer.size": 16 * 1024 * 1024,
-    }
-
-
-def _with_oauth(settings: Mapping[str, object], port: int) -> dict[str, object]:
-    """Kafka's own validator of unsigned tokens; a connection lives no longer than its token."""
-    module = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
-    of_listener = "listener.name.oauth.oauthbearer"
-    return {
-        "listeners": f"{settings['listeners']},OAUTH://127.0.0.1:{port}",
-        "listener.security.protocol.map": (
-            f"{settings['listener.security.protocol.map']},OAUTH:SASL_PLAINTEXT"
-        ),
-        "sasl.enabled.mechanisms": "OAUTHBEARER",
-        f"{of_listener}.sasl.jaas.config": f'{module} required unsecuredLoginStringClaim_sub="b";',
-        f"{of_listener}.connections.max.reauth.ms": 3_600_000,
     }

@@ -12,6 +12,7 @@ import pytest
 from clients.kafka.topics import KafkaTopics
 from local.checkout import BROKER_JARS, ROOT
 from local.servers.kafka import KafkaBroker
+from local.servers.ports import remembered_port
 
 pytestmark = [pytest.mark.kafka, pytest.mark.alone]
 
@@ -19,9 +20,32 @@ TOPIC = "raw.standard.stream.oauth"
 TOKEN_LIFETIME_S = 4
 
 
+class OauthBroker(KafkaBroker):
+    """Listens at a second port for clients with OAuth tokens, which it believes unsigned."""
+
+    oauth_servers: str
+
+    def _settings(self, port: int) -> dict[str, object]:
+        """With Kafka's own validator of unsigned tokens; a connection ends with its token."""
+        settings = super()._settings(port)
+        self.oauth_servers = f"127.0.0.1:{remembered_port(self._folder / 'oauth_port.json')}"
+        module = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+        of_listener = "listener.name.oauth.oauthbearer"
+        protocols = settings["listener.security.protocol.map"]
+        return settings | {
+            "listeners": f"{settings['listeners']},OAUTH://{self.oauth_servers}",
+            "listener.security.protocol.map": f"{protocols},OAUTH:SASL_PLAINTEXT",
+            "sasl.enabled.mechanisms": "OAUTHBEARER",
+            f"{of_listener}.sasl.jaas.config": (
+                f'{module} required unsecuredLoginStringClaim_sub="b";'
+            ),
+            f"{of_listener}.connections.max.reauth.ms": 3_600_000,
+        }
+
+
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    broker = KafkaBroker(tmp_path_factory.mktemp("oauth"), jars=BROKER_JARS, has_oauth=True)
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OauthBroker]:
+    broker = OauthBroker(tmp_path_factory.mktemp("oauth"), jars=BROKER_JARS)
     broker.start()
     KafkaTopics(
         bootstrap_servers=broker.bootstrap_servers, partitions=1, replication=1
@@ -31,7 +55,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
 
 
 @pytest.fixture
-def sender(broker: KafkaBroker) -> Iterator[subprocess.Popen[str]]:
+def sender(broker: OauthBroker) -> Iterator[subprocess.Popen[str]]:
     module = ["-m", "tests.contract.frozen_sender"]
     arguments = [broker.oauth_servers, TOPIC, str(TOKEN_LIFETIME_S)]
     with subprocess.Popen(

@@ -8,7 +8,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from local.gateway.queue_source import Queue, QueueSource
+from local.gateway.event_sources import Queue, QueueSource
 
 PATIENCE_S = 30.0
 
@@ -49,7 +49,7 @@ def called_twice(function: Function, queue: Queue) -> list[list[str]]:
     source.start()
     assert function.has_two.wait(PATIENCE_S)
     source.stop()
-    source._thread.join(PATIENCE_S)
+    source.join(PATIENCE_S)
     return function.batches[:2]
 
 
