@@ -1,4 +1,4 @@
-"""Ingest put together: from what it stands on to what its routes call."""
+"""Ingest put together: from its dependencies to what its routes call."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,22 +6,21 @@ from dataclasses import dataclass
 from clients.circuit_breaker import CircuitBreaker
 from clients.devices.bound_devices import CachedBoundDevices, ManyDevices
 from clients.devices.receipts import ReceiptsUnavailableError
-from clients.flows.store import FlowsUnavailableError
+from clients.flows.store import CurrentFlows, FlowsUnavailableError
 from lambdas.http.rate_limiter import RateLimiter
 from lambdas.ingest.batch import BatchIngest
-from lambdas.ingest.rate_limiter import Admittance
-from lambdas.ingest.reception import Reception
+from lambdas.ingest.intake import Intake
 from lambdas.ingest.repeats import ReceiptStore, Repeats
-from lambdas.ingest.service import Flows, Ingest, PayloadStore, RecordLander
-from lambdas.ingest.sink_health import SinkHealth, WatchedLander, WatchedPayloads
+from lambdas.ingest.service import Ingest, PayloadStore, RecordLander
+from lambdas.ingest.sink_health import ObservedLander, ObservedPayloads, SinkHealth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestDependencies:
-    """What ingest stands on, and who is told when a part of it fails. All for many threads."""
+    """The clients of ingest, and whom to call when one fails. All may be used by many threads."""
 
     rate_limiter: RateLimiter
-    flows: Flows
+    flows: CurrentFlows
     producer: RecordLander
     payloads: PayloadStore
     receipts: ReceiptStore
@@ -33,35 +32,35 @@ class IngestDependencies:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """What stands behind the routes; for all threads."""
+    """What the routes call; for all threads."""
 
-    reception: Admittance
+    intake: Intake
     batches: BatchIngest
     health: SinkHealth
 
 
 def services_on(dependencies: IngestDependencies) -> Services:
-    """Put ingest together; nothing is asked of anybody yet."""
+    """Put ingest together; nothing is called yet."""
     health = SinkHealth()
     ingest = Ingest(
-        flows=dependencies.flows,
-        producer=WatchedLander(dependencies.producer, health),
-        payloads=WatchedPayloads(dependencies.payloads, health),
+        producer=ObservedLander(dependencies.producer, health),
+        payloads=ObservedPayloads(dependencies.payloads, health),
         body_bytes_max=dependencies.body_bytes_max,
+    )
+    intake = Intake(
+        rate_limiter=dependencies.rate_limiter,
+        flows=dependencies.flows,
+        ingest=ingest,
+        repeats=Repeats(
+            dependencies.receipts,
+            on_unavailable=dependencies.on_receipts_unavailable,
+            breaker=CircuitBreaker(),
+        ),
         on_flows_unavailable=dependencies.on_flows_unavailable,
     )
-    repeats = Repeats(
-        dependencies.receipts,
-        on_unavailable=dependencies.on_receipts_unavailable,
-        breaker=CircuitBreaker(),
-    )
-    reception = Admittance(
-        rate_limiter=dependencies.rate_limiter,
-        lander=Reception(flows=dependencies.flows, lander=ingest, repeats=repeats),
-    )
     batches = BatchIngest(
-        lander=reception,
+        intake=intake,
         devices=CachedBoundDevices(dependencies.devices),
         check_size=ingest.check_size,
     )
-    return Services(reception=reception, batches=batches, health=health)
+    return Services(intake=intake, batches=batches, health=health)

@@ -1,9 +1,8 @@
 """Landing a batch: each entry by itself, so that a bad one stops no other."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
@@ -11,8 +10,9 @@ from lambdas.http.declarations import BadRequestError
 from lambdas.http.device_request import Sender
 from lambdas.http.senders import BoundDevices, Senders
 from lambdas.ingest.batch_document import Entry, RawEntry, entries_in, entry_from
+from lambdas.ingest.inbound import InboundMessage
+from lambdas.ingest.intake import Intake
 from lambdas.ingest.service import ANSWER_S, Receipt
-from lambdas.ingest.uploads import Upload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,14 +22,6 @@ class Batch:
     sender: Sender
     arrival_millis: int
     document: bytes
-
-
-class ManyLander(Protocol):
-    """Makes messages durable; an error stands in the place of one that is not."""
-
-    def land_all(
-        self, uploads: Sequence[Upload], *, until_s: float
-    ) -> Sequence[Receipt | FleetlaneError]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +36,7 @@ class Outcome:
 class BatchIngest:
     """All that landing a batch needs. ``check_size`` raises for a document that is too large."""
 
-    lander: ManyLander
+    intake: Intake
     devices: BoundDevices
     check_size: Callable[[int], None]
 
@@ -62,11 +54,11 @@ class BatchIngest:
         ids = frozenset(one.device_id for one in read if isinstance(one, Entry))
         senders = Senders.asked(batch.sender, ids, self.devices)
         admitted = [_admitted(one, batch, senders) for one in read]
-        uploads = [one for one in admitted if isinstance(one, Upload)]
-        landed = iter(self.lander.land_all(uploads, until_s=until_s))
+        inbound = [one for one in admitted if isinstance(one, InboundMessage)]
+        landed = iter(self.intake.land_all(inbound, until_s=until_s))
         return [
             Outcome(result=next(landed), body_bytes=len(one.body))
-            if isinstance(one, Upload)
+            if isinstance(one, InboundMessage)
             else Outcome(result=one, body_bytes=0)
             for one in admitted
         ]
@@ -81,14 +73,14 @@ def _read(raw: RawEntry) -> Entry | BadRequestError:
 
 def _admitted(
     entry: Entry | BadRequestError, batch: Batch, senders: Senders
-) -> Upload | FleetlaneError:
+) -> InboundMessage | FleetlaneError:
     if not isinstance(entry, Entry):
         return entry
     try:
         device = senders.of(entry.device_id)
     except FleetlaneError as refused:
         return refused
-    return Upload(
+    return InboundMessage(
         device_id=device.device_id,
         device_type=device.device_type,
         is_quarantined=device.is_quarantined,

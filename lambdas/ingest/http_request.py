@@ -7,7 +7,7 @@ from fleetlane.events.lanes import Lane
 from lambdas.http.declarations import BadRequestError, refusal
 from lambdas.http.device_request import body_of, checked_stream, declared_in, sender_of, told_in
 from lambdas.ingest.batch import Batch
-from lambdas.ingest.uploads import Upload
+from lambdas.ingest.inbound import InboundMessage
 
 _CLOUDEVENTS_BATCH: Final = "application/cloudevents-batch+json"
 _OF_ONE_MESSAGE: Final = {
@@ -19,9 +19,9 @@ _OF_ONE_MESSAGE: Final = {
 }
 
 
-def upload_from(
+def inbound_from(
     event: Mapping[str, Any], *, stream: str, asked: Lane, arrival_millis: int
-) -> Upload:
+) -> InboundMessage:
     """Read a proxy event (API Gateway REST, v1).
 
     Raises:
@@ -33,7 +33,7 @@ def upload_from(
     sender = sender_of(event)
     checked_stream(stream)
     declared = declared_in(told_in(event))
-    return Upload(
+    return InboundMessage(
         device_id=sender.device_id,
         device_type=sender.device_type,
         is_quarantined=sender.is_quarantined,

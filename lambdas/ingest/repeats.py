@@ -10,8 +10,8 @@ from typing import Protocol
 
 from clients.circuit_breaker import CircuitBreaker, Turn
 from clients.devices.receipts import KeptReceipt, ReceiptsUnavailableError, receipt_key
+from lambdas.ingest.inbound import InboundMessage
 from lambdas.ingest.service import Landed, Notice, Receipt
-from lambdas.ingest.uploads import Upload
 
 
 class ReceiptStore(Protocol):
@@ -26,7 +26,7 @@ class ReceiptStore(Protocol):
 class Remembered:
     """A message that has landed, and for how long its key is to be remembered."""
 
-    upload: Upload
+    inbound: InboundMessage
     receipt: Receipt
     remember_s: int
 
@@ -49,13 +49,13 @@ class Repeats:
         self._store, self._on_unavailable = store, on_unavailable
         self._breaker, self._monotonic = breaker, monotonic
 
-    def of(self, uploads: Sequence[Upload]) -> Mapping[str, KeptReceipt]:
+    def of(self, inbound: Sequence[InboundMessage]) -> Mapping[str, KeptReceipt]:
         """Find the first receipts of these messages, by ``repeat_key``; none if that fails."""
-        if not uploads or self._is_left_alone():
+        if not inbound or self._is_left_alone():
             return {}
-        keys = [repeat_key(one) for one in uploads]
+        keys = [repeat_key(one) for one in inbound]
         try:
-            found = self._store.find_all(keys, now_s=uploads[0].arrival_millis // 1000)
+            found = self._store.find_all(keys, now_s=inbound[0].arrival_millis // 1000)
         except ReceiptsUnavailableError as problem:
             self._failed(problem)
             return {}
@@ -67,7 +67,7 @@ class Repeats:
         if not messages or self._is_left_alone():
             return
         try:
-            self._store.keep_all({repeat_key(one.upload): _kept(one) for one in messages})
+            self._store.keep_all({repeat_key(one.inbound): _kept(one) for one in messages})
         except ReceiptsUnavailableError as problem:
             self._failed(problem)
 
@@ -82,10 +82,10 @@ class Repeats:
         return int(self._monotonic() * 1000)
 
 
-def repeat_key(upload: Upload) -> str:
+def repeat_key(inbound: InboundMessage) -> str:
     """Under which the first receipt of a message with an Idempotency-Key is kept."""
-    assert upload.idempotency_key is not None, "only what has a key is remembered"
-    return receipt_key(upload.device_id, upload.stream, upload.idempotency_key)
+    assert inbound.idempotency_key is not None, "only what has a key is remembered"
+    return receipt_key(inbound.device_id, inbound.stream, inbound.idempotency_key)
 
 
 def first_receipt(kept: KeptReceipt) -> Receipt:
@@ -98,9 +98,9 @@ def first_receipt(kept: KeptReceipt) -> Receipt:
     )
 
 
-def is_same(upload: Upload, kept: KeptReceipt) -> bool:
+def is_same(inbound: InboundMessage, kept: KeptReceipt) -> bool:
     """Whether the bytes are those that the key was first sent with."""
-    return upload.body_sha256().hex() == kept.sha256
+    return inbound.body_sha256().hex() == kept.sha256
 
 
 def _kept(one: Remembered) -> KeptReceipt:
@@ -108,6 +108,6 @@ def _kept(one: Remembered) -> KeptReceipt:
         raw_id=one.receipt.id,
         lane=one.receipt.lane,
         landed=one.receipt.landed.value,
-        sha256=one.upload.body_sha256().hex(),
-        expires_s=one.upload.arrival_millis // 1000 + one.remember_s,
+        sha256=one.inbound.body_sha256().hex(),
+        expires_s=one.inbound.arrival_millis // 1000 + one.remember_s,
     )

@@ -1,16 +1,20 @@
-"""The routes of ingest but those of single messages: translate the request, land it, answer."""
+"""The routes of ingest other than those of single messages: batches and health."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 
+from fleetlane.events.errors import ProblemTag
+from fleetlane.events.lanes import Lane
+from lambdas.http.problems import Problem
 from lambdas.ingest.answers import Answer, batch_answer, health_answer
 from lambdas.ingest.assembly import Services
 from lambdas.ingest.batch import Outcome
-from lambdas.ingest.batch_accounts import count_batch
 from lambdas.ingest.http_request import batch_from
+from lambdas.ingest.metrics import count_accepted, count_refused
 from lambdas.ingest.problems import Jitter, NoSuchPathError, problem_of, refused
 from lambdas.ingest.service import Receipt
 
@@ -51,13 +55,29 @@ def other_routes(
 
 def _batch_answer(outcomes: Sequence[Outcome], jitter: Jitter) -> Answer:
     results = [one.result for one in outcomes]
-    told = [one if isinstance(one, Receipt) else problem_of(one, jitter) for one in results]
-    count_batch(told, body_bytes=[one.body_bytes for one in outcomes])
-    return batch_answer(told)
+    answers = [one if isinstance(one, Receipt) else problem_of(one, jitter) for one in results]
+    _count_batch(answers, body_bytes=[one.body_bytes for one in outcomes])
+    return batch_answer(answers)
+
+
+def _count_batch(outcomes: Sequence[Receipt | Problem], *, body_bytes: Sequence[int]) -> None:
+    """Write one line of metrics a lane and one a tag, however many entries there are."""
+    messages, bytes_of, refusals = Counter[Lane](), Counter[Lane](), Counter[ProblemTag]()
+    for outcome, size_bytes in zip(outcomes, body_bytes, strict=True):
+        if isinstance(outcome, Problem):
+            refusals[outcome.tag] += 1
+        else:
+            messages[outcome.lane] += 1
+            bytes_of[outcome.lane] += size_bytes
+    for lane, count in messages.items():
+        count_accepted(lane, body_bytes=bytes_of[lane], messages=count)
+    for tag, count in refusals.items():
+        count_refused(tag, messages=count)
 
 
 def _response(answer: Answer) -> Response[str]:
-    """An answer in Powertools' words."""
-    again_s = answer.retry_after_s
-    headers: dict[str, str | list[str]] = {} if again_s is None else {"Retry-After": str(again_s)}
+    retry_after_s = answer.retry_after_s
+    headers: dict[str, str | list[str]] = (
+        {} if retry_after_s is None else {"Retry-After": str(retry_after_s)}
+    )
     return Response(answer.status, answer.content_type, answer.body, headers)

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import replace
 from dataclasses import dataclass
@@ -11,7 +11,6 @@ from typing import Final, Protocol
 
 import msgspec
 
-from clients.flows.store import FlowsUnavailableError
 from clients.kafka.producer import NotDurableError
 from clients.kafka.producer_record import ProducerRecord
 from clients.kafka.raw_record import raw_record
@@ -19,11 +18,10 @@ from clients.s3.payload_bucket import PayloadTooLargeError, PayloadUnavailableEr
 from clients.s3.spool import Spooled
 from fleetlane.events.envelope import Message, PayloadReference
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
 from fleetlane.events.parked import KafkaPosition
-from lambdas.ingest.uploads import Upload, message_of
+from lambdas.ingest.inbound import InboundMessage, message_of
 
 ANSWER_S: Final = 4.75
 """A device waits no longer than this, or little longer: below five seconds with all around it."""
@@ -63,12 +61,6 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     notices: tuple[Notice, ...] = ()
 
 
-class Flows(Protocol):
-    """Where the flows in force are asked for."""
-
-    def current(self) -> PublishedFlows: ...
-
-
 class RecordLander(Protocol):
     """Writes records so that they last; ``clients.kafka.kafka_or_spool.KafkaOrSpool`` is one."""
 
@@ -85,19 +77,15 @@ class PayloadStore(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ingest:
-    """All that landing a message needs.
+    """All that landing a message needs; each message comes with the flow of its stream, if any."""
 
-    ``on_flows_unavailable`` is told when the flows cannot be read: messages land all the same, as
-    those of a stream without a flow do.
-    """
-
-    flows: Flows
     producer: RecordLander
     payloads: PayloadStore
     body_bytes_max: int
-    on_flows_unavailable: Callable[[FlowsUnavailableError], None]
 
-    def land(self, upload: Upload, *, until_s: float = math.inf) -> Receipt:
+    def land(
+        self, inbound: InboundMessage, flow: Flow | None, *, until_s: float = math.inf
+    ) -> Receipt:
         """Make a message durable: in Kafka or the spool, a large body in S3 first.
 
         Blocks until it is, for at most ``ANSWER_S`` or a little longer; ``until_s``, by
@@ -109,22 +97,22 @@ class Ingest:
             NotDurableError: Neither Kafka nor the spool confirmed the record in time.
         """
         until_s = min(until_s, time.monotonic() + ANSWER_S)
-        self.check_size(len(upload.body))
-        message, record = self._prepared(upload)
+        self.check_size(len(inbound.body))
+        message, record = self._prepared(inbound, flow)
         (place,) = self.producer.land_all([record], until_s=until_s)
         if isinstance(place, NotDurableError):
             raise place
         return _receipt_of(message, place)
 
     def land_all(
-        self, uploads: Sequence[Upload], *, until_s: float = math.inf
+        self, inbound: Sequence[tuple[InboundMessage, Flow | None]], *, until_s: float = math.inf
     ) -> list[Receipt | FleetlaneError]:
         """Do so with many, all waits together: S3's for the large bodies, then Kafka's for all.
 
-        In the place of a message that is not durable stands the error that ``land`` would raise.
+        For a message that is not durable the error that ``land`` would raise is returned.
         """
         until_s = min(until_s, time.monotonic() + ANSWER_S)
-        prepared = self._all_prepared(uploads)
+        prepared = self._all_prepared(inbound)
         records = [one[1] for one in prepared if not isinstance(one, FleetlaneError)]
         places = iter(self.producer.land_all(records, until_s=until_s) if records else ())
         return [
@@ -133,46 +121,36 @@ class Ingest:
         ]
 
     def check_size(self, size_bytes: int) -> None:
-        """Refuse what is over ``body_bytes_max``.
-
-        Raises:
-            BodyTooLargeError: It is.
-        """
+        """Raise ``BodyTooLargeError`` for what is over ``body_bytes_max``."""
         if size_bytes > self.body_bytes_max:
             raise BodyTooLargeError(size_bytes, self.body_bytes_max)
 
-    def _prepared(self, upload: Upload) -> "_Prepared":
+    def _prepared(self, inbound: InboundMessage, flow: Flow | None) -> "_Prepared":
         """The message and its record; a large body is in S3 by then."""
-        flow = self._flow_of(upload.stream)
-        message = message_of(upload, flow)
+        message = message_of(inbound, flow)
         if message.body_bytes > INLINE_BYTES_MAX:
             reference = self.payloads.put(
-                payload_key(message.raw_id), upload.body, upload.body_sha256().hex()
+                payload_key(message.raw_id), inbound.body, inbound.body_sha256().hex()
             )
             message = replace(message, body=None, reference=reference)
         return message, raw_record(message, flow)
 
     def _all_prepared(
-        self, uploads: Sequence[Upload]
+        self, inbound: Sequence[tuple[InboundMessage, Flow | None]]
     ) -> "list[_Prepared | PayloadUnavailableError]":
-        large = sum(len(one.body) > INLINE_BYTES_MAX for one in uploads)
+        large = sum(len(one.body) > INLINE_BYTES_MAX for one, _ in inbound)
         if large <= 1:
-            return [self._tried(one) for one in uploads]
+            return [self._prepared_or_error(*one) for one in inbound]
         with ThreadPoolExecutor(large) as pool:  # so few fit into one request
-            return list(pool.map(self._tried, uploads))
+            return list(pool.map(lambda one: self._prepared_or_error(*one), inbound))
 
-    def _tried(self, upload: Upload) -> "_Prepared | PayloadUnavailableError":
+    def _prepared_or_error(
+        self, inbound: InboundMessage, flow: Flow | None
+    ) -> "_Prepared | PayloadUnavailableError":
         try:
-            return self._prepared(upload)
+            return self._prepared(inbound, flow)
         except PayloadUnavailableError as problem:
             return problem
-
-    def _flow_of(self, stream: str) -> Flow | None:
-        try:
-            return self.flows.current().by_stream.get(stream)
-        except FlowsUnavailableError as problem:
-            self.on_flows_unavailable(problem)
-            return None
 
 
 type _Prepared = tuple[Message, ProducerRecord]

@@ -49,7 +49,7 @@ class SinkHealth:
         return {sink: known.get(sink, Condition.UNKNOWN) for sink in Sink}
 
 
-class WatchedLander:
+class ObservedLander:
     """Another lander; where each record came to stand is remembered."""
 
     def __init__(self, lander: RecordLander, health: SinkHealth) -> None:
@@ -69,7 +69,7 @@ class WatchedLander:
         return places
 
 
-class WatchedPayloads:
+class ObservedPayloads:
     """Another store of payloads, whose successes and failures are remembered."""
 
     def __init__(self, payloads: PayloadStore, health: SinkHealth) -> None:

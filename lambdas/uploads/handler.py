@@ -4,16 +4,15 @@ import dataclasses
 import json
 import random
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
 from aws_lambda_powertools import Logger
 
-from clients.aws import AwsSettings, dynamodb_table, hasty_config, s3_client
+from clients.aws import AwsSettings, s3_client
 from clients.devices.bound_devices import CachedBoundDevices
-from clients.devices.overrides import CachedOverrides, OverridesStore, OverridesUnavailableError
-from clients.devices.registry import DeviceRegistry, RegisteredDevice, RegistryUnavailableError
+from clients.devices.registry import RegistryUnavailableError
 from clients.flows.store import CachedFlows, FlowStore, FlowsUnavailableError
 from clients.kafka.producer import KafkaProducer
 from clients.s3.issued_upload import UploadTooLargeError
@@ -21,10 +20,9 @@ from clients.s3.upload_bucket import UploadBucket
 from clients.s3.upload_form import UploadForms, signing_client
 from fleetlane.events.envelope import Message
 from fleetlane.events.errors import FleetlaneError, ProblemTag
+from lambdas.http.dependencies import LazyRegistry, rate_limiter
 from lambdas.http.problems import OF_REQUESTS, PROBLEM_CONTENT_TYPE, ProblemTable
 from lambdas.http.rate_limiter import (
-    RateDecision,
-    RateLimiter,
     RevokedDeviceError,
     TooManyMessagesError,
 )
@@ -39,7 +37,7 @@ from lambdas.uploads.metrics import (
     count_swept,
 )
 from lambdas.uploads.notifications import failed_messages
-from lambdas.uploads.service import Issuing
+from lambdas.uploads.service import EXPIRES_S, Issuing
 from lambdas.uploads.settings import issuing_settings, landing_settings
 from lambdas.uploads.sweep import Sweep, SweepReport
 
@@ -57,8 +55,6 @@ _PROBLEMS: Final = ProblemTable(
     }
 )
 _CREATED: Final = 201
-_LOOK_UP_S: Final = 1.0
-_OVERRIDES_WAIT_S: Final = 0.25
 _SWEEP_ENDS_MS: Final = 15_000
 """A sweep begins nothing more when so little of its time is left."""
 
@@ -153,48 +149,18 @@ def _not_landed(problem: FleetlaneError) -> None:
 @cache
 def _issuing() -> Issuing:
     ours = issuing_settings()
-    forms = UploadForms(
-        signing_client(AwsSettings()), ours.payload_bucket, expires_s=ours.expires_s
-    )
-    overrides = CachedOverrides(
-        OverridesStore(s3_client(AwsSettings()), ours.overrides_bucket),
-        on_unavailable=_overrides_unavailable,
-        max_age_s=ours.overrides_max_age_s,
-        wait_s=_OVERRIDES_WAIT_S,
-    )
     return Issuing(
-        rate_limiter=RateLimiter(
-            overrides, of_stage=ours.rate_limits, on_over_rate_limit=_over_rate_limit
+        rate_limiter=rate_limiter(
+            ours.devices,
+            s3_client(AwsSettings()),
+            logger=logger,
+            count_overrides_unavailable=count_overrides_unavailable,
         ),
-        devices=CachedBoundDevices(_Registry()),
-        flows=_flows(ours.flows_bucket, ours.flows_max_age_s),
-        forms=forms,
+        devices=CachedBoundDevices(LazyRegistry(ours.devices.registry_table)),
+        flows=_flows(ours.devices.flows_bucket, ours.devices.flows_max_age_s),
+        forms=UploadForms(signing_client(AwsSettings()), ours.payload_bucket, expires_s=EXPIRES_S),
         upload_bytes_max=ours.upload_bytes_max,
-        expires_s=ours.expires_s,
     )
-
-
-class _Registry:
-    """The registry, opened when a gateway first asks for a form of another device."""
-
-    def find_all(self, device_ids: Iterable[str]) -> Mapping[str, RegisteredDevice]:
-        return _registry().find_all(device_ids)
-
-
-@cache
-def _registry() -> DeviceRegistry:
-    config = hasty_config(seconds=_LOOK_UP_S)
-    table = dynamodb_table(AwsSettings(), issuing_settings().registry_table, config=config)
-    return DeviceRegistry(table)
-
-
-def _overrides_unavailable(problem: OverridesUnavailableError) -> None:
-    logger.warning("overrides unavailable", extra={"problem": str(problem)})
-    count_overrides_unavailable()
-
-
-def _over_rate_limit(device_id: str, decision: RateDecision) -> None:
-    logger.warning("over its rate limit", extra={"device_id": device_id, "decision": decision})
 
 
 @cache

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from clients.flows.store import CurrentFlows
 from clients.kafka.producer_record import ProducerRecord
 from clients.kafka.raw_record import raw_record
 from clients.s3.upload_bucket import StoredUpload
 from fleetlane.events.envelope import Message, PayloadReference
-from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import Lane, LaneFacts, lane_for
 
@@ -22,12 +22,6 @@ class Uploads(Protocol):
     def mark_landed(self, key: str) -> None: ...
 
 
-class Flows(Protocol):
-    """Where the flows in force are asked for."""
-
-    def current(self) -> PublishedFlows: ...
-
-
 class RecordLander(Protocol):
     """Writes a record so that it lasts, or raises ``NotDurableError``."""
 
@@ -39,7 +33,7 @@ class Landing:
     """All that landing needs. Nothing is spooled: what cannot land now is still in S3."""
 
     uploads: Uploads
-    flows: Flows
+    flows: CurrentFlows
     producer: RecordLander
 
     def land(self, key: str) -> Message | None:

@@ -1,16 +1,19 @@
 """Issuing one upload: its id and its envelope are fixed before a byte of it is sent."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
+from clients.flows.store import CurrentFlows
 from clients.s3.issued_upload import IssuedUpload, UploadTooLargeError
 from clients.s3.upload_form import UploadForm
 from clients.s3.upload_keys import upload_key
-from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.ids import RawIdRule
 from lambdas.http.rate_limiter import RateLimiter
 from lambdas.http.senders import BoundDevices, Senders
 from lambdas.uploads.declaration import Declaration
+
+EXPIRES_S: Final = 15 * 60
+"""How long a form may be used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,12 +24,6 @@ class UploadTicket:
     url: str
     fields: dict[str, str]
     expires_after_s: int
-
-
-class Flows(Protocol):
-    """Where the flows in force are asked for."""
-
-    def current(self) -> PublishedFlows: ...
 
 
 class Forms(Protocol):
@@ -41,10 +38,9 @@ class Issuing:
 
     rate_limiter: RateLimiter
     devices: BoundDevices
-    flows: Flows
+    flows: CurrentFlows
     forms: Forms
     upload_bytes_max: int
-    expires_s: int
 
     def ticket(self, declaration: Declaration, *, now_ms: int) -> UploadTicket:
         """Issue an upload. Nothing is stored: one that is never used leaves no trace.
@@ -62,9 +58,7 @@ class Issuing:
         issued = self._issued(declaration, now_ms)
         raw_id = self._raw_id(declaration)
         form = self.forms.signed(upload_key(raw_id, issued_millis=now_ms), issued)
-        return UploadTicket(
-            id=raw_id, url=form.url, fields=form.fields, expires_after_s=self.expires_s
-        )
+        return UploadTicket(id=raw_id, url=form.url, fields=form.fields, expires_after_s=EXPIRES_S)
 
     def _issued(self, declaration: Declaration, now_ms: int) -> IssuedUpload:
         device_id = declaration.device_id

@@ -9,30 +9,18 @@ from clients.environment import count_setting, text_setting
 from clients.kafka.security import kafka_security_setting
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, KafkaSecurity
 from fleetlane.events.lanes import PAYLOAD_BYTES_MAX
-from fleetlane.events.overrides import RateLimits
-from lambdas.http.rate_limit_settings import OVERRIDES_MAX_AGE_S, rate_limits_setting
+from lambdas.http.dependencies import DeviceSettings, device_settings_from
 
-EXPIRES_S: Final = 15 * 60
 SWEEP_AFTER_S: Final = 15 * 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssuingSettings:
-    """Where bodies go, the largest that is taken, and how long a form may be used.
+    """Where bodies go, and the largest that is taken."""
 
-    Flows and overrides are read again when they are so old. Without ``rate_limits`` a device has
-    none but those that the overrides give it.
-    """
-
+    devices: DeviceSettings
     payload_bucket: str
-    flows_bucket: str
-    overrides_bucket: str
-    registry_table: str
-    flows_max_age_s: int = FLOWS_MAX_AGE_S
-    overrides_max_age_s: int = OVERRIDES_MAX_AGE_S
-    rate_limits: RateLimits | None = None
     upload_bytes_max: int = PAYLOAD_BYTES_MAX
-    expires_s: int = EXPIRES_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,17 +38,9 @@ class LandingSettings:
 def issuing_settings_from(environ: Mapping[str, str]) -> IssuingSettings:
     """Read the settings; raises ``BadSettingError``."""
     return IssuingSettings(
+        devices=device_settings_from(environ),
         payload_bucket=text_setting(environ, "PAYLOAD_BUCKET"),
-        flows_bucket=text_setting(environ, "FLOWS_BUCKET"),
-        overrides_bucket=text_setting(environ, "OVERRIDES_BUCKET"),
-        registry_table=text_setting(environ, "REGISTRY_TABLE"),
-        flows_max_age_s=count_setting(environ, "FLOWS_MAX_AGE_S", default=FLOWS_MAX_AGE_S),
-        overrides_max_age_s=count_setting(
-            environ, "OVERRIDES_MAX_AGE_S", default=OVERRIDES_MAX_AGE_S
-        ),
-        rate_limits=rate_limits_setting(environ),
         upload_bytes_max=count_setting(environ, "UPLOAD_BYTES_MAX", default=PAYLOAD_BYTES_MAX),
-        expires_s=count_setting(environ, "UPLOAD_EXPIRES_S", default=EXPIRES_S),
     )
 
 

@@ -8,11 +8,12 @@ from typing import Any
 
 from clients.devices.bound_devices import ManyDevices
 from clients.devices.overrides import CachedOverrides
+from clients.flows.store import CurrentFlows
 from lambdas.http.rate_limiter import RateLimiter
 from lambdas.ingest.assembly import IngestDependencies, services_on
 from lambdas.ingest.dispatcher import Dispatcher
 from lambdas.ingest.repeats import ReceiptStore
-from lambdas.ingest.service import Flows, PayloadStore, RecordLander
+from lambdas.ingest.service import PayloadStore, RecordLander
 from tests.unit.lambdas.fake_overrides import FakeOverrides
 from tests.unit.lambdas.fake_receipts import FakeReceipts
 from tests.unit.lambdas.fakes import (
@@ -54,7 +55,7 @@ def unlimited() -> RateLimiter:
 def ingest_routes(  # noqa: PLR0913 - each may be a fake of its own
     *,
     rate_limiter: RateLimiter | None = None,
-    flows: Flows | None = None,
+    flows: CurrentFlows | None = None,
     producer: RecordLander | None = None,
     payloads: PayloadStore | None = None,
     receipts: ReceiptStore | None = None,

@@ -12,13 +12,22 @@ from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import INLINE_BYTES_MAX, LATE_AFTER_MS, Lane
-from lambdas.ingest.service import Ingest, Landed
-from lambdas.ingest.uploads import Upload
-from tests.unit.lambdas.fakes import FakeFlows, FakeKafka, FakePayloads, FakeSpool
+from lambdas.ingest.inbound import InboundMessage
+from lambdas.ingest.intake import Intake
+from lambdas.ingest.repeats import Repeats
+from lambdas.ingest.service import Ingest, Landed, Receipt
+from tests.unit.lambdas.api_gateway import unlimited
+from tests.unit.lambdas.fake_receipts import FakeReceipts
+from tests.unit.lambdas.fakes import (
+    FakeFlows,
+    FakeKafka,
+    FakePayloads,
+    FakeSpool,
+)
 
 LARGE = bytes(range(256)) * 1024 + b"!"
 NOW_MS = 1_790_000_000_000
-UPLOAD = Upload(
+UPLOAD = InboundMessage(
     device_id="d-1",
     device_type="acme-thermo",
     is_quarantined=False,
@@ -38,13 +47,20 @@ class World:
         self.payloads = FakePayloads()
         self.flows = FakeFlows(*flows)
         self.flow_problems: list[FlowsUnavailableError] = []
-        self.ingest = Ingest(
+        self.ingest = Ingest(producer=self.kafka, payloads=self.payloads, body_bytes_max=4_500_000)
+
+    def land(self, inbound: InboundMessage) -> Receipt:
+        """Land a message as ingest does, its flow looked up."""
+        intake = Intake(
+            rate_limiter=unlimited(),
             flows=self.flows,
-            producer=self.kafka,
-            payloads=self.payloads,
-            body_bytes_max=4_500_000,
+            ingest=self.ingest,
+            repeats=Repeats(
+                FakeReceipts(), on_unavailable=lambda _: None, breaker=CircuitBreaker()
+            ),
             on_flows_unavailable=self.flow_problems.append,
         )
+        return intake.land(inbound)
 
     def landed(self) -> tuple[str, Message]:
         """The topic and the message of the only record."""
@@ -64,7 +80,7 @@ def flow(more: str = "", *, device_types: str | None = None) -> Flow:
 def test_a_message_of_a_stream_without_a_flow_lands_in_the_standard_lane() -> None:
     world = World()
 
-    receipt = world.ingest.land(UPLOAD)
+    receipt = world.land(UPLOAD)
 
     topic, message = world.landed()
     assert (topic, receipt.lane, receipt.landed) == ("raw.standard", Lane.STANDARD, Landed.KAFKA)
@@ -75,7 +91,7 @@ def test_a_message_of_a_stream_without_a_flow_lands_in_the_standard_lane() -> No
 def test_the_record_s_key_is_its_arrival() -> None:
     world = World()
 
-    world.ingest.land(UPLOAD)
+    world.land(UPLOAD)
 
     assert world.kafka.topics["raw.standard"][0].key == b"1790000000000"
 
@@ -93,10 +109,12 @@ def test_the_record_s_key_is_its_arrival() -> None:
         ("", replace(UPLOAD, body=LARGE), "raw.slow"),
     ],
 )
-def test_the_lane_follows_from_what_is_known(declared: str, upload: Upload, topic: str) -> None:
+def test_the_lane_follows_from_what_is_known(
+    declared: str, upload: InboundMessage, topic: str
+) -> None:
     world = World(flow(declared))
 
-    world.ingest.land(upload)
+    world.land(upload)
 
     assert world.landed()[0] == topic
 
@@ -109,7 +127,7 @@ def test_a_flow_may_have_a_topic_of_its_own(strategy: str, topic: str) -> None:
     declared = f'topic = "{strategy}"'
     world = World(flow(declared, device_types='["acme-thermo"]'), topics=(topic,))
 
-    world.ingest.land(UPLOAD)
+    world.land(UPLOAD)
 
     assert world.landed()[0] == topic
 
@@ -117,7 +135,7 @@ def test_a_flow_may_have_a_topic_of_its_own(strategy: str, topic: str) -> None:
 def test_a_device_type_that_the_flow_does_not_name_lands_in_the_shared_topic() -> None:
     world = World(flow('topic = "device_type"', device_types='["other"]'))
 
-    world.ingest.land(UPLOAD)
+    world.land(UPLOAD)
 
     assert world.landed()[0] == "raw.standard"
 
@@ -126,7 +144,7 @@ def test_a_flow_s_topic_that_does_not_exist_yet_loses_nothing_silently() -> None
     world = World(flow('topic = "stream"'))
 
     with pytest.raises(NotDurableError, match=r"raw\.standard\.stream\.thermo"):
-        world.ingest.land(UPLOAD)
+        world.land(UPLOAD)
 
     assert world.kafka.records() == []
 
@@ -134,7 +152,7 @@ def test_a_flow_s_topic_that_does_not_exist_yet_loses_nothing_silently() -> None
 def test_a_body_up_to_the_limit_travels_inside() -> None:
     world = World()
 
-    receipt = world.ingest.land(replace(UPLOAD, body=LARGE[:INLINE_BYTES_MAX]))
+    receipt = world.land(replace(UPLOAD, body=LARGE[:INLINE_BYTES_MAX]))
 
     assert receipt.landed is Landed.KAFKA
     assert world.landed()[1].body == LARGE[:INLINE_BYTES_MAX]
@@ -143,7 +161,7 @@ def test_a_body_up_to_the_limit_travels_inside() -> None:
 def test_a_larger_body_is_put_into_s3_and_referred_to() -> None:
     world = World()
 
-    receipt = world.ingest.land(replace(UPLOAD, body=LARGE))
+    receipt = world.land(replace(UPLOAD, body=LARGE))
 
     _, message = world.landed()
     key = f"payloads/{receipt.id}"
@@ -157,7 +175,7 @@ def test_a_larger_body_is_put_into_s3_and_referred_to() -> None:
 def test_a_flow_that_truncates_keeps_the_beginning_and_says_so() -> None:
     world = World(flow('oversize = "truncate"'))
 
-    receipt = world.ingest.land(replace(UPLOAD, body=LARGE))
+    receipt = world.land(replace(UPLOAD, body=LARGE))
 
     _, message = world.landed()
     assert (receipt.lane, receipt.landed) == (Lane.STANDARD, Landed.KAFKA)
@@ -169,7 +187,7 @@ def test_a_flow_that_truncates_keeps_the_beginning_and_says_so() -> None:
 def test_a_flow_that_truncates_leaves_small_bodies_whole() -> None:
     world = World(flow('oversize = "truncate"'))
 
-    world.ingest.land(UPLOAD)
+    world.land(UPLOAD)
 
     assert world.landed()[1].truncated_from_bytes is None
 
@@ -212,9 +230,9 @@ def test_a_message_that_kafka_does_not_take_is_spooled_as_it_would_stand_there(
 ) -> None:
     world, spool = World(), FakeSpool()
     world.kafka.is_up = False
-    ingest = replace(world.ingest, producer=kafka_or_spool(world.kafka, spool))
+    world.ingest = replace(world.ingest, producer=kafka_or_spool(world.kafka, spool))
 
-    receipt = ingest.land(replace(UPLOAD, body=body))
+    receipt = world.land(replace(UPLOAD, body=body))
 
     (record,) = [record for key in spool.objects for record in spool.get(key) or ()]
     message = message_from(record.headers, record.value)
@@ -225,7 +243,7 @@ def test_flows_that_cannot_be_read_are_reported_and_the_message_lands() -> None:
     world = World(flow('topic = "stream"'))
     world.flows.current_version = None
 
-    receipt = world.ingest.land(UPLOAD)
+    receipt = world.land(UPLOAD)
 
     assert receipt.lane is Lane.STANDARD
     assert world.landed()[0] == "raw.standard"
@@ -238,5 +256,5 @@ def kafka_or_spool(kafka: FakeKafka, spool: FakeSpool) -> KafkaOrSpool:
     )
 
 
-def _id(upload: Upload, *flows: Flow) -> str:
-    return World(*flows).ingest.land(upload).id
+def _id(upload: InboundMessage, *flows: Flow) -> str:
+    return World(*flows).land(upload).id

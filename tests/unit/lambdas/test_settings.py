@@ -5,6 +5,7 @@ from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.overrides import RateLimits
 from lambdas.authorizer import settings as authorizer
 from lambdas.flow_activation import settings as flow_activation
+from lambdas.http.dependencies import DeviceSettings
 from lambdas.ingest import settings as ingest
 from lambdas.respool import settings as respool
 
@@ -21,19 +22,18 @@ ACTIVATION = KAFKA | {"FLOWS_BUCKET": "flows", "TOPIC_PARTITIONS": "6", "TOPIC_R
 
 
 def test_ingest_reads_where_bodies_go() -> None:
-    read = ingest.settings_from(INGEST | {"BODY_BYTES_MAX": "1000", "KAFKA_SECURITY": "plaintext"})
+    read = ingest.settings_from(INGEST | {"KAFKA_SECURITY": "plaintext"})
 
     assert read == ingest.Settings(
         kafka_bootstrap_servers="b-1:9098",
         kafka_security=KafkaSecurity.PLAINTEXT,
         payload_bucket="payloads",
         spool_bucket="spool",
-        flows_bucket="flows",
-        overrides_bucket="overrides",
-        registry_table="devices",
+        devices=DeviceSettings(
+            flows_bucket="flows", overrides_bucket="overrides", registry_table="devices"
+        ),
         receipts_table="receipts",
         receipts_wait_ms=200,
-        body_bytes_max=1000,
     )
 
 
@@ -42,7 +42,7 @@ def test_ingest_reads_its_rate_limits() -> None:
         INGEST | {"SOFT_RATE_LIMIT_PER_MINUTE": "600", "HARD_RATE_LIMIT_PER_MINUTE": "1200"}
     )
 
-    assert read.rate_limits == RateLimits(soft_per_minute=600, hard_per_minute=1_200)
+    assert read.devices.rate_limits == RateLimits(soft_per_minute=600, hard_per_minute=1_200)
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,6 @@ class World:
             flows=self.flows,
             forms=self.forms,
             upload_bytes_max=10_000_000,
-            expires_s=900,
         )
 
     def ask(

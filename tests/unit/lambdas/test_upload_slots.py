@@ -4,38 +4,38 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lambdas.ingest.upload_slots import next_upload_after_s, slot_s
+from lambdas.ingest.intake import next_upload_after_s, slot_s
 
 NOW_MS = 1_793_714_709_123
 HOUR_S = 3_600
 
 
 @pytest.mark.parametrize(
-    ("device_id", "smear_s", "slot"),
+    ("device_id", "window_s", "slot"),
     [("d-1", 3_600, 185), ("d-2", 3_600, 3_064), ("d-1", 86_400, 21_785), ("d-1", 1, 0)],
 )
-def test_a_device_keeps_its_slot_for_ever(device_id: str, smear_s: int, slot: int) -> None:
-    assert slot_s(device_id, smear_s=smear_s) == slot
+def test_a_device_keeps_its_slot_for_ever(device_id: str, window_s: int, slot: int) -> None:
+    assert slot_s(device_id, window_s=window_s) == slot
 
 
 def test_without_a_window_a_device_is_told_nothing() -> None:
-    assert next_upload_after_s("d-1", smear_s=0, now_ms=NOW_MS) == 0
+    assert next_upload_after_s("d-1", window_s=0, now_ms=NOW_MS) == 0
 
 
 @given(st.text(min_size=1, max_size=64), st.integers(1, 86_400), st.integers(0, 2 * NOW_MS))
 def test_the_answer_leads_to_the_device_s_slot_half_a_window_away_or_later(
-    device_id: str, smear_s: int, now_ms: int
+    device_id: str, window_s: int, now_ms: int
 ) -> None:
-    wait_s = next_upload_after_s(device_id, smear_s=smear_s, now_ms=now_ms)
+    wait_s = next_upload_after_s(device_id, window_s=window_s, now_ms=now_ms)
 
-    assert (now_ms // 1000 + wait_s) % smear_s == slot_s(device_id, smear_s=smear_s)
-    assert smear_s <= 2 * wait_s < 3 * smear_s
+    assert (now_ms // 1000 + wait_s) % window_s == slot_s(device_id, window_s=window_s)
+    assert window_s <= 2 * wait_s < 3 * window_s
 
 
 def test_a_device_that_comes_in_its_slot_is_told_to_come_a_window_later() -> None:
-    first_s = next_upload_after_s("d-1", smear_s=HOUR_S, now_ms=NOW_MS)
+    first_s = next_upload_after_s("d-1", window_s=HOUR_S, now_ms=NOW_MS)
 
-    second_s = next_upload_after_s("d-1", smear_s=HOUR_S, now_ms=NOW_MS + first_s * 1000)
+    second_s = next_upload_after_s("d-1", window_s=HOUR_S, now_ms=NOW_MS + first_s * 1000)
 
     assert second_s == HOUR_S
 
@@ -44,7 +44,7 @@ def test_a_fleet_that_woke_at_once_comes_back_evenly_spread() -> None:
     devices = [f"d-{number}" for number in range(60_000)]
 
     minutes = Counter(
-        next_upload_after_s(device, smear_s=HOUR_S, now_ms=NOW_MS) // 60 for device in devices
+        next_upload_after_s(device, window_s=HOUR_S, now_ms=NOW_MS) // 60 for device in devices
     )
 
     assert max(minutes.values()) < 1.15 * 1_000

@@ -11,17 +11,17 @@ from clients.kafka.producer import NotDurableError
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
-from lambdas.ingest.reception import Reception
+from lambdas.ingest.inbound import InboundMessage
+from lambdas.ingest.intake import Intake, next_upload_after_s
 from lambdas.ingest.repeats import Repeats
 from lambdas.ingest.service import Ingest, Notice, Receipt
-from lambdas.ingest.upload_slots import next_upload_after_s
-from lambdas.ingest.uploads import Upload
+from tests.unit.lambdas.api_gateway import unlimited
 from tests.unit.lambdas.fake_receipts import FakeReceipts
 from tests.unit.lambdas.fakes import FakeFlows, FakeKafka, FakePayloads
 
 NOW_MS = 1_790_000_000_000
 DAY_MS = 86_400_000
-UPLOAD = Upload(
+UPLOAD = InboundMessage(
     device_id="d-1",
     device_type="acme-thermo",
     is_quarantined=False,
@@ -36,20 +36,17 @@ ANSWERS = 'upload = { repeats = "answer" }'
 
 
 class World:
-    """A reception with all that stands behind it."""
+    """An intake with all that it needs."""
 
     def __init__(self, declared: str = "") -> None:
         self.kafka = FakeKafka(("raw.fast", "raw.standard", "raw.slow"))
         self.receipts = FakeReceipts()
         self.outages: list[ReceiptsUnavailableError] = []
         self.now_s = 0.0
-        flows = FakeFlows(flow(declared))
         ingest = Ingest(
-            flows=flows,
             producer=self.kafka,
             payloads=FakePayloads(),
             body_bytes_max=4_500_000,
-            on_flows_unavailable=lambda _: None,
         )
         repeats = Repeats(
             self.receipts,
@@ -57,10 +54,16 @@ class World:
             breaker=CircuitBreaker(),
             monotonic=lambda: self.now_s,
         )
-        self.reception = Reception(flows=flows, lander=ingest, repeats=repeats)
+        self.intake = Intake(
+            rate_limiter=unlimited(),
+            flows=FakeFlows(flow(declared)),
+            ingest=ingest,
+            repeats=repeats,
+            on_flows_unavailable=lambda _: None,
+        )
 
-    def land(self, upload: Upload = UPLOAD) -> Receipt:
-        return self.reception.land(upload)
+    def land(self, upload: InboundMessage = UPLOAD) -> Receipt:
+        return self.intake.land(upload)
 
     @property
     def landed(self) -> int:
@@ -77,7 +80,7 @@ def test_a_device_is_told_its_slot_in_the_window_of_its_flow() -> None:
 
     receipt = world.land()
 
-    assert receipt.next_upload_after_s == next_upload_after_s("d-1", smear_s=3_600, now_ms=NOW_MS)
+    assert receipt.next_upload_after_s == next_upload_after_s("d-1", window_s=3_600, now_ms=NOW_MS)
 
 
 def test_without_a_window_a_device_is_told_nothing() -> None:
@@ -217,7 +220,7 @@ def test_many_are_looked_up_and_remembered_together() -> None:
     world.land(uploads[7])
     asked_before = world.receipts.asked
 
-    outcomes = world.reception.land_all(uploads, until_s=math.inf)
+    outcomes = world.intake.land_all(uploads, until_s=math.inf)
 
     repeats = [outcome for outcome in outcomes if _notices(outcome) == (Notice.REPEATED,)]
     assert (repeats, world.landed) == ([outcomes[7]], 30)
@@ -230,7 +233,7 @@ def test_of_many_those_that_did_not_land_are_errors_and_not_remembered() -> None
     world.kafka.is_up = False
 
     uploads = [UPLOAD, replace(UPLOAD, idempotency_key="k-2")]
-    outcomes = world.reception.land_all(uploads, until_s=math.inf)
+    outcomes = world.intake.land_all(uploads, until_s=math.inf)
 
     assert isinstance(outcomes[0], Receipt)
     assert outcomes[0].id == first.id

@@ -10,7 +10,7 @@ from fleetlane.events.ids import RawIdRule
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane, LaneFacts, lane_for
 
 
-class Upload(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+class InboundMessage(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """What a device sent. ``asked`` is the lane of the endpoint that it used.
 
     ``via`` is the gateway that brought it, if any.
@@ -39,46 +39,46 @@ class Upload(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return known
 
 
-def message_of(upload: Upload, flow: Flow | None) -> Message:
-    """Make the message of an upload, its body inside, whatever its size."""
-    body = upload.body
+def message_of(inbound: InboundMessage, flow: Flow | None) -> Message:
+    """Make the message of an inbound, its body inside, whatever its size."""
+    body = inbound.body
     if flow is not None and flow.oversize == "truncate":
         body = body[:INLINE_BYTES_MAX]
     return Message(
-        raw_id=_raw_id(upload, flow),
-        device_id=upload.device_id,
-        stream=upload.stream,
-        arrival_millis=upload.arrival_millis,
-        lane=lane_for(_lane_facts(upload, flow, len(body))),
+        raw_id=_raw_id(inbound, flow),
+        device_id=inbound.device_id,
+        stream=inbound.stream,
+        arrival_millis=inbound.arrival_millis,
+        lane=lane_for(_lane_facts(inbound, flow, len(body))),
         body=body,
         body_bytes=len(body),
-        content_type=upload.content_type,
-        device_type=upload.device_type,
-        firmware=upload.firmware,
-        start_millis=upload.start_millis,
-        end_millis=upload.end_millis,
-        body_encoding=upload.body_encoding,
-        truncated_from_bytes=len(upload.body) if len(body) < len(upload.body) else None,
-        via=upload.via,
+        content_type=inbound.content_type,
+        device_type=inbound.device_type,
+        firmware=inbound.firmware,
+        start_millis=inbound.start_millis,
+        end_millis=inbound.end_millis,
+        body_encoding=inbound.body_encoding,
+        truncated_from_bytes=len(inbound.body) if len(body) < len(inbound.body) else None,
+        via=inbound.via,
     )
 
 
-def _raw_id(upload: Upload, flow: Flow | None) -> str:
+def _raw_id(inbound: InboundMessage, flow: Flow | None) -> str:
     rule = RawIdRule(
-        device_id=upload.device_id,
-        stream=upload.stream,
-        idempotency_key=upload.idempotency_key,
+        device_id=inbound.device_id,
+        stream=inbound.stream,
+        idempotency_key=inbound.idempotency_key,
         dedupes_by_content=flow is not None and flow.dedupe_by_content,
     )
-    return rule.raw_id(upload.body_sha256)
+    return rule.raw_id(inbound.body_sha256)
 
 
-def _lane_facts(upload: Upload, flow: Flow | None, body_bytes: int) -> LaneFacts:
-    end_millis = upload.end_millis
+def _lane_facts(inbound: InboundMessage, flow: Flow | None, body_bytes: int) -> LaneFacts:
+    end_millis = inbound.end_millis
     return LaneFacts(
-        asked=upload.asked,
+        asked=inbound.asked,
         declared=Lane.STANDARD if flow is None else flow.lane,
         body_bytes=body_bytes,
-        data_age_ms=None if end_millis is None else upload.arrival_millis - end_millis,
-        is_quarantined=upload.is_quarantined,
+        data_age_ms=None if end_millis is None else inbound.arrival_millis - end_millis,
+        is_quarantined=inbound.is_quarantined,
     )

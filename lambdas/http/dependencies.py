@@ -1,0 +1,109 @@
+"""Settings and clients that the functions which devices call share."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from aws_lambda_powertools import Logger
+
+from clients.aws import AwsSettings, dynamodb_table, hasty_config
+from clients.devices.overrides import CachedOverrides, OverridesStore, OverridesUnavailableError
+from clients.devices.registry import DeviceRegistry, RegisteredDevice
+from clients.environment import BadSettingError, count_setting, text_setting
+from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S
+from fleetlane.events.overrides import RateLimits
+from lambdas.http.rate_limiter import RateDecision, RateLimiter
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+
+_OVERRIDES_MAX_AGE_S: Final = 15
+_OVERRIDES_WAIT_S: Final = 0.25
+"""The longest that a request waits for the overrides to be read again."""
+
+_LOOK_UP_S: Final = 1.0
+"""The longest that a request waits for the registry; messages of other devices then try later."""
+
+_SOFT: Final = "SOFT_RATE_LIMIT_PER_MINUTE"
+_HARD: Final = "HARD_RATE_LIMIT_PER_MINUTE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceSettings:
+    """Where flows, overrides and devices are, and how old cached flows and overrides may be.
+
+    Without ``rate_limits`` a device has none but those that the overrides give it.
+    """
+
+    flows_bucket: str
+    overrides_bucket: str
+    registry_table: str
+    flows_max_age_s: int = FLOWS_MAX_AGE_S
+    overrides_max_age_s: int = _OVERRIDES_MAX_AGE_S
+    rate_limits: RateLimits | None = None
+
+
+def device_settings_from(environ: Mapping[str, str]) -> DeviceSettings:
+    """Read the settings; raises ``BadSettingError``."""
+    return DeviceSettings(
+        flows_bucket=text_setting(environ, "FLOWS_BUCKET"),
+        overrides_bucket=text_setting(environ, "OVERRIDES_BUCKET"),
+        registry_table=text_setting(environ, "REGISTRY_TABLE"),
+        flows_max_age_s=count_setting(environ, "FLOWS_MAX_AGE_S", default=FLOWS_MAX_AGE_S),
+        overrides_max_age_s=count_setting(
+            environ, "OVERRIDES_MAX_AGE_S", default=_OVERRIDES_MAX_AGE_S
+        ),
+        rate_limits=_rate_limits_setting(environ),
+    )
+
+
+def _rate_limits_setting(environ: Mapping[str, str]) -> RateLimits | None:
+    """Both are set, or neither."""
+    if not (environ.get(_SOFT) or environ.get(_HARD)):
+        return None
+    soft, hard = count_setting(environ, _SOFT), count_setting(environ, _HARD)
+    try:
+        return RateLimits(soft_per_minute=soft, hard_per_minute=hard)
+    except ValueError:
+        raise BadSettingError(_SOFT, f"is {soft}; allowed: at most {_HARD}, {hard}") from None
+
+
+def rate_limiter(
+    settings: DeviceSettings,
+    s3: "S3Client",
+    *,
+    logger: Logger,
+    count_overrides_unavailable: Callable[[], None],
+) -> RateLimiter:
+    """The function's rate limiter; ``logger`` names who is over a limit."""
+
+    def unavailable(problem: OverridesUnavailableError) -> None:
+        logger.warning("overrides unavailable", extra={"problem": str(problem)})
+        count_overrides_unavailable()
+
+    def over_rate_limit(device_id: str, decision: RateDecision) -> None:
+        logger.warning("over its rate limit", extra={"device_id": device_id, "decision": decision})
+
+    overrides = CachedOverrides(
+        OverridesStore(s3, settings.overrides_bucket),
+        on_unavailable=unavailable,
+        max_age_s=settings.overrides_max_age_s,
+        wait_s=_OVERRIDES_WAIT_S,
+    )
+    return RateLimiter(overrides, of_stage=settings.rate_limits, on_over_rate_limit=over_rate_limit)
+
+
+class LazyRegistry:
+    """The registry, opened when a gateway first speaks for another device."""
+
+    def __init__(self, table: str) -> None:
+        self._table = table
+
+    def find_all(self, device_ids: Iterable[str]) -> Mapping[str, RegisteredDevice]:
+        return self._registry.find_all(device_ids)
+
+    @cached_property
+    def _registry(self) -> DeviceRegistry:
+        config = hasty_config(seconds=_LOOK_UP_S)
+        return DeviceRegistry(dynamodb_table(AwsSettings(), self._table, config=config))

@@ -1,0 +1,179 @@
+"""What comes before and after landing: rate limits, the flow, repeats, and the whole receipt."""
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Sequence
+from copy import replace
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from clients.devices.receipts import KeptReceipt
+from clients.flows.store import CurrentFlows, FlowsUnavailableError
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flows.flow import Flow, UploadRule
+from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
+from lambdas.http.rate_limiter import RateLimiter
+from lambdas.ingest.inbound import InboundMessage
+from lambdas.ingest.repeats import Remembered, Repeats, first_receipt, is_same, repeat_key
+from lambdas.ingest.service import ANSWER_S, Ingest, Notice, Receipt
+
+_NO_RULE: Final = UploadRule()
+_DIGEST_BYTES: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intake:
+    """Takes messages in, one or many, each for the receipt that its device is to see.
+
+    A message's flow is looked up once, so that no message sees two versions. While the flows cannot
+    be read, ``on_flows_unavailable`` is called for each message, which lands all the same, as one
+    of a stream without a flow.
+    """
+
+    rate_limiter: RateLimiter
+    flows: CurrentFlows
+    ingest: Ingest
+    repeats: Repeats
+    on_flows_unavailable: Callable[[FlowsUnavailableError], None]
+
+    def land(self, inbound: InboundMessage) -> Receipt:
+        """Land a message, unless it is the repeat of one that has landed.
+
+        Raises:
+            RevokedDeviceError: Its device, or its gateway, may not send any more.
+            TooManyMessagesError: Its device may send again later.
+            FleetlaneError: As ``Ingest.land`` does.
+        """
+        arrival = self._arrival(inbound)
+        if not arrival.is_remembered:
+            return arrival.completed(self.ingest.land(arrival.inbound, arrival.flow))
+        (outcome,) = self._outcomes([arrival], time.monotonic() + ANSWER_S)
+        if isinstance(outcome, FleetlaneError):
+            raise outcome
+        return outcome
+
+    def land_all(
+        self, inbound: Sequence[InboundMessage], *, until_s: float
+    ) -> list[Receipt | FleetlaneError]:
+        """Do so with many; for one that did not land, its error is returned.
+
+        ``until_s``, by ``time.monotonic``, is when all of it must have landed.
+        """
+        arrivals = [self._arrival_or_error(one) for one in inbound]
+        accepted = [one for one in arrivals if isinstance(one, _Arrival)]
+        outcomes = iter(self._outcomes(accepted, until_s))
+        return [next(outcomes) if isinstance(one, _Arrival) else one for one in arrivals]
+
+    def _outcomes(
+        self, arrivals: Sequence["_Arrival"], until_s: float
+    ) -> list[Receipt | FleetlaneError]:
+        arrivals = self._recognised(arrivals)
+        new = [one for one in arrivals if not one.is_repeat]
+        landed = self.ingest.land_all([(one.inbound, one.flow) for one in new], until_s=until_s)
+        self._remember(zip(new, landed, strict=True))
+        rest = iter(landed)
+        outcomes = [one.first_receipt() or next(rest) for one in arrivals]
+        return [
+            outcome if isinstance(outcome, FleetlaneError) else one.completed(outcome)
+            for one, outcome in zip(arrivals, outcomes, strict=True)
+        ]
+
+    def _recognised(self, arrivals: Sequence["_Arrival"]) -> Sequence["_Arrival"]:
+        """The same, those with a key that was sent before with its first receipt."""
+        known = self.repeats.of([one.inbound for one in arrivals if one.is_remembered])
+        if not known:
+            return arrivals
+        return [
+            replace(one, kept=known.get(repeat_key(one.inbound))) if one.is_remembered else one
+            for one in arrivals
+        ]
+
+    def _remember(self, landed: Iterable[tuple["_Arrival", Receipt | FleetlaneError]]) -> None:
+        """Of two messages with one key, the first stays known."""
+        self.repeats.remember(
+            [
+                Remembered(inbound=one.inbound, receipt=outcome, remember_s=one.rule.remember_s)
+                for one, outcome in landed
+                if one.is_remembered and one.kept is None and isinstance(outcome, Receipt)
+            ]
+        )
+
+    def _arrival_or_error(self, inbound: InboundMessage) -> "_Arrival | FleetlaneError":
+        try:
+            return self._arrival(inbound)
+        except FleetlaneError as refused:
+            return refused
+
+    def _arrival(self, inbound: InboundMessage) -> "_Arrival":
+        """Raises as the rate limiter does."""
+        if self.rate_limiter.is_diverted(
+            inbound.device_id, now_ms=inbound.arrival_millis, via=inbound.via
+        ):
+            inbound = replace(inbound, is_quarantined=True)
+        try:
+            flow = self.flows.current().by_stream.get(inbound.stream)
+        except FlowsUnavailableError as problem:
+            self.on_flows_unavailable(problem)
+            flow = None
+        rule = _NO_RULE if flow is None else flow.upload
+        is_remembered = rule.repeats == "answer" and inbound.idempotency_key is not None
+        return _Arrival(inbound=inbound, flow=flow, rule=rule, is_remembered=is_remembered)
+
+
+class _Arrival(msgspec.Struct, frozen=True, kw_only=True):
+    """A message as it comes in. ``kept`` is the first receipt of its key, if it has one."""
+
+    inbound: InboundMessage
+    flow: Flow | None
+    rule: UploadRule
+    is_remembered: bool
+    kept: KeptReceipt | None = None
+
+    @property
+    def is_repeat(self) -> bool:
+        return self.kept is not None and is_same(self.inbound, self.kept)
+
+    def first_receipt(self) -> Receipt | None:
+        """What its first sending was answered with, if it is a repeat."""
+        return first_receipt(self.kept) if self.kept is not None and self.is_repeat else None
+
+    def completed(self, receipt: Receipt) -> Receipt:
+        """The receipt with its notices, and with the time of the next upload."""
+        inbound, flow, window_s = self.inbound, self.flow, self.rule.smear_s
+        notices = list(receipt.notices)
+        if self.kept is not None and not self.is_repeat:
+            notices.append(Notice.KEY_REUSED)
+        if inbound.asked is Lane.FAST and (flow is None or flow.lane is not Lane.FAST):
+            notices.append(Notice.NOT_FAST)
+        is_cut = flow is not None and flow.oversize == "truncate"
+        if is_cut and len(inbound.body) > INLINE_BYTES_MAX:
+            notices.append(Notice.TRUNCATED)
+        if not notices and window_s == 0:
+            return receipt
+        wait_s = next_upload_after_s(
+            inbound.device_id, window_s=window_s, now_ms=inbound.arrival_millis
+        )
+        return replace(receipt, next_upload_after_s=wait_s, notices=tuple(notices))
+
+
+def next_upload_after_s(device_id: str, *, window_s: int, now_ms: int) -> int:
+    """In how many seconds a device should upload again; 0 is no wish.
+
+    Upload jitter windows of ``window_s`` seconds follow each other from 1970 on. A device has one
+    slot in each, by a hash of its id: always the same, and evenly spread over a fleet. The answer
+    leads to the first slot that is at least half a window away, so that a device that comes a
+    little early is not asked to come back at once.
+    """
+    if window_s < 1:
+        return 0
+    earliest_s = now_ms // 1000 + (window_s + 1) // 2
+    wait_s = (slot_s(device_id, window_s=window_s) - earliest_s) % window_s
+    return (window_s + 1) // 2 + wait_s
+
+
+def slot_s(device_id: str, *, window_s: int) -> int:
+    """The second of each window that is the device's: 0 to ``window_s`` - 1."""
+    digest = hashlib.blake2b(device_id.encode(), digest_size=_DIGEST_BYTES).digest()
+    return int.from_bytes(digest, "big") % window_s
