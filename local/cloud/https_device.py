@@ -14,7 +14,7 @@ import httpx
 from clients.devices.registry import DeviceRegistry, DeviceStatus, RegisteredDevice
 from fleetlane.events.lanes import Lane
 from local.simulator import bodies
-from operations.ledger import Receipt
+from operations.ledger.message_results import Receipt
 from operations.sending.device_client import message_url, receipt_of
 from operations.sending.device_key import DeviceKey
 

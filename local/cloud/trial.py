@@ -12,15 +12,11 @@ from local.cloud.https_device import HttpsDevice
 from local.cloud.local_cloud import LocalCloud
 from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import run_fleet
-from operations.ledger import (
-    LEDGER_TOPICS,
-    Evidence,
-    Ledger,
-    Receipt,
-    SettlingLimits,
-    reconcile,
-    wait_until_settled,
-)
+from operations.ledger.evidence import LEDGER_TOPICS, Evidence
+from operations.ledger.ledger import Ledger
+from operations.ledger.message_results import Receipt
+from operations.ledger.reconciliation import reconcile
+from operations.ledger.settling import SettlingLimits, wait_until_settled
 
 PLAN: Final = FleetPlan(devices=40, messages_per_device=2, connections=4)
 """Small: each function is as many processes as there are requests at a time."""

@@ -22,15 +22,11 @@ from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import FleetProgress, FleetRun, run_fleet
 from operations.lanes.parse_delays import Delays, ParseDelays
 from operations.lanes.tally import LaneTally, TalliedSource
-from operations.ledger import (
-    LEDGER_TOPICS,
-    Evidence,
-    Ledger,
-    SettlingLimits,
-    deduped_streams,
-    reconcile,
-    wait_until_settled,
-)
+from operations.ledger.evidence import LEDGER_TOPICS, Evidence
+from operations.ledger.ledger import Ledger
+from operations.ledger.reconciliation import reconcile
+from operations.ledger.settling import SettlingLimits, wait_until_settled
+from operations.ledger.unique_events import deduped_streams
 
 _FIRST_DEVICES: Final = 40
 _SENDING_S: Final = 20.0
@@ -126,7 +122,7 @@ class _Demonstration:
         self._began_s = began_s
         self._evidence = Evidence(deduped=deduped_streams(platform.flows))
         self._tally = LaneTally()
-        self._delays = ParseDelays(apart=[runaway_id(settings.seed)])
+        self._delays = ParseDelays(excluded=[runaway_id(settings.seed)])
         self._sent_before, self._landed_before = 0, Counter[str]()
         self._fleet = FleetProgress(planned=0, finished=0, landed={})
 

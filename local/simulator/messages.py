@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import Lane
-from operations.ledger import Receipt
+from operations.ledger.message_results import Receipt
 from operations.sending.device_client import UPLOADED
 
 ACCEPTED = 202

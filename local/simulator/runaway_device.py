@@ -16,7 +16,7 @@ from local.simulator.http_api import HttpApi
 from local.simulator.messages import SentMessage
 from local.simulator.sender import Sender, token_of
 from local.simulator.simulator import Registry
-from operations.ledger import Receipt
+from operations.ledger.message_results import Receipt
 
 PER_MINUTE: Final = 1_000
 """A thousand times what a weather station sends."""

@@ -14,7 +14,7 @@ from local.simulator.http_api import HttpApi
 from local.simulator.messages import SentMessage
 from local.simulator.sender import Api, PostForm, Sender
 from local.simulator.sendings import FleetPlan, Sending, sendings_of
-from operations.ledger import Receipt
+from operations.ledger.message_results import Receipt
 from operations.sending.device_client import form_answer
 
 _PROGRESS_EVERY_S: Final = 0.2

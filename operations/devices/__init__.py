@@ -1,1 +1,1 @@
-"""Devices as operators handle them: import, keys, quarantine, erasure."""
+"""What operators do with devices: import, keys, quarantine, erasure."""

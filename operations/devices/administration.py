@@ -1,4 +1,4 @@
-"""What operators do with the registry, and no function: look through it, and change keys."""
+"""What operators do with the registry, and functions do not: list devices, and change keys."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -22,7 +22,7 @@ _TRIES_MAX: Final = 5
 
 
 class KeyChangeError(FleetlaneError):
-    """A device's keys cannot be changed so. Nothing was changed."""
+    """A device's keys cannot be changed like that. Nothing was changed."""
 
     reason = "key_change"
     device_id: str
@@ -31,10 +31,10 @@ class KeyChangeError(FleetlaneError):
 
 
 def with_key(device: RegisteredDevice, key: Jwk) -> RegisteredDevice:
-    """Give a device one more key, after those that it has; none where it has this one already.
+    """Add a key to a device, after those it has; one that it has already changes nothing.
 
     Raises:
-        KeyChangeError: It has as many as it may, or another of this name.
+        KeyChangeError: It has the most keys allowed, or another of this name.
         BadDeviceError: The key is not allowed.
     """
     kid = str(key.get("kid"))
@@ -46,13 +46,13 @@ def with_key(device: RegisteredDevice, key: Jwk) -> RegisteredDevice:
     if len(device.keys) >= KEYS_MAX:
         names = ", ".join(held["kid"] for held in device.keys)
         raise KeyChangeError(
-            device.device_id, f"has {len(device.keys)} keys, the most it may: {names}"
+            device.device_id, f"has {len(device.keys)} keys, the most allowed: {names}"
         )
     return replace(device, keys=(*device.keys, key))
 
 
 def without_key(device: RegisteredDevice, kid: str) -> RegisteredDevice:
-    """Take a key from a device, but not its last one.
+    """Remove a key from a device, but not its last one.
 
     Raises:
         KeyChangeError: It has none of this name, or no other.
@@ -73,11 +73,11 @@ class DeviceAdministration:
     def all(
         self, *, status: DeviceStatus | None = None, device_type: str | None = None
     ) -> Iterator[RegisteredDevice]:
-        """Give all devices, in no order, as they come; reads the whole table.
+        """Give all devices, in no order; reads the whole table.
 
         Raises:
             RegistryUnavailableError: DynamoDB does not answer.
-            BadDeviceError: Something else wrote an item that is no device.
+            BadDeviceError: An item is not a device: something else wrote it.
         """
         wanted = {"status": None if status is None else status.value, "device_type": device_type}
         given = {name: value for name, value in wanted.items() if value is not None}
@@ -95,7 +95,7 @@ class DeviceAdministration:
             request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
     def is_there(self, device_id: str) -> bool:
-        """Whether the registry has an item of this id, be it a device or not.
+        """Whether the registry has an item with this id, a valid device or not.
 
         Raises:
             RegistryUnavailableError: DynamoDB does not answer.
@@ -105,7 +105,7 @@ class DeviceAdministration:
         return "Item" in answer
 
     def remove(self, device_id: str) -> None:
-        """Remove a device; one that is not there is no error.
+        """Remove a device; a missing one is no error.
 
         Raises:
             RegistryUnavailableError: DynamoDB does not answer.
@@ -114,18 +114,18 @@ class DeviceAdministration:
             self._table.delete_item(Key={"device_id": device_id})
 
     def add_key(self, device_id: str, key: Jwk) -> RegisteredDevice:
-        """Let a device sign with one more key; adding it again changes nothing.
+        """Let a device sign with one more key; adding one it has changes nothing.
 
         Raises:
             UnknownDeviceError: There is no such device.
-            KeyChangeError: It has as many as it may, or another of this name.
+            KeyChangeError: It has the most keys allowed, or another of this name.
             BadDeviceError: The key is not allowed.
             RegistryUnavailableError: DynamoDB does not answer.
         """
         return self._changed(device_id, lambda device: with_key(device, key))
 
     def remove_key(self, device_id: str, kid: str) -> RegisteredDevice:
-        """Let a device sign with a key no longer.
+        """Remove one of a device's keys.
 
         Raises:
             UnknownDeviceError: There is no such device.
@@ -137,7 +137,7 @@ class DeviceAdministration:
     def _changed(
         self, device_id: str, change: Callable[[RegisteredDevice], RegisteredDevice]
     ) -> RegisteredDevice:
-        """Change the keys over those that were read, and over no others."""
+        """Replace the keys that were read; where others changed them meanwhile, try again."""
         for _ in range(_TRIES_MAX):
             with reaching_dynamodb():
                 answer = self._table.get_item(Key={"device_id": device_id}, ConsistentRead=True)

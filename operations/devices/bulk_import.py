@@ -1,4 +1,4 @@
-"""Many devices from a CSV file: looked through whole before any is registered."""
+"""Importing devices from a CSV file: all lines are checked before any device is registered."""
 
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ _AT_ONCE: Final = 500
 
 
 class BadDeviceFileError(FleetlaneError):
-    """A file of devices cannot be taken as it is. Nothing of it was registered."""
+    """A file of devices cannot be imported. Nothing of it was registered."""
 
     reason = "bad_device_file"
     path: Path
@@ -38,7 +38,7 @@ class ImportProblem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """How many devices were registered, and how many were there already just so."""
+    """How many devices were registered, and how many already were, identically."""
 
     registered: int
     unchanged: int
@@ -59,21 +59,21 @@ class _Line:
 
 
 class DeviceImport:
-    """One file and the registry that it goes into.
+    """One file and the registry that it is imported into.
 
-    Importing the same file again registers what is not there yet and changes nothing else, so an
-    import that was cut short is simply run again. A device that is there otherwise than the file
-    says is a problem, never overwritten.
+    Importing the same file again registers what is missing and changes nothing else, so an
+    interrupted import is simply repeated. A device that is registered differently is a problem;
+    it is never overwritten.
     """
 
     def __init__(self, path: Path, registry: ImportRegistry, *, now_ms: int) -> None:
         self._path, self._registry, self._now_ms = path, registry, now_ms
 
     def problems(self, on_line: Callable[[int], None]) -> Iterator[ImportProblem]:
-        """Look through the whole file; ``on_line`` is told how far it is.
+        """Check the whole file; ``on_line`` is called with the number of the last line checked.
 
         Raises:
-            BadDeviceFileError: It is no such file, or its columns are others.
+            BadDeviceFileError: The file cannot be read, or its columns are wrong.
             RegistryUnavailableError: DynamoDB does not answer.
         """
         seen: dict[str, int] = {}
@@ -89,10 +89,10 @@ class DeviceImport:
             on_line(_number(chunk[-1]))
 
     def register(self, on_line: Callable[[int], None]) -> Imported:
-        """Register what is not there yet, in the file's order. Only after ``problems`` had none.
+        """Register what is missing, in the file's order. Only after ``problems`` found none.
 
         Raises:
-            RegistryUnavailableError: DynamoDB does not answer; run again, it goes on.
+            RegistryUnavailableError: DynamoDB does not answer; it can be repeated.
         """
         registered = unchanged = 0
         lines = (line for line in self._lines() if isinstance(line, _Line))
@@ -120,7 +120,7 @@ class DeviceImport:
         unknown = [name for name in names if name not in _COLUMNS]
         if missing or unknown or len(set(names)) < len(names):
             given = ", ".join(names)[:200]
-            wanted = f"{', '.join(_REQUIRED)} and, where wanted, gateway_id"
+            wanted = f"{', '.join(_REQUIRED)} and, optionally, gateway_id"
             raise BadDeviceFileError(
                 self._path, f"its columns are {given!r}; they must be {wanted}"
             )
@@ -151,16 +151,16 @@ def _conflicts(
     device = line.device
     first = seen.setdefault(device.device_id, line.number)
     if first != line.number:
-        said = f"device {device.device_id} stands in line {first} already"
-        yield ImportProblem(line=line.number, problem=said)
+        problem = f"device {device.device_id} is already in line {first}"
+        yield ImportProblem(line=line.number, problem=problem)
     present = there.get(device.device_id)
     if present is not None and not _is_same(device, present):
-        said = f"device {device.device_id} is registered otherwise: `fleetlane device show` it"
-        yield ImportProblem(line=line.number, problem=said)
+        problem = f"device {device.device_id} is registered differently: `fleetlane device show` it"
+        yield ImportProblem(line=line.number, problem=problem)
 
 
 def _is_same(device: RegisteredDevice, present: RegisteredDevice) -> bool:
-    """A key that came by rotation beside the file's, and the status, are nobody's mistake."""
+    """The status, and keys added by rotation beside the file's, may differ."""
     return (device.device_type, device.gateway_id) == (
         present.device_type,
         present.gateway_id,

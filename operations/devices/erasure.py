@@ -1,11 +1,10 @@
-"""What Kafka still holds of one device: how many records, and which bodies they refer to."""
+"""Erasing a device: its records in Kafka, counted, and the bodies they refer to, deleted."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from clients.kafka.reader import Record
 from clients.s3.payload_bucket import parked_key
 from clients.s3.upload_keys import landed_key
 from fleetlane.events import headers as ce
@@ -13,20 +12,15 @@ from fleetlane.events.envelope import SOURCE_PREFIX
 from fleetlane.events.lanes import Lane
 from fleetlane.events.s3_keys import UPLOADS
 from fleetlane.events.topics import PARKED, raw_pattern
-
-
-class RecordStore(Protocol):
-    """Where records stand; ``operations.messages.stored_records.StoredRecords`` is one."""
-
-    def matching(self, pattern: str) -> Iterable[Record]: ...
+from operations.messages.stored_records import RecordStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceTraces:
-    """How many records there are, by topic, and where the bodies are that they refer to.
+    """How many records there are, by topic, and the keys of the bodies they refer to.
 
     ``landed`` are keys in the bucket of large bodies, ``parked`` in that of parked ones; whether
-    there still are such objects is not known.
+    these objects still exist is not known.
     """
 
     records: Mapping[str, int]
@@ -35,7 +29,7 @@ class DeviceTraces:
 
 
 def traces_of(device_id: str, store: RecordStore) -> DeviceTraces:
-    """Read all raw topics and what is parked, once through, for what a device sent.
+    """Read all raw topics and ``parked`` once, for a device's records.
 
     Raises:
         KafkaUnreadableError: Kafka does not answer.
@@ -67,10 +61,10 @@ class Deletes(Protocol):
 def delete_bodies(
     traces: DeviceTraces, *, landed: Deletes, parked: Deletes, on_deleted: Callable[[int], None]
 ) -> None:
-    """Delete the bodies; what is gone already is no error. ``on_deleted`` is told how many are.
+    """Delete the bodies; a missing one is no error. ``on_deleted`` is called with the count so far.
 
     Raises:
-        PayloadUnavailableError: S3 does not answer; the same call again goes on.
+        PayloadUnavailableError: S3 does not answer; the call can be repeated.
     """
     wanted = [(landed, key) for key in sorted(traces.landed)]
     wanted += [(parked, key) for key in sorted(traces.parked)]

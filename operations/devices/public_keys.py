@@ -1,4 +1,4 @@
-"""A device's public key as whoever makes devices has it: PEM, or a JWK."""
+"""A device's public key as its maker provides it: PEM, or a JWK."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ _TEXT_CHARS_MAX = 4_096
 
 
 class BadPublicKeyError(FleetlaneError):
-    """What was given is no public key of a kind that devices may have."""
+    """This is not a public key of an allowed kind."""
 
     reason = "bad_public_key"
     problem: str
@@ -33,7 +33,7 @@ def public_jwk(text: str) -> dict[str, str]:
     Its ``kid`` is the JWK's own, or the key's thumbprint (RFC 7638).
 
     Raises:
-        BadPublicKeyError: It is none, or it is private, which must not leave its device.
+        BadPublicKeyError: It is no such key, or a private one, which must not leave its device.
     """
     if len(text) > _TEXT_CHARS_MAX:
         raise BadPublicKeyError(f"has {len(text)} characters; the limit is {_TEXT_CHARS_MAX}")

@@ -1,44 +1,32 @@
-"""Quarantine, revoke, release: in the registry, which lasts, and in the overrides, which bite."""
+"""Quarantine, revoke, release: in the registry for good, in the overrides at once."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, Protocol
+from collections.abc import Sequence
+from typing import Final
 
-from clients.devices.registry import DeviceStatus, RegisteredDevice, UnknownDeviceError
-from fleetlane.events.overrides import DeviceOverride, Overrides, Restriction
+from clients.devices.overrides import OverridesStore
+from clients.devices.registry import DeviceRegistry, DeviceStatus, UnknownDeviceError
+from fleetlane.events.overrides import DeviceOverride, Restriction
+from fleetlane.events.times import DAY_MS
 
-OVERRIDE_LASTS_MS: Final = 24 * 60 * 60 * 1000
-"""Longer than any answer is kept for a token: by then the registry's word is known everywhere."""
-
-
-class StatusRegistry(Protocol):
-    """Where the status of devices is kept."""
-
-    def find_all(self, device_ids: Iterable[str]) -> Mapping[str, RegisteredDevice]: ...
-
-    def set_status(self, device_id: str, status: DeviceStatus) -> None: ...
-
-
-class ChangeableOverrides(Protocol):
-    """Where overrides are changed, by one at a time."""
-
-    def change(self, changed: Callable[[Overrides], Overrides], *, now_ms: int) -> Overrides: ...
+OVERRIDE_LASTS_MS: Final = DAY_MS
+"""Longer than any authorizer result is cached: by then the registry is in effect everywhere."""
 
 
 class DeviceTrust:
-    """Changes how far devices are trusted. Whatever was cut short, the same call again mends."""
+    """Changes how far devices are trusted. A call that was interrupted can be repeated."""
 
-    def __init__(self, registry: StatusRegistry, overrides: ChangeableOverrides) -> None:
+    def __init__(self, registry: DeviceRegistry, overrides: OverridesStore) -> None:
         self._registry, self._overrides = registry, overrides
 
     def restrict(self, device_ids: Sequence[str], restriction: Restriction, *, now_ms: int) -> None:
-        """Hold devices back, for good, from the next time that functions read the overrides on.
+        """Restrict devices permanently, from when functions next read the overrides.
 
         Raises:
             UnknownDeviceError: One of them is not registered; nothing was changed.
             RegistryUnavailableError: DynamoDB does not answer; some may have been changed.
-            OverridesUnavailableError: The registry was changed, the overrides were not: it holds
-                once the answers that are kept for tokens have ended.
-            BadOverridesError: Likewise, there being no room for so many.
+            OverridesUnavailableError: The registry was changed, the overrides were not: it takes
+                effect once cached authorizer results have expired.
+            BadOverridesError: Likewise: the overrides have no room for so many.
         """
         self._set_status(device_ids, DeviceStatus(restriction.value))
         override = DeviceOverride(status=restriction, until_ms=now_ms + OVERRIDE_LASTS_MS)
@@ -47,7 +35,7 @@ class DeviceTrust:
         )
 
     def release(self, device_ids: Sequence[str], *, now_ms: int) -> None:
-        """Hold devices back no longer, once the answers kept for their tokens have ended.
+        """Lift the restriction, in effect once cached authorizer results have expired.
 
         Raises:
             FleetlaneError: As ``restrict`` does.

@@ -1,4 +1,4 @@
-"""How long messages wait from arrival to parsing, in one span of time and in another."""
+"""How long messages wait from arrival to parsing, within a time range."""
 
 import math
 from collections.abc import Collection, Iterable
@@ -14,7 +14,7 @@ from fleetlane.events.topics import FLEET_PARSED
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delays:
-    """Of so many ``messages``, what half and what nearly all of them waited at most."""
+    """Median and p95 of the delays of ``messages``."""
 
     messages: int
     p50_s: float
@@ -25,13 +25,13 @@ class Delays:
 
 
 class ParseDelays:
-    """Folds records of ``fleet.parsed``; others do not count, nor what one of ``apart`` sent.
+    """Measures records of ``fleet.parsed``, except of the ``excluded`` devices.
 
-    It looks at first attempts that parsed in the standard lane: there most of a fleet sends.
+    Only first attempts that were parsed in the standard lane count: most of a fleet sends there.
     """
 
-    def __init__(self, *, apart: Collection[str]) -> None:
-        self._apart = frozenset(apart)
+    def __init__(self, *, excluded: Collection[str]) -> None:
+        self._excluded = frozenset(excluded)
         self._arrived_parsed: list[tuple[int, int]] = []
 
     def fold(self, records: Iterable[Record]) -> None:
@@ -40,7 +40,7 @@ class ParseDelays:
                 self._fold_attempt(record)
 
     def between(self, since_ms: int, until_ms: int) -> Delays | None:
-        """Of those that arrived in this time, its end left out; ``None`` where none did."""
+        """Of messages that arrived in this range, its end excluded; ``None`` if there are none."""
         waited = sorted(
             parsed_ms - arrived_ms
             for arrived_ms, parsed_ms in self._arrived_parsed
@@ -57,11 +57,12 @@ class ParseDelays:
             row = parsed_from(record.value or b"")
         except msgspec.DecodeError:
             return
-        is_plain = row.lane is Lane.STANDARD and row.attempt == 1 and row.outcome is Outcome.PARSED
-        if is_plain and row.received_ms is not None and row.device_id not in self._apart:
+        is_first_parsed = row.attempt == 1 and row.outcome is Outcome.PARSED
+        is_measured = is_first_parsed and row.lane is Lane.STANDARD
+        if is_measured and row.received_ms is not None and row.device_id not in self._excluded:
             self._arrived_parsed.append((row.received_ms, row.parsed_ms))
 
 
 def _quantile(values_ms: list[int], share: float) -> float:
-    """The least value that so many are not above, in seconds; ``values_ms`` are in order."""
+    """The least value that this share does not exceed, in seconds; ``values_ms`` are sorted."""
     return values_ms[max(0, math.ceil(share * len(values_ms)) - 1)] / 1_000

@@ -1,4 +1,4 @@
-"""Where topics begin and end, how far consumer groups have read, and what stands in between."""
+"""Where topics begin and end, how far consumer groups have read, and the records in between."""
 
 import re
 import time
@@ -29,9 +29,9 @@ type Offsets = Mapping[Partition, int]
 
 
 class Position(NamedTuple):
-    """The offset of the next record that a group reads, and the note that was left with it.
+    """The offset of the next record that a group reads, and the metadata committed with it.
 
-    The note may have something behind it that was never written: librdkafka's client reads too far.
+    The note may be followed by garbage: librdkafka's client reads too far.
     """
 
     offset: int
@@ -39,7 +39,7 @@ class Position(NamedTuple):
 
 
 class KafkaPositions:
-    """Asks a cluster; changes nothing in it. All may raise ``KafkaUnreadableError``.
+    """Queries a cluster; changes nothing in it. All may raise ``KafkaUnreadableError``.
 
     Not for use by several threads. Close it when done.
     """
@@ -75,7 +75,7 @@ class KafkaPositions:
         ]
 
     def groups(self, prefix: str) -> dict[str, dict[Partition, Position]]:
-        """How far the groups have read whose names begin so."""
+        """How far the groups with this prefix have read."""
         listed = _result(self._admin.list_consumer_groups(request_timeout=_ANSWER_S))
         names = sorted(one.group_id for one in listed.valid if one.group_id.startswith(prefix))
         return {name: self._positions(name) for name in names}
@@ -96,19 +96,19 @@ class KafkaPositions:
         """The records from one offset of each partition to before another; order holds within."""
         left = {one: ends[one] for one, begin in begins.items() if begin < ends[one]}
         self._consumer.assign([TopicPartition(*one, begins[one]) for one in left])
-        heard_s = time.monotonic()
+        newest_s = time.monotonic()
         while left:
             for message in self._consumer.consume(_CONSUME_RECORDS_MAX, _CONSUME_WAIT_S):
                 topic, partition, offset = message.topic(), message.partition(), message.offset()
                 if message.error() is not None or topic is None or partition is None:
                     continue
                 assert offset is not None
-                heard_s, end = time.monotonic(), left.get((topic, partition), 0)
+                newest_s, end = time.monotonic(), left.get((topic, partition), 0)
                 if offset < end:
                     yield record_of(message, topic, partition, offset)
                 if offset + 1 >= end:
                     left.pop((topic, partition), None)
-            if time.monotonic() - heard_s > _SILENCE_S_MAX:
+            if time.monotonic() - newest_s > _SILENCE_S_MAX:
                 raise KafkaUnreadableError(f"no record for {_SILENCE_S_MAX:.0f} s")
 
     def _positions(self, group: str) -> dict[Partition, Position]:
@@ -123,7 +123,7 @@ class KafkaPositions:
         }
 
     def _offsets(self, partitions: Iterable[Partition], time_ms: int) -> Offsets:
-        """The offsets of a time; Kafka's numbers for beginning and end may stand in for one."""
+        """The offsets of a time, or of Kafka's numbers for the beginning and the end."""
         wanted = [TopicPartition(*one, time_ms) for one in partitions]
         if not wanted:
             return {}

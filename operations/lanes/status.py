@@ -1,4 +1,4 @@
-"""How the lanes are, as Kafka alone can tell: what was parsed lately, what waits, since when."""
+"""The state of the lanes, from Kafka alone: parse rate, backlog, oldest waiting message."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from operations.lanes.tally import LaneTally
 
 WINDOW_S: Final = 60.0
 WINDOW_RECORDS_MAX: Final = 100_000
-"""Of a busier platform a shorter while is counted."""
+"""On a busier platform the window is shortened."""
 
 _PARSERS: Final = f"{MIRRORED_GROUPS}parse-"
 
@@ -33,7 +33,7 @@ type Groups = Mapping[str, Mapping[Partition, Position]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaneStatus:
-    """One lane. ``oldest_arrival_ms`` is that of the oldest message that waits, if any does.
+    """One lane. ``oldest_arrival_ms`` is of the oldest waiting message, if there is one.
 
     ``parked_percent`` is of the attempts in ``window_s``; ``None`` where there were none.
     """
@@ -47,7 +47,7 @@ class LaneStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryStatus:
-    """One query: how many records it has before it, and when it was last seen alive."""
+    """One query: how many records it is behind, and when it last reported."""
 
     query: str
     waiting: int
@@ -56,7 +56,7 @@ class QueryStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """What was found at ``at_ms``; rates are of the ``window_s`` seconds before."""
+    """The state at ``at_ms``; rates are of the ``window_s`` seconds before."""
 
     at_ms: int
     window_s: float
@@ -65,15 +65,15 @@ class Status:
 
 
 def status_of(kafka: Positions, *, now_ms: int) -> Status:
-    """Look at everything once.
+    """Query everything once.
 
-    What a query did in the last seconds it has not told yet: that much may count as waiting.
+    A query reports its position with a delay of some seconds: that much may count as waiting.
 
     Raises:
         KafkaUnreadableError: Kafka does not answer.
     """
     groups = kafka.groups(MIRRORED_GROUPS)
-    window_s, tally = _lately(kafka, now_ms)
+    window_s, tally = _recent_attempts(kafka, now_ms)
     return Status(
         at_ms=now_ms,
         window_s=window_s,
@@ -82,8 +82,8 @@ def status_of(kafka: Positions, *, now_ms: int) -> Status:
     )
 
 
-def _lately(kafka: Positions, now_ms: int) -> tuple[float, LaneTally]:
-    """Attempts of the last minute, or of the last moment where there were very many."""
+def _recent_attempts(kafka: Positions, now_ms: int) -> tuple[float, LaneTally]:
+    """Attempts of the last minute, or of a shorter window if there were very many."""
     partitions, window_s = kafka.partitions(FLEET_PARSED), WINDOW_S
     ends = kafka.ends(partitions)
     begins = kafka.at_time(partitions, now_ms - int(window_s * 1000))
@@ -114,7 +114,7 @@ def _lane(
 
 
 def _unread(kafka: Positions, partitions: list[Partition], groups: Groups) -> Offsets:
-    """Where the lane's parsers go on; where none of them has been yet, that is the beginning."""
+    """Where the lane's parsers continue; the beginning, if none has read the partition yet."""
     read = {
         partition: position.offset
         for name, positions in groups.items()

@@ -1,4 +1,4 @@
-"""Counts of what goes by, lane by lane: for people who watch. The ledger goes by id instead."""
+"""Counts of messages by lane, for people who watch. The ledger compares ids instead."""
 
 import threading
 from collections import Counter
@@ -15,7 +15,7 @@ from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, parsed_from
 from fleetlane.events.topics import FLEET_PARSED, UnknownTopicError, parsed_raw_topic
 from operations.lanes.parse_delays import ParseDelays
-from operations.ledger import Evidence
+from operations.ledger.evidence import Evidence
 
 _FIRST_ATTEMPT: Final = (ce.ATTEMPT, b"1")
 _POLL_INTERVAL_S: Final = 0.5
@@ -23,7 +23,7 @@ _POLL_INTERVAL_S: Final = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaneCounts:
-    """What one lane saw: first landings, and attempts to parse by what came of them."""
+    """One lane's first landings, and attempts to parse by outcome."""
 
     landed: int = 0
     parsed: int = 0
@@ -33,7 +33,7 @@ class LaneCounts:
 
 
 class LaneTally:
-    """Folds records of the raw topics and of ``fleet.parsed``; others do not count."""
+    """Counts records of the raw topics and of ``fleet.parsed``; others are ignored."""
 
     def __init__(self) -> None:
         self._landed: Counter[Lane] = Counter()

@@ -62,7 +62,7 @@ def test_who_adds_a_key_between_anothers_reading_and_writing_leaves_no_room_for_
 
     events.register(event, overtake)
 
-    with pytest.raises(KeyChangeError, match="has 2 keys, the most it may: 2025, 2026"):
+    with pytest.raises(KeyChangeError, match="has 2 keys, the most allowed: 2025, 2026"):
         administration.add_key("d-1", SECOND | {"kid": "late"})
 
     assert DeviceRegistry(table).find("d-1") == _device("d-1", keys=(FIRST, SECOND))

@@ -14,16 +14,12 @@ from clients.s3.payload_bucket import PayloadBucket
 from local.platform import PARKED_BUCKET, Platform, PlatformSettings
 from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import FleetRun, run_fleet
-from operations.ledger import (
-    LEDGER_TOPICS,
-    Evidence,
-    Ledger,
-    Receipt,
-    deduped_streams,
-    reconcile,
-    wait_until_settled,
-)
-from operations.ledger.settling import SettlingLimits
+from operations.ledger.evidence import LEDGER_TOPICS, Evidence
+from operations.ledger.ledger import Ledger
+from operations.ledger.message_results import Receipt
+from operations.ledger.reconciliation import reconcile
+from operations.ledger.settling import SettlingLimits, wait_until_settled
+from operations.ledger.unique_events import deduped_streams
 from tests.e2e.fault_proxy import FaultProxy
 
 SETTLING_LIMITS = SettlingLimits(deadline_s=240.0, quiet_s=90.0)

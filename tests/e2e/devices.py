@@ -10,7 +10,7 @@ import httpx
 
 from clients.devices.registry import DeviceStatus, RegisteredDevice
 from local.platform import Platform
-from operations.ledger import Receipt
+from operations.ledger.message_results import Receipt
 from operations.sending.device_key import DeviceKey
 
 ACCEPTED: Final = 202

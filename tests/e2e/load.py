@@ -13,7 +13,7 @@ import orjson
 
 from fleetlane.events.lanes import INLINE_BYTES_MAX
 from local.platform import Platform
-from operations.ledger import Receipt
+from operations.ledger.message_results import Receipt
 from tests.e2e.devices import ACCEPTED, Device, receipt_from
 
 _TRY_AGAIN_S: Final = 0.2

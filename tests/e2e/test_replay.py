@@ -26,7 +26,8 @@ from fleetlane.events.lanes import INLINE_BYTES_MAX
 from local.data_folder import announced, taken_data_folder
 from local.platform import PAYLOAD_BUCKET
 from operations.flows.publishing import publisher_at
-from operations.ledger import Ledger, Receipt
+from operations.ledger.ledger import Ledger
+from operations.ledger.message_results import Receipt
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device
 

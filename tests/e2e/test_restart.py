@@ -16,7 +16,8 @@ from clients.devices.registry import RegisteredDevice
 from clients.kafka.reader import KafkaReader, KafkaUnreadableError
 from fleetlane.events.lanes import INLINE_BYTES_MAX
 from local.platform import PARKED_BUCKET, PAYLOAD_BUCKET, Platform
-from operations.ledger import LEDGER_TOPICS, Receipt
+from operations.ledger.evidence import LEDGER_TOPICS
+from operations.ledger.message_results import Receipt
 from operations.messages.topic_tail import topic_names
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from local.platform import SPOOL_BUCKET
-from operations.ledger import Receipt
+from operations.ledger.message_results import Receipt
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device
 from tests.e2e.faults import frozen

@@ -99,14 +99,14 @@ def test_a_device_that_is_there_otherwise_is_a_problem(tmp_path: Path) -> None:
     file = importing(tmp_path, [line("d-0"), line("d-1", kind="pump")], registry)
 
     assert problems(file) == [
-        "line 3: device d-1 is registered otherwise: `fleetlane device show` it"
+        "line 3: device d-1 is registered differently: `fleetlane device show` it"
     ]
 
 
 def test_a_device_that_stands_in_two_lines_is_a_problem(tmp_path: Path) -> None:
     file = importing(tmp_path, [line("d-1"), line("d-2"), line("d-1")], Registry())
 
-    assert problems(file) == ["line 4: device d-1 stands in line 2 already"]
+    assert problems(file) == ["line 4: device d-1 is already in line 2"]
 
 
 @pytest.mark.parametrize(

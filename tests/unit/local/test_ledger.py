@@ -12,7 +12,10 @@ from clients.s3.payload_bucket import PayloadMissingError
 from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.metadata import Outcome
-from operations.ledger import Evidence, Ledger, Receipt, reconcile
+from operations.ledger.evidence import Evidence
+from operations.ledger.ledger import Ledger
+from operations.ledger.message_results import Receipt
+from operations.ledger.reconciliation import reconcile
 from tests.unit.local.kafka_records import (
     BODY,
     OTHER_ID,

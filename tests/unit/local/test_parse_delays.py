@@ -15,7 +15,7 @@ def parsed(
 
 
 def test_a_span_of_time_has_the_waits_of_what_arrived_in_it() -> None:
-    delays = ParseDelays(apart=[])
+    delays = ParseDelays(excluded=[])
     delays.fold(parsed(at_ms, waited_ms=10 * at_ms) for at_ms in range(100))
 
     found = delays.between(0, 50)
@@ -24,7 +24,7 @@ def test_a_span_of_time_has_the_waits_of_what_arrived_in_it() -> None:
 
 
 def test_who_is_set_apart_and_other_lanes_do_not_count() -> None:
-    delays = ParseDelays(apart=["runaway-1"])
+    delays = ParseDelays(excluded=["runaway-1"])
 
     delays.fold([parsed(1, 5, device_id="runaway-1"), parsed(1, 5, lane=Lane.SLOW)])
 

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from clients.kafka.reader import KafkaUnreadableError
 from fleetlane.events.metadata import Outcome
-from operations.ledger import Evidence, Receipt, SettlingLimits, wait_until_settled
+from operations.ledger.evidence import Evidence
+from operations.ledger.message_results import Receipt
+from operations.ledger.settling import SettlingLimits, wait_until_settled
 from tests.unit.local.kafka_records import RAW_ID, FakeRecord, canonical, landed, received, tried
 
 RECEIPTS = [Receipt(raw_id=RAW_ID)]

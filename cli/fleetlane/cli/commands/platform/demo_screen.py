@@ -12,7 +12,7 @@ from rich.table import Table
 if TYPE_CHECKING:
     from local.demo.progress import DemoProgress
     from operations.lanes.tally import LaneCounts
-    from operations.ledger import Ledger
+    from operations.ledger.ledger import Ledger
 
 _LINE_EVERY_S: Final = 3.0
 _MEANINGS: Final = {
