@@ -37,7 +37,7 @@ class FolderNotOursError(FleetlaneError):
 def taken_data_folder(folder: Path, *, fresh: bool = False) -> Iterator[None]:
     """Hold a data folder for one platform, and empty it first if it is to be ``fresh``.
 
-    The system gives the folder back when we end in any way.
+    The system releases the folder when this process ends in any way.
 
     Raises:
         FolderInUseError: A platform holds it.

@@ -42,7 +42,7 @@ RATE_LIMITS: Final = RateLimits(soft_per_minute=6_000, hard_per_minute=12_000)
 _LOOK_EVERY_S: Final = 0.5
 _OVERRIDES_MAX_AGE_S: Final = 2
 _SWEEP_AFTER_S: Final = "10"
-"""So long a notification may take here; in AWS, a quarter of an hour."""
+"""How long a notification may take here; in AWS, a quarter of an hour."""
 _RECEIPTS_WAIT_MS: Final = 2_000
 """Longer than in the cloud: LocalStack shares its cores with everything else."""
 

@@ -16,7 +16,7 @@ from operations.aws_settings import ClientSettings
 
 CDK: Final = ROOT / "build" / "cdk" / "node_modules" / "aws-cdk" / "bin" / "cdk"
 _UNPACKED_LIBRARIES: Final = Path.home() / ".cache" / "aws" / "jsii" / "package-cache"
-"""Where jsii keeps the CDK's constructs, 200 MB, for whoever synthesizes on this machine."""
+"""Where jsii keeps the CDK's constructs, 200 MB, for every synthesis on this machine."""
 
 _ACCOUNT: Final = "000000000000"
 _TIMEOUT_S: Final = 300.0

@@ -25,7 +25,7 @@ def report_written(
 ) -> bool:
     """Write the report of a running platform; ``False`` where it has no lake.
 
-    Blocks until the lake knows what became of so many ``messages``, or for ``patience_s``; the
+    Blocks until the lake has the results of as many ``messages``, or for ``patience_s``; the
     report says by itself how far the lake has come.
     """
     catalog = data / LAKE_CATALOG

@@ -7,7 +7,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """One method of one resource. A public one is not shown to the authorizer."""
+    """One method of one resource. A public one needs no authorizer."""
 
     method: str
     path: str
@@ -17,7 +17,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """The resource that a request is for, and what stands in the place of its parameters."""
+    """The resource that a request is for, and the values of its path parameters."""
 
     resource: Resource
     parameters: dict[str, str]

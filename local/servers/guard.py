@@ -1,4 +1,4 @@
-"""Runs one server, and ends it and all that it started when whoever asked for it is gone.
+"""Runs one server, and ends it and all that it started when the process that asked for it ends.
 
 Started by ``processes.py`` as ``python -I -S guard.py GRACE_SECONDS COMMAND [ARGUMENT...]``:
 

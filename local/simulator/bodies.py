@@ -17,7 +17,7 @@ ENDLESS_PASSES: Final = 4_000_000_000
 _SAMPLES: Final = 500
 
 type WriteBody = Callable[[Random, int, int], bytes]
-"""Writes a body of so many events, the first at the given time in milliseconds."""
+"""Writes a body: chance, the first event's time in milliseconds, and the number of events."""
 
 
 def thermo(random: Random, at_ms: int, readings: int) -> bytes:

@@ -25,21 +25,23 @@ class Role:
     behind: int = 0
 
 
-def _usual(stream: str, device_type: str) -> Role:
-    return Role(name=stream, device_type=device_type, behaviour=behaviours.normal(stream))
+_DEVICE_TYPES: Final = {
+    "thermo": "acme-t1",
+    "gps": "tracker",
+    "weather": "weather-station",
+    "counters": "press",
+    "door": "door-lock",
+    "vibration": "acme-v1",
+}
+"""The kind of device that sends to each stream."""
 
-
-_THERMOMETER: Final = _usual("thermo", "acme-t1")
-_TRACKER: Final = _usual("gps", "tracker")
-_STATION: Final = _usual("weather", "weather-station")
-_MACHINE: Final = _usual("counters", "press")
-_DOOR: Final = _usual("door", "door-lock")
-_ACCELEROMETER: Final = _usual("vibration", "acme-v1")
-
-_USUAL: Final = (
-    _THERMOMETER, _TRACKER, _STATION, _MACHINE, _DOOR, _THERMOMETER,
-    _TRACKER, _STATION, _MACHINE, _THERMOMETER, _TRACKER, _ACCELEROMETER,
-)  # fmt: skip
+_USUAL: Final = tuple(
+    Role(name=stream, device_type=_DEVICE_TYPES[stream], behaviour=behaviours.normal(stream))
+    for stream in (
+        *("thermo", "gps", "weather", "counters", "door", "thermo"),
+        *("gps", "weather", "counters", "thermo", "gps", "vibration"),
+    )
+)
 
 
 def _unusual(
@@ -47,14 +49,17 @@ def _unusual(
     device_type: str,
     per_thousand: float,
     *,
-    status: DeviceStatus = DeviceStatus.ACTIVE,
+    name: str | None = None,
+    status: DeviceStatus | None = DeviceStatus.ACTIVE,
+    behind: int = 0,
 ) -> Role:
     return Role(
-        name=behaviour.__name__.replace("_", "-"),
+        name=name or behaviour.__name__.replace("_", "-"),
         device_type=device_type,
         behaviour=behaviour,
         per_thousand=per_thousand,
         status=status,
+        behind=behind,
     )
 
 
@@ -74,27 +79,9 @@ UNUSUAL: Final = (
     _unusual(behaviours.empty_body, "acme-t1", 5),
     _unusual(behaviours.late_backlog, "press", 5),
     _unusual(behaviours.quarantined, "tracker", 2, status=DeviceStatus.QUARANTINED),
-    Role(
-        name="gateway",
-        device_type="gateway",
-        behaviour=behaviours.normal("gps"),
-        per_thousand=2,
-        behind=8,
-    ),
-    Role(
-        name="revoked",
-        device_type="tracker",
-        behaviour=behaviours.refused(403),
-        per_thousand=5,
-        status=DeviceStatus.REVOKED,
-    ),
-    Role(
-        name="unregistered",
-        device_type="tracker",
-        behaviour=behaviours.refused(401),
-        per_thousand=5,
-        status=None,
-    ),
+    _unusual(behaviours.normal("gps"), "gateway", 2, name="gateway", behind=8),
+    _unusual(behaviours.refused(403), "tracker", 5, name="revoked", status=DeviceStatus.REVOKED),
+    _unusual(behaviours.refused(401), "tracker", 5, name="unregistered", status=None),
 )
 
 

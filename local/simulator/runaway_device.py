@@ -71,7 +71,7 @@ def run_runaway_device(
 ) -> RunawayRun:
     """Register it and let it send; blocks until it was quarantined, was calm and is released.
 
-    It waits for either for at most ``patience_s``, and gives up soon after ``is_over`` says so.
+    Waits for either for at most ``patience_s``, and ends soon after ``is_over`` is true.
 
     Raises:
         RegistryUnavailableError: It could not be registered; nothing was sent.

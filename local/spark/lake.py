@@ -16,7 +16,7 @@ LAKE_BUCKET: Final = "fleetlane-lake"
 """Holds no tables here: leases, and what operators ask of the job that writes them."""
 
 _BUSY_MS: Final = 30_000
-"""So long one query's commit waits for another's."""
+"""How long one query's commit waits for another's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ A worker imports for most of a CPU second, reads what botocore knows of S3 for a
 has one for each task slot: eight of them at once kept its cores from the first messages. Spark's
 setting ``spark.python.daemon.module`` names this module; without it, it is ``pyspark.daemon``.
 
-It forks, so it may have one thread: libraries that begin threads at import are told not to.
+It forks, so it may have one thread only: libraries that start threads at import are kept from it.
 """
 
 from importlib import import_module

@@ -35,8 +35,7 @@ def keep_state() -> None:
 
     from localstack_hostmode import draws
     from localstack_hostmode.journal import Journal
-    from localstack_hostmode.recording import Recorder
-    from localstack_hostmode.replay import replay
+    from localstack_hostmode.recording import Recorder, replay
     from localstack_hostmode.settings import journal_path
 
     path = journal_path()

@@ -25,13 +25,13 @@ def apigateway() -> Service:
     from localstack.services.apigateway.next_gen.provider import ApigatewayNextGenProvider
     from localstack.services.moto import MotoFallbackDispatcher
 
-    from localstack_hostmode.api_gateway import answers, bodies
+    from localstack_hostmode.api_gateway import bodies
     from localstack_hostmode.api_gateway.authorizer import Authorization
 
     handlers.preprocess_request.append(bodies.check_size)
     handlers.preprocess_request.append(Authorization())
     bodies.encode_binary_bodies()
-    answers.honour_templates()
+    bodies.honour_templates()
     return Service.for_provider(
         ApigatewayNextGenProvider(), dispatch_table_factory=MotoFallbackDispatcher
     )

@@ -1,4 +1,4 @@
-"""Bodies as API Gateway hands them on: binary ones in Base64, and none that is too large."""
+"""Bodies and answers as API Gateway has them: Base64, limits, and the gateway's own answers."""
 
 import base64
 import json
@@ -8,6 +8,9 @@ from localstack.aws.chain import HandlerChain
 from localstack.http import Response
 from localstack.services.apigateway.next_gen.execute_api import gateway_response as errors
 from localstack.services.apigateway.next_gen.execute_api.context import RestApiInvocationContext
+from localstack.services.apigateway.next_gen.execute_api.handlers.gateway_exception import (
+    GatewayExceptionHandler,
+)
 from localstack.services.apigateway.next_gen.execute_api.helpers import (
     mime_type_matches_binary_media_types,
 )
@@ -17,6 +20,7 @@ from localstack.services.apigateway.next_gen.execute_api.integrations.aws import
 
 from local.gateway.rest_api import EVENT_BYTES_MAX, REQUEST_BYTES_MAX
 
+_HEADER = "gatewayresponse.header."
 _TOO_LONG = "Request Too Long"
 
 
@@ -45,6 +49,33 @@ def encode_binary_bodies() -> None:
         return event
 
     RestApiAwsProxyIntegration.create_lambda_input_event = create_lambda_input_event
+
+
+def honour_templates() -> None:
+    """Give the bodies and headers of gateway responses that were deployed.
+
+    Only what is the same for every request: a template with a variable is left to LocalStack.
+    """
+    made = GatewayExceptionHandler.create_exception_response
+
+    def create_exception_response(
+        self: GatewayExceptionHandler,
+        exception: errors.BaseGatewayException,
+        context: RestApiInvocationContext,
+    ) -> Response:
+        response = made(self, exception, context)
+        deployed = errors.get_gateway_response_or_default(
+            exception.type, context.deployment.rest_api.gateway_responses
+        )
+        template = (deployed.get("responseTemplates") or {}).get("application/json", "$")
+        if "$" not in template:
+            response.set_data(template)
+        for name, value in (deployed.get("responseParameters") or {}).items():
+            if name.startswith(_HEADER) and value.startswith("'"):
+                response.headers[name.removeprefix(_HEADER)] = value.strip("'")
+        return response
+
+    GatewayExceptionHandler.create_exception_response = create_exception_response
 
 
 def _is_binary(context: RestApiInvocationContext) -> bool:

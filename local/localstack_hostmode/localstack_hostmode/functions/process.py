@@ -17,7 +17,7 @@ _STOP_GRACE_S = 2.0
 class FunctionProcess(RuntimeApi):
     """Runs from the moment it is made until it is stopped, fails, or LocalStack ends.
 
-    It is in LocalStack's process group, and gives up when it finds nobody to ask for work.
+    It is in LocalStack's process group, and ends when the runtime API no longer answers.
     """
 
     def __init__(
