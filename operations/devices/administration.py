@@ -65,7 +65,7 @@ def without_key(device: RegisteredDevice, kid: str) -> RegisteredDevice:
 
 
 class DeviceAdministration:
-    """The same table as the registry's."""
+    """The same table as the registry's. All may raise ``RegistryUnavailableError``."""
 
     def __init__(self, table: "Table") -> None:
         self._table = table
@@ -76,7 +76,6 @@ class DeviceAdministration:
         """Give all devices, in no order; reads the whole table.
 
         Raises:
-            RegistryUnavailableError: DynamoDB does not answer.
             BadDeviceError: An item is not a device: something else wrote it.
         """
         wanted = {"status": None if status is None else status.value, "device_type": device_type}
@@ -95,21 +94,13 @@ class DeviceAdministration:
             request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
     def is_there(self, device_id: str) -> bool:
-        """Whether the registry has an item with this id, a valid device or not.
-
-        Raises:
-            RegistryUnavailableError: DynamoDB does not answer.
-        """
+        """Whether the registry has an item with this id, a valid device or not."""
         with reaching_dynamodb():
             answer = self._table.get_item(Key={"device_id": device_id}, ConsistentRead=True)
         return "Item" in answer
 
     def remove(self, device_id: str) -> None:
-        """Remove a device; a missing one is no error.
-
-        Raises:
-            RegistryUnavailableError: DynamoDB does not answer.
-        """
+        """Remove a device; a missing one is no error."""
         with reaching_dynamodb():
             self._table.delete_item(Key={"device_id": device_id})
 
@@ -120,7 +111,6 @@ class DeviceAdministration:
             UnknownDeviceError: There is no such device.
             KeyChangeError: It has the most keys allowed, or another of this name.
             BadDeviceError: The key is not allowed.
-            RegistryUnavailableError: DynamoDB does not answer.
         """
         return self._changed(device_id, lambda device: with_key(device, key))
 
@@ -130,7 +120,6 @@ class DeviceAdministration:
         Raises:
             UnknownDeviceError: There is no such device.
             KeyChangeError: It has no such key, or no other.
-            RegistryUnavailableError: DynamoDB does not answer.
         """
         return self._changed(device_id, lambda device: without_key(device, kid))
 

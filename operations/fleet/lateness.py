@@ -64,7 +64,6 @@ def late(
     days: int,
     over_ms: int = LATE_OVER_MS,
     share_min: float = LATE_SHARE_MIN,
-    messages_min: int = LATE_MESSAGES_MIN,
 ) -> list[LateDevice]:
     """Chronically late devices: of enough messages, at least ``share_min`` later than ``over_ms``.
 
@@ -75,7 +74,7 @@ def late(
         LATE_SQL,
         over_ms=over_ms,
         share_min=share_min,
-        messages_min=messages_min,
+        messages_min=LATE_MESSAGES_MIN,
         **fleet.window(days),
     )
 

@@ -96,7 +96,6 @@ def gaps(
     *,
     days: int,
     device_id: str | None = None,
-    gap_min_ms: int = GAP_MIN_MS,
     gaps_max: int = 1_000,
 ) -> list[Gap]:
     """The longest times without data between stated ranges, of one device or of all.
@@ -108,7 +107,7 @@ def gaps(
         Gap,
         GAPS_SQL,
         device_id=device_id,
-        gap_min_ms=gap_min_ms,
+        gap_min_ms=GAP_MIN_MS,
         gaps_max=gaps_max,
         **fleet.window(days),
     )

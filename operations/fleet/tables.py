@@ -95,15 +95,9 @@ def _dataset(table: Table, tasks: Iterable[FileScanTask], *, day_at: int) -> ds.
     return ds.FileSystemDataset(fragments, schema, _PARQUET)
 
 
-def _fragment(table: Table, task: FileScanTask, day: int) -> ds.Fragment:
+def _fragment(table: Table, task: FileScanTask, days_since_1970: int) -> ds.Fragment:
     io: Any = table.io
     scheme, netloc, path = PyArrowFileIO.parse_location(task.file.file_path)
-    return _PARQUET.make_fragment(
-        path,
-        filesystem=io.fs_by_scheme(scheme, netloc),
-        partition_expression=_day_is(day),
-    )
-
-
-def _day_is(days_since_1970: int) -> ds.Expression:
-    return ds.field("day") == pa.scalar(days_since_1970, pa.int32()).cast(pa.date32())
+    is_day = ds.field("day") == pa.scalar(days_since_1970, pa.int32()).cast(pa.date32())
+    filesystem = io.fs_by_scheme(scheme, netloc)
+    return _PARQUET.make_fragment(path, filesystem=filesystem, partition_expression=is_day)

@@ -29,7 +29,6 @@ LEDGER_TOPICS: Final = (
 class ParkedCopy:
     """A message as it is parked; ``reference`` if its bytes are in the bucket."""
 
-    sha256: str
     body_bytes: int
     reason: str
     reference: PayloadReference | None
@@ -149,7 +148,6 @@ class Evidence:
         digest, parked = _digest(message), self._of(message.raw_id).parked
         self.repeats += digest in parked
         parked[digest] = ParkedCopy(
-            sha256=digest,
             body_bytes=message.body_bytes,
             reason=_header(record, ce.PARKED_REASON),
             reference=message.reference,

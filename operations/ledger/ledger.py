@@ -1,7 +1,7 @@
 """A reconciled ledger: nine numbers for machines, findings for people."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import orjson
 
@@ -75,9 +75,6 @@ class Ledger:
 
     def to_json(self) -> bytes:
         """The nine numbers as one JSON object."""
-        names = (
-            "accepted", "parsed", "empty", "duplicate", "parked",
-            "lost", "invented", "unanswered", "seconds",
-        )  # fmt: skip
+        names = [one.name for one in fields(self) if one.name != "findings"]
         numbers = {name: getattr(self, name) for name in names}
         return orjson.dumps(numbers, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

@@ -23,15 +23,14 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageResult:
-    """A final ``outcome``, or ``None`` and the ``problem``: so far, the message is lost.
+    """A final ``outcome``; without one the message is lost so far, and ``problem`` says why.
 
-    ``copy`` is set if a parked message's bytes are still to be fetched and compared.
-    ``surprise`` says how the outcome differs from what the device expected.
+    With one, ``problem`` says how it differs from what the device expected, if it does. ``copy``
+    is set if a parked message's bytes are still to be fetched and compared.
     """
 
     outcome: Outcome | None = None
     problem: str = ""
-    surprise: str = ""
     copy: ParkedCopy | None = None
 
 
@@ -68,8 +67,8 @@ def _on_parsed(receipt: Receipt, found: MessageEvidence, attempt: Parsed) -> Mes
         return MessageResult(
             problem=f"parsed to {attempt.events} events, {receipt.events} were sent"
         )
-    surprise = f"parsed, not parked as {receipt.parked}" if receipt.parked else ""
-    return MessageResult(outcome=attempt.outcome, surprise=surprise)
+    problem = f"parsed, not parked as {receipt.parked}" if receipt.parked else ""
+    return MessageResult(outcome=attempt.outcome, problem=problem)
 
 
 def _on_parked(receipt: Receipt, found: MessageEvidence) -> MessageResult:
@@ -80,11 +79,11 @@ def _on_parked(receipt: Receipt, found: MessageEvidence) -> MessageResult:
     copy = next(iter(copies.values())) if wanted is None else copies.get(wanted)
     if copy is None:
         return MessageResult(problem=f"parked with other bytes than those sent, SHA-256 {wanted}")
-    surprise = ""
+    problem = ""
     if receipt.parked is None and receipt.events is not None:
-        surprise = f"parked as {copy.reason}, {receipt.events} events were sent"
+        problem = f"parked as {copy.reason}, {receipt.events} events were sent"
     elif receipt.parked not in (None, copy.reason):
-        surprise = f"parked as {copy.reason}, not as {receipt.parked}"
+        problem = f"parked as {copy.reason}, not as {receipt.parked}"
     return MessageResult(
-        outcome=Outcome.PARKED, surprise=surprise, copy=copy if copy.reference else None
+        outcome=Outcome.PARKED, problem=problem, copy=copy if copy.reference else None
     )

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import Final, Protocol
 
 from fleetlane.events.envelope import PayloadReference
@@ -26,13 +27,10 @@ class ParkedPayloads(Protocol):
 def reconcile(
     receipts: Iterable[Receipt], evidence: Evidence, *, payloads: ParkedPayloads, seconds: float
 ) -> Ledger:
-    """Compare what devices were answered with what is in Kafka.
+    """Compare what devices were answered with what is in Kafka, after ``seconds``.
 
-    Args:
-        receipts: One for each 202 that a device received, repeats of an id included.
-        evidence: All that was read from the topics of ``LEDGER_TOPICS``.
-        payloads: The bucket of parked bodies.
-        seconds: How long the run took.
+    There is a receipt for each 202 that a device received, repeats of an id included. ``evidence``
+    holds all that was read from ``LEDGER_TOPICS``; ``payloads`` is the bucket of parked bodies.
     """
     seen = list(receipts)
     accepted = {receipt.raw_id: receipt for receipt in seen}
@@ -54,9 +52,9 @@ def reconcile(
         unanswered=sum(raw_id not in accepted for raw_id in landed),
         seconds=round(seconds, 3),
         findings=Findings(
-            lost=_shown(_problems(results)),
+            lost=_shown(_problems(results, are_lost=True)),
             invented=_shown(invented),
-            unexpected=_shown(_surprises(results)),
+            unexpected=_shown(_problems(results, are_lost=False)),
             repeats=evidence.repeats,
             unreceived=sum(not evidence.by_raw_id[raw_id].is_received for raw_id in landed),
         ),
@@ -75,16 +73,10 @@ def _checked(result: MessageResult, payloads: ParkedPayloads) -> MessageResult:
     return result
 
 
-def _problems(results: dict[str, MessageResult]) -> Iterator[Finding]:
+def _problems(results: dict[str, MessageResult], *, are_lost: bool) -> Iterator[Finding]:
     for raw_id, result in results.items():
-        if result.outcome is None:
+        if result.problem and (result.outcome is None) is are_lost:
             yield Finding(raw_id=raw_id, problem=result.problem)
-
-
-def _surprises(results: dict[str, MessageResult]) -> Iterator[Finding]:
-    for raw_id, result in results.items():
-        if result.outcome is not None and result.surprise:
-            yield Finding(raw_id=raw_id, problem=result.surprise)
 
 
 def _invented(evidence: Evidence) -> Iterator[Finding]:
@@ -102,4 +94,4 @@ def _invented(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _shown(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    return tuple(finding for finding, _ in zip(findings, range(_SHOWN_MAX), strict=False))
+    return tuple(islice(findings, _SHOWN_MAX))

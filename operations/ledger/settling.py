@@ -22,11 +22,11 @@ class RecordSource(Protocol):
 class SettlingLimits:
     """How long to wait: in all, and while no new record appears; and how often to poll.
 
-    ``clock_s`` gives seconds that only grow; ``wait`` sleeps for so many seconds.
+    ``clock_s`` is monotonic; ``wait`` sleeps.
     """
 
-    deadline_s: float = 120.0
-    quiet_s: float = 30.0
+    deadline_s: float
+    quiet_s: float
     poll_interval_s: float = 0.5
     clock_s: Callable[[], float] = time.monotonic
     wait: Callable[[float], None] = time.sleep
@@ -37,22 +37,14 @@ def wait_until_settled(
     evidence: Evidence,
     source: RecordSource,
     *,
-    limits: SettlingLimits = SettlingLimits(),
+    limits: SettlingLimits,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> bool:
     """Read until every accepted message has its outcome and all its events, and to the end.
 
     Blocks. Adds what is read to ``evidence``. Kafka being unreadable counts as no new records.
-
-    Args:
-        receipts: What devices received; no more are coming.
-        evidence: What was read before; grows.
-        source: Where more comes from.
-        limits: When to give up.
-        on_progress: Called at each poll with the number of messages without a final outcome.
-
-    Returns:
-        Whether all have their final outcome; False if a limit was reached.
+    ``on_progress`` is called at each poll with the number of messages without a final outcome.
+    Returns whether all have one; False if a limit was reached.
     """
     waiting = {receipt.raw_id: receipt for receipt in receipts}
     started_s = moved_s = limits.clock_s()

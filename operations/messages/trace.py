@@ -1,5 +1,6 @@
 """One message's full history in the topics: landings, attempts, events, and parked copies."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -115,20 +116,16 @@ def _raw_id_of(store: RecordStore, event_id: str, since_ms: int | None) -> str:
     """The message of an event; from the event's id alone if the event itself has expired."""
     in_bytes = event_id.encode()
     for record in store.matching(_CANONICAL, since_ms=since_ms):
-        event = _event(record) if in_bytes in (record.value or b"") else None
-        if event is not None and event.id == event_id:
-            return event.rawid
+        if in_bytes not in (record.value or b""):
+            continue
+        with suppress(msgspec.DecodeError):
+            event = canonical_event_from(record.value or b"")
+            if event.id == event_id:
+                return event.rawid
     raw_id = event_id.rpartition("-")[0]
     if not is_raw_id(raw_id):
         raise NoTraceError(event_id)
     return raw_id
-
-
-def _event(record: Record) -> CanonicalEvent | None:
-    try:
-        return canonical_event_from(record.value or b"")
-    except msgspec.DecodeError:
-        return None
 
 
 def _take(record: Record, trace: MessageTrace) -> None:

@@ -1,6 +1,6 @@
 """Landing stored messages again: the plan, and how it is carried out."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import replace
 from dataclasses import dataclass
 from itertools import batched
@@ -8,7 +8,6 @@ from typing import Final, Protocol
 
 from clients.kafka.producer import NotDurableError, RecordRefusedError
 from clients.kafka.producer_record import ProducerRecord
-from clients.kafka.reader import Record
 from fleetlane.events.envelope import Message, PayloadReference, headers_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
@@ -103,8 +102,14 @@ def replay(
     """
     if not plan.attempts:
         return 0
-    landed, records = 0, records_at(store, plan.pattern, plan.attempts, since_ms=plan.since_ms)
-    for some in batched(_landing(records, plan.attempts), _RECORDS_AT_ONCE, strict=False):
+    stored = records_at(store, plan.pattern, plan.attempts, since_ms=plan.since_ms)
+    records = (
+        replayed_record(message, plan.attempts[record.position])
+        for record in stored
+        if (message := message_in(record)) is not None
+    )
+    landed = 0
+    for some in batched(records, _RECORDS_AT_ONCE, strict=False):
         _land(some, producer)
         landed += len(some)
         on_landed(landed)
@@ -124,15 +129,6 @@ def _land(records: Sequence[ProducerRecord], producer: DurableProducer) -> None:
         if not unconfirmed:
             return
         records = unconfirmed
-
-
-def _landing(
-    records: Iterable[Record], attempts: Mapping[KafkaPosition, NextAttempt]
-) -> Iterator[ProducerRecord]:
-    for record in records:
-        message = message_in(record)
-        if message is not None:
-            yield replayed_record(message, attempts[record.position])
 
 
 def replayed_record(message: Message, planned: NextAttempt) -> ProducerRecord:
