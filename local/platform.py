@@ -10,32 +10,40 @@ from typing import TYPE_CHECKING, Final, Self
 import boto3
 
 from clients.devices.registry import DeviceRegistry
+from clients.flows.parser_store import ParserStore
+from clients.flows.store import FlowStore
 from fleetlane.events.flows.files import flows_in
 from fleetlane.events.flows.flow import FlowSet
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.overrides import RateLimits
 from local.checkout import BROKER_JARS, DATA, FLOWS, LOCALSTACK_ENVIRONMENT
 from local.example_parsers import deploy_example
+from local.flow_activation import activation_here, publish_news
 from local.servers.gateway_process import LocalGateway
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
 from local.servers.processes import ServerProcess
-from local.spark.jobs import ALL_JOBS, FLOWS_MAX_AGE_S, JOBS_WITHOUT_LAKE, JobSettings, LocalJobs
-from local.spark.lake import LAKE_BUCKET, LocalLake
+from local.spark.jobs import ALL_JOBS, JOBS_WITHOUT_LAKE, JobSettings, LocalJobs
+from local.spark.lake import LocalLake
 from local.upload_queue import ensure_upload_queue
-from operations.aws_settings import REGION
-from operations.endpoints import Endpoints
-from operations.flows.publishing import FLOWS_BUCKET, local_publisher, publish_news
+from operations.aws_settings import REGION, localstack_at
+from operations.endpoints import (
+    FLOWS_BUCKET,
+    FLOWS_MAX_AGE_S,
+    LAKE_BUCKET,
+    OVERRIDES_BUCKET,
+    PARKED_BUCKET,
+    PAYLOAD_BUCKET,
+    REGISTRY_TABLE,
+    Endpoints,
+)
+from operations.flows.publisher import FlowPublisher
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-REGISTRY_TABLE: Final = "fleetlane-devices"
 RECEIPTS_TABLE: Final = "fleetlane-receipts"
-PAYLOAD_BUCKET: Final = "fleetlane-payloads"
-PARKED_BUCKET: Final = "fleetlane-parked"
 SPOOL_BUCKET: Final = "fleetlane-spool"
-OVERRIDES_BUCKET: Final = "fleetlane-overrides"
 
 RATE_LIMITS: Final = RateLimits(soft_per_minute=6_000, hard_per_minute=12_000)
 
@@ -135,7 +143,11 @@ class Platform:
         self.aws.ensure_table(REGISTRY_TABLE)
         self.aws.ensure_table(RECEIPTS_TABLE, key="receipt_key")
         on_step("parsers, flows and their topics")
-        publisher = local_publisher(self.s3, self.broker.bootstrap_servers)
+        publisher = FlowPublisher(
+            FlowStore(self.s3, FLOWS_BUCKET),
+            ParserStore(self.s3, FLOWS_BUCKET),
+            activation_here(localstack_at(self.aws.endpoint_url), self.broker.bootstrap_servers),
+        )
         deploy_example(publisher.parsers)
         self.flows = publish_news(flows_in(FLOWS), publisher)
         on_step("gateway and Spark jobs" if self.settings.has_jobs else "gateway")

@@ -2,7 +2,11 @@
 
 from typing import Final, TypedDict
 
+from clients.aws import AwsSettings
+
 REGION: Final = "eu-central-1"
+_ANY_KEY: Final = "test"
+"""LocalStack takes any credentials; the user's own AWS settings must not count there."""
 
 
 class ClientSettings(TypedDict):
@@ -14,13 +18,23 @@ class ClientSettings(TypedDict):
     aws_secret_access_key: str
 
 
+def localstack_at(endpoint_url: str, region: str = REGION) -> AwsSettings:
+    """The LocalStack that answers there."""
+    return AwsSettings(
+        endpoint_url=endpoint_url,
+        region=region,
+        access_key_id=_ANY_KEY,
+        secret_access_key=_ANY_KEY,
+    )
+
+
 def client_settings_at(endpoint_url: str) -> ClientSettings:
     """What a boto3 client needs to reach the LocalStack that answers there."""
     return {
         "endpoint_url": endpoint_url,
         "region_name": REGION,
-        "aws_access_key_id": "test",
-        "aws_secret_access_key": "test",
+        "aws_access_key_id": _ANY_KEY,
+        "aws_secret_access_key": _ANY_KEY,
     }
 
 

@@ -1,12 +1,31 @@
-"""The addresses of a running platform, and the file that tells other commands of them."""
+"""The platform on this machine: where it answers, and what its stores are called."""
 
 import dataclasses
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.job_arguments import KafkaSecurity
+from fleetlane.events.stage_resources import StageResources
+
+LAPTOP: Final = "laptop"
+"""No stage; a name for what runs here."""
+
+REGISTRY_TABLE: Final = "fleetlane-devices"
+FLOWS_BUCKET: Final = "fleetlane-flows"
+OVERRIDES_BUCKET: Final = "fleetlane-overrides"
+PAYLOAD_BUCKET: Final = "fleetlane-payloads"
+PARKED_BUCKET: Final = "fleetlane-parked"
+LAKE_BUCKET: Final = "fleetlane-lake"
+"""Holds no tables here: leases, and what operators ask of the job that writes them."""
+
+LAKE_CATALOG: Final = Path("lake/catalog.db")
+"""In a platform's data folder: the lake's catalog, a SQLite file, beside its tables."""
+
+FLOWS_MAX_AGE_S: Final = 5
+"""Shorter than in AWS: S3 is near, and whoever publishes here is waiting."""
 
 
 class PlatformNotRunningError(FleetlaneError):
@@ -26,6 +45,23 @@ class Endpoints:
     s3: str
     dynamodb: str
     region: str
+
+    @property
+    def resources(self) -> StageResources:
+        return StageResources(
+            stage=LAPTOP,
+            region=self.region,
+            api_url=self.api,
+            kafka_bootstrap_servers=self.kafka,
+            kafka_security=KafkaSecurity.PLAINTEXT,
+            devices_table=REGISTRY_TABLE,
+            flows_bucket=FLOWS_BUCKET,
+            overrides_bucket=OVERRIDES_BUCKET,
+            payload_bucket=PAYLOAD_BUCKET,
+            parked_bucket=PARKED_BUCKET,
+            lake_bucket=LAKE_BUCKET,
+            flow_activation_function="",
+        )
 
     def write(self, path: Path) -> None:
         """Write the file at once whole: a reader never sees half of it."""

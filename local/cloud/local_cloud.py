@@ -28,8 +28,8 @@ from local.spark.jobs import (
     LocalJobs,
 )
 from local.spark.lake import LocalLake
-from operations.aws_settings import ClientSettings
-from operations.flows.activation_call import activation_call
+from operations.aws_settings import ClientSettings, localstack_at
+from operations.flows.activation_call import ActivationCall
 from operations.flows.publisher import FlowPublisher
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class LocalCloud:
         self.publisher = FlowPublisher(
             FlowStore(self.s3, bucket),
             ParserStore(self.s3, bucket),
-            activation_call(self.stage.flow_activation, self.aws_settings),
+            ActivationCall(localstack_at(self._aws.endpoint_url), self.stage.flow_activation),
         )
         deploy_example(self.publisher.parsers)
         self.publisher.publish(flows.values())

@@ -16,10 +16,11 @@ from local.checkout import ROOT
 from local.data_folder import announced, taken_data_folder
 from local.demo.progress import DemoEvents, DemoProgress
 from local.demo.report import report_written
-from local.platform import PARKED_BUCKET, Platform, PlatformSettings
+from local.platform import Platform, PlatformSettings
 from local.simulator.runaway_device import RunawayRun, run_runaway_device, runaway_id
 from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import FleetProgress, FleetRun, run_fleet
+from operations.endpoints import PARKED_BUCKET
 from operations.lanes.parse_delays import Delays, ParseDelays
 from operations.lanes.tally import LaneTally, TalliedSource
 from operations.ledger.evidence import LEDGER_TOPICS, Evidence

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from operations.devices.stores import DeviceStores
 from operations.endpoints import Endpoints
-from operations.fleet.questions import LAKE_CATALOG, asked_fleet
+from operations.fleet.questions import asked_fleet
 from operations.fleet.tables import LakeMissingError
+from operations.platform import Platform
 from operations.report.page import write_report
 
 _LOOK_EVERY_S: Final = 1.0
@@ -28,10 +28,11 @@ def report_written(
     Blocks until the lake has the results of as many ``messages``, or for ``patience_s``; the
     report says by itself how far the lake has come.
     """
-    catalog = data / LAKE_CATALOG
-    if not catalog.is_file():
+    platform = Platform.on_laptop(endpoints, data)
+    catalog = platform.lake_catalog
+    if catalog is None or not catalog.is_file():
         return False
-    devices = list(DeviceStores.of_platform(endpoints).administration.all())
+    devices = list(platform.devices.administration.all())
     give_up_s = clock_s() + patience_s
     while True:
         is_last = clock_s() >= give_up_s

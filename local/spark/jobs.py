@@ -14,6 +14,7 @@ from local.servers.java import LAPTOP, SparkJvm
 from local.servers.processes import ServerProcess
 from local.spark.lake import LocalLake
 from local.spark.worker_daemon import WITHOUT_THREADS
+from operations.endpoints import FLOWS_MAX_AGE_S
 
 DRIVER_MEMORY: Final = "1536m"
 TASK_SLOTS: Final = 8
@@ -32,9 +33,6 @@ QUICK_CHECKPOINTS: Final = {
 }
 """Without Hadoop's native library a file's mode, and by Spark's usual manager of checkpoints each
 look for a symbolic link, is a process: twenty of them a batch. So there are four."""
-
-FLOWS_MAX_AGE_S: Final = 5
-"""Shorter than in AWS: S3 is near, and a person who publishes here waits for the effect."""
 
 SLOW_PARSE_MS_MAX: Final = 1_200
 SLOW_TRIGGER_MS: Final = 1_000

@@ -3,19 +3,14 @@
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Final
 
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.catalog.sql import SqlCatalog
 
 from clients.devices.registry import RegisteredDevice
 from fleetlane.events.lake.tables import CATALOG, RECEIVED
-from local.spark.lake import LocalLake
 from operations.fleet.fleet import Fleet
 from operations.fleet.tables import LakeMissingError
-
-LAKE_CATALOG: Final = LocalLake(Path("lake")).catalog_path
-"""Where the catalog lies in a platform's data folder."""
 
 
 @contextmanager

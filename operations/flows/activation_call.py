@@ -1,15 +1,14 @@
 """The deployed function that puts flows into force, as who publishes calls it."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import boto3
 import orjson
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
+from clients.aws import AwsSettings
 from fleetlane.events.errors import FleetlaneError
-from operations.aws_settings import ClientSettings
 
 _ANSWER_TIMEOUT_S: Final = 120
 
@@ -24,18 +23,11 @@ class ActivationRefusedError(FleetlaneError):
     sentence = "flows {version} are not in force: {kind}: {problem}"
 
 
-class Invokes(Protocol):
-    """A client of Lambda."""
-
-    @property
-    def invoke(self) -> Callable[..., Mapping[str, Any]]: ...
-
-
 class ActivationCall:
-    """Calls the function by its name; blocks until all topics are there."""
+    """Calls a stage's function by its name; blocks until all topics are there."""
 
-    def __init__(self, functions: Invokes, name: str) -> None:
-        self._functions, self._name = functions, name
+    def __init__(self, aws: AwsSettings, function: str) -> None:
+        self._aws, self._function = aws, function
 
     def __call__(self, version: str, in_place_of: str | None) -> None:
         """Have a version put into force.
@@ -43,20 +35,19 @@ class ActivationCall:
         Raises:
             ActivationRefusedError: The function refuses it, or cannot be called.
         """
-        event = {"version": version, "in_place_of": in_place_of}
+        event = orjson.dumps({"version": version, "in_place_of": in_place_of})
         try:
-            answer = self._functions.invoke(FunctionName=self._name, Payload=orjson.dumps(event))
+            answer = self._functions().invoke(FunctionName=self._function, Payload=event)
         except (BotoCoreError, ClientError) as problem:
-            raise ActivationRefusedError(version, self._name, str(problem)) from problem
+            raise ActivationRefusedError(version, self._function, str(problem)) from problem
         if "FunctionError" in answer:
             error = orjson.loads(answer["Payload"].read())
             kind, said = error.get("errorType", "an error"), error.get("errorMessage", "")
             raise ActivationRefusedError(version, kind, said)
 
-
-def activation_call(name: str, aws: ClientSettings | None = None) -> ActivationCall:
-    """Call the function in AWS, with the credentials of the environment, or where ``aws`` says."""
-    options: Mapping[str, Any] = {} if aws is None else {**aws}
-    proxies: Mapping[str, Any] = {} if aws is None else {"proxies": {}}
-    config = Config(read_timeout=_ANSWER_TIMEOUT_S, retries={"total_max_attempts": 1}, **proxies)
-    return ActivationCall(boto3.client("lambda", config=config, **options), name)
+    def _functions(self) -> Any:
+        """A client that waits as long as the function may take, and asks once."""
+        config = Config(read_timeout=_ANSWER_TIMEOUT_S, retries={"total_max_attempts": 1})
+        if self._aws.endpoint_url is not None:  # on this machine, past any proxy
+            config = config.merge(Config(proxies={}))
+        return boto3.client("lambda", config=config, **self._aws.for_boto3())

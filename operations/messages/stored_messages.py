@@ -4,12 +4,18 @@ from collections.abc import Sequence
 
 from clients.kafka.reader import KafkaReader, Record
 from fleetlane.events import headers as ce
+from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topics import PARKED, raw_pattern
 
 
 def latest_records(
-    bootstrap_servers: str, where: str, stream: str, *, records_max: int
+    bootstrap_servers: str,
+    where: str,
+    stream: str,
+    *,
+    records_max: int,
+    security: KafkaSecurity = KafkaSecurity.PLAINTEXT,
 ) -> Sequence[Record]:
     """The latest records of a stream, ``parked`` or ``raw``, by when they were written.
 
@@ -17,9 +23,9 @@ def latest_records(
         KafkaUnreadableError: Kafka does not answer.
     """
     if where == "parked":
-        reader = KafkaReader(bootstrap_servers, topics=[PARKED])
+        reader = KafkaReader(bootstrap_servers, topics=[PARKED], security=security)
     else:
-        reader = KafkaReader(bootstrap_servers, pattern=raw_pattern(*Lane))
+        reader = KafkaReader(bootstrap_servers, pattern=raw_pattern(*Lane), security=security)
     try:
         return _latest(reader, stream, records_max)
     finally:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Self
 from clients.kafka.producer import KafkaProducer
 from clients.s3.payload_bucket import PayloadBucket
 from fleetlane.events.job_arguments import KafkaSecurity
+from fleetlane.events.stage_resources import StageResources
 from operations.messages.stored_payloads import StoredPayloads
 from operations.messages.stored_records import StoredRecords
 
@@ -26,20 +27,12 @@ class MessageStores:
     parked_bodies: PayloadBucket
 
     @classmethod
-    def of(
-        cls,
-        bootstrap_servers: str,
-        security: KafkaSecurity,
-        s3: "S3Client",
-        *,
-        payload_bucket: str,
-        parked_bucket: str,
-    ) -> Self:
+    def of(cls, resources: StageResources, s3: "S3Client") -> Self:
         return cls(
-            bootstrap_servers=bootstrap_servers,
-            security=security,
-            landed_bodies=PayloadBucket(s3, payload_bucket),
-            parked_bodies=PayloadBucket(s3, parked_bucket),
+            bootstrap_servers=resources.kafka_bootstrap_servers,
+            security=resources.kafka_security,
+            landed_bodies=PayloadBucket(s3, resources.payload_bucket),
+            parked_bodies=PayloadBucket(s3, resources.parked_bucket),
         )
 
     @property

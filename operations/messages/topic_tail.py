@@ -8,7 +8,9 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from clients.kafka.reader import KafkaReader, KafkaUnreadableError, Record
+from clients.kafka.security import security_configuration
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.job_arguments import KafkaSecurity
 
 _REQUEST_TIMEOUT_S: Final = 5.0
 _POLL_INTERVAL_S: Final = 0.2
@@ -27,7 +29,12 @@ class NoSuchTopicError(FleetlaneError):
 
 
 def tail(
-    bootstrap_servers: str, topic: str, *, from_beginning: bool, silence_s_max: float | None
+    bootstrap_servers: str,
+    topic: str,
+    *,
+    from_beginning: bool,
+    silence_s_max: float | None,
+    security: KafkaSecurity = KafkaSecurity.PLAINTEXT,
 ) -> Generator[Record]:
     """Give a topic's records as they are written; ends after ``silence_s_max`` without one.
 
@@ -35,10 +42,12 @@ def tail(
         NoSuchTopicError: There is no such topic.
         KafkaUnreadableError: Kafka does not answer.
     """
-    topics = topic_names(bootstrap_servers)
+    topics = topic_names(bootstrap_servers, security)
     if topic not in topics:
         raise NoSuchTopicError(topic, topics)
-    reader = KafkaReader(bootstrap_servers, topics=[topic], is_from_end=not from_beginning)
+    reader = KafkaReader(
+        bootstrap_servers, topics=[topic], is_from_end=not from_beginning, security=security
+    )
     try:
         newest_s = time.monotonic()
         while True:
@@ -54,13 +63,21 @@ def tail(
         reader.close()
 
 
-def topic_names(bootstrap_servers: str) -> tuple[str, ...]:
+def topic_names(
+    bootstrap_servers: str, security: KafkaSecurity = KafkaSecurity.PLAINTEXT
+) -> tuple[str, ...]:
     """All topics, sorted, save Kafka's own.
 
     Raises:
         KafkaUnreadableError: Kafka does not answer.
     """
-    admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
+    admin = AdminClient(
+        {
+            "bootstrap.servers": bootstrap_servers,
+            "log_level": 0,
+            **security_configuration(security),
+        }
+    )
     try:
         found = admin.list_topics(timeout=_REQUEST_TIMEOUT_S).topics
     except KafkaException as problem:

@@ -11,13 +11,13 @@ from clients.flows.store import FlowStore
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import Flow
 from lambdas.flow_activation.service import FlowsRefusedError, activate
+from local.flow_activation import publish_news
 from operations.flows.publisher import (
     FlowPublisher,
     NotDeployedError,
     NothingBeforeError,
     StreamTakenError,
 )
-from operations.flows.publishing import publish_news
 from tests.contract.aws_in_process import buckets
 from tests.team_artifacts import team_artifact
 from tests.unit.lambdas.fakes import FakeKafka

@@ -9,11 +9,14 @@ from typing import Final
 
 import pytest
 
+import operations.platform
 from clients.kafka.reader import KafkaReader
 from clients.s3.payload_bucket import PayloadBucket
-from local.platform import PARKED_BUCKET, Platform, PlatformSettings
+from local.flow_activation import activation_here
+from local.platform import Platform, PlatformSettings
 from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import FleetRun, run_fleet
+from operations.endpoints import PARKED_BUCKET
 from operations.ledger.evidence import LEDGER_TOPICS, Evidence
 from operations.ledger.ledger import Ledger
 from operations.ledger.message_results import Receipt
@@ -81,6 +84,11 @@ class RunningPlatform:
     registry: FaultProxy
 
     keeper: Keeper
+
+    @property
+    def seen_by_operators(self) -> operations.platform.Platform:
+        endpoints, data = self.platform.endpoints, self.platform.settings.folder
+        return operations.platform.Platform.on_laptop(endpoints, data, activation_here)
 
     def send(self, plan: FleetPlan) -> FleetRun:
         platform = self.platform

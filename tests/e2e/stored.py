@@ -8,7 +8,8 @@ import orjson
 from clients.kafka.reader import KafkaReader, Record
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topics import lane_pattern
-from local.platform import PAYLOAD_BUCKET, Platform
+from local.platform import Platform
+from operations.endpoints import PAYLOAD_BUCKET
 from operations.messages.topic_tail import tail
 
 if TYPE_CHECKING:

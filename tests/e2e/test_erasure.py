@@ -13,8 +13,7 @@ from fleetlane.cli.main import app
 from fleetlane.events.job_arguments import LakeTables
 from fleetlane.events.lanes import INLINE_BYTES_MAX
 from local.data_folder import announced, taken_data_folder
-from local.platform import PAYLOAD_BUCKET
-from local.spark.lake import LAKE_BUCKET
+from operations.endpoints import LAKE_BUCKET, PAYLOAD_BUCKET
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device
 

@@ -8,7 +8,6 @@ import httpx
 import pytest
 
 from fleetlane.events.overrides import RateLimits, Restriction
-from operations.devices.stores import DeviceStores
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device, post, problem_in
 from tests.e2e.stored import Landings
@@ -62,7 +61,7 @@ def test_the_same_devices_are_let_in_with_tokens_of_their_own(running: RunningPl
 def test_a_revoked_device_is_refused_though_its_token_is_known_and_good(
     running: RunningPlatform,
 ) -> None:
-    stores = DeviceStores.of_platform(running.platform.endpoints)
+    stores = running.seen_by_operators.devices
     device = Device.registered(running.platform)
     token = device.token()
     send = _sender(device, token)
@@ -78,7 +77,7 @@ def test_a_revoked_device_is_refused_though_its_token_is_known_and_good(
 def test_a_quarantined_device_lands_in_the_slow_lane_and_a_released_one_where_it_did(
     running: RunningPlatform,
 ) -> None:
-    stores = DeviceStores.of_platform(running.platform.endpoints)
+    stores = running.seen_by_operators.devices
     device = Device.registered(running.platform)
     send = _sender(device, device.token())
     assert send().json()["lane"] == "standard"
@@ -92,7 +91,7 @@ def test_a_quarantined_device_lands_in_the_slow_lane_and_a_released_one_where_it
 
 
 def test_a_device_beyond_its_rate_limits_is_told_to_slow_down(running: RunningPlatform) -> None:
-    stores = DeviceStores.of_platform(running.platform.endpoints)
+    stores = running.seen_by_operators.devices
     device = Device.registered(running.platform)
     few = RateLimits(soft_per_minute=1, hard_per_minute=2)
 

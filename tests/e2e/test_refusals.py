@@ -12,7 +12,8 @@ from clients.s3.payload_bucket import payload_key
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import INLINE_BYTES_MAX
 from fleetlane.events.topics import PARKED
-from local.platform import PARKED_BUCKET, PAYLOAD_BUCKET, Platform
+from local.platform import Platform
+from operations.endpoints import PARKED_BUCKET, PAYLOAD_BUCKET
 from operations.sending.device_key import DeviceKey
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device, post, problem_in

@@ -24,8 +24,7 @@ from fleetlane.events.canonical import canonical_event_from
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.lanes import INLINE_BYTES_MAX
 from local.data_folder import announced, taken_data_folder
-from local.platform import PAYLOAD_BUCKET
-from operations.flows.publishing import publisher_at
+from operations.endpoints import PAYLOAD_BUCKET
 from operations.ledger.ledger import Ledger
 from operations.ledger.message_results import Receipt
 from tests.e2e.conftest import RunningPlatform
@@ -177,7 +176,7 @@ def mend(running: RunningPlatform, stream: str) -> None:
     """Publish a flow for the stream; jobs read it within 15 seconds."""
     toml = f'stream = "{stream}"\nowner = "{stream}"\n[[parsers]]\nuse = "json"\n'
     flow = flow_from_toml(toml, file=f"{stream}.toml")
-    publisher_at(running.platform.endpoints).publish_owners([flow])
+    running.seen_by_operators.publisher.publish_owners([flow])
 
 
 def replay_until_parsed(fleetlane: Command, stream: str, wanted: set[str]) -> None:

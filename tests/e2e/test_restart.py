@@ -15,7 +15,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from clients.devices.registry import RegisteredDevice
 from clients.kafka.reader import KafkaReader, KafkaUnreadableError
 from fleetlane.events.lanes import INLINE_BYTES_MAX
-from local.platform import PARKED_BUCKET, PAYLOAD_BUCKET, Platform
+from local.platform import Platform
+from operations.endpoints import PARKED_BUCKET, PAYLOAD_BUCKET
 from operations.ledger.evidence import LEDGER_TOPICS
 from operations.ledger.message_results import Receipt
 from operations.messages.topic_tail import topic_names

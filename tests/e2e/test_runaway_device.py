@@ -6,7 +6,6 @@ from collections.abc import Callable
 import pytest
 
 from local.simulator.runaway_device import run_runaway_device
-from operations.devices.stores import DeviceStores
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device
 
@@ -19,7 +18,7 @@ PATIENCE_S = 180.0
 def test_a_device_that_was_heard_of_is_noted_in_the_registry_with_its_firmware(
     running: RunningPlatform,
 ) -> None:
-    stores = DeviceStores.of_platform(running.platform.endpoints)
+    stores = running.seen_by_operators.devices
     device = Device.registered(running.platform)
 
     device.accepted("diagnostics", b'{"entries": []}', X_Firmware_Version="2.1.0")

@@ -11,10 +11,10 @@ from clients.flows.store import FlowStore
 from clients.kafka.producer import KafkaProducer
 from clients.s3.upload_bucket import UploadBucket
 from lambdas.uploads.landing import Landing
-from local.platform import PAYLOAD_BUCKET, Platform
+from local.platform import Platform
 from local.simulator import bodies
 from operations.aws_settings import REGION
-from operations.flows.publishing import FLOWS_BUCKET
+from operations.endpoints import FLOWS_BUCKET, PAYLOAD_BUCKET
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device
 from tests.e2e.faults import frozen

@@ -7,8 +7,9 @@ from io import BytesIO
 
 import boto3
 
-from local.platform import PAYLOAD_BUCKET, Platform
+from local.platform import Platform
 from local.upload_queue import notify_of_uploads
+from operations.endpoints import PAYLOAD_BUCKET
 from operations.ledger.message_results import Receipt
 from operations.sending.device_client import declaration_of, upload_form, uploaded, uploads_url
 from tests.e2e.devices import Device

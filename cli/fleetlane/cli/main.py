@@ -1,41 +1,83 @@
-"""The ``fleetlane`` command: all its nouns."""
+"""The ``fleetlane`` command: every noun and verb, and where each is."""
 
-import typer
+from typing import Final
 
-from fleetlane.cli.commands.device import group as device_commands
-from fleetlane.cli.commands.fleet import questions as fleet
-from fleetlane.cli.commands.flow import group as flow
-from fleetlane.cli.commands.lake import upkeep as lake
-from fleetlane.cli.commands.message import replay, send, tail, unblock, why
-from fleetlane.cli.commands.parked import group as parked_commands
-from fleetlane.cli.commands.parser import group as parser
-from fleetlane.cli.commands.platform import demo, doctor, status, up
-from fleetlane.cli.errors import ErrorsInOneLine
+from fleetlane.cli.command_group import Verb, group, verbs
 
-app = typer.Typer(
-    cls=ErrorsInOneLine,
-    help="Fleetlane: telemetry ingestion for device fleets, whole on this machine.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+_DEVICE: Final = {
+    "add": "register:add",
+    "import": "bulk_import:import_devices",
+    "list": "show:list_devices",
+    "show": "show:show",
+    "rotate": "register:rotate",
+    "quarantine": "trust:quarantine",
+    "revoke": "trust:revoke",
+    "release": "trust:release",
+    "rate-limit": "trust:rate_limit",
+    "erase": "erase:erase",
+    "token": "register:token",
+}
+_FLEET: Final = {
+    name: f"questions:{name}"
+    for name in ("coverage", "silent", "late", "sizes", "health", "device", "report")
+}
+_FLOW: Final = {
+    "new": "new:new",
+    "check": "check:check",
+    "publish": "publish:publish",
+    "list": "list_versions:versions",
+}
+_LAKE: Final = {
+    "view": "view:view",
+    "compact": "upkeep:compact",
+    "expire": "upkeep:expire",
+}
+_PARKED: Final = {
+    "list": "list_and_show:list_parked",
+    "show": "list_and_show:show",
+    "replay": "replay:replay_parked",
+    "export": "export:export",
+}
+_PARSER: Final = {
+    "new": "new:new",
+    "try": "try_message:try_message",
+    "test": "check:check",
+    "bench": "bench:bench",
+    "build": "build:build",
+    "deploy": "deploy:deploy",
+    "diff": "diff:diff",
+}
+
+app = group(
+    "Fleetlane: telemetry ingestion for device fleets, on this machine and in AWS.",
+    {
+        "up": Verb(place="platform.up:up", help="Start the platform and stay; Ctrl-C stops it."),
+        "demo": Verb(
+            place="platform.demo:demo",
+            help="Run the platform under a simulated fleet, and prove by id that nothing was lost.",
+        ),
+        "device": verbs("device", "Register devices, show, restrict and erase them.", _DEVICE),
+        "doctor": Verb(place="platform.doctor:doctor", help="Check this machine; changes nothing."),
+        "fleet": verbs("fleet", "Ask the lake who is heard, silent, late or broken.", _FLEET),
+        "flow": verbs("flow", "Write flows, check, publish and roll them back.", _FLOW),
+        "lake": verbs("lake", "Show a stream's events; maintain the lake's tables.", _LAKE),
+        "parked": verbs("parked", "Inspect, export and replay what could not be parsed.", _PARKED),
+        "parser": verbs("parser", "Write parsers, try, test, build and deploy them.", _PARSER),
+        "replay": Verb(
+            place="message.replay:replay",
+            help="Parse a stream's messages of a time range again, with the parser in force now.",
+        ),
+        "send": Verb(place="message.send:send", help="Send a message as a device does."),
+        "status": Verb(
+            place="platform.status:status", help="Show each lane's throughput and backlog."
+        ),
+        "tail": Verb(place="message.tail:tail", help="Print a topic's records as they come."),
+        "unblock": Verb(
+            place="message.unblock:unblock", help="Show what blocks a stream, and skip or retry it."
+        ),
+        "why": Verb(place="message.why:why", help="Show a message's full history."),
+    },
 )
-app.command("up")(up.up)
-app.command("demo")(demo.demo)
-app.add_typer(device_commands.app, name="device")
-app.command("doctor")(doctor.doctor)
-app.add_typer(fleet.app, name="fleet")
-app.add_typer(flow.app, name="flow")
-app.add_typer(lake.app, name="lake")
-app.add_typer(parked_commands.app, name="parked")
-app.add_typer(parser.app, name="parser")
-app.command("replay")(replay.replay)
-app.command("send")(send.send)
-app.command("status")(status.status)
-app.command("tail")(tail.tail)
-app.command("unblock")(unblock.unblock)
-app.command("why")(why.why)
 
 if __name__ == "__main__":
     app()

@@ -8,7 +8,6 @@ import pytest
 from typer.testing import CliRunner
 
 from fleetlane.cli.main import app
-from fleetlane.cli.options.checkout import CheckoutMissingError, use_checkout
 
 COMMANDS = [
     *("up", "demo", "device add", "device token", "send", "tail"),
@@ -73,11 +72,42 @@ def test_without_a_platform_one_line_says_how_to_start_it(
     )
 
 
-def test_what_is_installed_without_the_checkout_says_so(tmp_path: Path) -> None:
-    with pytest.raises(CheckoutMissingError) as caught:
-        use_checkout(tmp_path)
+WITHOUT_PLATFORM = """
+import sys
+sys.modules.update(dict.fromkeys(("clients", "lambdas", "local", "operations")))
+from fleetlane.cli.main import app
+app(sys.argv[1:])
+"""
 
-    assert "needs a checkout of Fleetlane" in str(caught.value)
+
+def without_platform(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command where nothing of the platform can be imported."""
+    command = [sys.executable, "-c", WITHOUT_PLATFORM, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["device", "list"], ["tail", "parked"], ["parser", "deploy", __file__, "--owner", "acme"]],
+)
+def test_what_is_installed_without_the_platform_says_so(arguments: list[str]) -> None:
+    done = without_platform(*arguments)
+
+    assert (done.returncode, done.stderr) == (
+        1,
+        "error: this command needs the platform: install fleetlane[platform], from a checkout\n",
+    )
+
+
+def test_parsers_and_flows_are_written_without_the_platform(tmp_path: Path) -> None:
+    body = tmp_path / "body.json"
+    body.write_text('{"celsius": 21.5}')
+
+    helped = without_platform("flow", "--help")
+    parsed = without_platform("parser", "try", str(body), "--parser", "json")
+
+    assert "needs fleetlane[platform]" in helped.stdout
+    assert (parsed.returncode, "21.5" in parsed.stdout) == (0, True)
 
 
 def test_the_help_loads_nothing_of_the_platform() -> None:

@@ -14,36 +14,37 @@ from clients.devices.registry import DeviceStatus, Jwk
 from fleetlane.cli.main import app
 from fleetlane.events.overrides import RateLimits
 from operations.devices.stores import DeviceStores
+from operations.platform import Platform
 from operations.sending.device_key import DeviceKey
-from tests.contract.aws_in_process import SETTINGS, device_table
+from tests.contract.aws_in_process import device_table
+from tests.deployed_stage import STAGE, use_region, write_stage
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.service_resource import Table
 
 BUCKET = "artifacts"
-STAGE = ("--table", "devices", "--bucket", BUCKET)
 
 type Device = Callable[..., Result]
 
 
 @pytest.fixture
 def table(monkeypatch: pytest.MonkeyPatch) -> "Iterator[Table]":
-    monkeypatch.setenv("AWS_DEFAULT_REGION", str(SETTINGS.region))
+    use_region(monkeypatch)
     with device_table() as table:
         boto3.client("s3").create_bucket(Bucket=BUCKET)
+        write_stage(overrides_bucket=BUCKET)
         yield table
 
 
 @pytest.fixture
 def stores(table: "Table") -> DeviceStores:
-    return DeviceStores.of_stage(table.name, BUCKET)
+    return Platform.of_stage(STAGE).devices
 
 
 @pytest.fixture
 def device(table: "Table", tmp_path: Path) -> Device:
     def run(*arguments: str) -> Result:
-        of = (*STAGE, "--data", str(tmp_path))
-        return CliRunner().invoke(app, ["device", *arguments, *of])
+        return CliRunner().invoke(app, ["device", *arguments, "--stage", STAGE])
 
     return run
 
@@ -92,10 +93,30 @@ def test_a_device_is_not_registered_twice(device: Device, key_file: Path) -> Non
     assert (result.exit_code, "exists already" in result.stderr) == (1, True)
 
 
-def test_half_a_stage_is_refused(key_file: Path) -> None:
-    result = CliRunner().invoke(app, ["device", "list", "--table", "devices"])
+def test_a_stage_and_a_data_folder_are_not_both_given(device: Device, tmp_path: Path) -> None:
+    result = device("list", "--data", str(tmp_path))
 
-    assert (result.exit_code, "--bucket" in result.stderr) == (1, True)
+    assert (result.exit_code, "--stage or --data, not both" in result.stderr) == (1, True)
+
+
+@pytest.mark.usefixtures("table")
+def test_a_stage_that_was_not_deployed_is_named_with_its_region() -> None:
+    result = CliRunner().invoke(app, ["device", "list", "--stage", "nowhere"])
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: stage nowhere is not deployed in us-east-1: ")
+
+
+def test_a_stage_without_credentials_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_region(monkeypatch)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, "/dev/null")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+    result = CliRunner().invoke(app, ["device", "list", "--stage", "dev"])
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: stage dev needs AWS credentials")
 
 
 def test_a_device_is_shown_with_what_holds_it_back(device: Device, key_file: Path) -> None:

@@ -3,14 +3,17 @@
 import csv
 import json
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from pyiceberg.catalog.sql import SqlCatalog
 from typer.testing import CliRunner, Result
 
 from clients.devices.registry import DeviceRegistry
 from fleetlane.cli.main import app
-from tests.contract.aws_in_process import SETTINGS, device_table
+from tests.contract.aws_in_process import device_table
+from tests.deployed_stage import STAGE, register_lake, use_region, write_stage
 from tests.known_fleet import KnownFleet, known_fleet, lake_of
 
 type Ask = Callable[..., Result]
@@ -22,26 +25,26 @@ def known() -> KnownFleet:
 
 
 @pytest.fixture(scope="module")
-def catalog(known: KnownFleet, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("lake")
-    lake_of(known, folder).close()
-    return folder / "catalog.db"
+def lake(known: KnownFleet, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqlCatalog]:
+    with closing(lake_of(known, tmp_path_factory.mktemp("lake"))) as lake:
+        yield lake
 
 
 @pytest.fixture
 def ask(
-    known: KnownFleet, catalog: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    known: KnownFleet, lake: SqlCatalog, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[Ask]:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", str(SETTINGS.region))
+    use_region(monkeypatch)
     monkeypatch.chdir(tmp_path)
     with device_table() as table:
         DeviceRegistry(table).register_all(known.devices)
-
-        def run(*arguments: str, lake: Path = catalog) -> Result:
-            of = ("--table", table.name, "--catalog", str(lake))
-            return CliRunner().invoke(app, ["fleet", *arguments, *of])
-
+        write_stage()
+        register_lake(lake)
         yield run
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["fleet", *arguments, "--stage", STAGE])
 
 
 @pytest.mark.parametrize(
@@ -102,8 +105,12 @@ def test_a_device_that_nobody_knows_is_an_error(ask: Ask) -> None:
     assert answer.stderr == "error: device nobody is not registered, nor heard in 30 days\n"
 
 
-def test_a_lake_that_is_not_there_is_an_error(ask: Ask, tmp_path: Path) -> None:
-    answer = ask("coverage", lake=tmp_path / "catalog.db")
+def test_a_lake_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_region(monkeypatch)
+
+    with device_table():
+        write_stage()
+        answer = run("coverage")
 
     assert answer.exit_code == 1
     assert answer.stderr.startswith("error: there is no table fleetlane.received in ")

@@ -138,9 +138,12 @@ def test_a_folder_without_flows_says_how_to_make_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--rollback", "--version", "0" * 16], "say what is to be in force once"),
-        ([".", "--rollback"], "say what is to be in force once"),
-        (["--bucket", "flows"], "give --bucket and --function"),
+        (
+            ["--rollback", "--version", "0" * 16],
+            "Give exactly one: FOLDER, --rollback",
+        ),
+        ([".", "--rollback"], "Give exactly one: FOLDER, --rollback"),
+        (["--stage", "dev", "--data", "."], "give --stage or --data, not both"),
     ],
 )
 def test_what_is_said_twice_or_by_half_is_refused(arguments: list[str], problem: str) -> None:

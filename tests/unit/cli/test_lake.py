@@ -15,6 +15,7 @@ from fleetlane.events.times import HOUR_MS
 from glue_jobs.lake.lease_guard import LeaseGuard
 from glue_jobs.lake.upkeep_schedule import UpkeepSchedule
 from tests.contract.aws_in_process import buckets
+from tests.deployed_stage import STAGE, use_region, write_stage
 from tests.lease_in_memory import LeaseInMemory
 
 BUCKET = "stage-lake"
@@ -47,8 +48,9 @@ class DiskFullError(FleetlaneError):
 
 @pytest.fixture
 def requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[LakeTables, UpkeepRequests]]:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    use_region(monkeypatch)
     with buckets(BUCKET) as s3:
+        write_stage(lake_bucket=BUCKET)
         yield {tables: UpkeepRequests(s3, BUCKET, tables) for tables in LakeTables}
 
 
@@ -66,7 +68,7 @@ def schedule(requests: UpkeepRequests, works: Works, *, now_ms: int = NOW_MS) ->
 def asked(requests: Mapping[LakeTables, UpkeepRequests], works: Works, upkeep: str) -> Result:
     """Ask, while both writers look until they have answered."""
     with ThreadPoolExecutor(1) as pool:
-        words = ["lake", upkeep, "--bucket", BUCKET, "--wait", "60"]
+        words = ["lake", upkeep, "--stage", STAGE, "--wait", "60"]
         result = pool.submit(CliRunner().invoke, app, words)
         while not result.done():
             for one in requests.values():
@@ -97,7 +99,7 @@ def test_a_failure_is_told_in_a_sentence(requests: dict[LakeTables, UpkeepReques
 
 @pytest.mark.usefixtures("requests")
 def test_without_an_answer_it_says_so() -> None:
-    said = CliRunner().invoke(app, ["lake", "compact", "--bucket", BUCKET, "--wait", "0"])
+    said = CliRunner().invoke(app, ["lake", "compact", "--stage", STAGE, "--wait", "0"])
 
     assert said.exit_code == 1
     assert "gave no answer in 0 s" in said.stderr

@@ -5,9 +5,9 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from copy import replace
-from pathlib import Path
 
 import pytest
+from pyiceberg.catalog.sql import SqlCatalog
 from typer.testing import CliRunner, Result
 
 from benchmarks.iceberg_tables import add_rows, folder_catalog, make_table
@@ -17,7 +17,8 @@ from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.lake.tables import EVENTS
 from fleetlane.events.times import DAY_MS
 from operations.fleet.fleet import day_of
-from tests.contract.aws_in_process import SETTINGS, buckets
+from tests.contract.aws_in_process import buckets
+from tests.deployed_stage import STAGE, register_lake, use_region, write_stage
 
 type Ask = Callable[..., Result]
 
@@ -42,9 +43,8 @@ def row(at: int, data: str, *, stream: str = "thermo", days_ago: int = 0) -> dic
 
 
 @pytest.fixture(scope="module")
-def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("lake")
-    lake = folder_catalog(folder)
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqlCatalog]:
+    lake = folder_catalog(tmp_path_factory.mktemp("lake"))
     make_table(lake, EVENTS)
     rows = [
         row(1, '{"celsius": 21.5, "note": "[red]\\u001b[2J"}'),
@@ -53,24 +53,30 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
         row(4, '{"celsius": 2}', stream="other"),
     ]
     add_rows(lake, EVENTS, rows)
+    yield lake
     lake.close()
-    return folder / "catalog.db"
 
 
 @pytest.fixture
-def ask(catalog: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", str(SETTINGS.region))
+def published(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    use_region(monkeypatch)
     monkeypatch.setenv("COLUMNS", "120")
     with buckets(BUCKET) as s3:
         store = FlowStore(s3, BUCKET)
         flows = [flow_from_toml(flow(stream), file=stream) for stream in ("thermo", "bare")]
         store.make_current(store.publish([replace(flows[0], schema=SCHEMA), flows[1]]))
+        write_stage(flows_bucket=BUCKET)
+        yield
 
-        def run(*arguments: str, lake: Path = catalog) -> Result:
-            of = ("--flows-bucket", BUCKET, "--catalog", str(lake))
-            return CliRunner().invoke(app, ["lake", "view", *arguments, *of])
 
-        yield run
+@pytest.fixture
+def ask(published: None, lake: SqlCatalog) -> Ask:
+    register_lake(lake)
+    return run
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["lake", "view", *arguments, "--stage", STAGE])
 
 
 def test_the_newest_events_come_in_columns_of_their_types(ask: Ask) -> None:
@@ -118,8 +124,9 @@ def test_a_stream_without_a_view_is_an_error(ask: Ask, stream: str, problem: str
     assert answer.stderr == f"error: stream {stream} {problem}: it has no view; see docs/flows.md\n"
 
 
-def test_a_lake_that_is_not_there_is_an_error(ask: Ask, tmp_path: Path) -> None:
-    answer = ask("thermo", lake=tmp_path / "catalog.db")
+@pytest.mark.usefixtures("published")
+def test_a_lake_that_is_not_there_is_an_error() -> None:
+    answer = run("thermo")
 
     assert answer.exit_code == 1
     assert answer.stderr.startswith("error: there is no table ")

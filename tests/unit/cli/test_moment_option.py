@@ -5,7 +5,7 @@ import time
 import pytest
 import typer
 
-from fleetlane.cli.options.moment import moment
+from fleetlane.cli.options.selection import moment
 from fleetlane.events.times import DAY_MS
 
 

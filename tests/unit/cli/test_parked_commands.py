@@ -1,6 +1,7 @@
 """Parked messages on the screen; what the commands refuse before they read anything."""
 
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -13,7 +14,7 @@ from fleetlane.events.errors import ParkedReason
 from fleetlane.events.parked import KafkaPosition
 from operations.endpoints import Endpoints
 from operations.messages.parked import ParkedFilter, newest_parked
-from operations.messages.platform_stores import message_stores_of
+from operations.platform import Platform
 from operations.replay.landing import NextAttempt, ReplayPlan
 from tests.unit.clients.stored_messages import ARRIVAL_MS, OTHER_ID, RAW_ID, FakeStore, message_of
 
@@ -86,7 +87,7 @@ def test_a_parser_may_be_named_as_flows_name_it() -> None:
     ("words", "problem"),
     [
         (["parked", "export"], "say once where files go"),
-        (["parked", "list", "--parked-bucket", "b"], "a stage in AWS needs --bootstrap-servers"),
+        (["parked", "list", "--stage", "dev", "--data", "."], "give --stage or --data, not both"),
         (["replay", "--flow", "tank", "--from", "1h", "--to", "2h"], "it must be after --from"),
         (["replay", "--flow", "No", "--from", "2h", "--to", "1h"], "does not match"),
     ],
@@ -99,7 +100,7 @@ def test_what_makes_no_sense_is_refused(words: list[str], problem: str) -> None:
 
 
 def test_a_dry_run_says_what_would_be_done(capsys: pytest.CaptureFixture[str]) -> None:
-    carry_out(PLAN, message_stores_of(NOWHERE), dry_run=True, as_json=False)
+    carry_out(PLAN, Platform.on_laptop(NOWHERE, Path()).messages, dry_run=True, as_json=False)
 
     assert capsys.readouterr().out.splitlines() == [
         "201 messages would be replayed, revision 0, 1",
@@ -115,7 +116,7 @@ def test_expired_payloads_are_an_error_after_all_else_is_told(
     plan = ReplayPlan(pattern="parked", since_ms=None, attempts={}, expired=(RAW_ID,))
 
     with pytest.raises(PayloadsExpiredError, match=RAW_ID):
-        carry_out(plan, message_stores_of(NOWHERE), dry_run=False, as_json=True)
+        carry_out(plan, Platform.on_laptop(NOWHERE, Path()).messages, dry_run=False, as_json=True)
 
     said = json.loads(capsys.readouterr().out)
     assert (said["replayed"], said["expired"]) == (0, [RAW_ID])

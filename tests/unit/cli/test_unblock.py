@@ -9,6 +9,7 @@ from clients.s3.blocked_messages import BlockedMessage, BlockedMessages
 from fleetlane.cli.main import app
 from fleetlane.events.errors import ParkedReason
 from tests.contract.aws_in_process import buckets
+from tests.deployed_stage import STAGE, use_region, write_stage
 
 TOPIC = "raw.slow.block.door"
 LINE = f"{TOPIC}/0/7: timeout: not parsed within 60000 ms\n"
@@ -16,8 +17,9 @@ LINE = f"{TOPIC}/0/7: timeout: not parsed within 60000 ms\n"
 
 @pytest.fixture
 def blocked(monkeypatch: pytest.MonkeyPatch) -> Iterator[BlockedMessages]:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    use_region(monkeypatch)
     with buckets("stage-parked") as s3:
+        write_stage(parked_bucket="stage-parked")
         messages = BlockedMessages(s3, "stage-parked")
         messages.put(
             BlockedMessage(
@@ -34,7 +36,7 @@ def blocked(monkeypatch: pytest.MonkeyPatch) -> Iterator[BlockedMessages]:
 
 
 def unblocked(*words: str) -> Result:
-    return CliRunner().invoke(app, ["unblock", *words, "--bucket", "stage-parked"])
+    return CliRunner().invoke(app, ["unblock", *words, "--stage", STAGE])
 
 
 def test_without_an_answer_it_says_what_waits(blocked: BlockedMessages) -> None:

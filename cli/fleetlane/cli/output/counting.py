@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from rich.console import Console
+
 _SHOWN_EVERY: Final = 100
 
 
 @contextmanager
 def counted(what: str) -> Iterator[Callable[[int], None]]:
     """Give what is to be told the count, such as of "records read"."""
-    from rich.console import Console
-
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda _: None

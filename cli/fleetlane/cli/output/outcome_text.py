@@ -4,6 +4,10 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
 from fleetlane.parsers.testkit.parser_process import has_sandbox
 from fleetlane.parsers.testkit.trials import Outcome, Subject, TrialEvent
 
@@ -13,10 +17,6 @@ _COLUMNS_MAX: Final = 8
 
 def print_outcome(outcome: Outcome, subject: Subject) -> None:
     """Print a parsed message's events. No control character of a device's reaches the terminal."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     console, table = Console(), Table(box=None, pad_edge=False)
     columns = _columns(outcome.events)
     for heading in ("#", "time", *columns):

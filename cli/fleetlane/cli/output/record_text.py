@@ -2,19 +2,17 @@
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from clients.kafka.reader import Record
 from fleetlane.events.record_json import record_fields, record_json
 from fleetlane.events.times import MILLIS_MAX, rfc3339
 from fleetlane.events.topics import PARKED, UnknownTopicError, parsed_raw_topic
 
-if TYPE_CHECKING:
-    from clients.kafka.reader import Record
-
 _HEX_BYTES_MAX: Final = 256
 
 
-def record_text(record: "Record") -> str:
+def record_text(record: Record) -> str:
     """Where a record stands, its headers, and its value.
 
     Our own JSON is laid out over several lines; a device's bytes are shown as they came if they
@@ -24,7 +22,7 @@ def record_text(record: "Record") -> str:
     return "\n".join(lines)
 
 
-def record_line(record: "Record") -> str:
+def record_line(record: Record) -> str:
     """One line of JSON: as ``fleetlane.events.record_json`` has it, and our own JSON as itself."""
     found = None if record.value is None else _our_json(record.topic, record.value)
     if found is None:
@@ -32,18 +30,18 @@ def record_line(record: "Record") -> str:
     return json.dumps({**record_fields(record), "json": found})
 
 
-def _head(record: "Record") -> str:
+def _head(record: Record) -> str:
     when = rfc3339(record.timestamp_ms) if 0 <= record.timestamp_ms <= MILLIS_MAX else "no time"
     key = "no key" if record.key is None else f"key {_shown(record.key)}"
     return f"{record.topic}/{record.partition}/{record.offset}  {when}  {key}"
 
 
-def _header_lines(record: "Record") -> Iterator[str]:
+def _header_lines(record: Record) -> Iterator[str]:
     for name, value in record.headers:
         yield f"  {escaped(name)}: {'null' if value is None else _shown(value)}"
 
 
-def _value_lines(record: "Record") -> list[str]:
+def _value_lines(record: Record) -> list[str]:
     if record.value is None:
         return ["  (no value)"]
     if not record.value:

@@ -2,15 +2,14 @@
 
 import json
 from base64 import b64encode
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from fleetlane.events.envelope import Message
-    from fleetlane.events.metadata import Parsed
-    from operations.messages.trace import MessageTrace
+from fleetlane.events.envelope import Message
+from fleetlane.events.metadata import Parsed
+from operations.messages.trace import MessageTrace
 
 
-def trace_json(trace: "MessageTrace", body: bytes | None) -> str:
+def trace_json(trace: MessageTrace, body: bytes | None) -> str:
     """All of it; the body in base64, or null where it cannot be had."""
     return json.dumps(
         {
@@ -56,12 +55,12 @@ def trace_json(trace: "MessageTrace", body: bytes | None) -> str:
     )
 
 
-def outcome_of(trace: "MessageTrace") -> str:
+def outcome_of(trace: MessageTrace) -> str:
     best = trace.best
     return "none yet" if best is None else str(best.outcome)
 
 
-def _facts(message: "Message") -> dict[str, Any]:
+def _facts(message: Message) -> dict[str, Any]:
     return {
         "device_id": message.device_id,
         "device_type": message.device_type,
@@ -77,7 +76,7 @@ def _facts(message: "Message") -> dict[str, Any]:
     }
 
 
-def _attempt_facts(one: "Parsed") -> dict[str, Any]:
+def _attempt_facts(one: Parsed) -> dict[str, Any]:
     return {
         "attempt": one.attempt,
         "revision": one.revision,

@@ -2,17 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from fleetlane.cli.output.record_text import escaped
 from fleetlane.cli.output.trace_json import outcome_of
+from fleetlane.events.envelope import Message
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.metadata import Parsed
 from fleetlane.events.times import rfc3339
-
-if TYPE_CHECKING:
-    from fleetlane.events.envelope import Message
-    from fleetlane.events.metadata import Parsed
-    from operations.messages.trace import MessageTrace
+from operations.messages.trace import MessageTrace
 
 _HEAD_BYTES: Final = 64
 _LINE_BYTES: Final = 16
@@ -22,7 +20,7 @@ type _Step = tuple[int, int, str]
 
 
 def trace_lines(
-    trace: "MessageTrace", body: bytes | None, problem: FleetlaneError | None
+    trace: MessageTrace, body: bytes | None, problem: FleetlaneError | None
 ) -> Iterator[str]:
     """One screen for people; ``problem`` is why there is no ``body``."""
     yield f"message {trace.raw_id}"
@@ -40,7 +38,7 @@ def trace_lines(
         yield from _hex_lines(body)
 
 
-def _about(message: "Message") -> Iterator[str]:
+def _about(message: Message) -> Iterator[str]:
     device = " ".join(filter(None, (message.device_type, message.firmware)))
     via = f" via {message.via}" if message.via else ""
     yield escaped(f"device  {message.device_id}{f' ({device})' if device else ''}{via}")
@@ -50,7 +48,7 @@ def _about(message: "Message") -> Iterator[str]:
     yield f"arrived {rfc3339(message.arrival_millis)}"
 
 
-def _steps(trace: "MessageTrace") -> Iterator[_Step]:
+def _steps(trace: MessageTrace) -> Iterator[_Step]:
     for landing in trace.landings:
         message = landing.message
         how = "landed in" if message.attempt == 1 else "lands again in"
@@ -65,7 +63,7 @@ def _steps(trace: "MessageTrace") -> Iterator[_Step]:
         yield parked.parked_ms, 3, text
 
 
-def _attempt_text(attempt: "Parsed") -> str:
+def _attempt_text(attempt: Parsed) -> str:
     why = attempt.reason or attempt.put_off
     parser = f" by {attempt.parser}" if attempt.parser else ""
     instead = f" instead of {attempt.instead_of}" if attempt.instead_of else ""
@@ -80,7 +78,7 @@ def _numbers(attempt: int, revision: int) -> str:
     return f", attempt {attempt}" + (f", revision {revision}" if revision else "")
 
 
-def _event_lines(trace: "MessageTrace") -> Iterator[str]:
+def _event_lines(trace: MessageTrace) -> Iterator[str]:
     groups = Counter(
         (one.event.revision, one.position.topic, one.event.parser) for one in trace.events
     )

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from fleetlane.cli.commands.device.options import BucketOption, TableOption, device_stores
-from fleetlane.cli.options.data import DataOption
+from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
 from fleetlane.events.errors import FleetlaneError
+from operations.devices.bulk_import import DeviceImport
 
 _PROBLEMS_SHOWN_MAX = 100
 
@@ -35,8 +37,7 @@ def import_devices(
         ),
     ],
     *,
-    table: TableOption = None,
-    bucket: BucketOption = None,
+    stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Register the devices of a CSV file: all of them, or none if a line is wrong.
@@ -44,8 +45,7 @@ def import_devices(
     Running it again goes on where it stopped: devices that are there just so are left as they
     are, and one that is there otherwise is a problem.
     """
-    stores = device_stores(data, table=table, bucket=bucket)
-    from operations.devices.bulk_import import DeviceImport
+    stores = platform_of(stage, data).devices
 
     importing = DeviceImport(file, stores.registry, now_ms=int(time.time() * 1000))
     lines = _lines_in(file)
@@ -65,9 +65,6 @@ def import_devices(
 @contextmanager
 def _progress(title: str, lines: int) -> Iterator[Callable[[int], None]]:
     """A bar on a terminal, and nothing elsewhere; stdout is for data."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
     columns = (TextColumn(title), BarColumn(), MofNCompleteColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:

@@ -1,41 +1,36 @@
 """``fleetlane device erase``: one device's data removed from wherever it can be."""
 
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from fleetlane.cli.commands.device.options import BucketOption, DeviceId, TableOption, device_stores
-from fleetlane.cli.commands.lake.upkeep import LakeBucketOption, PatienceOption, ask_lake
-from fleetlane.cli.options.data import DataOption
-from fleetlane.cli.options.messages import (
-    BootstrapOption,
-    ParkedBucketOption,
-    PayloadBucketOption,
-    message_stores,
-)
+from clients.s3.upkeep_requests import Upkeep
+from fleetlane.cli.commands.device.options import DeviceId
+from fleetlane.cli.commands.lake.upkeep import PatienceOption, ask_lake
+from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
 from fleetlane.cli.output.counting import counted
 from fleetlane.events.names import checked_device_id
 from fleetlane.events.overrides import DeviceOverride, Overrides, Restriction
 from fleetlane.events.times import DAY_MS
+from fleetlane.events.topics import (
+    FLEET_ALERTS,
+    FLEET_PARSED,
+    FLEET_RECEIVED,
+    PARKED,
+    topic_settings,
+)
+from operations.devices.erasure import DeviceTraces, delete_bodies, traces_of
+from operations.devices.stores import DeviceStores
+from operations.messages.stores import MessageStores
 
-if TYPE_CHECKING:
-    from operations.devices.erasure import DeviceTraces
-    from operations.devices.stores import DeviceStores
-    from operations.messages.stores import MessageStores
 
-
-def erase(  # noqa: PLR0913 - each is an option of the command
+def erase(
     device_id: DeviceId,
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Erase; without it, nothing is.")] = False,
-    table: TableOption = None,
-    bucket: BucketOption = None,
-    bootstrap_servers: BootstrapOption = None,
-    payload_bucket: PayloadBucketOption = None,
-    parked_bucket: ParkedBucketOption = None,
-    lake_bucket: LakeBucketOption = None,
     wait: PatienceOption = 600,
+    stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Remove a device from the registry, its rows from the lake, and its large bodies from S3.
@@ -44,14 +39,8 @@ def erase(  # noqa: PLR0913 - each is an option of the command
     on its way. The device is refused from then on.
     """
     checked_device_id(device_id)
-    devices = device_stores(data, table=table, bucket=bucket)
-    messages = message_stores(
-        data,
-        bootstrap_servers=bootstrap_servers,
-        payload_bucket=payload_bucket,
-        parked_bucket=parked_bucket,
-    )
-    from operations.devices.erasure import traces_of
+    platform = platform_of(stage, data)
+    devices, messages = platform.devices, platform.messages
 
     with counted("records read") as on_read:
         traces = traces_of(device_id, messages.records(on_read))
@@ -61,11 +50,11 @@ def erase(  # noqa: PLR0913 - each is an option of the command
         return
     _erase_device(device_id, devices)
     _erase_bodies(traces, messages)
-    ask_lake("erase", lake_bucket, data, wait_s=wait, device_id=device_id)
+    ask_lake(platform, Upkeep.ERASE, wait_s=wait, device_id=device_id)
     _tell_remaining(traces)
 
 
-def _tell_found(device_id: str, devices: "DeviceStores", traces: "DeviceTraces") -> None:
+def _tell_found(device_id: str, devices: DeviceStores, traces: DeviceTraces) -> None:
     is_registered = devices.administration.is_there(device_id)
     typer.echo(f"registry: {'registered' if is_registered else 'not registered'}")
     is_overridden = _is_overridden(device_id, devices.overrides.read())
@@ -75,7 +64,7 @@ def _tell_found(device_id: str, devices: "DeviceStores", traces: "DeviceTraces")
         typer.echo(f"{topic}: {records} records")
 
 
-def _erase_device(device_id: str, devices: "DeviceStores") -> None:
+def _erase_device(device_id: str, devices: DeviceStores) -> None:
     """The registry's word takes a while to be heard; until then an override refuses the device."""
     now_ms = int(time.time() * 1000)
     refused = DeviceOverride(status=Restriction.REVOKED, until_ms=now_ms + DAY_MS)
@@ -88,9 +77,7 @@ def _erase_device(device_id: str, devices: "DeviceStores") -> None:
     typer.echo("registry: removed; an override with its id refuses it for a day")
 
 
-def _erase_bodies(traces: "DeviceTraces", messages: "MessageStores") -> None:
-    from operations.devices.erasure import delete_bodies
-
+def _erase_bodies(traces: DeviceTraces, messages: MessageStores) -> None:
     with counted("objects deleted") as on_deleted:
         delete_bodies(
             traces,
@@ -101,15 +88,7 @@ def _erase_bodies(traces: "DeviceTraces", messages: "MessageStores") -> None:
     typer.echo("bodies in S3: deleted")
 
 
-def _tell_remaining(traces: "DeviceTraces") -> None:
-    from fleetlane.events.topics import (
-        FLEET_ALERTS,
-        FLEET_PARSED,
-        FLEET_RECEIVED,
-        PARKED,
-        topic_settings,
-    )
-
+def _tell_remaining(traces: DeviceTraces) -> None:
     parked = traces.records.get(PARKED, 0)
     raw = [topic for topic in traces.records if topic != PARKED]
     typer.echo("what remains:")

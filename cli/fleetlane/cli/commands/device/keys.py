@@ -2,14 +2,10 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from fleetlane.cli.options.checkout import use_checkout
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import checked_device_id
-
-if TYPE_CHECKING:
-    from operations.sending.device_key import DeviceKey
+from operations.sending.device_key import DeviceKey
 
 
 class NoDeviceKeyError(FleetlaneError):
@@ -25,16 +21,16 @@ class NoDeviceKeyError(FleetlaneError):
 
 
 class DeviceKeys:
-    """The keys below a platform's data folder, as JWKs; device ids are checked."""
+    """One platform's keys below a data folder, as JWKs; device ids are checked."""
 
-    def __init__(self, data: Path) -> None:
-        self._folder = data / "devices"
+    def __init__(self, data: Path, stage: str | None = None) -> None:
+        self._folder = data / ("devices" if stage is None else f"devices-{stage}")
 
     def path(self, device_id: str) -> Path:
         """The device's file; raises ``BadNameError`` where the id is none."""
         return self._folder / f"{checked_device_id(device_id)}.json"
 
-    def write(self, device_id: str, key: "DeviceKey") -> Path:
+    def write(self, device_id: str, key: DeviceKey) -> Path:
         """Keep a key, over one that was there. The file was never readable by anyone else."""
         path = self.path(device_id)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -43,15 +39,12 @@ class DeviceKeys:
         path.write_text(json.dumps(key.private_jwk, indent=2) + "\n")
         return path
 
-    def read(self, device_id: str) -> "DeviceKey":
+    def read(self, device_id: str) -> DeviceKey:
         """The device's key.
 
         Raises:
             NoDeviceKeyError: There is none, or the file holds something else.
         """
-        use_checkout()
-        from operations.sending.device_key import DeviceKey
-
         path = self.path(device_id)
         try:
             return DeviceKey.from_private_jwk(json.loads(path.read_text()))

@@ -2,25 +2,22 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from clients.devices.registry import RegisteredDevice
 from fleetlane.cli.commands.device.keys import DeviceKeys
 from fleetlane.cli.commands.device.options import (
-    BucketOption,
     DeviceId,
     PublicKeyOption,
-    TableOption,
-    device_stores,
 )
-from fleetlane.cli.options.data import DataOption, data_folder
+from fleetlane.cli.options.stage import DataOption, StageOption, data_folder, platform_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import NAME_PATTERN, checked_device_id
-
-if TYPE_CHECKING:
-    from clients.devices.registry import RegisteredDevice
-    from operations.sending.device_key import DeviceKey
+from operations.devices.public_keys import public_jwk
+from operations.local_stage import LOCAL_STAGE
+from operations.sending.device_key import DeviceKey
 
 
 class DeviceExistsError(FleetlaneError):
@@ -38,7 +35,7 @@ class PublicKeyMissingError(FleetlaneError):
     sentence = "a stage's device makes its own keys: give its public one by --public-key"
 
 
-def add(  # noqa: PLR0913 - each is an option of the command
+def add(
     device_id: DeviceId,
     *,
     device_type: Annotated[
@@ -51,8 +48,7 @@ def add(  # noqa: PLR0913 - each is an option of the command
     replace: Annotated[
         bool, typer.Option("--replace", help="Register it anew where it exists; its old key goes.")
     ] = False,
-    table: TableOption = None,
-    bucket: BucketOption = None,
+    stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Register a device.
@@ -60,12 +56,11 @@ def add(  # noqa: PLR0913 - each is an option of the command
     Without --public-key a key pair (Ed25519) is made, and the private key kept here.
     """
     checked_device_id(device_id)
-    stores = device_stores(data, table=table, bucket=bucket)
-    keys, (jwk, private) = DeviceKeys(data_folder(data)), _key(public_key, table=table)
+    stores = platform_of(stage, data).devices
+    keys, (jwk, private) = DeviceKeys(data_folder(data), stage), _key(public_key, stage)
     is_kept = private is not None and keys.path(device_id).exists()
     if not replace and (is_kept or stores.registry.find(device_id) is not None):
         raise DeviceExistsError(device_id)
-    from clients.devices.registry import RegisteredDevice
 
     device = RegisteredDevice(
         device_id=device_id,
@@ -88,8 +83,7 @@ def rotate(
         str | None,
         typer.Option(metavar="KID", help="Add none; take the key of this name away."),
     ] = None,
-    table: TableOption = None,
-    bucket: BucketOption = None,
+    stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Give a device a second key; the first holds until it is removed.
@@ -99,15 +93,15 @@ def rotate(
     private key replaces the one that is kept here.
     """
     checked_device_id(device_id)
-    stores = device_stores(data, table=table, bucket=bucket)
+    stores = platform_of(stage, data).devices
     if remove is not None:
         device = stores.administration.remove_key(device_id, remove)
         typer.echo(_keys_line(device))
         return
-    jwk, private = _key(public_key, table=table)
+    jwk, private = _key(public_key, stage)
     device = stores.administration.add_key(device_id, jwk)
     if private is not None:
-        typer.echo(f"private key: {DeviceKeys(data_folder(data)).write(device_id, private)}")
+        typer.echo(f"private key: {DeviceKeys(data_folder(data), stage).write(device_id, private)}")
     typer.echo(_keys_line(device))
     if len(device.keys) > 1:
         old = device.keys[0]["kid"]
@@ -120,29 +114,27 @@ def token(
     minutes: Annotated[
         int, typer.Option(min=1, max=24 * 60, help="How long the token is good for.")
     ] = 60,
+    stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Print a token for the HTTP API, and nothing else.
 
     For curl: -H "Authorization: Bearer $(./fleetlane device token ID)"
     """
-    key = DeviceKeys(data_folder(data)).read(device_id)
+    key = DeviceKeys(data_folder(data), stage).read(device_id)
     typer.echo(key.token(device_id, now_s=int(time.time()), lifetime_s=minutes * 60))
 
 
-def _key(given: Path | None, *, table: str | None) -> "tuple[dict[str, str], DeviceKey | None]":
+def _key(given: Path | None, stage: str | None) -> tuple[dict[str, str], DeviceKey | None]:
     """The public key to register, and the private one where the pair was made here."""
-    from operations.devices.public_keys import public_jwk
-    from operations.sending.device_key import DeviceKey
-
     if given is not None:
         return public_jwk(given.read_text(errors="replace")), None
-    if table is not None:
+    if stage not in (None, LOCAL_STAGE):
         raise PublicKeyMissingError
     made = DeviceKey.generate()
     return made.public_jwk, made
 
 
-def _keys_line(device: "RegisteredDevice") -> str:
+def _keys_line(device: RegisteredDevice) -> str:
     names = ", ".join(key["kid"] for key in device.keys)
     return f"device {device.device_id} may sign with: {names}"

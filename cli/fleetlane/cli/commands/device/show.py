@@ -4,18 +4,16 @@ import json
 import time
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from fleetlane.cli.commands.device.options import BucketOption, DeviceId, TableOption, device_stores
-from fleetlane.cli.options.data import DataOption
+from clients.devices.registry import DeviceStatus, RegisteredDevice, UnknownDeviceError
+from clients.devices.sightings import Sighting
+from fleetlane.cli.commands.device.options import DeviceId
+from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
 from fleetlane.events.names import checked_device_id
-
-if TYPE_CHECKING:
-    from clients.devices.registry import RegisteredDevice
-    from clients.devices.sightings import Sighting
-    from fleetlane.events.overrides import Overrides
+from fleetlane.events.overrides import Overrides
 
 _COLUMNS = "{:<24} {:<20} {:<12} {:>4}  {}"
 
@@ -38,13 +36,11 @@ def list_devices(
         str | None, typer.Option("--type", metavar="TYPE", help="Only those of this type.")
     ] = None,
     as_json: JsonOption = False,
-    table: TableOption = None,
-    bucket: BucketOption = None,
+    stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Print the devices of the registry, in no order, as they come."""
-    stores = device_stores(data, table=table, bucket=bucket)
-    from clients.devices.registry import DeviceStatus
+    stores = platform_of(stage, data).devices
 
     wanted = None if status is None else DeviceStatus(status.value)
     if not as_json:
@@ -57,8 +53,7 @@ def show(
     device_id: DeviceId,
     *,
     as_json: JsonOption = False,
-    table: TableOption = None,
-    bucket: BucketOption = None,
+    stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Print a device: its keys, its status, when it was heard of, and what overrides hold for it.
@@ -66,8 +61,7 @@ def show(
     It is heard of at most once a day (UTC), and never by way of its gateway.
     """
     checked_device_id(device_id)
-    stores = device_stores(data, table=table, bucket=bucket)
-    from clients.devices.registry import UnknownDeviceError
+    stores = platform_of(stage, data).devices
 
     device = stores.registry.find(device_id)
     if device is None:
@@ -83,7 +77,7 @@ def show(
         typer.echo(f"{name:<14} {json.dumps(shown) if isinstance(shown, dict) else shown}")
 
 
-def _facts(device: "RegisteredDevice") -> dict[str, Any]:
+def _facts(device: RegisteredDevice) -> dict[str, Any]:
     return {
         "device_id": device.device_id,
         "device_type": device.device_type,
@@ -94,14 +88,14 @@ def _facts(device: "RegisteredDevice") -> dict[str, Any]:
     }
 
 
-def _heard(sighting: "Sighting | None") -> dict[str, Any]:
+def _heard(sighting: Sighting | None) -> dict[str, Any]:
     return {
         "last_seen": None if sighting is None else _time_text(sighting.seen_ms),
         "firmware": None if sighting is None else sighting.firmware,
     }
 
 
-def _held(device_id: str, overrides: "Overrides", *, now_ms: int) -> dict[str, Any]:
+def _held(device_id: str, overrides: Overrides, *, now_ms: int) -> dict[str, Any]:
     override = overrides.devices.get(device_id)
     until_ms = None if override is None else override.until_ms
     rate_limits = overrides.rate_limits_of(device_id, of_stage=None)
@@ -114,7 +108,7 @@ def _held(device_id: str, overrides: "Overrides", *, now_ms: int) -> dict[str, A
     }
 
 
-def _row(device: "RegisteredDevice") -> str:
+def _row(device: RegisteredDevice) -> str:
     return _COLUMNS.format(
         device.device_id,
         device.device_type,

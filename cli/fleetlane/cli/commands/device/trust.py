@@ -1,21 +1,18 @@
 """``fleetlane device quarantine|revoke|release|rate-limit``: holding devices back, at once."""
 
 import time
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fleetlane.cli.commands.device.options import (
-    BucketOption,
     DeviceIds,
-    TableOption,
-    device_stores,
 )
-from fleetlane.cli.options.data import DataOption
+from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import checked_device_id
 from fleetlane.events.overrides import Overrides, RateLimits, Restriction
+from operations.platform import Platform
 
 
 class BadRateLimitError(FleetlaneError):
@@ -29,39 +26,36 @@ class BadRateLimitError(FleetlaneError):
 def quarantine(
     device_ids: DeviceIds,
     *,
-    table: TableOption = None,
-    bucket: BucketOption = None,
+    stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Send what these devices send to the slow lane, from a quarter of a minute on."""
-    _restrict(device_ids, Restriction.QUARANTINED, data=data, table=table, bucket=bucket)
+    _restrict(device_ids, Restriction.QUARANTINED, platform_of(stage, data))
 
 
 def revoke(
     device_ids: DeviceIds,
     *,
-    table: TableOption = None,
-    bucket: BucketOption = None,
+    stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Refuse what these devices send, from a quarter of a minute on, whatever their tokens."""
-    _restrict(device_ids, Restriction.REVOKED, data=data, table=table, bucket=bucket)
+    _restrict(device_ids, Restriction.REVOKED, platform_of(stage, data))
 
 
 def release(
     device_ids: DeviceIds,
     *,
-    table: TableOption = None,
-    bucket: BucketOption = None,
+    stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Hold these devices back no longer; a token that was refused takes five minutes more."""
-    stores = device_stores(data, table=table, bucket=bucket)
+    stores = platform_of(stage, data).devices
     stores.trust.release(_checked(device_ids), now_ms=_now_ms())
     typer.echo(f"released: {', '.join(device_ids)}")
 
 
-def rate_limit(  # noqa: PLR0913 - each is an option of the command
+def rate_limit(
     device_id: Annotated[
         str | None, typer.Argument(metavar="[ID]", help="One device; all, where none is given.")
     ] = None,
@@ -73,13 +67,12 @@ def rate_limit(  # noqa: PLR0913 - each is an option of the command
         int | None, typer.Option(min=1, help="Messages a minute; beyond, refused (429).")
     ] = None,
     clear: Annotated[bool, typer.Option("--clear", help="Take these rate limits away.")] = False,
-    table: TableOption = None,
-    bucket: BucketOption = None,
+    stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Set how many messages a minute a device may send, in place of the stage's rate limits."""
     rate_limits = _rate_limits(soft, hard, is_cleared=clear)
-    stores = device_stores(data, table=table, bucket=bucket)
+    stores = platform_of(stage, data).devices
     of = None if device_id is None else checked_device_id(device_id)
 
     def changed(present: Overrides) -> Overrides:
@@ -100,16 +93,8 @@ def _rate_limits(soft: int | None, hard: int | None, *, is_cleared: bool) -> Rat
     return RateLimits(soft_per_minute=soft, hard_per_minute=hard)
 
 
-def _restrict(
-    device_ids: list[str],
-    restriction: Restriction,
-    *,
-    data: Path | None,
-    table: str | None,
-    bucket: str | None,
-) -> None:
-    stores = device_stores(data, table=table, bucket=bucket)
-    stores.trust.restrict(_checked(device_ids), restriction, now_ms=_now_ms())
+def _restrict(device_ids: list[str], restriction: Restriction, platform: Platform) -> None:
+    platform.devices.trust.restrict(_checked(device_ids), restriction, now_ms=_now_ms())
     typer.echo(f"{restriction}: {', '.join(device_ids)}")
 
 

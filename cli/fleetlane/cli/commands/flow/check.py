@@ -1,21 +1,21 @@
 """``fleetlane flow check``: what is wrong with flow files, before anybody is told of them."""
 
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from fleetlane.cli.options.checkout import uv_program
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.files import BadFlowError, flows_in
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from fleetlane.events.flows.flow import Flow, FlowSet
-    from fleetlane.parsers.testkit.flow_checks import FlowReport, Locate
+from fleetlane.events.flows.flow import Flow, FlowSet
+from fleetlane.parsers.artifacts.unpacking import unpack
+from fleetlane.parsers.testkit.flow_checks import FlowReport, Locate, checked_flows
+from fleetlane.parsers.testkit.projects import project_around
+from fleetlane.parsers.testkit.sites import Sites
 
 FolderArgument = Annotated[
     Path, typer.Argument(metavar="FOLDER", file_okay=False, exists=True, help="Of the flow files.")
@@ -68,7 +68,7 @@ def check(
     typer.echo(f"{folder}: {len(flows)} flow{'s' if len(flows) > 1 else ''}, all right")
 
 
-def flows_of(folder: Path) -> "FlowSet":
+def flows_of(folder: Path) -> FlowSet:
     """Read the flow files; raises ``BadFlowError`` where there are none, too."""
     flows = flows_in(folder)
     if not flows:
@@ -77,14 +77,12 @@ def flows_of(folder: Path) -> "FlowSet":
 
 
 def report_on(
-    flows: "FlowSet", folder: Path, locate: "Locate", *, before: "Iterable[Flow]"
-) -> "FlowReport":
-    from fleetlane.parsers.testkit.flow_checks import checked_flows
-
+    flows: FlowSet, folder: Path, locate: Locate, *, before: "Iterable[Flow]"
+) -> FlowReport:
     return checked_flows(flows, folder, locate, before=before)
 
 
-def show(report: "FlowReport", folder: Path) -> None:
+def show(report: FlowReport, folder: Path) -> None:
     """Print notes and problems; raises ``FlowsNotRightError`` where there is a problem."""
     for note in report.notes:
         typer.echo(f"note: {note}")
@@ -94,11 +92,7 @@ def show(report: "FlowReport", folder: Path) -> None:
         raise FlowsNotRightError(folder, len(report.problems))
 
 
-def _locate(folder: Path, artifacts: list[Path], folders: ExitStack) -> "Locate":
-    from fleetlane.parsers.artifacts.unpacking import unpack
-    from fleetlane.parsers.testkit.projects import project_around
-    from fleetlane.parsers.testkit.sites import Sites
-
+def _locate(folder: Path, artifacts: list[Path], folders: ExitStack) -> Locate:
     sites, project = folders.enter_context(Sites(uv=uv_program())), project_around(folder)
     unpacked = {}
     for path in artifacts:

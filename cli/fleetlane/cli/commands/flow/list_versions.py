@@ -5,19 +5,18 @@ from typing import Annotated
 
 import typer
 
-from fleetlane.cli.commands.flow.publishing import BucketOption, store_for
-from fleetlane.cli.options.data import DataOption
+from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
 from fleetlane.events.times import rfc3339
 
 
 def versions(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="A JSON object a line.")] = False,
+    stage: StageOption = None,
     data: DataOption = None,
-    bucket: BucketOption = None,
 ) -> None:
     """List the versions that were published, the latest first, and say which is in force."""
-    store = store_for(data=data, bucket=bucket)
+    store = platform_of(stage, data).publisher.flows
     history = store.history()
     states = {version: f"in force {place} before" for place, version in enumerate(history)}
     if history:

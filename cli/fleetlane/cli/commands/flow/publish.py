@@ -2,27 +2,25 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from fleetlane.cli.commands.flow.check import flows_of, report_on, show
-from fleetlane.cli.commands.flow.publishing import BucketOption, FunctionOption, publisher_for
-from fleetlane.cli.options.data import DataOption
+from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
 from fleetlane.events.errors import FleetlaneError
-
-if TYPE_CHECKING:
-    from operations.flows.publisher import FlowPublisher
+from operations.flows.deployed_parsers import DeployedParsers
+from operations.flows.publisher import FlowPublisher
 
 
 class TwoWishesError(FleetlaneError):
-    """What is to be in force was said twice."""
+    """Several versions were named."""
 
     reason = "two_wishes"
-    sentence = "say what is to be in force once: a FOLDER, --rollback, or --version"
+    sentence = "Give exactly one: FOLDER, --rollback or --version"
 
 
-def publish(  # noqa: PLR0913 - each is an option of the command
+def publish(
     folder: Annotated[
         Path | None,
         typer.Argument(
@@ -46,9 +44,8 @@ def publish(  # noqa: PLR0913 - each is an option of the command
     wait: Annotated[
         bool, typer.Option("--wait/--no-wait", help="Until gateway and jobs have read them.")
     ] = True,
+    stage: StageOption = None,
     data: DataOption = None,
-    bucket: BucketOption = None,
-    function: FunctionOption = None,
 ) -> None:
     """Check flows, publish them, and put them into force.
 
@@ -57,7 +54,7 @@ def publish(  # noqa: PLR0913 - each is an option of the command
     """
     if sum((folder is not None, rollback, version is not None)) > 1:
         raise TwoWishesError
-    publisher = publisher_for(data=data, bucket=bucket, function=function)
+    publisher = platform_of(stage, data).publisher
     if rollback:
         version = publisher.roll_back()
     elif version is not None:
@@ -69,9 +66,7 @@ def publish(  # noqa: PLR0913 - each is an option of the command
     typer.echo(f"flows {version} are in force")
 
 
-def _published(folder: Path, publisher: "FlowPublisher", *, only: bool) -> str:
-    from operations.flows.deployed_parsers import DeployedParsers
-
+def _published(folder: Path, publisher: FlowPublisher, *, only: bool) -> str:
     flows, current = flows_of(folder), publisher.current()
     before = () if current is None else current.flows
     with DeployedParsers(publisher) as parsers:

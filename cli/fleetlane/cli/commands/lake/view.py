@@ -1,34 +1,24 @@
 """``fleetlane lake view``: a stream's newest events in columns, by its flow's schema."""
 
 import time
-from contextlib import closing
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from fleetlane.cli.commands.fleet.options import CatalogOption, DaysOption
-from fleetlane.cli.commands.flow.publishing import store_for
+from clients.flows.store import FlowStore
+from clients.lake.view_sql import Engine, create_view
 from fleetlane.cli.commands.lake.view_output import show_rows
-from fleetlane.cli.options.data import DataOption, data_folder
+from fleetlane.cli.options.selection import DaysOption
+from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
 from fleetlane.cli.output.fleet_tables import JsonOption, chosen_format
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lake.views import LakeView, view_of
 from fleetlane.events.times import DAY_MS
-
-if TYPE_CHECKING:
-    from clients.flows.store import FlowStore
-    from operations.fleet.newest_events import ViewRows
+from operations.fleet.fleet import day_of
+from operations.fleet.newest_events import ViewRows, newest
+from operations.platform import Platform
 
 StreamArgument = Annotated[str, typer.Argument(metavar="STREAM", help="Whose flow has a schema.")]
-FlowsBucketOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="A stage's bucket with its flows; the lake is then that of AWS Glue.",
-        show_default="the platform that runs here",
-    ),
-]
 
 
 class NoViewError(FleetlaneError):
@@ -40,7 +30,7 @@ class NoViewError(FleetlaneError):
     sentence = "stream {stream} {problem}: it has no view; see docs/flows.md"
 
 
-def view(  # noqa: PLR0913 - each is an option of the command
+def view(
     stream: StreamArgument,
     *,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many events.")] = 20,
@@ -51,8 +41,7 @@ def view(  # noqa: PLR0913 - each is an option of the command
         Literal["athena", "duckdb"] | None,
         typer.Option(help="Print the statement that makes the view, and ask nothing."),
     ] = None,
-    flows_bucket: FlowsBucketOption = None,
-    catalog: CatalogOption = None,
+    stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Show the newest events of a stream, typed by its flow's schema.
@@ -60,19 +49,18 @@ def view(  # noqa: PLR0913 - each is an option of the command
     A value that does not fit its column's type is left out; ``data`` in the table has it.
     """
     wanted = chosen_format(as_json=as_json, as_csv=as_csv)
-    described = _view(stream, store_for(data=data, bucket=flows_bucket))
+    platform = platform_of(stage, data)
+    described = _view(stream, platform.publisher.flows)
     if sql is not None:
-        from clients.lake.view_sql import Engine, create_view
-
         typer.echo(create_view(described, Engine(sql)))
         return
     asked_at_ms = int(time.time() * 1000)
-    lake = catalog or _local_lake(data, flows_bucket)
-    found = _newest(described, lake, since_ms=asked_at_ms - days * DAY_MS, rows_max=limit)
+    since_ms = asked_at_ms - days * DAY_MS
+    found = _newest(platform, described, since_ms=since_ms, rows_max=limit)
     show_rows(found, wanted, asked_at_ms=asked_at_ms)
 
 
-def _view(stream: str, flows: "FlowStore") -> LakeView:
+def _view(stream: str, flows: FlowStore) -> LakeView:
     flow = flows.current().by_stream.get(stream)
     if flow is None:
         raise NoViewError(stream, "has no flow in force")
@@ -82,21 +70,6 @@ def _view(stream: str, flows: "FlowStore") -> LakeView:
     return described
 
 
-def _local_lake(data: Path | None, flows_bucket: str | None) -> Path | None:
-    if flows_bucket is not None:
-        return None
-    folder = data_folder(data)
-    from operations.fleet.questions import LAKE_CATALOG
-
-    return folder / LAKE_CATALOG
-
-
-def _newest(
-    described: LakeView, catalog_file: Path | None, *, since_ms: int, rows_max: int
-) -> "ViewRows":
-    from operations.fleet.fleet import day_of
-    from operations.fleet.newest_events import newest
-    from operations.fleet.questions import opened_catalog
-
-    with closing(opened_catalog(catalog_file)) as catalog:
+def _newest(platform: Platform, described: LakeView, *, since_ms: int, rows_max: int) -> ViewRows:
+    with platform.lake() as catalog:
         return newest(catalog, described, since=day_of(since_ms), rows_max=rows_max)

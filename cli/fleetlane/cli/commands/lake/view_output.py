@@ -4,16 +4,17 @@ import csv
 import json
 import sys
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from fleetlane.cli.output.fleet_tables import Format
 from fleetlane.cli.output.record_text import escaped
 from fleetlane.events.lake.views import DataColumn, Kind, OwnColumn
-
-if TYPE_CHECKING:
-    from operations.fleet.newest_events import ViewRows
+from operations.fleet.newest_events import ViewRows
 
 _OWN_SHOWN: Final = ("arrived_at", "device_id", "event_at")
 """What a person sees of the columns that every view has."""
@@ -21,7 +22,7 @@ _OWN_SHOWN: Final = ("arrived_at", "device_id", "event_at")
 _TO_THE_RIGHT: Final = (Kind.INTEGER, Kind.NUMBER)
 
 
-def show_rows(found: "ViewRows", wanted: Format, *, asked_at_ms: int) -> None:
+def show_rows(found: ViewRows, wanted: Format, *, asked_at_ms: int) -> None:
     names = [column.name for column in found.view.columns]
     records = [dict(zip(names, map(_plain, row), strict=True)) for row in found.rows]
     match wanted:
@@ -41,11 +42,7 @@ def _plain(value: object) -> object:
     return value.isoformat() if isinstance(value, date) else value
 
 
-def _print_table(found: "ViewRows", records: list[dict[str, object]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
+def _print_table(found: ViewRows, records: list[dict[str, object]]) -> None:
     own = {column.name: column for column in found.view.own}
     columns: list[OwnColumn | DataColumn] = [*(own[name] for name in _OWN_SHOWN), *found.view.data]
     title = f"{found.view.stream}, by arrival, the newest first"

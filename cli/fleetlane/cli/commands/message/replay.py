@@ -5,20 +5,13 @@ from typing import Annotated
 import typer
 
 from fleetlane.cli.commands.message.replay_progress import REPLAYED_MAX, carry_out
-from fleetlane.cli.options.data import DataOption
-from fleetlane.cli.options.messages import (
-    BootstrapOption,
-    DryRunOption,
-    LimitOption,
-    ParkedBucketOption,
-    PayloadBucketOption,
-    message_stores,
-)
-from fleetlane.cli.options.moment import moment
+from fleetlane.cli.options.selection import DryRunOption, LimitOption, moment
+from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
 from fleetlane.cli.output.counting import counted
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import checked_name
 from fleetlane.events.times import rfc3339
+from operations.replay.raw import ArrivalRange, raw_plan
 
 
 class EmptyRangeError(FleetlaneError):
@@ -32,7 +25,7 @@ class EmptyRangeError(FleetlaneError):
         return f"--to is {rfc3339(self.to_ms)}; it must be after --from, {rfc3339(self.from_ms)}"
 
 
-def replay(  # noqa: PLR0913 - each is an option of the command
+def replay(
     *,
     flow: Annotated[str, typer.Option(metavar="STREAM", help="The stream.")],
     from_ms: Annotated[
@@ -47,9 +40,7 @@ def replay(  # noqa: PLR0913 - each is an option of the command
     dry_run: DryRunOption = False,
     limit: LimitOption = REPLAYED_MAX,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
-    bootstrap_servers: BootstrapOption = None,
-    payload_bucket: PayloadBucketOption = None,
-    parked_bucket: ParkedBucketOption = None,
+    stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Parse what arrived in a range of time once more, with the parser that is in force now.
@@ -60,13 +51,7 @@ def replay(  # noqa: PLR0913 - each is an option of the command
     if to_ms <= from_ms:
         raise EmptyRangeError(from_ms, to_ms)
     checked_name(flow, kind="stream")
-    stores = message_stores(
-        data,
-        bootstrap_servers=bootstrap_servers,
-        payload_bucket=payload_bucket,
-        parked_bucket=parked_bucket,
-    )
-    from operations.replay.raw import ArrivalRange, raw_plan
+    stores = platform_of(stage, data).messages
 
     wanted = ArrivalRange(stream=flow, from_ms=from_ms, to_ms=to_ms)
     with counted("records read") as on_read:

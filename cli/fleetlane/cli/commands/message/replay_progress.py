@@ -2,17 +2,15 @@
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import typer
 
 from fleetlane.cli.output.counting import counted
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import LANE_LIMITS, Lane
-
-if TYPE_CHECKING:
-    from operations.messages.stores import MessageStores
-    from operations.replay.landing import ReplayPlan
+from operations.messages.stores import MessageStores
+from operations.replay.landing import ReplayPlan, replay
 
 REPLAYED_MAX: Final = 10_000
 _SHOWN_MAX: Final = 20
@@ -37,15 +35,13 @@ class RecordsExpiredError(FleetlaneError):
     sentence = "{planned} messages were found, {landed} replayed: the others expired"
 
 
-def carry_out(plan: "ReplayPlan", stores: "MessageStores", *, dry_run: bool, as_json: bool) -> None:
+def carry_out(plan: ReplayPlan, stores: MessageStores, *, dry_run: bool, as_json: bool) -> None:
     """Replay what is planned, unless only asked, and tell.
 
     Raises:
         PayloadsExpiredError, RecordsExpiredError: Some could not be replayed; all others were.
         NotDurableError: Kafka did not take one; doing it again is safe.
     """
-    from operations.replay.landing import replay
-
     landed = 0
     if not dry_run:
         with counted("replayed") as on_landed:
@@ -58,7 +54,7 @@ def carry_out(plan: "ReplayPlan", stores: "MessageStores", *, dry_run: bool, as_
         raise RecordsExpiredError(len(plan.attempts), landed)
 
 
-def _text(plan: "ReplayPlan", landed: int, *, dry_run: bool) -> str:
+def _text(plan: ReplayPlan, landed: int, *, dry_run: bool) -> str:
     count, limits = len(plan.attempts), LANE_LIMITS[Lane.SLOW]
     batches = -(-count // limits.messages_per_batch_max)
     lines = [
@@ -76,7 +72,7 @@ def _text(plan: "ReplayPlan", landed: int, *, dry_run: bool) -> str:
     return "\n".join(lines)
 
 
-def _json(plan: "ReplayPlan", landed: int) -> str:
+def _json(plan: ReplayPlan, landed: int) -> str:
     return json.dumps(
         {
             "planned": len(plan.attempts),

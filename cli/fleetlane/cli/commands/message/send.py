@@ -6,15 +6,26 @@ import time
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.progress import DownloadColumn, Progress
 
 from fleetlane.cli.commands.device.keys import DeviceKeys
-from fleetlane.cli.options.data import DataOption, data_folder, running_endpoints
+from fleetlane.cli.options.stage import DataOption, StageOption, data_folder, platform_of
 from fleetlane.events.lanes import Lane
+from operations.sending.device_client import (
+    declaration_of,
+    message_url,
+    needs_upload,
+    sent,
+    upload_form,
+    uploaded,
+    uploads_url,
+)
 
 _TOKEN_LIFETIME_S = 300
 
 
-def send(  # noqa: PLR0913 - each is an option of the command
+def send(
     stream: Annotated[
         str, typer.Argument(metavar="STREAM", help="The stream that the message is of.")
     ],
@@ -33,15 +44,15 @@ def send(  # noqa: PLR0913 - each is an option of the command
         str | None, typer.Option(help="Idempotency-Key: sending it again changes nothing.")
     ] = None,
     firmware: Annotated[str | None, typer.Option(help="The device's firmware version.")] = None,
+    stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Send a message to a running platform and print its receipt (JSON).
 
     Exit code 1 says that it was refused, and why, or that no answer came.
     """
-    api = running_endpoints(data).api
-    key = DeviceKeys(data_folder(data)).read(device)
-    from operations.sending.device_client import message_url, needs_upload, sent
+    api = platform_of(stage, data).resources.api_url
+    key = DeviceKeys(data_folder(data), stage).read(device)
 
     token = key.token(device, now_s=int(time.time()), lifetime_s=_TOKEN_LIFETIME_S)
     headers = request_headers(
@@ -68,11 +79,6 @@ def request_headers(
 
 def _uploaded(api: str, stream: str, body: bytes, headers: dict[str, str]) -> dict[str, object]:
     """Both steps of an upload, the second with a progress bar on stderr."""
-    from rich.console import Console
-    from rich.progress import DownloadColumn, Progress
-
-    from operations.sending.device_client import declaration_of, upload_form, uploaded, uploads_url
-
     declaration = declaration_of(body, content_type=headers["Content-Type"])
     form = upload_form(uploads_url(api, stream), declaration, headers)
     columns = (*Progress.get_default_columns(), DownloadColumn())

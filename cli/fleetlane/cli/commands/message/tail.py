@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from fleetlane.cli.options.data import DataOption, running_endpoints
+from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
 from fleetlane.cli.output.record_text import record_line, record_text
 from fleetlane.events.errors import FleetlaneError
+from operations.messages import topic_tail
 
 
 class TooFewRecordsError(FleetlaneError):
@@ -45,16 +46,21 @@ def tail(
     as_json: Annotated[
         bool, typer.Option("--json", help="One line of JSON a record, its value whole.")
     ] = False,
+    stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Print a topic's records as they come, headers and all. Ctrl-C ends it.
 
     With both --limit and --timeout-s, exit code 1 says that fewer records came.
     """
-    kafka = running_endpoints(data).kafka
-    from operations.messages import topic_tail
-
-    records = topic_tail.tail(kafka, topic, from_beginning=from_beginning, silence_s_max=timeout_s)
+    resources = platform_of(stage, data).resources
+    records = topic_tail.tail(
+        resources.kafka_bootstrap_servers,
+        topic,
+        from_beginning=from_beginning,
+        silence_s_max=timeout_s,
+        security=resources.kafka_security,
+    )
     seen = 0
     with contextlib.suppress(KeyboardInterrupt), contextlib.closing(records):
         for record in islice(records, limit):

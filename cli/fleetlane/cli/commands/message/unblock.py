@@ -1,17 +1,13 @@
 """``fleetlane unblock``: the answer that a blocking flow waits for."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from fleetlane.cli.options.data import DataOption, running_endpoints
+from clients.s3.blocked_messages import blocking_topics
+from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import NAME_PATTERN, checked_name
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from clients.s3.blocked_messages import BlockedMessages
 
 
 class NothingBlockedError(FleetlaneError):
@@ -29,16 +25,12 @@ def unblock(
         bool | None,
         typer.Option("--skip/--retry", help="Park what blocks it and go on, or try it again."),
     ] = None,
-    bucket: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="A stage's parked bucket, by your AWS credentials."),
-    ] = None,
+    stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Say what blocks a stream, and with --skip or --retry what becomes of it."""
     checked_name(stream, kind="stream")
-    messages = _messages(bucket, data)
-    from clients.s3.blocked_messages import blocking_topics
+    messages = platform_of(stage, data).blocked_messages
 
     waiting = [one for topic in blocking_topics(stream) for one in messages.waiting(topic)]
     if not waiting:
@@ -56,18 +48,3 @@ _NEXT = {
     True: "it is parked, and the flow goes on, when the job looks again, in a few seconds",
     False: "it is tried when the job looks again, in a few seconds; should it fail, it waits again",
 }
-
-
-def _messages(bucket: str | None, data: "Path | None") -> "BlockedMessages":
-    if bucket is not None:
-        from fleetlane.cli.options.checkout import use_checkout
-
-        use_checkout()
-        from clients.aws import AwsSettings, s3_client
-        from clients.s3.blocked_messages import BlockedMessages
-
-        return BlockedMessages(s3_client(AwsSettings()), bucket)
-    endpoints = running_endpoints(data)
-    from operations.messages.blocked import blocked_messages_of
-
-    return blocked_messages_of(endpoints)

@@ -2,33 +2,25 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
-from fleetlane.cli.options.data import DataOption
-from fleetlane.cli.options.messages import (
-    BootstrapOption,
-    ParkedBucketOption,
-    PayloadBucketOption,
-    message_stores,
-)
-from fleetlane.cli.options.moment import SinceOption
+from fleetlane.cli.options.selection import SinceOption
+from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
 from fleetlane.cli.output.counting import counted
 from fleetlane.cli.output.trace_json import trace_json
 from fleetlane.cli.output.trace_text import trace_lines
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.times import DAY_MS
-
-if TYPE_CHECKING:
-    from operations.messages.stores import MessageStores
-    from operations.messages.trace import MessageTrace
+from operations.messages.stores import MessageStores
+from operations.messages.trace import MessageTrace, message_trace
 
 _OF_A_STAGE_MS: Final = DAY_MS
 """Unless told otherwise, so much of a stage is read: its topics hold too much to read them all."""
 
 
-def why(  # noqa: PLR0913 - each is an option of the command
+def why(
     wanted_id: Annotated[
         str, typer.Argument(metavar="ID", help="A raw id, from the 202; or the id of an event.")
     ],
@@ -39,24 +31,17 @@ def why(  # noqa: PLR0913 - each is an option of the command
     ] = None,
     since: SinceOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
-    bootstrap_servers: BootstrapOption = None,
-    payload_bucket: PayloadBucketOption = None,
-    parked_bucket: ParkedBucketOption = None,
+    stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Say all that Kafka holds of a message: landings, attempts, parsers, events, parking, bytes.
 
     Without --since all that stands in the topics is read; of a stage in AWS, the last day.
     """
-    stores = message_stores(
-        data,
-        bootstrap_servers=bootstrap_servers,
-        payload_bucket=payload_bucket,
-        parked_bucket=parked_bucket,
-    )
-    from operations.messages.trace import message_trace
+    platform = platform_of(stage, data)
+    stores = platform.messages
 
-    if since is None and bootstrap_servers is not None:
+    if since is None and not platform.is_laptop:
         since = int(time.time() * 1000) - _OF_A_STAGE_MS
     with counted("records read") as on_read:
         trace = message_trace(stores.records(on_read), wanted_id, since_ms=since)
@@ -73,7 +58,7 @@ def why(  # noqa: PLR0913 - each is an option of the command
 
 
 def _body(
-    trace: "MessageTrace", stores: "MessageStores"
+    trace: MessageTrace, stores: "MessageStores"
 ) -> tuple[bytes | None, FleetlaneError | None]:
     message = trace.message
     if message is None:

@@ -1,7 +1,7 @@
 """``fleetlane parked export``: parked messages as files, or as samples for their parser."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
@@ -12,20 +12,12 @@ from fleetlane.cli.commands.parked.options import (
     ReasonOption,
     parked_filter,
 )
-from fleetlane.cli.options.data import DataOption
-from fleetlane.cli.options.messages import (
-    BootstrapOption,
-    LimitOption,
-    ParkedBucketOption,
-    PayloadBucketOption,
-    message_stores,
-)
-from fleetlane.cli.options.moment import SinceOption, UntilOption
+from fleetlane.cli.options.selection import LimitOption, SinceOption, UntilOption
+from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.record_json import record_json
-
-if TYPE_CHECKING:
-    from operations.messages.parked import ParkedMessage
+from operations.messages.parked import ParkedMessage, parked_message
+from operations.replay.landing import TooManyMessagesError
 
 _EXPORTED_MAX: Final = 1_000
 
@@ -37,7 +29,7 @@ class WhereToError(FleetlaneError):
     sentence = "say once where files go: a FOLDER, or --as-sample PARSER_FOLDER"
 
 
-def export(  # noqa: PLR0913 - each is an option of the command
+def export(
     folder: Annotated[
         Path | None,
         typer.Argument(metavar="[FOLDER]", file_okay=False, help="Gets one file a message."),
@@ -61,9 +53,7 @@ def export(  # noqa: PLR0913 - each is an option of the command
     since: SinceOption = None,
     until: UntilOption = None,
     limit: LimitOption = _EXPORTED_MAX,
-    bootstrap_servers: BootstrapOption = None,
-    payload_bucket: PayloadBucketOption = None,
-    parked_bucket: ParkedBucketOption = None,
+    stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Write parked messages to files, whole, for `parser try FILE --record` and `parser test`.
@@ -72,14 +62,7 @@ def export(  # noqa: PLR0913 - each is an option of the command
     """
     if (folder is None) is (as_sample is None):
         raise WhereToError
-    stores = message_stores(
-        data,
-        bootstrap_servers=bootstrap_servers,
-        payload_bucket=payload_bucket,
-        parked_bucket=parked_bucket,
-    )
-    from operations.messages.parked import parked_message
-    from operations.replay.landing import TooManyMessagesError
+    stores = platform_of(stage, data).messages
 
     wanted = parked_filter(ids, flow=flow, reason=reason, parser=parser, since=since, until=until)
     found = found_parked(stores, wanted)
@@ -94,7 +77,7 @@ def export(  # noqa: PLR0913 - each is an option of the command
         typer.echo(path)
 
 
-def _path_of(parked: "ParkedMessage", folder: Path | None, parser_folder: Path | None) -> Path:
+def _path_of(parked: ParkedMessage, folder: Path | None, parser_folder: Path | None) -> Path:
     name = f"{parked.identity.replace('/', '-')}.record.json"
     if parser_folder is None:
         assert folder is not None, "one of the two was given"

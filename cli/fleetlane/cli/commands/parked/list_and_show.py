@@ -3,10 +3,11 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
+from clients.kafka.reader import Record
 from fleetlane.cli.commands.parked.options import (
     FlowOption,
     Ids,
@@ -14,24 +15,17 @@ from fleetlane.cli.commands.parked.options import (
     ReasonOption,
     parked_filter,
 )
-from fleetlane.cli.options.data import DataOption
-from fleetlane.cli.options.messages import (
-    BootstrapOption,
-    ParkedBucketOption,
-    PayloadBucketOption,
-    message_stores,
-)
-from fleetlane.cli.options.moment import SinceOption, UntilOption
+from fleetlane.cli.options.selection import SinceOption, UntilOption
+from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
 from fleetlane.cli.output.counting import counted
 from fleetlane.cli.output.record_text import escaped, record_line, record_text
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.times import rfc3339
 from fleetlane.events.topics import PARKED
-
-if TYPE_CHECKING:
-    from clients.kafka.reader import Record
-    from operations.messages.parked import ParkedFilter, ParkedMessage
-    from operations.messages.stores import MessageStores
+from operations.messages.parked import ParkedFilter, ParkedMessage, newest_parked
+from operations.messages.stored_records import records_at
+from operations.messages.stores import MessageStores
+from operations.replay.parked import read_since
 
 _ROW: Final = "{:>8}  {:<16} {:<16} {:<20} {:<24}  {}"
 
@@ -46,7 +40,7 @@ class NotParkedError(FleetlaneError):
         return f"not parked: {', '.join(self.ids)}"
 
 
-def list_parked(  # noqa: PLR0913 - each is an option of the command
+def list_parked(
     ids: Ids = None,
     *,
     flow: FlowOption = None,
@@ -56,9 +50,7 @@ def list_parked(  # noqa: PLR0913 - each is an option of the command
     until: UntilOption = None,
     newest: Annotated[int, typer.Option(min=0, help="Show so many one by one.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="All of them, a line each.")] = False,
-    bootstrap_servers: BootstrapOption = None,
-    payload_bucket: PayloadBucketOption = None,
-    parked_bucket: ParkedBucketOption = None,
+    stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Count parked messages by stream, reason and parser, and show the newest.
@@ -66,12 +58,7 @@ def list_parked(  # noqa: PLR0913 - each is an option of the command
     A message that was parked again counts once, as it was parked last. What was parsed since stays
     in the list: parked bytes are kept for ever.
     """
-    stores = message_stores(
-        data,
-        bootstrap_servers=bootstrap_servers,
-        payload_bucket=payload_bucket,
-        parked_bucket=parked_bucket,
-    )
+    stores = platform_of(stage, data).messages
     wanted = parked_filter(ids, flow=flow, reason=reason, parser=parser, since=since, until=until)
     found = found_parked(stores, wanted)
     for line in map(_line, found) if as_json else report(found, newest):
@@ -82,18 +69,11 @@ def show(
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Raw ids.")],
     *,
     as_json: Annotated[bool, typer.Option("--json", help="A line of JSON each.")] = False,
-    bootstrap_servers: BootstrapOption = None,
-    payload_bucket: PayloadBucketOption = None,
-    parked_bucket: ParkedBucketOption = None,
+    stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Print parked records whole: headers, reason and bytes."""
-    stores = message_stores(
-        data,
-        bootstrap_servers=bootstrap_servers,
-        payload_bucket=payload_bucket,
-        parked_bucket=parked_bucket,
-    )
+    stores = platform_of(stage, data).messages
     found = found_parked(
         stores, parked_filter(ids, flow=None, reason=None, parser=None, since=None, until=None)
     )
@@ -104,27 +84,22 @@ def show(
         raise NotParkedError(tuple(sorted(missing)))
 
 
-def found_parked(stores: "MessageStores", wanted: "ParkedFilter") -> "list[ParkedMessage]":
+def found_parked(stores: MessageStores, wanted: ParkedFilter) -> list[ParkedMessage]:
     """The newest record of each wanted message, the oldest first."""
-    from operations.messages.parked import newest_parked
-    from operations.replay.parked import read_since
-
     with counted("records read") as on_read:
         records = stores.records(on_read).matching(PARKED, since_ms=read_since(wanted.since_ms))
         return newest_parked(records, wanted)
 
 
-def parked_records(stores: "MessageStores", found: "Sequence[ParkedMessage]") -> "Iterator[Record]":
+def parked_records(stores: MessageStores, found: Sequence[ParkedMessage]) -> Iterator[Record]:
     """The records that some parked messages stand in."""
-    from operations.messages.stored_records import records_at
-
     if found:
         with counted("records read") as on_read:
             positions = {one.position for one in found}
             yield from records_at(stores.records(on_read), PARKED, positions)
 
 
-def report(found: "Sequence[ParkedMessage]", newest: int) -> Iterator[str]:
+def report(found: Sequence[ParkedMessage], newest: int) -> Iterator[str]:
     groups: defaultdict[tuple[str, str, str], list[ParkedMessage]] = defaultdict(list)
     for one in found:
         groups[one.stream or "-", one.reason, one.parser or "-"].append(one)
@@ -141,7 +116,7 @@ def report(found: "Sequence[ParkedMessage]", newest: int) -> Iterator[str]:
         yield escaped(f"{told}  {one.stream or '-'}  {one.reason}{parser}: {one.detail}")
 
 
-def _line(one: "ParkedMessage") -> str:
+def _line(one: ParkedMessage) -> str:
     return json.dumps(
         {
             "id": one.identity,

@@ -1,14 +1,12 @@
 """The options that say which parked messages are meant."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.names import checked_name
-
-if TYPE_CHECKING:
-    from operations.messages.parked import ParkedFilter
+from operations.messages.parked import ParkedFilter
 
 Ids = Annotated[
     list[str] | None,
@@ -29,10 +27,8 @@ def parked_filter(
     parser: str | None,
     since: int | None,
     until: int | None,
-) -> "ParkedFilter":
+) -> ParkedFilter:
     """What the options mean together; raises ``BadNameError`` where a stream has no such name."""
-    from operations.messages.parked import ParkedFilter
-
     return ParkedFilter(
         stream=None if flow is None else checked_name(flow, kind="stream"),
         reason=reason,

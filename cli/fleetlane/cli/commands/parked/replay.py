@@ -12,20 +12,13 @@ from fleetlane.cli.commands.parked.options import (
     ReasonOption,
     parked_filter,
 )
-from fleetlane.cli.options.data import DataOption
-from fleetlane.cli.options.messages import (
-    BootstrapOption,
-    DryRunOption,
-    LimitOption,
-    ParkedBucketOption,
-    PayloadBucketOption,
-    message_stores,
-)
-from fleetlane.cli.options.moment import SinceOption, UntilOption
+from fleetlane.cli.options.selection import DryRunOption, LimitOption, SinceOption, UntilOption
+from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
 from fleetlane.cli.output.counting import counted
+from operations.replay.parked import parked_plan
 
 
-def replay_parked(  # noqa: PLR0913 - each is an option of the command
+def replay_parked(
     ids: Ids = None,
     *,
     flow: FlowOption = None,
@@ -40,9 +33,7 @@ def replay_parked(  # noqa: PLR0913 - each is an option of the command
     dry_run: DryRunOption = False,
     limit: LimitOption = REPLAYED_MAX,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
-    bootstrap_servers: BootstrapOption = None,
-    payload_bucket: PayloadBucketOption = None,
-    parked_bucket: ParkedBucketOption = None,
+    stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Send parked messages through the slow lane, to the parser that is in force now.
@@ -50,13 +41,7 @@ def replay_parked(  # noqa: PLR0913 - each is an option of the command
     Ids stay, so that doing it twice makes no event twice. What is parked stays parked, too. Exit
     code 1 says that some could not be replayed.
     """
-    stores = message_stores(
-        data,
-        bootstrap_servers=bootstrap_servers,
-        payload_bucket=payload_bucket,
-        parked_bucket=parked_bucket,
-    )
-    from operations.replay.parked import parked_plan
+    stores = platform_of(stage, data).messages
 
     wanted = parked_filter(ids, flow=flow, reason=reason, parser=parser, since=since, until=until)
     with counted("records read") as on_read:

@@ -9,6 +9,9 @@ import typer
 from fleetlane.cli.commands.parser.subject import project_in
 from fleetlane.cli.options.checkout import uv_program
 from fleetlane.events.flows.artifacts import read_manifest, sha256_of_file
+from fleetlane.parsers.artifacts.building import Platform, built
+from fleetlane.parsers.artifacts.uv import uv_for
+from fleetlane.parsers.artifacts.writing import write_artifact
 
 
 class Machine(StrEnum):
@@ -39,10 +42,6 @@ def build(
 
     The same files give the same bytes. What the jobs have already is left out.
     """
-    from fleetlane.parsers.artifacts.building import Platform, built
-    from fleetlane.parsers.artifacts.uv import uv_for
-    from fleetlane.parsers.artifacts.writing import write_artifact
-
     project = project_in(folder)
     result = built(uv_for(project.folder, uv_program()), Platform[machine.name])
     path = write_artifact(output, result.package, result.contents)

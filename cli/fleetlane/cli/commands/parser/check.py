@@ -8,6 +8,7 @@ import typer
 from fleetlane.cli.options.checkout import uv_program
 from fleetlane.cli.output.outcome_text import enforcement
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.parsers.testkit.checking import checks
 from fleetlane.parsers.testkit.findings import kept
 from fleetlane.parsers.testkit.projects import project_at
 
@@ -37,8 +38,6 @@ def check(
     Samples against their expected JSON; the same events in any process; any bytes, and samples
     with bits flipped and parts lost, give events or a malformed message; all within the limits.
     """
-    from fleetlane.parsers.testkit.checking import checks
-
     project, findings = project_at(folder), 0
     for checked in checks(project, examples=examples, update=update, uv=uv_program()):
         subject = checked.subject

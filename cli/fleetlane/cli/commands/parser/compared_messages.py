@@ -7,7 +7,7 @@ from typing import Final
 
 from fleetlane.cli.commands.parser.message_input import is_of_records, read_at_most, records_from
 from fleetlane.cli.commands.parser.subject import NoSubjectError, project_in
-from fleetlane.cli.options.data import running_endpoints
+from fleetlane.cli.options.stage import platform_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.flow import Flow, ParserRule
 from fleetlane.events.flows.parser_choice import parser_rule_for, split_use
@@ -28,6 +28,7 @@ class Wanted:
     flow: Flow | None
     stream: str | None
     parser: str | None
+    stage: str | None
     data: Path | None
 
     @property
@@ -107,10 +108,17 @@ def _of_file(path: Path, wanted: Wanted) -> Iterator[tuple[str, Trial]]:
 def _of_topics(source: str, wanted: Wanted, messages_max: int) -> Iterator[tuple[str, Trial]]:
     if wanted.records_of is None:
         raise NoSubjectError(f"say whose messages of {source}: --flow FILE, or --stream STREAM")
-    kafka = running_endpoints(wanted.data).kafka
-    from operations.messages.stored_messages import latest_records
+    # Not above: files are compared where no platform is installed.
+    from operations.messages.stored_messages import latest_records  # noqa: PLC0415
 
-    for record in latest_records(kafka, source, wanted.records_of, records_max=messages_max):
+    resources = platform_of(wanted.stage, wanted.data).resources
+    for record in latest_records(
+        resources.kafka_bootstrap_servers,
+        source,
+        wanted.records_of,
+        records_max=messages_max,
+        security=resources.kafka_security,
+    ):
         try:
             message = recorded_message(record)
         except FleetlaneError:  # a body by reference, or no message at all

@@ -4,12 +4,13 @@ import json
 from collections.abc import Mapping
 from typing import Annotated
 
+import msgspec
 import typer
 
 from fleetlane.cli.commands.parser.compared_messages import Wanted, messages_from, subject_from
 from fleetlane.cli.commands.parser.subject import FlowOption, LaneOption
 from fleetlane.cli.options.checkout import uv_program
-from fleetlane.cli.options.data import DataOption
+from fleetlane.cli.options.stage import DataOption, StageOption
 from fleetlane.cli.output.difference_text import counts_of, difference_line, summary_line
 from fleetlane.events.flows.files import flow_at
 from fleetlane.parsers.testkit.differences import Difference, difference
@@ -17,7 +18,7 @@ from fleetlane.parsers.testkit.parser_process import ParserProcess
 from fleetlane.parsers.testkit.sites import Sites
 
 
-def diff(  # noqa: PLR0913 - each is an option of the command
+def diff(
     old: Annotated[
         str,
         typer.Argument(metavar="OLD", help="name==version, an artifact (.zip), or a folder."),
@@ -50,6 +51,7 @@ def diff(  # noqa: PLR0913 - each is an option of the command
     ] = 1000,
     lane: LaneOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+    stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Parse the same messages with two versions of a parser, and show what differs.
@@ -57,7 +59,11 @@ def diff(  # noqa: PLR0913 - each is an option of the command
     Each version runs in a process of its own, with the flow's options.
     """
     wanted = Wanted(
-        flow=None if flow is None else flow_at(flow), stream=stream, parser=parser, data=data
+        flow=None if flow is None else flow_at(flow),
+        stream=stream,
+        parser=parser,
+        stage=stage,
+        data=data,
     )
     messages = messages_from([*sources, *(more_files or ())], wanted, messages_max=limit)
     trials, pair = list(messages.values()), []
@@ -71,8 +77,6 @@ def diff(  # noqa: PLR0913 - each is an option of the command
 
 def _print(found: Mapping[str, Difference], *, as_json: bool) -> None:
     if as_json:
-        import msgspec
-
         told = {"messages": msgspec.to_builtins(found), "summary": counts_of(found)}
         typer.echo(json.dumps(told, indent=2))
         return

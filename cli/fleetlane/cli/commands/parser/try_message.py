@@ -4,6 +4,7 @@ import json
 import time
 from typing import Annotated
 
+import msgspec
 import typer
 
 from fleetlane.cli.commands.parser.message_input import (
@@ -38,7 +39,7 @@ class NotParsedError(FleetlaneError):
     sentence = "{outcome}: {detail}"
 
 
-def try_message(  # noqa: PLR0913 - each is an option of the command
+def try_message(
     file: Annotated[
         typer.FileBinaryRead,
         typer.Argument(metavar="FILE", lazy=True, help="The message's bytes; - is stdin."),
@@ -94,6 +95,4 @@ def _message(content: bytes, name: str, *, is_hex: bool, is_record: bool) -> Rec
 
 
 def _json(outcome: Outcome, parser: str) -> str:
-    import msgspec
-
     return json.dumps({"parser": parser, **msgspec.to_builtins(outcome)}, indent=2)

@@ -1,17 +1,17 @@
 """``fleetlane demo``: the whole platform under a simulated fleet, and the proof that it holds."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.console import Console
 
+from fleetlane.cli.commands.platform.demo_screen import ProgressShown, ledger_table
 from fleetlane.cli.commands.platform.interruption import INTERRUPTED, sigterm_as_ctrl_c
-from fleetlane.cli.options.checkout import use_checkout
-
-if TYPE_CHECKING:
-    from local.demo.demo import DemoResult, DemoSettings
-    from local.demo.progress import DemoProgress
-    from operations.lanes.parse_delays import Delays
+from fleetlane.cli.output.steps import StepsShown
+from local.demo.demo import DemoResult, DemoSettings, run_demo
+from local.demo.progress import DemoEvents, DemoProgress
+from operations.lanes.parse_delays import Delays
 
 
 def demo(
@@ -24,9 +24,6 @@ def demo(
     The ledger is written to build/demo/ledger.json; exit code 1 says that a message was lost or
     invented. Nothing is left running.
     """
-    use_checkout()
-    from local.demo.demo import DemoSettings
-
     settings = DemoSettings(devices=devices, seed=seed)
     try:
         with sigterm_as_ctrl_c():
@@ -46,18 +43,11 @@ def commands_to_try(data: Path) -> list[str]:
     return [f"{command} --data {data}" for command in ("./fleetlane up", canonical, parked)]
 
 
-def _run(settings: "DemoSettings") -> "DemoResult":
-    from rich.console import Console
-
-    from fleetlane.cli.commands.platform.demo_screen import ProgressShown
-    from fleetlane.cli.output.steps import StepsShown
-    from local.demo.demo import run_demo
-    from local.demo.progress import DemoEvents
-
+def _run(settings: DemoSettings) -> DemoResult:
     notes = Console(stderr=True)
     with StepsShown(notes) as steps, ProgressShown(notes) as shown:
 
-        def on_progress(progress: "DemoProgress") -> None:
+        def on_progress(progress: DemoProgress) -> None:
             steps.finish()
             shown(progress)
 
@@ -68,11 +58,7 @@ def _run(settings: "DemoSettings") -> "DemoResult":
         return run_demo(settings, events)
 
 
-def _show(result: "DemoResult", settings: "DemoSettings") -> None:
-    from rich.console import Console
-
-    from fleetlane.cli.commands.platform.demo_screen import ledger_table
-
+def _show(result: DemoResult, settings: DemoSettings) -> None:
     for line in (*result.surprises, *result.ledger.findings.lines()):
         typer.echo(line, err=True)
     Console().print(ledger_table(result.ledger))
@@ -88,7 +74,7 @@ def _show(result: "DemoResult", settings: "DemoSettings") -> None:
     typer.echo(f"\n{result.ledger.line()}")
 
 
-def _told(delays: "Delays | None") -> str:
+def _told(delays: Delays | None) -> str:
     return "nothing" if delays is None else str(delays)
 
 

@@ -3,16 +3,15 @@
 import time
 from collections.abc import Callable
 from dataclasses import fields
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-if TYPE_CHECKING:
-    from local.demo.progress import DemoProgress
-    from operations.lanes.tally import LaneCounts
-    from operations.ledger.ledger import Ledger
+from local.demo.progress import DemoProgress
+from operations.lanes.tally import LaneCounts
+from operations.ledger.ledger import Ledger
 
 _LINE_EVERY_S: Final = 3.0
 _MEANINGS: Final = {
@@ -37,7 +36,7 @@ class ProgressShown:
         self._live = Live(console=console, auto_refresh=False) if console.is_terminal else None
         self._next_line_s = monotonic()
 
-    def __call__(self, progress: "DemoProgress") -> None:
+    def __call__(self, progress: DemoProgress) -> None:
         if self._live is not None:
             self._live.start()  # where it was not
             self._live.update(progress_table(progress), refresh=True)
@@ -53,7 +52,7 @@ class ProgressShown:
             self._live.stop()
 
 
-def progress_table(progress: "DemoProgress") -> Table:
+def progress_table(progress: DemoProgress) -> Table:
     """A row a lane, what the devices did above it."""
     table = Table(title=_summary(progress), title_justify="left", title_style="bold")
     table.add_column("lane")
@@ -64,7 +63,7 @@ def progress_table(progress: "DemoProgress") -> Table:
     return table
 
 
-def progress_line(progress: "DemoProgress") -> str:
+def progress_line(progress: DemoProgress) -> str:
     """The same in one line; numbers that are 0 are left out."""
     parts = [_summary(progress)]
     for lane, counts in progress.lanes.items():
@@ -74,7 +73,7 @@ def progress_line(progress: "DemoProgress") -> str:
     return " | ".join(parts)
 
 
-def ledger_table(ledger: "Ledger") -> Table:
+def ledger_table(ledger: Ledger) -> Table:
     """The ledger's numbers, and what each of them means."""
     table = Table(title=f"The ledger, after {ledger.seconds:.0f} s", title_justify="left")
     table.add_column("messages")
@@ -87,7 +86,7 @@ def ledger_table(ledger: "Ledger") -> Table:
     return table
 
 
-def _summary(progress: "DemoProgress") -> str:
+def _summary(progress: DemoProgress) -> str:
     waiting = "" if progress.waiting is None else f", {progress.waiting:,} on their way"
     sent = f"sent {progress.sent:,} of {progress.planned:,}"
     places = ", ".join(f"{number:,} in {place}" for place, number in progress.landed.items())
@@ -95,9 +94,9 @@ def _summary(progress: "DemoProgress") -> str:
     return f"{progress.elapsed_s:.0f} s: {sent}{waiting}{landed}"
 
 
-def _columns(progress: "DemoProgress") -> list[str]:
+def _columns(progress: DemoProgress) -> list[str]:
     return list(_numbers(next(iter(progress.lanes.values()))))
 
 
-def _numbers(counts: "LaneCounts") -> dict[str, int]:
+def _numbers(counts: LaneCounts) -> dict[str, int]:
     return {field.name: getattr(counts, field.name) for field in fields(counts)}

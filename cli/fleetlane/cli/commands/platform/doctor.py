@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
-from fleetlane.cli.options.checkout import use_checkout
+from local.checkout import ROOT
+from local.setup.checkout import Checkout
+from local.setup.doctor import examine, report
 
 
 def doctor(
@@ -16,10 +18,5 @@ def doctor(
 
     "later" is what the set-up fetches by itself, once it is needed.
     """
-    use_checkout()
-    from local.checkout import ROOT
-    from local.setup.checkout import Checkout
-    from local.setup.doctor import examine, report
-
     checkout = Checkout(root=ROOT, environment=dict(os.environ))  # noqa: TID251 - the set-up's own
     raise typer.Exit(report(examine(checkout, clock_s=time.time), typer.echo, as_json=as_json))

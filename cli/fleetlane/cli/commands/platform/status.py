@@ -4,20 +4,14 @@ import dataclasses
 import json
 import time
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
-from fleetlane.cli.options.checkout import use_checkout
-from fleetlane.cli.options.data import DataOption, running_endpoints
-from fleetlane.events.job_arguments import KafkaSecurity
+from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
 from fleetlane.events.times import rfc3339
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from operations.lanes.positions import KafkaPositions
-    from operations.lanes.status import LaneStatus, QueryStatus, Status
+from operations.lanes.positions import KafkaPositions
+from operations.lanes.status import LaneStatus, QueryStatus, Status, status_of
 
 _LANES: Final = "{:<10}{:>10}{:>9}{:>10}  {}"
 _QUERIES: Final = "{:<24}{:>15}  {}"
@@ -25,27 +19,20 @@ _QUERIES: Final = "{:<24}{:>15}  {}"
 
 def status(
     *,
-    kafka: Annotated[
-        str | None,
-        typer.Option(
-            "--bootstrap-servers",
-            metavar="SERVERS",
-            help="A stage's brokers, from inside its VPC, by your credentials.",
-        ),
-    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
+    stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Say what each lane parsed lately, what waits and since when; and how far queries are."""
-    positions = _positions(kafka, data)
-    from operations.lanes.status import status_of
+    resources = platform_of(stage, data).resources
+    positions = KafkaPositions(resources.kafka_bootstrap_servers, resources.kafka_security)
 
     with closing(positions):
         found = status_of(positions, now_ms=time.time_ns() // 1_000_000)
     typer.echo(json.dumps(dataclasses.asdict(found)) if as_json else status_text(found))
 
 
-def status_text(found: "Status") -> str:
+def status_text(found: Status) -> str:
     """A line a lane, and a line a query."""
     lines = [_LANES.format("lane", "parsed/s", "parked", "waiting", "oldest that waits")]
     lines += [_lane_line(lane, found.at_ms) for lane in found.lanes]
@@ -54,25 +41,16 @@ def status_text(found: "Status") -> str:
     return "\n".join(lines)
 
 
-def _lane_line(lane: "LaneStatus", now_ms: int) -> str:
+def _lane_line(lane: LaneStatus, now_ms: int) -> str:
     parked = "-" if lane.parked_percent is None else f"{lane.parked_percent:.1f} %"
     oldest = "-" if lane.oldest_arrival_ms is None else _when(lane.oldest_arrival_ms, now_ms)
     return _LANES.format(lane.lane, f"{lane.parsed_per_s:.1f}", parked, lane.waiting, oldest)
 
 
-def _query_line(query: "QueryStatus", now_ms: int) -> str:
+def _query_line(query: QueryStatus, now_ms: int) -> str:
     seen = "never" if query.seen_ms is None else _when(query.seen_ms, now_ms)
     return _QUERIES.format(query.query, query.waiting, seen)
 
 
 def _when(time_ms: int, now_ms: int) -> str:
     return f"{rfc3339(time_ms)}, {max(0, now_ms - time_ms) / 1000:.0f} s ago"
-
-
-def _positions(kafka: str | None, data: "Path | None") -> "KafkaPositions":
-    servers = running_endpoints(data).kafka if kafka is None else kafka
-    use_checkout()
-    from operations.lanes.positions import KafkaPositions
-
-    security = KafkaSecurity.PLAINTEXT if kafka is None else KafkaSecurity.IAM
-    return KafkaPositions(servers, security)

@@ -3,16 +3,18 @@
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.console import Console
 
+from fleetlane.cli.commands.platform.commands_to_try import commands_to_try
 from fleetlane.cli.commands.platform.interruption import sigterm_as_ctrl_c
-from fleetlane.cli.options.data import DataOption, data_folder
-
-if TYPE_CHECKING:
-    from local.platform import Platform
-    from operations.endpoints import Endpoints
+from fleetlane.cli.options.stage import DataOption, data_folder
+from fleetlane.cli.output.steps import StepsShown
+from local.data_folder import announced, taken_data_folder
+from local.platform import Platform, PlatformSettings
+from operations.endpoints import Endpoints
 
 
 def up(
@@ -27,8 +29,6 @@ def up(
     force unless they were before.
     """
     folder = data_folder(data)
-    from local.data_folder import taken_data_folder
-    from local.platform import Platform, PlatformSettings
 
     settings = PlatformSettings(folder=folder)
     with taken_data_folder(folder, fresh=fresh), sigterm_as_ctrl_c():
@@ -39,13 +39,7 @@ def up(
             typer.echo(f"stopped; the data stays in {folder}")
 
 
-def _run(platform: "Platform", data: Path | None) -> None:
-    from rich.console import Console
-
-    from fleetlane.cli.commands.platform.commands_to_try import commands_to_try
-    from fleetlane.cli.output.steps import StepsShown
-    from local.data_folder import announced
-
+def _run(platform: Platform, data: Path | None) -> None:
     notes = Console(stderr=True)
     with StepsShown(notes) as on_step:
         endpoints = platform.start(on_step)
@@ -67,7 +61,7 @@ def _run(platform: "Platform", data: Path | None) -> None:
             notes.print("stopping …")
 
 
-def addresses(endpoints: "Endpoints") -> str:
+def addresses(endpoints: Endpoints) -> str:
     """The addresses as a small table."""
     rows = {
         "api": endpoints.api,

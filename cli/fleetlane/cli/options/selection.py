@@ -1,4 +1,4 @@
-"""Moments as options take them: ``2026-11-03T14:05:00Z``, or so long ago: ``90m``, ``3d``."""
+"""Options that select: since when, until when, of how many days, at most how many."""
 
 import re
 import time
@@ -13,14 +13,14 @@ _UNIT_MS: Final = {"s": 1_000, "m": 60_000, "h": HOUR_MS, "d": DAY_MS}
 
 
 def moment(text: str) -> int:
-    """Milliseconds since 1970 of what was typed."""
+    """Milliseconds since 1970 of ``2026-11-03T14:05:00Z``, or of so long ago: ``90m``, ``3d``."""
     found = millis_from_rfc3339(text)
     ago = _AGO.fullmatch(text)
     if ago is not None:
         found = int(time.time() * 1000) - int(ago[1]) * _UNIT_MS[ago[2]]
     if found is None or found < 0:
         raise typer.BadParameter(
-            f"{text!r} is no moment since 1970: write 2026-11-03T14:05:00Z, or 90m, 12h, 3d for"
+            f"{text!r} is not a valid time: write 2026-11-03T14:05:00Z, or 90m, 12h or 3d for"
             " so long ago"
         )
     return found
@@ -33,3 +33,6 @@ SinceOption = Annotated[
 UntilOption = Annotated[
     int | None, typer.Option(metavar="WHEN", parser=moment, help="Likewise; not part of it.")
 ]
+DaysOption = Annotated[int, typer.Option(min=1, max=30, help="The last days, of 24 hours each.")]
+LimitOption = Annotated[int, typer.Option(min=1, help="Refuse to handle more messages than this.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would be done.")]

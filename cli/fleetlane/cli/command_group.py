@@ -1,0 +1,124 @@
+"""Groups of commands, each loaded when it is called: help stays quick, and works by itself."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Final
+
+import typer
+from typer.core import TyperGroup
+
+from fleetlane.events.errors import FleetlaneError
+
+_COMMANDS: Final = "fleetlane.cli.commands"
+_PLATFORM: Final = frozenset({"clients", "glue_jobs", "infra", "lambdas", "local", "operations"})
+
+
+class PlatformNotInstalledError(FleetlaneError):
+    """The command was installed by itself, without the platform."""
+
+    reason = "platform_not_installed"
+    sentence = "this command needs the platform: install fleetlane[platform], from a checkout"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verb:
+    """A command: ``module:function`` below the commands' package.
+
+    ``help`` is its docstring's first sentence, where help must not load it.
+    """
+
+    place: str
+    help: str | None = None
+
+    def load(self, name: str) -> Any:
+        """Import the command; raises ``ModuleNotFoundError`` where its platform is missing."""
+        module, _, function = self.place.partition(":")
+        loaded = import_module(f"{_COMMANDS}.{module}")
+        alone = _typer()
+        alone.command(name)(getattr(loaded, function))
+        return typer.main.get_command(alone)
+
+
+class Commands(Mapping[str, Any]):
+    """Commands by name; a verb is imported when it is taken out."""
+
+    def __init__(self, table: Mapping[str, Verb | typer.Typer]) -> None:
+        self.table = table
+        self._loaded: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._loaded:
+            entry = self.table[name]
+            if isinstance(entry, Verb):
+                self._loaded[name] = entry.load(name)
+            else:
+                self._loaded[name] = typer.main.get_command(entry)
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.table)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def help_of(self, name: str) -> str:
+        entry = self.table[name]
+        if isinstance(entry, Verb) and entry.help is not None:
+            return entry.help
+        try:
+            return str(self[name].get_short_help_str(limit=100))
+        except ModuleNotFoundError as missing:
+            _check_is_of_platform(missing)
+            return "(needs fleetlane[platform])"
+
+
+def group(help_text: str, table: Mapping[str, Verb | typer.Typer]) -> typer.Typer:
+    """A group whose expected errors are one line on stderr, and exit code 1."""
+
+    class Group(TyperGroup):
+        def __init__(self, **settings: Any) -> None:
+            super().__init__(**settings)
+            self.commands: Any = Commands(table)
+
+        def list_commands(self, ctx: Any) -> list[str]:
+            return list(table)
+
+        def format_commands(self, ctx: Any, formatter: Any) -> None:
+            with formatter.section("Commands"):
+                formatter.write_dl([(name, self.commands.help_of(name)) for name in table])
+
+        def invoke(self, ctx: Any) -> Any:  # typer keeps the type of its context to itself
+            try:
+                return super().invoke(ctx)
+            except FleetlaneError as error:
+                refusal = error
+            except ModuleNotFoundError as missing:
+                _check_is_of_platform(missing)
+                refusal = PlatformNotInstalledError()
+            typer.echo(f"error: {refusal}", err=True)
+            raise typer.Exit(1)
+
+    made = _typer(cls=Group, help=help_text, no_args_is_help=True)
+    made.callback()(lambda: None)
+    return made
+
+
+def verbs(noun: str, help_text: str, places: Mapping[str, str]) -> typer.Typer:
+    """A noun's group, of the modules in its folder."""
+    return group(help_text, {name: Verb(place=f"{noun}.{at}") for name, at in places.items()})
+
+
+def _check_is_of_platform(missing: ModuleNotFoundError) -> None:
+    if (missing.name or "").partition(".")[0] not in _PLATFORM:
+        raise missing
+
+
+def _typer(**settings: Any) -> typer.Typer:
+    return typer.Typer(
+        rich_markup_mode=None,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        **settings,
+    )

@@ -1,0 +1,65 @@
+"""The options ``--stage`` and ``--data``: which platform a command is for."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fleetlane.events.errors import FleetlaneError
+
+if TYPE_CHECKING:  # `parser diff` compares files where no platform is installed
+    from operations.platform import Platform
+
+StageOption = Annotated[
+    str | None,
+    typer.Option(
+        "--stage",
+        metavar="NAME",
+        help="A deployed stage, by your AWS credentials.",
+        show_default="the platform on this machine",
+    ),
+]
+DataOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        metavar="DIR",
+        file_okay=False,
+        help="The data folder of the platform on this machine.",
+        show_default="build/local in the checkout",
+    ),
+]
+
+
+class StageAndDataError(FleetlaneError):
+    """Two platforms were named."""
+
+    reason = "stage_and_data"
+    sentence = "give --stage or --data, not both"
+
+
+def platform_of(stage: str | None, data: Path | None) -> "Platform":
+    """The stage that was named, else the platform that runs on this machine.
+
+    Raises:
+        StageAndDataError: Both were named.
+        PlatformNotRunningError: No stage was named, and no platform runs.
+        FleetlaneError: As ``Platform.of_stage``.
+    """
+    from local.data_folder import endpoints_of  # noqa: PLC0415 - as above
+    from local.flow_activation import activation_here  # noqa: PLC0415 - as above
+    from operations.platform import Platform  # noqa: PLC0415 - as above
+
+    if stage is None:
+        folder = data_folder(data)
+        return Platform.on_laptop(endpoints_of(folder), folder, activation_here)
+    if data is not None:
+        raise StageAndDataError
+    return Platform.of_stage(stage)
+
+
+def data_folder(given: Path | None) -> Path:
+    """The folder that was given, or the checkout's own."""
+    from local.checkout import DATA  # noqa: PLC0415 - as above
+
+    return DATA if given is None else given.absolute()

@@ -1,0 +1,49 @@
+"""Flows into force on this machine, by the same service that the function runs in AWS."""
+
+from typing import Final
+
+from clients.aws import AwsSettings, s3_client
+from clients.flows.parser_store import ParserStore
+from clients.flows.store import FlowStore
+from clients.kafka.topics import KafkaTopics
+from fleetlane.events.flows.files import PublishedFlows
+from fleetlane.events.flows.flow import FlowSet
+from lambdas.flow_activation.service import activate
+from operations.endpoints import FLOWS_BUCKET
+from operations.flows.publisher import Activates, FlowPublisher
+
+PARTITIONS: Final = 2
+
+
+def activation_here(aws: AwsSettings, bootstrap_servers: str) -> Activates:
+    """Activate in this very process; nothing is opened before the first call."""
+
+    def put_into_force(version: str, in_place_of: str | None) -> object:
+        s3 = s3_client(aws)
+        return activate(
+            version,
+            store=FlowStore(s3, FLOWS_BUCKET),
+            topics=KafkaTopics(
+                bootstrap_servers=bootstrap_servers, partitions=PARTITIONS, replication=1
+            ),
+            artifacts=ParserStore(s3, FLOWS_BUCKET),
+            in_place_of=in_place_of,
+        )
+
+    return put_into_force
+
+
+def publish_news(flows: FlowSet, publisher: FlowPublisher) -> FlowSet:
+    """Put flows into force, unless they were before: what was published since then stays.
+
+    Returns the flows that are in force.
+
+    Raises:
+        FleetlaneError: A parser is not deployed, or a topic could not be made.
+    """
+    current = publisher.current()
+    wanted = PublishedFlows.of(flows.values(), publisher.found_artifacts(flows.values()))
+    if current is not None and wanted.version in (current.version, *current.before):
+        return current.by_stream
+    publisher.publish(flows.values())
+    return flows

@@ -1,0 +1,193 @@
+"""One platform as operators' commands see it: the one on this machine, or a deployed stage."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
+from msgspec.structs import replace
+from pyiceberg.catalog import Catalog
+
+from clients.aws import AwsSettings, client_config, dynamodb_table, s3_client
+from clients.flows.parser_store import ParserStore
+from clients.flows.store import FlowStore
+from clients.s3.blocked_messages import BlockedMessages
+from clients.s3.upkeep_requests import UpkeepRequests
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, LakeTables
+from fleetlane.events.stage_resources import StageResources, parameter_name
+from operations.aws_settings import localstack_at
+from operations.devices.stores import DeviceStores
+from operations.endpoints import FLOWS_MAX_AGE_S as LAPTOP_FLOWS_MAX_AGE_S
+from operations.endpoints import LAKE_CATALOG, LAPTOP, Endpoints
+from operations.fleet.fleet import Fleet
+from operations.fleet.questions import asked_fleet, opened_catalog
+from operations.flows.activation_call import ActivationCall
+from operations.flows.publisher import Activates, FlowPublisher
+from operations.local_stage import LOCAL_STAGE, LocalStage
+from operations.messages.stores import MessageStores
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+
+
+class UnknownStageError(FleetlaneError):
+    """No stage of this name was deployed to the account and region."""
+
+    reason = "unknown_stage"
+    stage: str
+    region: str
+    sentence = (
+        "stage {stage} is not deployed in {region}: there is no SSM parameter"
+        " /fleetlane/{stage}/resources in your credentials' account"
+    )
+
+
+class NoAwsCredentialsError(FleetlaneError):
+    """A stage in AWS was named, and boto3 finds no credentials."""
+
+    reason = "no_aws_credentials"
+    stage: str
+    sentence = "stage {stage} needs AWS credentials: run aws configure, or set AWS_PROFILE"
+
+
+class StageUnavailableError(FleetlaneError):
+    """A stage's parameter could not be read."""
+
+    reason = "stage_unavailable"
+    stage: str
+    problem: str
+    sentence = "the resources of stage {stage} cannot be read: {problem}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Platform:
+    """Opens what a command asks for, each time it asks.
+
+    ``aws`` is boto3's own environment, unless it says otherwise. Without a ``lake_catalog``, a
+    SQLite file, the lake's catalog is AWS Glue's. Without ``activate`` the stage's own function
+    makes flows current.
+    """
+
+    resources: StageResources
+    aws: AwsSettings
+    lake_catalog: Path | None = None
+    activate: Activates | None = None
+    flows_max_age_s: int = FLOWS_MAX_AGE_S
+
+    @classmethod
+    def on_laptop(
+        cls,
+        endpoints: Endpoints,
+        data: Path,
+        activation: Callable[[AwsSettings, str], Activates] | None = None,
+    ) -> Self:
+        """The platform that runs on the folder ``data`` of this machine.
+
+        ``activation`` makes what makes flows current, of where AWS and Kafka are.
+        """
+        aws = localstack_at(endpoints.s3, endpoints.region)
+        return cls(
+            resources=endpoints.resources,
+            aws=aws,
+            lake_catalog=data / LAKE_CATALOG,
+            activate=None if activation is None else activation(aws, endpoints.kafka),
+            flows_max_age_s=LAPTOP_FLOWS_MAX_AGE_S,
+        )
+
+    @classmethod
+    def of_stage(cls, name: str) -> Self:
+        """A deployed stage, with the credentials and the region that boto3 finds.
+
+        Raises:
+            UnknownStageError, NoAwsCredentialsError, StageUnavailableError: It cannot be looked up.
+            LocalStageNotRunningError: It is ``local``, and no LocalStack runs here.
+            BadStageResourcesError: Another version of Fleetlane deployed it.
+        """
+        if name != LOCAL_STAGE:
+            aws = AwsSettings()
+            return cls(resources=_deployed(name, aws), aws=aws)
+        local = LocalStage.read()
+        aws = localstack_at(local.endpoint_url, local.region)
+        return cls(
+            resources=replace(_deployed(name, aws), api_url=local.api_url),
+            aws=aws,
+            lake_catalog=None if local.lake_catalog is None else Path(local.lake_catalog),
+        )
+
+    @property
+    def is_laptop(self) -> bool:
+        return self.resources.stage == LAPTOP
+
+    @property
+    def devices(self) -> DeviceStores:
+        table = dynamodb_table(self.aws, self.resources.devices_table, config=client_config())
+        return DeviceStores.of(table, self._s3, self.resources.overrides_bucket)
+
+    @property
+    def messages(self) -> MessageStores:
+        return MessageStores.of(self.resources, self._s3)
+
+    @property
+    def blocked_messages(self) -> BlockedMessages:
+        return BlockedMessages(self._s3, self.resources.parked_bucket)
+
+    @property
+    def publisher(self) -> FlowPublisher:
+        s3, bucket = self._s3, self.resources.flows_bucket
+        call = ActivationCall(self.aws, self.resources.flow_activation_function)
+        return FlowPublisher(
+            FlowStore(s3, bucket),
+            ParserStore(s3, bucket),
+            self.activate or call,
+            flows_max_age_s=self.flows_max_age_s,
+        )
+
+    def upkeep_requests(self, tables: LakeTables) -> UpkeepRequests:
+        """What is asked of the job that writes these tables of the lake."""
+        return UpkeepRequests(self._s3, self.resources.lake_bucket, tables)
+
+    @contextmanager
+    def lake(self) -> Iterator[Catalog]:
+        """The lake's catalog; raises ``LakeMissingError`` where nothing was written yet."""
+        with closing(opened_catalog(self.lake_catalog)) as catalog:
+            yield catalog
+
+    @contextmanager
+    def fleet(self, *, asked_at_ms: int) -> Iterator[Fleet]:
+        """The fleet as of a time.
+
+        Raises:
+            RegistryUnavailableError: The registry does not answer.
+            LakeMissingError: Nothing was written to the lake yet.
+        """
+        registered = self.devices.administration.all()
+        catalog = self.lake_catalog
+        with asked_fleet(registered, catalog_file=catalog, asked_at_ms=asked_at_ms) as fleet:
+            yield fleet
+
+    @property
+    def _s3(self) -> "S3Client":
+        return s3_client(self.aws)
+
+
+def _deployed(stage: str, aws: AwsSettings) -> StageResources:
+    """What the deploy wrote of a stage; raises as ``Platform.of_stage``."""
+    try:
+        ssm: Any = boto3.client("ssm", config=client_config(), **aws.for_boto3())
+        found = ssm.get_parameter(Name=parameter_name(stage))
+    except NoCredentialsError:
+        raise NoAwsCredentialsError(stage) from None
+    except (BotoCoreError, ClientError) as problem:
+        is_missing = isinstance(problem, ClientError) and _code(problem) == "ParameterNotFound"
+        if is_missing:
+            raise UnknownStageError(stage, ssm.meta.region_name) from None
+        raise StageUnavailableError(stage, str(problem)) from None
+    return StageResources.from_json(found["Parameter"]["Value"])
+
+
+def _code(problem: ClientError) -> str:
+    return problem.response["Error"]["Code"]
