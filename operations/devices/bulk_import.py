@@ -54,7 +54,7 @@ class ImportRegistry(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Line:
-    number: int
+    line: int
     device: RegisteredDevice
 
 
@@ -86,7 +86,7 @@ class DeviceImport:
                     yield line
                 else:
                     yield from _conflicts(line, there, seen)
-            on_line(_number(chunk[-1]))
+            on_line(chunk[-1].line)
 
     def register(self, on_line: Callable[[int], None]) -> Imported:
         """Register what is missing, in the file's order. Only after ``problems`` found none.
@@ -102,7 +102,7 @@ class DeviceImport:
             self._registry.register_all(new)
             registered += len(new)
             unchanged += len(chunk) - len(new)
-            on_line(chunk[-1].number)
+            on_line(chunk[-1].line)
         return Imported(registered=registered, unchanged=unchanged)
 
     def _lines(self) -> Iterator[_Line | ImportProblem]:
@@ -138,25 +138,21 @@ class DeviceImport:
             )
         except (BadDeviceError, BadPublicKeyError) as problem:
             return ImportProblem(line=number, problem=str(problem))
-        return _Line(number=number, device=device)
-
-
-def _number(line: _Line | ImportProblem) -> int:
-    return line.number if isinstance(line, _Line) else line.line
+        return _Line(line=number, device=device)
 
 
 def _conflicts(
     line: _Line, there: Mapping[str, RegisteredDevice], seen: dict[str, int]
 ) -> Iterator[ImportProblem]:
     device = line.device
-    first = seen.setdefault(device.device_id, line.number)
-    if first != line.number:
+    first = seen.setdefault(device.device_id, line.line)
+    if first != line.line:
         problem = f"device {device.device_id} is already in line {first}"
-        yield ImportProblem(line=line.number, problem=problem)
+        yield ImportProblem(line=line.line, problem=problem)
     present = there.get(device.device_id)
     if present is not None and not _is_same(device, present):
         problem = f"device {device.device_id} is registered differently: `fleetlane device show` it"
-        yield ImportProblem(line=line.number, problem=problem)
+        yield ImportProblem(line=line.line, problem=problem)
 
 
 def _is_same(device: RegisteredDevice, present: RegisteredDevice) -> bool:

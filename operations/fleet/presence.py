@@ -126,11 +126,10 @@ def coverage_by_day(fleet: Fleet, *, days: int = HISTORY_DAYS) -> list[DayCovera
     found = {one.day: one for one in fleet.rows(DayCoverage, DAYS_SQL, **fleet.window(days))}
     first = fleet.since_day(days)
     every = (first + timedelta(days=number) for number in range(days + 1))
-    return [found.get(day, _no_device(day)) for day in every]
-
-
-def _no_device(day: date) -> DayCoverage:
-    return DayCoverage(day=day, reported=0, through_gateway=0, messages=0)
+    return [
+        found.get(day, DayCoverage(day=day, reported=0, through_gateway=0, messages=0))
+        for day in every
+    ]
 
 
 def silent(fleet: Fleet, *, days: int) -> list[DeviceSeen]:

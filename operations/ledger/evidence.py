@@ -1,7 +1,7 @@
 """What Kafka holds of each message, gathered record by record."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final
@@ -74,11 +74,7 @@ class Evidence:
         """Positions of raw records that are not our messages."""
         self.foreign_downstream: set[str] = set()
         """Positions that downstream records without a readable raw id come from."""
-        self._messages: dict[str, MessageEvidence] = {}
-
-    @property
-    def by_raw_id(self) -> Mapping[str, MessageEvidence]:
-        return self._messages
+        self.by_raw_id = defaultdict[str, MessageEvidence](MessageEvidence)
 
     def fold(self, records: Iterable[Record]) -> None:
         """Add records that were read. The same record must not be added twice."""
@@ -104,36 +100,30 @@ class Evidence:
             case _:
                 return self._fold_canonical
 
-    def _of(self, raw_id: str) -> MessageEvidence:
-        found = self._messages.get(raw_id)
-        if found is None:
-            found = self._messages[raw_id] = MessageEvidence()
-        return found
-
     def _fold_raw(self, record: Record) -> None:
         message = message_from(record.headers, record.value)
         if message.attempt != 1:
             return  # a diversion lands nothing anew
-        found = self._of(message.raw_id)
+        found = self.by_raw_id[message.raw_id]
         self.repeats += found.landings > 0
         found.landings += 1
         if message.truncated_from_bytes is None:
             found.landed_sha256 = _digest(message)
 
     def _fold_received(self, record: Record) -> None:
-        found = self._of(received_from(record.value or b"").id)
+        found = self.by_raw_id[received_from(record.value or b"").id]
         self.repeats += found.is_received
         found.is_received = True
 
     def _fold_attempt(self, record: Record) -> None:
         parsed = parsed_from(record.value or b"")
-        found = self._of(parsed.id)
+        found = self.by_raw_id[parsed.id]
         if counts_more(parsed, found.attempt):
             found.attempt = parsed
 
     def _fold_canonical(self, record: Record) -> None:
         event = canonical_event_from(record.value or b"")
-        found = self._of(event.rawid)
+        found = self.by_raw_id[event.rawid]
         event_ids = found.event_ids[event.revision]
         self.repeats += event.id in event_ids
         event_ids.add(event.id)
@@ -145,7 +135,7 @@ class Evidence:
 
     def _fold_parked(self, record: Record) -> None:
         message = message_from(record.headers, record.value)
-        digest, parked = _digest(message), self._of(message.raw_id).parked
+        digest, parked = _digest(message), self.by_raw_id[message.raw_id].parked
         self.repeats += digest in parked
         parked[digest] = ParkedCopy(
             body_bytes=message.body_bytes,

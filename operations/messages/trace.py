@@ -1,5 +1,6 @@
 """One message's full history in the topics: landings, attempts, events, and parked copies."""
 
+import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -21,13 +22,7 @@ from operations.messages.stored_records import RecordStore
 
 _CANONICAL: Final = r"canonical\..+"
 _ALL: Final = "|".join(
-    (
-        raw_pattern(*Lane),
-        _CANONICAL,
-        PARKED,
-        FLEET_RECEIVED.replace(".", r"\."),
-        FLEET_PARSED.replace(".", r"\."),
-    )
+    (raw_pattern(*Lane), _CANONICAL, *map(re.escape, (FLEET_RECEIVED, FLEET_PARSED, PARKED)))
 )
 
 

@@ -16,7 +16,7 @@ _BAR_PX: Final = 18
 _BAR_STEP_PX: Final = 30
 _NUMBERS: Final = ",~f"
 _FONT: Final = "Arial, Helvetica, 'Liberation Sans', sans-serif"
-"""The width of a text is reckoned in it; ``_PADDING`` is for fonts that are wider."""
+"""Text widths are computed for it; ``_PADDING`` allows for wider fonts."""
 _PADDING: Final = {"left": 20, "right": 8, "top": 4, "bottom": 4}
 _CONFIG: Final[dict[str, Any]] = {
     "background": "transparent",
@@ -48,7 +48,7 @@ type Drawn = Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
-    """One chart in two widths. ``alt`` says in words what it shows."""
+    """One chart in two widths. ``alt`` describes it in words."""
 
     alt: str
     wide_svg: str
@@ -56,7 +56,7 @@ class Chart:
 
 
 def days_chart(rows: Sequence[Row], *, colours: Mapping[str, Colour], alt: str, top: int) -> Chart:
-    """Stacked bars a day, of ``day``, ``kind`` and ``devices``, from zero to at least ``top``."""
+    """Stacked bars per day, of ``day``, ``kind`` and ``devices``, from zero to at least ``top``."""
 
     def drawn(width: int) -> Drawn:
         return (
@@ -81,26 +81,17 @@ def days_chart(rows: Sequence[Row], *, colours: Mapping[str, Colour], alt: str, 
 
 
 def bars_chart(rows: Sequence[Row], *, title: str, alt: str) -> Chart:
-    """Horizontal bars from zero in the rows' order: ``label``, ``value``, ``words``, ``colour``."""
+    """Horizontal bars from zero in the rows' order: ``label``, ``value``, ``words``, ``colour``.
+
+    Rows that have a ``middle`` get a tick there.
+    """
 
     def drawn(width: int) -> Drawn:
-        layers = _bar_layers(rows, title=title, width=width)
+        layers: list[Drawn] = [*_bar_layers(rows, title=title, width=width)]
+        if any("middle" in row for row in rows):
+            tick = altair.Chart(_data(rows)).mark_tick(color=INK.light, thickness=3, height=_BAR_PX)
+            layers.append(tick.encode(x=altair.X("middle:Q"), y=altair.Y("label:N", sort=None)))
         return altair.layer(*layers).properties(height={"step": _BAR_STEP_PX})
-
-    return _chart(drawn, alt, HALF_PX)
-
-
-def ranges_chart(rows: Sequence[Row], *, title: str, alt: str) -> Chart:
-    """The same in one colour, with a stroke at ``middle``."""
-
-    def drawn(width: int) -> Drawn:
-        bars = _bar_layers(rows, title=title, width=width)
-        middle = (
-            altair.Chart(_data(rows))
-            .mark_tick(color=INK.light, thickness=3, height=_BAR_PX)
-            .encode(x=altair.X("middle:Q"), y=altair.Y("label:N", sort=None))
-        )
-        return altair.layer(*bars, middle).properties(height={"step": _BAR_STEP_PX})
 
     return _chart(drawn, alt, HALF_PX)
 
@@ -108,7 +99,7 @@ def ranges_chart(rows: Sequence[Row], *, title: str, alt: str) -> Chart:
 def _bar_layers(
     rows: Sequence[Row], *, title: str, width: int
 ) -> tuple[altair.Chart, altair.Chart]:
-    """Bars, and words at their ends, for which there is room."""
+    """Bars, and words at their ends, with room for them."""
     room = 1.45 if width == PHONE_PX else 1.3
     top = max((float(str(row["value"])) for row in rows), default=0.0) * room or 1.0
     place = altair.Y("label:N", title=None, sort=None).axis(
@@ -146,7 +137,7 @@ def _chart(drawn: Callable[[int], Drawn], alt: str, wide_px: int) -> Chart:
 
 
 def _svg(chart: Drawn, width_px: int) -> str:
-    """The chart's image, hidden from screen readers: what it shows is said beside it."""
+    """The chart's image, hidden from screen readers, which get ``alt``."""
     fitted = chart.properties(
         width=width_px,
         padding=_PADDING,

@@ -5,7 +5,7 @@ from typing import Final
 
 from operations.fleet.health import FirmwareHealth, ParserTime
 from operations.report import tables
-from operations.report.charts import Chart, bars_chart, ranges_chart
+from operations.report.charts import Chart, bars_chart
 from operations.report.figures import REPORT_DAYS, FleetFigures
 from operations.report.palette import ASIDE, WATCH
 from operations.report.sections import Section, ShownTable
@@ -92,4 +92,4 @@ def _parsers_chart(parsers: Sequence[ParserTime]) -> Chart:
         f"Bar chart of the p95 time per attempt, by parser, the slowest first: "
         f"{parsers[0].parser}, {micros(parsers[0].p95_us)}."
     )
-    return ranges_chart(rows, title="milliseconds per attempt", alt=alt)
+    return bars_chart(rows, title="milliseconds per attempt", alt=alt)

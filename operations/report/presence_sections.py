@@ -7,7 +7,7 @@ from operations.report.charts import Chart, days_chart
 from operations.report.figures import REPORT_DAYS, FleetFigures
 from operations.report.palette import ASIDE, GOOD, Colour
 from operations.report.sections import Section, ShownTable
-from operations.report.wording import counted, day_short, day_words, number
+from operations.report.wording import counted, number
 
 _DIRECT: Final = "sent directly"
 _RELAYED: Final = "only through a gateway"
@@ -53,7 +53,7 @@ def _coverage_answer(figures: FleetFigures) -> str:
 
 def _days(figures: FleetFigures) -> Chart:
     rows = [
-        {"day": day_short(one.day), "kind": kind, "devices": devices, "place": place}
+        {"day": f"{one.day.day} {one.day:%b}", "kind": kind, "devices": devices, "place": place}
         for one in figures.by_day
         for place, (kind, devices) in enumerate(
             ((_DIRECT, one.reported), (_RELAYED, one.through_gateway))
@@ -63,7 +63,7 @@ def _days(figures: FleetFigures) -> Chart:
     most = max(one.reported + one.through_gateway for one in figures.by_day)
     alt = (
         f"Bar chart of devices that reported on each of {counted(len(figures.by_day), 'day')}, up "
-        f"to {number(most)} a day; {number(last.reported)} on {day_words(last.day)}."
+        f"to {number(most)} a day; {number(last.reported)} on {last.day.day} {last.day:%B}."
     )
     return days_chart(rows, colours=_KINDS, alt=alt, top=max(figures.registered, most, 1))
 

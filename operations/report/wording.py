@@ -1,6 +1,6 @@
 """Numbers, sizes, times and shares for people. A share is never rounded to 0 % or 100 %."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from fleetlane.events.times import DAY_MS, HOUR_MS
@@ -81,16 +81,6 @@ def moment(at_ms: int) -> str:
 def moment_short(at_ms: int | None) -> str:
     """``2026-11-21 15:20``, in UTC."""
     return NONE if at_ms is None else f"{_utc(at_ms):%Y-%m-%d %H:%M}"
-
-
-def day_words(value: date) -> str:
-    """``21 November``."""
-    return f"{value.day} {value:%B}"
-
-
-def day_short(value: date) -> str:
-    """``21 Nov``."""
-    return f"{value.day} {value:%b}"
 
 
 def _utc(at_ms: int) -> datetime:
