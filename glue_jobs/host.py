@@ -24,9 +24,9 @@ from fleetlane.events.job_arguments import (
 )
 from fleetlane.events.metrics import Dimension
 from fleetlane.events.s3_keys import STOP_MARKERS
+from fleetlane.events.times import now_ms
 from glue_jobs.deduplicate import main as deduplicate
 from glue_jobs.engine.application_watch import ApplicationWatch
-from glue_jobs.engine.clock import now_ms
 from glue_jobs.engine.cloudwatch_metrics import published_to
 from glue_jobs.engine.hadoop_files import HadoopFiles
 from glue_jobs.engine.periodic_tasks import Ends

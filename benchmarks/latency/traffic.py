@@ -23,8 +23,8 @@ from benchmarks.running.messages import (
 )
 from benchmarks.running.services import Services
 from fleetlane.events.lanes import Lane
+from fleetlane.events.times import now_ms
 from fleetlane.events.topics import canonical_topic
-from glue_jobs.engine.clock import now_ms
 
 STREAMS: Final[Mapping[Lane, str]] = {
     Lane.FAST: "quick",

@@ -17,10 +17,10 @@ _log = logging.getLogger(__name__)
 
 
 class CloudWatchMetrics:
-    """Publishes values. CloudWatch being away costs a line in the log, never a batch.
+    """Publishes values. An unavailable CloudWatch costs a line in the log, never a batch.
 
-    Functions write metrics into their logs; jobs do not: whether a line of theirs comes into
-    CloudWatch's logs as it was written is the engine's affair, and Glue's and EMR's differ.
+    Functions write metrics into their logs; jobs do not: Glue and EMR differ in whether a line of a
+    job comes into CloudWatch's logs as it was written.
     """
 
     def __init__(

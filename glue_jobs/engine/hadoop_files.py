@@ -1,12 +1,14 @@
 """Small files beside checkpoints, in the file system that Spark writes these with."""
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from typing import Any, Final
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from fleetlane.events.errors import FleetlaneError
-from glue_jobs.engine.driver_jvm import java_class
+from glue_jobs.engine.session import java_class
 
 _PATH: Final = "org.apache.hadoop.fs.Path"
 
@@ -27,49 +29,35 @@ class HadoopFiles:
         self._session, self._folder = session, folder
 
     def exists(self, name: str) -> bool:
-        path = self._path(name)
-        try:
-            return bool(self._system(path).exists(path))
-        except Py4JError as problem:
-            raise self._unavailable(name, problem) from problem
+        with self._opened(name) as (system, path):
+            return bool(system.exists(path))
 
     def read(self, name: str) -> bytes | None:
         """What is in a file; ``None`` where there is none."""
-        if not self.exists(name):
-            return None
-        path = self._path(name)
-        try:
-            stream = self._system(path).open(path)
-            try:
+        with self._opened(name) as (system, path):
+            if not system.exists(path):
+                return None
+            with closing(system.open(path)) as stream:
                 return bytes(stream.readAllBytes())
-            finally:
-                stream.close()
-        except Py4JError as problem:
-            raise self._unavailable(name, problem) from problem
 
     def write(self, name: str, content: bytes) -> None:
-        path, replaces = self._path(name), True
-        try:
-            stream = self._system(path).create(path, replaces)
+        replaces = True
+        with self._opened(name) as (system, path):
+            stream = system.create(path, replaces)
             stream.write(bytearray(content))
             stream.close()
-        except Py4JError as problem:
-            raise self._unavailable(name, problem) from problem
 
     def delete(self, name: str) -> None:
         """Remove a file; none is as good."""
-        path, with_all_in_it = self._path(name), False
+        with_all_in_it = False
+        with self._opened(name) as (system, path):
+            system.delete(path, with_all_in_it)
+
+    @contextmanager
+    def _opened(self, name: str) -> Iterator[tuple[Any, Any]]:
+        url, context = f"{self._folder}/{name}", self._session.sparkContext
+        path = java_class(self._session, _PATH)(url)
         try:
-            self._system(path).delete(path, with_all_in_it)
+            yield path.getFileSystem(context._jsc.hadoopConfiguration()), path  # noqa: SLF001 - no other way
         except Py4JError as problem:
-            raise self._unavailable(name, problem) from problem
-
-    def _path(self, name: str) -> Any:
-        return java_class(self._session, _PATH)(f"{self._folder}/{name}")
-
-    def _system(self, path: Any) -> Any:
-        context = self._session.sparkContext
-        return path.getFileSystem(context._jsc.hadoopConfiguration())  # noqa: SLF001 - no other way
-
-    def _unavailable(self, name: str, problem: Py4JError) -> FilesUnavailableError:
-        return FilesUnavailableError(f"{self._folder}/{name}", str(problem).splitlines()[0])
+            raise FilesUnavailableError(url, str(problem).splitlines()[0]) from problem

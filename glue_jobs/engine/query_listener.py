@@ -1,4 +1,4 @@
-"""How listeners hear of a session's queries."""
+"""How listeners receive the progress of a session's queries."""
 
 from typing import Final
 
@@ -12,13 +12,13 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryProgress,
 )
 
-from glue_jobs.engine.driver_jvm import java_class
+from glue_jobs.engine.session import java_class
 
 _IN_JAVA: Final = "org.apache.spark.sql.streaming.PythonStreamingQueryListenerWrapper"
 
 
-def hear(session: SparkSession, listener: StreamingQueryListener) -> None:
-    """Let a listener hear of all queries, of each batch by one text.
+def listen(session: SparkSession, listener: StreamingQueryListener) -> None:
+    """Register a listener for all queries, which receives each batch as one JSON text.
 
     PySpark's own way fetches each value of a batch by itself, and each list of them ends with an
     exception, whose class is looked for in the whole class path: for one batch more work than
@@ -29,7 +29,7 @@ def hear(session: SparkSession, listener: StreamingQueryListener) -> None:
 
 
 class _ByText(JStreamingQueryListener):
-    """What Java calls; all but batches are heard of in PySpark's way."""
+    """What Java calls; all events but batches come in PySpark's way."""
 
     def onQueryProgress(self, jevent: JavaObject) -> None:  # noqa: N802 - Spark's name
         progress = StreamingQueryProgress.fromJson(orjson.loads(jevent.progress().json()))

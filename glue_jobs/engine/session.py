@@ -1,14 +1,22 @@
-"""The Spark session that every job runs in."""
+"""The Spark session that every job runs in, its scheduler pools, and its JVM."""
 
+import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
-from glue_jobs.engine.scheduler_pools import written_pools
+from fleetlane.events.job_arguments import JobArguments
+from glue_jobs.engine.periodic_tasks import Ends
+
+PROMPT_QUERIES: Final = ("parse_lane_fast", "fleet_metadata", "fleet_watch")
+"""Each has one slot before any other query has two. Their batches are small; what would wait
+behind the lake's is a device that must be answered, or one that must be held back."""
+
+_WEIGHT: Final = 4
 
 SESSION_SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -32,3 +40,34 @@ def spark_session(application: str) -> SparkSession:
     with tempfile.TemporaryDirectory() as folder:  # read once, as the session begins
         builder = builder.config("spark.scheduler.allocation.file", written_pools(Path(folder)))
         return builder.getOrCreate()
+
+
+def java_class(session: SparkSession, name: str) -> Any:
+    """A class, by its whole name; a ``JavaPackage`` where there is none.
+
+    Asked package by package, the JVM looks for a class named ``org`` in each of hundreds of jars.
+    """
+    return getattr(session.sparkContext._jvm, name)  # noqa: SLF001 - PySpark has no other way in
+
+
+def written_pools(folder: Path) -> str:
+    """Write the pools into a folder, as Spark reads them; returns the file's URL.
+
+    A query's pool has its name. One that is not named here has a weight of 1 and no share.
+    """
+    file = folder / "pools.xml"
+    pools = "".join(
+        f'<pool name="{name}"><schedulingMode>FAIR</schedulingMode>'
+        f"<weight>{_WEIGHT}</weight><minShare>1</minShare></pool>"
+        for name in PROMPT_QUERIES
+    )
+    file.write_text(f"<allocations>{pools}</allocations>\n")
+    return file.as_uri()
+
+
+def run[A: JobArguments](
+    application: str, start: Callable[[SparkSession, A], Ends], arguments_type: type[A]
+) -> None:
+    """Read the arguments, start the job and stay until its query fails."""
+    arguments = arguments_type.from_argv(sys.argv[1:])
+    start(spark_session(application), arguments).awaitTermination()

@@ -6,7 +6,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from fleetlane.events.job_arguments import FleetMetadataArguments
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topics import raw_pattern
-from glue_jobs.engine.entry_point import run
+from glue_jobs.engine.session import run
 from glue_jobs.fleet_metadata.transforms import as_records, received_rows
 from glue_jobs.kafka.source_and_sink import (
     QueryPlan,

@@ -6,7 +6,7 @@ from pyspark.sql import functions as F
 from fleetlane.events import headers as ce
 from fleetlane.events.envelope import SOURCE_PREFIX
 from fleetlane.events.topics import FLEET_RECEIVED
-from glue_jobs.engine.fields import fields_of
+from glue_jobs.kafka.source_and_sink import fields_of
 
 
 def received_rows(raw: DataFrame) -> DataFrame:

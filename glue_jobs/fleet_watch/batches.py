@@ -3,10 +3,12 @@
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, Protocol
 
 from pyspark.sql import DataFrame
 
+from clients.devices.registry import RegistryUnavailableError
 from clients.devices.sightings import Sighting
 from clients.flows.store import CurrentFlows, FlowsUnavailableError
 from fleetlane.events.alerts import Alert
@@ -14,12 +16,15 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.flow import FlowSet
 from fleetlane.events.metrics import JobMetric
 from fleetlane.events.overrides import Overrides
+from fleetlane.events.times import DAY_MS
 from glue_jobs.fleet_watch.device_rates import Activity, DeviceRates, RateLimit, TooFast
-from glue_jobs.fleet_watch.last_seen import LastSeen, NotesSightings
 from glue_jobs.fleet_watch.quarantine import QuarantineRules, judged, with_held
 from glue_jobs.fleet_watch.transforms import activity
 
 _ROWS_AT_ONCE: Final = 1_000
+
+DEVICES_MAX: Final = 1_000_000
+"""So many are remembered; beyond that DynamoDB itself turns a second write of a day down."""
 
 _log = logging.getLogger(__name__)
 
@@ -30,6 +35,12 @@ class OverridesObject(Protocol):
     def read(self) -> Overrides: ...
 
     def change(self, changed: Callable[[Overrides], Overrides], *, now_ms: int) -> Overrides: ...
+
+
+class NotesSightings(Protocol):
+    """Where they are written; ``clients.devices.sightings.DeviceSightings`` is one."""
+
+    def note(self, sighting: Sighting) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,3 +136,44 @@ def _sightings(batch: Iterable[Activity]) -> Iterator[Sighting]:
 def _rows(rows: DataFrame) -> Iterator[Activity]:
     for some in rows.toArrow().to_batches(_ROWS_AT_ONCE):
         yield from (Activity(**row) for row in some.to_pylist())
+
+
+class LastSeen:
+    """Writes a few sightings a batch, so that a herd does not use up the registry's capacity.
+
+    A device that waits for its turn is written with the first sighting of its day that came here.
+    What a restart forgets comes with the device's next message.
+    """
+
+    def __init__(
+        self, registry: NotesSightings, *, at_once_max: int, devices_max: int = DEVICES_MAX
+    ) -> None:
+        self._registry, self._at_once_max = registry, at_once_max
+        self._devices_max = devices_max
+        self._day_noted: dict[str, int] = {}
+        self._waiting: dict[str, Sighting] = {}
+
+    def add(self, batch: Iterable[Sighting]) -> None:
+        for one in batch:
+            is_news = _day(one) > self._day_noted.get(one.device_id, -1)
+            waiting = self._waiting.get(one.device_id)
+            is_newer = waiting is None or _day(one) > _day(waiting)
+            if is_news and is_newer and len(self._waiting) < self._devices_max:
+                self._waiting[one.device_id] = one
+
+    def write_some(self) -> None:
+        """Write the next of those that wait. The registry being away costs a line in the log."""
+        for one in list(islice(self._waiting.values(), self._at_once_max)):
+            try:
+                self._registry.note(one)
+            except RegistryUnavailableError as problem:
+                _log.warning("%d sightings wait: %s", len(self._waiting), problem)
+                return
+            del self._waiting[one.device_id]
+            if len(self._day_noted) >= self._devices_max:
+                self._day_noted.clear()
+            self._day_noted[one.device_id] = _day(one)
+
+
+def _day(sighting: Sighting) -> int:
+    return sighting.seen_ms // DAY_MS

@@ -15,13 +15,13 @@ from clients.flows.store import CachedFlows, FlowStore
 from fleetlane.events.alerts import Alert
 from fleetlane.events.job_arguments import FleetWatchArguments
 from fleetlane.events.metrics import FLEET_WATCH, Dimension
+from fleetlane.events.times import now_ms
 from fleetlane.events.topics import FLEET_ALERTS, FLEET_RECEIVED
 from glue_jobs.engine.batch_query import in_batches
-from glue_jobs.engine.clock import now_ms
 from glue_jobs.engine.cloudwatch_metrics import published_to
-from glue_jobs.engine.entry_point import run
 from glue_jobs.engine.lake_catalog import use_catalog
 from glue_jobs.engine.periodic_tasks import PeriodicTask
+from glue_jobs.engine.session import run
 from glue_jobs.engine.supervisor import Supervisor, always_running
 from glue_jobs.fleet_watch.batches import WatchBatches, WatchContext
 from glue_jobs.fleet_watch.flow_watch import POLL_INTERVAL_S, FlowWatch

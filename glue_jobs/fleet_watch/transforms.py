@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from glue_jobs.engine.fields import fields_of
+from glue_jobs.kafka.source_and_sink import fields_of
 
 _RECEIVED = (
     "id string, device_id string, stream string, via string, firmware string, received_ms long"

@@ -10,9 +10,8 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.job_arguments import JobArguments
-from glue_jobs.engine.driver_jvm import java_class
-from glue_jobs.kafka.connection import kafka_connection
+from fleetlane.events.job_arguments import JobArguments, KafkaSecurity
+from glue_jobs.engine.session import java_class
 
 ANSWER_MS_MAX: Final = 10_000
 _SPARKS_PREFIX: Final = "kafka."
@@ -112,3 +111,24 @@ def cluster_id(session: SparkSession, arguments: JobArguments) -> str | None:
             return admin.cluster_id()
     except KafkaAdminError:
         return None
+
+
+_IAM: Final = {
+    "kafka.security.protocol": "SASL_SSL",
+    "kafka.sasl.mechanism": "AWS_MSK_IAM",
+    "kafka.sasl.jaas.config": "software.amazon.msk.auth.iam.IAMLoginModule required;",
+    "kafka.sasl.client.callback.handler.class": (
+        "software.amazon.msk.auth.iam.IAMClientCallbackHandler"
+    ),
+}
+"""As Amazon's own login module wants it: the role's credentials, no secret in any option."""
+
+
+def kafka_connection(arguments: JobArguments) -> dict[str, str]:
+    """The options by which Spark reaches Kafka: Kafka's own, each behind ``kafka.``."""
+    servers = {"kafka.bootstrap.servers": arguments.kafka_bootstrap_servers}
+    match arguments.kafka_security:
+        case KafkaSecurity.PLAINTEXT:
+            return servers
+        case KafkaSecurity.IAM:
+            return servers | _IAM

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -17,10 +17,9 @@ from fleetlane.events.topics import (
     FLEET_RECEIVED,
     REROUTED_BYTES_MAX,
 )
-from glue_jobs.engine.checkpoint_plan import CheckpointPlan, note_plan
+from glue_jobs.engine.checkpoint_notes import CheckpointPlan, note_plan
 from glue_jobs.engine.hadoop_files import HadoopFiles
-from glue_jobs.kafka.admin import cluster_id
-from glue_jobs.kafka.connection import kafka_connection
+from glue_jobs.kafka.admin import cluster_id, kafka_connection
 
 ASYNC_CHECKPOINT_INTERVAL_MS: Final = 1_000
 
@@ -139,3 +138,13 @@ def noted(session: SparkSession, arguments: JobArguments, plan: QueryPlan) -> Ch
         cluster=cluster_id(session, arguments),
         state=plan.state,
     )
+
+
+def fields_of(records: DataFrame, structure: Column) -> DataFrame:
+    """Give the fields of a structure, computed once for each record.
+
+    Spark moves a filter on a projection's columns below it, where each of them is computed anew: a
+    JSON text was parsed once for every column that must not be null. It does not move one below
+    what makes rows of an array.
+    """
+    return records.select(F.inline(F.array(structure)))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import date
 from types import MappingProxyType
-from typing import Final, Protocol
+from typing import Final
 
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -21,6 +21,7 @@ from fleetlane.events.lake.tables import (
 )
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, canonical_topic
 from fleetlane.events.topics import PARKED as PARKED_TOPIC
+from glue_jobs.engine.checkpoint_notes import DedupedStreams
 from glue_jobs.lake.commits import Batch, TableLog
 from glue_jobs.lake.daily import daily_rows
 from glue_jobs.lake.hourly import ClosedHours, days_to_count, hourly_rows
@@ -39,12 +40,6 @@ TABLES_OF: Final[Mapping[LakeTables, tuple[LakeTable, ...]]] = MappingProxyType(
 _QUERY_ID: Final = "sql.streaming.queryId"
 
 
-class Deduped(Protocol):
-    """The streams of which there is a topic without repeats; ``DedupedStreams`` is one."""
-
-    def windows_s(self) -> Mapping[str, int]: ...
-
-
 class LakeBatches:
     """Writes the batches of one query, each once, however often it is given.
 
@@ -57,7 +52,7 @@ class LakeBatches:
         arguments: LakeArguments,
         guard: LeaseGuard,
         *,
-        deduped: Deduped,
+        deduped: DedupedStreams,
     ) -> None:
         self._arguments, self._guard, self._deduped = arguments, guard, deduped
         self._token, self._hours = 0, ClosedHours()

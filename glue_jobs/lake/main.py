@@ -14,6 +14,7 @@ from clients.s3.lease import Lease, LeaseLostError, LeaseObject
 from clients.s3.upkeep_requests import Upkeep, UpkeepRequests
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
 from fleetlane.events.metrics import Dimension, JobMetric, lake_job
+from fleetlane.events.times import now_ms
 from fleetlane.events.topics import (
     FLEET_PARSED,
     FLEET_RECEIVED,
@@ -22,25 +23,23 @@ from fleetlane.events.topics import (
     unique_pattern,
 )
 from glue_jobs.engine.batch_query import in_batches
-from glue_jobs.engine.clock import now_ms
+from glue_jobs.engine.checkpoint_notes import DedupedStreams
 from glue_jobs.engine.cloudwatch_metrics import published_to
-from glue_jobs.engine.deduped_streams import DedupedStreams
-from glue_jobs.engine.entry_point import run
 from glue_jobs.engine.hadoop_files import HadoopFiles
 from glue_jobs.engine.lake_catalog import use_catalog
 from glue_jobs.engine.periodic_tasks import PeriodicTask
-from glue_jobs.engine.query_listener import hear
+from glue_jobs.engine.query_listener import listen
+from glue_jobs.engine.session import run
 from glue_jobs.engine.supervisor import Supervisor, always_running
 from glue_jobs.kafka.source_and_sink import raw_records
 from glue_jobs.lake.batches import TABLES_OF, LakeBatches
 from glue_jobs.lake.catalog import ensure_table
-from glue_jobs.lake.erasure import erased
 from glue_jobs.lake.lag import PUBLISH_INTERVAL_S as LAG_INTERVAL_S
 from glue_jobs.lake.lag import LakeLag
 from glue_jobs.lake.lease_guard import LeaseGuard
 from glue_jobs.lake.stream_views import POLL_INTERVAL_S as VIEWS_INTERVAL_S
 from glue_jobs.lake.stream_views import stream_views
-from glue_jobs.lake.upkeep import compacted, expired
+from glue_jobs.lake.upkeep import compacted, erased, expired
 from glue_jobs.lake.upkeep_schedule import POLL_INTERVAL_S as UPKEEP_INTERVAL_S
 from glue_jobs.lake.upkeep_schedule import UpkeepSchedule
 
@@ -61,7 +60,7 @@ def start(session: SparkSession, arguments: LakeArguments) -> Supervisor:
     use_catalog(session, warehouse=arguments.lake_warehouse, uri=arguments.lake_catalog_uri)
     guard = _lease_guard(session, arguments)
     lag = LakeLag(lake_job(arguments.tables), now_ms=now_ms)
-    hear(session, lag)
+    listen(session, lag)
     return always_running(lake_job(arguments.tables), lambda: _kept(session, arguments, guard, lag))
 
 

@@ -16,7 +16,7 @@ from fleetlane.events.canonical import TimeQuality
 from fleetlane.events.envelope import SOURCE_PREFIX
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lake.tables import EVENTS, PARKED, PARSED, RECEIVED, LakeTable
-from glue_jobs.engine.fields import fields_of
+from glue_jobs.kafka.source_and_sink import fields_of
 
 DAY_CLOCK: Final = "day_clock_ms"
 

@@ -4,8 +4,10 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from fleetlane.events.lake.tables import CATALOG, LakeTable
+from fleetlane.events.names import checked_device_id
 from fleetlane.events.times import DAY_MS, rfc3339
 from glue_jobs.lake.commits import SNAPSHOTS_KEPT
 from glue_jobs.lake.merging import drop_repeats, places_with_repeats
@@ -64,3 +66,26 @@ def _drop_repeats(session: SparkSession, table: LakeTable) -> int:
 
 def _call(session: SparkSession, procedure: str) -> Sequence[dict[str, object]]:
     return [row.asDict() for row in session.sql(f"CALL {CATALOG}.system.{procedure}").collect()]
+
+
+def erased(session: SparkSession, tables: Iterable[LakeTable], device_id: str) -> dict[str, str]:
+    """Delete a device's rows; says how many, by table. What tables were before still has them.
+
+    A table that names no devices is left as it is.
+
+    Raises:
+        BadNameError: It is no device's id.
+    """
+    checked_device_id(device_id)
+    done = {}
+    for table in tables:
+        if "device_id" not in table.column_names:
+            continue
+        rows = session.table(table.full_name).where(F.col("device_id") == device_id).count()
+        if rows:
+            session.sql(
+                f"DELETE FROM {table.full_name} WHERE device_id = :device",  # noqa: S608 - ours
+                args={"device": device_id},
+            )
+        done[table.name] = f"{rows} rows of {device_id} deleted"
+    return done

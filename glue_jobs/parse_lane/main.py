@@ -12,12 +12,12 @@ from clients.flows.store import CachedFlows, FlowStore
 from clients.s3.blocked_messages import BlockedMessages
 from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.metrics import Dimension
+from fleetlane.events.times import now_ms
 from fleetlane.events.topics import blocking_pattern, lane_pattern
-from glue_jobs.engine.clock import now_ms
 from glue_jobs.engine.cloudwatch_metrics import published_to
-from glue_jobs.engine.entry_point import run
 from glue_jobs.engine.periodic_tasks import PeriodicTask
-from glue_jobs.engine.query_listener import hear
+from glue_jobs.engine.query_listener import listen
+from glue_jobs.engine.session import run
 from glue_jobs.engine.supervisor import POLL_INTERVAL_S
 from glue_jobs.kafka.admin import KafkaAdmin
 from glue_jobs.kafka.source_and_sink import (
@@ -106,9 +106,9 @@ def _starter(
 def _heard(
     session: SparkSession, arguments: ParseLaneArguments, publish: Callable[[LaneValues], None]
 ) -> StreamingQuery:
-    """Start a query, and hear what it says; also when it is started again."""
+    """Start a query, and listen what it says; also when it is started again."""
     listener = LaneListener(_name(arguments), publish=publish, now_ms=now_ms)
-    hear(session, listener)
+    listen(session, listener)
     return _started(session, arguments)
 
 

@@ -9,16 +9,18 @@ from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from clients.aws import AwsSettings, s3_client
 from clients.flows.parser_store import ParserStore
 from clients.flows.store import CachedFlows, FlowStore
 from clients.s3.blocked_messages import BlockedMessages
 from clients.s3.payload_bucket import PayloadBucket
+from fleetlane.events import headers as ce
 from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.lanes import Lane
+from fleetlane.events.times import now_ms
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
-from glue_jobs.engine.clock import now_ms
 from glue_jobs.parse_lane.halting.halt_on_error import BlockedError, HaltOnError
 from glue_jobs.parse_lane.lane_parser import LaneParser, Output
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
@@ -35,7 +37,6 @@ from glue_jobs.parse_lane.results.output_batches import (
     canonical_batch,
     parsed_batch,
 )
-from glue_jobs.parse_lane.spaced_tries import spaced_tries
 
 ARTIFACT_S_MAX: Final = 30.0
 """So long a lane waits for an artifact: the largest, at 9 MiB a second."""
@@ -133,3 +134,35 @@ def parsers_folder() -> Path:
 def _sandboxes() -> ParsesRuns:
     """One a worker process, for all lanes that it serves."""
     return sandboxes_for_this_system()
+
+
+def spaced_tries(
+    batches: Iterable[pa.RecordBatch],
+    *,
+    apart_ms: int,
+    now_ms: Callable[[], int],
+    sleep: Callable[[float], None],
+) -> Iterator[pa.RecordBatch]:
+    """Give record batches, each once the last try of all of its messages is ``apart_ms`` ago.
+
+    A trigger alone does not see to it: a batch that takes long is followed by the next at once.
+    When a try ended is when Kafka got the message back: ``timestamp`` of its record. Waits for
+    ``apart_ms`` at most, whatever clocks say, and not at all for messages that come first.
+    """
+    for batch in batches:
+        last_ms = _last_try_ms(batch)
+        if last_ms is not None:
+            left_ms = last_ms + apart_ms - now_ms()
+            sleep(min(max(left_ms, 0), apart_ms) / 1000)
+        yield batch
+
+
+def _last_try_ms(batch: pa.RecordBatch) -> int | None:
+    headers = batch.column("headers")
+    is_told = pc.equal(headers.flatten().field("key"), ce.SLOW_TRIES)
+    rows = pc.list_parent_indices(headers).filter(is_told)
+    if not len(rows):
+        return None
+    times = batch.column("timestamp").take(rows).cast(pa.timestamp("ms", tz="UTC"), safe=False)
+    newest_ms: int | None = pc.max(times.cast(pa.int64())).as_py()
+    return newest_ms

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Deferral, Outcome, Parsed, parsed_value
-from glue_jobs.engine.query_listener import hear
+from glue_jobs.engine.query_listener import listen
 from glue_jobs.parse_lane.lane_metrics import (
     LaneListener,
     LaneValues,
@@ -54,7 +54,7 @@ def test_a_query_publishes_its_lag_and_what_came_of_its_messages(
         ],
         SCHEMA,
     ).coalesce(1).write.parquet(str(tmp_path / "in"))
-    hear(spark, listener)
+    listen(spark, listener)
 
     records = spark.readStream.schema(SCHEMA).parquet(str(tmp_path / "in"))
     query = (

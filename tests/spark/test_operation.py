@@ -25,7 +25,7 @@ from fleetlane.events.job_arguments import FleetMetadataArguments, KafkaSecurity
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topics import raw_key
 from glue_jobs import host
-from glue_jobs.engine.checkpoint_plan import PlanChangedError, note_plan
+from glue_jobs.engine.checkpoint_notes import PlanChangedError, note_plan
 from glue_jobs.engine.hadoop_files import HadoopFiles
 from glue_jobs.kafka.admin import KafkaAdmin
 from glue_jobs.kafka.mirrored_offsets import MirroredOffsets

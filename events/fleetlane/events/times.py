@@ -1,6 +1,7 @@
 """Times as text. Milliseconds since 1970 in UTC everywhere else."""
 
 import re
+import time
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final
@@ -18,6 +19,11 @@ _RFC3339: Final = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?"
     r"([Zz]|[+-][0-9]{2}:[0-9]{2})"
 )
+
+
+def now_ms() -> int:
+    """The clock of this machine."""
+    return time.time_ns() // 1_000_000
 
 
 _TWO_DIGITS: Final = tuple(f"{number:02d}" for number in range(60))

@@ -1,9 +1,8 @@
 """What a blocking flow does with a message that cannot be parsed: it waits for an answer."""
 
 from collections.abc import Callable
-from typing import Protocol
 
-from clients.s3.blocked_messages import BlockedMessage
+from clients.s3.blocked_messages import BlockedMessage, BlockedMessages
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.metadata import Deferral, Outcome
 from fleetlane.events.parked import KafkaPosition
@@ -29,17 +28,10 @@ class DeferredError(FleetlaneError):
     sentence = "{position} was not tried: {put_off}"
 
 
-class Blocked(Protocol):
-    """The messages that block their flows; ``BlockedMessages`` is one."""
-
-    def found(self, position: KafkaPosition) -> BlockedMessage | None: ...
-    def put(self, blocked: BlockedMessage) -> None: ...
-
-
 class HaltOnError:
     """Stops a query at a message that would be parked or diverted, unless it is to be skipped."""
 
-    def __init__(self, blocked: Blocked, *, now_ms: Callable[[], int]) -> None:
+    def __init__(self, blocked: BlockedMessages, *, now_ms: Callable[[], int]) -> None:
         self._blocked, self._now_ms = blocked, now_ms
 
     def outcome(self, record: RawRecord, result: AttemptResult, outcome: Outcome) -> Outcome:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final, Protocol
 
 from clients.flows.store import CurrentFlows, FlowsUnavailableError
-from clients.s3.blocked_messages import BlockedMessage
+from clients.s3.blocked_messages import BlockedMessages
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import LaneMetric
 from fleetlane.events.topics import RawTopic, UnknownTopicError, parsed_raw_topic
@@ -25,13 +25,6 @@ class Topics(Protocol):
     def topics(self) -> Iterable[str]: ...
 
 
-class Blocked(Protocol):
-    """The messages that block their flows."""
-
-    def waiting(self, topic: str) -> list[BlockedMessage]: ...
-    def skip(self, blocked: BlockedMessage) -> None: ...
-
-
 class BlockingQueries:
     """The queries of one lane's blocking flows: one for each topic that such a flow ever had.
 
@@ -46,7 +39,7 @@ class BlockingQueries:
         *,
         start: Callable[[str], Query],
         topics: Topics,
-        blocked: Blocked,
+        blocked: BlockedMessages,
         flows: CurrentFlows,
         publish: Callable[[Mapping[str, float]], None],
     ) -> None:

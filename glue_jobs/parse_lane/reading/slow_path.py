@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from clients.s3.payload_bucket import (
     PayloadCorruptError,
@@ -10,7 +10,7 @@ from clients.s3.payload_bucket import (
     PayloadTooLargeError,
     PayloadUnavailableError,
 )
-from fleetlane.events.envelope import BadEnvelopeError, Message, PayloadReference
+from fleetlane.events.envelope import BadEnvelopeError, Message
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.errors import FleetlaneError, ParkedReason
 from fleetlane.events.lanes import BUFFER_BYTES_MAX, PAYLOAD_BYTES_MAX, Lane
@@ -23,7 +23,8 @@ from glue_jobs.parse_lane.parsers.chosen_parsers import (
     ChosenParsers,
     NoParser,
 )
-from glue_jobs.parse_lane.reading.fetch_ahead import FetchAhead, Fetches
+from glue_jobs.parse_lane.reading.fetch_ahead import FetchAhead
+from glue_jobs.parse_lane.reading.payloads import Payloads
 from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord
 from glue_jobs.parse_lane.reading.runs import WaitingMessage
 
@@ -61,12 +62,6 @@ class _Chosen(NamedTuple):
 
 
 type _NotGiven = tuple[_Chosen, PayloadUnavailableError]
-
-
-class Payloads(Fetches, Protocol):
-    """Where bodies are; ``payloads.Payloads`` is one."""
-
-    def answers(self, reference: PayloadReference) -> bool: ...
 
 
 class SlowPath:

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from glue_jobs.engine.checkpoint_plan import CheckpointPlan, PlanChangedError, note_plan
+from glue_jobs.engine.checkpoint_notes import CheckpointPlan, PlanChangedError, note_plan
 
 PLAN = CheckpointPlan(spark="4.1.1", is_async=True, cluster="c-1", state="ids of gps for 1 h")
 

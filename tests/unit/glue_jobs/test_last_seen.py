@@ -4,7 +4,7 @@ from typing import Final
 
 from clients.devices.sightings import Sighting
 from fleetlane.events.times import DAY_MS
-from glue_jobs.fleet_watch.last_seen import LastSeen
+from glue_jobs.fleet_watch.batches import LastSeen
 from tests.unit.glue_jobs.fake_sightings import FakeSightings
 
 NOON_MS: Final = 20_000 * DAY_MS + DAY_MS // 2

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import FLEET_WATCH
-from glue_jobs.engine.scheduler_pools import PROMPT_QUERIES, written_pools
+from glue_jobs.engine.session import PROMPT_QUERIES, written_pools
 
 
 def test_each_prompt_query_has_a_pool_with_a_slot_of_its_own(tmp_path: Path) -> None:

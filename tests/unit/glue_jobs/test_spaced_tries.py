@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from fleetlane.events.lanes import LANE_LIMITS, PARSE_GRACE_FACTOR, Lane
-from glue_jobs.parse_lane.lane_parser import BATCHES_TO_ALARM, OVERTIME_SHARE_MAX
-from glue_jobs.parse_lane.spaced_tries import spaced_tries
+from glue_jobs.parse_lane.lane_parser import BATCHES_TO_ALARM, BUDGET_SHARE_MAX
+from glue_jobs.parse_lane.parse import spaced_tries
 
 NOW_MS = 1_762_178_709_500
 APART_MS = 10_000
@@ -60,5 +60,5 @@ def test_two_children_finish_a_batch_of_the_slow_lane_in_a_third_of_the_time_to_
 
     batch_s = limits.messages_per_batch_max * usual_s / 2
 
-    overtime_s = limits.lag_alarm_s / BATCHES_TO_ALARM * OVERTIME_SHARE_MAX
+    overtime_s = limits.lag_alarm_s / BATCHES_TO_ALARM * BUDGET_SHARE_MAX
     assert batch_s + overtime_s < limits.lag_alarm_s / BATCHES_TO_ALARM

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from glue_jobs.engine.checkpoint_plan import PlanChangedError
+from glue_jobs.engine.checkpoint_notes import PlanChangedError
 from glue_jobs.engine.supervisor import RESTART_S, DesiredQuery, Supervisor, always_running
 
 

@@ -3,8 +3,7 @@
 from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
 from fleetlane.events.flows.flow import Flow
 from glue_jobs.deduplicate.main import supervised
-from glue_jobs.engine.checkpoint_plan import PlanChangedError
-from glue_jobs.engine.deduped_streams import DedupedStreams
+from glue_jobs.engine.checkpoint_notes import DedupedStreams, PlanChangedError
 from glue_jobs.engine.supervisor import RESTART_S
 
 

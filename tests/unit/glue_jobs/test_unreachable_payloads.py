@@ -7,9 +7,9 @@ import pyarrow as pa
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metadata import Deferral, Outcome, parsed_from
+from glue_jobs.parse_lane.parse import spaced_tries
 from glue_jobs.parse_lane.reading.raw_batches import RawRecord
 from glue_jobs.parse_lane.results.output_batches import OutputRecord
-from glue_jobs.parse_lane.spaced_tries import spaced_tries
 from tests.unit.glue_jobs.conftest import NOW_MS, MemoryBucket, rows_of
 from tests.unit.glue_jobs.test_lane_parser import Lanes, record_by_reference
 

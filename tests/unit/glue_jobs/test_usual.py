@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glue_jobs.fleet_watch.usual import KNOWN_MIN, Usual, usual_of
+from glue_jobs.fleet_watch.flow_hours import KNOWN_MIN, Usual, usual_of
 
 counts = st.lists(st.integers(0, 1_000_000), min_size=KNOWN_MIN, max_size=10)
 shares = st.lists(st.floats(0, 1), min_size=KNOWN_MIN, max_size=10)

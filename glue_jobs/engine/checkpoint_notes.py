@@ -1,7 +1,7 @@
-"""What a checkpoint was written by, noted beside it: some changes of a query it cannot take."""
+"""Notes beside checkpoints: by what a checkpoint was written, and which streams are deduped."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -9,7 +9,8 @@ import msgspec
 
 from fleetlane.events.errors import FleetlaneError
 
-_NOTE: Final = "plan.json"
+_PLAN: Final = "plan.json"
+_DEDUPED: Final = "deduplicated.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +52,7 @@ def note_plan(files: Files, query: str, plan: CheckpointPlan) -> None:
     Raises:
         PlanChangedError: The checkpoint cannot take it.
     """
-    name = f"{query}/{_NOTE}"
+    name = f"{query}/{_PLAN}"
     note = files.read(name)
     before = None if note is None else msgspec.json.decode(note, type=CheckpointPlan)
     for problem in () if before is None else _problems(before, plan):
@@ -76,3 +77,21 @@ def _problems(before: CheckpointPlan, now: CheckpointPlan) -> Iterator[str]:
 def _version(text: str) -> tuple[int, ...]:
     """Major and minor: a checkpoint's format does not change between patches."""
     return tuple(int(number) for number in text.split(".")[:2])
+
+
+class DedupedStreams:
+    """Remembered beside the checkpoints, so that both are lost together or not at all.
+
+    One process writes it. Both methods raise ``FilesUnavailableError`` as ``HadoopFiles`` does.
+    """
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    def windows_s(self) -> Mapping[str, int]:
+        """Each such stream, with the window that it had last."""
+        note = self._files.read(_DEDUPED)
+        return {} if note is None else msgspec.json.decode(note, type=dict[str, int])
+
+    def remember(self, windows_s: Mapping[str, int]) -> None:
+        self._files.write(_DEDUPED, msgspec.json.encode(dict(windows_s), order="deterministic"))
