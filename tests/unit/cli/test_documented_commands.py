@@ -16,9 +16,6 @@ DOCUMENTS: Final = (
     ROOT / "README.md",
     *sorted(one for one in (ROOT / "docs").glob("*.md") if one != DOCUMENT),
 )
-NOT_YET: Final = ("--stage", "rate-limit")
-"""What documents already say, and the command line soon will."""
-
 _COMMAND: Final = re.compile(r"(?<![\w/.-])(?:\./|\.venv/bin/)?fleetlane ((?:[a-z]+|--[a-z]).*)")
 _ENDS: Final = re.compile(r" [|>#] | \|$|&&|;| #|`|\)|\"$|, | and ")
 _OPTION: Final = re.compile(r"(?<=\s)--[a-z][a-z-]*")
@@ -37,8 +34,6 @@ def commands_in(text: str) -> Iterator[str]:
 
 def problem_of(typed: str) -> str | None:
     """Say what the command line would not understand of it, if anything."""
-    if any(one in typed for one in NOT_YET):
-        return None
     command: Any = typer.main.get_command(app)
     words = typed.split()
     while words and getattr(command, "commands", None):
