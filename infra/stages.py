@@ -46,7 +46,7 @@ class Stage:
     """One deployed platform.
 
     ``keeps_data``: nothing that holds data can be deleted with its stack. Without ``alarm_email``
-    alarms tell nobody; without ``device_domain`` devices use API Gateway's own address. The
+    alarms notify nobody; without ``device_domain`` devices use API Gateway's own address. The
     rate limits are of one device's messages a minute, as one running function counts them.
     """
 
@@ -85,7 +85,7 @@ _ZONES: Final = ("eu-central-1a", "eu-central-1b", "eu-central-1c")
 _LAPTOP, _GLUE, _EMR = Engine.LAPTOP, Engine.GLUE, Engine.EMR
 
 LOG_RETENTION_DAYS: Final = (1, 7, 14, 30, 90, 180, 365)
-"""What CloudWatch can do, and a stage may ask for."""
+"""What CloudWatch supports."""
 
 STAGE_NAMES: Final = ("local", "dev", "staging", "prod")
 

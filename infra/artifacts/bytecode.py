@@ -12,7 +12,7 @@ from typing import Final
 type Contents = Mapping[str, bytes]
 
 _UNCHECKED_HASH: Final = (1).to_bytes(4, "little")
-"""PEP 552: valid whatever its source is, which is not even asked for its size or time."""
+"""PEP 552: valid whatever its source is, whose size and time are not even read."""
 
 _WITHOUT_REFERENCES: Final = 2
 """A later marshal format refers back to what is used twice, by a count of references: so its bytes

@@ -1,4 +1,4 @@
-"""Why a finding of cdk-nag is no fault: said on the resource that it is about."""
+"""Suppressed findings of cdk-nag, each with its reason, on the resource that it is about."""
 
 from typing import Final
 

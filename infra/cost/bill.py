@@ -1,19 +1,18 @@
 """A month's bill, and what of it falls on a million messages."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from fleetlane.events.lanes import Lane
 from infra.cost.edge import edge_lines
-from infra.cost.figures import Figures
-from infra.cost.fixed_cost import standing_lines
+from infra.cost.figures import Figures, Line
 from infra.cost.jobs import job_lines
-from infra.cost.line import Line
-from infra.cost.scenario import Scenario
+from infra.cost.scenario import HOURS_A_MONTH, Scenario
 from infra.cost.stores import store_lines
 
 MILLION: Final = 1_000_000
+_ENDPOINTS: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +58,35 @@ class Bill:
 def bill(scenario: Scenario, figures: Figures) -> Bill:
     """Add everything up."""
     parts: Iterable[Iterable[Line]] = (
-        part(scenario, figures) for part in (edge_lines, store_lines, job_lines, standing_lines)
+        part(scenario, figures) for part in (edge_lines, store_lines, job_lines, _fixed_lines)
     )
     return Bill(
         lines=tuple(line for part in parts for line in part),
         messages={lane: one.messages_a_month for lane, one in scenario.traffic.items()},
     )
+
+
+def _fixed_lines(scenario: Scenario, figures: Figures) -> Iterator[Line]:
+    """Endpoints, metrics, alarms, keys: nothing of it grows with messages."""
+    stage = scenario.stage
+    hours = _ENDPOINTS * len(stage.availability_zones) * HOURS_A_MONTH
+    yield Line(component="VPC endpoints", fixed_usd=figures.usd("endpoint_hour", hours))
+    yield Line(
+        component="MSK: metrics by topic",
+        fixed_usd=figures.usd("metric_month", kafka_metrics(scenario, figures)),
+    )
+    watching = (
+        figures.usd("metric_month", figures.measure("custom_metrics"))
+        + figures.usd("alarm_metric_month", figures.measure("alarm_metrics"))
+        + figures.usd("dashboard_month")
+    )
+    yield Line(component="CloudWatch: metrics, alarms, dashboard", fixed_usd=watching)
+    keys_usd = figures.usd("kms_key_month", figures.measure("kms_keys"))
+    yield Line(component="KMS keys", fixed_usd=keys_usd)
+
+
+def kafka_metrics(scenario: Scenario, figures: Figures) -> float:
+    """What MSK writes to CloudWatch beyond its free metrics."""
+    of_topics = figures.measure("topics") * figures.measure("kafka_metrics_per_topic")
+    of_broker = figures.measure("kafka_metrics_per_broker") + of_topics
+    return scenario.stage.broker_count * of_broker

@@ -1,4 +1,4 @@
-"""The part of a document that the command writes."""
+"""The part of a document that the command writes, between two markers."""
 
 from pathlib import Path
 from typing import Final
@@ -10,7 +10,7 @@ END: Final = "<!-- what `python -m infra.cost` prints: end -->"
 
 
 class NoMarkersError(FleetlaneError):
-    """A document does not say where the tables go."""
+    """A document has no place for the tables."""
 
     reason = "no_markers"
     path: Path
@@ -20,19 +20,19 @@ class NoMarkersError(FleetlaneError):
 
 
 def written_between_markers(path: Path) -> str:
-    """What stands there now.
+    """What is there now.
 
     Raises:
-        NoMarkersError: It has no place for it.
+        NoMarkersError: It has no markers.
     """
     return _parts(path)[1].strip("\n")
 
 
 def write_between_markers(path: Path, text: str) -> None:
-    """Replace what stands there.
+    """Replace what is there.
 
     Raises:
-        NoMarkersError: It has no place for it.
+        NoMarkersError: It has no markers.
     """
     before, _, after = _parts(path)
     path.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")

@@ -4,8 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
-from infra.cost.figures import Figures
-from infra.cost.line import Line
+from infra.cost.figures import Figures, Line
 from infra.cost.scenario import Scenario, Traffic
 
 _FULL_CPU_MIB: Final = 1_769
@@ -42,7 +41,7 @@ def api_request_usd(scenario: Scenario, figures: Figures) -> float:
 
 
 def ingest_usd(scenario: Scenario, traffic: Traffic, figures: Figures) -> float:
-    """A call of ingest: mostly it waits, for S3 where the body is large, and for Kafka."""
+    """A call of ingest mostly waits: for Kafka, and for S3 where the body is large."""
     memory_mib = scenario.stage.ingest_memory_mib
     wait_ms = figures.measure("kafka_ack_ms")
     if traffic.is_by_reference:

@@ -1,4 +1,4 @@
-"""Prices and measured figures, read from their two files."""
+"""Prices and measured figures, read from their two files, and the lines that are made of them."""
 
 import datetime as dt
 import tomllib
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.lanes import Lane
 
 _FOLDER: Final = Path(__file__).resolve().parent
 
@@ -36,7 +37,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """A figure of our own, and how it was come by."""
+    """A figure of our own, and how it was obtained."""
 
     value: float
     unit: str
@@ -46,13 +47,13 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """All that the model knows. Everything is asked for by its name in the files."""
+    """All that the model knows, by the names in the files."""
 
     prices: Mapping[str, Price]
     measures: Mapping[str, Measure]
 
     def usd(self, name: str, count: float = 1) -> float:
-        """What ``count`` single units cost, tiers left aside."""
+        """What ``count`` single units cost, without tiers."""
         price = self._price(name)
         return price.usd * count / price.units
 
@@ -73,6 +74,24 @@ class Figures:
         if name not in self.prices:
             raise UnknownFigureError("prices.toml", name)
         return self.prices[name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """What a component costs in a month.
+
+    ``fixed_usd`` is paid without a single message; ``growing_usd`` comes on top, with messages.
+    Without a ``lane`` all lanes share it, by their messages.
+    """
+
+    component: str
+    lane: Lane | None = None
+    fixed_usd: float = 0.0
+    growing_usd: float = 0.0
+
+    @property
+    def usd(self) -> float:
+        return self.fixed_usd + self.growing_usd
 
 
 def figures_of_files() -> Figures:

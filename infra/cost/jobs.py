@@ -1,5 +1,6 @@
-"""What the Spark jobs cost: workers that always run, checkpoints, and telling CloudWatch."""
+"""What the Spark jobs cost: workers that always run, checkpoints, and metrics."""
 
+import dataclasses
 import math
 from collections.abc import Iterator
 from typing import Final
@@ -7,13 +8,13 @@ from typing import Final
 from fleetlane.events.job_arguments import (
     FleetMetadataArguments,
     FleetWatchArguments,
+    JobArguments,
     LakeArguments,
     LakeTables,
 )
 from fleetlane.events.lake.tables import TABLES
 from fleetlane.events.lanes import LANE_LIMITS, Lane
-from infra.cost.figures import Figures
-from infra.cost.line import Line
+from infra.cost.figures import Figures, Line
 from infra.cost.scenario import HOURS_A_MONTH, Scenario, per_second
 from infra.stages import Engine
 
@@ -24,13 +25,13 @@ WORKER_GIB: Final = 16
 _DRIVER: Final = 1
 _MONTH_MS: Final = HOURS_A_MONTH * 60 * 60 * 1000
 MINUTES_A_MONTH: Final = HOURS_A_MONTH * 60
-"""So often each lane tells CloudWatch of itself, and each query of the lake."""
+"""Each lane, and each query of the lake, publishes its metrics this often."""
 
-_WATCH_TELLS_MINUTES: Final = 5
+_WATCH_PUBLISHES_MINUTES: Final = 5
 
 
 def job_lines(scenario: Scenario, figures: Figures) -> Iterator[Line]:
-    """Time costs more than messages here: workers and triggers run at night, too."""
+    """Mostly fixed cost: workers and triggers run at night too."""
     for lane in scenario.traffic:
         yield _workers(scenario, lane, figures)
         trigger_ms = LANE_LIMITS[lane].trigger_ms
@@ -41,10 +42,10 @@ def job_lines(scenario: Scenario, figures: Figures) -> Iterator[Line]:
     puts_usd = sum(checkpoints_usd(every_ms, figures) for every_ms in _triggers_ms())
     yield Line(component="S3: checkpoints", fixed_usd=puts_usd)
     yield Line(component="S3: the lake's commits", fixed_usd=_commits_usd(figures))
-    told = MINUTES_A_MONTH * (len(LakeTables) + 1 / _WATCH_TELLS_MINUTES)
+    calls = MINUTES_A_MONTH * (len(LakeTables) + 1 / _WATCH_PUBLISHES_MINUTES)
     yield Line(
         component="CloudWatch: metrics of lake and watch",
-        fixed_usd=figures.usd("metrics_call", told),
+        fixed_usd=figures.usd("metrics_call", calls),
     )
 
 
@@ -82,15 +83,13 @@ def workers_needed(scenario: Scenario, lane: Lane, figures: Figures) -> int:
 
 
 def workers_of_stage(scenario: Scenario, lane: Lane) -> int:
-    """What runs whatever comes."""
+    """How many always run."""
     stage = scenario.stage
-    match lane:
-        case Lane.FAST:
-            return stage.fast_workers
-        case Lane.STANDARD:
-            return stage.standard_workers
-        case Lane.SLOW:
-            return stage.slow_workers
+    return {
+        Lane.FAST: stage.fast_workers,
+        Lane.STANDARD: stage.standard_workers,
+        Lane.SLOW: stage.slow_workers,
+    }[lane]
 
 
 def _workers(scenario: Scenario, lane: Lane, figures: Figures) -> Line:
@@ -107,31 +106,20 @@ def _workers(scenario: Scenario, lane: Lane, figures: Figures) -> Line:
 
 
 def _triggers_ms() -> Iterator[int]:
-    """Of the queries that are no lane's, as they are by default."""
-    yield FleetMetadataArguments(
-        kafka_bootstrap_servers="", checkpoint_folder=""
-    ).metadata_trigger_ms
-    yield FleetWatchArguments(
-        kafka_bootstrap_servers="",
-        checkpoint_folder="",
-        flows_bucket="",
-        overrides_bucket="",
-        registry_table="",
-    ).watch_trigger_ms
-    yield from (_lake(tables).lake_trigger_ms for tables in LakeTables)
+    """The default trigger intervals of the queries that are no lane's."""
+    yield _default(FleetMetadataArguments, "metadata_trigger_ms")
+    yield _default(FleetWatchArguments, "watch_trigger_ms")
+    yield from (_default(LakeArguments, "lake_trigger_ms") for _ in LakeTables)
 
 
 def _commits_usd(figures: Figures) -> float:
-    """Each batch commits to each of its tables; ``hourly`` counts as if it did, too."""
-    batches = batches_a_month(_lake(LakeTables.EVENTS).lake_trigger_ms, figures)
+    """Each batch commits to each of its tables; ``hourly`` is counted as if it did too."""
+    batches = batches_a_month(_default(LakeArguments, "lake_trigger_ms"), figures)
     return figures.usd("s3_put", figures.measure("puts_per_commit") * batches * len(TABLES))
 
 
-def _lake(tables: LakeTables) -> LakeArguments:
-    return LakeArguments(
-        kafka_bootstrap_servers="",
-        checkpoint_folder="",
-        tables=tables,
-        lake_warehouse="",
-        lake_bucket="",
-    )
+def _default(arguments: type[JobArguments], name: str) -> int:
+    (field,) = (one for one in dataclasses.fields(arguments) if one.name == name)
+    value = field.default
+    assert isinstance(value, int), f"{name} has a default"
+    return value

@@ -1,4 +1,4 @@
-"""What is to be paid for: how many messages, how large, in which lanes, on which stage."""
+"""What the bill is for: how many messages, how large, in which lanes, on which stage."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ _DAY_S: Final = 24 * 60 * 60
 
 
 class BadScenarioError(FleetlaneError):
-    """No platform as it stands could take this traffic."""
+    """The platform could not take this traffic."""
 
     reason = "bad_scenario"
     problem: str
@@ -27,7 +27,7 @@ class BadScenarioError(FleetlaneError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traffic:
-    """What one lane gets: so many messages, each of the same size."""
+    """One lane's messages, all of the same size."""
 
     messages_a_day: float
     body_kib: float

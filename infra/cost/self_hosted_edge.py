@@ -1,4 +1,4 @@
-"""A handler on Fargate behind a load balancer, instead of API Gateway and Lambda: from when on."""
+"""A self-hosted edge on Fargate behind a load balancer: from which rate it is cheaper."""
 
 import math
 from typing import Final
@@ -25,15 +25,15 @@ _HALVINGS: Final = 60
 
 
 def gateway_usd(scenario: Scenario, figures: Figures) -> float:
-    """A month of what a handler of our own would replace."""
+    """A month of what a self-hosted edge would replace."""
     lines = edge_lines(scenario, figures)
     return sum(line.growing_usd for line in lines if line.component in REPLACED)
 
 
-def own_handler_usd(scenario: Scenario, figures: Figures) -> float:
+def self_hosted_usd(scenario: Scenario, figures: Figures) -> float:
     """A month of tasks, the balancer, and the one line that is still logged of a message.
 
-    A device opens a connection for each message, as the dearest case.
+    A device opens a connection for each message: the most expensive case.
     """
     messages_per_s = scenario.messages_a_month / (HOURS_A_MONTH * 3600)
     kib_per_s = sum(one.messages_a_month * one.body_kib for one in scenario.traffic.values()) / (
@@ -50,16 +50,16 @@ def own_handler_usd(scenario: Scenario, figures: Figures) -> float:
 
 
 def break_even_messages_per_s(scenario: Scenario, figures: Figures) -> float:
-    """The mean rate from which on a handler of our own is cheaper, sizes and shares being equal.
+    """The mean rate above which a self-hosted edge is cheaper, with the same sizes and lanes.
 
-    The slow lane's messages are counted as standard ones: the rate is not bounded by that lane.
+    The slow lane's messages are counted as standard ones, so that its limit does not apply.
     """
     one = _one_a_second(scenario)
     low, high = 0.001, 10_000.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         at = one.with_messages(middle)
-        is_cheaper = own_handler_usd(at, figures) < gateway_usd(at, figures)
+        is_cheaper = self_hosted_usd(at, figures) < gateway_usd(at, figures)
         low, high = (low, middle) if is_cheaper else (middle, high)
     return high
 

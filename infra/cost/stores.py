@@ -1,4 +1,4 @@
-"""What keeps messages: brokers, their disks, traffic between zones, and S3 for large bodies."""
+"""What stores messages: brokers, their disks, traffic between zones, and S3 for large bodies."""
 
 import math
 from collections.abc import Iterator
@@ -6,8 +6,7 @@ from typing import Final
 
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topics import RawTopic, canonical_topic, topic_settings
-from infra.cost.figures import Figures
-from infra.cost.line import Line
+from infra.cost.figures import Figures, Line
 from infra.cost.scenario import DAYS_A_MONTH, HOURS_A_MONTH, Scenario, Traffic
 
 _DAY_MS: Final = 24 * 60 * 60 * 1000
@@ -21,7 +20,7 @@ _READS_OF_RAW: Final = 2
 
 
 def store_lines(scenario: Scenario, figures: Figures) -> Iterator[Line]:
-    """Brokers and disks are there before the first message; more are added when they must be."""
+    """Brokers and disks exist before the first message; more are added as traffic needs them."""
     yield _brokers(scenario, figures)
     yield from _disks(scenario, figures)
     for lane, traffic in scenario.traffic.items():
@@ -63,7 +62,7 @@ def _disks(scenario: Scenario, figures: Figures) -> Iterator[Line]:
 
 
 def _between_zones(lane: Lane, traffic: Traffic, figures: Figures) -> Line:
-    """Two of three clients talk to a leader in another zone. Replication is free."""
+    """Two of three clients reach a leader in another zone. Replication is free."""
     raw = _raw_bytes(traffic, figures)
     travelled = raw * (1 + _READS_OF_RAW) + _output_bytes(traffic, figures)
     gigabytes = travelled * traffic.messages_a_month * (1 - 1 / _ZONES) / _GB

@@ -9,7 +9,7 @@ from infra.cost.bill import MILLION, Bill, bill
 from infra.cost.edge import edge_lines
 from infra.cost.figures import Figures
 from infra.cost.jobs import batches_a_month, checkpoints_usd, worker_hour_usd
-from infra.cost.savings import batched, levers, receipt_usd, with_engine
+from infra.cost.savings import batched, receipt_usd, savings, with_engine
 from infra.cost.scenario import HOURS_A_MONTH, INLINE_KIB_MAX, Scenario
 from infra.cost.self_hosted_edge import break_even_messages_per_s
 from infra.cost.stores import store_lines
@@ -20,7 +20,7 @@ READINGS: Final = (1, 10, 60)
 TRIGGERS_MS: Final = (0, 1_000, 10_000, 60_000)
 
 _ENGINES: Final = {Engine.GLUE: "Glue", Engine.EMR: "EMR Serverless"}
-_NOT_HERE: Final = "-"
+_NO_VALUE: Final = "-"
 
 
 def report(scenario: Scenario, figures: Figures) -> str:
@@ -34,8 +34,8 @@ def report(scenario: Scenario, figures: Figures) -> str:
         _table(("lane", "engine", *_size_names()), _by_lane(scenario, figures)),
         "### A million messages more: what grows, by size of the body",
         _table(("component", *_size_names()), _growing(scenario, figures)),
-        "### Levers, in USD a month",
-        _table(("lever", "now", "then", "saves"), _levers(scenario, figures)),
+        "### Savings, in USD a month",
+        _table(("saving", "now", "then", "saves"), _savings(scenario, figures)),
         "### A million readings, by how many a message carries",
         _table(("readings a message", "all costs", "what grows"), _batches(scenario, figures)),
         "### Trigger intervals, in USD a month and query that always has messages",
@@ -82,7 +82,7 @@ def _by_lane(scenario: Scenario, figures: Figures) -> Iterator[Sequence[str]]:
 
 def _lane_cell(scenario: Scenario, lane: Lane, kib: float, figures: Figures) -> str:
     if kib > INLINE_KIB_MAX and lane is not Lane.SLOW:
-        return _NOT_HERE
+        return _NO_VALUE
     month = bill(scenario.with_body(lane, kib), figures)
     return _usd(month.lane_usd_a_million(lane))
 
@@ -105,9 +105,9 @@ def _growing(scenario: Scenario, figures: Figures) -> Iterator[Sequence[str]]:
     yield "**all**", *(_usd(sum(column.values())) for column in columns)
 
 
-def _levers(scenario: Scenario, figures: Figures) -> Iterator[Sequence[str]]:
-    for lever in levers(scenario, figures):
-        yield lever.name, _usd(lever.now_usd), _usd(lever.then_usd), _usd(lever.saved_usd)
+def _savings(scenario: Scenario, figures: Figures) -> Iterator[Sequence[str]]:
+    for one in savings(scenario, figures):
+        yield one.name, _usd(one.now_usd), _usd(one.then_usd), _usd(one.saved_usd)
 
 
 def _batches(scenario: Scenario, figures: Figures) -> Iterator[Sequence[str]]:
@@ -137,8 +137,8 @@ def _rates(scenario: Scenario, figures: Figures) -> str:
     }
     return "\n".join(
         (
-            f"- A handler of one's own on Fargate is cheaper from {even_per_s:.0f} messages a "
-            "second on the mean.",
+            f"- A self-hosted edge on Fargate is cheaper from a mean of {even_per_s:.0f} messages "
+            "a second.",
             f"- A worker costs {_usd(workers['Glue'])} a month on Glue, "
             f"{_usd(workers['EMR Serverless'])} on EMR Serverless.",
             f"- A query at trigger 0 without async progress writes {puts / MILLION:.0f} million "
@@ -161,7 +161,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Text to the left, numbers to the right."""
     rows = [tuple(row) for row in rows]
     is_number = [
-        all(row[at][-1].isdigit() or row[at] == _NOT_HERE for row in rows)
+        all(row[at][-1].isdigit() or row[at] == _NO_VALUE for row in rows)
         for at in range(len(head))
     ]
     rule = ["---:" if number else "---" for number in is_number]

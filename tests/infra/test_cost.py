@@ -16,7 +16,7 @@ from infra.cost.figures import Figures, UnknownFigureError, figures_of_files
 from infra.cost.jobs import WORKER_GIB, WORKER_VCPUS, checkpoints_usd
 from infra.cost.savings import batched, with_engine
 from infra.cost.scenario import BadScenarioError, Scenario, Traffic, usual_traffic
-from infra.cost.self_hosted_edge import break_even_messages_per_s, gateway_usd, own_handler_usd
+from infra.cost.self_hosted_edge import break_even_messages_per_s, gateway_usd, self_hosted_usd
 from infra.stages import Engine, settings_of, stage_from
 from tests.infra.synthesis import ROOT, Synthesized
 
@@ -133,7 +133,7 @@ def test_a_handler_of_ones_own_pays_from_the_rate_that_is_named() -> None:
 
     def saved_usd(messages_per_s: float) -> float:
         at = _scenario().in_one_lane(Lane.STANDARD, messages_a_day=messages_per_s * 86_400)
-        return gateway_usd(at, FIGURES) - own_handler_usd(at, FIGURES)
+        return gateway_usd(at, FIGURES) - self_hosted_usd(at, FIGURES)
 
     assert saved_usd(even_per_s * 0.9) < 0 < saved_usd(even_per_s * 1.1)
 

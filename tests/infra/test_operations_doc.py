@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from infra.constructs.jobs.restarts import LOOK_AGAIN_MINUTES
+from infra.constructs.jobs.restarts import CHECK_MINUTES
 from infra.stages import STAGE_NAMES
 from tests.infra.synthesis import ROOT, Synthesized
 
@@ -55,7 +55,7 @@ def test_stages_and_times_are_those_of_the_code() -> None:
     text = _text()
 
     assert all(f"`{stage}`" in text for stage in STAGE_NAMES)
-    assert f"every {LOOK_AGAIN_MINUTES} minutes" in text
+    assert f"every {CHECK_MINUTES} minutes" in text
 
 
 def _text() -> str:

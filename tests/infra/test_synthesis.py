@@ -29,6 +29,7 @@ ON_LOCALSTACK = {
     "AWS::S3::BucketPolicy",
     "AWS::SQS::Queue",
     "AWS::SQS::QueuePolicy",
+    "AWS::SSM::Parameter",
 }
 
 

@@ -1,4 +1,4 @@
-"""A firewall before the API, for fleets that are attacked.
+"""A firewall in front of the API, for fleets that are attacked.
 
 It costs 5 USD a month, 1 USD a rule and month, and 0.60 USD a million requests: about a sixth of
 what API Gateway itself costs.

@@ -1,4 +1,4 @@
-"""How much of a stage's requests each route may take: a herd on one leaves room on the others."""
+"""Each route's share of a stage's requests: a burst on one leaves room for the others."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -23,7 +23,7 @@ def throttles(
 ) -> dict[str, apigateway.MethodDeploymentOptions]:
     """Give each route its share of a stage's requests a second, and of its burst.
 
-    A route with settings of its own has none of the stage's: ``options`` are to be told again.
+    A route with settings of its own has none of the stage's: ``options`` repeat those.
     """
     return {
         _deployed(route): apigateway.MethodDeploymentOptions(

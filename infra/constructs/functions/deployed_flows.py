@@ -1,4 +1,4 @@
-"""The flows that a deploy publishes, once it is sure that they can live side by side."""
+"""The flows that a deploy publishes, checked for conflicts with each other."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

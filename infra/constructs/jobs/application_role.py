@@ -86,7 +86,7 @@ class ApplicationRole(Construct):
         grant_catalog(self.role)
 
     def _grant_watch(self, stores: Stores, kafka: KafkaAccess) -> None:
-        """Tells who sends too much, holds it back by the overrides; notes who was heard of."""
+        """Reports runaway devices, quarantines them by overrides, and records last-seen times."""
         kafka.grant_read(self.role, (FLEET_RECEIVED,))
         kafka.grant_write(self.role, (FLEET_ALERTS,))
         grant_objects(self.role, stores.artifacts, WRITE, prefix=s3_keys.OVERRIDES)

@@ -135,7 +135,7 @@ class GlueEngine(Construct):
         )
 
     def _connected(self) -> glue.CfnConnection:
-        """A job's workers stand in one subnet: a zone's failure is mended by another subnet."""
+        """All workers of a job are in one subnet: if its zone fails, deploy with another subnet."""
         network = self._context.network
         subnet = network.subnets[0]
         connection = glue.CfnConnection(

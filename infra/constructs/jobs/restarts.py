@@ -1,4 +1,4 @@
-"""Starting a streaming job, and starting it again whenever it ended."""
+"""Starting a streaming job, and restarting it whenever it ended."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ from constructs import Construct
 from infra.constructs.log_groups import log_group
 from infra.constructs.nag_suppressions import suppress
 
-LOOK_AGAIN_MINUTES: Final = 5
+CHECK_MINUTES: Final = 5
 _OWN_LOGS: Final = "The delivery of a state machine's logs and traces has no resources to name."
 
 
@@ -49,7 +49,7 @@ class KeptRunning(Construct):
             self,
             "LooksAgain",
             description="A streaming job that does not run is started",
-            schedule=events.Schedule.rate(Duration.minutes(LOOK_AGAIN_MINUTES)),
+            schedule=events.Schedule.rate(Duration.minutes(CHECK_MINUTES)),
             targets=[target],
         )
 

@@ -1,4 +1,4 @@
-"""How long a payload must live: longer than the records that refer to it."""
+"""A payload must outlive every record that refers to it."""
 
 from typing import Final
 
@@ -10,10 +10,10 @@ _DAY_MS: Final = 24 * 60 * 60 * 1000
 
 UPLOAD_QUEUE_DAYS: Final = 1
 DEAD_LETTER_DAYS: Final = 5
-"""So long, in all, a notification of S3 can wait: a dead letter is as old as in its queue."""
+"""Together the longest that a notification of S3 can wait, in its queue and as a dead letter."""
 
 SPOOL_DAYS: Final = 2
-"""A record that waits in the spool until Kafka takes it again. The spool itself has no expiry."""
+"""How long a record may wait in the spool for Kafka. The spool itself has no expiry."""
 
 
 def days_on_the_way() -> int:

@@ -13,10 +13,10 @@ from fleetlane.events.s3_keys import UPLOADS
 from infra.constructs.stores.payload_ttl import DEAD_LETTER_DAYS, UPLOAD_QUEUE_DAYS
 
 AGAIN_AFTER_S: Final = 360
-"""When a message that did not land comes again: AWS asks for six times the function's time."""
+"""When a message that did not land comes again: AWS asks for six times the function's timeout."""
 
 RECEIVES_MAX: Final = 200
-"""So many tries fill nearly all of a message's day in the queue: few outages make dead letters."""
+"""Enough attempts for nearly all of a message's day in the queue: few outages make dead letters."""
 
 _S3: Final = "s3.amazonaws.com"
 
