@@ -1,4 +1,4 @@
-"""Alerts: what was noticed about the fleet, one small JSON record each, on ``fleet.alerts``."""
+"""Alerts: what was detected in the fleet, one small JSON record each, on ``fleet.alerts``."""
 
 from enum import StrEnum
 
@@ -6,9 +6,9 @@ import msgspec
 
 
 class AlertKind(StrEnum):
-    """What was noticed: a device sends far too much, or does so no longer.
+    """What was detected: a device sends far too much, or no longer does.
 
-    Or a flow hears fewer devices than it usually does, or far more of its messages are parked.
+    Or fewer devices than usual send to a flow, or far more of its messages are parked.
     """
 
     OVER_RATE_LIMIT = "over_ceiling"
@@ -24,9 +24,9 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``messages_max`` are allowed; until ``quarantined_until_ms`` what it sends goes to the slow
     lane, and for longer if it goes on.
 
-    What is about a flow has no ``device_id``, but the flow's ``owner``: in the ``window_s`` from
-    ``from_ms`` on it heard ``devices``, where ``devices_min`` are usual; or of its ``messages``
-    that have an outcome ``parked`` stand parked, where ``parked_max`` would be usual.
+    An alert about a flow has no ``device_id``, but the flow's ``owner``: in the ``window_s`` from
+    ``from_ms`` on ``devices`` sent to it, where ``devices_min`` are usual; or of its ``messages``
+    that have an outcome ``parked`` are parked, where ``parked_max`` would be usual.
     """
 
     id: str
@@ -51,7 +51,7 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return (self.device_id or self.stream or "").encode()
 
     def to_json(self) -> bytes:
-        """Write it; fields that say nothing are left out."""
+        """Write it; fields that are ``None`` are left out."""
         return msgspec.json.encode(self)
 
 

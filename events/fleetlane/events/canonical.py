@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from enum import StrEnum
 from math import isfinite
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import msgspec
 import orjson
 
+from fleetlane.events.envelope import SOURCE_PREFIX, Message
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.times import rfc3339
 
@@ -16,7 +17,7 @@ _REFUSED: Final = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATE
 
 
 class NotJsonError(FleetlaneError):
-    """A parser gave a value that JSON does not have. The message is malformed."""
+    """A parser yielded a value that JSON does not have. The message is malformed."""
 
     reason = "malformed"
     problem: str
@@ -24,7 +25,7 @@ class NotJsonError(FleetlaneError):
 
 
 class TimeQuality(StrEnum):
-    """What is to be thought of an event's time. A bad one never drops the event."""
+    """Whether an event's time is plausible. A bad one never drops the event."""
 
     OK = "ok"
     MISSING = "missing"
@@ -33,7 +34,7 @@ class TimeQuality(StrEnum):
 
 
 class EventTime(NamedTuple):
-    """When an event happened. ``millis`` is the device's word, ``None`` where it gave none.
+    """When an event happened. ``millis`` is as declared, ``None`` where it was not.
 
     ``bucket_millis`` is event time where its quality is ok, else arrival time.
     """
@@ -43,26 +44,18 @@ class EventTime(NamedTuple):
     bucket_millis: int
 
 
-class MessageFacts(Protocol):
-    """What canonical events take over from their message. ``Message`` is one."""
+class MessageFacts(NamedTuple):
+    """What canonical events take over from their message, and no more."""
+
+    raw_id: str
+    device_id: str
+    stream: str
+    arrival_millis: int
+    revision: int = 0
 
     @property
-    def raw_id(self) -> str: ...
-
-    @property
-    def device_id(self) -> str: ...
-
-    @property
-    def source(self) -> str: ...
-
-    @property
-    def stream(self) -> str: ...
-
-    @property
-    def arrival_millis(self) -> int: ...
-
-    @property
-    def revision(self) -> int: ...
+    def source(self) -> str:
+        return SOURCE_PREFIX + self.device_id
 
 
 class CanonicalEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,7 +108,7 @@ def event_data(event: Mapping[str, object]) -> bytes:
     return data
 
 
-def message_prefix(message: MessageFacts, *, parser: str) -> bytes:
+def message_prefix(message: Message | MessageFacts, *, parser: str) -> bytes:
     """The attributes that all canonical events of one message share: the start of each."""
     attributes = {
         "specversion": "1.0",

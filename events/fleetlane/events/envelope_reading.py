@@ -83,7 +83,7 @@ def _split(headers: Iterable[Header]) -> tuple[dict[str, bytes | None], tuple[He
         if name not in ce.ENVELOPE:
             others.append(header)
         elif name in known:
-            raise BadEnvelopeError(name, "stands there more than once")
+            raise BadEnvelopeError(name, "is repeated")
         else:
             known[name] = header[1]
     if known.get(ce.SPECVERSION) != _SPECVERSION:

@@ -38,7 +38,7 @@ class FleetlaneError(Exception):
 
 
 class ParkedReason(StrEnum):
-    """Why a message stands in ``parked``. Closed: consumers may switch over it."""
+    """Why a message is in ``parked``. Closed: consumers may switch over it."""
 
     MALFORMED = "malformed"
     PARSER_FAILED = "parser_failed"

@@ -90,7 +90,7 @@ class ParseLaneArguments(JobArguments):
 
     Those in force are read again when they are ``flows_max_age_s`` old. With a ``blocking_stream``
     the query reads that stream's own topic, and no other. The last three
-    stand in for the lane's own limits; ``None`` leaves the lane's.
+    replace the lane's own limits; ``None`` leaves the lane's.
     """
 
     lane: Lane

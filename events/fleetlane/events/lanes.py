@@ -24,14 +24,14 @@ BUFFER_BYTES_MAX: Final = 256 << 20
 """The largest body by reference, for parsers that accept a buffer."""
 
 LATE_AFTER_MS: Final = 24 * 60 * 60 * 1000
-"""Data whose declared end is older than this at arrival is a backlog, not news."""
+"""Data whose declared end is older than this at arrival is a backlog, not new."""
 
 PARSE_GRACE_FACTOR: Final = 1.2
 """A parse time limit is exceeded only beyond this multiple of it."""
 
 
 class Lane(StrEnum):
-    """One of three roads through the platform, each with its own topics, job and alarms."""
+    """One of three paths through the platform, each with its own topics, job and alarms."""
 
     FAST = "fast"
     STANDARD = "standard"
@@ -43,7 +43,7 @@ class LaneLimits:
     """What a lane allows one message and one batch, and when it alarms.
 
     A batch has so many messages that children finish it long before the lane is late, though each
-    message took a tenth of its limit. What takes more is its flow's overtime, which is bounded too.
+    message took a tenth of its limit. What takes more is charged to its flow's time budget.
     """
 
     parse_ms_max: int
@@ -80,7 +80,7 @@ LANE_LIMITS: Final[Mapping[Lane, LaneLimits]] = MappingProxyType(
 )
 
 SLOW_TRIES_MAX: Final = 3
-"""So often the slow lane tries a message before it is parked, a trigger's time or more apart."""
+"""How often the slow lane tries a message before it is parked, a trigger's time or more apart."""
 
 
 class LaneFacts(msgspec.Struct, frozen=True, kw_only=True):

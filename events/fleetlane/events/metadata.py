@@ -23,7 +23,7 @@ class Outcome(StrEnum):
 
 
 class Deferral(StrEnum):
-    """Why a message goes to the slow lane untried. Nothing is known against the message itself."""
+    """Why a message goes to the slow lane untried. It does not count against the message."""
 
     PAYLOAD_UNAVAILABLE = "payload_unavailable"
     PARSER_UNAVAILABLE = "parser_unavailable"

@@ -1,4 +1,4 @@
-"""Overrides: what holds for devices at once, before any answer kept for their tokens has ended."""
+"""Overrides: what applies to devices at once, before the cached answers for their tokens expire."""
 
 from collections.abc import Iterable
 from enum import StrEnum

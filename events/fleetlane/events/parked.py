@@ -15,7 +15,7 @@ DETAIL_BYTES_MAX: Final = 1024
 
 
 class KafkaPosition(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a record stands in Kafka."""
+    """A record's position in Kafka."""
 
     topic: str
     partition: int
@@ -27,7 +27,7 @@ class KafkaPosition(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parking:
-    """Why a message is parked, where it stood, which parser refused it, and when.
+    """Why a message is parked, where it was, which parser refused it, and when.
 
     ``parser`` is ``name@version``, or ``None`` where no parser was chosen.
     """
@@ -40,7 +40,7 @@ class Parking:
 
 
 def parked_headers(headers: Iterable[Header], parking: Parking) -> list[Header]:
-    """Add to a raw record's headers why it is parked. Those of an earlier parking go."""
+    """Add to a raw record's headers why it is parked. Those of an earlier parking are replaced."""
     added: list[Header] = [
         (ce.PARKED_REASON, parking.reason.encode()),
         (ce.PARKED_DETAIL, cut_to_bytes(parking.detail, DETAIL_BYTES_MAX)),
@@ -53,7 +53,7 @@ def parked_headers(headers: Iterable[Header], parking: Parking) -> list[Header]:
 
 
 def raw_headers(headers: Iterable[Header]) -> list[Header]:
-    """Take away what parking added."""
+    """Remove what parking added."""
     return [header for header in headers if not header[0].startswith(ce.PARKED_PREFIX)]
 
 

@@ -20,7 +20,7 @@ from fleetlane.events.errors import FleetlaneError
 
 
 class KafkaRecord(Protocol):
-    """A record as it stands in Kafka."""
+    """A record as Kafka has it."""
 
     @property
     def topic(self) -> str: ...
@@ -39,7 +39,7 @@ class KafkaRecord(Protocol):
 
 
 class BadRecordJsonError(FleetlaneError):
-    """A line is no record as ``tail --json`` prints one."""
+    """A line is not a record as ``tail --json`` prints it."""
 
     reason = "bad_record_json"
     problem: str
@@ -53,7 +53,7 @@ class NotText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExportedRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A record read back. Where it stood is known if the line said so."""
+    """A record read back. Its position is known if the line has it."""
 
     written_headers: tuple[tuple[str, str | NotText | None], ...] = msgspec.field(name="headers")
     value: bytes | None
@@ -73,7 +73,7 @@ class ExportedRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def record_json(record: KafkaRecord) -> str:
-    """Write a record as one line, without the line's end. Nothing of it is lost."""
+    """Write a record as one line, without the line's end. Lossless."""
     value = None if record.value is None else b64encode(record.value).decode()
     return json.dumps({**record_fields(record), "value": value})
 

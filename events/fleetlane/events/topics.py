@@ -140,7 +140,7 @@ def raw_pattern(*lanes: Lane) -> str:
 
 
 def stream_pattern(stream: str) -> str:
-    """The same of all raw topics, of any lane, that a stream's messages may stand in."""
+    """The same of all raw topics, of any lane, that a stream's messages may be in."""
     own = checked_name(stream, kind="stream")
     return rf"raw\.({'|'.join(Lane)})(\.(stream|block)\.{own}|\.type\.{NAME_PATTERN})?"
 

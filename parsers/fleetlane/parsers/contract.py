@@ -1,4 +1,4 @@
-"""What a parser is, and how it says that a message is bad."""
+"""What a parser is, and how it refuses a message."""
 
 from collections.abc import Iterator, Mapping
 from typing import ClassVar, Protocol
@@ -39,12 +39,12 @@ class BufferParser(Protocol):
 
 
 def accepts_buffer(parser: Parser | BufferParser) -> bool:
-    """Whether a parser says that it is a ``BufferParser``."""
+    """Whether a parser declares itself a ``BufferParser``."""
     return getattr(parser, "accepts_buffer", False) is True
 
 
 class MalformedMessage(FleetlaneError):  # noqa: N818 - the message is bad, not the program
-    """These bytes can never be parsed: they are parked, and the next message has its turn.
+    """These bytes can never be parsed: they are parked, and the next message is parsed.
 
     Takes one sentence that names the value found and the value allowed.
     """

@@ -12,10 +12,10 @@ class EventsInDocument:
     """A format of one document a message: an object is one event, an array of them one each.
 
     Attributes:
-        events_at: Where in the document the events stand, as names joined by dots:
+        events_at: Where in the document the events are, as names joined by dots:
             ``"payload.readings"``. Empty: the document itself.
         shared_fields: Fields of the document's top that are copied into each event, so that it
-            stands alone. An event's own field of that name wins; one that is missing is left out.
+            is complete. An event's own field of that name wins; one that is missing is left out.
     """
 
     events_at: str = ""

@@ -1,4 +1,4 @@
-"""Finds a parser by what a flow file says of it, and makes it with the flow's options."""
+"""Finds the parser that a flow names, and makes it with the flow's options."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ class InstalledParser:
 
     @property
     def identifier(self) -> str:
-        """What a canonical event says of it: ``acme-thermo@1.2.0``."""
+        """What canonical events name it: ``acme-thermo@1.2.0``."""
         return f"{self.name}@{self.version}"
 
     @property
@@ -46,7 +46,7 @@ class InstalledParser:
         return self.distribution == BUILT_IN_DISTRIBUTION
 
     def answers_to(self, use: str) -> bool:
-        """Tell whether a flow that writes ``use`` means this one. Versions compare by PEP 440."""
+        """Whether a flow that writes ``use`` means this one. Versions compare by PEP 440."""
         name, version = split_use(use)
         if name != self.name or (version is None) is not self.is_built_in:
             return False
@@ -152,7 +152,7 @@ def find_parser(use: str, path: Sequence[str] | None = None) -> InstalledParser:
 
 
 def located_parser(use: str) -> InstalledParser:
-    """Find a parser for a process of its own, where it may be a version that others hide here.
+    """Find a parser for a process of its own, where it may be a version that is hidden here.
 
     Raises:
         UnknownParserError: As ``find_parser``, on no single entry of ``sys.path`` either.

@@ -1,4 +1,4 @@
-"""Text messages: their decoding, and the types of what stands in them."""
+"""Text messages: their decoding, and the types of their cells."""
 
 import math
 import re

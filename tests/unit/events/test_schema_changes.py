@@ -117,7 +117,7 @@ def test_what_breaks_a_reader_is_told(
 
 
 def test_a_schema_is_not_taken_away() -> None:
-    assert list(broken_by(schema({"a": NUMBER}), None)) == ["it was taken away"]
+    assert list(broken_by(schema({"a": NUMBER}), None)) == ["it was removed"]
 
 
 def test_only_flows_that_had_a_schema_can_break_it() -> None:
@@ -128,7 +128,7 @@ def test_only_flows_that_had_a_schema_can_break_it() -> None:
     assert list(breaking_changes([thermo], [described])) == []
     assert list(breaking_changes([described], [])) == []
     assert list(breaking_changes([described], [thermo])) == [
-        ("thermo", "schema: it was taken away; a stream of another name may differ")
+        ("thermo", "schema: it was removed; a stream of another name may differ")
     ]
 
 

@@ -32,11 +32,11 @@ MANIFEST_BYTES_MAX: Final = 4 << 20
 MEMBERS_MAX: Final = 10_000
 
 _NOT_WHOLE: Final = (zipfile.BadZipFile, EOFError, RuntimeError, UnicodeDecodeError)
-"""Runtime errors are what ``zipfile`` says of an encrypted member and of versions to come."""
+"""``zipfile`` raises runtime errors for encrypted members and for future versions."""
 
 
 class BadArtifactError(FleetlaneError):
-    """A file is no parser artifact, or not a whole one. ``artifact`` is what it is called."""
+    """A file is no parser artifact, or not a whole one. ``artifact`` is its name."""
 
     reason = "bad_artifact"
     artifact: str
@@ -52,7 +52,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What an artifact says of itself. Unknown fields are ignored.
+    """What an artifact contains. Unknown fields are ignored.
 
     ``name`` and ``version`` are the distribution's, and ``version`` that of its parsers too.
     ``parsers`` maps a parser's name to its entry point, ``members`` a file's path to its digest.
@@ -89,7 +89,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_manifest(file: Path | BinaryIO, *, artifact: str) -> Manifest:
-    """Read the manifest of a zip; ``artifact`` is what an error calls it. Members stay unread.
+    """Read the manifest of a zip; ``artifact`` names it in errors. Members stay unread.
 
     Raises:
         BadArtifactError: There is no such file, it is no zip, or has no manifest of this format.
@@ -100,7 +100,7 @@ def read_manifest(file: Path | BinaryIO, *, artifact: str) -> Manifest:
 
 @contextmanager
 def opened_artifact(file: Path | BinaryIO, *, artifact: str) -> Iterator[zipfile.ZipFile]:
-    """Open a zip that nobody vouches for; whatever reading it comes upon is refused alike.
+    """Open an untrusted zip; any defect found while reading is refused in the same way.
 
     Raises:
         BadArtifactError: There is no such file; or what is opened or read in it is no zip, not
@@ -118,7 +118,9 @@ def opened_artifact(file: Path | BinaryIO, *, artifact: str) -> Iterator[zipfile
         except _NOT_WHOLE as problem:
             raise BadArtifactError(artifact, f"is not a whole zip file: {problem}") from None
         except OSError as problem:
-            if problem.errno != errno.EINVAL:  # a member said to lie before the file's beginning
+            if (
+                problem.errno != errno.EINVAL
+            ):  # a member whose offset is before the file's beginning
                 raise
             raise BadArtifactError(artifact, "is not a whole zip file") from None
 

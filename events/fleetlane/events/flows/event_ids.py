@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 import orjson
 
 from fleetlane.events.canonical import MessageFacts
+from fleetlane.events.envelope import Message
 from fleetlane.events.flows.flow import IdentityRule
 from fleetlane.events.ids import hashed_id
 
@@ -13,7 +14,7 @@ type EventIdOf = Callable[[Mapping[str, object]], str]
 """Gives the events of one message their ids; called once for each, in order."""
 
 
-def event_ids(message: MessageFacts, rule: IdentityRule) -> EventIdOf:
+def event_ids(message: Message | MessageFacts, rule: IdentityRule) -> EventIdOf:
     """How the events of ``message`` get their ids: equal bytes parsed again give equal ids.
 
     ``message``: raw id and ordinal. ``fields``: hashed from device, stream and the named fields,

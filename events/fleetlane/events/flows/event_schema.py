@@ -16,7 +16,7 @@ DEPTH_MAX: Final = 8
 PROPERTIES_MAX: Final = 500
 _NAME_CHARS_MAX: Final = 200
 _NOT_IN_NAMES: Final = '" \\ *'
-"""What stands for something else in the paths by which engines find a property."""
+"""Characters with a meaning of their own in the paths by which engines find a property."""
 
 _ELSEWHERE: Final = ("$ref", "$dynamicRef")
 
@@ -25,7 +25,7 @@ _ELSEWHERE: Final = ("$ref", "$dynamicRef")
 class Property:
     """A property, and what is known of its values.
 
-    ``types`` leaves out ``null``; it is empty where any type may come. ``properties`` are its own.
+    ``types`` leaves out ``null``; it is empty where any type is allowed.
     ``is_in_items`` where it belongs to the items of an array, which ``path`` writes as ``[]``.
     """
 

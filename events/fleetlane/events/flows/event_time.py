@@ -1,4 +1,4 @@
-"""Event time: what the device says of when a thing happened, and how far that is believed."""
+"""Event time: when the device says a thing happened, and whether that is plausible."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Reading flow files, and the published ``flows.json``; errors say field, value and what may be."""
+"""Reading flow files, and the published ``flows.json``; errors name field, value and limit."""
 
 import hashlib
 import re
@@ -37,7 +37,7 @@ class PublishedFlows(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """The flows of a platform as published: one ``flows.json``. Unknown fields are ignored.
 
     ``artifacts`` are of the rules whose parser is no built-in format. ``before`` are the versions
-    that were in force earlier, newest first; only the version in force tells them.
+    that were in force earlier, newest first; only the current version lists them.
     """
 
     version: str
@@ -63,7 +63,7 @@ class PublishedFlows(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return {flow.stream: flow for flow in self.flows}
 
     def artifact(self, owner: str, use: str) -> FlowArtifact | None:
-        """What an owner's rules that write ``use`` are parsed with."""
+        """The artifact of an owner's rules that write ``use``."""
         return self._artifacts.get((owner, use))
 
     @cached_property
@@ -72,7 +72,7 @@ class PublishedFlows(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 
 def flow_from_toml(text: str, *, file: str, beside: Path | None = None) -> Flow:
-    """Read one flow; ``file`` is what an error calls it.
+    """Read one flow; ``file`` names it in errors.
 
     A schema that it names is read from the folder ``beside`` it, and becomes part of the flow.
 

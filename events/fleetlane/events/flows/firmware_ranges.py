@@ -1,6 +1,6 @@
-"""Whether ranges of firmware meet, and what none of them holds: by versions at all their bounds.
+"""Whether firmware ranges overlap, and which versions no range contains.
 
-A specifier of PEP 440 tells versions apart only around the version that it names: at the version
+A specifier of PEP 440 distinguishes versions only around the version that it names: at the version
 itself, its local builds, its pre-releases, its post-releases, and, for ``==2.*`` and ``~=2.1``, at
 the next release of that length. Between two such bounds nothing changes. So ranges agree about all
 versions if they agree about one at, and one just above, every bound of any of them, and one below
@@ -19,13 +19,13 @@ _AFTER_ALL_POSTS: Final = 10**9
 
 
 def common_firmware(one: str, other: str) -> str | None:
-    """A version that both ranges hold; ``None`` where they do not meet."""
+    """A version in both ranges; ``None`` where they do not overlap."""
     ranges = SpecifierSet(one), SpecifierSet(other)
     return next((str(probe) for probe in _probes(ranges) if _all_hold(ranges, probe)), None)
 
 
 def missing_firmware(ranges: Iterable[str]) -> str | None:
-    """A version that no range holds, as plain a one as there is; ``None`` where all are held."""
+    """The plainest version in no range; ``None`` where there is none."""
     sets = [SpecifierSet(one) for one in ranges]
     missing = (probe for probe in _probes(sets) if not any(_holds(one, probe) for one in sets))
     plainest = min(missing, key=_plainness, default=None)
@@ -46,7 +46,7 @@ def _plainness(version: Version) -> tuple[int, int, Version]:
 
 
 def _probes(ranges: Sequence[SpecifierSet]) -> list[Version]:
-    """Versions of every kind that the ranges can tell apart, the lowest first."""
+    """Versions of every kind that the ranges can distinguish, the lowest first."""
     named = [
         version
         for one in ranges

@@ -118,9 +118,9 @@ class IdentityRule(_Table, frozen=True, kw_only=True):
 
 
 class UploadRule(_Table, frozen=True, kw_only=True):
-    """What devices are told when they send.
+    """What a device is answered when it sends.
 
-    ``smear_s`` is the window over which their next uploads are spread; 0: they are told nothing.
+    ``smear_s`` is the window over which their next uploads are spread; 0: they are not spread.
     With ``repeats = "answer"`` an ``Idempotency-Key`` that was sent within ``remember_s`` with the
     same bytes is answered with the first receipt, and not landed again.
     """
@@ -133,7 +133,7 @@ class UploadRule(_Table, frozen=True, kw_only=True):
 class DevicesRule(_Table, frozen=True, kw_only=True):
     """What is expected of each device of a flow.
 
-    One that sends more messages a minute than ``messages_per_minute_max`` is out of its mind: its
+    One that sends more messages a minute than ``messages_per_minute_max`` is a runaway device: its
     messages go to the slow lane until it is calm. ``None``: the platform's own rate limit.
     """
 

@@ -1,7 +1,7 @@
-"""What may change about a flow's schema: whoever reads its events today reads them tomorrow.
+"""Which changes of a flow's schema break no reader of its events.
 
-A property may come, may become required, and may no longer be null. Else it stays as it is, and so
-does its column in the lake.
+A property may be added, may become required, and may stop being null. Otherwise it stays as it is,
+and so does its column in the lake.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,20 +25,20 @@ def breaking_changes(before: Iterable[Flow], after: Iterable[Flow]) -> Iterator[
 
 
 def broken_by(before: EventSchema, after: EventSchema | None) -> Iterator[str]:
-    """Sentences that say what a reader of ``before`` would miss in ``after``."""
+    """What a reader of ``before`` would miss in ``after``, a sentence each."""
     if after is None:
-        yield "it was taken away"
+        yield "it was removed"
         return
     found = {one.path: one for one in properties_of(after)}
-    told: set[tuple[str, ...]] = set()
+    reported: set[tuple[str, ...]] = set()
     for one in properties_of(before):
-        if any(one.path[:length] in told for length in range(len(one.path))):
-            continue  # what it lies in was told
+        if any(one.path[:length] in reported for length in range(len(one.path))):
+            continue  # what contains it was reported
         problem = _problem(one, found.get(one.path))
         if problem is not None:
-            told.add(one.path)
+            reported.add(one.path)
             yield f"property `{one}` {problem}"
-    if not told:
+    if not reported:
         yield from _moved_columns(before, after)
 
 

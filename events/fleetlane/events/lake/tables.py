@@ -67,8 +67,8 @@ EVENTS: Final = LakeTable(
 )
 """Canonical events. ``day`` is event time's where ``time_quality`` is ``ok``, else arrival's.
 
-``event_ms`` is the device's word whatever its quality, and null where it gave none. ``data`` is the
-parser's mapping as JSON.
+``event_ms`` is what the device declared, whatever its quality, and null where it declared none.
+``data`` is the parser's mapping as JSON.
 """
 
 RECEIVED: Final = LakeTable(
@@ -96,7 +96,7 @@ PARSED: Final = LakeTable(
 )
 """``fleet.parsed``: every attempt. ``day`` is its message's arrival day, as in ``received``.
 
-So a day's messages and what became of them stand under one day, whenever they were parsed. Of a
+So a day's messages and what became of them are under one day, whenever they were parsed. Of a
 message's rows the one that counts is parsed > empty > parked > diverted, then the last attempt.
 """
 
@@ -113,7 +113,7 @@ PARKED: Final = LakeTable(
 )
 """What could not be parsed, with its bytes, or where they are. ``day`` is that of ``parked_ms``.
 
-``key`` is raw id and attempt, or where it stood in Kafka if it is no message of ours.
+``key`` is raw id and attempt, or its position in Kafka if it is no message of ours.
 """
 
 DAILY: Final = LakeTable(
@@ -136,7 +136,7 @@ last sent something itself, ``gateway_ms`` when a gateway last did for it; rows 
 these columns have neither. A lag is arrival minus
 ``end_ms``, of messages that declare it (``lag_messages``), and 0 where a clock runs ahead; late is
 over ``LATE_AFTER_MS``. ``parsed``, ``empty`` and ``parked`` count messages by their final outcome;
-what is missing to ``messages`` waits for one. ``malformed`` are those parked with that reason.
+the rest of ``messages`` has none yet. ``malformed`` are those parked with that reason.
 ``events`` and ``parse_us`` are of the attempt that counts; ``inflated_bytes`` came of
 ``parsed_body_bytes``.
 """

@@ -17,7 +17,7 @@ _NOT_SAFE: Final = re.compile("[^a-z0-9_]")
 
 
 class Kind(StrEnum):
-    """What a column holds. JSON stands as text."""
+    """What a column holds. JSON is text."""
 
     BOOLEAN = "boolean"
     DATE = "date"
@@ -39,7 +39,7 @@ class OwnColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataColumn:
-    """What stands in an event's data under ``path``; null where it is not of its kind."""
+    """What is in an event's data at ``path``; null where it is not of its kind."""
 
     name: str
     kind: Kind

@@ -43,7 +43,7 @@ class Built:
 
 
 def built(uv: Uv, platform: Platform) -> Built:
-    """Build a project: its wheel, and what uv.lock says it needs, but for Fleetlane's own.
+    """Build a project: its wheel, and what uv.lock lists for it, but for Fleetlane's own.
 
     The same files and lock give the same contents. Needs the network where uv's cache lacks
     something.

@@ -28,7 +28,7 @@ def unpack(path: Path, folder: Path) -> Manifest:
 
     Raises:
         BadArtifactError: It is no artifact; or a file is missing, there twice, not in the
-            manifest, larger or other than it says, or would lie outside the folder.
+            manifest, larger or other than declared, or would lie outside the folder.
     """
     artifact = path.name
     try:
@@ -47,7 +47,7 @@ def _check_names(archive: zipfile.ZipFile, manifest: Manifest, artifact: str) ->
     if MANIFEST_NAME in manifest.members or len(found) != len(declared) or {*found} != declared:
         odd = sorted({*found} ^ declared)[:1] or ["one of them twice"]
         raise BadArtifactError(
-            artifact, f"holds other files than its manifest says: {odd[0]!r:.200}"
+            artifact, f"contains other files than its manifest lists: {odd[0]!r:.200}"
         )
     outside = next((name for name in manifest.members if not _stays_inside(name)), None)
     if outside is not None:

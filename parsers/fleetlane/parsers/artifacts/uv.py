@@ -1,4 +1,4 @@
-"""The uv that builds an artifact, and what it says when it fails."""
+"""The uv that builds an artifact, and its error when it fails."""
 
 import shutil
 import subprocess

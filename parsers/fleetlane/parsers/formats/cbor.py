@@ -13,7 +13,7 @@ from fleetlane.parsers.document_events import EventsInDocument
 from fleetlane.parsers.json_domain import BYTES_WRITERS, BytesAs, in_json_domain
 from fleetlane.parsers.json_values import DEPTH_MAX
 
-_TagReader = Callable[[object, bool], object]  # what stands in the tag; whether it is for a key
+_TagReader = Callable[[object, bool], object]  # the tag's content; whether it is for a key
 
 _INTEGER_BYTES_MAX = 8
 
@@ -40,7 +40,7 @@ class Cbor(EventsInDocument):
         integer_keys: Whether keys may be integers besides, which are then written in decimal:
             ``{1: 20.5}`` is ``{"1": 20.5}``. Only for devices that need it: cbor2 then lets arrays
             be keys until the end, and crafted ones take it until the sandbox's time limit.
-        tags_ignored: More tags that leave what they stand before as it is.
+        tags_ignored: More tags that leave their content as it is.
     """
 
     bytes_as: BytesAs = "base64url"
@@ -109,13 +109,13 @@ def _content(content: object, *_: object) -> object:
 
 def _time_text(content: object, *_: object) -> object:
     if not isinstance(content, str):
-        raise MalformedMessage(f"tag 0 stands before {type(content).__name__}; allowed: text")
+        raise MalformedMessage(f"tag 0 is before {type(content).__name__}; allowed: text")
     return content
 
 
 def _time_seconds(content: object, *_: object) -> object:
     if isinstance(content, bool) or not isinstance(content, int | float):
-        raise MalformedMessage(f"tag 1 stands before {type(content).__name__}; allowed: a number")
+        raise MalformedMessage(f"tag 1 is before {type(content).__name__}; allowed: a number")
     return content
 
 
@@ -134,7 +134,7 @@ def _written(tag: int, bytes_as: BytesAs, content: object, *_: object) -> object
 def _byte_string(tag: int, content: object) -> bytes:
     if not isinstance(content, bytes):
         raise MalformedMessage(
-            f"tag {tag} stands before {type(content).__name__}; allowed: a byte string"
+            f"tag {tag} is before {type(content).__name__}; allowed: a byte string"
         )
     return content
 

@@ -1,4 +1,4 @@
-"""The sandbox's stand-in where there is no Linux: parsers run in this very process.
+"""Instead of the sandbox, where there is no Linux: parsers run in this very process.
 
 For authors' machines. Python code is cut at the time limit where the system has an interval timer
 (not on Windows), and events are capped; a parser that crashes, hangs in C or eats the memory
@@ -44,7 +44,7 @@ class InProcess:
             yield result
 
     def load_problem(self, program: Program) -> str | None:
-        """Load the program, if it is not yet, and say what comes in its way."""
+        """Load the program, if it is not yet, and give the problem, if there is one."""
         loaded = self._loaded(program)
         return loaded.detail if isinstance(loaded, Attempt) else None
 

@@ -1,7 +1,7 @@
-"""What goes through the socket between worker and child: packets, whose bounds the kernel keeps.
+"""The packets on the socket between worker and child; the kernel keeps their bounds.
 
 A request is small: the bodies are in memory, and it says where. A reply is a small packet, and
-then the columns that it tells of, cut into packets. Requests in flight are few and small, so the
+then the columns that it announces, cut into packets. Requests in flight are few and small, so the
 worker never waits to send one; a child waits to send until the worker reads.
 """
 
@@ -22,7 +22,7 @@ HELLO_BYTES_MAX: Final = 4096
 READY: Final = b"\x00ready"
 READY_FOR_BUFFERS: Final = b"\x00ready for buffers"
 DATA_PACKET_BYTES: Final = 64 << 10
-"""More at once, and the kernel needs much memory in one piece."""
+"""With more at once the kernel would need much contiguous memory."""
 
 _WORD: Final = 8
 _CHUNK_SIZES: Final = struct.Struct("<3q")
@@ -107,7 +107,7 @@ class ChunkMessages:
     body_bounds: Sequence[int]
 
     def pairs(self, *, as_views: bool = False) -> Iterator[tuple[bytes, Body]]:
-        """Each one's envelope and body. A copy is made when its turn comes: so it is warm.
+        """Each one's envelope and body, copied when it is reached: so it is in the CPU's cache.
 
         A body is a copy, as a parser takes ``bytes``; or ``as_views`` of memory that must last.
         """

@@ -1,4 +1,4 @@
-"""Which sandbox this machine can have."""
+"""Which sandbox this system can have."""
 
 import sys
 from collections.abc import Iterator

@@ -84,7 +84,7 @@ class NotedAttempts:
     """Attempts as a child noted them; objects are made only of those that are asked for.
 
     ``notes`` are of each message from place ``first`` of the run on; those in ``without`` (places
-    in the part) are not decided yet, and not among the attempts.
+    in the part) have no result yet, and not among the attempts.
     """
 
     def __init__(self, part: Part, *, first: int, without: Collection[int] = ()) -> None:

@@ -1,14 +1,13 @@
-"""What the sandbox is given: messages of one flow for one parser, and what they may cost."""
+"""The sandbox's input: messages of one flow for one parser, and their limits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 import msgspec
 
 from fleetlane.events.canonical import MessageFacts
-from fleetlane.events.envelope import SOURCE_PREFIX
+from fleetlane.events.envelope import Message
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.topics import canonical_topic
 
@@ -33,7 +32,7 @@ class Program:
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """What holds for all messages of a run. ``parser`` is ``name@version``.
+    """What all messages of a run have in common. ``parser`` is ``name@version``.
 
     A message is cut after ``parse_s``, and its child killed after ``kill_s``.
     """
@@ -72,21 +71,7 @@ class Run:
     bodies: Sequence[bytes] = field(repr=False)
 
 
-class Sender(NamedTuple):
-    """What canonical events take over from their message, and no more."""
-
-    raw_id: str
-    device_id: str
-    stream: str
-    arrival_millis: int
-    revision: int = 0
-
-    @property
-    def source(self) -> str:
-        return SOURCE_PREFIX + self.device_id
-
-
-def envelope_of(message: MessageFacts) -> bytes:
+def envelope_of(message: Message | MessageFacts) -> bytes:
     """Write what the child needs of a message; its stream is in the assignment."""
     parts = [message.raw_id, message.device_id, str(message.arrival_millis)]
     if message.revision:
@@ -94,6 +79,6 @@ def envelope_of(message: MessageFacts) -> bytes:
     return _SEPARATOR.join(parts).encode()
 
 
-def sender_from(envelope: bytes, *, stream: str) -> Sender:
+def message_facts_from(envelope: bytes, *, stream: str) -> MessageFacts:
     raw_id, device_id, arrival_millis, *revision = envelope.decode().split(_SEPARATOR)
-    return Sender(raw_id, device_id, stream, int(arrival_millis), *map(int, revision))
+    return MessageFacts(raw_id, device_id, stream, int(arrival_millis), *map(int, revision))

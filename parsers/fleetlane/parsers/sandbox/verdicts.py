@@ -1,4 +1,4 @@
-"""What can become of a message in the sandbox, and what is told of an attempt at it."""
+"""The outcomes of a message in the sandbox, and the result of one attempt."""
 
 from enum import IntEnum
 from typing import Final, NamedTuple
@@ -12,7 +12,7 @@ class Verdict(IntEnum):
     """The outcome of one message, as a number that crosses between processes.
 
     ``NOT_TRIED``: its flow has used up its time in this batch. ``CHILDREN_USED_UP``: not tried
-    either, because its parser kills every child.
+    either: its parser is over its respawn rate limit.
     """
 
     OK = 0
@@ -37,7 +37,7 @@ class Verdict(IntEnum):
 class Attempt(NamedTuple):
     """What came of one attempt at a message. Only ``OK`` has events.
 
-    ``first_event_ms`` and ``last_event_ms`` span the events whose time is believed.
+    ``first_event_ms`` and ``last_event_ms`` span the events whose time is plausible.
     """
 
     verdict: Verdict

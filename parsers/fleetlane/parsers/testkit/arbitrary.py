@@ -1,4 +1,4 @@
-"""The smallest bytes that a parser does wrong with, found by hypothesis."""
+"""The smallest bytes for which a parser breaks its contract, found by hypothesis."""
 
 import time
 from collections.abc import Callable
@@ -12,7 +12,7 @@ _BYTES_MAX: Final = 4096
 
 
 class _WrongError(Exception):
-    """Tells hypothesis that these bytes are what it looks for."""
+    """Shows hypothesis that these bytes are what is searched for."""
 
 
 def first_wrong(

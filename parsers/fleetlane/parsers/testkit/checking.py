@@ -14,8 +14,7 @@ from fleetlane.parsers.testkit.contract_checks import (
 from fleetlane.parsers.testkit.findings import Finding, kept
 from fleetlane.parsers.testkit.parser_process import ParserProcess
 from fleetlane.parsers.testkit.projects import Project, project_at
-from fleetlane.parsers.testkit.sample_checks import sample_findings
-from fleetlane.parsers.testkit.samples import Sample, samples_of
+from fleetlane.parsers.testkit.samples import Sample, sample_findings, samples_of
 from fleetlane.parsers.testkit.settings import environment
 from fleetlane.parsers.testkit.sites import Sites
 from fleetlane.parsers.testkit.subjects import subjects_in
@@ -25,7 +24,7 @@ EXAMPLES: Final = 200
 
 
 class ContractBrokenError(AssertionError):
-    """A parser does not do what its samples and its contract say: a sentence for each finding."""
+    """A parser breaks its contract, or a sample differs: a sentence for each finding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +56,7 @@ def check_folder(folder: Path | str, *, examples: int = EXAMPLES, uv: Path | Non
 def checks(
     project: Project, *, examples: int = EXAMPLES, update: bool = False, uv: Path | None = None
 ) -> Iterator[Checked]:
-    """Check each parser of a project; with ``update``, what samples should give is written.
+    """Check each parser of a project; with ``update``, the samples' expected events are written.
 
     Raises:
         FleetlaneError: There is nothing to check, or it does not build.

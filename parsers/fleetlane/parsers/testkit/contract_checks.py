@@ -1,4 +1,4 @@
-"""A parser against its contract: pure, and sane with whatever bytes come."""
+"""A parser against its contract: deterministic, and well-behaved with any bytes."""
 
 import random
 import time
@@ -7,7 +7,6 @@ from typing import Final
 
 from fleetlane.parsers.testkit.arbitrary import first_wrong
 from fleetlane.parsers.testkit.findings import Finding, shown
-from fleetlane.parsers.testkit.mutations import mutated
 from fleetlane.parsers.testkit.parser_process import ParserProcess
 from fleetlane.parsers.testkit.trials import Outcome, Subject, Trial
 
@@ -27,7 +26,7 @@ def purity_findings(
     one, other = ({**environment, **differing} for differing in _DIFFERING)
     with ParserProcess(subject, environment=one) as process:
         first, again = process.outcomes(trials), process.outcomes(trials)
-    time.sleep(_ANOTHER_SECOND_S)  # a clock that is looked at shows another time now
+    time.sleep(_ANOTHER_SECOND_S)  # a parser that reads a clock reads another time now
     with ParserProcess(subject, environment=other) as process:
         elsewhere = process.outcomes(trials[::-1])[::-1]
     for check, others, where in (
@@ -63,17 +62,17 @@ def arbitrary_findings(
         around=tuple(samples),
     )
     if body is not None:
-        sentence = _wrong(body, process.outcome(body)) or f"{shown(body)} are wrong now and then"
+        sentence = _wrong(body, process.outcome(body)) or f"{shown(body)} fail now and then"
         yield Finding(check="arbitrary bytes", sentence=sentence, body=body)
 
 
 def some_bodies(samples: Sequence[bytes]) -> list[bytes]:
-    """What purity is tried with: samples, spoilt samples, and noise."""
+    """What determinism is checked with: samples, corrupted samples, and noise."""
     chance = random.Random(0)  # noqa: S311 - noise, not secrets
-    spoilt = [body for sample in samples for body in mutated(sample)]
+    corrupted = [body for sample in samples for body in mutated(sample)]
     noise = [chance.randbytes(chance.randrange(200)) for _ in range(20)]
-    chance.shuffle(spoilt)
-    return [*samples, *noise, *spoilt][:PURE_BODIES_MAX]
+    chance.shuffle(corrupted)
+    return [*samples, *noise, *corrupted][:PURE_BODIES_MAX]
 
 
 _DIFFERING: Final = (
@@ -87,10 +86,41 @@ def _essence(outcome: Outcome) -> tuple[object, ...]:
 
 
 def _wrong(body: bytes, outcome: Outcome) -> str | None:
-    """A sentence on what any bytes may not become."""
+    """A sentence where the contract is broken."""
     if not outcome.is_well_behaved:
         came = f"{outcome.reason}: {outcome.detail}"
         return f"{shown(body)} end as {came}; allowed: events, or MalformedMessage"
     if outcome.detail.startswith(_NOT_JSON):
         return f"{shown(body)}: {outcome.detail}"
     return None
+
+
+_FLIPS_MAX = 160
+_CUTS_MAX = 60
+_OTHERS = 30
+
+
+def mutated(sample: bytes) -> Iterator[bytes]:
+    """Some 250 corrupted versions of a sample, always the same ones."""
+    chance = random.Random(0)  # noqa: S311 - to corrupt, not to hide
+    for bit in _spread(len(sample) * 8, _FLIPS_MAX, chance):
+        yield _flipped(sample, bit)
+    for length in _spread(len(sample), _CUTS_MAX, chance):
+        yield sample[:length]
+    yield sample + sample
+    for _ in range(_OTHERS if sample else 0):
+        begin, end = sorted(chance.choices(range(len(sample) + 1), k=2))
+        yield sample[:end] + sample[begin:]  # a part sent twice
+        yield sample[:begin] + sample[end:]  # a part lost
+        yield sample[:begin] + bytes(end - begin) + sample[end:]  # a part of zeros
+        yield sample[:begin] + b"\xff" * (end - begin) + sample[end:]
+
+
+def _spread(count: int, at_most: int, chance: random.Random) -> list[int]:
+    """All numbers below ``count``, or ``at_most`` of them."""
+    return sorted(chance.sample(range(count), min(count, at_most)))
+
+
+def _flipped(sample: bytes, bit: int) -> bytes:
+    place, mask = bit // 8, 1 << bit % 8
+    return sample[:place] + bytes([sample[place] ^ mask]) + sample[place + 1 :]

@@ -1,4 +1,4 @@
-"""What two parsers make of the same message: event by event, field by field."""
+"""Two parsers compared on the same message: event by event, field by field."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
 
-from fleetlane.parsers.testkit.trials import Outcome
+from fleetlane.parsers.testkit.trials import Outcome, counted_events
 
 ALIGNED_EVENTS_MAX = 2_000
 """Of more events than that, those at the same place are compared."""
 
 
 class Kind(StrEnum):
-    """What has become of a message, or of an event of it, with the new parser."""
+    """How the new parser's result of a message differs from the old one's."""
 
     SAME = "same"
     CHANGED = "changed"
@@ -42,7 +42,7 @@ class EventChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """What two parsers make of one message. ``old`` and ``new`` say it for a refused one."""
+    """What two parsers make of one message. ``old`` and ``new`` describe refused ones."""
 
     kind: Kind
     events: tuple[EventChange, ...] = ()
@@ -52,7 +52,7 @@ class Difference:
 
 def difference(old: Outcome, new: Outcome) -> Difference:
     """Compare two outcomes of one message."""
-    before, now = _said(old), _said(new)
+    before, now = _described(old), _described(new)
     if old.reason is None and new.reason is None:
         changes = tuple(_event_changes(old.data, new.data))
         return Difference(kind=Kind.CHANGED if changes else Kind.SAME, events=changes)
@@ -69,9 +69,9 @@ def changed_fields(old: Mapping[str, object], new: Mapping[str, object]) -> list
     return list(_changed_fields(old, new, ""))
 
 
-def _said(outcome: Outcome) -> str:
+def _described(outcome: Outcome) -> str:
     if outcome.reason is None:
-        return f"{len(outcome.events)} events"
+        return counted_events(len(outcome.events))
     return f"{outcome.reason}: {outcome.detail}"
 
 

@@ -1,4 +1,4 @@
-"""What a check found wrong: a sentence, and the message that shows it, kept in a file."""
+"""A check's finding: a sentence, and the message that shows it, kept in a file."""
 
 import hashlib
 from collections.abc import Iterable, Iterator

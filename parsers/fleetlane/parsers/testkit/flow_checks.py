@@ -1,4 +1,4 @@
-"""Flow files held against each other, and against the parsers that they name."""
+"""Flow files checked against each other, and against the parsers that they name."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -24,7 +24,7 @@ Raises ``FleetlaneError`` where it is nowhere.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowReport:
-    """``problems`` keep flows from being published; ``notes`` are to be known. A sentence each."""
+    """``problems`` prevent publishing; ``notes`` do not. A sentence each."""
 
     problems: tuple[str, ...]
     notes: tuple[str, ...]
@@ -35,7 +35,7 @@ def checked_flows(
 ) -> FlowReport:
     """Check flows that were read from ``folder``. Each parser is loaded, in a child on Linux.
 
-    Schemas are held against those of the flows ``before``, whose place they are to take.
+    Schemas are compared with those of the flows ``before``, which they will replace.
     """
     problems = [
         *_of_files(folder, topic_collisions(flows.values())),

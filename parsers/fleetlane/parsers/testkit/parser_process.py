@@ -1,4 +1,4 @@
-"""A parser in a process of its own: no crash, hang or other version of it touches this one."""
+"""A parser in a process of its own: no crash, hang or import of it affects this one."""
 
 import json
 import subprocess
@@ -47,7 +47,7 @@ class ParserProcess:
         is_sandboxed: bool | None = None,
         patience_s: float = _PATIENCE_S,
     ) -> None:
-        """Take what is to be tried; nothing is started yet.
+        """Nothing is started yet.
 
         Args:
             subject: The parser, its options and limits.
@@ -69,7 +69,7 @@ class ParserProcess:
         self._end()
 
     def outcome(self, body: bytes) -> Outcome:
-        """Try one message of a device of no account."""
+        """Try one message of a nameless device."""
         return self.outcomes([Trial(body=body)])[0]
 
     def outcomes(self, trials: Sequence[Trial]) -> list[Outcome]:
@@ -120,9 +120,9 @@ class ParserProcess:
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None:
-            told = json.dumps(self._is_sandboxed)
+            is_sandboxed = json.dumps(self._is_sandboxed)
             self._process = subprocess.Popen(  # noqa: S603 - Python, with code of our own
-                [sys.executable, "-c", _STARTED_AS, json.dumps(sys.path), told],
+                [sys.executable, "-c", _STARTED_AS, json.dumps(sys.path), is_sandboxed],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=self._environment,

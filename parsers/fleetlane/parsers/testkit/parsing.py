@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from fleetlane.events.canonical import canonical_event_from
+from fleetlane.events.canonical import MessageFacts, canonical_event_from
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecord
 from fleetlane.parsers.sandbox.in_process import InProcess
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
@@ -28,7 +28,7 @@ _trials = msgspec.json.Decoder(tuple[Trial, ...])
 
 def main(*, is_sandboxed: bool) -> None:
     """Answer until standard input ends."""
-    logging.disable()  # outcomes say it all
+    logging.disable()  # the outcomes are enough
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     serve(sys.stdin.buffer, answers, is_sandboxed=is_sandboxed)
@@ -40,19 +40,24 @@ def serve(questions: BinaryIO, answers: BinaryIO, *, is_sandboxed: bool) -> None
         sys.path.insert(0, subject.location)  # a child of the sandbox does it by itself
     sandboxes = sandboxes_for_this_system() if is_sandboxed else InProcess()
     for line in questions:
-        outcomes = tried(sandboxes, subject, _trials.decode(line))
+        outcomes = outcomes_of(sandboxes, subject, _trials.decode(line))
         answers.write(msgspec.json.encode(outcomes) + b"\n")
         answers.flush()
     sandboxes.close()
 
 
-def tried(sandboxes: ParsesRuns, subject: Subject, trials: Sequence[Trial]) -> list[Outcome]:
+def outcomes_of(sandboxes: ParsesRuns, subject: Subject, trials: Sequence[Trial]) -> list[Outcome]:
     """Try messages, and give their outcomes in the same order."""
     run = Run(
         program=subject.program,
         assignment=subject.assignment,
         envelopes=[
-            envelope_of(_Facts(subject, trial, place)) for place, trial in enumerate(trials)
+            envelope_of(
+                MessageFacts(  # the raw id is the message's place, by which its events are found
+                    str(place), trial.device_id, subject.flow.stream, trial.arrival_millis
+                )
+            )
+            for place, trial in enumerate(trials)
         ],
         bodies=[trial.body for trial in trials],
     )
@@ -64,15 +69,6 @@ def tried(sandboxes: ParsesRuns, subject: Subject, trials: Sequence[Trial]) -> l
             place, event = _event_of(record)
             events[place].append(event)
     return [_outcome(attempts[place], events[place]) for place in range(len(trials))]
-
-
-class _Facts:
-    """What a canonical event takes over; a raw id is the message's place, to tell it again."""
-
-    def __init__(self, subject: Subject, trial: Trial, place: int) -> None:
-        self.raw_id, self.stream = str(place), subject.flow.stream
-        self.device_id, self.arrival_millis = trial.device_id, trial.arrival_millis
-        self.source, self.revision = "", 0
 
 
 def _event_of(record: CanonicalRecord) -> tuple[int, TrialEvent]:

@@ -12,7 +12,7 @@ from fleetlane.parsers.registry import ENTRY_POINT_GROUP
 
 
 class NoProjectError(FleetlaneError):
-    """A folder holds nothing that could be tried."""
+    """A folder has nothing that could be tried."""
 
     reason = "no_project"
     folder: Path

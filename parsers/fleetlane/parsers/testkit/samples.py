@@ -1,4 +1,4 @@
-"""Samples: messages in files, and beside each what it should become.
+"""Samples: messages in files, each with its expected events beside it.
 
 ``samples/NAME.bin`` holds a message's bytes, ``samples/NAME.record.json`` a record, exported; beside it
 ``samples/NAME.json`` the events that the parser should give, or ``{"reason": …, "detail": …}``. With several
@@ -6,7 +6,7 @@ flows each has a folder of its own: ``samples/STREAM/``.
 """  # noqa: E501 - paths
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -14,9 +14,11 @@ from typing import Final
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.parser_choice import parser_rule_for
 from fleetlane.events.record_json import record_from_json
+from fleetlane.parsers.testkit.differences import changed_fields
+from fleetlane.parsers.testkit.findings import Finding
 from fleetlane.parsers.testkit.messages import recorded_message
 from fleetlane.parsers.testkit.projects import Project
-from fleetlane.parsers.testkit.trials import Outcome, Subject, Trial
+from fleetlane.parsers.testkit.trials import Outcome, Subject, Trial, counted_events
 
 _RECORD: Final = ".record.json"
 
@@ -44,7 +46,7 @@ class Sample:
 
     @property
     def expected(self) -> object | None:
-        """What should come of it; ``None`` where nobody has said.
+        """The expected outcome; ``None`` where none is written.
 
         Raises:
             BadSampleError: The file is no JSON.
@@ -59,7 +61,7 @@ class Sample:
 
 
 def found_form(outcome: Outcome) -> object:
-    """An outcome as a file beside a sample says it."""
+    """An outcome as it is written beside a sample."""
     if outcome.reason is None:
         return outcome.data
     return {"reason": outcome.reason, "detail": outcome.detail}
@@ -114,3 +116,51 @@ def _subject_for(
 
 def _name_of(path: Path) -> str:
     return path.name.removesuffix(_RECORD).removesuffix(".bin")
+
+
+CHECK = "samples"
+
+
+def sample_findings(sample: Sample, outcome: Outcome, *, update: bool) -> Iterator[Finding]:
+    """What is wrong with a sample; with ``update`` its file is written instead.
+
+    Raises:
+        BadSampleError: What is expected cannot be read.
+    """
+    if update:
+        write_expected(sample, outcome)
+        return
+    name, expected = sample.path.name, sample.expected
+    if expected is None:
+        missing = f"{name} has no {sample.expected_path.name} beside it: --update writes it"
+        yield Finding(check=CHECK, sentence=missing, body=sample.trial.body)
+    elif found_form(outcome) != expected:
+        sentence = f"{name}: {_difference(expected, outcome)}"
+        yield Finding(check=CHECK, sentence=sentence, body=sample.trial.body)
+
+
+def _difference(expected: object, outcome: Outcome) -> str:
+    if outcome.reason is not None:
+        return f"is {outcome.reason}: {outcome.detail}; expected {_in_short(expected)}"
+    found = outcome.data
+    if not isinstance(expected, list):
+        return f"gives {counted_events(len(found))}; expected {_in_short(expected)}"
+    if len(found) != len(expected):
+        return f"gives {counted_events(len(found))}; expected {len(expected)}"
+    for number, (is_now, should_be) in enumerate(zip(found, expected, strict=True)):
+        if isinstance(should_be, Mapping) and (fields := changed_fields(should_be, is_now)):
+            field = fields[0]
+            return f"event {number}: {field.path} is {field.new}; expected {field.old}"
+        if is_now != should_be:
+            return f"event {number} is {is_now!r:.80}; expected {should_be!r:.80}"
+    return "differs"
+
+
+def _in_short(expected: object) -> str:
+    match expected:
+        case list():
+            return counted_events(len(expected))
+        case {"reason": reason, "detail": detail}:
+            return f"{reason}: {detail}"
+        case _:
+            return "neither a list of events nor a reason and detail"

@@ -1,12 +1,11 @@
 """How long a parser takes for a message, against what its lane allows."""
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from fleetlane.parsers.testkit.parser_process import ParserProcess
-from fleetlane.parsers.testkit.trials import Outcome, Trial
+from fleetlane.parsers.testkit.trials import Trial
 
 ROUNDS_MAX: Final = 1_000
 SECONDS_MAX: Final = 3.0
@@ -30,9 +29,17 @@ class Timing:
 def timed(process: ParserProcess, trial: Trial) -> Timing:
     """Parse a message again and again, for three seconds at most, once it is warm."""
     outcome = process.outcomes([trial])[0]
-    limit_ms = process.subject.limit_ms
     took_us = sorted(_rounds(process, trial)) if outcome.is_well_behaved else [outcome.parse_us]
-    return _timing(trial, outcome, took_us, limit_ms)
+    return Timing(
+        body_bytes=len(trial.body),
+        rounds=len(took_us),
+        median_us=took_us[len(took_us) // 2],
+        p99_us=took_us[len(took_us) * 99 // 100],
+        limit_ms=process.subject.limit_ms,
+        events=len(outcome.events),
+        reason=outcome.reason,
+        detail=outcome.detail,
+    )
 
 
 def _rounds(process: ParserProcess, trial: Trial) -> list[int]:
@@ -42,16 +49,3 @@ def _rounds(process: ParserProcess, trial: Trial) -> list[int]:
     while len(took_us) < ROUNDS_MAX and time.monotonic() < give_up_s:
         took_us += [one.parse_us for one in process.outcomes([trial] * _AT_ONCE)]
     return took_us
-
-
-def _timing(trial: Trial, outcome: Outcome, took_us: Sequence[int], limit_ms: int) -> Timing:
-    return Timing(
-        body_bytes=len(trial.body),
-        rounds=len(took_us),
-        median_us=took_us[len(took_us) // 2],
-        p99_us=took_us[len(took_us) * 99 // 100],
-        limit_ms=limit_ms,
-        events=len(outcome.events),
-        reason=outcome.reason,
-        detail=outcome.detail,
-    )

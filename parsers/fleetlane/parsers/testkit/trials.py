@@ -1,4 +1,4 @@
-"""What is tried, and what came of it: all that crosses to a parser's process and back."""
+"""Trials and their outcomes: all that crosses to a parser's process and back."""
 
 from typing import Final
 
@@ -76,10 +76,15 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def data(self) -> list[dict[str, object]]:
-        """What the parser gave."""
+        """What the parser yielded."""
         return [event.data for event in self.events]
 
     @property
     def is_well_behaved(self) -> bool:
-        """Whether this may come of any bytes: events, or a malformed message."""
+        """Whether the contract allows it for any bytes: events, or a malformed message."""
         return self.reason in (None, "malformed")
+
+
+def counted_events(count: int) -> str:
+    """A number of events, in a sentence."""
+    return "1 event" if count == 1 else f"{count} events"

@@ -84,4 +84,4 @@ def test_an_event_that_is_gone_is_named_by_its_old_place() -> None:
 def test_a_refusal_is_told_with_both_sides() -> None:
     found = difference(parsed({"n": 1}), refused("3 bytes; 6 are needed"))
 
-    assert (found.old, found.new) == ("1 events", "malformed: 3 bytes; 6 are needed")
+    assert (found.old, found.new) == ("1 event", "malformed: 3 bytes; 6 are needed")

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetlane.parsers.testkit.mutations import mutated
+from fleetlane.parsers.testkit.contract_checks import mutated
 
 
 @given(sample=st.binary(max_size=300))

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from fleetlane.parsers.testkit.projects import project_at
-from fleetlane.parsers.testkit.sample_checks import sample_findings
-from fleetlane.parsers.testkit.samples import BadSampleError, Sample, samples_of
+from fleetlane.parsers.testkit.samples import BadSampleError, Sample, sample_findings, samples_of
 from fleetlane.parsers.testkit.sites import Sites
 from fleetlane.parsers.testkit.subjects import subjects_in
 from fleetlane.parsers.testkit.trials import Outcome, TrialEvent
@@ -112,9 +111,9 @@ def test_what_is_no_record_is_refused_by_its_file(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("expected", "why"),
     [
-        ("[]", "gives 1 events; expected 0"),
+        ("[]", "gives 1 event; expected 0"),
         ('[{"a": {"b": 2}}]', "event 0: a.b is 1; expected 2"),
-        ('{"reason": "malformed", "detail": "no"}', "gives 1 events; expected malformed: no"),
+        ('{"reason": "malformed", "detail": "no"}', "gives 1 event; expected malformed: no"),
         ("7", "neither a list of events nor a reason and detail"),
         (None, "one.bin has no one.json beside it: --update writes it"),
     ],

@@ -10,7 +10,7 @@ from fleetlane.events.times import MILLIS_MAX, MILLIS_MIN, rfc3339
 from fleetlane.parsers.contract import MalformedMessage
 
 type Convert = Callable[[Any], object]
-"""From the value that stands in the bytes to one of JSON's; raises ``MalformedMessage``."""
+"""From the value in the bytes to one of JSON's; raises ``MalformedMessage``."""
 
 PRECISION_MAX = 1_000
 """Of a decimal, in digits."""

@@ -23,7 +23,7 @@ class Avro(EventsInDocument):
 
     Without options, a message is a container file (codecs ``null`` and ``deflate``). With schemas,
     it is one record in Confluent's framing: a zero byte, the schema's id in four bytes,
-    big-endian, the record. A flow's options travel to the jobs as they are, so schemas stand in
+    big-endian, the record. A flow's options travel to the jobs as they are, so schemas are in
     the flow file, or come in a package that is installed beside the job::
 
         [[parsers]]
@@ -34,7 +34,7 @@ class Avro(EventsInDocument):
         {"type": "record", "name": "Reading", "fields": [{"name": "celsius", "type": "float"}]}
         '''
 
-    A union's value stands without its branch's name. Bytes and fixed become text as ``bytes_as``
+    A union's value is without its branch's name. Bytes and fixed become text as ``bytes_as``
     says; a decimal, its exact digits as text; dates and times, what RFC 3339 writes, a timestamp
     in UTC with as many decimals as its unit has; a duration, an object of ``months``, ``days`` and
     ``millis``. A number that is not finite and a repeated key are malformed.

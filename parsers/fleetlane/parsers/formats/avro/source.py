@@ -1,6 +1,9 @@
-"""The bytes of one run of records, read from left to right, and what may still be taken."""
+"""The bytes of one run of records, read from left to right, and the primitive types in them."""
 
-from collections.abc import Iterator
+import math
+import struct
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.json_domain import VALUES_MAX
@@ -11,7 +14,7 @@ _MORE = 0x80
 
 
 class Source:
-    """Where a reader stands. The caps are checked before anything is made of a claim."""
+    """A reader's position. The caps are checked before a declared count or length is believed."""
 
     __slots__ = ("_depth", "_values_left", "at", "data")
 
@@ -88,3 +91,67 @@ class Source:
 
     def malformed(self, problem: str) -> MalformedMessage:
         return MalformedMessage(f"{problem}, at byte {self.at} of {len(self.data)}")
+
+
+type Read = Callable[[Source], Any]
+
+_FLOAT = struct.Struct("<f")
+_DOUBLE = struct.Struct("<d")
+_INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
+
+
+def read_bytes(source: Source) -> bytes:
+    return source.take(source.long())
+
+
+def read_string(source: Source) -> str:
+    try:
+        return source.take(source.long()).decode()
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise source.malformed(f"a string has byte 0x{byte:02x}, which is not UTF-8") from None
+
+
+def _null(_: Source) -> object:
+    return None
+
+
+def _boolean(source: Source) -> object:
+    byte = source.take(1)[0]
+    if byte > 1:
+        raise source.malformed(f"a boolean is 0x{byte:02x}; allowed: 0x00, 0x01")
+    return byte == 1
+
+
+def _int(source: Source) -> object:
+    number = source.long()
+    if not _INT_MIN <= number <= _INT_MAX:
+        raise source.malformed(f"an int is {number}; allowed: {_INT_MIN} to {_INT_MAX}")
+    return number
+
+
+def _float(source: Source) -> object:
+    return _finite(source, _FLOAT.unpack(source.take(4))[0])
+
+
+def _double(source: Source) -> object:
+    return _finite(source, _DOUBLE.unpack(source.take(8))[0])
+
+
+def _finite(source: Source, number: float) -> float:
+    if not math.isfinite(number):
+        raise source.malformed(f"a number is {number}; numbers are finite")
+    return number
+
+
+PRIMITIVES: Mapping[str, Read] = {
+    "null": _null,
+    "boolean": _boolean,
+    "int": _int,
+    "long": Source.long,
+    "float": _float,
+    "double": _double,
+    "string": read_string,
+    "bytes": read_bytes,
+}
+"""By name. Bytes are not JSON's, and need converting."""

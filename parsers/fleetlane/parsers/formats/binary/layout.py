@@ -22,7 +22,7 @@ _DIVISOR_MAX = 10**15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Reads fields that stand one after another.
+    """Reads fields one after another.
 
     Attributes:
         size_bytes: Of all fields.

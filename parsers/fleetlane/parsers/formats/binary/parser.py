@@ -35,7 +35,7 @@ class Binary:
 
     Attributes:
         fields: What a record holds, in order; their keys are those of ``Field`` and ``BitField``.
-        header: What stands once before the records, in the same form.
+        header: What comes once before the records, in the same form.
         count: The field of the header that holds the number of records. It is not copied into the
             events. Empty: as many as there are.
     """

@@ -17,7 +17,7 @@ _LENGTH_BYTES_MAX = 5
 class Protobuf(EventsInDocument):
     """Each message is a document: one event, or where ``events_at`` says.
 
-    A flow's options travel to the jobs as they are, so the descriptor set stands in the flow file,
+    A flow's options travel to the jobs as they are, so the descriptor set is in the flow file,
     or comes in a package that is installed beside the job. It is what
     ``protoc --include_imports --descriptor_set_out=acme.binpb acme.proto`` writes::
 

@@ -12,7 +12,7 @@ from fleetlane.events.times import HOUR_MS
 from fleetlane.events.topics import CanonicalKey, canonical_key
 from fleetlane.parsers.contract import Parser
 from fleetlane.parsers.sandbox.canonical_records import OUTPUT_BYTES_MAX, Columns
-from fleetlane.parsers.sandbox.runs import Assignment, Body, sender_from
+from fleetlane.parsers.sandbox.runs import Assignment, Body, message_facts_from
 from fleetlane.parsers.sandbox.verdicts import OverLimitError, Verdict
 
 
@@ -51,7 +51,7 @@ class Encoder:
 
     def _append_all(self, events: object, envelope: bytes) -> None:
         flow, largest = self._flow, self._flow.limits.event_bytes_max
-        sender = sender_from(envelope, stream=flow.stream)
+        sender = message_facts_from(envelope, stream=flow.stream)
         prefix = message_prefix(sender, parser=self._identifier)
         id_of, key_of = event_ids(sender, flow.identity), _Keys(flow, sender.device_id)
         topics, keys, values, total_bytes = bytearray(), list[bytes](), list[bytes](), 0

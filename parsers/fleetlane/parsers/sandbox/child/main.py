@@ -42,13 +42,13 @@ _FILES_MAX: Final = 256
 
 _ASSIGNMENTS_KEPT_MAX: Final = 256
 _assignment_from: Final = lru_cache(_ASSIGNMENTS_KEPT_MAX)(msgspec.json.Decoder(Assignment).decode)
-"""Flows that share a parser take turns."""
+"""Flows that share a parser alternate."""
 
 
 def serve(program: Program, connection: socket.socket, input_memory: int, progress: int) -> None:
-    """Load the parser, say so, and answer requests until the worker closes the socket.
+    """Load the parser, report it, and answer requests until the worker closes the socket.
 
-    Limits this process for ever: what runs here must be a child of its own.
+    Limits this process for good: call it only in a child of its own.
     """
     _limit_files()
     os.register_at_fork(after_in_child=partial(os._exit, os.EX_SOFTWARE))
@@ -132,7 +132,7 @@ class _Server:
         )
         has_left_any = self._own.threads_and_children() != self._threads_and_children
         is_fit = not (part.is_out_of_memory or has_left_any or self._memory.is_half_used())
-        if os.getpid() != self._pid:  # a copy that the parser forked: it has no say
+        if os.getpid() != self._pid:  # a copy that the parser forked: it must not answer
             os._exit(os.EX_SOFTWARE)
         self._send(request, done, part, columns, is_fit=is_fit)
         return part.messages, is_fit
@@ -176,11 +176,11 @@ class _MemoryLimit:
         self._allow(bytes_max)
 
     def allow_also(self, chunk_bytes: int) -> None:
-        """Let one large chunk not count: twice, as it is there mapped and as ``bytes``."""
+        """Leave one large chunk out of account: twice, as it is mapped and copied as ``bytes``."""
         self._allow(self._bytes_max + 2 * chunk_bytes)
 
     def is_half_used(self) -> bool:
-        """Whether parsing has left so much behind that the next message might pay for it."""
+        """Whether parsing has left so much allocated that the next message might fail by it."""
         return self._own.address_space_bytes() - self._began_with > self._bytes_max // 2
 
     def _allow(self, bytes_max: int) -> None:

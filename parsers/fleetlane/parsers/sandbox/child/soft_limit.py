@@ -23,7 +23,7 @@ class SoftLimit:
     what catches ``BaseException`` is cut again at each tick: after that it takes a kill. Where
     there is no interval timer (Windows), there is no limit.
 
-    ``message`` is the number of the one that is being parsed, a number of its own, or
+    ``message`` is the number of the one that is being parsed, unique in this process, or
     ``NO_MESSAGE``: set by whoever parses, as a call would cost more than all else here.
     """
 

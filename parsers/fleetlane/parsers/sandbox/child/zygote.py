@@ -1,8 +1,8 @@
 """A process without threads that forks parser children for one worker, kills and reaps them.
 
-It is executed afresh, not forked: importing pyarrow starts threads in a worker, and a fork would
-copy locks that they hold. It is a subreaper: what a parser leaves behind comes back to it and is
-killed. It ends, with all its children, when the worker closes its socket, or ends.
+It is a new program, not a fork of the worker: importing pyarrow starts threads there, and a fork
+would copy locks that they hold. It is a subreaper: what a parser leaves behind comes back to it and
+is killed. It ends, with all its children, when the worker closes its socket, or ends.
 """
 
 import ctypes
@@ -49,7 +49,7 @@ class ZygoteProcess:
                     answer = self._ended(command["end"])
                 self._control.send(json.dumps(answer).encode())
         finally:
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # one end at a time
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # ended once
             for pid in list(self._children):
                 self._ended(pid)
             self._kill_strays()

@@ -22,7 +22,7 @@ class Chunk:
     """Messages ``first`` to ``first + count`` of a run, in a slot or in ``memory`` of its own.
 
     ``undecided`` messages have no result yet. A chunk is suspect once a message was blamed for
-    what it did not do: its messages then are asked one by one, where no blame can be false.
+    a death that it did not cause: its messages are then sent one by one, so that blame is certain.
     """
 
     first: int

@@ -1,4 +1,18 @@
-"""One run fed to a child, chunk by chunk; a child that dies is replaced, and the run goes on."""
+"""One run fed to a child, chunk by chunk; a child that dies is replaced, and the run goes on.
+
+The child is sent a few requests ahead, so that it never waits for the worker, and is not asked for
+each message, so that a message costs no round trip. The price is that a death leaves messages that
+were sent and not answered. The progress that the child shares (``mark``) says which one it was at,
+but a parser can write to that memory, and so blame a message of another device. Therefore:
+
+- Whoever is blamed is tried once more, alone in a fresh child, before it is held responsible.
+- If it is then parsed, the blame was false: the chunk is suspect, and its messages are sent one by
+  one from then on. A child that was sent one message can have died of no other.
+- All other messages of the request are put back and parsed as if nothing had happened.
+
+Messages that failed without a death (an exception, out of memory) are retried as well, since state
+that an earlier message left behind may be the cause; within a rate limit, as most fail again.
+"""
 
 from collections import deque
 from collections.abc import Iterator
@@ -22,14 +36,14 @@ from fleetlane.parsers.sandbox.worker.replies import InvalidReplyError, read_res
 
 REQUESTS_IN_FLIGHT: Final = 3
 RETRIED: Final = frozenset({Verdict.PARSER_FAILED, Verdict.MEMORY, Verdict.CRASHED})
-"""What another try at once, in a fresh child, may not show again."""
+"""Failures that an immediate retry in a fresh child may not have."""
 
 NOT_TRIED: Final = Attempt(Verdict.NOT_TRIED)
 CHILDREN_USED_UP: Final = Attempt(Verdict.CHILDREN_USED_UP)
 
 
 class Feeding:
-    """The state of one run: what is still to be asked, and what the child was asked already."""
+    """The state of one run: what is still to be sent, and what was sent and not answered yet."""
 
     def __init__(self, run: Run, *, children: Children, time_budget: TimeBudget) -> None:
         self._run, self._children, self._time_budget = run, children, time_budget
@@ -94,7 +108,7 @@ class Feeding:
         child = self._children.current()
         while self._waiting and self._refusal() is None and len(self._asked) < REQUESTS_IN_FLIGHT:
             piece = self._waiting[0]
-            if isinstance(piece, Retry):  # it has its turn once the child has no more to do
+            if isinstance(piece, Retry):  # after the child has answered all that it was sent
                 return
             self._waiting.popleft()
             if piece.chunk.is_suspect and piece.count > 1:
@@ -143,7 +157,7 @@ class Feeding:
         return part, records
 
     def _after(self, death: ChildExit) -> None:
-        """Put back what the child was asked; who seems to be to blame has one more try."""
+        """Put back what the child was sent; the message that is blamed is retried."""
         self._time_budget.charge(self._run.assignment, death.worked_us)
         self._put_asked_back()
         piece = self._waiting.popleft()
@@ -179,7 +193,7 @@ class Feeding:
     def _alone(
         self, child: ParserChild | None, chunk: Chunk, place: int, earlier: Attempt
     ) -> tuple[Attempt, CanonicalRecords, ParserChild | None]:
-        """Try one message in a child that has nothing else to do; also give the child, if alive."""
+        """Try one message in a child of its own; also return the child, if it is alive."""
         nothing = CanonicalRecords.none(self._topics)
         if child is None:
             is_untried = earlier is NOT_TRIED

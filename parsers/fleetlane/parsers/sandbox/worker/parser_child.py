@@ -1,4 +1,4 @@
-"""One parser child as the worker sees it: asked, watched, and ended."""
+"""A parser child as the worker sees it: it sends requests, watches, and ends it."""
 
 import os
 import select
@@ -74,7 +74,9 @@ class ParserChild:
             theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _UNREAD_BYTES_MAX)
             descriptors = theirs.fileno(), slots.descriptor, self._progress.descriptor
             self.pid = zygote.spawned(program, *descriptors)
-        self._handle = os.pidfd_open(self.pid)  # a grandchild may hold the socket open
+        self._handle = os.pidfd_open(
+            self.pid
+        )  # the socket alone would not do: a grandchild may hold it open
         self._poll = select.poll()
         self._poll.register(self._socket, select.POLLIN)
         self._poll.register(self._handle, select.POLLIN)
@@ -111,7 +113,7 @@ class ParserChild:
     def reply(self, limits: WaitLimits) -> tuple[Reply, memoryview] | None:
         """The next reply, and its columns in memory that is the worker's alone.
 
-        ``None`` once the child is dead and all that it sent whole is read.
+        ``None`` once the child is dead and all complete replies are read.
 
         Raises:
             InvalidReplyError: It is no reply as our code sends it.
@@ -135,7 +137,7 @@ class ParserChild:
         return reply, columns
 
     def end(self) -> ChildExit:
-        """End the child, with all that it started, and say how it had ended, if it had."""
+        """End the child, with all that it started, and give how it ended."""
         ending, mark = self._ended(), self._progress.number[0]
         self._socket.close()
         os.close(self._handle)
@@ -178,7 +180,7 @@ class ParserChild:
             return None
 
     def _is_over(self, limits: WaitLimits) -> bool:
-        """Look at the child. A number that it forges to win time does not help it for long."""
+        """Check the child. Faking progress gains a parser no more than ``request_s``."""
         worked_s, now_at = self._stopwatch.read(), self._progress.number[0]
         if now_at != self._seen:
             self._seen, self._seen_from_s = now_at, worked_s

@@ -84,11 +84,11 @@ class Zygote:
                 command,
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
-                start_new_session=True,  # a kill of the worker's group leaves it to clean up
+                start_new_session=True,  # it survives a kill of the worker's group, to clean up
             )
 
     def _asked(self, command: object, descriptors: tuple[int, ...] = ()) -> dict[str, int]:
-        """Ask the zygote. If it is gone there is another one, for whoever asks next."""
+        """Ask the zygote. If it is gone, another one is started for the next request."""
         try:
             socket.send_fds(self._control, [json.dumps(command).encode()], descriptors)
             answer = self._control.recv(_ANSWER_BYTES_MAX)
