@@ -30,40 +30,6 @@ class KeyChangeError(FleetlaneError):
     sentence = "device {device_id} {problem}"
 
 
-def with_key(device: RegisteredDevice, key: Jwk) -> RegisteredDevice:
-    """Add a key to a device, after those it has; one that it has already changes nothing.
-
-    Raises:
-        KeyChangeError: It has the most keys allowed, or another of this name.
-        BadDeviceError: The key is not allowed.
-    """
-    kid = str(key.get("kid"))
-    there = device.key(kid)
-    if there == key:
-        return device
-    if there is not None:
-        raise KeyChangeError(device.device_id, f"has another key named {kid!r}")
-    if len(device.keys) >= KEYS_MAX:
-        names = ", ".join(held["kid"] for held in device.keys)
-        raise KeyChangeError(
-            device.device_id, f"has {len(device.keys)} keys, the most allowed: {names}"
-        )
-    return replace(device, keys=(*device.keys, key))
-
-
-def without_key(device: RegisteredDevice, kid: str) -> RegisteredDevice:
-    """Remove a key from a device, but not its last one.
-
-    Raises:
-        KeyChangeError: It has none of this name, or no other.
-    """
-    if device.key(kid) is None:
-        raise KeyChangeError(device.device_id, f"has no key named {kid[:80]!r}")
-    if len(device.keys) == 1:
-        raise KeyChangeError(device.device_id, "has no other key: revoke it, or add a key first")
-    return replace(device, keys=tuple(key for key in device.keys if key["kid"] != kid))
-
-
 class DeviceAdministration:
     """The same table as the registry's. All may raise ``RegistryUnavailableError``."""
 
@@ -112,7 +78,7 @@ class DeviceAdministration:
             KeyChangeError: It has the most keys allowed, or another of this name.
             BadDeviceError: The key is not allowed.
         """
-        return self._changed(device_id, lambda device: with_key(device, key))
+        return self._changed(device_id, lambda device: _with_key(device, key))
 
     def remove_key(self, device_id: str, kid: str) -> RegisteredDevice:
         """Remove one of a device's keys.
@@ -121,7 +87,7 @@ class DeviceAdministration:
             UnknownDeviceError: There is no such device.
             KeyChangeError: It has no such key, or no other.
         """
-        return self._changed(device_id, lambda device: without_key(device, kid))
+        return self._changed(device_id, lambda device: _without_key(device, kid))
 
     def _changed(
         self, device_id: str, change: Callable[[RegisteredDevice], RegisteredDevice]
@@ -154,3 +120,26 @@ class DeviceAdministration:
             except self._table.meta.client.exceptions.ConditionalCheckFailedException:
                 return False
         return True
+
+
+def _with_key(device: RegisteredDevice, key: Jwk) -> RegisteredDevice:
+    kid = str(key.get("kid"))
+    there = device.key(kid)
+    if there == key:
+        return device
+    if there is not None:
+        raise KeyChangeError(device.device_id, f"has another key named {kid!r}")
+    if len(device.keys) >= KEYS_MAX:
+        names = ", ".join(held["kid"] for held in device.keys)
+        raise KeyChangeError(
+            device.device_id, f"has {len(device.keys)} keys, the most allowed: {names}"
+        )
+    return replace(device, keys=(*device.keys, key))
+
+
+def _without_key(device: RegisteredDevice, kid: str) -> RegisteredDevice:
+    if device.key(kid) is None:
+        raise KeyChangeError(device.device_id, f"has no key named {kid[:80]!r}")
+    if len(device.keys) == 1:
+        raise KeyChangeError(device.device_id, "has no other key: revoke it, or add a key first")
+    return replace(device, keys=tuple(key for key in device.keys if key["kid"] != kid))

@@ -1,10 +1,10 @@
 """Where a payload is now: where it landed, with parked payloads, or nowhere any more."""
 
 from copy import replace
-from typing import Final, Protocol
+from typing import Final
 
 from clients.kafka.reader import Record
-from clients.s3.payload_bucket import parked_key
+from clients.s3.payload_bucket import PayloadBucket, parked_key
 from fleetlane.events import headers as ce
 from fleetlane.events.envelope import Message, PayloadReference
 from fleetlane.events.lanes import BUFFER_BYTES_MAX
@@ -13,18 +13,10 @@ from operations.messages.parked import message_in
 _REFERENCE_HEADERS: Final = frozenset({ce.DATA_REF, ce.DATA_SHA256})
 
 
-class Bucket(Protocol):
-    """A bucket of payloads; ``clients.s3.payload_bucket.PayloadBucket`` is one."""
-
-    def get(self, reference: PayloadReference, *, body_bytes: int, bytes_max: int) -> bytes: ...
-
-    def has(self, key: str) -> bool: ...
-
-
 class StoredPayloads:
     """Both buckets: what landed expires, what is parked does not."""
 
-    def __init__(self, *, landed: Bucket, parked: Bucket) -> None:
+    def __init__(self, *, landed: PayloadBucket, parked: PayloadBucket) -> None:
         self._landed, self._parked = landed, parked
 
     def located(self, reference: PayloadReference) -> PayloadReference | None:

@@ -64,11 +64,6 @@ def needs_upload(body: bytes) -> bool:
     return len(body) > REQUEST_BODY_BYTES_MAX
 
 
-def uploads_url(api: str, stream: str) -> str:
-    """Where an upload form is requested."""
-    return f"{api}/v1/uploads/{quote(stream, safe='')}"
-
-
 def declaration_of(body: bytes, *, content_type: str) -> dict[str, object]:
     """What the API must know of a body before it is uploaded."""
     digest = hashlib.sha256(body).hexdigest()
@@ -76,16 +71,18 @@ def declaration_of(body: bytes, *, content_type: str) -> dict[str, object]:
 
 
 def upload_form(
-    url: str, declaration: Mapping[str, object], headers: Mapping[str, str]
+    api: str, stream: str, body: bytes, headers: Mapping[str, str]
 ) -> dict[str, object]:
-    """Request a form.
+    """Request a form for a body whose type is ``headers``' own ``Content-Type``.
 
     Raises:
         MessageRefusedError: Anything but a 201 came back.
         NoAnswerError: Nothing came back.
     """
+    declaration = declaration_of(body, content_type=headers["Content-Type"])
     json_headers = {**headers, "Content-Type": "application/json"}
-    answer = _posted(url, json=dict(declaration), headers=json_headers)
+    url = f"{api}/v1/uploads/{quote(stream, safe='')}"
+    answer = _posted(url, json=declaration, headers=json_headers)
     return _content_of(answer, wanted=httpx.codes.CREATED)
 
 

@@ -11,7 +11,7 @@ from local.platform import Platform
 from local.upload_queue import notify_of_uploads
 from operations.endpoints import PAYLOAD_BUCKET
 from operations.ledger.message_results import Receipt
-from operations.sending.device_client import declaration_of, upload_form, uploaded, uploads_url
+from operations.sending.device_client import upload_form, uploaded
 from tests.e2e.devices import Device
 
 type Form = dict[str, object]
@@ -19,9 +19,8 @@ type Form = dict[str, object]
 
 def form_for(device: Device, stream: str, body: bytes) -> Form:
     """Ask for a form."""
-    declaration = declaration_of(body, content_type="application/json")
-    headers = {"Authorization": f"Bearer {device.token()}"}
-    return upload_form(uploads_url(device.api, stream), declaration, headers)
+    headers = {"Authorization": f"Bearer {device.token()}", "Content-Type": "application/json"}
+    return upload_form(device.api, stream, body, headers)
 
 
 def accepted_by(form: Form, body: bytes, *, events: int) -> Receipt:

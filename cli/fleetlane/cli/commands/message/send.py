@@ -13,13 +13,11 @@ from fleetlane.cli.commands.device.keys import DeviceKeys
 from fleetlane.cli.options.stage import DataOption, StageOption, data_folder, platform_of
 from fleetlane.events.lanes import Lane
 from operations.sending.device_client import (
-    declaration_of,
     message_url,
     needs_upload,
     sent,
     upload_form,
     uploaded,
-    uploads_url,
 )
 
 _TOKEN_LIFETIME_S = 300
@@ -79,8 +77,7 @@ def request_headers(
 
 def _uploaded(api: str, stream: str, body: bytes, headers: dict[str, str]) -> dict[str, object]:
     """Both steps of an upload, the second with a progress bar on stderr."""
-    declaration = declaration_of(body, content_type=headers["Content-Type"])
-    form = upload_form(uploads_url(api, stream), declaration, headers)
+    form = upload_form(api, stream, body, headers)
     columns = (*Progress.get_default_columns(), DownloadColumn())
     with (
         Progress(*columns, console=Console(stderr=True), transient=True) as progress,
