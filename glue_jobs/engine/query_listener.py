@@ -1,5 +1,6 @@
-"""How listeners receive the progress of a session's queries."""
+"""Listeners to the progress of a query, however often it is started."""
 
+from abc import abstractmethod
 from typing import Final
 
 import orjson
@@ -7,7 +8,10 @@ from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import (
     JStreamingQueryListener,
+    QueryIdleEvent,
     QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
     StreamingQueryListener,
     StreamingQueryProgress,
 )
@@ -17,7 +21,36 @@ from glue_jobs.engine.session import java_class
 _IN_JAVA: Final = "org.apache.spark.sql.streaming.PythonStreamingQueryListenerWrapper"
 
 
-def listen(session: SparkSession, listener: StreamingQueryListener) -> None:
+class QueryListener(StreamingQueryListener):
+    """Receives the batches and idle triggers of the query with one name, and nothing at its end."""
+
+    def __init__(self, query_name: str) -> None:
+        self._query_name = query_name
+        self._run_id: object = None
+
+    @abstractmethod
+    def on_batch(self, progress: StreamingQueryProgress) -> None: ...
+
+    @abstractmethod
+    def on_idle(self) -> None: ...
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802 - Spark's name
+        if event.name == self._query_name:
+            self._run_id = event.runId
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
+        if event.progress.name == self._query_name:
+            self.on_batch(event.progress)
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
+        if event.runId == self._run_id:
+            self.on_idle()
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
+        """Nothing: alarms fire on metrics that are missing, or grow."""
+
+
+def listen(session: SparkSession, listener: QueryListener) -> None:
     """Register a listener for all queries, which receives each batch as one JSON text.
 
     PySpark's own way fetches each value of a batch by itself, and each list of them ends with an

@@ -1,4 +1,4 @@
-"""A batch of ``fleet.received``: who is too fast is held back, who was heard of is noted."""
+"""A batch of ``fleet.received``: runaway devices are quarantined, and sightings are written."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from glue_jobs.fleet_watch.transforms import activity
 _ROWS_AT_ONCE: Final = 1_000
 
 DEVICES_MAX: Final = 1_000_000
-"""So many are remembered; beyond that DynamoDB itself turns a second write of a day down."""
+"""How many devices are cached; beyond that DynamoDB itself rejects a second write of a day."""
 
 _log = logging.getLogger(__name__)
 
@@ -45,66 +45,65 @@ class NotesSightings(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchContext:
-    """What the watch talks to. ``tell`` returns once the alerts are durable."""
+    """What the watch talks to. ``send`` returns once the alerts are durable."""
 
     flows: CurrentFlows
     overrides: OverridesObject
     sightings: NotesSightings
-    tell: Callable[[Sequence[Alert]], None]
+    send: Callable[[Sequence[Alert]], None]
     publish: Callable[[Mapping[str, float]], None]
     now_ms: Callable[[], int]
 
 
 class WatchBatches:
-    """Looks at the batches of the one query.
+    """Handles the batches of the one query.
 
-    S3 being away ends nothing: whoever is too fast is judged again with the next batch.
+    An unavailable S3 ends nothing: devices that are too fast are judged again with the next batch.
     """
 
     def __init__(
         self,
-        surroundings: WatchContext,
+        context: WatchContext,
         rules: QuarantineRules,
         *,
         per_minute_max: int,
         sightings_at_once_max: int,
     ) -> None:
-        self._around, self._rules, self._per_minute_max = surroundings, rules, per_minute_max
+        self._context, self._rules, self._per_minute_max = context, rules, per_minute_max
         self._rates = DeviceRates(window_ms=rules.window_ms)
-        self._last_seen = LastSeen(surroundings.sightings, at_once_max=sightings_at_once_max)
+        self._last_seen = LastSeen(context.sightings, at_once_max=sightings_at_once_max)
 
-    def look(self, records: DataFrame, _number: int) -> None:
-        """Look at a batch; for ``foreachBatch``."""
-        self.look_at(_rows(activity(records, window_ms=self._rules.window_ms)))
+    def handle(self, records: DataFrame, _number: int) -> None:
+        """Handle a batch; for ``foreachBatch``."""
+        self.handle_activity(_rows(activity(records, window_ms=self._rules.window_ms)))
 
-    def look_at(self, batch: Iterable[Activity]) -> None:
-        """Do so with what each device sent in it."""
+    def handle_activity(self, batch: Iterable[Activity]) -> None:
         some = list(batch)
-        self._look_for_insane_devices(some)
+        self._quarantine_runaway_devices(some)
         self._last_seen.add(_sightings(some))
         self._last_seen.write_some()
 
-    def _look_for_insane_devices(self, batch: Sequence[Activity]) -> None:
-        now_ms = self._around.now_ms()
+    def _quarantine_runaway_devices(self, batch: Sequence[Activity]) -> None:
+        now_ms = self._context.now_ms()
         try:
-            present = self._around.overrides.read()
+            present = self._context.overrides.read()
             fast = list(self._rates.add(batch, self._rate_limit(present), now_ms=now_ms))
             self._judge(fast, present, now_ms)
         except FleetlaneError as problem:
-            _log.warning("nobody is held back for what was just sent: %s", problem)
+            _log.warning("no device is quarantined for this batch: %s", problem)
 
     def _judge(self, fast: Sequence[TooFast], present: Overrides, now_ms: int) -> None:
-        """Tell first: what a crash then leaves undone is judged, and told, once more."""
+        """Send the alerts first: after a crash, what is left is judged and sent once more."""
         judgement = judged(fast, present, self._rules, now_ms=now_ms)
         if judgement.alerts:
-            self._around.tell(judgement.alerts)
+            self._context.send(judgement.alerts)
         if judgement.changes_something:
-            self._around.overrides.change(
+            self._context.overrides.change(
                 lambda others: with_held(others, judgement.held, now_ms=now_ms), now_ms=now_ms
             )
         if judgement.left:
-            _log.error("%d devices are over their rate limits, and not held back", judgement.left)
-            self._around.publish({JobMetric.RUNAWAY_DEVICES_LEFT: judgement.left})
+            _log.error("%d devices are over their rate limits, and not quarantined", judgement.left)
+            self._context.publish({JobMetric.RUNAWAY_DEVICES_LEFT: judgement.left})
 
     def _rate_limit(self, present: Overrides) -> RateLimit:
         """What overrides say of a device, else of all, else its flow, else the platform."""
@@ -121,9 +120,9 @@ class WatchBatches:
 
     def _flows(self) -> FlowSet:
         try:
-            return self._around.flows.current().by_stream
+            return self._context.flows.current().by_stream
         except FlowsUnavailableError as problem:
-            _log.warning("devices are held against the platform's rate limit alone: %s", problem)
+            _log.warning("the platform's rate limit holds for all devices: %s", problem)
             return {}
 
 
@@ -139,10 +138,10 @@ def _rows(rows: DataFrame) -> Iterator[Activity]:
 
 
 class LastSeen:
-    """Writes a few sightings a batch, so that a herd does not use up the registry's capacity.
+    """Writes a few sightings a batch, so as not to use up the registry's capacity.
 
-    A device that waits for its turn is written with the first sighting of its day that came here.
-    What a restart forgets comes with the device's next message.
+    A device that waits is written with the first sighting of its day that came here. What a restart
+    forgets comes with the device's next message.
     """
 
     def __init__(
@@ -155,14 +154,14 @@ class LastSeen:
 
     def add(self, batch: Iterable[Sighting]) -> None:
         for one in batch:
-            is_news = _day(one) > self._day_noted.get(one.device_id, -1)
+            is_new_day = _day(one) > self._day_noted.get(one.device_id, -1)
             waiting = self._waiting.get(one.device_id)
             is_newer = waiting is None or _day(one) > _day(waiting)
-            if is_news and is_newer and len(self._waiting) < self._devices_max:
+            if is_new_day and is_newer and len(self._waiting) < self._devices_max:
                 self._waiting[one.device_id] = one
 
     def write_some(self) -> None:
-        """Write the next of those that wait. The registry being away costs a line in the log."""
+        """Write the next of those that wait. An unavailable registry costs a line in the log."""
         for one in list(islice(self._waiting.values(), self._at_once_max)):
             try:
                 self._registry.note(one)

@@ -45,7 +45,7 @@ class FlowHour:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LowCoverage:
-    """A flow heard fewer devices in an hour than in the same hour of the weeks before."""
+    """Fewer devices reported to a flow in an hour than in the same hour of the weeks before."""
 
     hour: FlowHour
     devices_min: int
@@ -53,7 +53,7 @@ class LowCoverage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MuchParked:
-    """More of a flow's messages of an hour stand parked than in the hours of the week before."""
+    """More of a flow's messages of an hour are parked than in the hours of the week before."""
 
     hour: FlowHour
     parked_max: int
@@ -73,23 +73,23 @@ def findings(
     known = defaultdict[str, dict[int, FlowHour]](dict)
     for hour in hours:
         known[hour.stream][hour.hour_ms] = hour
-    heard = {at for of_stream in known.values() for at in of_stream}
+    reported = {at for of_stream in known.values() for at in of_stream}
     for stream in sorted(streams & known.keys()):
         of_stream = known[stream]
         now = of_stream.get(at_ms, _silent(stream, at_ms))
-        yield from _low_coverage(now, of_stream, heard)
+        yield from _low_coverage(now, of_stream, reported)
         yield from _much_parked(now, of_stream)
 
 
 def _low_coverage(
-    now: FlowHour, of_stream: Mapping[int, FlowHour], heard: Collection[int]
+    now: FlowHour, of_stream: Mapping[int, FlowHour], reported: Collection[int]
 ) -> Iterator[LowCoverage]:
     began_ms = min(of_stream)
     alike = (now.hour_ms - back * WEEK_MS for back in range(1, WEEKS + 1))
     devices = [
         of_stream[at].devices if at in of_stream else 0
         for at in alike
-        if at >= began_ms and at in heard
+        if at >= began_ms and at in reported
     ]
     usual = usual_of(devices)
     if usual is not None and now.devices < usual.devices_min:

@@ -1,4 +1,4 @@
-"""Each flow's last hour: who is told when it hears too few devices, or parks too much."""
+"""Each flow's last hour: alerts when too few devices report, or too many messages are parked."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -34,9 +34,9 @@ class Hours(Protocol):
 
 
 class FlowWatch:
-    """Judges each hour once, and goes on saying what it found until the next.
+    """Judges each hour once, and publishes what it found until the next.
 
-    ``tell`` returns once the alerts are durable. A restart tells the last hour's once more, with
+    ``send`` returns once the alerts are durable. A restart sends the last hour's once more, with
     equal ids.
     """
 
@@ -45,12 +45,12 @@ class FlowWatch:
         hours: Hours,
         flows: CurrentFlows,
         *,
-        tell: Callable[[Sequence[Alert]], None],
+        send: Callable[[Sequence[Alert]], None],
         publish: Callable[[Mapping[str, float]], None],
         now_ms: Callable[[], int],
     ) -> None:
         self._hours, self._flows = hours, flows
-        self._tell, self._publish, self._now_ms = tell, publish, now_ms
+        self._send, self._publish, self._now_ms = send, publish, now_ms
         self._judged_ms: int | None = None
         self._values: Mapping[str, float] = {}
 
@@ -82,7 +82,7 @@ class FlowWatch:
         alerts = [_alert(one, flows[one.hour.stream].owner, now_ms=now_ms) for one in found]
         if alerts:
             _log.warning("%d flows are not as usual in the last hour", len(alerts))
-            self._tell(alerts)
+            self._send(alerts)
         low = sum(isinstance(one, LowCoverage) for one in found)
         self._values = {
             JobMetric.LOW_COVERAGE_FLOWS: low,

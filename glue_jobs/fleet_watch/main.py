@@ -1,4 +1,4 @@
-"""Job ``fleet_watch``: holds back who sends far too much, and notes who was heard of."""
+"""Job ``fleet_watch``: quarantines runaway devices, and writes when devices were last seen."""
 
 import re
 from collections.abc import Sequence
@@ -33,62 +33,55 @@ RECORDS_PER_BATCH_MAX: Final = 200_000
 
 
 def start(session: SparkSession, arguments: FleetWatchArguments) -> Supervisor:
-    """Start the query; returns at once. It is started again when it fails, and ends nobody.
+    """Start the query, and keep it running; returns at once.
 
-    Beside it flows are held against what is usual for them, where there is a lake.
+    Where there is a lake, flows are compared beside it with what is usual for them.
     """
-    around = _surroundings(session, arguments)
-    batches = _batches(arguments, around)
-    return always_running(FLEET_WATCH, lambda: _kept(session, arguments, around, batches))
+    context = _context(session, arguments)
+    batches = WatchBatches(
+        context,
+        QuarantineRules(
+            hold_ms=1_000 * arguments.watch_hold_s, window_ms=1_000 * arguments.watch_window_s
+        ),
+        per_minute_max=arguments.watch_messages_per_minute_max,
+        sightings_at_once_max=arguments.watch_sightings_per_batch_max,
+    )
 
-
-def _kept(
-    session: SparkSession,
-    arguments: FleetWatchArguments,
-    around: WatchContext,
-    batches: WatchBatches,
-) -> StreamingQuery:
-    query = _started(session, arguments, batches)
-    if arguments.lake_warehouse is not None:
-        use_catalog(session, warehouse=arguments.lake_warehouse, uri=arguments.lake_catalog_uri)
-        watch = FlowWatch(
-            LakeHours(session),
-            around.flows,
-            tell=around.tell,
-            publish=around.publish,
-            now_ms=around.now_ms,
+    def start_query() -> StreamingQuery:
+        records = raw_records(
+            session,
+            arguments,
+            pattern=re.escape(FLEET_RECEIVED),
+            messages_per_batch_max=RECORDS_PER_BATCH_MAX,
         )
-        PeriodicTask(
-            name="what is usual of flows",
-            run=watch.judge_last_hour,
-            interval_s=POLL_INTERVAL_S,
-            is_first_at_once=False,
-        ).run_beside(query)
-    return query
+        trigger_ms = arguments.watch_trigger_ms
+        query = in_batches(
+            records, arguments, name=FLEET_WATCH, trigger_ms=trigger_ms, each=batches.handle
+        )
+        if arguments.lake_warehouse is not None:
+            use_catalog(session, warehouse=arguments.lake_warehouse, uri=arguments.lake_catalog_uri)
+            watch = FlowWatch(
+                LakeHours(session),
+                context.flows,
+                send=context.send,
+                publish=context.publish,
+                now_ms=now_ms,
+            )
+            PeriodicTask(
+                name="comparison of flows with what is usual",
+                run=watch.judge_last_hour,
+                interval_s=POLL_INTERVAL_S,
+                is_first_at_once=False,
+            ).run_beside(query)
+        return query
+
+    return always_running(FLEET_WATCH, start_query)
 
 
-def _started(
-    session: SparkSession, arguments: FleetWatchArguments, batches: WatchBatches
-) -> StreamingQuery:
-    records = raw_records(
-        session,
-        arguments,
-        pattern=re.escape(FLEET_RECEIVED),
-        messages_per_batch_max=RECORDS_PER_BATCH_MAX,
-    )
-    return in_batches(
-        records,
-        arguments,
-        name=FLEET_WATCH,
-        trigger_ms=arguments.watch_trigger_ms,
-        each=batches.look,
-    )
-
-
-def _surroundings(session: SparkSession, arguments: FleetWatchArguments) -> WatchContext:
+def _context(session: SparkSession, arguments: FleetWatchArguments) -> WatchContext:
     s3 = s3_client(AwsSettings())
 
-    def tell(alerts: Sequence[Alert]) -> None:
+    def send(alerts: Sequence[Alert]) -> None:
         written_at_once(with_content_type(_records(session, alerts)), arguments)
 
     return WatchContext(
@@ -97,22 +90,9 @@ def _surroundings(session: SparkSession, arguments: FleetWatchArguments) -> Watc
         ),
         overrides=OverridesStore(s3, arguments.overrides_bucket),
         sightings=DeviceSightings(dynamodb_table(AwsSettings(), arguments.registry_table)),
-        tell=tell,
+        send=send,
         publish=published_to(arguments.metrics_namespace, Dimension.JOB, FLEET_WATCH),
         now_ms=now_ms,
-    )
-
-
-def _batches(arguments: FleetWatchArguments, around: WatchContext) -> WatchBatches:
-    rules = QuarantineRules(
-        hold_ms=1_000 * arguments.watch_hold_s,
-        window_ms=1_000 * arguments.watch_window_s,
-    )
-    return WatchBatches(
-        around,
-        rules,
-        per_minute_max=arguments.watch_messages_per_minute_max,
-        sightings_at_once_max=arguments.watch_sightings_per_batch_max,
     )
 
 

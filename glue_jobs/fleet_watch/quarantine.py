@@ -1,4 +1,4 @@
-"""Whom to hold back, for how long, and what to tell: a pure function of who is too fast."""
+"""Which devices to quarantine, for how long, and which alerts: a pure function of their rates."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -16,9 +16,9 @@ QUARANTINED_MAX: Final = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantineRules:
-    """A device is held back until it was calm for ``hold_ms``; at most ``devices_max`` at once.
+    """A device is quarantined until it was calm for ``hold_ms``; at most ``devices_max`` at once.
 
-    Where more go wild, it is the fleet or a deploy that did, and no device: somebody must look.
+    Where more devices run away, the fleet or a deploy is the cause, and an operator must look.
     """
 
     hold_ms: int

@@ -1,4 +1,4 @@
-"""From records of ``fleet.received`` to how much each device sent, and when it was heard of."""
+"""From records of ``fleet.received`` to how much each device sent, and when it was last seen."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F

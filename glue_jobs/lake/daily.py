@@ -54,9 +54,9 @@ def final_outcomes(parsed: DataFrame) -> DataFrame:
     """
     ranks = F.array(*(F.lit(outcome) for outcome in _RANKS))
     order = F.struct(F.array_position(ranks, F.col("outcome")), F.col("attempt"))
-    told = F.struct("outcome", "reason", "events", "parse_us", "inflated_bytes")
+    row = F.struct("outcome", "reason", "events", "parse_us", "inflated_bytes")
     return (
-        parsed.groupBy("day", "id").agg(F.max_by(told, order).alias("t")).select("day", "id", "t.*")
+        parsed.groupBy("day", "id").agg(F.max_by(row, order).alias("t")).select("day", "id", "t.*")
     )
 
 

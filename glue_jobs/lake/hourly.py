@@ -1,4 +1,4 @@
-"""One row a stream and hour: how many devices it heard, and what became of their messages."""
+"""One row a stream and hour: how many devices reported, and what became of their messages."""
 
 from collections.abc import Iterable
 from datetime import UTC, date, datetime

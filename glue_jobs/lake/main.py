@@ -52,24 +52,46 @@ TOPICS_OF: Final[Mapping[LakeTables, str]] = MappingProxyType(
 
 
 def start(session: SparkSession, arguments: LakeArguments) -> Supervisor:
-    """Start the query of some tables, and what looks after these; returns at once.
+    """Start the query of some tables, and its periodic tasks; returns at once.
 
-    Its first batch waits until no other process writes the tables. When it fails, because the
-    catalog is away for one, it is started again, and the jobs beside it do not notice.
+    Its first batch waits until no other process writes the tables. When it fails, as when
+    the catalog is unavailable, it is started again, and the jobs beside it go on.
     """
     use_catalog(session, warehouse=arguments.lake_warehouse, uri=arguments.lake_catalog_uri)
     guard = _lease_guard(session, arguments)
-    lag = LakeLag(lake_job(arguments.tables), now_ms=now_ms)
+    name = lake_job(arguments.tables)
+    lag = LakeLag(name, now_ms=now_ms)
     listen(session, lag)
-    return always_running(lake_job(arguments.tables), lambda: _kept(session, arguments, guard, lag))
+    return always_running(
+        lake_job(arguments.tables), lambda: _start_query(session, arguments, guard, lag)
+    )
 
 
-def _kept(
+def _start_query(
     session: SparkSession, arguments: LakeArguments, guard: LeaseGuard, lag: LakeLag
 ) -> StreamingQuery:
     deduped = DedupedStreams(HadoopFiles(session, arguments.checkpoint_folder))
     batches = LakeBatches(session, arguments, guard, deduped=deduped)
-    query = _started(session, arguments, batches)
+    records = raw_records(
+        session,
+        arguments,
+        pattern=TOPICS_OF[arguments.tables],
+        messages_per_batch_max=arguments.lake_records_per_batch_max,
+    )
+    name, trigger_ms = lake_job(arguments.tables), arguments.lake_trigger_ms
+    query = in_batches(records, arguments, name=name, trigger_ms=trigger_ms, each=batches.write)
+    for task in _tasks(session, arguments, guard, batches, lag):
+        task.run_beside(query)
+    return query
+
+
+def _tasks(
+    session: SparkSession,
+    arguments: LakeArguments,
+    guard: LeaseGuard,
+    batches: LakeBatches,
+    lag: LakeLag,
+) -> list[PeriodicTask]:
     schedule = _upkeep(session, arguments, guard, batches)
     publish = published_to(arguments.metrics_namespace, Dimension.JOB, lake_job(arguments.tables))
     tasks = [
@@ -91,27 +113,7 @@ def _kept(
         tasks.append(
             PeriodicTask(name="views of streams", run=views.put_new, interval_s=VIEWS_INTERVAL_S)
         )
-    for task in tasks:
-        task.run_beside(query)
-    return query
-
-
-def _started(
-    session: SparkSession, arguments: LakeArguments, batches: LakeBatches
-) -> StreamingQuery:
-    records = raw_records(
-        session,
-        arguments,
-        pattern=TOPICS_OF[arguments.tables],
-        messages_per_batch_max=arguments.lake_records_per_batch_max,
-    )
-    return in_batches(
-        records,
-        arguments,
-        name=lake_job(arguments.tables),
-        trigger_ms=arguments.lake_trigger_ms,
-        each=batches.write,
-    )
+    return tasks
 
 
 def _lease_guard(session: SparkSession, arguments: LakeArguments) -> LeaseGuard:
@@ -130,26 +132,18 @@ def _upkeep(
 ) -> UpkeepSchedule:
     tables = TABLES_OF[arguments.tables]
 
-    def compact() -> Mapping[str, str]:
-        done = compacted(session, tables)
-        batches.read_again()
-        return done
-
-    def expire() -> Mapping[str, str]:
-        done = expired(session, tables, now_ms=now_ms())
-        batches.read_again()
-        return done
-
-    def erase(device_id: str) -> Mapping[str, str]:
-        done = erased(session, tables, device_id)
+    def reread(done: Mapping[str, str]) -> Mapping[str, str]:
         batches.read_again()
         return done
 
     return UpkeepSchedule(
         UpkeepRequests(s3_client(AwsSettings()), arguments.lake_bucket, arguments.tables),
         guard,
-        works={Upkeep.COMPACT: compact, Upkeep.EXPIRE: expire},
-        erase=erase,
+        works={
+            Upkeep.COMPACT: lambda: reread(compacted(session, tables)),
+            Upkeep.EXPIRE: lambda: reread(expired(session, tables, now_ms=now_ms())),
+        },
+        erase=lambda device_id: reread(erased(session, tables, device_id)),
         now_ms=now_ms,
     )
 

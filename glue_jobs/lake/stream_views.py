@@ -54,7 +54,7 @@ class StreamViews:
 
 
 def stream_views(arguments: LakeArguments) -> StreamViews | None:
-    """What the query of the events puts; ``None`` where no flows, or no Data Catalog, are told."""
+    """What the query of the events puts; ``None`` where no flows, or no Data Catalog, are given."""
     if (
         arguments.flows_bucket is None
         or arguments.tables is not LakeTables.EVENTS

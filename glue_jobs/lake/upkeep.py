@@ -20,7 +20,7 @@ _FILES_TO_REWRITE_MIN: Final = 4
 
 
 def compacted(session: SparkSession, tables: Iterable[LakeTable]) -> dict[str, str]:
-    """Drop what stands twice, then join small files; says what was done, by table."""
+    """Drop repeats, then join small files; says what was done, by table."""
     done = {}
     for table in tables:
         repeats = _drop_repeats(session, table)
@@ -38,7 +38,7 @@ def compacted(session: SparkSession, tables: Iterable[LakeTable]) -> dict[str, s
 
 
 def expired(session: SparkSession, tables: Iterable[LakeTable], *, now_ms: int) -> dict[str, str]:
-    """Let go of snapshots over ``SNAPSHOT_DAYS`` old, and the files that they alone need."""
+    """Delete snapshots over ``SNAPSHOT_DAYS`` old, and the files that they alone need."""
     before = rfc3339(now_ms - SNAPSHOT_DAYS * DAY_MS)
     done = {}
     for table in tables:

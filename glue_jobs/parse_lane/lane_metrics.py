@@ -1,4 +1,4 @@
-"""What a lane tells of itself after every batch: how late it is, how much it parsed and parked."""
+"""A lane's metrics after every batch: how late it is, how many messages it parsed and parked."""
 
 import operator
 from collections.abc import Callable, Mapping
@@ -6,18 +6,13 @@ from typing import Any, Final, Protocol
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.streaming.listener import (
-    QueryIdleEvent,
-    QueryProgressEvent,
-    QueryStartedEvent,
-    QueryTerminatedEvent,
-    StreamingQueryListener,
-)
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import OLDER_PARSER_PREFIX, Deferral
 from fleetlane.events.metrics import LaneMetric
 from fleetlane.events.topics import FLEET_PARSED, PARKED, RawTopic
+from glue_jobs.engine.query_listener import QueryListener
 
 ARRIVALS: Final = "arrivals"
 OUTPUTS: Final = "outputs"
@@ -47,17 +42,17 @@ def observing_outputs(records: DataFrame) -> DataFrame:
     """Let Spark count what came of each batch. Needs: topic string, value binary."""
     topics = {"attempts": FLEET_PARSED, "parked": PARKED, "diverted": str(RawTopic(lane=Lane.SLOW))}
     counts = [F.count_if(F.col("topic") == topic).alias(name) for name, topic in topics.items()]
-    is_told = F.col("topic") == FLEET_PARSED
-    told = {
+    is_row = F.col("topic") == FLEET_PARSED
+    flags = {
         "by_older_parser": F.col("value").startswith(F.lit(OLDER_PARSER_PREFIX)),
-        "used_up": is_told & F.contains("value", F.lit(_CHILDREN_USED_UP)),
+        "used_up": is_row & F.contains("value", F.lit(_CHILDREN_USED_UP)),
     }
-    counts += [F.count_if(is_so).alias(name) for name, is_so in told.items()]
+    counts += [F.count_if(is_set).alias(name) for name, is_set in flags.items()]
     return records.observe(OUTPUTS, *counts)
 
 
 def lane_values(observed: Mapping[str, Row], *, now_ms: int) -> LaneValues:
-    """What a finished batch says of its lane. Without messages it is not late at all."""
+    """The metrics of a finished batch. Without messages its lane is not late at all."""
     arrivals = observed[ARRIVALS].asDict() if ARRIVALS in observed else {}
     outputs = observed[OUTPUTS].asDict() if OUTPUTS in observed else {}
     oldest_ms = arrivals.get("oldest_ms")
@@ -71,7 +66,7 @@ def lane_values(observed: Mapping[str, Row], *, now_ms: int) -> LaneValues:
     }
 
 
-class LaneListener(StreamingQueryListener):
+class LaneListener(QueryListener):
     """Publishes a lane's values of all batches since the last time, while nothing arrives too."""
 
     def __init__(
@@ -82,26 +77,16 @@ class LaneListener(StreamingQueryListener):
         now_ms: Callable[[], int],
         every_ms: int = PUBLISH_EVERY_MS,
     ) -> None:
-        self._query_name, self._publish, self._now_ms = query_name, publish, now_ms
-        self._every_ms = every_ms
-        self._run_id: object = None
+        super().__init__(query_name)
+        self._publish, self._now_ms, self._every_ms = publish, now_ms, every_ms
         self._gathered: LaneValues = {}
         self._published_ms = 0
 
-    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802 - Spark's name
-        if event.name == self._query_name:
-            self._run_id = event.runId
+    def on_batch(self, progress: StreamingQueryProgress) -> None:
+        self._gather(lane_values(progress.observedMetrics, now_ms=self._now_ms()))
 
-    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
-        if event.progress.name == self._query_name:
-            self._gather(lane_values(event.progress.observedMetrics, now_ms=self._now_ms()))
-
-    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
-        if event.runId == self._run_id:
-            self._gather(lane_values({}, now_ms=self._now_ms()))
-
-    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
-        """Says nothing: a lane that falls silent is what alarms."""
+    def on_idle(self) -> None:
+        self._gather(lane_values({}, now_ms=self._now_ms()))
 
     def _gather(self, values: LaneValues) -> None:
         self._gathered = together(self._gathered, values)

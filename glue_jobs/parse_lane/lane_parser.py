@@ -174,7 +174,7 @@ class LaneParser:
         if self._halt is not None:
             outcome = self._halt.outcome(record, result, outcome)
         if outcome is Outcome.DIVERTED:
-            if self.is_slow and result.put_off is not None:
+            if self.is_slow and result.deferral is not None:
                 yield deferred_record(record, message)
             else:
                 yield diverted_record(record, message, counts_as_slow_try=self.is_slow)
@@ -209,7 +209,7 @@ class LaneParser:
             source_offset=record.offset,
             outcome=outcome,
             reason=result.reason,
-            put_off=result.put_off,
+            put_off=result.deferral,
             parser=result.parser,
             revision=message.revision,
             instead_of=result.instead_of,

@@ -53,12 +53,12 @@ def parsed_records(raw: DataFrame, arguments: ParseLaneArguments) -> DataFrame:
 
 
 def start(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQuery:
-    """Start the lane's query, and what looks after those of its blocking flows; returns at once.
+    """Start the lane's query, and what supervises those of its blocking flows; returns at once.
 
     The lane's query is what is returned. Others may end and be started again beside it.
     """
     publish = published_to(arguments.metrics_namespace, Dimension.LANE, arguments.lane)
-    lane_query = _heard(session, arguments, publish)
+    lane_query = _listened(session, arguments, publish)
     s3 = s3_client(AwsSettings())
     queries = BlockingQueries(
         arguments.lane,
@@ -83,7 +83,7 @@ def _starter(
     session: SparkSession, arguments: ParseLaneArguments, publish: Callable[[LaneValues], None]
 ) -> Callable[[str], StreamingQuery]:
     """What starts the query of one blocking flow, again and again."""
-    heard = set[str]()
+    listening = set[str]()
 
     def start(stream: str) -> StreamingQuery:
         limits = arguments.limits
@@ -95,15 +95,15 @@ def _starter(
                 BLOCKING_MESSAGES_PER_BATCH_MAX, limits.messages_per_batch_max
             ),
         )
-        if stream in heard:
+        if stream in listening:
             return _started(session, own)
-        heard.add(stream)
-        return _heard(session, own, publish)
+        listening.add(stream)
+        return _listened(session, own, publish)
 
     return start
 
 
-def _heard(
+def _listened(
     session: SparkSession, arguments: ParseLaneArguments, publish: Callable[[LaneValues], None]
 ) -> StreamingQuery:
     """Start a query, and listen what it says; also when it is started again."""

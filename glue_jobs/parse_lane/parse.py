@@ -93,7 +93,7 @@ def _outputs(lane_parser: LaneParser, batches: Iterable[pa.RecordBatch]) -> Iter
 
 @cache
 def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
-    """One a worker process: workers outlive batches, and clients are dear."""
+    """One a worker process: workers outlive batches, and clients are expensive."""
     s3 = s3_client(AwsSettings())
     flows, limits = FlowStore(s3, arguments.flows_bucket), arguments.limits
     artifacts = ParserStore(s3, arguments.flows_bucket, body_s_max=ARTIFACT_S_MAX)
@@ -159,8 +159,8 @@ def spaced_tries(
 
 def _last_try_ms(batch: pa.RecordBatch) -> int | None:
     headers = batch.column("headers")
-    is_told = pc.equal(headers.flatten().field("key"), ce.SLOW_TRIES)
-    rows = pc.list_parent_indices(headers).filter(is_told)
+    is_tried = pc.equal(headers.flatten().field("key"), ce.SLOW_TRIES)
+    rows = pc.list_parent_indices(headers).filter(is_tried)
     if not len(rows):
         return None
     times = batch.column("timestamp").take(rows).cast(pa.timestamp("ms", tz="UTC"), safe=False)

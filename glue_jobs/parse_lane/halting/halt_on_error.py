@@ -24,8 +24,8 @@ class DeferredError(FleetlaneError):
 
     reason = "not_tried"
     position: KafkaPosition
-    put_off: Deferral
-    sentence = "{position} was not tried: {put_off}"
+    deferral: Deferral
+    sentence = "{position} was not tried: {deferral}"
 
 
 class HaltOnError:
@@ -47,8 +47,8 @@ class HaltOnError:
             or outcome in (Outcome.PARSED, Outcome.EMPTY)
         ):
             return outcome
-        if result.put_off is not None:
-            raise DeferredError(record.position, result.put_off)
+        if result.deferral is not None:
+            raise DeferredError(record.position, result.deferral)
         found = self._blocked.found(record.position)
         if found is None:
             found = self._note(record, result)

@@ -33,7 +33,7 @@ class AttemptResult:
     ``flow`` is the one that the parser was chosen by, ``None`` where the message has none; nothing
     looks it up again. ``instead_of`` is the parser that it names, where that is unavailable.
 
-    With ``put_off`` the attempt was deferred: nothing is known against the message. Its payload
+    With ``deferral`` the attempt was deferred: nothing is known against the message. Its payload
     could not be fetched, or its flow or parser takes more than its share. In the slow lane that
     does not count as a try.
     """
@@ -47,7 +47,7 @@ class AttemptResult:
     parse_us: int = 0
     first_event_ms: int | None = None
     last_event_ms: int | None = None
-    put_off: Deferral | None = None
+    deferral: Deferral | None = None
     flow: Flow | None = None
 
     @classmethod
@@ -63,18 +63,18 @@ class AttemptResult:
             parse_us=attempt.parse_us,
             first_event_ms=attempt.first_event_ms,
             last_event_ms=attempt.last_event_ms,
-            put_off=_DEFERRALS.get(attempt.verdict),
+            deferral=_DEFERRALS.get(attempt.verdict),
         )
 
     @classmethod
     def without_parser(cls, problem: NoParser) -> Self:
         if problem.reason is None:
-            return cls(put_off=Deferral.PARSER_UNAVAILABLE, flow=problem.flow)
+            return cls(deferral=Deferral.PARSER_UNAVAILABLE, flow=problem.flow)
         return cls(reason=problem.reason, detail=problem.problem, flow=problem.flow)
 
     def outcome(self, *, lane: Lane, slow_tries: int) -> Outcome:
         """What becomes of a message that was tried in ``lane``, after ``slow_tries`` before."""
-        if self.put_off is not None:
+        if self.deferral is not None:
             return Outcome.DIVERTED
         if self.reason in MAY_PASS_NEXT_TIME:
             was_last = lane is Lane.SLOW and slow_tries + 1 >= SLOW_TRIES_MAX

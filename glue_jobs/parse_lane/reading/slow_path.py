@@ -125,7 +125,7 @@ class SlowPath:
             result = AttemptResult(
                 parser=assignment.parser,
                 flow=assignment.flow,
-                put_off=Deferral.PAYLOAD_UNAVAILABLE,
+                deferral=Deferral.PAYLOAD_UNAVAILABLE,
             )
             yield Failed(one.row, one.record, one.message, result)
 

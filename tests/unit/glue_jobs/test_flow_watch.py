@@ -39,7 +39,7 @@ class Watch:
         self.judge_last_hour = FlowWatch(
             self,
             self,
-            tell=self.alerts.extend,
+            send=self.alerts.extend,
             publish=lambda values: self.published.append(dict(values)),
             now_ms=lambda: self.now_ms,
         ).judge_last_hour

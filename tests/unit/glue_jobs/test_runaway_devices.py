@@ -37,13 +37,13 @@ class Watch:
             flows=self,
             overrides=self,
             sightings=FakeSightings(),
-            tell=self.alerts.extend,
+            send=self.alerts.extend,
             publish=self.published.update,
             now_ms=lambda: self.now_ms,
         )
-        self.look_at = WatchBatches(
+        self.handle_activity = WatchBatches(
             around, RULES, per_minute_max=600, sightings_at_once_max=1
-        ).look_at
+        ).handle_activity
 
     def current(self) -> PublishedFlows:
         return PublishedFlows.of([STATION])
@@ -75,7 +75,7 @@ def sent(
 def test_a_device_over_its_flows_rate_limit_is_held_back_and_told_of() -> None:
     watch = Watch()
 
-    watch.look_at([sent(101), sent(100, device="d-2")])
+    watch.handle_activity([sent(101), sent(100, device="d-2")])
 
     assert watch.held == ["d-1"]
     (alert,) = watch.alerts
@@ -91,8 +91,8 @@ def test_a_device_over_its_flows_rate_limit_is_held_back_and_told_of() -> None:
 def test_the_parts_of_a_window_are_added_up() -> None:
     watch = Watch()
 
-    watch.look_at([sent(60)])
-    watch.look_at([sent(60)])
+    watch.handle_activity([sent(60)])
+    watch.handle_activity([sent(60)])
 
     assert watch.held == ["d-1"]
 
@@ -100,7 +100,7 @@ def test_the_parts_of_a_window_are_added_up() -> None:
 def test_two_windows_are_not() -> None:
     watch = Watch()
 
-    watch.look_at([sent(60), sent(60, at_ms=NOW_MS - WINDOW_MS)])
+    watch.handle_activity([sent(60), sent(60, at_ms=NOW_MS - WINDOW_MS)])
 
     assert watch.held == []
 
@@ -108,7 +108,7 @@ def test_two_windows_are_not() -> None:
 def test_a_stream_without_a_rate_limit_has_the_platforms() -> None:
     watch = Watch()
 
-    watch.look_at([sent(600, stream="gps"), sent(601, stream="gps", device="d-2")])
+    watch.handle_activity([sent(600, stream="gps"), sent(601, stream="gps", device="d-2")])
 
     assert watch.held == ["d-2"]
 
@@ -117,7 +117,7 @@ def test_an_operators_rate_limit_for_a_device_counts_before_its_flows() -> None:
     own = RateLimits(soft_per_minute=500, hard_per_minute=1_000)
     watch = Watch(Overrides(device_rate_limits={"d-1": own}))
 
-    watch.look_at([sent(500), sent(500, device="d-2")])
+    watch.handle_activity([sent(500), sent(500, device="d-2")])
 
     assert watch.held == ["d-2"]
 
@@ -125,17 +125,17 @@ def test_an_operators_rate_limit_for_a_device_counts_before_its_flows() -> None:
 def test_what_arrived_long_ago_says_nothing_of_now() -> None:
     watch = Watch()
 
-    watch.look_at([sent(5_000, at_ms=NOW_MS - STALE_MS - 1)])
+    watch.handle_activity([sent(5_000, at_ms=NOW_MS - STALE_MS - 1)])
 
     assert watch.held == []
 
 
 def test_who_goes_on_is_held_longer_and_told_of_once() -> None:
     watch = Watch()
-    watch.look_at([sent(200)])
+    watch.handle_activity([sent(200)])
 
     watch.now_ms = NOW_MS + RULES.hold_ms - 1
-    watch.look_at([sent(200, at_ms=watch.now_ms)])
+    watch.handle_activity([sent(200, at_ms=watch.now_ms)])
 
     assert watch.overrides.devices["d-1"].until_ms == watch.now_ms + RULES.hold_ms
     assert len(watch.alerts) == 1
@@ -143,10 +143,10 @@ def test_who_goes_on_is_held_longer_and_told_of_once() -> None:
 
 def test_who_is_calm_is_let_go_and_told_of() -> None:
     watch = Watch()
-    watch.look_at([sent(200)])
+    watch.handle_activity([sent(200)])
 
     watch.now_ms = NOW_MS + RULES.hold_ms
-    watch.look_at([sent(1, device="d-2", at_ms=watch.now_ms)])
+    watch.handle_activity([sent(1, device="d-2", at_ms=watch.now_ms)])
 
     assert watch.overrides.devices == {}
     assert [alert.kind for alert in watch.alerts] == [AlertKind.OVER_RATE_LIMIT, AlertKind.CALM]
@@ -154,11 +154,11 @@ def test_who_is_calm_is_let_go_and_told_of() -> None:
 
 def test_a_restart_goes_on_from_the_overrides() -> None:
     before = Watch()
-    before.look_at([sent(200)])
+    before.handle_activity([sent(200)])
 
     after = Watch(before.overrides)
     after.now_ms = NOW_MS + RULES.hold_ms
-    after.look_at([sent(1, at_ms=after.now_ms)])
+    after.handle_activity([sent(1, at_ms=after.now_ms)])
 
     assert [alert.kind for alert in after.alerts] == [AlertKind.CALM]
 
@@ -167,7 +167,7 @@ def test_what_an_operator_said_of_a_device_stays_as_he_said_it() -> None:
     revoked = DeviceOverride(status=Restriction.REVOKED, until_ms=NOW_MS + 1_000)
     watch = Watch(Overrides(devices={"d-1": revoked}))
 
-    watch.look_at([sent(5_000)])
+    watch.handle_activity([sent(5_000)])
 
     assert (watch.overrides.devices, watch.alerts) == ({"d-1": revoked}, [])
 
@@ -175,7 +175,9 @@ def test_what_an_operator_said_of_a_device_stays_as_he_said_it() -> None:
 def test_only_so_many_are_held_back_at_once_the_worst_first_and_the_others_are_counted() -> None:
     watch = Watch()
 
-    watch.look_at([sent(sent_by, device=f"d-{sent_by}") for sent_by in (200, 900, 300, 800, 400)])
+    watch.handle_activity(
+        [sent(sent_by, device=f"d-{sent_by}") for sent_by in (200, 900, 300, 800, 400)]
+    )
 
     assert watch.held == ["d-900", "d-800"]
     assert watch.published == {JobMetric.RUNAWAY_DEVICES_LEFT: 3}
@@ -184,10 +186,10 @@ def test_only_so_many_are_held_back_at_once_the_worst_first_and_the_others_are_c
 def test_without_overrides_nobody_is_held_back_until_they_can_be_read() -> None:
     watch = Watch()
     watch.is_away = True
-    watch.look_at([sent(200)])
+    watch.handle_activity([sent(200)])
 
     watch.is_away = False
-    watch.look_at([sent(101)])
+    watch.handle_activity([sent(101)])
 
     assert watch.held == ["d-1"]
     assert watch.overrides.devices["d-1"].cause == OVER_RATE_LIMIT
