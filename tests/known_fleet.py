@@ -11,7 +11,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 
 from benchmarks.iceberg_tables import add_rows, folder_catalog, make_table
 from clients.devices.registry import DeviceStatus, RegisteredDevice
-from fleetlane.events.lake.tables import DAILY, LATE_AFTER_MS, PARSED, RECEIVED
+from fleetlane.events.lake.tables import DAILY, LATE_MESSAGE_AFTER_MS, PARSED, RECEIVED
 from fleetlane.events.times import DAY_MS, HOUR_MS
 from operations.fleet.fleet import day_of
 
@@ -241,7 +241,7 @@ def _totals(messages: list[Sent]) -> dict[str, object]:
         "lag_messages": len(lags),
         "lag_ms_sum": sum(lags),
         "lag_ms_max": max(lags, default=0),
-        "late_messages": sum(lag > LATE_AFTER_MS for lag in lags),
+        "late_messages": sum(lag > LATE_MESSAGE_AFTER_MS for lag in lags),
         "parsed": outcomes.count("parsed"),
         "empty": outcomes.count("empty"),
         "parked": outcomes.count("parked"),

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from fleetlane.events.errors import ParkedReason
-from fleetlane.events.lake.tables import DAILY, LATE_AFTER_MS
+from fleetlane.events.lake.tables import DAILY, LATE_MESSAGE_AFTER_MS
 from fleetlane.events.metadata import Outcome
 
 _RANKS: Final = (Outcome.DIVERTED, Outcome.PARKED, Outcome.EMPTY, Outcome.PARSED)
@@ -32,7 +32,7 @@ def daily_rows(received: DataFrame, parsed: DataFrame) -> DataFrame:
         F.count("end_ms").alias("lag_messages"),
         _sum(lag_ms).alias("lag_ms_sum"),
         F.coalesce(F.max(lag_ms), F.lit(0)).alias("lag_ms_max"),
-        F.count_if(lag_ms > LATE_AFTER_MS).alias("late_messages"),
+        F.count_if(lag_ms > LATE_MESSAGE_AFTER_MS).alias("late_messages"),
         *(F.count_if(F.col("outcome") == one).alias(one) for one in _RANKS[1:]),
         F.count_if(_is_parked_as(ParkedReason.MALFORMED)).alias("malformed"),
         _sum(F.col("events")).alias("events"),

@@ -53,11 +53,3 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def to_json(self) -> bytes:
         """Write it; fields that are ``None`` are left out."""
         return msgspec.json.encode(self)
-
-
-_alert = msgspec.json.Decoder(Alert)
-
-
-def alert_from(value: bytes) -> Alert:
-    """Read a record of ``fleet.alerts``; raises ``msgspec.DecodeError`` where it is none."""
-    return _alert.decode(value)

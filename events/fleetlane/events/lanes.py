@@ -8,6 +8,8 @@ from typing import Final
 
 import msgspec
 
+from fleetlane.events.times import DAY_MS
+
 REQUEST_BODY_BYTES_MAX: Final = 4_500_000
 """The largest body that the HTTP API accepts in one request; a larger one is uploaded to S3.
 
@@ -23,7 +25,7 @@ PAYLOAD_BYTES_MAX: Final = 64 << 20
 BUFFER_BYTES_MAX: Final = 256 << 20
 """The largest body by reference, for parsers that accept a buffer."""
 
-LATE_AFTER_MS: Final = 24 * 60 * 60 * 1000
+LATE_AFTER_MS: Final = DAY_MS
 """Data whose declared end is older than this at arrival is a backlog, not new."""
 
 PARSE_GRACE_FACTOR: Final = 1.2

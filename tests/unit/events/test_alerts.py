@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetlane.events.alerts import Alert, AlertKind, alert_from
+from fleetlane.events.alerts import Alert, AlertKind
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 counts = st.none() | st.integers(0, 2**50)
@@ -32,10 +32,10 @@ counts = st.none() | st.integers(0, 2**50)
     )
 )
 def test_an_alert_is_read_as_it_was_written(alert: Alert) -> None:
-    assert alert_from(alert.to_json()) == alert
+    assert msgspec.json.decode(alert.to_json(), type=Alert) == alert
 
 
 @pytest.mark.parametrize("value", [b"", b"{}", b'{"id":"x","kind":"bored","at_ms":1}'])
 def test_what_is_no_alert_is_refused(value: bytes) -> None:
     with pytest.raises(msgspec.DecodeError):
-        alert_from(value)
+        msgspec.json.decode(value, type=Alert)

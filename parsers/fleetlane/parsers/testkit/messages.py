@@ -2,16 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Protocol
 
 from fleetlane.events.envelope import Header, Message
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.lanes import PAYLOAD_BYTES_MAX
 from fleetlane.events.parked import raw_headers
 from fleetlane.parsers.body_encoding import decoded_body
 from fleetlane.parsers.testkit.trials import Trial
-
-BODY_BYTES_MAX: Final = 64 << 20
 
 
 class BodyElsewhereError(FleetlaneError):
@@ -66,4 +65,4 @@ def recorded_message(record: Recorded) -> RecordedMessage:
 def _body(message: Message) -> bytes:
     if message.reference is not None:
         raise BodyElsewhereError(message.raw_id, message.reference.key)
-    return decoded_body(message.body or b"", message.body_encoding, bytes_max=BODY_BYTES_MAX)
+    return decoded_body(message.body or b"", message.body_encoding, bytes_max=PAYLOAD_BYTES_MAX)

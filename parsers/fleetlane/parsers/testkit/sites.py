@@ -1,7 +1,7 @@
 """Where a parser's code is: installed, in a project that is built to try it, or an artifact."""
 
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import replace
 from importlib.metadata import Distribution, PackageNotFoundError
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,20 +14,12 @@ from fleetlane.parsers.artifacts.building import Platform, built
 from fleetlane.parsers.artifacts.unpacking import unpack
 from fleetlane.parsers.artifacts.uv import uv_for
 from fleetlane.parsers.registry import (
+    InstalledParser,
     find_parser,
     installed_parsers,
     located_parser,
 )
 from fleetlane.parsers.testkit.projects import Project
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocatedParser:
-    """A parser, and the folder that comes first on its process's ``sys.path``, if one must."""
-
-    use: str
-    identifier: str
-    location: str | None
 
 
 class Sites:
@@ -47,7 +39,7 @@ class Sites:
     def __exit__(self, *_: object) -> None:
         self._folders.close()
 
-    def parser(self, use: str, project: Project | None = None) -> LocatedParser:
+    def parser(self, use: str, project: Project | None = None) -> InstalledParser:
         """Find what a flow means by ``use``, first of all in a project.
 
         Raises:
@@ -56,13 +48,10 @@ class Sites:
         """
         name = use.partition("==")[0].strip()
         if project is None or name not in project.parsers:
-            found = located_parser(use)
-            return LocatedParser(
-                use=found.use, identifier=found.identifier, location=found.location
-            )
+            return located_parser(use)
         return _only(use, self.of_project(project))
 
-    def parsers_of(self, project: Project) -> list[LocatedParser]:
+    def parsers_of(self, project: Project) -> list[InstalledParser]:
         """All parsers that a project offers, by name.
 
         Raises:
@@ -71,12 +60,12 @@ class Sites:
         site = self.of_project(project)
         path = None if site is None else [site]
         return [
-            LocatedParser(use=one.use, identifier=one.identifier, location=site)
+            replace(one, location=site)
             for one in installed_parsers(path)
             if one.name in project.parsers and not one.is_built_in
         ]
 
-    def of_artifact(self, path: Path, use: str | None = None) -> LocatedParser:
+    def of_artifact(self, path: Path, use: str | None = None) -> InstalledParser:
         """Find a parser in an artifact: the only one, unless ``use`` names it.
 
         Raises:
@@ -115,9 +104,8 @@ class Sites:
         return self._folders.enter_context(folder)
 
 
-def _only(use: str, site: str | None) -> LocatedParser:
-    found = find_parser(use, None if site is None else [site])
-    return LocatedParser(use=found.use, identifier=found.identifier, location=site)
+def _only(use: str, site: str | None) -> InstalledParser:
+    return replace(find_parser(use, None if site is None else [site]), location=site)
 
 
 def _is_editable(name: str, folder: Path) -> bool:

@@ -6,8 +6,9 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.flow import Flow, ParserRule
 from fleetlane.events.flows.parser_choice import parser_rule_for
 from fleetlane.events.lanes import Lane
+from fleetlane.parsers.registry import InstalledParser
 from fleetlane.parsers.testkit.projects import NoProjectError, Project
-from fleetlane.parsers.testkit.sites import LocatedParser, Sites
+from fleetlane.parsers.testkit.sites import Sites
 from fleetlane.parsers.testkit.trials import Subject
 
 
@@ -46,7 +47,7 @@ def subject_for(
 
 
 def subject_of(
-    flow: Flow, rule: ParserRule, parser: LocatedParser, lane: Lane | None = None
+    flow: Flow, rule: ParserRule, parser: InstalledParser, lane: Lane | None = None
 ) -> Subject:
     """A rule with its parser, in the flow's lane unless another is given."""
     return Subject(
@@ -58,7 +59,7 @@ def subject_of(
     )
 
 
-def bare_subject(parser: LocatedParser, lane: Lane | None = None) -> Subject:
+def bare_subject(parser: InstalledParser, lane: Lane | None = None) -> Subject:
     """A parser by itself, with its default options, in a flow that says no more than its name."""
     rule = ParserRule(use=parser.use)
     flow = Flow(stream=parser.identifier.partition("@")[0], owner="nobody", parsers=(rule,))

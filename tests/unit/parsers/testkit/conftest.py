@@ -1,12 +1,13 @@
 """Parsers that keep their contract, and parsers that break it each in a way of its own."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fleetlane.events.lanes import Lane
-from fleetlane.parsers.testkit.sites import LocatedParser
+from fleetlane.parsers.registry import find_parser
 from fleetlane.parsers.testkit.subjects import bare_subject
 from fleetlane.parsers.testkit.trials import Subject
 
@@ -62,7 +63,7 @@ def subject_of(tmp_path: Path) -> Subjects:
         entry = f"[fleetlane.parsers]\n{name} = {module}:Parser\n"
         (metadata / "entry_points.txt").write_text(entry)
         (site / f"{module}.py").write_text(MODULE.format(body=BODIES[name]))
-        parser = LocatedParser(use=f"{name}==1.0", identifier=f"{name}@1.0", location=str(site))
-        return bare_subject(parser, Lane.FAST)
+        parser = find_parser(f"{name}==1.0", [str(site)])
+        return bare_subject(replace(parser, location=str(site)), Lane.FAST)
 
     return make

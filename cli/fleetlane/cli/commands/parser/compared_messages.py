@@ -12,9 +12,10 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.flow import Flow, ParserRule
 from fleetlane.events.flows.parser_choice import parser_rule_for, split_use
 from fleetlane.events.lanes import Lane
+from fleetlane.parsers.registry import InstalledParser
 from fleetlane.parsers.testkit.messages import RecordedMessage, recorded_message
 from fleetlane.parsers.testkit.projects import project_around
-from fleetlane.parsers.testkit.sites import LocatedParser, Sites
+from fleetlane.parsers.testkit.sites import Sites
 from fleetlane.parsers.testkit.subjects import bare_subject, subject_of
 from fleetlane.parsers.testkit.trials import Subject, Trial
 
@@ -67,7 +68,7 @@ def messages_from(sources: Sequence[str], wanted: Wanted, *, messages_max: int) 
     return dict(list(found.items())[-messages_max:])
 
 
-def _located(spec: str, sites: Sites, wanted: Wanted) -> LocatedParser:
+def _located(spec: str, sites: Sites, wanted: Wanted) -> InstalledParser:
     path = Path(spec)
     if path.suffix == ".zip":
         return sites.of_artifact(path, wanted.parser)
