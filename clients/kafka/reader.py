@@ -2,9 +2,9 @@
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from confluent_kafka import (
     OFFSET_BEGINNING,
@@ -29,6 +29,7 @@ _CONSUME_WAIT_S: Final = 0.1
 _CONSUME_RECORDS_MAX: Final = 500
 
 type Partition = tuple[str, int]
+type Offsets = Mapping[Partition, int]
 
 
 class KafkaUnreadableError(FleetlaneError):
@@ -41,7 +42,7 @@ class KafkaUnreadableError(FleetlaneError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """A record as it stands in Kafka. ``timestamp_ms`` is when it was written."""
+    """A record in Kafka. ``timestamp_ms`` is when it was written."""
 
     topic: str
     partition: int
@@ -59,7 +60,8 @@ class Record:
 class KafkaReader:
     """Reads all partitions of some topics, each record once. Nothing is committed in Kafka.
 
-    Not for use by several threads. Close it when done.
+    Not for use by several threads. Close it when done. What reads or looks up raises
+    ``KafkaUnreadableError``: Kafka did not answer for several seconds.
     """
 
     def __init__(
@@ -78,29 +80,31 @@ class KafkaReader:
             bootstrap_servers: ``host:port``, several separated by commas.
             topics: Names of topics to read. One that is missing is read once it appears.
             pattern: A regular expression; topics whose whole name matches are read too.
-            is_from_end: Leave out what stands there at the first reading. What appears later,
-                topics and partitions included, is read from its beginning either way.
+            is_from_end: Leave out what is there at the first reading. Topics and partitions that
+                appear later are read from their beginning either way.
             since_ms: Leave out what was written before, by Kafka's timestamps.
             security: How to reach Kafka.
 
         Raises:
             KafkaUnreadableError: No token could be made for Kafka, within ten seconds.
         """
-        self._consumer = _opened(
-            {
-                "bootstrap.servers": bootstrap_servers,
-                "group.id": "fleetlane-reader",  # required by the client, never joined
-                "enable.auto.commit": False,
-                "enable.partition.eof": True,
-                "auto.offset.reset": "earliest",
-                "fetch.wait.max.ms": 50,
-                "reconnect.backoff.max.ms": 500,
-                "log_level": 0,
-                **security_configuration(security),
-            }
-        )
-        self._topics = frozenset(topics)
-        self._pattern = None if pattern is None else re.compile(pattern)
+        configuration = {
+            "bootstrap.servers": bootstrap_servers,
+            "group.id": "fleetlane-reader",  # required by the client, never joined
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "auto.offset.reset": "earliest",
+            "fetch.wait.max.ms": 50,
+            "reconnect.backoff.max.ms": 500,
+            "log_level": 0,
+            **security_configuration(security),
+        }
+        try:
+            self._consumer = Consumer(configuration)
+        except KafkaException as problem:
+            raise KafkaUnreadableError(str(problem)) from None
+        patterns = [*map(re.escape, topics), *([] if pattern is None else [pattern])]
+        self._wanted = re.compile("|".join(patterns))
         self._is_from_end, self._since_ms = is_from_end, since_ms
         self._next_offsets: dict[Partition, int] = {}
 
@@ -111,89 +115,86 @@ class KafkaReader:
         """Read on to where the topics end right now, or to ``records_max`` records or a few more.
 
         An empty list says that nothing is left to read. Order holds within a partition only.
-
-        Raises:
-            KafkaUnreadableError: Kafka did not answer for several seconds.
         """
         return self._read_on(self._ends(), records_max)
 
     def read_once(self) -> Iterator[Record]:
-        """Read on to where the topics end at the call, whatever is written meanwhile.
-
-        Raises:
-            KafkaUnreadableError: Kafka did not answer for several seconds.
-        """
+        """Read on to where the topics end at the call, whatever is written meanwhile."""
         ends = self._ends()
         while records := self._read_on(ends, _CONSUME_RECORDS_MAX):
             yield from records
 
-    def _read_on(self, ends: dict[Partition, int], records_max: int) -> list[Record]:
-        self._assign_new(ends)
-        records: list[Record] = []
-        heard_s = time.monotonic()
-        while len(records) < records_max and self._is_behind(ends):
-            messages = self._consumer.consume(_CONSUME_RECORDS_MAX, _CONSUME_WAIT_S)
-            taken = list(self._taken(messages))
-            records.extend(taken)
-            if taken:
-                heard_s = time.monotonic()
-            elif time.monotonic() - heard_s > _SILENCE_S_MAX:
-                if records:
-                    break  # they count as read from here on
-                raise KafkaUnreadableError(f"no record for {_SILENCE_S_MAX:.0f} s")
-        return records
+    def read_between(self, begins: Offsets, ends: Offsets) -> Iterator[Record]:
+        """Read from one offset of each partition to before another, and nothing else any more."""
+        self._next_offsets = {one: begin for one, begin in begins.items() if begin < ends[one]}
+        self._consumer.assign(_at(self._next_offsets))
+        wanted = {one: ends[one] for one in self._next_offsets}
+        while records := self._read_on(wanted, _CONSUME_RECORDS_MAX):
+            for record in records:
+                if record.offset < wanted[record.topic, record.partition]:
+                    yield record
 
-    def _is_behind(self, ends: dict[Partition, int]) -> bool:
-        return any(self._next_offsets[partition] < end for partition, end in ends.items())
+    def all_partitions(self) -> list[Partition]:
+        """The partitions of all topics, sorted by topic; Kafka's own are among them."""
+        topics = _answered(lambda timeout_s: self._consumer.list_topics(timeout=timeout_s)).topics
+        return [(name, one) for name, topic in sorted(topics.items()) for one in topic.partitions]
 
-    def _ends(self) -> dict[Partition, int]:
-        """The offset after the last record of each partition that is to be read."""
-        found = answer_to(lambda timeout_s: self._consumer.list_topics(timeout=timeout_s)).topics
-        partitions = [
-            (name, partition)
-            for name, topic in found.items()
-            if self._wants(name)
-            for partition in topic.partitions
-        ]
-        return self._offsets(partitions, OFFSET_END)
+    def offsets(self, partitions: Iterable[Partition], time_ms: int) -> dict[Partition, int]:
+        """The first offset of each partition that was written at ``time_ms`` or later.
 
-    def _wants(self, topic: str) -> bool:
-        if topic in self._topics:
-            return True
-        return self._pattern is not None and self._pattern.fullmatch(topic) is not None
-
-    def _offsets(self, partitions: list[Partition], place: int) -> dict[Partition, int]:
-        """The offsets of a time, or of what Kafka's numbers for beginning and end stand for."""
-        if not partitions:
+        It is negative where all is older. ``OFFSET_BEGINNING`` and ``OFFSET_END`` may be given
+        instead of a time.
+        """
+        wanted = [TopicPartition(*one, time_ms) for one in partitions]
+        if not wanted:
             return {}
-        asked = [TopicPartition(*partition, place) for partition in partitions]
-        found = answer_to(
-            lambda timeout_s: self._consumer.offsets_for_times(asked, timeout=timeout_s)
+        found = _answered(
+            lambda timeout_s: self._consumer.offsets_for_times(wanted, timeout=timeout_s)
         )
         errors = [one.error for one in found if one.error is not None]
         if errors:
             raise KafkaUnreadableError(str(errors[0]))
         return {(one.topic, one.partition): one.offset for one in found}
 
-    def _assign_new(self, ends: dict[Partition, int]) -> None:
-        new = [partition for partition in ends if partition not in self._next_offsets]
-        if not new:
-            self._is_from_end = False
-            return
-        starts = ends if self._is_from_end else self._starts(new, ends)
-        self._is_from_end = False
-        self._next_offsets |= {partition: starts[partition] for partition in new}
-        self._consumer.incremental_assign(
-            [TopicPartition(*partition, self._next_offsets[partition]) for partition in new]
-        )
-
-    def _starts(
-        self, partitions: list[Partition], ends: dict[Partition, int]
+    def offsets_since(
+        self, partitions: Iterable[Partition], time_ms: int, ends: Offsets
     ) -> dict[Partition, int]:
-        """Where what is wanted begins; at the end, where all is older."""
-        since = OFFSET_BEGINNING if self._since_ms is None else self._since_ms
-        found = self._offsets(partitions, since)
+        """As ``offsets`` does, but the partition's end where all is older."""
+        found = self.offsets(partitions, time_ms)
         return {one: ends[one] if offset < 0 else offset for one, offset in found.items()}
+
+    def _read_on(self, ends: Offsets, records_max: int) -> list[Record]:
+        self._assign_new(ends)
+        records: list[Record] = []
+        newest_s = time.monotonic()
+        while len(records) < records_max and any(
+            self._next_offsets[partition] < end for partition, end in ends.items()
+        ):
+            messages = self._consumer.consume(_CONSUME_RECORDS_MAX, _CONSUME_WAIT_S)
+            taken = list(self._taken(messages))
+            records.extend(taken)
+            if taken:
+                newest_s = time.monotonic()
+            elif time.monotonic() - newest_s > _SILENCE_S_MAX:
+                if records:
+                    break  # they count as read from here on
+                raise KafkaUnreadableError(f"no record for {_SILENCE_S_MAX:.0f} s")
+        return records
+
+    def _ends(self) -> dict[Partition, int]:
+        """The offset after the last record of each partition that is to be read."""
+        wanted = [one for one in self.all_partitions() if self._wanted.fullmatch(one[0])]
+        return self.offsets(wanted, OFFSET_END)
+
+    def _assign_new(self, ends: Offsets) -> None:
+        new = [partition for partition in ends if partition not in self._next_offsets]
+        if new:
+            since = OFFSET_BEGINNING if self._since_ms is None else self._since_ms
+            starts = ends if self._is_from_end else self.offsets_since(new, since, ends)
+            begins = {partition: starts[partition] for partition in new}
+            self._next_offsets |= begins
+            self._consumer.incremental_assign(_at(begins))
+        self._is_from_end = False
 
     def _taken(self, messages: Iterable[Message]) -> Iterator[Record]:
         for message in messages:
@@ -203,20 +204,17 @@ class KafkaReader:
             error = message.error()
             if error is None:
                 self._next_offsets[topic, partition] = offset + 1
-                yield record_of(message, topic, partition, offset)
+                yield _record(message, topic, partition, offset)
             elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
                 self._next_offsets[topic, partition] = offset
 
 
-def _opened(configuration: dict[str, Any]) -> Consumer:
-    try:
-        return Consumer(configuration)
-    except KafkaException as problem:
-        raise KafkaUnreadableError(str(problem)) from None
+def _at(offsets: Offsets) -> list[TopicPartition]:
+    return [TopicPartition(*partition, offset) for partition, offset in offsets.items()]
 
 
-def answer_to[T](question: Callable[[float], T]) -> T:
-    """Ask again for a while: a topic just made, or a broker just back, has no leader at first."""
+def _answered[T](question: Callable[[float], T]) -> T:
+    """Ask Kafka for a while: a topic just made, or a broker just back, has no leader at first."""
     give_up_s = time.monotonic() + _REQUEST_TIMEOUT_S
     while True:
         try:
@@ -227,7 +225,7 @@ def answer_to[T](question: Callable[[float], T]) -> T:
             time.sleep(_ASK_AGAIN_S)
 
 
-def record_of(message: Message, topic: str, partition: int, offset: int) -> Record:
+def _record(message: Message, topic: str, partition: int, offset: int) -> Record:
     return Record(
         topic=topic,
         partition=partition,

@@ -1,6 +1,8 @@
 """The messages of one stream that are in Kafka now, raw or parked."""
 
+import heapq
 from collections.abc import Sequence
+from contextlib import closing
 
 from clients.kafka.reader import KafkaReader, Record
 from fleetlane.events import headers as ce
@@ -26,18 +28,14 @@ def latest_records(
         reader = KafkaReader(bootstrap_servers, topics=[PARKED], security=security)
     else:
         reader = KafkaReader(bootstrap_servers, pattern=raw_pattern(*Lane), security=security)
-    try:
-        return _latest(reader, stream, records_max)
-    finally:
-        reader.close()
+    with closing(reader):
+        of_stream = (record for record in reader.read_once() if _stream_of(record) == stream)
+        latest = heapq.nlargest(records_max, of_stream, key=_order)
+    return latest[::-1]
 
 
-def _latest(reader: KafkaReader, stream: str, records_max: int) -> Sequence[Record]:
-    latest: list[Record] = []
-    while records := reader.read_available():
-        latest += [record for record in records if _stream_of(record) == stream]
-        latest = sorted(latest, key=lambda record: record.timestamp_ms)[-records_max:]
-    return latest
+def _order(record: Record) -> tuple[int, int, int]:
+    return record.timestamp_ms, record.partition, record.offset
 
 
 def _stream_of(record: Record) -> str | None:

@@ -2,17 +2,13 @@
 
 import time
 from collections.abc import Generator
+from contextlib import closing
 from typing import Final
 
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
-
-from clients.kafka.reader import KafkaReader, KafkaUnreadableError, Record
-from clients.kafka.security import security_configuration
+from clients.kafka.reader import KafkaReader, Record
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import KafkaSecurity
 
-_REQUEST_TIMEOUT_S: Final = 5.0
 _POLL_INTERVAL_S: Final = 0.2
 _RECORDS_AT_ONCE: Final = 500
 
@@ -42,13 +38,13 @@ def tail(
         NoSuchTopicError: There is no such topic.
         KafkaUnreadableError: Kafka does not answer.
     """
-    topics = topic_names(bootstrap_servers, security)
-    if topic not in topics:
-        raise NoSuchTopicError(topic, topics)
     reader = KafkaReader(
         bootstrap_servers, topics=[topic], is_from_end=not from_beginning, security=security
     )
-    try:
+    with closing(reader):
+        topics = topic_names(reader)
+        if topic not in topics:
+            raise NoSuchTopicError(topic, topics)
         newest_s = time.monotonic()
         while True:
             records = reader.read_available(records_max=_RECORDS_AT_ONCE)
@@ -59,27 +55,9 @@ def tail(
                 return
             else:
                 time.sleep(_POLL_INTERVAL_S)
-    finally:
-        reader.close()
 
 
-def topic_names(
-    bootstrap_servers: str, security: KafkaSecurity = KafkaSecurity.PLAINTEXT
-) -> tuple[str, ...]:
-    """All topics, sorted, save Kafka's own.
-
-    Raises:
-        KafkaUnreadableError: Kafka does not answer.
-    """
-    admin = AdminClient(
-        {
-            "bootstrap.servers": bootstrap_servers,
-            "log_level": 0,
-            **security_configuration(security),
-        }
-    )
-    try:
-        found = admin.list_topics(timeout=_REQUEST_TIMEOUT_S).topics
-    except KafkaException as problem:
-        raise KafkaUnreadableError(str(problem)) from None
-    return tuple(sorted(name for name in found if not name.startswith("__")))
+def topic_names(reader: KafkaReader) -> tuple[str, ...]:
+    """All topics, sorted, except for Kafka's own; raises ``KafkaUnreadableError``."""
+    names = dict.fromkeys(name for name, _ in reader.all_partitions())
+    return tuple(name for name in names if not name.startswith("__"))

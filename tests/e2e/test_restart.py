@@ -130,7 +130,8 @@ def records_by_topic(platform: Platform) -> Counter[str]:
 
 def broker_answers(platform: Platform) -> bool:
     try:
-        return bool(topic_names(platform.endpoints.kafka))
+        with closing(KafkaReader(platform.endpoints.kafka)) as reader:
+            return bool(topic_names(reader))
     except KafkaUnreadableError:
         return False
 
