@@ -1,4 +1,4 @@
-"""Not asking again and again whom no answer came from; asking now and then whether it is back."""
+"""A circuit breaker: after a failure only a probe now and then calls the service."""
 
 import threading
 from enum import Enum, auto
@@ -29,7 +29,7 @@ class CircuitBreaker:
         self._probe_at_ms = 0
 
     def turn(self, now_ms: int) -> Turn:
-        """Say what a caller may do now. Whose probe brings no news holds no later one up."""
+        """What a caller may do now. A probe that never reports back holds up no later one."""
         with self._lock:
             if self.opened_ms is None:
                 return Turn.ASK

@@ -1,4 +1,4 @@
-"""What is read from elsewhere now and then: at most so old, and the last known while that fails."""
+"""A cache of one value that keeps the last value while reading it anew fails."""
 
 import math
 import threading
@@ -8,12 +8,12 @@ from collections.abc import Callable
 from fleetlane.events.errors import FleetlaneError
 
 
-class LastKnown[T, E: FleetlaneError]:
+class StaleIfErrorCache[T, E: FleetlaneError]:
     """One value, read again when it is too old; the last one read while reading fails.
 
     May be used by several threads: one reads, the others go on with what is known. With
     ``wait_s`` a read goes on in a thread of its own, and nobody waits longer for it than that:
-    what it finds is there for whoever asks later.
+    what it finds is there for later callers.
     """
 
     def __init__(
@@ -46,8 +46,7 @@ class LastKnown[T, E: FleetlaneError]:
     def current(self, *, max_age_s: float | None = None) -> T:
         """Give the value, at most ``max_age_s`` old unless reading fails or takes longer.
 
-        Whoever needs a younger one than others says so. After a failure nothing is read for as
-        long as others have a value.
+        Give ``max_age_s`` for a younger value than usual. After a failure the usual age applies.
 
         Raises:
             FleetlaneError: Of the type of ``unanswered``: nothing was ever read.

@@ -1,4 +1,4 @@
-"""Which devices a gateway speaks for: asked of the registry, and remembered for a while."""
+"""Which devices a gateway may send for: looked up in the registry, and cached for a while."""
 
 import threading
 import time
@@ -21,7 +21,7 @@ class ManyDevices(Protocol):
 class CachedBoundDevices:
     """Remembers bonds that it found, for ``max_age_s``. May be used by several threads.
 
-    That there is no bond is never remembered: a device that was just bound is heard at once.
+    That there is no bond is never remembered: a device that was just bound may send at once.
     """
 
     def __init__(

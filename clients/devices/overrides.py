@@ -1,4 +1,4 @@
-"""The overrides object in S3: functions that devices call read it; one at a time changes it."""
+"""The overrides object in S3: read by functions, changed by one writer at a time."""
 
 import random
 import time
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from clients.stale_if_error import LastKnown
+from clients.stale_if_error import StaleIfErrorCache
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.overrides import (
     OVERRIDES_BYTES_MAX,
@@ -111,10 +111,10 @@ class ReadOverrides(Protocol):
 
 
 class CachedOverrides:
-    """The overrides, at most ``max_age_s`` old; the last known while S3 fails, at first none.
+    """The overrides, at most ``max_age_s`` old; while S3 fails older ones, at first none.
 
     Nobody waits longer than ``wait_s`` for S3. May be used by several threads.
-    ``on_unavailable`` is told when nothing was ever read.
+    ``on_unavailable`` is called while nothing was ever read.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class CachedOverrides:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._on_unavailable = on_unavailable
-        self._overrides = LastKnown(
+        self._overrides = StaleIfErrorCache(
             store.read,
             unanswered=OverridesUnavailableError("S3 has not answered yet"),
             max_age_s=max_age_s,

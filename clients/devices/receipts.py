@@ -56,7 +56,7 @@ class ReceiptStore:
         self._table, self._monotonic = table, monotonic
 
     def find_all(self, keys: Sequence[str], *, now_s: int) -> Mapping[str, KeptReceipt]:
-        """Look receipts up; those that DynamoDB puts off are left out, as if they were not there.
+        """Look receipts up; those that DynamoDB defers are left out, as if they did not exist.
 
         Raises:
             ReceiptsUnavailableError: DynamoDB does not answer in time.
@@ -73,7 +73,7 @@ class ReceiptStore:
         return {key: kept for key, kept in found.items() if kept.expires_s > now_s}
 
     def keep_all(self, receipts: Mapping[str, KeptReceipt]) -> None:
-        """Keep receipts by their keys, over what was there. What DynamoDB puts off is dropped.
+        """Keep receipts by their keys, over what was there. What DynamoDB defers is dropped.
 
         Raises:
             ReceiptsUnavailableError: DynamoDB does not answer in time; some may be kept.

@@ -1,4 +1,4 @@
-"""When devices were last heard of, and with which firmware: kept in their registry items."""
+"""When devices were last seen, and with which firmware: kept in their registry items."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sighting:
-    """A device was heard of, by arrival time. ``firmware`` is as it declared it, if it did."""
+    """A message of a device arrived. ``firmware`` is as it declared it, if it did."""
 
     device_id: str
     seen_ms: int
@@ -20,13 +20,13 @@ class Sighting:
 
 
 class DeviceSightings:
-    """In the registry's table; items keep whatever else stands in them."""
+    """Sightings in the registry's table; the other attributes of an item stay as they are."""
 
     def __init__(self, table: "Table") -> None:
         self._table = table
 
     def note(self, sighting: Sighting) -> bool:
-        """Write it down, unless the device is unknown or was heard of that day (UTC), or later.
+        """Write it down, unless the device is unknown or was seen that day (UTC), or later.
 
         Returns whether it was written: so there is one write a device and day, and what comes late
         never takes the place of what is newer.
@@ -54,7 +54,7 @@ class DeviceSightings:
         return True
 
     def find(self, device_id: str) -> Sighting | None:
-        """Look up when a device was heard of; ``None`` where it never was.
+        """When a device was last seen; ``None`` where it never was.
 
         Raises:
             RegistryUnavailableError: DynamoDB does not answer.

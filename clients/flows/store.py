@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
-from clients.stale_if_error import LastKnown
+from clients.stale_if_error import StaleIfErrorCache
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import FlowArtifact
 from fleetlane.events.flows.files import VERSION_CHARS, PublishedFlows
@@ -157,8 +157,8 @@ class CurrentFlows(Protocol):
     def current(self) -> PublishedFlows: ...
 
 
-class CachedFlows(LastKnown[PublishedFlows, FlowsUnavailableError]):
-    """The flows in force, read again when they are too old; the last known while S3 fails.
+class CachedFlows(StaleIfErrorCache[PublishedFlows, FlowsUnavailableError]):
+    """The flows in force, read again when they are too old; older ones while S3 fails.
 
     May be used by several threads. With ``wait_s`` nobody waits longer than that for S3.
     ``current`` raises ``FlowsUnavailableError``: S3 fails, and no flows were ever read.

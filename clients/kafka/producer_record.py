@@ -1,8 +1,10 @@
-"""A record on its way to Kafka."""
+"""Records on their way to Kafka, and the record of a message."""
 
 import msgspec
 
-from fleetlane.events.envelope import Header
+from fleetlane.events.envelope import Header, Message, headers_of
+from fleetlane.events.flows.flow import Flow
+from fleetlane.events.topics import raw_key, raw_topic
 
 
 class ProducerRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -12,3 +14,19 @@ class ProducerRecord(msgspec.Struct, frozen=True, kw_only=True):
     key: bytes
     value: bytes | None
     headers: list[Header] = msgspec.field(default_factory=list)
+
+
+def raw_record(message: Message, flow: Flow | None) -> ProducerRecord:
+    """Write a message down. Without a flow it lands in its lane's shared topic."""
+    return ProducerRecord(
+        topic=_topic_of(message, flow),
+        key=raw_key(message.arrival_millis),
+        value=message.body,
+        headers=headers_of(message),
+    )
+
+
+def _topic_of(message: Message, flow: Flow | None) -> str:
+    if flow is None:
+        return raw_topic(message.lane, stream=message.stream)
+    return flow.raw_topic(message.lane, device_type=message.device_type)

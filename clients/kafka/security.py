@@ -64,7 +64,7 @@ class RememberedToken:
 
 def _token(_configuration: str) -> tuple[str, float]:
     """Make a token for Amazon MSK, and say when it ends, in seconds since 1970."""
-    from aws_msk_iam_sasl_signer import MSKAuthTokenProvider  # noqa: PLC0415 - dear, and not local
+    from aws_msk_iam_sasl_signer import MSKAuthTokenProvider  # noqa: PLC0415 - slow to import, and not used on a laptop
 
     region = os.environ["AWS_REGION"]  # noqa: TID251 - set by Lambda itself, no setting of ours
     token, expires_ms = MSKAuthTokenProvider.generate_auth_token(region)

@@ -14,7 +14,7 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.topics import topic_settings
 
-_LOOK_AGAIN_S: Final = 0.1
+_POLL_INTERVAL_S: Final = 0.1
 
 
 class TopicsNotCreatedError(FleetlaneError):
@@ -117,10 +117,10 @@ class KafkaTopics:
     def _wait_usable(self, topics: tuple[str, ...], deadline_s: float) -> None:
         while True:
             left_s = deadline_s - time.monotonic()
-            usable = self._usable(topics, max(left_s, _LOOK_AGAIN_S))
+            usable = self._usable(topics, max(left_s, _POLL_INTERVAL_S))
             missing = tuple(topic for topic in topics if topic not in usable)
             if not missing:
                 return
             if left_s <= 0:
                 raise TopicsNotCreatedError(missing, "no leader in time")
-            time.sleep(_LOOK_AGAIN_S)
+            time.sleep(_POLL_INTERVAL_S)

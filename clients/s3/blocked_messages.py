@@ -1,4 +1,4 @@
-"""Messages that their flows wait for: what is wrong with each, and what somebody answered."""
+"""Messages that halt their flows: what is wrong with each, and whether it is to be skipped."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -33,8 +33,8 @@ class BlockedMessage(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.topic}/{self.partition}/{self.offset}: {self.reason}: {self.detail}"
 
 
-class BlockadeUnknownError(FleetlaneError):
-    """Who is blocked cannot be read or written: S3 does not answer. Trying again may succeed."""
+class BlockedMessagesUnavailableError(FleetlaneError):
+    """S3 does not answer, so blocked messages are unknown. Trying again may succeed."""
 
     reason = "blockade_unknown"
     key: str
@@ -46,7 +46,7 @@ class BlockedMessages:
     """One small object a message, beside what is parked, where nothing expires.
 
     ``s3`` is a client whose maker bounded its waits. Every method raises
-    ``BlockadeUnknownError`` where S3 does not answer.
+    ``BlockedMessagesUnavailableError`` where S3 does not answer.
     """
 
     def __init__(self, s3: "S3Client", bucket: str) -> None:
@@ -61,7 +61,7 @@ class BlockedMessages:
         self._write(key, msgspec.json.encode(blocked))
 
     def waiting(self, topic: str) -> list[BlockedMessage]:
-        """The messages of a topic that wait for an answer."""
+        """The messages of a topic that wait for an operator."""
         found = (self._read(key) for key in self._keys(f"{BLOCKED_MESSAGES}{topic}/"))
         return [one for one in found if one is not None and not one.is_skipped]
 
@@ -75,7 +75,7 @@ class BlockedMessages:
         try:
             self._s3.delete_object(Bucket=self._bucket, Key=key)
         except (BotoCoreError, ClientError) as problem:
-            raise BlockadeUnknownError(key, str(problem)) from problem
+            raise BlockedMessagesUnavailableError(key, str(problem)) from problem
 
     def _keys(self, prefix: str) -> Iterator[str]:
         pages = self._s3.get_paginator("list_objects_v2")
@@ -83,7 +83,7 @@ class BlockedMessages:
             for page in pages.paginate(Bucket=self._bucket, Prefix=prefix):
                 yield from (one["Key"] for one in page.get("Contents", ()))
         except (BotoCoreError, ClientError) as problem:
-            raise BlockadeUnknownError(prefix, str(problem)) from problem
+            raise BlockedMessagesUnavailableError(prefix, str(problem)) from problem
 
     def _read(self, key: str) -> BlockedMessage | None:
         try:
@@ -93,13 +93,13 @@ class BlockedMessages:
         except self._s3.exceptions.NoSuchKey:
             return None
         except (BotoCoreError, ClientError, OSError, msgspec.MsgspecError) as problem:
-            raise BlockadeUnknownError(key, str(problem)) from problem
+            raise BlockedMessagesUnavailableError(key, str(problem)) from problem
 
     def _write(self, key: str, body: bytes) -> None:
         try:
             self._s3.put_object(Bucket=self._bucket, Key=key, Body=body)
         except (BotoCoreError, ClientError) as problem:
-            raise BlockadeUnknownError(key, str(problem)) from problem
+            raise BlockedMessagesUnavailableError(key, str(problem)) from problem
 
 
 def blocking_topics(stream: str) -> list[str]:

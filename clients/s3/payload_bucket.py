@@ -71,7 +71,7 @@ class PayloadUnavailableError(FleetlaneError):
 
 
 class PayloadBucket:
-    """The bucket that bodies wait in. ``s3`` is a client whose time-outs are its maker's affair.
+    """The bucket that bodies wait in. ``s3`` is a client with time-outs.
 
     They bound the wait for a piece of a body; ``body_s_max`` bounds that for all of one.
     """

@@ -5,6 +5,12 @@ Keys are ``spool/<shard>/<minute>/<raw id>-<digest>``, such as
 first; inside each shard keys are in the order of time. The minute is that of the arrival in the
 spool, the raw id that of the first record, and the digest of all that is inside: equal objects have
 equal keys, different ones never do.
+
+The first line of an object is ``fleetlane-spool/1`` and a line feed. The rest is one MessagePack
+array of maps, one a record: ``topic`` (text), ``key`` (binary), ``value`` (binary, or nil for
+Kafka's null), ``headers`` (array of pairs: name, and value as binary or nil), all as they are to be
+in Kafka. A reader ignores fields that it does not know; what it could not ignore has another
+number in the first line.
 """
 
 import base64
@@ -16,11 +22,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
 from clients.kafka.producer_record import ProducerRecord
 from clients.s3.prompt_retry import again_if_prompt
-from clients.s3.spool_format import records_in, spooled_bytes
 from fleetlane.events import headers as ce
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.s3_keys import SPOOL
@@ -31,6 +37,8 @@ if TYPE_CHECKING:
 SHARDS: Final = "01234567"
 """S3 takes 3,500 objects a second under one beginning of a key."""
 
+_FIRST_LINE: Final = b"fleetlane-spool/1\n"
+_SHOWN_BYTES: Final = 40
 _MINUTE: Final = "%Y%m%dT%H%MZ"
 _DELETED_AT_ONCE_MAX: Final = 1_000
 _MISSING: Final = frozenset({"NoSuchKey", "404"})
@@ -42,6 +50,15 @@ class SpoolUnavailableError(FleetlaneError):
     reason = "spool_unavailable"
     problem: str
     sentence = "the spool cannot be reached: {problem}"
+
+
+class SpoolUnreadableError(FleetlaneError):
+    """An object in the spool is none that this version can read. It is left where it is."""
+
+    reason = "spool_unreadable"
+    key: str
+    problem: str
+    sentence = "spooled object {key} cannot be read: {problem}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +78,7 @@ class Waiting:
 
 
 class Spool:
-    """The bucket. ``s3`` is a client whose time-outs are its maker's affair."""
+    """The bucket. ``s3`` is a client with time-outs."""
 
     def __init__(self, s3: "S3Client", bucket: str) -> None:
         self._s3, self._bucket = s3, bucket
@@ -160,3 +177,24 @@ def _minute_of(key: str) -> int:
     except (IndexError, ValueError):
         return 0
     return int(minute.timestamp() * 1000)
+
+
+def spooled_bytes(records: Sequence[ProducerRecord]) -> bytes:
+    return _FIRST_LINE + msgspec.msgpack.encode(records)
+
+
+def records_in(spooled: bytes, *, key: str) -> list[ProducerRecord]:
+    """Read the records of an object; ``key`` is its name, for people.
+
+    Raises:
+        SpoolUnreadableError: It is cut short, altered, or of another version.
+    """
+    if not spooled.startswith(_FIRST_LINE):
+        found = spooled[:_SHOWN_BYTES].split(b"\n", 1)[0]
+        raise SpoolUnreadableError(key, f"begins with {found!r}, not with {_FIRST_LINE!r}")
+    try:
+        return msgspec.msgpack.decode(
+            memoryview(spooled)[len(_FIRST_LINE) :], type=list[ProducerRecord]
+        )
+    except msgspec.MsgspecError as problem:
+        raise SpoolUnreadableError(key, str(problem)) from None

@@ -1,4 +1,4 @@
-"""What an operator asks of the job that writes the lake, and its answer: small objects in S3.
+"""Requests of operators to the job that writes the lake, and its answers: small objects in S3.
 
 Only the job may write the tables, so a command asks for upkeep and waits for the answer.
 """

@@ -36,7 +36,7 @@ class Claimed:
 def claimed_by(token: str) -> Claimed:
     """Read whose token this says that it is.
 
-    A header or claim that stands there twice could mean one thing to us and another to whoever
+    A header or claim that appears twice could mean one thing to us and another to whoever
     made it, so it is refused; so is any header but ``alg``, ``kid`` and ``typ``, of which some
     would have us fetch a key, or unpack another token.
 

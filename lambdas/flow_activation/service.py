@@ -5,12 +5,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from clients.flows.parser_store import ArtifactChangedError, ArtifactMissingError
 from clients.flows.store import FlowsNotPublishedError, FlowsUnreadableError
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flows.artifacts import (
+    BadArtifactError,
+    FlowArtifact,
+    Manifest,
+    team_rules,
+)
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow_topics import topics_of
 from fleetlane.events.lake.schema_changes import breaking_changes
-from lambdas.flow_activation.artifact_checks import Artifacts, artifact_problems
 
 
 class FlowsRefusedError(FleetlaneError):
@@ -46,6 +52,12 @@ class Topics(Protocol):
     def create_missing(self, topics: Iterable[str]) -> tuple[str, ...]: ...
 
 
+class Artifacts(Protocol):
+    """Where artifacts are read; raises as ``ParserStore`` does."""
+
+    def manifest(self, artifact: FlowArtifact) -> Manifest: ...
+
+
 def activate(
     version: str,
     *,
@@ -63,7 +75,7 @@ def activate(
     Raises:
         FlowsNotPublishedError: There is no such version.
         FlowsRefusedError: Two of its flows are for the same stream, a parser of a team cannot be
-            had as it was published, a schema breaks who reads its events, or other flows are in
+            read as it was published, a schema breaks who reads its events, or other flows are in
             force than the caller knows.
         FlowsUnavailableError: S3 does not answer.
         ArtifactUnavailableError: Likewise.
@@ -96,7 +108,32 @@ def _problems(
     repeated = [stream for stream, count in streams.items() if count > 1]
     if repeated:
         yield f"several flows for stream {', '.join(repeated)}"
-    yield from artifact_problems(published, artifacts)
+    yield from _artifact_problems(published, artifacts)
     if current is not None and published.version not in current.before:
         for stream, change in breaking_changes(current.flows, published.flows):
             yield f"stream {stream}: {change}"
+
+
+def _artifact_problems(flows: PublishedFlows, artifacts: Artifacts) -> Iterator[str]:
+    """What is wrong with the parsers of a version; nothing of a team's is imported for it."""
+    for owner, use in team_rules(flows.flows):
+        artifact = flows.artifact(owner, use)
+        problem = (
+            "the version names no artifact; publish it with `fleetlane flow publish`"
+            if artifact is None
+            else _problem_of(artifact, artifacts)
+        )
+        if problem is not None:
+            yield f"parser {use} of {owner}: {problem}"
+
+
+def _problem_of(artifact: FlowArtifact, artifacts: Artifacts) -> str | None:
+    if not artifact.is_of_its_owner:
+        return f"{artifact.key} is not one of its owner's artifacts"
+    try:
+        manifest = artifacts.manifest(artifact)
+    except (ArtifactMissingError, ArtifactChangedError, BadArtifactError) as problem:
+        return str(problem)
+    if not manifest.offers(artifact.use):
+        return f"{artifact.key} offers {', '.join(manifest.uses)}"
+    return None

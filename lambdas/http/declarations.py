@@ -39,7 +39,7 @@ MILLIS: Final = Rule(
 
 
 def checked(place: str, value: str, rule: Rule) -> str:
-    """Return ``value``, which stands in ``place``.
+    """Return ``value``, which is that of ``place``.
 
     Raises:
         BadRequestError: It does not match the rule.

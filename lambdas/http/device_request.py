@@ -91,7 +91,7 @@ def sender_of(event: Mapping[str, Any]) -> Sender:
 
 
 def checked_stream(stream: str) -> str:
-    """Return the name of a stream as it stands in a path; raises ``NoRouteError``."""
+    """Return the name of a stream as it is in a path; raises ``NoRouteError``."""
     if NAME.fullmatch(stream) is None:
         raise NoRouteError(stream)
     return stream
@@ -123,22 +123,22 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     body_encoding: str | None
 
 
-def told_in(event: Mapping[str, Any]) -> Mapping[str, str]:
+def headers_in(event: Mapping[str, Any]) -> Mapping[str, str]:
     """A request's headers, their names in lower case, their values unchecked.
 
     Raises:
         BadRequestError: A ``Content-Encoding`` is declared. API Gateway would unpack such a body,
             and its bytes would not be the device's.
     """
-    told = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
-    encoding = told.get("content-encoding")
+    headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
+    encoding = headers.get("content-encoding")
     if encoding is not None and encoding.lower() != "identity":
         allowed = "identity; declare it as X-Body-Encoding"
         raise refusal("header Content-Encoding", encoding, allowed)
-    return told
+    return headers
 
 
-def declared_in(told: Mapping[str, str]) -> Declared:
+def declared_in(headers: Mapping[str, str]) -> Declared:
     """Read the headers of a message.
 
     Raises:
@@ -146,21 +146,21 @@ def declared_in(told: Mapping[str, str]) -> Declared:
             begins.
     """
     for name, rule in _RULES:
-        value = told.get(name)
+        value = headers.get(name)
         if value is not None and rule.pattern.fullmatch(value) is None:
             raise refusal(_place(name), value, rule.allowed)
-    start, end = told.get(_START), told.get(_END)
+    start, end = headers.get(_START), headers.get(_END)
     start_millis = None if start is None else int(start)
     end_millis = None if end is None else int(end)
     if start_millis is not None and end_millis is not None:
         checked_span((_place(_START), start_millis), (_place(_END), end_millis))
     return Declared(
-        content_type=told.get("content-type") or DEFAULT_CONTENT_TYPE,
-        idempotency_key=told.get("idempotency-key"),
-        firmware=told.get("x-firmware-version"),
+        content_type=headers.get("content-type") or DEFAULT_CONTENT_TYPE,
+        idempotency_key=headers.get("idempotency-key"),
+        firmware=headers.get("x-firmware-version"),
         start_millis=start_millis,
         end_millis=end_millis,
-        body_encoding=told.get("x-body-encoding"),
+        body_encoding=headers.get("x-body-encoding"),
     )
 
 

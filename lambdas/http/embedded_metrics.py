@@ -15,7 +15,7 @@ from fleetlane.events.metrics import NAMESPACE, Dimension, Service
 
 
 class MetricLine:
-    """Metrics that are always told together, with at most one dimension beside the service.
+    """Metrics that are always written together, with at most one dimension beside the service.
 
     All of a line but its time, its dimension's value and the numbers is made once.
     """
@@ -32,16 +32,16 @@ class MetricLine:
             "Dimensions": [[Dimension.SERVICE, *([] if dimension is None else [dimension])]],
             "Metrics": [{"Name": name, "Unit": unit} for name, unit in units.items()],
         }
-        said = "" if dimension is None else f',"{dimension}":"%s"'
+        value = "" if dimension is None else f',"{dimension}":"%s"'
         self._template = (
             f'{{"_aws":{{"Timestamp":%d,"CloudWatchMetrics":[{json.dumps(self.description)}]}},'
-            f'"service":"{service}"{said}' + "".join(f',"{name}":[%s]' for name in units) + "}\n"
+            f'"service":"{service}"{value}' + "".join(f',"{name}":[%s]' for name in units) + "}\n"
         )
 
     def write(self, *values: float, of: StrEnum | None = None) -> None:
         """Write the line, unless Powertools' own switch says that no metrics are wanted.
 
-        ``values`` stand in the order of the units; ``of`` is the dimension's value.
+        ``values`` are in the order of the units; ``of`` is the dimension's value.
         """
         if not _is_disabled():
             now_ms = time.time_ns() // 1_000_000

@@ -31,7 +31,7 @@ _TITLES: Final = {
     ProblemTag.SLOW_DOWN: "Too many requests",
     ProblemTag.TRY_LATER: "The message could not be kept",
 }
-_OWN_AFFAIR: Final = "Nothing was acknowledged; send the same message again."
+_NOTHING_ACKNOWLEDGED: Final = "Nothing was acknowledged; send the same message again."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Problem:
     retry_after_s: int | None = None
 
     def members(self) -> dict[str, str | int]:
-        """What stands in its JSON."""
+        """The members of its JSON."""
         return {
             "type": _TYPE_PREFIX + self.tag,
             "title": _TITLES[self.tag],
@@ -72,6 +72,6 @@ class ProblemTable:
         """
         tag = self.tags.get(type(error), ProblemTag.TRY_LATER)
         if tag in _RETRY_AFTER_S:
-            detail = str(error) if tag is ProblemTag.SLOW_DOWN else _OWN_AFFAIR
+            detail = str(error) if tag is ProblemTag.SLOW_DOWN else _NOTHING_ACKNOWLEDGED
             return Problem(tag=tag, detail=detail, retry_after_s=jitter(*_RETRY_AFTER_S[tag]))
         return Problem(tag=tag, detail=str(error))

@@ -54,7 +54,7 @@ def problem_answer(problem: Problem) -> Answer:
 def batch_answer(outcomes: Sequence[Receipt | Problem]) -> Answer:
     """202 if every entry is durable, else 207: only a 202 may be taken as it is.
 
-    Each entry's receipt or problem stands at the entry's place, with a status of its own.
+    Each entry's receipt or problem is at the entry's place, with a status of its own.
     """
     problems = [one for one in outcomes if isinstance(one, Problem)]
     again_s = max((one.retry_after_s or 0 for one in problems), default=0)
@@ -72,7 +72,7 @@ def health_answer(conditions: Mapping[Sink, Condition]) -> Answer:
 
 
 def receipt_members(receipt: Receipt) -> dict[str, Any]:
-    """What stands in a receipt's JSON; ``notices`` only where there are some."""
+    """The members of a receipt's JSON; ``notices`` only where there are some."""
     members: dict[str, Any] = {
         "id": receipt.id,
         "lane": receipt.lane,

@@ -41,7 +41,7 @@ class BatchIngest:
     check_size: Callable[[int], None]
 
     def land(self, batch: Batch) -> list[Outcome]:
-        """Land the entries that may be landed; the outcomes stand in the order of the entries.
+        """Land the entries that may be landed; the outcomes are in the order of the entries.
 
         Raises:
             BadRequestError: The document is no batch.

@@ -29,7 +29,7 @@ ENTRIES_MAX: Final = 500
 _JSON: Final = "application/json"
 
 type RawEntry = msgspec.Raw
-"""An entry's bytes as they stand in the document."""
+"""An entry's bytes as they are in the document."""
 
 type _Members = Mapping[str, msgspec.Raw]
 
@@ -110,7 +110,7 @@ def entry_from(raw: RawEntry) -> Entry:
 def _data(members: _Members, declared: str | None) -> tuple[bytes, str]:
     """The message's very bytes, and their content type.
 
-    ``data_base64`` gives the bytes that it encodes. ``data`` gives its JSON text as it stands in
+    ``data_base64`` gives the bytes that it encodes. ``data`` gives its JSON text as it is in
     the document, or, where the content type is not JSON, the UTF-8 of the text that it holds.
     Neither is an empty message.
     """

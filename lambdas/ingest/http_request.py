@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from fleetlane.events.lanes import Lane
 from lambdas.http.declarations import BadRequestError, refusal
-from lambdas.http.device_request import body_of, checked_stream, declared_in, sender_of, told_in
+from lambdas.http.device_request import body_of, checked_stream, declared_in, headers_in, sender_of
 from lambdas.ingest.batch import Batch
 from lambdas.ingest.inbound import InboundMessage
 
@@ -32,7 +32,7 @@ def inbound_from(
     """
     sender = sender_of(event)
     checked_stream(stream)
-    declared = declared_in(told_in(event))
+    declared = declared_in(headers_in(event))
     return InboundMessage(
         device_id=sender.device_id,
         device_type=sender.device_type,
@@ -60,16 +60,16 @@ def batch_from(event: Mapping[str, Any], *, arrival_millis: int) -> Batch:
             messages alone, or the body is no Base64.
     """
     sender = sender_of(event)
-    _check_batch(told_in(event))
+    _check_batch(headers_in(event))
     return Batch(sender=sender, arrival_millis=arrival_millis, document=body_of(event))
 
 
-def _check_batch(told: Mapping[str, str]) -> None:
+def _check_batch(headers: Mapping[str, str]) -> None:
     """A batch says what it is, and of single messages nothing: its entries do that."""
-    content_type = told.get("content-type", "")
+    content_type = headers.get("content-type", "")
     if content_type.partition(";")[0].strip().lower() != _CLOUDEVENTS_BATCH:
         raise refusal("header Content-Type", content_type, _CLOUDEVENTS_BATCH)
     for name, attribute in _OF_ONE_MESSAGE.items():
-        if name in told:
+        if name in headers:
             problem = f"header {name} is of single messages; an entry has `{attribute}`"
             raise BadRequestError(problem)

@@ -45,7 +45,7 @@ class Repeats:
         breaker: CircuitBreaker,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Take the store; ``on_unavailable`` is told of each failure."""
+        """``on_unavailable`` is called at each failure."""
         self._store, self._on_unavailable = store, on_unavailable
         self._breaker, self._monotonic = breaker, monotonic
 

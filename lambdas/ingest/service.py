@@ -1,4 +1,4 @@
-"""Landing one message: its bytes are durable before the device is told so."""
+"""Landing one message: its bytes are durable before the device gets its receipt."""
 
 import math
 import time
@@ -12,8 +12,7 @@ from typing import Final, Protocol
 import msgspec
 
 from clients.kafka.producer import NotDurableError
-from clients.kafka.producer_record import ProducerRecord
-from clients.kafka.raw_record import raw_record
+from clients.kafka.producer_record import ProducerRecord, raw_record
 from clients.s3.payload_bucket import PayloadTooLargeError, PayloadUnavailableError, payload_key
 from clients.s3.spool import Spooled
 from fleetlane.events.envelope import Message, PayloadReference

@@ -10,12 +10,18 @@ from aws_lambda_powertools import Logger
 from clients.aws import AwsSettings, s3_client
 from clients.kafka.producer import KafkaProducer
 from clients.s3.spool import Spool
-from lambdas.respool.metrics import count_run
+from fleetlane.events.metrics import FunctionMetric, Service
+from lambdas.http.embedded_metrics import MetricLine
 from lambdas.respool.service import Limits, Report, Respool
 from lambdas.respool.settings import settings
 
 _CONFIRMED_WITHIN_S: Final = 5.0
 """Longer than ingest waits: a Kafka that is slow is to be caught up with all the same."""
+_RUN: Final = MetricLine(
+    Service.RESPOOL,
+    {FunctionMetric.RESPOOLED_RECORDS: "Count", FunctionMetric.UNREADABLE_SPOOLED: "Count"},
+)
+_OLDEST: Final = MetricLine(Service.RESPOOL, {FunctionMetric.OLDEST_SPOOLED_SECONDS: "Seconds"})
 
 logger = Logger(service="respool")
 
@@ -23,33 +29,40 @@ logger = Logger(service="respool")
 def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
     """Make one run; whatever calls, it does the same."""
     report = _respool().run()
-    told = told_of(report, now_ms=time.time_ns() // 1_000_000)
+    numbers = numbers_of(report, now_ms=time.time_ns() // 1_000_000)
     for unreadable in report.unreadable:
         logger.error("unreadable", extra={"problem": str(unreadable)})
     if report.problem is not None:
-        logger.warning("not done", extra={"problem": report.problem, **told})
-    elif any(told.values()):
-        logger.info("done", extra=told)
-    count_run(told)
-    return told
+        logger.warning("not done", extra={"problem": report.problem, **numbers})
+    elif any(numbers.values()):
+        logger.info("done", extra=numbers)
+    count_run(numbers)
+    return numbers
 
 
-def told_of(report: Report, *, now_ms: int) -> dict[str, int]:
+def numbers_of(report: Report, *, now_ms: int) -> dict[str, int]:
     """What a run is measured by.
 
     ``oldest_s`` is the age of what is left, 0 if nothing is; it is absent if nobody can tell.
     """
-    told = {
+    numbers = {
         "objects": report.objects,
         "records": report.records,
         "refused": report.refused,
         "unreadable": len(report.unreadable),
     }
     if report.oldest_since_ms is not None:
-        told["oldest_s"] = max(0, now_ms - report.oldest_since_ms) // 1000
+        numbers["oldest_s"] = max(0, now_ms - report.oldest_since_ms) // 1000
     elif report.problem is None:
-        told["oldest_s"] = 0
-    return told
+        numbers["oldest_s"] = 0
+    return numbers
+
+
+def count_run(numbers: Mapping[str, int]) -> None:
+    """Write each run's numbers, zeros too: silence is an alarm."""
+    _RUN.write(numbers["records"], numbers["unreadable"])
+    if "oldest_s" in numbers:
+        _OLDEST.write(numbers["oldest_s"])
 
 
 @cache

@@ -7,8 +7,7 @@ from typing import Final, Protocol
 
 from clients.kafka.producer import NotDurableError, RecordRefusedError
 from clients.kafka.producer_record import ProducerRecord
-from clients.s3.spool import SpoolUnavailableError, Waiting
-from clients.s3.spool_format import SpoolUnreadableError
+from clients.s3.spool import SpoolUnavailableError, SpoolUnreadableError, Waiting
 from fleetlane.events.parked import KafkaPosition
 
 _READERS: Final = 16

@@ -15,8 +15,8 @@ from lambdas.http.device_request import (
     body_of,
     checked_stream,
     declared_in,
+    headers_in,
     sender_of,
-    told_in,
 )
 
 DECLARATION_BYTES_MAX: Final = 4096
@@ -66,7 +66,7 @@ def declaration_from(event: Mapping[str, Any]) -> Declaration:
     """
     sender = sender_of(event)
     stream = checked_stream((event.get("pathParameters") or {}).get("stream", ""))
-    declared = declared_in(told_in(event))
+    declared = declared_in(headers_in(event))
     body = _body(body_of(event))
     return Declaration(
         sender=sender,

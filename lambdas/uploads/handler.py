@@ -86,7 +86,7 @@ def sweep(event: object, context: Any) -> dict[str, Any]:
         now_ms=_now_ms(),
         may_go_on=lambda: context.get_remaining_time_in_millis() > _SWEEP_ENDS_MS,
     )
-    return told(report)
+    return reported(report)
 
 
 def answer(event: Mapping[str, Any], issuing: Issuing, *, now_ms: int) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def answer(event: Mapping[str, Any], issuing: Issuing, *, now_ms: int) -> dict[s
     return _answer(_CREATED, "application/json", json.dumps(dataclasses.asdict(ticket)))
 
 
-def told(report: SweepReport) -> dict[str, Any]:
+def reported(report: SweepReport) -> dict[str, Any]:
     """What a sweep found, for its log and its metric; raises what somebody must look into."""
     count_swept(len(report.landed))
     if report.landed:

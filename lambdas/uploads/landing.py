@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from clients.flows.store import CurrentFlows
-from clients.kafka.producer_record import ProducerRecord
-from clients.kafka.raw_record import raw_record
+from clients.kafka.producer_record import ProducerRecord, raw_record
 from clients.s3.upload_bucket import StoredUpload
 from fleetlane.events.envelope import Message, PayloadReference
 from fleetlane.events.flows.flow import Flow

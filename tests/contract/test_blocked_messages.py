@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clients.s3.blocked_messages import (
-    BlockadeUnknownError,
     BlockedMessage,
     BlockedMessages,
+    BlockedMessagesUnavailableError,
     blocking_topics,
 )
 from fleetlane.events.errors import ParkedReason
@@ -92,7 +92,7 @@ def test_a_bucket_that_is_away_is_an_error_of_its_own(s3: "S3Client") -> None:
         lambda: messages.put(blocked(7)),
         lambda: messages.retry(blocked(7)),
     ):
-        with pytest.raises(BlockadeUnknownError):
+        with pytest.raises(BlockedMessagesUnavailableError):
             ask()
 
 

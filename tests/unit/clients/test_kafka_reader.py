@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Producer
 
 from clients.kafka.reader import KafkaReader, Record
 
@@ -119,3 +119,28 @@ def test_reading_once_ends_where_the_topics_ended_then(write: Write, open_reader
     rest = list(reading)
 
     assert (values_of([first]), rest) == ([b"1"], [])
+
+
+def test_records_between_two_offsets_are_read_again_and_again(
+    write: Write, open_reader: Open
+) -> None:
+    for value in (b"0", b"1", b"2", b"3", b"4"):
+        write("raw", value)
+    reader, at = open_reader(), ("raw", 0)
+
+    read = [list(reader.read_between({at: 1}, {at: end})) for end in (4, 3, 1)]
+
+    assert [values_of(one) for one in read] == [[b"1", b"2", b"3"], [b"1", b"2"], []]
+
+
+def test_partitions_and_where_they_begin_and_end_are_looked_up(
+    write: Write, open_reader: Open
+) -> None:
+    for value in (b"0", b"1"):
+        write("raw", value)
+    reader, at = open_reader(), ("raw", 0)
+
+    found = (reader.offsets([at], OFFSET_BEGINNING), reader.offsets([at], OFFSET_END))
+
+    assert at in reader.all_partitions()
+    assert found == ({at: 0}, {at: 2})

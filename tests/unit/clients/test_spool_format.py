@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clients.kafka.producer_record import ProducerRecord
-from clients.s3.spool_format import SpoolUnreadableError, records_in, spooled_bytes
+from clients.s3.spool import SpoolUnreadableError, records_in, spooled_bytes
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 RECORDS = st.lists(

@@ -10,8 +10,7 @@ from clients.flows.store import FlowsNotPublishedError
 from clients.kafka.producer import NotDurableError, RecordRefusedError
 from clients.kafka.producer_record import ProducerRecord
 from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
-from clients.s3.spool import Spooled, SpoolUnavailableError, Waiting
-from clients.s3.spool_format import records_in, spooled_bytes
+from clients.s3.spool import Spooled, SpoolUnavailableError, Waiting, records_in, spooled_bytes
 from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow

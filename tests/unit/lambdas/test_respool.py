@@ -7,8 +7,7 @@ import pytest
 from clients.kafka.producer import NotDurableError
 from clients.kafka.producer_record import ProducerRecord
 from fleetlane.events.parked import KafkaPosition
-from lambdas.respool.handler import told_of
-from lambdas.respool.metrics import count_run
+from lambdas.respool.handler import count_run, numbers_of
 from lambdas.respool.service import Limits, Respool
 from tests.unit.lambdas.fakes import FakeKafka, FakeSpool
 
@@ -59,7 +58,7 @@ def test_an_empty_spool_is_nothing_to_do() -> None:
 
     report = world.respool.run()
 
-    assert set(told_of(report, now_ms=NOW_MS).values()) == {0}
+    assert set(numbers_of(report, now_ms=NOW_MS).values()) == {0}
 
 
 def test_the_oldest_minute_goes_first() -> None:
@@ -81,7 +80,7 @@ def test_while_kafka_is_away_all_stays_and_one_object_is_tried() -> None:
     report = world.respool.run()
 
     assert (len(world.spool.objects), world.kafka.asked) == (50, 1)
-    assert told_of(report, now_ms=NOW_MS)["oldest_s"] == 7 * 60
+    assert numbers_of(report, now_ms=NOW_MS)["oldest_s"] == 7 * 60
     assert "brokers are down" in str(report.problem)
 
 
@@ -94,7 +93,7 @@ def test_an_object_that_kafka_refuses_stays_and_holds_no_other_up() -> None:
 
     assert (world.landed(), list(world.spool.objects)) == (["a"], [refused])
     assert (report.refused, report.problem) == (1, None)
-    assert told_of(report, now_ms=NOW_MS)["oldest_s"] == 9 * 60
+    assert numbers_of(report, now_ms=NOW_MS)["oldest_s"] == 9 * 60
 
 
 def test_an_unreadable_object_stays_is_reported_and_holds_no_other_up() -> None:
@@ -154,7 +153,7 @@ def test_a_run_ends_in_time_and_says_what_is_left() -> None:
     report = world.respool.run()
 
     assert world.landed() == ["9", "8", "7"]
-    assert told_of(report, now_ms=NOW_MS)["oldest_s"] == 6 * 60
+    assert numbers_of(report, now_ms=NOW_MS)["oldest_s"] == 6 * 60
 
 
 def test_a_run_takes_so_many_objects_and_no_more() -> None:
@@ -184,11 +183,11 @@ def test_a_spool_that_does_not_answer_ends_the_run_and_is_no_crash() -> None:
     report = world.respool.run()
 
     assert "the spool cannot be reached" in str(report.problem)
-    assert "oldest_s" not in told_of(report, now_ms=NOW_MS)
+    assert "oldest_s" not in numbers_of(report, now_ms=NOW_MS)
 
 
 def test_every_run_is_counted_even_where_nothing_waits(capsys: pytest.CaptureFixture[str]) -> None:
-    count_run(told_of(World().respool.run(), now_ms=NOW_MS))
+    count_run(numbers_of(World().respool.run(), now_ms=NOW_MS))
 
     logged = capsys.readouterr().out
     assert '"OldestSpooledSeconds":[0]' in logged

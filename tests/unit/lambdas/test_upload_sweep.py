@@ -8,7 +8,7 @@ from clients.kafka.producer import NotDurableError
 from clients.s3.issued_upload import IssuedUpload
 from clients.s3.upload_keys import NotAnUploadError, issued_since, upload_key
 from fleetlane.events.times import DAY_MS, HOUR_MS
-from lambdas.uploads.handler import SweepFoundFaultsError, told
+from lambdas.uploads.handler import SweepFoundFaultsError, reported
 from lambdas.uploads.sweep import Sweep, SweepReport
 from tests.unit.lambdas.upload_fakes import FakeUploads
 
@@ -144,7 +144,7 @@ def test_a_sweep_that_found_what_cannot_land_fails_when_all_is_done() -> None:
     with pytest.raises(
         SweepFoundFaultsError, match="1 uploads cannot land; the first: 'uploads/x'"
     ):
-        told(report)
+        reported(report)
 
 
 def test_s3_that_does_not_answer_fails_it() -> None:

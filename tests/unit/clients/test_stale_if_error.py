@@ -3,7 +3,7 @@ from contextlib import suppress
 
 import pytest
 
-from clients.stale_if_error import LastKnown
+from clients.stale_if_error import StaleIfErrorCache
 from fleetlane.events.errors import FleetlaneError
 
 LONG_S = 60.0
@@ -38,8 +38,8 @@ class Clock:
 
 def known(
     source: Source, clock: Clock, *, wait_s: float | None = LONG_S
-) -> LastKnown[str, AwayError]:
-    return LastKnown(
+) -> StaleIfErrorCache[str, AwayError]:
+    return StaleIfErrorCache(
         source.read,
         unanswered=AwayError("not yet"),
         max_age_s=15,
@@ -154,7 +154,7 @@ def test_all_wait_for_the_first_value() -> None:
     assert (given, source.asked) == (["first"] * 8, 1)
 
 
-def _until(value: LastKnown[str, AwayError], wanted: str) -> None:
+def _until(value: StaleIfErrorCache[str, AwayError], wanted: str) -> None:
     """Ask, however long the reading thread takes."""
     with suppress(AwayError):
         value.current()
