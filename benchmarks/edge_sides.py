@@ -10,10 +10,10 @@ import pybase64
 from clients.circuit_breaker import CircuitBreaker
 from clients.devices.overrides import CachedOverrides
 from clients.flows.store import CachedFlows
-from clients.kafka.kafka_or_spool import KafkaOrSpool, Producer
 from clients.kafka.producer import KafkaProducer
 from clients.kafka.producer_record import ProducerRecord
 from clients.kafka.raw_producer import connected, producer_configuration
+from clients.kafka_or_spool import KafkaOrSpool, Producer
 from clients.s3.spool import SpoolUnavailableError
 from fleetlane.events.flows.files import PublishedFlows, flows_in
 from fleetlane.events.overrides import Overrides, RateLimits

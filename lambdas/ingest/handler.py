@@ -12,8 +12,8 @@ from clients.aws import AwsSettings, dynamodb_table, hasty_config, request_confi
 from clients.circuit_breaker import CircuitBreaker
 from clients.devices.receipts import KeptReceipt, ReceiptStore, ReceiptsUnavailableError
 from clients.flows.store import CachedFlows, FlowStore, FlowsUnavailableError
-from clients.kafka.kafka_or_spool import PRODUCE_S, KafkaOrSpool
 from clients.kafka.producer import KafkaProducer
+from clients.kafka_or_spool import PRODUCE_S, KafkaOrSpool
 from clients.s3.payload_bucket import PayloadBucket
 from clients.s3.spool import Spool
 from fleetlane.events.lanes import REQUEST_BODY_BYTES_MAX

@@ -61,7 +61,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecordLander(Protocol):
-    """Writes records so that they last; ``clients.kafka.kafka_or_spool.KafkaOrSpool`` is one."""
+    """Writes records so that they last; ``clients.kafka_or_spool.KafkaOrSpool`` is one."""
 
     def land_all(
         self, records: Sequence[ProducerRecord], *, until_s: float = ...

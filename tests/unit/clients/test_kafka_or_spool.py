@@ -1,9 +1,9 @@
 import time
 
 from clients.circuit_breaker import CircuitBreaker
-from clients.kafka.kafka_or_spool import KafkaOrSpool
 from clients.kafka.producer import NotDurableError
 from clients.kafka.producer_record import ProducerRecord
+from clients.kafka_or_spool import KafkaOrSpool
 from clients.s3.spool import Spooled
 from fleetlane.events.parked import KafkaPosition
 from tests.unit.lambdas.fakes import FakeKafka, FakeSpool

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clients.circuit_breaker import CircuitBreaker
-from clients.kafka.kafka_or_spool import KafkaOrSpool
 from clients.kafka.producer import KafkaProducer
 from clients.kafka.producer_record import ProducerRecord
+from clients.kafka_or_spool import KafkaOrSpool
 from fleetlane.events.envelope import Message
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.parked import KafkaPosition

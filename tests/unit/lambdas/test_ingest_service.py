@@ -5,8 +5,8 @@ import pytest
 
 from clients.circuit_breaker import CircuitBreaker
 from clients.flows.store import FlowsUnavailableError
-from clients.kafka.kafka_or_spool import KafkaOrSpool
 from clients.kafka.producer import NotDurableError
+from clients.kafka_or_spool import KafkaOrSpool
 from fleetlane.events.envelope import Message, PayloadReference
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.flows.files import flow_from_toml
