@@ -33,7 +33,7 @@ def activation_here(aws: AwsSettings, bootstrap_servers: str) -> Activates:
     return put_into_force
 
 
-def publish_news(flows: FlowSet, publisher: FlowPublisher) -> FlowSet:
+def publish_new_flows(flows: FlowSet, publisher: FlowPublisher) -> FlowSet:
     """Put flows into force, unless they were before: what was published since then stays.
 
     Returns the flows that are in force.

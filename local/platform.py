@@ -18,7 +18,7 @@ from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.overrides import RateLimits
 from local.checkout import BROKER_JARS, DATA, FLOWS, LOCALSTACK_ENVIRONMENT
 from local.example_parsers import deploy_example
-from local.flow_activation import activation_here, publish_news
+from local.flow_activation import activation_here, publish_new_flows
 from local.servers.gateway_process import LocalGateway
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
@@ -149,7 +149,7 @@ class Platform:
             activation_here(localstack_at(self.aws.endpoint_url), self.broker.bootstrap_servers),
         )
         deploy_example(publisher.parsers)
-        self.flows = publish_news(flows_in(FLOWS), publisher)
+        self.flows = publish_new_flows(flows_in(FLOWS), publisher)
         on_step("gateway and Spark jobs" if self.settings.has_jobs else "gateway")
         self.gateway = LocalGateway(
             self._folder("gateway"),

@@ -1,4 +1,4 @@
-"""How clients reach the AWS that runs here: as boto3 takes it, and as processes are told."""
+"""How clients reach the AWS that runs here: for boto3, and for processes."""
 
 from typing import Final, TypedDict
 

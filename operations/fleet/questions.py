@@ -31,7 +31,7 @@ def asked_fleet(
 
 
 def opened_catalog(file: Path | None) -> Catalog:
-    """Open a catalog in a file; without one, AWS Glue's Data Catalog. Whoever asks closes it.
+    """Open a catalog in a file; without one, AWS Glue's Data Catalog. The caller closes it.
 
     Raises:
         LakeMissingError: There is no such file.

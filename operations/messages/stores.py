@@ -40,7 +40,7 @@ class MessageStores:
         return StoredPayloads(landed=self.landed_bodies, parked=self.parked_bodies)
 
     def records(self, on_read: Callable[[int], None]) -> StoredRecords:
-        """All that stands in Kafka; ``on_read`` is told how many records were read so far."""
+        """All records in Kafka; ``on_read`` receives how many were read so far."""
         return StoredRecords(self.bootstrap_servers, security=self.security, on_read=on_read)
 
     def producer(self) -> KafkaProducer:

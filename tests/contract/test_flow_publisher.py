@@ -11,7 +11,7 @@ from clients.flows.store import FlowStore
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import Flow
 from lambdas.flow_activation.service import FlowsRefusedError, activate
-from local.flow_activation import publish_news
+from local.flow_activation import publish_new_flows
 from operations.flows.publisher import (
     FlowPublisher,
     NotDeployedError,
@@ -119,18 +119,18 @@ def test_flows_that_were_in_force_before_do_not_replace_what_came_since(
     publisher: FlowPublisher,
 ) -> None:
     checkout = {"a": flow("a", "red")}
-    publish_news(checkout, publisher)
+    publish_new_flows(checkout, publisher)
     publisher.publish_owners([flow("b", "blue")])
 
-    in_force = publish_news(checkout, publisher)
+    in_force = publish_new_flows(checkout, publisher)
 
     assert sorted(in_force) == streams(publisher) == ["a", "b"]
 
 
 def test_flows_that_were_never_in_force_are_put_into_force(publisher: FlowPublisher) -> None:
-    publish_news({"a": flow("a", "red")}, publisher)
+    publish_new_flows({"a": flow("a", "red")}, publisher)
 
-    publish_news({"c": flow("c", "red")}, publisher)
+    publish_new_flows({"c": flow("c", "red")}, publisher)
 
     assert streams(publisher) == ["c"]
 

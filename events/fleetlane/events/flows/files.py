@@ -94,7 +94,7 @@ def flow_from_toml(text: str, *, file: str, beside: Path | None = None) -> Flow:
     try:
         return msgspec.convert(document, Flow, strict=True)
     except msgspec.ValidationError as problem:
-        raise BadFlowError(file, _explained(str(problem), document)) from None
+        raise BadFlowError(file, _plain_sentence(str(problem), document)) from None
 
 
 def flow_at(path: Path) -> Flow:
@@ -140,7 +140,7 @@ def _unknown_fields(value: object, kind: inspect.Type, *path: str) -> Iterator[s
             yield from _unknown_fields(inner, kind.item_type, *path, str(place))
 
 
-def _explained(problem: str, document: object) -> str:
+def _plain_sentence(problem: str, document: object) -> str:
     """Turn msgspec's sentence into one that names field, value and what the field allows."""
     sentence, _, path = problem.partition(" - at `$")
     steps = [name or number for name, number in _PATH_STEP.findall(path.rstrip("`"))]

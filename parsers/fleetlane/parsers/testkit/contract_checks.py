@@ -25,12 +25,12 @@ def purity_findings(
     trials = [Trial(body=body) for body in bodies[:PURE_BODIES_MAX]]
     one, other = ({**environment, **differing} for differing in _DIFFERING)
     with ParserProcess(subject, environment=one) as process:
-        first, again = process.outcomes(trials), process.outcomes(trials)
+        first, repeated = process.outcomes(trials), process.outcomes(trials)
     time.sleep(_ANOTHER_SECOND_S)  # a parser that reads a clock reads another time now
     with ParserProcess(subject, environment=other) as process:
         elsewhere = process.outcomes(trials[::-1])[::-1]
     for check, others, where in (
-        ("determinism", again, "parsed again in the same process"),
+        ("determinism", repeated, "parsed again in the same process"),
         ("purity", elsewhere, "parsed in another process, with another hash seed"),
     ):
         for trial, before, now in zip(trials, first, others, strict=True):
