@@ -1,12 +1,18 @@
-"""The JSON Schema that a flow declares: it describes events, and never refuses one.
+"""The JSON Schema that a flow declares in a file of its own: it describes events, and refuses none.
 
 Of JSON Schema 2020-12 ``type``, ``format``, ``properties``, ``required`` and ``items`` are read
 here; every other keyword is for those who read the schema.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
+
+import msgspec
+
+from fleetlane.events.errors import FleetlaneError
 
 type EventSchema = Mapping[str, object]
 
@@ -19,6 +25,15 @@ _NOT_IN_NAMES: Final = '" \\ *'
 """Characters with a meaning of their own in the paths by which engines find a property."""
 
 _ELSEWHERE: Final = ("$ref", "$dynamicRef")
+
+
+FILE_BYTES_MAX: Final = 32 * 1024
+"""All that reads the flows reads their schemas along."""
+
+NESTED_MAX: Final = 64
+"""What one reader can just unpack, another cannot: no flow could be read any more."""
+
+_FILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +76,33 @@ def schema_problem(schema: object) -> str | None:
     if not isinstance(schema, Mapping):
         return "is no JSON object"
     return next(_problems(schema), None)
+
+
+class BadSchemaError(FleetlaneError):
+    """A flow's schema is refused. The problem names the property, and what is allowed."""
+
+    reason = "bad_schema"
+    named: object
+    problem: str
+    sentence = "schema {named}: {problem}"
+
+
+def schema_beside(folder: Path | None, named: object) -> dict[str, object]:
+    """Read the schema that a flow file in ``folder`` names.
+
+    Raises:
+        BadSchemaError: It names none, or there is none, or it is not allowed.
+    """
+    if not isinstance(named, str) or not _FILE_NAME.fullmatch(named):
+        allowed = 'the name of a file beside the flow file, like "gps.schema.json"'
+        raise BadSchemaError(f"{named!r:.80}", f"is no name of a file; allowed: {allowed}")
+    if folder is None:
+        raise BadSchemaError(named, "can be read only where the flow is a file")
+    schema = _document(folder / named, named)
+    problem = schema_problem(schema)
+    if problem is not None or not isinstance(schema, dict):
+        raise BadSchemaError(named, problem or "is no JSON object")
+    return schema
 
 
 def _problems(schema: EventSchema) -> Iterator[str]:
@@ -155,3 +197,34 @@ def _mapping(value: object) -> EventSchema:
 
 def _texts(value: object) -> list[str]:
     return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def _document(path: Path, named: str) -> object:
+    try:
+        data = path.read_bytes()
+    except OSError as problem:
+        raise BadSchemaError(named, f"cannot be read: {problem.strerror}") from None
+    if len(data) > FILE_BYTES_MAX:
+        raise BadSchemaError(named, f"has {len(data)} bytes; allowed: {FILE_BYTES_MAX}")
+    try:
+        document: object = msgspec.json.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
+        raise BadSchemaError(named, f"is not JSON: {problem}") from None
+    nested = _nested(document)
+    if nested > NESTED_MAX:
+        raise BadSchemaError(named, f"is nested {nested} deep; allowed: {NESTED_MAX}")
+    return document
+
+
+def _nested(document: object) -> int:
+    levels, values = 0, [document]
+    while values:
+        levels += 1
+        values = [inner for one in values for inner in _values_of(one)]
+    return levels - 1
+
+
+def _values_of(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()

@@ -13,8 +13,8 @@ from msgspec import inspect
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import FlowArtifact
+from fleetlane.events.flows.event_schema import BadSchemaError, schema_beside
 from fleetlane.events.flows.flow import Flow, FlowSet
-from fleetlane.events.flows.schema_files import BadSchemaError, schema_beside
 
 VERSION_CHARS: Final = 16
 """A version is so many lowercase hexadecimal digits."""
