@@ -1,15 +1,18 @@
-"""What a deploy of the local stage outputs: names, addresses, and where the jobs' code is."""
+"""What a deploy of the local stage made: names, addresses, and the jobs' code."""
 
 import zipfile
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+import boto3
+
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.stage_resources import StageResources, parameter_name
 from local.cloud.cdk import Outputs
 from local.spark.jobs import DeployedCode
+from operations.aws_settings import ClientSettings
+from operations.local_stage import LOCAL_STAGE
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -23,65 +26,49 @@ class OutputMissingError(FleetlaneError):
     sentence = "no stack of the local stage has an output {name}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeployedStage:
-    """Where things are. ``api_path`` is the API's, on LocalStack's own address."""
+def stage_resources(aws: ClientSettings) -> StageResources:
+    """Read what the deploy wrote about the stage.
 
-    api_path: str
-    flow_activation: str
-    registry_table: str
-    payload_bucket: str
-    parked_bucket: str
-    flows_bucket: str
-    lake_bucket: str
-    job_script_url: str
-    job_archive_url: str
-    job_packages_url: str
-
-    @classmethod
-    def of(cls, outputs: Outputs) -> Self:
-        """Read the outputs of all stacks.
-
-        Raises:
-            OutputMissingError: One is missing.
-        """
-        every = {name: value for stack in outputs.values() for name, value in stack.items()}
-        api_stage = urlsplit(_output(every, "ApiUrl")).path.strip("/")
-        return cls(
-            api_path=f"/_aws/execute-api/{_output(every, 'ApiId')}/{api_stage}",
-            flow_activation=_output(every, "FlowActivationFunction"),
-            registry_table=_output(every, "RegistryTableName"),
-            payload_bucket=_output(every, "PayloadBucketName"),
-            parked_bucket=_output(every, "ParkedBucketName"),
-            flows_bucket=_output(every, "FlowsBucketName"),
-            lake_bucket=_output(every, "LakeBucketName"),
-            job_script_url=_output(every, "JobsCodeScriptUrl"),
-            job_archive_url=_output(every, "JobsCodeArchiveUrl"),
-            job_packages_url=_output(every, "JobsCodePackagesUrl"),
-        )
-
-    def job_code(self, s3: "S3Client", folder: Path) -> DeployedCode:
-        """Fetch the jobs' code from where the deploy put it; the packages are unpacked."""
-        folder.mkdir(parents=True, exist_ok=True)
-        zipped = _fetched(s3, self.job_packages_url, folder / "packages.zip")
-        with zipfile.ZipFile(zipped) as archive:
-            archive.extractall(folder / "packages")
-        return DeployedCode(
-            script=_fetched(s3, self.job_script_url, folder / "host.py"),
-            archive=_fetched(s3, self.job_archive_url, folder / "fleetlane-jobs.zip"),
-            packages=folder / "packages",
-        )
+    Raises:
+        BadStageResourcesError: It cannot be read.
+    """
+    ssm = boto3.client("ssm", **aws)
+    found = ssm.get_parameter(Name=parameter_name(LOCAL_STAGE))
+    return StageResources.from_json(found["Parameter"]["Value"])
 
 
-def _fetched(s3: "S3Client", url: str, path: Path) -> Path:
-    place = urlsplit(url)
-    s3.download_file(place.netloc, place.path.lstrip("/"), str(path))
-    return path
+def api_path(outputs: Outputs) -> str:
+    """Where the API is on LocalStack's own address; raises ``OutputMissingError``."""
+    api_stage = urlsplit(_output(outputs, "ApiUrl")).path.strip("/")
+    return f"/_aws/execute-api/{_output(outputs, 'ApiId')}/{api_stage}"
 
 
-def _output(outputs: Mapping[str, str], name: str) -> str:
-    """By name; the CDK adds a hash to the names of those inside a construct."""
-    value = next((outputs[found] for found in sorted(outputs) if found.startswith(name)), None)
+def fetched_job_code(outputs: Outputs, s3: "S3Client", folder: Path) -> DeployedCode:
+    """Fetch the jobs' code from where the deploy put it; the packages are unpacked.
+
+    Raises:
+        OutputMissingError: The stacks do not say where it is.
+    """
+
+    def fetched(name: str, path: Path) -> Path:
+        url = urlsplit(_output(outputs, name))
+        s3.download_file(url.netloc, url.path.lstrip("/"), str(path))
+        return path
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(fetched("JobsCodePackagesUrl", folder / "packages.zip")) as archive:
+        archive.extractall(folder / "packages")
+    return DeployedCode(
+        script=fetched("JobsCodeScriptUrl", folder / "host.py"),
+        archive=fetched("JobsCodeArchiveUrl", folder / "fleetlane-jobs.zip"),
+        packages=folder / "packages",
+    )
+
+
+def _output(outputs: Outputs, name: str) -> str:
+    """By name, in any stack; the CDK adds a hash to the names of those inside a construct."""
+    every = {found: value for stack in outputs.values() for found, value in stack.items()}
+    value = next((every[found] for found in sorted(every) if found.startswith(name)), None)
     if value is None:
         raise OutputMissingError(name)
     return value

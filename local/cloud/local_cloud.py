@@ -11,11 +11,12 @@ from clients.devices.registry import DeviceRegistry
 from clients.flows.parser_store import ParserStore
 from clients.flows.store import FlowStore
 from fleetlane.events.flows.files import flows_in
+from fleetlane.events.stage_resources import StageResources
 from fleetlane.parsers.artifacts.building import Platform
 from infra.artifacts.build import Targets, build
 from local.checkout import BROKER_JARS, FLOWS, LOCALSTACK_ENVIRONMENT, ROOT
 from local.cloud.cdk import Cdk, DeployResult
-from local.cloud.deployed_stage import DeployedStage
+from local.cloud.deployed_stage import api_path, fetched_job_code, stage_resources
 from local.example_parsers import deploy_example
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws, Services
@@ -23,7 +24,6 @@ from local.servers.processes import ServerProcess
 from local.spark.jobs import (
     ALL_JOBS,
     JOBS_WITHOUT_LAKE,
-    DeployedCode,
     JobSettings,
     LocalJobs,
 )
@@ -41,10 +41,11 @@ ARTIFACTS: Final = ROOT / "build" / "artifacts-local"
 class LocalCloud:
     """A deployed local stage with Kafka and Spark beside it; a context manager that stops all.
 
-    ``stage``, ``publisher`` and ``bootstrap_servers`` are known once started.
+    ``resources``, ``publisher`` and ``api_url``, where ``/v1/…`` is, are known once started.
     """
 
-    stage: DeployedStage
+    resources: StageResources
+    api_url: str
     publisher: FlowPublisher
 
     def __init__(self, folder: Path, *, has_lake: bool = False) -> None:
@@ -70,18 +71,23 @@ class LocalCloud:
             for step in steps:
                 step.result()
         on_step("cdk deploy")
-        self.stage = DeployedStage.of(self.deploy().outputs)
+        outputs = self.deploy().outputs
+        self.resources = stage_resources(self.aws_settings)
+        self.api_url = self._aws.endpoint_url + api_path(outputs)
         on_step("parsers and flows, by the function that was deployed")
-        bucket = self.stage.flows_bucket
+        bucket = self.resources.flows_bucket
         self.publisher = FlowPublisher(
             FlowStore(self.s3, bucket),
             ParserStore(self.s3, bucket),
-            ActivationCall(localstack_at(self._aws.endpoint_url), self.stage.flow_activation),
+            ActivationCall(
+                localstack_at(self._aws.endpoint_url), self.resources.flow_activation_function
+            ),
         )
         deploy_example(self.publisher.parsers)
         self.publisher.publish(flows.values())
         on_step("Spark jobs, by the code that was uploaded")
-        self._start_part(LocalJobs(self._job_settings(), self._job_code()))
+        code = fetched_job_code(outputs, self.s3, self._folder / "jobs" / "code")
+        self._start_part(LocalJobs(self._job_settings(), code))
 
     def deploy(self) -> DeployResult:
         """Deploy the checkout as it is now, artifacts as they were built; once more is fine.
@@ -98,11 +104,6 @@ class LocalCloud:
             self._started.pop().kill()
 
     @property
-    def api_url(self) -> str:
-        """Where ``/v1/…`` is."""
-        return self._aws.endpoint_url + self.stage.api_path
-
-    @property
     def bootstrap_servers(self) -> str:
         return self._broker.bootstrap_servers
 
@@ -114,7 +115,7 @@ class LocalCloud:
     @property
     def registry(self) -> DeviceRegistry:
         resource = boto3.resource("dynamodb", **self.aws_settings)
-        return DeviceRegistry(resource.Table(self.stage.registry_table))
+        return DeviceRegistry(resource.Table(self.resources.devices_table))
 
     @property
     def s3(self) -> "S3Client":
@@ -141,11 +142,8 @@ class LocalCloud:
     def _cdk(self) -> Cdk:
         return Cdk(self._folder / "cdk", self.aws_settings)
 
-    def _job_code(self) -> DeployedCode:
-        return self.stage.job_code(self.s3, self._folder / "jobs" / "code")
-
     def _job_settings(self) -> JobSettings:
-        stage = self.stage
+        stage = self.resources
         return JobSettings(
             folder=self._folder / "jobs",
             bootstrap_servers=self.bootstrap_servers,
@@ -153,8 +151,8 @@ class LocalCloud:
             payload_bucket=stage.payload_bucket,
             parked_bucket=stage.parked_bucket,
             lake_bucket=stage.lake_bucket,
-            overrides_bucket=stage.flows_bucket,
-            registry_table=stage.registry_table,
+            overrides_bucket=stage.overrides_bucket,
+            registry_table=stage.devices_table,
             lake=self.lake,
             environment=self._aws.client_environment,
             jobs=ALL_JOBS if self._has_lake else JOBS_WITHOUT_LAKE,

@@ -54,6 +54,6 @@ def ledger_on(receipts: Iterable[Receipt], cloud: LocalCloud, *, began_s: float)
     accepted, evidence = list(receipts), Evidence()
     with closing(KafkaReader(cloud.bootstrap_servers, pattern=LEDGER_TOPICS)) as reader:
         wait_until_settled(accepted, evidence, reader, limits=_SETTLING_LIMITS)
-    payloads = PayloadBucket(cloud.s3, cloud.stage.parked_bucket)
+    payloads = PayloadBucket(cloud.s3, cloud.resources.parked_bucket)
     seconds = time.monotonic() - began_s
     return reconcile(accepted, evidence, payloads=payloads, seconds=seconds)
