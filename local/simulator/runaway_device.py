@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
@@ -87,9 +87,15 @@ def run_runaway_device(
     registered = device.registration(registered_ms=now_ms)
     registry.register_all(() if registered is None else (registered,))
     with closing(HttpApi(api_url, connections=1)) as api:
-        sender = Sender(api, patience_s=patience_s)
-        runaway = _RunawayDevice(device, sender, random, token_of(device, now_ms=now_ms), is_over)
-        return asyncio.run(runaway.run(patience_s))
+        runaway = _RunawayDevice(
+            device=device,
+            token=token_of(device, now_ms=now_ms),
+            sender=Sender(api, patience_s=patience_s),
+            random=random,
+            patience_s=patience_s,
+            is_over=is_over,
+        )
+        return asyncio.run(runaway.run())
 
 
 def runaway_id(seed: int) -> str:
@@ -97,60 +103,50 @@ def runaway_id(seed: int) -> str:
     return f"runaway-{seed}"
 
 
+@dataclass(slots=True, kw_only=True)
 class _RunawayDevice:
     """The device, and what it sent so far."""
 
-    def __init__(
-        self,
-        device: SimulatedDevice,
-        sender: Sender,
-        random: Random,
-        token: str,
-        is_over: Callable[[], bool],
-    ) -> None:
-        self._device, self._sender = device, sender
-        self._random, self._token, self._is_over = random, token, is_over
-        self._sent: list[SentMessage] = []
-        self._began_s, self._began_ms = time.monotonic(), _now_ms()
+    device: SimulatedDevice
+    token: str
+    sender: Sender
+    random: Random
+    patience_s: float
+    is_over: Callable[[], bool]
+    sent: list[SentMessage] = field(default_factory=list)
 
-    async def run(self, patience_s: float) -> RunawayRun:
-        quarantined_s = await self._until(Lane.SLOW, pause_s=60 / PER_MINUTE, patience_s=patience_s)
-        released_s = None
+    async def run(self) -> RunawayRun:
+        began_s, began_ms = time.monotonic(), _now_ms()
+        quarantined_s, released_s = await self._landed_in(Lane.SLOW, pause_s=60 / PER_MINUTE), None
         if quarantined_s is not None:
             await self._be_silent()
-            released_s = await self._until(
-                Lane.STANDARD, pause_s=_CALM_PAUSE_S, patience_s=patience_s
-            )
+            released_s = await self._landed_in(Lane.STANDARD, pause_s=_CALM_PAUSE_S)
         return RunawayRun(
-            began_ms=self._began_ms,
-            patience_s=patience_s,
-            sent=tuple(self._sent),
-            quarantined_after_s=quarantined_s,
-            released_after_s=released_s,
+            began_ms=began_ms,
+            patience_s=self.patience_s,
+            sent=tuple(self.sent),
+            quarantined_after_s=None if quarantined_s is None else quarantined_s - began_s,
+            released_after_s=None if released_s is None else released_s - began_s,
         )
 
     async def _be_silent(self) -> None:
         until_s = time.monotonic() + _SILENT_S
-        while time.monotonic() < until_s and not self._is_over():
+        while time.monotonic() < until_s and not self.is_over():
             await asyncio.sleep(_POLL_INTERVAL_S)
 
-    async def _until(self, lane: Lane, *, pause_s: float, patience_s: float) -> float | None:
-        """Send at a steady rate until one lands in ``lane``; how long after the beginning."""
+    async def _landed_in(self, lane: Lane, *, pause_s: float) -> float | None:
+        """Send at a steady rate until a message lands in ``lane``; when that was."""
         first_s = time.monotonic()
-        for number in range(int(patience_s / pause_s)):
+        for number in range(int(self.patience_s / pause_s)):
             await asyncio.sleep(max(0.0, first_s + number * pause_s - time.monotonic()))
-            if time.monotonic() > first_s + patience_s or self._is_over():
+            if time.monotonic() > first_s + self.patience_s or self.is_over():
                 return None
-            if await self._lane_of_next() == lane:
-                return time.monotonic() - self._began_s
+            at = Circumstances(random=self.random, now_ms=_now_ms(), messages=1)
+            for message in normal(_STREAM)(at):
+                self.sent.append(await self.sender.send(self.device, self.token, message))
+            if self.sent[-1].final.lane == lane:
+                return time.monotonic()
         return None
-
-    async def _lane_of_next(self) -> str | None:
-        now_ms = _now_ms()
-        at = Circumstances(random=self._random, now_ms=now_ms, messages=1)
-        for message in normal(_STREAM)(at):
-            self._sent.append(await self._sender.send(self._device, self._token, message))
-        return self._sent[-1].final.lane
 
 
 def _now_ms() -> int:
