@@ -3,11 +3,10 @@
 import asyncio
 import base64
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
@@ -52,14 +51,8 @@ class _Waiting:
         return bool(self.answers) and not Sender.is_worth_another_try(self.answers[-1].status)
 
     def sent(self) -> SentMessage:
-        message = self.brought.message
-        return SentMessage(
-            device_id=self.brought.device.device_id,
-            stream=message.stream,
-            sha256=sha256(message.body).hexdigest(),
-            expected=message.expected,
-            answers=tuple(self.answers),
-        )
+        brought = self.brought
+        return SentMessage.of(brought.device.device_id, brought.message, self.answers)
 
 
 async def sent_batch(sender: Sender, token: str, batch: Batch) -> list[SentMessage]:
@@ -99,15 +92,12 @@ def _answers(response: HttpAnswer | None, entries: int) -> Iterator[Answer]:
         yield from (Answer(status=status) for _ in range(entries))
         return
     for receipt in orjson.loads(response.content)["receipts"]:
-        yield _answer(receipt)
-
-
-def _answer(receipt: Mapping[str, Any]) -> Answer:
-    if receipt["status"] != ACCEPTED:
-        return Answer(status=receipt["status"])
-    return Answer(
-        status=ACCEPTED, raw_id=receipt["id"], lane=receipt["lane"], landed=receipt["landed"]
-    )
+        is_accepted = receipt["status"] == ACCEPTED
+        yield (
+            Answer.with_receipt(ACCEPTED, receipt)
+            if is_accepted
+            else Answer(status=receipt["status"])
+        )
 
 
 def _entry(one: Brought) -> dict[str, str]:

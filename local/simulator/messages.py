@@ -1,7 +1,9 @@
 """A message on its way out of a device, and what became of it as the device saw it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Self
 
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import Lane
@@ -57,6 +59,15 @@ class Answer:
     landed: str | None = None
     is_seen: bool = True
 
+    @classmethod
+    def with_receipt(cls, status: int, receipt: Mapping[str, Any]) -> Self:
+        return cls(
+            status=status,
+            raw_id=receipt["id"],
+            lane=receipt.get("lane"),
+            landed=receipt["landed"],
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentMessage:
@@ -67,6 +78,16 @@ class SentMessage:
     sha256: str
     expected: Expected
     answers: tuple[Answer, ...]
+
+    @classmethod
+    def of(cls, device_id: str, message: Outgoing, answers: Iterable[Answer]) -> Self:
+        return cls(
+            device_id=device_id,
+            stream=message.stream,
+            sha256=sha256(message.body).hexdigest(),
+            expected=message.expected,
+            answers=tuple(answers),
+        )
 
     @property
     def final(self) -> Answer:

@@ -5,7 +5,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from hashlib import sha256
 from typing import Final, Protocol
 
 import httpx
@@ -61,13 +60,7 @@ class Sender:
             elif self.is_worth_another_try(answer.status) and time.monotonic() < give_up_s:
                 await asyncio.sleep(retry_after_s)
             else:
-                return SentMessage(
-                    device_id=device.device_id,
-                    stream=message.stream,
-                    sha256=sha256(message.body).hexdigest(),
-                    expected=message.expected,
-                    answers=tuple(answers),
-                )
+                return SentMessage.of(device.device_id, message, answers)
 
     def count(self, answer: Answer) -> None:
         """Count a receipt; answers without one count nothing."""
@@ -93,13 +86,7 @@ class Sender:
             return Answer(status=None), self.pause_s(None)
         if response.status not in (ACCEPTED, UPLOADED):
             return Answer(status=response.status), self.pause_s(response)
-        receipt = orjson.loads(response.content)
-        answer = Answer(
-            status=response.status,
-            raw_id=receipt["id"],
-            lane=receipt.get("lane"),
-            landed=receipt["landed"],
-        )
+        answer = Answer.with_receipt(response.status, orjson.loads(response.content))
         self.count(answer)
         return answer, 0.0
 
