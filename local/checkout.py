@@ -1,4 +1,4 @@
-"""Where things lie in this checkout."""
+"""Paths in this checkout."""
 
 from pathlib import Path
 from typing import Final

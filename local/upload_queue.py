@@ -1,4 +1,4 @@
-"""The queue of S3's notifications about uploads, with its dead letters, as the stage has them."""
+"""The queue of S3's notifications about uploads, with its dead-letter queue, as in a stage."""
 
 import json
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ def ensure_upload_queue(aws: ClientSettings, bucket: str) -> str:
 
 
 def notify_of_uploads(aws: ClientSettings, bucket: str) -> None:
-    """Let the bucket tell the queue, which is there, of every upload that it takes."""
+    """Let the bucket notify the queue, which exists, of every upload."""
     with closing(boto3.client("sqs", **aws)) as sqs, closing(boto3.client("s3", **aws)) as s3:
         queue_arn = _arn(sqs, sqs.get_queue_url(QueueName=_QUEUE)["QueueUrl"])
         s3.put_bucket_notification_configuration(

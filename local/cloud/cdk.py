@@ -57,10 +57,10 @@ class DeployResult:
 
 
 class Cdk:
-    """Commands for one account and region, one at a time; logs and output lie in ``folder``."""
+    """Commands for one account and region, one at a time; ``folder`` receives logs and output."""
 
     def __init__(self, folder: Path, aws: ClientSettings) -> None:
-        """Take where AWS is.
+        """Use the AWS at this address.
 
         Raises:
             CdkMissingError: The command line is not set up.
@@ -82,7 +82,7 @@ class Cdk:
             CdkFailedError: A stack is refused, or could not be made.
         """
         outputs = self._folder / "outputs.json"
-        said = self._run(
+        output = self._run(
             "deploy",
             "--all",
             *("--require-approval", "never"),
@@ -90,11 +90,11 @@ class Cdk:
             *("--outputs-file", str(outputs)),
             *(word for name, value in context.items() for word in ("--context", f"{name}={value}")),
         )
-        changed = (done["stack"] for done in _DONE.finditer(said) if not done["same"])
+        changed = (done["stack"] for done in _DONE.finditer(output) if not done["same"])
         return DeployResult(outputs=json.loads(outputs.read_text()), changed=tuple(changed))
 
     def _run(self, command: str, *arguments: str) -> str:
-        """Run a command to its end, and give all that it said."""
+        """Run a command to its end, and return its output."""
         log_path = self._folder / f"{command}.log"
         log_path.unlink(missing_ok=True)
         process = ServerProcess(
@@ -116,7 +116,7 @@ class Cdk:
 
 
 def _node() -> str:
-    """Of the environment that we run in."""
+    """The one of the environment that we run in."""
     return str(Path(sys.executable).parent / "node")
 
 

@@ -1,4 +1,4 @@
-"""The local stage, from nothing: built, deployed, with its flows in force and its jobs running."""
+"""The local stage, from nothing: built, deployed, with its flows active and its jobs running."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -21,12 +21,7 @@ from local.example_parsers import deploy_example
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws, Services
 from local.servers.processes import ServerProcess
-from local.spark.jobs import (
-    ALL_JOBS,
-    JOBS_WITHOUT_LAKE,
-    JobSettings,
-    LocalJobs,
-)
+from local.spark.jobs import ALL_JOBS, JOBS_WITHOUT_LAKE, JobSettings, LocalJobs
 from local.spark.lake import LocalLake
 from operations.aws_settings import ClientSettings, localstack_at
 from operations.flows.activation_call import ActivationCall
@@ -49,7 +44,7 @@ class LocalCloud:
     publisher: FlowPublisher
 
     def __init__(self, folder: Path, *, has_lake: bool = False) -> None:
-        """Take a folder of its own, empty: what LocalStack held before is gone."""
+        """Use an empty folder of its own; without ``has_lake`` no job writes the lake."""
         self._folder, self._has_lake = folder.resolve(), has_lake
         self.lake = LocalLake(self._folder / "lake")
         self._broker = KafkaBroker(self._folder / "kafka", jars=BROKER_JARS)

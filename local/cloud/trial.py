@@ -1,4 +1,4 @@
-"""Devices that send to a deployed stage, and the ledger of what became of it."""
+"""Devices that send to a deployed stage, and the ledger of their messages."""
 
 import time
 from collections.abc import Iterable

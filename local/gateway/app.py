@@ -74,7 +74,7 @@ class Gateway:
         return Starlette(routes=routes, lifespan=lifespan)
 
     def close(self) -> None:
-        """Call no function any more; those that are being called go on."""
+        """Call no more functions; does not wait for calls under way."""
         self._functions.close()
 
     async def _answered(self, request: Request) -> Response:

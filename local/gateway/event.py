@@ -18,7 +18,7 @@ type Event = dict[str, Any]
 
 
 class BadAnswerError(Exception):
-    """A function returned what is no proxy answer."""
+    """What a function returned is no response of a proxy integration."""
 
 
 def proxy_event(request: Request, match: Match, body: bytes) -> Event:
@@ -43,7 +43,7 @@ def proxy_event(request: Request, match: Match, body: bytes) -> Event:
 
 
 def authorizer_event(event: Event) -> Event:
-    """What a REQUEST authorizer is shown: everything but the body."""
+    """What a REQUEST authorizer receives: everything but the body."""
     shown = {name: event[name] for name in event if name not in ("body", "isBase64Encoded")}
     return shown | {"type": "REQUEST", "methodArn": method_arn(event)}
 

@@ -32,7 +32,7 @@ class LambdaContext:
 
 
 class Functions:
-    """Runs handlers in threads; a handler that is too slow goes on, but nobody waits for it."""
+    """Runs handlers in threads; a handler that exceeds the time limit goes on unobserved."""
 
     def __init__(self, *, threads: int, timeout_s: float) -> None:
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="lambda")
@@ -51,5 +51,5 @@ class Functions:
         return await asyncio.wait_for(returned, self._timeout_s)
 
     def close(self) -> None:
-        """Call nothing any more; does not wait for what is being called."""
+        """Call no more handlers; does not wait for calls under way."""
         self._executor.shutdown(wait=False, cancel_futures=True)

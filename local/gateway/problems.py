@@ -21,7 +21,7 @@ class RefusedError(Exception):
 
 
 def refused(tag: ProblemTag, detail: str) -> RefusedError:
-    """Refuse with one of our tags; those that are worth another try say when."""
+    """Refuse with one of our tags; those that are worth retrying say when."""
     retry_after_s = _RETRY_AFTER_S.get(tag)
     headers = {} if retry_after_s is None else {"Retry-After": str(retry_after_s)}
     return _refused(tag.status, _TYPE_PREFIX + tag, detail, headers)

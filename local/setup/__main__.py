@@ -18,7 +18,7 @@ from local.setup.tools import CannotSetUpError
 def main(arguments: list[str]) -> int:
     """Bring the checkout to the goal named, or examine the machine.
 
-    What a set-up says goes to stderr: stdout is for data.
+    A set-up writes to stderr: stdout is for data.
     """
     checkout = Checkout(root=Path.cwd(), environment=dict(os.environ))
     if arguments[:1] == ["doctor"] and arguments[1:] in ([], ["--json"]):

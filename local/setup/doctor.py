@@ -34,7 +34,7 @@ BUILT_S = 1_760_000_000  # no clock of a machine that runs this can be before Oc
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at. ``remedy`` is empty where nothing is to be done."""
+    """The result of one check. ``remedy`` is empty where nothing is to be done."""
 
     name: str
     state: str
@@ -43,7 +43,7 @@ class Finding:
 
 
 def examine(checkout: Checkout, *, clock_s: Callable[[], float]) -> Iterator[Finding]:
-    """Look at one thing after the other; nothing is changed, and no network is asked."""
+    """Check one thing after the other; changes nothing, and uses no network."""
     yield system(sys.platform)
     yield from programs(checkout)
     yield java_found(checkout)
@@ -80,7 +80,7 @@ def system(platform: str) -> Finding:
 
 
 def programs(checkout: Checkout) -> Iterator[Finding]:
-    """What is called by name, and comes with the system."""
+    """Programs of the system, called by name."""
     for name in ("make", "git"):
         found = shutil.which(name, path=checkout.environment.get("PATH"))
         if found:

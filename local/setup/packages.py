@@ -63,7 +63,7 @@ def _sync(checkout: Checkout, *, project: Path, venv: Path) -> None:
 
 
 def shown_of_uv(line: str) -> str | None:
-    """What takes time is worth a line; each package's name and pyenv's warnings are not."""
+    """Show what takes time, but neither each package's name nor pyenv's warnings."""
     return line.strip() if WORTH_SHOWING.match(line) else None
 
 

@@ -1,4 +1,4 @@
-"""A gateway's batches: what it brings of the devices behind it, each entry kept until its 202."""
+"""A gateway's batches: messages of the devices behind it, each sent until its 202."""
 
 import asyncio
 import base64
@@ -22,8 +22,8 @@ _ANSWERED: Final = frozenset({HTTPStatus.ACCEPTED, HTTPStatus.MULTI_STATUS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Brought:
-    """A message that a gateway brings; ``key`` is the id of its entry, and its own."""
+class RelayedMessage:
+    """A message that a gateway relays; ``key`` is the id of its entry, and its idempotency key."""
 
     device: SimulatedDevice
     message: Outgoing
@@ -34,7 +34,7 @@ class Brought:
 class Batch:
     """What a gateway sends in one request. It is never part of a herd."""
 
-    brought: tuple[Brought, ...]
+    relayed: tuple[RelayedMessage, ...]
     is_herd: bool = False
 
 
@@ -42,7 +42,7 @@ class Batch:
 class _Waiting:
     """A message that is still to be accepted, and the answers to it so far."""
 
-    brought: Brought
+    relayed: RelayedMessage
     answers: list[Answer] = field(default_factory=list)
 
     @property
@@ -51,13 +51,13 @@ class _Waiting:
         return bool(self.answers) and not Sender.is_worth_another_try(self.answers[-1].status)
 
     def sent(self) -> SentMessage:
-        brought = self.brought
-        return SentMessage.of(brought.device.device_id, brought.message, self.answers)
+        relayed = self.relayed
+        return SentMessage.of(relayed.device.device_id, relayed.message, self.answers)
 
 
 async def sent_batch(sender: Sender, token: str, batch: Batch) -> list[SentMessage]:
     """Send a batch until each of its messages is done with, and later only what is left of it."""
-    every = [_Waiting(one) for one in batch.brought]
+    every = [_Waiting(one) for one in batch.relayed]
     give_up_s = time.monotonic() + sender.patience_s
     while True:
         left = [one for one in every if not one.is_done]
@@ -67,15 +67,15 @@ async def sent_batch(sender: Sender, token: str, batch: Batch) -> list[SentMessa
         await asyncio.sleep(retry_after_s)
 
 
-def document_of(brought: Sequence[Brought]) -> bytes:
-    """Write a CloudEvents JSON batch; bodies travel as Base64, whatever they are."""
-    return orjson.dumps([_entry(one) for one in brought])
+def batch_document(relayed: Sequence[RelayedMessage]) -> bytes:
+    """Write a CloudEvents JSON batch; bodies are always Base64."""
+    return orjson.dumps([_entry(one) for one in relayed])
 
 
 async def _send_once(sender: Sender, token: str, left: Sequence[_Waiting]) -> float:
     """Send what is left; gives after how many seconds to try again."""
     headers = {"Authorization": f"Bearer {token}", "Content-Type": _CONTENT_TYPE}
-    document = document_of([one.brought for one in left])
+    document = batch_document([one.relayed for one in left])
     try:
         response = await sender.api.post(_PATH, document, headers)
     except NoAnswerError:
@@ -100,7 +100,7 @@ def _answers(response: HttpAnswer | None, entries: int) -> Iterator[Answer]:
         )
 
 
-def _entry(one: Brought) -> dict[str, str]:
+def _entry(one: RelayedMessage) -> dict[str, str]:
     message = one.message
     entry = {
         "specversion": "1.0",

@@ -21,7 +21,7 @@ _JSON: Final = "application/json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circumstances:
-    """What a behaviour has to go by: chance, the time, and how many messages are wanted."""
+    """What a behaviour depends on: chance, the time, and the number of messages."""
 
     random: Random
     now_ms: int
@@ -99,7 +99,7 @@ def oversize_malformed(at: Circumstances) -> Iterator[Outgoing]:
 
 
 def uploads(at: Circumstances) -> Iterator[Outgoing]:
-    """Has 5 MiB to tell, more than the API takes: it goes straight to S3."""
+    """Sends 5 MiB, more than the API takes: it goes straight to S3."""
     body = bodies.core_dump(at.random, at.now_ms, _CORE_DUMP_ENTRIES)
     expected = Expected(events=_CORE_DUMP_ENTRIES, lane=Lane.SLOW)
     message = _message("diagnostics", body, expected)
@@ -140,13 +140,13 @@ def unknown_stream(at: Circumstances) -> Iterator[Outgoing]:
 
 
 def empty_body(at: Circumstances) -> Iterator[Outgoing]:
-    """Has nothing to say, and says it: it is a message."""
+    """Sends an empty body: it is a message."""
     for _ in range(at.messages):
         yield _message("thermo", b"", Expected(events=0))
 
 
 def late_backlog(at: Circumstances) -> Iterator[Outgoing]:
-    """Was offline for three days, and says of when its data is: it goes to the slow lane."""
+    """Was offline for three days, and states its data's end time: it goes to the slow lane."""
     for age_days in range(at.messages + 2, 2, -1):
         then_ms = at.now_ms - age_days * DAY_MS
         message = _usual("counters", replace(at, now_ms=then_ms))

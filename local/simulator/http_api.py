@@ -60,7 +60,7 @@ class HttpApi:
         return await loop.run_in_executor(self._threads, self._posted, path, body, headers)
 
     def close(self) -> None:
-        """Send nothing any more; does not wait for answers."""
+        """Send no more requests; does not wait for answers."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _posted(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:

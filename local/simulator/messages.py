@@ -1,4 +1,4 @@
-"""A message on its way out of a device, and what became of it as the device saw it."""
+"""A message that a device sends, and the answers that the device saw."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ ACCEPTED = 202
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """What should become of a message: so many events, or parked, or refused with a status."""
+    """What should become of a message: a number of events, or parked, or refused with a status."""
 
     events: int | None = None
     parked: ParkedReason | None = None

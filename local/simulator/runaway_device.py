@@ -51,7 +51,7 @@ class RunawayRun:
             yield from message.receipts()
 
     def line(self) -> str:
-        """The same for people."""
+        """One line for people."""
         rate = f"runaway device: {PER_MINUTE:,} messages a minute, {len(self.sent):,} in all"
         if self.quarantined_after_s is None:
             return f"{rate}; never quarantined"

@@ -1,4 +1,4 @@
-"""Sending as firmware must: a device keeps a message until it has seen a 202."""
+"""Sending as firmware must: a device stores a message until it has received a 202."""
 
 import asyncio
 import time

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from local.simulator.batches import Batch, Brought
+from local.simulator.batches import Batch, RelayedMessage
 from local.simulator.behaviours import Circumstances
 from local.simulator.device import SimulatedDevice, signing_key
 from local.simulator.messages import Outgoing
@@ -53,7 +53,7 @@ class Sending:
     @property
     def messages(self) -> int:
         """How many messages there are in all parcels."""
-        return sum(len(one.brought) if isinstance(one, Batch) else 1 for one in self.parcels)
+        return sum(len(one.relayed) if isinstance(one, Batch) else 1 for one in self.parcels)
 
 
 def sendings_of(plan: FleetPlan, *, now_ms: int) -> Iterator[Sending]:
@@ -77,14 +77,14 @@ def _gateway(device: SimulatedDevice, token: str, role: Role, at: Circumstances)
     )
     messages = [[(one, message) for message in role.behaviour(at)] for one in (device, *behind)]
     batches = tuple(
-        Batch(brought=tuple(_brought(one, message, at.random) for one, message in together))
+        Batch(relayed=tuple(_relayed(one, message, at.random) for one, message in together))
         for together in zip(*messages, strict=True)
     )
     return Sending(device=device, token=token, parcels=batches, behind=behind)
 
 
-def _brought(device: SimulatedDevice, message: Outgoing, random: Random) -> Brought:
-    return Brought(device=device, message=message, key=random.randbytes(_KEY_BYTES).hex())
+def _relayed(device: SimulatedDevice, message: Outgoing, random: Random) -> RelayedMessage:
+    return RelayedMessage(device=device, message=message, key=random.randbytes(_KEY_BYTES).hex())
 
 
 def _device(

@@ -1,4 +1,4 @@
-"""The fleet: registers its devices, lets them all send, and keeps every answer."""
+"""The fleet: registers its devices, lets them all send, and collects every answer."""
 
 import asyncio
 import time
@@ -89,7 +89,7 @@ def run_fleet_on(
     on_progress: Callable[[FleetProgress], None] = lambda _: None,
     post_form: PostForm = form_answer,
 ) -> FleetRun:
-    """Do as ``run_fleet`` does, on an API that is at hand already."""
+    """Do as ``run_fleet`` does, on an open API."""
     now_ms = time.time_ns() // 1_000_000
     sendings = tuple(sendings_of(plan, now_ms=now_ms))
     devices = (device for one in sendings for device in one.devices)

@@ -9,7 +9,7 @@ from typing import Any
 
 from clients.devices.registry import DeviceStatus
 from fleetlane.events.ids import random_raw_id
-from local.simulator.batches import Batch, Brought, sent_batch
+from local.simulator.batches import Batch, RelayedMessage, sent_batch
 from local.simulator.device import SimulatedDevice, signing_key
 from local.simulator.http_api import HttpAnswer, NoAnswerError
 from local.simulator.messages import Expected, Outgoing, SentMessage
@@ -30,7 +30,9 @@ MESSAGE = Outgoing(
     stream="gps", body=bytes(range(256)), content_type="application/x", expected=Expected()
 )
 BATCH = Batch(
-    brought=tuple(Brought(device=device(f"d-{n}"), message=MESSAGE, key=f"k-{n}") for n in range(3))
+    relayed=tuple(
+        RelayedMessage(device=device(f"d-{n}"), message=MESSAGE, key=f"k-{n}") for n in range(3)
+    )
 )
 
 

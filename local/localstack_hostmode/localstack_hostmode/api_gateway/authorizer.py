@@ -58,7 +58,7 @@ class Authorization:
 
 
 def _identity(authorizer: Mapping[str, Any], context: RestApiInvocationContext) -> list[str]:
-    """The headers by which a caller is known; without one of them nobody is asked."""
+    """The headers that identify a caller; a request without one of them is refused."""
     headers = context.invocation_request["headers"]
     found: list[str] = []
     for source in (authorizer.get("identitySource") or "").split(","):

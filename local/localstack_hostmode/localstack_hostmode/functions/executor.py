@@ -33,7 +33,7 @@ class UnsupportedFunctionError(Exception):
 
 
 class ProcessExecutor(RuntimeExecutor):  # type: ignore[misc]
-    """An execution environment: a process that is started anew when it died or took too long."""
+    """An execution environment: a process, restarted when it died or took too long."""
 
     def __init__(self, id: str, function_version: FunctionVersion) -> None:  # noqa: A002 - LocalStack's
         super().__init__(id=id, function_version=function_version)
