@@ -7,8 +7,8 @@ the other arguments go to every job.
 import logging
 import shlex
 import sys
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
@@ -44,6 +44,15 @@ POLL_INTERVAL_S: Final = 1
 _log = logging.getLogger(__name__)
 
 
+_JOBS: Final[Mapping[str, tuple[Callable[[SparkSession, Any], Ends], type[JobArguments]]]] = {
+    "parse_lane": (parse_lane.start, ParseLaneArguments),
+    "fleet_metadata": (fleet_metadata.start, FleetMetadataArguments),
+    "fleet_watch": (fleet_watch.start, FleetWatchArguments),
+    "deduplicate": (deduplicate.start, DeduplicateArguments),
+    "lake": (lake.start, LakeArguments),
+}
+
+
 def start(session: SparkSession, jobs: str, shared: Sequence[str]) -> list[Ends]:
     """Start every job that ``jobs`` names; returns at once.
 
@@ -54,21 +63,11 @@ def start(session: SparkSession, jobs: str, shared: Sequence[str]) -> list[Ends]
 
 
 def _started(session: SparkSession, job: Sequence[str], shared: Sequence[str]) -> Ends:
-    name, argv = job[0], [*shared, *job[1:]]
-    match name:
-        case "parse_lane":
-            return parse_lane.start(session, ParseLaneArguments.from_argv(argv))
-        case "fleet_metadata":
-            return fleet_metadata.start(session, FleetMetadataArguments.from_argv(argv))
-        case "fleet_watch":
-            return fleet_watch.start(session, FleetWatchArguments.from_argv(argv))
-        case "deduplicate":
-            return deduplicate.start(session, DeduplicateArguments.from_argv(argv))
-        case "lake":
-            return lake.start(session, LakeArguments.from_argv(argv))
-        case _:
-            known = "parse_lane, fleet_metadata, fleet_watch, deduplicate or lake"
-            raise BadArgumentsError("host", f"job {name!r} is not {known}")
+    name, *own = job
+    if name not in _JOBS:
+        raise BadArgumentsError("host", f"job {name!r} is none of {', '.join(_JOBS)}")
+    start_job, arguments_type = _JOBS[name]
+    return start_job(session, arguments_type.from_argv([*shared, *own]))
 
 
 def main(argv: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from fleetlane.events.topics import unique_topic
 
 STATE: Final = "ids and revisions of events, in RocksDB"
-"""What the query keeps between batches; to be named anew whenever it changes."""
+"""What the query keeps between batches; change this name whenever that changes."""
 
 
 def unique_records(canonical: DataFrame, *, stream: str, window_s: int) -> DataFrame:

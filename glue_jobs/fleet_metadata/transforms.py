@@ -1,4 +1,4 @@
-"""From a raw record's headers to a row of ``fleet.received``; bodies are never looked at."""
+"""From a raw record's headers to a row of ``fleet.received``; bodies are never read."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F

@@ -1,1 +1,1 @@
-"""Who in the fleet sends far too much, from the rows of ``fleet.received``."""
+"""Which devices send far too much, from the rows of ``fleet.received``."""

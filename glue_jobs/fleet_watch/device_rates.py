@@ -1,4 +1,4 @@
-"""How much devices sent in each window of arrival time, as far as the batches have told."""
+"""How much devices sent in each window of arrival time, added up over batches."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -40,8 +40,8 @@ class DeviceRates:
     """Adds the batches up.
 
     It remembers no device that sent less in a batch than a twentieth of what it may in a window:
-    so it holds few entries, however large the fleet. A restart forgets all: whoever sends too much
-    goes on, and is noticed a window later.
+    so it holds few entries, however large the fleet. A restart forgets all: a device that sends too
+    much is noticed a window later.
     """
 
     def __init__(self, *, window_ms: int) -> None:
@@ -51,7 +51,7 @@ class DeviceRates:
     def add(
         self, batch: Iterable[Activity], rate_limit: RateLimit, *, now_ms: int
     ) -> Iterator[TooFast]:
-        """Add a batch, and tell who of those in it is over the rate limit by now."""
+        """Add a batch, and give those of its devices that are over the rate limit by now."""
         oldest_ms = now_ms - STALE_MS
         self._messages = {at: sent for at, sent in self._messages.items() if at[2] >= oldest_ms}
         for one in batch:

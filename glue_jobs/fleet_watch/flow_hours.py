@@ -11,10 +11,10 @@ from fleetlane.events.times import DAY_MS
 
 WEEK_MS: Final = 7 * DAY_MS
 WEEKS: Final = 6
-"""So far back the same hour of the week is looked at."""
+"""How many weeks back the same hour is compared."""
 
 KNOWN_MIN: Final = 3
-"""Of fewer values nobody can say what is usual."""
+"""With fewer values it is unknown what is usual."""
 
 _SPREADS: Final = 3.0
 _SIGMAS_A_DEVIATION: Final = 1.4826
@@ -24,12 +24,12 @@ _DEVICES_MARGIN: Final = 0.1
 _PARKED_MARGIN: Final = 0.1
 
 CONCLUDED_MIN: Final = 20
-"""Of fewer messages with an outcome a share says nothing."""
+"""With fewer messages a share means nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowHour:
-    """A row of the lake's table ``hourly``, as far as it is looked at."""
+    """A row of the lake's table ``hourly``, as far as it is compared."""
 
     stream: str
     hour_ms: int

@@ -20,7 +20,7 @@ from glue_jobs.fleet_watch.flow_hours import (
 
 POLL_INTERVAL_S: Final = 300
 SILENT_MS: Final = 2 * HOUR_MS
-"""An hour that the lake has not come past after so long counts as one in which nobody sent."""
+"""After so long, an hour that is not in the lake counts as one without messages."""
 
 _log = logging.getLogger(__name__)
 

@@ -70,7 +70,7 @@ def judged(
 
 
 def with_held(present: Overrides, held: Mapping[str, DeviceOverride], *, now_ms: int) -> Overrides:
-    """The overrides with these; a device that an operator held back meanwhile stays as he said."""
+    """The overrides with these; what an operator decided meanwhile stays."""
     for device_id, override in held.items():
         known = present.devices.get(device_id)
         if known is None or known.cause == OVER_RATE_LIMIT or known.is_over(now_ms):

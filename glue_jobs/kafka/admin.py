@@ -49,7 +49,7 @@ class KafkaAdmin:
         return frozenset(self._asked(lambda: self._admin.listTopics().names().get()))
 
     def commit(self, group: str, offsets: Offsets, *, note: str) -> None:
-        """Write down how far a group has read; nobody may be reading as a member of it."""
+        """Commit how far a group has read; it must have no members."""
         admin, by_partition = self._admin, self._class("java.util.HashMap")()
         noted = self._class(f"{_CLIENTS}.consumer.OffsetAndMetadata")
         for partition, offset in offsets.items():

@@ -143,7 +143,7 @@ def noted(session: SparkSession, arguments: JobArguments, plan: QueryPlan) -> Ch
 def fields_of(records: DataFrame, structure: Column) -> DataFrame:
     """Give the fields of a structure, computed once for each record.
 
-    Spark moves a filter on a projection's columns below it, where each of them is computed anew: a
+    Spark moves a filter on a projection's columns below it, where each of them is computed again: a
     JSON text was parsed once for every column that must not be null. It does not move one below
     what makes rows of an array.
     """

@@ -115,7 +115,7 @@ class LakeBatches:
     def _count_hours(
         self, session: SparkSession, touched: Sequence[date], latest_ms: int, target: Target
     ) -> None:
-        """Count anew once another hour is over: not with every batch, it reads whole days."""
+        """Count again once another hour is over: not every batch, as it reads whole days."""
         closed_ms = self._hours.next_after(latest_ms)
         if closed_ms is None:
             return

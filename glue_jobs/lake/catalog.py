@@ -1,4 +1,4 @@
-"""The lake's tables, made where they are not there."""
+"""The lake's tables, created where they are missing."""
 
 import threading
 from typing import Final
@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from fleetlane.events.lake.tables import CATALOG, NAMESPACE, LakeTable
 
 _CREATING: Final = threading.Lock()
-"""Two that look whether the namespace is there, and then make it, do not both succeed."""
+"""Of two threads that find the namespace missing and create it, one would fail."""
 
 _PROPERTIES: Final = {
     "format-version": "2",
@@ -18,7 +18,7 @@ _PROPERTIES: Final = {
 
 
 def ensure_table(session: SparkSession, table: LakeTable) -> None:
-    """Create ``table`` where it is not there; safe to repeat, and in several threads.
+    """Create ``table`` where it is missing; safe to repeat, and in several threads.
 
     One that an older release made gets the columns that it lacks; its rows have nothing in them.
     """

@@ -72,7 +72,7 @@ class TableLog:
         self._known = None
 
     def is_right_after(self, batch: Batch, base_id: int | None) -> bool:
-        """Whether ``batch``'s commit stands on ``base_id`` itself, with nobody's between them."""
+        """Whether ``batch``'s commit follows ``base_id`` directly, with no other between them."""
         self.read_again()
         own = next((one for one in self._snapshots() if one.batch == batch), None)
         return own is not None and own.parent_id == base_id

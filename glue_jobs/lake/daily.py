@@ -1,4 +1,4 @@
-"""One row a device, stream and day, computed anew for the days that a batch touches."""
+"""One row a device, stream and day, computed again for the days that a batch touches."""
 
 from typing import Final
 

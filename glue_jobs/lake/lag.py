@@ -31,9 +31,9 @@ class LakeLag(QueryListener):
         self._level_ms = self._now_ms()
 
     def batch_done(self, metrics: list[dict[str, Any]], *, took_ms: int) -> None:
-        """Take a batch into account, by its sources' metrics: all is there that was at its start.
+        """Take a batch into account, by its sources' metrics.
 
-        Unless it took in a part alone, because a batch is only so large.
+        The lake then has all that its topics had at the batch's start, unless the batch was full.
         """
         if all(float(of_source.get(_BEHIND, 0)) == 0 for of_source in metrics):
             self._level_ms = self._now_ms() - took_ms

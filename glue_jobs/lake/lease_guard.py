@@ -12,8 +12,8 @@ type IsKept = Callable[[], bool]
 class LeaseGuard:
     """Hands out one turn at a time. The first waits for the lease; then it is kept renewed.
 
-    ``prepare`` makes ready what the turns are for, whenever the lease was taken. ``keep`` says
-    whether anybody still renews it: once it is lost, the next turn waits for it again.
+    ``prepare`` is called whenever the lease was taken, before the turn. ``keep`` returns whether it
+    is still renewed: once it is lost, the next turn waits for it again.
     """
 
     def __init__(

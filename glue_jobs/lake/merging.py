@@ -88,9 +88,9 @@ def write_days(rows: DataFrame, target: Target) -> None:
 
 
 def confirm(session: SparkSession, target: Target, *, base_id: int | None, places: Column) -> None:
-    """See that nobody wrote between the look-up and the commit; mend it if somebody did.
+    """Remove repeats if another process wrote between the look-up and the commit.
 
-    Who was paused for long may have been taken for dead, and another have taken over.
+    One that was paused for long may have lost the lease to another.
     """
     if not target.log.is_right_after(target.batch, base_id):
         drop_repeats(session.table(target.table.full_name).where(places), target.table)
@@ -98,7 +98,7 @@ def confirm(session: SparkSession, target: Target, *, base_id: int | None, place
 
 
 def drop_repeats(rows: DataFrame, table: LakeTable) -> None:
-    """Write whole partitions anew with one row a key: that of the highest revision, if any."""
+    """Rewrite whole partitions with one row a key: that of the highest revision, if any."""
     once = one_of_each(rows, _within_a_partition(table))
     once.select(*table.column_names).writeTo(table.full_name).overwritePartitions()
 

@@ -24,9 +24,9 @@ type Place = tuple[str | None, date]
 
 
 def facts_of(rows: DataFrame, table: LakeTable, *others: Column) -> Row:
-    """Tell of a batch, in one Spark job, where its rows may stand already, and ``others``.
+    """Find, in one Spark job, the partitions that may have a batch's rows already, and ``others``.
 
-    Needs the table's columns and ``day_clock_ms``. The rest of this module reads the answer.
+    Needs the table's columns and ``day_clock_ms``. ``touched`` reads the result.
     """
     near = [
         F.timestamp_millis(F.col(DAY_CLOCK) + away).cast("date") for away in (-NEAR_MS, NEAR_MS)

@@ -1,4 +1,4 @@
-"""The views of streams, put into the catalog as the flows in force have them."""
+"""The views of streams, put into the catalog as the current flows have them."""
 
 import logging
 from typing import Final, Protocol

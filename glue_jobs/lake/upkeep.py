@@ -20,7 +20,7 @@ _FILES_TO_REWRITE_MIN: Final = 4
 
 
 def compacted(session: SparkSession, tables: Iterable[LakeTable]) -> dict[str, str]:
-    """Drop repeats, then join small files; says what was done, by table."""
+    """Drop repeats, then join small files; returns what was done, by table."""
     done = {}
     for table in tables:
         repeats = _drop_repeats(session, table)
@@ -69,7 +69,7 @@ def _call(session: SparkSession, procedure: str) -> Sequence[dict[str, object]]:
 
 
 def erased(session: SparkSession, tables: Iterable[LakeTable], device_id: str) -> dict[str, str]:
-    """Delete a device's rows; says how many, by table. What tables were before still has them.
+    """Delete a device's rows; returns how many, by table. Old snapshots still have them.
 
     A table that names no devices is left as it is.
 

@@ -1,4 +1,4 @@
-"""Upkeep between batches: when somebody asks for it, and by itself once a day."""
+"""Upkeep between batches: on an operator's request, and once a day."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -41,7 +41,7 @@ class UpkeepSchedule:
         self._now_ms = now_ms
 
     def do_due(self) -> None:
-        """Do what somebody asked for, and what is due; blocks while a batch has its turn.
+        """Do what an operator requested, and what is due; blocks while a batch has its turn.
 
         Raises:
             LeaseLostError: This process may write no more.
@@ -54,7 +54,7 @@ class UpkeepSchedule:
         now_ms = self._now_ms()
         if last_ms is None or now_ms - last_ms >= UPKEEP_INTERVAL_MS:
             self._requests.note_scheduled(now_ms)
-            if last_ms is not None:  # a new lake has nothing to look after
+            if last_ms is not None:  # a new lake needs no upkeep
                 for upkeep, work in self._works.items():
                     _log.warning("%s: %s", upkeep, self._done(work))
 
@@ -63,7 +63,7 @@ class UpkeepSchedule:
             done = self._done(self._work_of(request))
         except LeaseLostError:
             raise
-        except Exception as problem:  # noqa: BLE001 - the edge of what somebody asked for
+        except Exception as problem:  # noqa: BLE001 - the edge of an operator's request
             text = str(problem).partition("\n")[0]
             return UpkeepAnswer(request_id=request.request_id, problem=text)
         return UpkeepAnswer(request_id=request.request_id, done=done)

@@ -1,4 +1,4 @@
-"""What becomes of raw records: canonical events, another try in the slow lane, or parked."""
+"""What becomes of raw records: canonical events, another attempt in the slow lane, or parked."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
@@ -83,7 +83,7 @@ class LaneParser:
         return self._lane is Lane.SLOW
 
     def begin_batch(self) -> None:
-        """Take the flows that are in force; in the slow lane, give each its share of time anew."""
+        """Use the current flows from now on; in the slow lane, refill each flow's time budget."""
         self._parsers.begin_batch()
         self._time_budget.begin_batch()
         if self.is_slow:  # what it defers comes back to it

@@ -1,6 +1,5 @@
 """Job ``parse_lane``: one lane's raw topics to canonical events, or to where else they go."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -29,7 +28,6 @@ from glue_jobs.kafka.source_and_sink import (
 from glue_jobs.parse_lane.halting.queries import BlockingQueries
 from glue_jobs.parse_lane.lane_metrics import (
     LaneListener,
-    LaneValues,
     observing_arrivals,
     observing_outputs,
 )
@@ -58,11 +56,20 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQuer
     The lane's query is what is returned. Others may end and be started again beside it.
     """
     publish = published_to(arguments.metrics_namespace, Dimension.LANE, arguments.lane)
-    lane_query = _listened(session, arguments, publish)
+    listening = set[str]()
+
+    def start_query(own: ParseLaneArguments) -> StreamingQuery:
+        name = _name(own)
+        if name not in listening:  # a listener stays when its query is started again
+            listen(session, LaneListener(name, publish=publish, now_ms=now_ms))
+            listening.add(name)
+        return _started(session, own)
+
+    lane_query = start_query(arguments)
     s3 = s3_client(AwsSettings())
     queries = BlockingQueries(
         arguments.lane,
-        start=_starter(session, arguments, publish),
+        start=lambda stream: start_query(_of_blocking_flow(arguments, stream)),
         topics=KafkaAdmin(session, arguments),
         blocked=BlockedMessages(s3, arguments.parked_bucket),
         flows=CachedFlows(
@@ -79,37 +86,14 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQuer
     return lane_query
 
 
-def _starter(
-    session: SparkSession, arguments: ParseLaneArguments, publish: Callable[[LaneValues], None]
-) -> Callable[[str], StreamingQuery]:
-    """What starts the query of one blocking flow, again and again."""
-    listening = set[str]()
-
-    def start(stream: str) -> StreamingQuery:
-        limits = arguments.limits
-        own = replace(
-            arguments,
-            blocking_stream=stream,
-            trigger_ms=max(BLOCKING_TRIGGER_MS_MIN, limits.trigger_ms),
-            messages_per_batch_max=min(
-                BLOCKING_MESSAGES_PER_BATCH_MAX, limits.messages_per_batch_max
-            ),
-        )
-        if stream in listening:
-            return _started(session, own)
-        listening.add(stream)
-        return _listened(session, own, publish)
-
-    return start
-
-
-def _listened(
-    session: SparkSession, arguments: ParseLaneArguments, publish: Callable[[LaneValues], None]
-) -> StreamingQuery:
-    """Start a query, and listen what it says; also when it is started again."""
-    listener = LaneListener(_name(arguments), publish=publish, now_ms=now_ms)
-    listen(session, listener)
-    return _started(session, arguments)
+def _of_blocking_flow(arguments: ParseLaneArguments, stream: str) -> ParseLaneArguments:
+    limits = arguments.limits
+    return replace(
+        arguments,
+        blocking_stream=stream,
+        trigger_ms=max(BLOCKING_TRIGGER_MS_MIN, limits.trigger_ms),
+        messages_per_batch_max=min(BLOCKING_MESSAGES_PER_BATCH_MAX, limits.messages_per_batch_max),
+    )
 
 
 def _started(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQuery:

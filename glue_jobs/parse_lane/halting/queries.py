@@ -28,7 +28,7 @@ class Topics(Protocol):
 class BlockingQueries:
     """The queries of one lane's blocking flows: one for each topic that such a flow ever had.
 
-    A topic is there before its flow is in force, and stays. So what landed in it is read also where
+    A topic exists before its flow is current, and stays. So what landed in it is read also where
     the flow blocks no more, or is gone, and whether or not this job ran in between: a message that
     waited for an answer then has it, and goes the way of any other.
     """

@@ -28,7 +28,7 @@ class ParserFolders:
     """A folder an artifact, named for its digest. For one thread of a worker.
 
     Beside each lies a lock: shared by the workers that use the folder, or fetch what belongs
-    there; whoever removes it must have it alone.
+    there; a worker that removes it needs it exclusively.
     """
 
     def __init__(self, store: Fetches, folder: Path, *, bytes_max: int = BYTES_MAX) -> None:
@@ -73,7 +73,7 @@ class ParserFolders:
     def _locked(self, target: Path) -> BinaryIO:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if self._folder.stat().st_uid != os.getuid():
-            raise PermissionError(f"{self._folder} is somebody else's")
+            raise PermissionError(f"{self._folder} belongs to another user")
         lock = _lock_of(target).open("ab")
         fcntl.flock(lock, fcntl.LOCK_SH)
         return lock
@@ -126,6 +126,6 @@ def _used_at(path: Path) -> float:
 
 
 def _bytes_in(folder: Path) -> int:
-    with suppress(FileNotFoundError):  # whoever else makes room removed it
+    with suppress(FileNotFoundError):  # another worker removed it
         return sum(one.stat().st_size for one in folder.rglob("*") if one.is_file())
     return 0

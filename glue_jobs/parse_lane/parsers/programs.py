@@ -35,7 +35,7 @@ class HoldsFolders(Protocol):
 
 
 class LoadsPrograms(Protocol):
-    """Has a program loaded, and says what comes in its way, or what its parser takes."""
+    """Loads programs, and reports what prevents it and what their parsers accept."""
 
     def load_problem(self, program: Program) -> str | None: ...
 
@@ -54,7 +54,7 @@ class FoundProgram:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingProgram:
-    """There is no program. An outage is nobody's fault: it may be available later."""
+    """There is no program. In an outage it may be available later."""
 
     problem: str
     is_outage: bool = False
@@ -76,7 +76,7 @@ class Programs:
         self._not_given_in_a_row = Counter[str]()
 
     def forget(self) -> None:
-        """Find everything anew, and release the artifacts."""
+        """Forget all programs, and release the artifacts."""
         self._found.clear()
         self._not_given.clear()
         self._folders.release_all()
@@ -131,7 +131,7 @@ class Programs:
         return folder
 
     def _missing(self, artifact: FlowArtifact, problem: ArtifactUnavailableError) -> MissingProgram:
-        """An outage is nobody's fault. An object that S3 never gives is its own flow's trouble."""
+        """An outage is no flow's fault; an object that S3 never gives is its own flow's."""
         is_s3_there = self._folders.answers(artifact)
         self._not_given_in_a_row[artifact.sha256] += is_s3_there
         is_never_given = self._not_given_in_a_row[artifact.sha256] >= FETCHES_MAX

@@ -1,8 +1,8 @@
 """Messages whose envelope is as ingest writes it, read by column: a whole batch at once.
 
-What is fast is read here exactly as ``envelope_reading.message_from`` would read it. All that is
-not - by reference, encoded, repeated or unknown headers, values that are not allowed - is left to
-that function, which knows why.
+What is read here is exactly what ``envelope_reading.message_from`` would read. All other messages -
+by reference, encoded, with repeated or unknown headers or with values that are not allowed - take
+the slow path to that function, which knows why.
 """
 
 from collections.abc import Iterator, Mapping
@@ -67,7 +67,7 @@ _is_allowed: Final = lru_cache(maxsize=4096)(is_allowed_value)
 
 @dataclass(frozen=True, kw_only=True)
 class FastPathMessages:
-    """``is_fast`` tells which rows of the batch these are; of the others no column says anything.
+    """``is_fast`` marks these rows of the batch; in the others the columns mean nothing.
 
     ``columns`` are the headers' values by name, a row each.
     """
@@ -93,6 +93,9 @@ class FastPathMessages:
     def kinds(self) -> Iterator[Rows]:
         """The rows of messages of one stream, device type and firmware, for each such kind."""
         rows = np.flatnonzero(self.is_fast)
+        # One number for each combination of values: the codes of the columns as digits, each to the
+        # base of how many values its column has. A batch is mostly of one kind, so that is tried
+        # before sorting.
         kinds = np.zeros(len(self.is_fast), np.int64)
         for name in _KIND:
             column = self.columns.get(name)
@@ -118,6 +121,8 @@ def fast_path_messages(batch: RawBatch) -> FastPathMessages:
         if name in columns:
             is_fast &= _flags(columns[name].is_valid())
     if is_fast.any():
+        # Values that are refused become null before a cast, which would fail on one that is no
+        # number, and afterwards too, so that no later step reads a value of the slow path.
         columns = {name: _only(is_fast, column) for name, column in columns.items()}
         is_fast &= _is_of_its_size(columns[ce.BODY_BYTES], batch.column("value"))
         is_fast &= _at_most(columns[ce.ARRIVAL_MILLIS], MILLIS_MAX)
@@ -136,15 +141,17 @@ def _columns(batch: RawBatch) -> tuple[dict[str, pa.Array], Flags]:
     codes = encoded.indices.to_numpy()
     columns = dict[str, pa.Array]()
     for code, name in enumerate(encoded.dictionary.to_pylist()):
-        places = np.flatnonzero(codes == code)
+        places = np.flatnonzero(codes == code)  # in the batch's flattened headers
         rows = owners[places]
         if name in _REPEATING or name in _PATTERNS:
+            # Scattered into a column with a row each; -1, where the header is absent, is null.
             where = np.full(len(batch), -1)
             where[rows] = places
             columns[name] = values.take(pa.array(where, mask=where < 0))
         elif name != _NEVER_READ:
             is_fast[rows] = False
-        is_fast[rows[1:][rows[1:] == rows[:-1]]] = False  # repeated
+        # Rows are ascending, so a header that a record repeats has its row twice in succession.
+        is_fast[rows[1:][rows[1:] == rows[:-1]]] = False
     return columns, is_fast
 
 
@@ -153,7 +160,7 @@ def _is_good(name: str, column: pa.Array) -> Flags:
     pattern = _PATTERNS.get(name)
     if pattern is not None:
         return _flags(pc.match_substring_regex(column, f"^(?:{pattern})$"), absent=True)
-    encoded = column.dictionary_encode()
+    encoded = column.dictionary_encode()  # each distinct value is checked once
     allowed = [_is_allowed(name, value) for value in encoded.dictionary.to_pylist()]
     if all(allowed):
         return np.ones(len(column), np.bool_)

@@ -22,7 +22,7 @@ class Fetches(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Awaited[T]:
-    """Something whose message's body is there, or on its way."""
+    """An item whose message's body is fetched, or being fetched."""
 
     it: T
     message: Message | None
@@ -42,7 +42,7 @@ class Awaited[T]:
 class FetchAhead:
     """Fetches several bodies at once, and gives what they belong to in order.
 
-    Bodies that nobody took yet have at most ``bytes_max`` in all; one that is larger is fetched
+    Bodies that are not taken yet have at most ``bytes_max`` in all; one that is larger is fetched
     alone.
     """
 
@@ -53,7 +53,7 @@ class FetchAhead:
     def in_order[T](self, items: Iterable[tuple[T, Message | None]]) -> Generator[Awaited[T]]:
         """Give each item once; a body counts as taken when the next item is asked for.
 
-        Whoever stops early leaves nothing behind but fetches that have begun.
+        A caller that stops early leaves nothing behind but fetches that have begun.
         """
         ahead, held_bytes, coming = deque[Awaited[T]](), 0, iter(items)
         following = next(coming, None)

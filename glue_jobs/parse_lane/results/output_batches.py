@@ -63,7 +63,7 @@ class OutputBatches:
         self._bytes += len(record.value or b"")
 
     def taken(self) -> pa.RecordBatch:
-        """Give what is gathered, and begin anew."""
+        """Give what is gathered, and start empty."""
         records, self._records, self._bytes = self._records, [], 0
         return pa.RecordBatch.from_arrays(
             [

@@ -35,8 +35,8 @@ def diverted_record(
 def deferred_record(record: RawRecord, message: Message) -> OutputRecord:
     """The same message for the slow lane again, which could not try it just now.
 
-    However often that happens it is one attempt, told apart from the first landing, and no try. But
-    the header of its tries is there, with none of them: ``spaced_tries`` then lets a trigger pass.
+    However often that happens it is one attempt, unlike the first landing, and no try. But it has
+    the header of its tries, with a count of 0: ``spaced_tries`` then lets a trigger pass.
     """
     again = replace(message, attempt=max(_DIVERTED_ONCE, message.attempt))
     headers = headers_of(again)
