@@ -113,7 +113,7 @@ of_members := backports|cbor2|fastavro|google|msgpack|packaging
 dependencies: environment
 	$(bin)/deptry events --config events/pyproject.toml --known-first-party fleetlane
 	$(bin)/deptry parsers --config parsers/pyproject.toml $(workspace)
-	$(bin)/deptry cli --config cli/pyproject.toml $(workspace) --known-first-party clients --known-first-party operations --known-first-party lambdas --known-first-party local
+	$(bin)/deptry cli --config cli/pyproject.toml $(workspace),fleetlane-platform="clients|local|operations"
 	$(bin)/deptry examples/acme-sensors --config examples/acme-sensors/pyproject.toml --extend-exclude '.*/tests/' $(workspace)
 	$(bin)/deptry .
 	$(bin)/deptry . --exclude '\.venv|\.git' --non-dev-dependency-groups $(groups) --per-rule-ignores 'DEP002=acme-sensors|pandas|$(tools),DEP003=$(of_members)'

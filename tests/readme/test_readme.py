@@ -171,7 +171,7 @@ def test_an_author_deploys_publishes_and_rolls_back(visit: Visit) -> None:
 def test_flows_are_checked_published_listed_and_rolled_back(visit: Visit) -> None:
     checked, published = visit.flows["Check"], visit.flows["Publish"]
 
-    assert checked.endswith("build/pollen: 1 flow, all right\n")
+    assert checked.endswith("build/pollen: 1 flow, no problems\n")
     assert published.count(" are in force\n") == 2
     assert sum(line.endswith("  in force") for line in published.splitlines()) == 1
 

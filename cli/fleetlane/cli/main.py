@@ -25,7 +25,7 @@ _FLOW: Final = {
     "new": "new:new",
     "check": "check:check",
     "publish": "publish:publish",
-    "list": "list_versions:versions",
+    "list": "publish:versions",
 }
 _LAKE: Final = {
     "view": "view:view",
@@ -58,7 +58,7 @@ app = group(
         ),
         "device": verbs("device", "Register devices, show, restrict and erase them.", _DEVICE),
         "doctor": Verb(place="platform.doctor:doctor", help="Check this machine; changes nothing."),
-        "fleet": verbs("fleet", "Ask the lake who is heard, silent, late or broken.", _FLEET),
+        "fleet": verbs("fleet", "Show coverage, and silent, late and malformed devices.", _FLEET),
         "flow": verbs("flow", "Write flows, check, publish and roll them back.", _FLOW),
         "lake": verbs("lake", "Show a stream's events; maintain the lake's tables.", _LAKE),
         "parked": verbs("parked", "Inspect, export and replay what could not be parsed.", _PARKED),

@@ -326,7 +326,7 @@ def test_a_file_of_devices_is_registered_and_again_without_effect(
 
     printed = [device("import", str(path)).stdout for _ in range(2)]
 
-    assert printed == ["registered 2, there already 0\n", "registered 0, there already 2\n"]
+    assert printed == ["registered 2, unchanged 0\n", "registered 0, unchanged 2\n"]
     assert set(stores.registry.find_all(["d-1", "d-2"])) == {"d-1", "d-2"}
 
 

@@ -102,7 +102,7 @@ def test_a_device_that_nobody_knows_is_an_error(ask: Ask) -> None:
     answer = ask("device", "nobody")
 
     assert answer.exit_code == 1
-    assert answer.stderr == "error: device nobody is not registered, nor heard in 30 days\n"
+    assert answer.stderr == "error: device nobody is not registered, and sent nothing in 30 days\n"
 
 
 def test_a_lake_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,7 +38,7 @@ def test_a_new_flow_is_all_right_as_it_is(tmp_path: Path) -> None:
     checked = run("check", tmp_path)
 
     assert (made.exit_code, checked.exit_code) == (0, 0)
-    assert checked.stdout == f"{tmp_path}: 1 flow, all right\n"
+    assert checked.stdout == f"{tmp_path}: 1 flow, no problems\n"
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_each_problem_is_told_with_its_file(tmp_path: Path, text: str, problem: 
     assert any(
         line.startswith(f"{path}: ") and problem in line for line in result.stderr.splitlines()
     )
-    assert result.stderr.endswith(f"error: the flows in {tmp_path} have a problem\n")
+    assert result.stderr.endswith(f"error: the flows in {tmp_path} have 1 problem\n")
 
 
 def test_a_firmware_that_falls_through_is_named_and_is_no_problem(tmp_path: Path) -> None:

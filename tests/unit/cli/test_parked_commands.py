@@ -86,7 +86,7 @@ def test_a_parser_may_be_named_as_flows_name_it() -> None:
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["parked", "export"], "say once where files go"),
+        (["parked", "export"], "Give exactly one: FOLDER or --as-sample"),
         (["parked", "list", "--stage", "dev", "--data", "."], "give --stage or --data, not both"),
         (["replay", "--flow", "tank", "--from", "1h", "--to", "2h"], "it must be after --from"),
         (["replay", "--flow", "No", "--from", "2h", "--to", "1h"], "does not match"),
@@ -104,8 +104,8 @@ def test_a_dry_run_says_what_would_be_done(capsys: pytest.CaptureFixture[str]) -
 
     assert capsys.readouterr().out.splitlines() == [
         "201 messages would be replayed, revision 0, 1",
-        "the slow lane takes about 20 s for so many",
-        "1 left out, parsed since; --again takes them, too",
+        "estimated time: about 20 s",
+        "1 left out, parsed since; --again includes them",
         "3 left out: their envelopes cannot be read",
     ]
 

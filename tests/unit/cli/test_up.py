@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from fleetlane.cli.commands.platform.commands_to_try import commands_to_try
-from fleetlane.cli.commands.platform.up import addresses
+from fleetlane.cli.commands.platform.up import addresses, commands_to_try
 from fleetlane.events.flows.flow import EventTimeRule, Flow, IdentityRule, ParserRule, TimeUnit
 from operations.endpoints import Endpoints
 

@@ -28,10 +28,12 @@ def moment(text: str) -> int:
 
 SinceOption = Annotated[
     int | None,
-    typer.Option(metavar="WHEN", parser=moment, help="2026-11-03T14:05:00Z, or 12h ago: 12h."),
+    typer.Option(
+        metavar="WHEN", parser=moment, help="2026-11-03T14:05:00Z, or 12h for 12 hours ago."
+    ),
 ]
 UntilOption = Annotated[
-    int | None, typer.Option(metavar="WHEN", parser=moment, help="Likewise; not part of it.")
+    int | None, typer.Option(metavar="WHEN", parser=moment, help="Likewise; exclusive.")
 ]
 DaysOption = Annotated[int, typer.Option(min=1, max=30, help="The last days, of 24 hours each.")]
 LimitOption = Annotated[int, typer.Option(min=1, help="Refuse to handle more messages than this.")]

@@ -1,4 +1,4 @@
-"""A count that grows, for who waits: on a terminal's standard error, and nowhere else."""
+"""Counts: one that grows while somebody waits, and one with its noun."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +11,10 @@ _SHOWN_EVERY: Final = 100
 
 @contextmanager
 def counted(what: str) -> Iterator[Callable[[int], None]]:
-    """Give what is to be told the count, such as of "records read"."""
+    """Give a function to report a growing count to, such as of "records read".
+
+    It is shown on a terminal's standard error, and nowhere else.
+    """
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda _: None
@@ -23,3 +26,8 @@ def counted(what: str) -> Iterator[Callable[[int], None]]:
                 status.update(f"{what}: {count}")
 
         yield show
+
+
+def number_of(count: int, noun: str) -> str:
+    """``1 event``, ``2 events``."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from fleetlane.cli.output.counting import number_of
 from fleetlane.cli.output.outcome_text import printable
 from fleetlane.parsers.testkit.differences import Difference, EventChange, Kind
 
@@ -33,8 +34,8 @@ def counts_of(found: Mapping[str, Difference]) -> dict[str, int]:
 
 def summary_line(found: Mapping[str, Difference]) -> str:
     counts = counts_of(found)
-    told = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
-    return f"{len(found)} messages: {told or 'none to compare'}"
+    kinds = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+    return f"{number_of(len(found), 'message')}: {kinds or 'none to compare'}"
 
 
 def _changes(change: EventChange) -> Iterator[str]:

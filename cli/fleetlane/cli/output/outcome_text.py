@@ -1,4 +1,4 @@
-"""What came of a message, for people: a table of its events, and a line below."""
+"""A parsed message for people: a table of its events, and a summary line."""
 
 import json
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from fleetlane.cli.output.counting import number_of
 from fleetlane.parsers.testkit.parser_process import has_sandbox
 from fleetlane.parsers.testkit.trials import Outcome, Subject, TrialEvent
 
@@ -28,7 +29,7 @@ def print_outcome(outcome: Outcome, subject: Subject) -> None:
         console.print(table)
     more = len(outcome.events) - ROWS_MAX
     if more > 0:
-        console.print(f"… {more} events more: --json shows them all")
+        console.print(f"… {more} more events: --json shows them all")
     console.print(_summary(outcome, subject), highlight=False, markup=False, soft_wrap=True)
 
 
@@ -37,7 +38,7 @@ def printable(text: str) -> str:
 
 
 def enforcement() -> str:
-    """What is to be said where the jobs' sandbox is not to be had."""
+    """A note where the jobs' sandbox is not available."""
     return "" if has_sandbox() else "; this system has no sandbox: limits are not all enforced"
 
 
@@ -64,8 +65,9 @@ def _time(event: TrialEvent) -> str:
 
 def _summary(outcome: Outcome, subject: Subject) -> str:
     size_bytes = sum(len(json.dumps(event.data).encode()) for event in outcome.events)
+    events = number_of(len(outcome.events), "event")
     return (
-        f"{subject.identifier}: {len(outcome.events)} events, {size_bytes} bytes of JSON, "
+        f"{subject.identifier}: {events}, {size_bytes} bytes of JSON, "
         f"in {outcome.parse_us / 1000:.2f} ms; the {subject.lane} lane allows "
         f"{subject.limit_ms} ms{enforcement()}"
     )

@@ -10,7 +10,7 @@ from operations.messages.trace import MessageTrace
 
 
 def trace_json(trace: MessageTrace, body: bytes | None) -> str:
-    """All of it; the body in base64, or null where it cannot be had."""
+    """All of it; the body in base64, or null if it is unavailable."""
     return json.dumps(
         {
             "raw_id": trace.raw_id,

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
+from fleetlane.cli.output.counting import number_of
 from fleetlane.events.errors import FleetlaneError
 from operations.devices.bulk_import import DeviceImport
 
@@ -23,7 +24,10 @@ class ProblemsInFileError(FleetlaneError):
     reason = "problems_in_file"
     path: Path
     problems: int
-    sentence = "{path}: {problems} problems; nothing was registered"
+
+    def __str__(self) -> str:
+        problems = number_of(self.problems, "problem")
+        return f"{self.path}: {problems}; nothing was registered"
 
 
 def import_devices(
@@ -42,8 +46,8 @@ def import_devices(
 ) -> None:
     """Register the devices of a CSV file: all of them, or none if a line is wrong.
 
-    Running it again goes on where it stopped: devices that are there just so are left as they
-    are, and one that is there otherwise is a problem.
+    An interrupted import can be repeated: devices that are registered identically stay as they
+    are; one that is registered differently is a problem.
     """
     stores = platform_of(stage, data).devices
 
@@ -59,7 +63,7 @@ def import_devices(
         raise ProblemsInFileError(file, problems)
     with _progress("registering", lines) as on_line:
         imported = importing.register(on_line)
-    typer.echo(f"registered {imported.registered}, there already {imported.unchanged}")
+    typer.echo(f"registered {imported.registered}, unchanged {imported.unchanged}")
 
 
 @contextmanager

@@ -28,15 +28,15 @@ from operations.messages.stores import MessageStores
 def erase(
     device_id: DeviceId,
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Erase; without it, nothing is.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Erase; without this, only list.")] = False,
     wait: PatienceOption = 600,
     stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Remove a device from the registry, its rows from the lake, and its large bodies from S3.
 
-    Says what is found, and what stays until when; doing it again is safe, and finds what was still
-    on its way. The device is refused from then on.
+    Lists what is found, and what remains until when. Repeating it is safe, and finds what was still
+    in transit. From then on the device is refused.
     """
     checked_device_id(device_id)
     platform = platform_of(stage, data)
@@ -44,17 +44,17 @@ def erase(
 
     with counted("records read") as on_read:
         traces = traces_of(device_id, messages.records(on_read))
-    _tell_found(device_id, devices, traces)
+    _show_found(device_id, devices, traces)
     if not yes:
         typer.echo("nothing was erased: add --yes")
         return
     _erase_device(device_id, devices)
     _erase_bodies(traces, messages)
     ask_lake(platform, Upkeep.ERASE, wait_s=wait, device_id=device_id)
-    _tell_remaining(traces)
+    _show_remaining(traces)
 
 
-def _tell_found(device_id: str, devices: DeviceStores, traces: DeviceTraces) -> None:
+def _show_found(device_id: str, devices: DeviceStores, traces: DeviceTraces) -> None:
     is_registered = devices.administration.is_there(device_id)
     typer.echo(f"registry: {'registered' if is_registered else 'not registered'}")
     is_overridden = _is_overridden(device_id, devices.overrides.read())
@@ -65,7 +65,7 @@ def _tell_found(device_id: str, devices: DeviceStores, traces: DeviceTraces) -> 
 
 
 def _erase_device(device_id: str, devices: DeviceStores) -> None:
-    """The registry's word takes a while to be heard; until then an override refuses the device."""
+    """Functions see the registry's change late; until then an override refuses the device."""
     now_ms = int(time.time() * 1000)
     refused = DeviceOverride(status=Restriction.REVOKED, until_ms=now_ms + DAY_MS)
 
@@ -88,7 +88,7 @@ def _erase_bodies(traces: DeviceTraces, messages: MessageStores) -> None:
     typer.echo("bodies in S3: deleted")
 
 
-def _tell_remaining(traces: DeviceTraces) -> None:
+def _show_remaining(traces: DeviceTraces) -> None:
     parked = traces.records.get(PARKED, 0)
     raw = [topic for topic in traces.records if topic != PARKED]
     typer.echo("what remains:")

@@ -46,14 +46,14 @@ def add(
         str | None, typer.Option(metavar="ID", help="The device that may speak for it.")
     ] = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Register it anew where it exists; its old key goes.")
+        bool, typer.Option("--replace", help="Replace a device that exists, and its keys.")
     ] = False,
     stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Register a device.
 
-    Without --public-key a key pair (Ed25519) is made, and the private key kept here.
+    Without --public-key a key pair (Ed25519) is made, and the private key stored here.
     """
     checked_device_id(device_id)
     stores = platform_of(stage, data).devices
@@ -81,16 +81,16 @@ def rotate(
     public_key: PublicKeyOption = None,
     remove: Annotated[
         str | None,
-        typer.Option(metavar="KID", help="Add none; take the key of this name away."),
+        typer.Option(metavar="KID", help="Instead: remove this key."),
     ] = None,
     stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
-    """Give a device a second key; the first holds until it is removed.
+    """Add a second key; the first stays valid until it is removed.
 
     A device may have two. Let it sign with the new one; the authorizer's log then names that key.
-    Then take the old one away: --remove KID. Without --public-key a key pair is made, and its
-    private key replaces the one that is kept here.
+    Then remove the old one: --remove KID. Without --public-key a key pair is made, and its
+    private key replaces the one that is stored here.
     """
     checked_device_id(device_id)
     stores = platform_of(stage, data).devices
@@ -111,9 +111,7 @@ def rotate(
 def token(
     device_id: DeviceId,
     *,
-    minutes: Annotated[
-        int, typer.Option(min=1, max=24 * 60, help="How long the token is good for.")
-    ] = 60,
+    minutes: Annotated[int, typer.Option(min=1, max=24 * 60, help="The token's lifetime.")] = 60,
     stage: StageOption = None,
     data: DataOption = None,
 ) -> None:

@@ -1,4 +1,4 @@
-"""``fleetlane device list|show``: who is registered, and what holds them back."""
+"""``fleetlane device list|show``: who is registered, and how they are restricted."""
 
 import json
 import time
@@ -31,15 +31,15 @@ JsonOption = Annotated[bool, typer.Option("--json", help="JSON, one document a l
 
 def list_devices(
     *,
-    status: Annotated[Status | None, typer.Option(help="Only those of this status.")] = None,
+    status: Annotated[Status | None, typer.Option(help="Only devices of this status.")] = None,
     device_type: Annotated[
-        str | None, typer.Option("--type", metavar="TYPE", help="Only those of this type.")
+        str | None, typer.Option("--type", metavar="TYPE", help="Only devices of this type.")
     ] = None,
     as_json: JsonOption = False,
     stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
-    """Print the devices of the registry, in no order, as they come."""
+    """Print the registered devices, in no particular order."""
     stores = platform_of(stage, data).devices
 
     wanted = None if status is None else DeviceStatus(status.value)
@@ -56,9 +56,9 @@ def show(
     stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
-    """Print a device: its keys, its status, when it was heard of, and what overrides hold for it.
+    """Print a device: its keys, its status, when it was last seen, and its overrides.
 
-    It is heard of at most once a day (UTC), and never by way of its gateway.
+    "Last seen" is noted at most once a day (UTC), and not for messages that a gateway relays.
     """
     checked_device_id(device_id)
     stores = platform_of(stage, data).devices
@@ -67,8 +67,8 @@ def show(
     if device is None:
         raise UnknownDeviceError(device_id)
     overrides = stores.overrides.read()
-    heard = _heard(stores.sightings.find(device_id))
-    facts = _facts(device) | heard | _held(device_id, overrides, now_ms=int(time.time() * 1000))
+    seen = _seen(stores.sightings.find(device_id))
+    facts = _facts(device) | seen | _held(device_id, overrides, now_ms=int(time.time() * 1000))
     if as_json:
         typer.echo(json.dumps(facts))
         return
@@ -88,7 +88,7 @@ def _facts(device: RegisteredDevice) -> dict[str, Any]:
     }
 
 
-def _heard(sighting: Sighting | None) -> dict[str, Any]:
+def _seen(sighting: Sighting | None) -> dict[str, Any]:
     return {
         "last_seen": None if sighting is None else _time_text(sighting.seen_ms),
         "firmware": None if sighting is None else sighting.firmware,

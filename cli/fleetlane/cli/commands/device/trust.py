@@ -1,4 +1,4 @@
-"""``fleetlane device quarantine|revoke|release|rate-limit``: holding devices back, at once."""
+"""``fleetlane device quarantine|revoke|release|rate-limit``: restricts devices, at once."""
 
 import time
 from typing import Annotated
@@ -29,7 +29,7 @@ def quarantine(
     stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
-    """Send what these devices send to the slow lane, from a quarter of a minute on."""
+    """Divert these devices' messages to the slow lane, within 15 seconds."""
     _restrict(device_ids, Restriction.QUARANTINED, platform_of(stage, data))
 
 
@@ -39,7 +39,7 @@ def revoke(
     stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
-    """Refuse what these devices send, from a quarter of a minute on, whatever their tokens."""
+    """Refuse these devices' messages, within 15 seconds, whatever their tokens."""
     _restrict(device_ids, Restriction.REVOKED, platform_of(stage, data))
 
 
@@ -49,7 +49,7 @@ def release(
     stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
-    """Hold these devices back no longer; a token that was refused takes five minutes more."""
+    """Lift quarantine and revocation; a refused token is accepted after five more minutes."""
     stores = platform_of(stage, data).devices
     stores.trust.release(_checked(device_ids), now_ms=_now_ms())
     typer.echo(f"released: {', '.join(device_ids)}")
@@ -57,7 +57,7 @@ def release(
 
 def rate_limit(
     device_id: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="One device; all, where none is given.")
+        str | None, typer.Argument(metavar="[ID]", help="One device; without it, all.")
     ] = None,
     *,
     soft: Annotated[
@@ -66,7 +66,7 @@ def rate_limit(
     hard: Annotated[
         int | None, typer.Option(min=1, help="Messages a minute; beyond, refused (429).")
     ] = None,
-    clear: Annotated[bool, typer.Option("--clear", help="Take these rate limits away.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove these rate limits.")] = False,
     stage: StageOption = None,
     data: DataOption = None,
 ) -> None:

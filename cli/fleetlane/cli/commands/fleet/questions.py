@@ -1,50 +1,56 @@
-"""``fleetlane fleet``: how much of the fleet is heard, who is silent, late, broken."""
+"""``fleetlane fleet``: coverage, and which devices are silent, late or malformed."""
 
 import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from fleetlane.cli.commands.device.options import DeviceId
-from fleetlane.cli.commands.fleet import answers as fleet_answers
 from fleetlane.cli.options.selection import DaysOption
 from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
 from fleetlane.cli.output.fleet_tables import CsvOption, JsonOption, chosen_format, show
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import checked_device_id
+from operations.fleet import health as health_queries
+from operations.fleet import lateness, one_device, presence, volume
 from operations.fleet.fleet import Fleet
+from operations.report import tables
 from operations.report.page import write_report
 
 
-class DeviceUnheardOfError(FleetlaneError):
+class UnknownToFleetError(FleetlaneError):
     """Neither the registry nor the lake knows a device."""
 
     reason = "device_unheard_of"
     device_id: str
     days: int
-    sentence = "device {device_id} is not registered, nor heard in {days} days"
+    sentence = "device {device_id} is not registered, and sent nothing in {days} days"
 
 
 def coverage(
     *,
     by_day: Annotated[
-        bool, typer.Option("--by-day", help="Each of the last 30 days, too.")
+        bool, typer.Option("--by-day", help="Also each of the last 30 days.")
     ] = False,
     as_json: JsonOption = False,
     as_csv: CsvOption = False,
     stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
-    """How many registered devices were heard in 1, 2 and 7 days.
+    """Registered devices that sent something in 1, 2 and 7 days.
 
-    What a gateway brings does not count as its device's own.
+    Relayed messages do not prove that the device is alive; they are counted separately.
     """
     wanted = chosen_format(as_json=as_json, as_csv=as_csv)
     with _fleet(stage, data) as fleet:
-        answers = fleet_answers.coverage(fleet, by_day=by_day)
-        show(answers, wanted, asked_at_ms=fleet.asked_at_ms)
+        windows = [presence.coverage(fleet, days=days) for days in presence.COVERAGE_DAYS]
+        found: list[tables.Table[Any]] = [tables.COVERAGE.of(windows)]
+        if by_day:
+            found.insert(0, tables.COVERAGE_BY_DAY.of(presence.coverage_by_day(fleet)))
+        show(found, wanted, asked_at_ms=fleet.asked_at_ms)
 
 
 def silent(
@@ -55,30 +61,38 @@ def silent(
     stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
-    """Registered devices that sent nothing themselves; who fell silent last comes first."""
+    """Registered devices that sent nothing themselves, the latest to fall silent first."""
     wanted = chosen_format(as_json=as_json, as_csv=as_csv)
     with _fleet(stage, data) as fleet:
-        show(fleet_answers.silent(fleet, days=days), wanted, asked_at_ms=fleet.asked_at_ms)
+        title, rows = f"Silent for {days} days or more", presence.silent(fleet, days=days)
+        found = tables.devices(rows, name="silent", title=title, asked_at_ms=fleet.asked_at_ms)
+        show([found], wanted, asked_at_ms=fleet.asked_at_ms)
 
 
 def late(
     *,
     days: DaysOption = 7,
-    over_minutes: Annotated[int, typer.Option(min=1, help="From what lag a message is late.")] = 60,
+    over_minutes: Annotated[
+        int, typer.Option(min=1, help="The lag from which a message is late.")
+    ] = 60,
     share: Annotated[
-        float, typer.Option(min=0.01, max=1, help="Which share of its messages must be late.")
+        float, typer.Option(min=0.01, max=1, help="The share of its messages that must be late.")
     ] = 0.5,
     as_json: JsonOption = False,
     as_csv: CsvOption = False,
     stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
-    """Devices that are chronically late, and all messages by their lag."""
+    """Devices whose messages are often late, and all messages by lag."""
     wanted = chosen_format(as_json=as_json, as_csv=as_csv)
     with _fleet(stage, data) as fleet:
         over_ms = over_minutes * 60_000
-        answers = fleet_answers.late(fleet, days=days, over_ms=over_ms, share_min=share)
-        show(answers, wanted, asked_at_ms=fleet.asked_at_ms)
+        rows = lateness.late(fleet, days=days, over_ms=over_ms, share_min=share)
+        found: Sequence[tables.Table[Any]] = [
+            tables.LATE_DEVICES.of(rows),
+            tables.lags(lateness.lags(fleet, days=days)),
+        ]
+        show(found, wanted, asked_at_ms=fleet.asked_at_ms)
 
 
 def sizes(
@@ -89,10 +103,15 @@ def sizes(
     stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
-    """Messages by their size, and how far streams are compressed."""
+    """Messages by size, and each stream's compression."""
     wanted = chosen_format(as_json=as_json, as_csv=as_csv)
     with _fleet(stage, data) as fleet:
-        show(fleet_answers.sizes(fleet, days=days), wanted, asked_at_ms=fleet.asked_at_ms)
+        found: Sequence[tables.Table[Any]] = [
+            tables.size_bins(volume.size_bins(fleet, days=days)),
+            tables.SIZES.of([volume.sizes(fleet, days=days)]),
+            tables.COMPRESSION.of(volume.compression(fleet, days=days)),
+        ]
+        show(found, wanted, asked_at_ms=fleet.asked_at_ms)
 
 
 def health(
@@ -103,10 +122,14 @@ def health(
     stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
-    """Malformed messages by firmware, and parsers by their time."""
+    """Malformed messages by firmware, and parse time by parser."""
     wanted = chosen_format(as_json=as_json, as_csv=as_csv)
     with _fleet(stage, data) as fleet:
-        show(fleet_answers.health(fleet, days=days), wanted, asked_at_ms=fleet.asked_at_ms)
+        found: Sequence[tables.Table[Any]] = [
+            tables.FIRMWARE.of(health_queries.by_firmware(fleet, days=days)),
+            tables.PARSERS.of(health_queries.parse_times(fleet, days=days)),
+        ]
+        show(found, wanted, asked_at_ms=fleet.asked_at_ms)
 
 
 def device(
@@ -118,14 +141,19 @@ def device(
     stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
-    """What one device sent, day by day, and the gaps in what it declared."""
+    """What one device sent by day, and the gaps in its data's times."""
     checked_device_id(device_id)
     wanted = chosen_format(as_json=as_json, as_csv=as_csv)
     with _fleet(stage, data) as fleet:
-        answers = fleet_answers.device(fleet, device_id, days=days)
-        if not any(answer.rows for answer in answers):
-            raise DeviceUnheardOfError(device_id, days)
-        show(answers, wanted, asked_at_ms=fleet.asked_at_ms)
+        registered, at_ms = presence.seen(fleet, device_id), fleet.asked_at_ms
+        found: Sequence[tables.Table[Any]] = [
+            tables.DEVICE_DAYS.of(one_device.days_of(fleet, device_id, days=days)),
+            tables.GAPS.of(one_device.gaps(fleet, days=days, device_id=device_id)),
+            tables.devices(registered, name="device", title="In the registry", asked_at_ms=at_ms),
+        ]
+        if not any(table.rows for table in found):
+            raise UnknownToFleetError(device_id, days)
+        show(found, wanted, asked_at_ms=at_ms)
 
 
 def report(
@@ -136,7 +164,7 @@ def report(
     stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
-    """Write all of it as one HTML page, which loads nothing and needs no script."""
+    """Write the fleet report: one HTML page, which loads nothing and needs no script."""
     with _fleet(stage, data) as fleet:
         write_report(fleet, output)
     typer.echo(f"written to {output}")

@@ -1,4 +1,4 @@
-"""``fleetlane flow check``: what is wrong with flow files, before anybody is told of them."""
+"""``fleetlane flow check``: what is wrong with flow files, before they are published."""
 
 from collections.abc import Iterable
 from contextlib import ExitStack
@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from fleetlane.cli.options.checkout import uv_program
+from fleetlane.cli.output.counting import number_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.files import BadFlowError, flows_in
 from fleetlane.events.flows.flow import Flow, FlowSet
@@ -18,20 +19,22 @@ from fleetlane.parsers.testkit.projects import project_around
 from fleetlane.parsers.testkit.sites import Sites
 
 FolderArgument = Annotated[
-    Path, typer.Argument(metavar="FOLDER", file_okay=False, exists=True, help="Of the flow files.")
+    Path,
+    typer.Argument(
+        metavar="FOLDER", file_okay=False, exists=True, help="The folder of flow files."
+    ),
 ]
 
 
-class FlowsNotRightError(FleetlaneError):
-    """Flows have problems, which were told."""
+class BadFlowsError(FleetlaneError):
+    """Flows have problems, which were printed."""
 
     reason = "flows_not_right"
     folder: Path
     problems: int
 
     def __str__(self) -> str:
-        number = "a problem" if self.problems == 1 else f"{self.problems} problems"
-        return f"the flows in {self.folder} have {number}"
+        return f"the flows in {self.folder} have {number_of(self.problems, 'problem')}"
 
 
 def check(
@@ -43,7 +46,7 @@ def check(
             metavar="FILE.zip",
             exists=True,
             dir_okay=False,
-            help="An artifact with parsers; may be given several times.",
+            help="An artifact with parsers; may be repeated.",
         ),
     ] = None,
     against: Annotated[
@@ -52,20 +55,20 @@ def check(
             metavar="FOLDER",
             exists=True,
             file_okay=False,
-            help="Of the flow files as they were: no schema may break who reads its events.",
+            help="A folder with the earlier flow files: schemas must stay compatible.",
         ),
     ] = None,
 ) -> None:
     """Check the flow files of a folder, and load their parsers with their options.
 
     Parsers come from the artifacts that are given, else from the package around the folder, else
-    from what is installed here. Exit code 1 says that something is wrong.
+    from what is installed here. Exit code 1: a flow has a problem.
     """
     flows, before = flows_of(folder), {} if against is None else flows_in(against)
     with ExitStack() as folders:
         locate = _locate(folder, artifact or [], folders)
         show(report_on(flows, folder, locate, before=before.values()), folder)
-    typer.echo(f"{folder}: {len(flows)} flow{'s' if len(flows) > 1 else ''}, all right")
+    typer.echo(f"{folder}: {number_of(len(flows), 'flow')}, no problems")
 
 
 def flows_of(folder: Path) -> FlowSet:
@@ -83,13 +86,13 @@ def report_on(
 
 
 def show(report: FlowReport, folder: Path) -> None:
-    """Print notes and problems; raises ``FlowsNotRightError`` where there is a problem."""
+    """Print notes and problems; raises ``BadFlowsError`` where there is a problem."""
     for note in report.notes:
         typer.echo(f"note: {note}")
     for problem in report.problems:
         typer.echo(problem, err=True)
     if report.problems:
-        raise FlowsNotRightError(folder, len(report.problems))
+        raise BadFlowsError(folder, len(report.problems))
 
 
 def _locate(folder: Path, artifacts: list[Path], folders: ExitStack) -> Locate:

@@ -1,5 +1,6 @@
-"""``fleetlane flow publish``: flows into force, and the version before back into force."""
+"""``fleetlane flow publish``: publishes flows, rolls back, and lists versions."""
 
+import json
 import time
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +9,9 @@ import typer
 
 from fleetlane.cli.commands.flow.check import flows_of, report_on, show
 from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
+from fleetlane.cli.output.counting import number_of
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.times import rfc3339
 from operations.flows.deployed_parsers import DeployedParsers
 from operations.flows.publisher import FlowPublisher
 
@@ -27,30 +30,30 @@ def publish(
             metavar="FOLDER",
             file_okay=False,
             exists=True,
-            help="Of the flow files.",
+            help="The folder of flow files.",
             show_default="./flows",
         ),
     ] = None,
     *,
     rollback: Annotated[
-        bool, typer.Option("--rollback", help="The version that was in force before.")
+        bool, typer.Option("--rollback", help="Go back to the version before.")
     ] = False,
     version: Annotated[
-        str | None, typer.Option(metavar="V", help="A version that was published before.")
+        str | None, typer.Option(metavar="V", help="Go back to a published version.")
     ] = None,
     only: Annotated[
-        bool, typer.Option("--only", help="These flows and no others: all owners' go.")
+        bool, typer.Option("--only", help="Remove all other flows, of every owner.")
     ] = False,
     wait: Annotated[
-        bool, typer.Option("--wait/--no-wait", help="Until gateway and jobs have read them.")
+        bool, typer.Option("--wait/--no-wait", help="Wait until API and jobs use them.")
     ] = True,
     stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Check flows, publish them, and put them into force.
 
-    They replace all flows of their owners; those of other owners stay. Exit code 1 says that they
-    are refused: what was in force stays.
+    They replace all flows of their owners; those of other owners stay. Exit code 1: they
+    are refused, and what was in force stays.
     """
     if sum((folder is not None, rollback, version is not None)) > 1:
         raise TwoWishesError
@@ -72,3 +75,23 @@ def _published(folder: Path, publisher: FlowPublisher, *, only: bool) -> str:
     with DeployedParsers(publisher) as parsers:
         show(report_on(flows, folder, parsers.location, before=before), folder)
     return (publisher.publish if only else publisher.publish_owners)(flows.values())
+
+
+def versions(
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    stage: StageOption = None,
+    data: DataOption = None,
+) -> None:
+    """List the published versions, the latest first, and which is in force."""
+    store = platform_of(stage, data).publisher.flows
+    history = store.history()
+    states = {
+        version: f"{number_of(place, 'version')} back" for place, version in enumerate(history)
+    }
+    if history:
+        states[history[0]] = "in force"
+    for version, at_ms in sorted(store.versions(), key=lambda one: one[1], reverse=True):
+        state, at = states.get(version, ""), rfc3339(at_ms)
+        row = {"version": version, "published": at, "state": state}
+        typer.echo(json.dumps(row) if as_json else f"{version}  {at}  {state}".rstrip())

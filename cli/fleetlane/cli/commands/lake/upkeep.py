@@ -12,22 +12,23 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import LakeTables
 from operations.platform import Platform
 
-_LOOK_AGAIN_S = 0.5
+_POLL_INTERVAL_S = 0.5
 
 PatienceOption = Annotated[
-    int, typer.Option("--wait", metavar="SECONDS", min=0, help="How long to wait for the answer.")
+    int,
+    typer.Option("--wait", metavar="SECONDS", min=0, help="How long to wait for the job's answer."),
 ]
 
 
 class NoAnswerError(FleetlaneError):
-    """The job that writes the tables does not answer: it does not run, or is at something long."""
+    """The job that writes the tables does not answer: it does not run, or is busy."""
 
     reason = "no_answer"
     tables: str
     waited_s: int
 
     def __str__(self) -> str:
-        later = "it does what was asked when it can"
+        later = "the request stays queued"
         return f"the lake job's {self.tables} gave no answer in {self.waited_s} s; {later}"
 
 
@@ -70,7 +71,7 @@ def ask_lake(
         while (answer := writers[tables].answer_to(request_id)) is None:
             if time.monotonic() >= until_s:
                 raise NoAnswerError(tables, wait_s)
-            time.sleep(_LOOK_AGAIN_S)
+            time.sleep(_POLL_INTERVAL_S)
         if answer.problem is not None:
             raise UpkeepFailedError(tables, answer.problem)
         for table, done in answer.done.items():

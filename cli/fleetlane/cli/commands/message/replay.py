@@ -31,11 +31,14 @@ def replay(
     from_ms: Annotated[
         int,
         typer.Option(
-            "--from", metavar="WHEN", parser=moment, help="2026-11-03T14:05:00Z, or 12h ago: 12h."
+            "--from",
+            metavar="WHEN",
+            parser=moment,
+            help="2026-11-03T14:05:00Z, or 12h for 12 hours ago.",
         ),
     ],
     to_ms: Annotated[
-        int, typer.Option("--to", metavar="WHEN", parser=moment, help="Likewise; not part of it.")
+        int, typer.Option("--to", metavar="WHEN", parser=moment, help="Likewise; exclusive.")
     ],
     dry_run: DryRunOption = False,
     limit: LimitOption = REPLAYED_MAX,
@@ -43,10 +46,10 @@ def replay(
     stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
-    """Parse what arrived in a range of time once more, with the parser that is in force now.
+    """Parse a stream's messages of a time range again, with the parser in force now.
 
-    Messages go through the slow lane. Their events have the next revision, and take the place of
-    those from before. Exit code 1 says that some could not be replayed.
+    Messages go through the slow lane. Their events have the next revision, and replace the earlier
+    ones. Exit code 1: some could not be replayed.
     """
     if to_ms <= from_ms:
         raise EmptyRangeError(from_ms, to_ms)

@@ -1,4 +1,4 @@
-"""Carrying out a plan of replay, and telling what came of it."""
+"""Carrying out a replay plan, and showing its result."""
 
 import json
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from typing import Final
 
 import typer
 
-from fleetlane.cli.output.counting import counted
+from fleetlane.cli.output.counting import counted, number_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from operations.messages.stores import MessageStores
@@ -23,7 +23,7 @@ class PayloadsExpiredError(FleetlaneError):
     raw_ids: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"not replayed, for the payload has expired: {_some(self.raw_ids)}"
+        return f"not replayed, as the payload has expired: {_some(self.raw_ids)}"
 
 
 class RecordsExpiredError(FleetlaneError):
@@ -36,7 +36,7 @@ class RecordsExpiredError(FleetlaneError):
 
 
 def carry_out(plan: ReplayPlan, stores: MessageStores, *, dry_run: bool, as_json: bool) -> None:
-    """Replay what is planned, unless only asked, and tell.
+    """Replay what is planned, unless it is a dry run, and print the result.
 
     Raises:
         PayloadsExpiredError, RecordsExpiredError: Some could not be replayed; all others were.
@@ -58,15 +58,17 @@ def _text(plan: ReplayPlan, landed: int, *, dry_run: bool) -> str:
     count, limits = len(plan.attempts), LANE_LIMITS[Lane.SLOW]
     batches = -(-count // limits.messages_per_batch_max)
     lines = [
-        f"{_messages(count)} would be replayed" if dry_run else f"{_messages(landed)} replayed"
+        f"{number_of(count, 'message')} would be replayed"
+        if dry_run
+        else f"{number_of(landed, 'message')} replayed"
     ]
     if count:
         revisions = sorted({one.revision for one in plan.attempts.values()})
         lines[0] += f", revision {', '.join(map(str, revisions))}"
         wait_s = batches * limits.trigger_ms / 1000
-        lines.append(f"the slow lane takes about {wait_s:g} s for so many")
+        lines.append(f"estimated time: about {wait_s:g} s")
     if plan.parsed:
-        lines.append(f"{len(plan.parsed)} left out, parsed since; --again takes them, too")
+        lines.append(f"{len(plan.parsed)} left out, parsed since; --again includes them")
     if plan.unreadable:
         lines.append(f"{plan.unreadable} left out: their envelopes cannot be read")
     return "\n".join(lines)
@@ -83,10 +85,6 @@ def _json(plan: ReplayPlan, landed: int) -> str:
             "no_messages": plan.unreadable,
         }
     )
-
-
-def _messages(count: int) -> str:
-    return f"{count} message{'' if count == 1 else 's'}"
 
 
 def _some(raw_ids: Sequence[str]) -> str:

@@ -24,18 +24,16 @@ _TOKEN_LIFETIME_S = 300
 
 
 def send(
-    stream: Annotated[
-        str, typer.Argument(metavar="STREAM", help="The stream that the message is of.")
-    ],
+    stream: Annotated[str, typer.Argument(metavar="STREAM", help="The message's stream.")],
     file: Annotated[
         typer.FileBinaryRead,
-        typer.Argument(metavar="FILE", lazy=True, help="Its body; - is stdin."),
+        typer.Argument(metavar="FILE", lazy=True, help="The body; - is stdin."),
     ],
     *,
     device: Annotated[str, typer.Option(metavar="ID", help="The device to send as.")],
     fast: Annotated[bool, typer.Option("--fast", help="Use the fast endpoint.")] = False,
     upload: Annotated[
-        bool, typer.Option("--upload", help="Send it straight to S3, as any above 4.5 MB is.")
+        bool, typer.Option("--upload", help="Upload it to S3, as messages above 4.5 MB are.")
     ] = False,
     content_type: Annotated[str, typer.Option(help="Content-Type.")] = "application/octet-stream",
     idempotency_key: Annotated[
@@ -45,9 +43,9 @@ def send(
     stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
-    """Send a message to a running platform and print its receipt (JSON).
+    """Send a message as a device does, and print its receipt (JSON).
 
-    Exit code 1 says that it was refused, and why, or that no answer came.
+    Exit code 1: it was refused, or no answer came.
     """
     api = platform_of(stage, data).resources.api_url
     key = DeviceKeys(data_folder(data), stage).read(device)
@@ -69,7 +67,7 @@ def send(
 def request_headers(
     token: str, *, content_type: str, idempotency_key: str | None, firmware: str | None
 ) -> dict[str, str]:
-    """The headers of design: those that were not given are left out."""
+    """Headers of a message; those that were not given are left out."""
     optional = {"Idempotency-Key": idempotency_key, "X-Firmware-Version": firmware}
     given = {name: value for name, value in optional.items() if value is not None}
     return {"Authorization": f"Bearer {token}", "Content-Type": content_type, **given}

@@ -1,4 +1,4 @@
-"""``fleetlane tail``: what comes along a topic."""
+"""``fleetlane tail``: a topic's records as they come."""
 
 import contextlib
 from itertools import islice
@@ -13,7 +13,7 @@ from operations.messages import topic_tail
 
 
 class TooFewRecordsError(FleetlaneError):
-    """The topic fell silent before as many records came as were asked for."""
+    """Fewer records came than were asked for."""
 
     reason = "too_few_records"
     topic: str
@@ -22,8 +22,8 @@ class TooFewRecordsError(FleetlaneError):
     silence_s: float
 
     def __str__(self) -> str:
-        came = f"{self.seen} of {self.wanted} records came"
-        return f"{self.topic} fell silent for {self.silence_s:g} s after {came}"
+        came = f"{self.seen} of {self.wanted} records"
+        return f"{self.topic}: no record for {self.silence_s:g} s after {came}"
 
 
 def tail(
@@ -32,16 +32,14 @@ def tail(
     ],
     *,
     from_beginning: Annotated[
-        bool, typer.Option("--from-beginning", help="Show what stands there already, too.")
+        bool, typer.Option("--from-beginning", help="Include existing records.")
     ] = False,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="End after so many records.", show_default="no end")
+        int | None, typer.Option(min=1, help="Stop after this many records.", show_default="no end")
     ] = None,
     timeout_s: Annotated[
         float | None,
-        typer.Option(
-            min=0, help="End when no record came for so long.", show_default="wait for ever"
-        ),
+        typer.Option(min=0, help="Stop after this long without a record.", show_default="never"),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="One line of JSON a record, its value whole.")
@@ -51,7 +49,7 @@ def tail(
 ) -> None:
     """Print a topic's records as they come, headers and all. Ctrl-C ends it.
 
-    With both --limit and --timeout-s, exit code 1 says that fewer records came.
+    With both --limit and --timeout-s, exit code 1: fewer records came.
     """
     resources = platform_of(stage, data).resources
     records = topic_tail.tail(

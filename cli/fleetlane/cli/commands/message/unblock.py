@@ -1,4 +1,4 @@
-"""``fleetlane unblock``: the answer that a blocking flow waits for."""
+"""``fleetlane unblock``: skips or retries the message that a halted flow waits for."""
 
 from typing import Annotated
 
@@ -23,12 +23,12 @@ def unblock(
     *,
     skip: Annotated[
         bool | None,
-        typer.Option("--skip/--retry", help="Park what blocks it and go on, or try it again."),
+        typer.Option("--skip/--retry", help="Park the message and continue, or retry it."),
     ] = None,
     stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
-    """Say what blocks a stream, and with --skip or --retry what becomes of it."""
+    """Show what blocks a stream, and skip or retry it."""
     checked_name(stream, kind="stream")
     messages = platform_of(stage, data).blocked_messages
 
@@ -44,7 +44,7 @@ def unblock(
 
 _DONE = {None: "waits", True: "skipped", False: "tried again"}
 _NEXT = {
-    None: "answer with --skip, which parks it and goes on, or --retry, once its parser was mended",
-    True: "it is parked, and the flow goes on, when the job looks again, in a few seconds",
-    False: "it is tried when the job looks again, in a few seconds; should it fail, it waits again",
+    None: "use --skip to park it and continue, or --retry once its parser is fixed",
+    True: "the job parks it within a few seconds, and the flow continues",
+    False: "the job retries it within a few seconds; if it fails, it waits again",
 }

@@ -17,7 +17,7 @@ from operations.messages.stores import MessageStores
 from operations.messages.trace import MessageTrace, message_trace
 
 _OF_A_STAGE_MS: Final = DAY_MS
-"""Unless told otherwise, so much of a stage is read: its topics hold too much to read them all."""
+"""How much of a stage is read without --since: its topics hold too much to read them all."""
 
 
 def why(
@@ -27,16 +27,18 @@ def why(
     *,
     bytes_to: Annotated[
         Path | None,
-        typer.Option("--bytes", metavar="FILE", dir_okay=False, help="Write the body there."),
+        typer.Option(
+            "--bytes", metavar="FILE", dir_okay=False, help="Write the body to this file."
+        ),
     ] = None,
     since: SinceOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
     stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
-    """Say all that Kafka holds of a message: landings, attempts, parsers, events, parking, bytes.
+    """Show a message's full history: landings, attempts, parsers, events, parking, bytes.
 
-    Without --since all that stands in the topics is read; of a stage in AWS, the last day.
+    Without --since all of the topics is read; of a deployed stage, the last day.
     """
     platform = platform_of(stage, data)
     stores = platform.messages

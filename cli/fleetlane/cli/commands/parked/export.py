@@ -23,10 +23,10 @@ _EXPORTED_MAX: Final = 1_000
 
 
 class WhereToError(FleetlaneError):
-    """It was not said where to export to, or twice."""
+    """No target to export to was given, or two."""
 
     reason = "where_to"
-    sentence = "say once where files go: a FOLDER, or --as-sample PARSER_FOLDER"
+    sentence = "Give exactly one: FOLDER or --as-sample PARSER_FOLDER"
 
 
 def export(
@@ -58,7 +58,7 @@ def export(
 ) -> None:
     """Write parked messages to files, whole, for `parser try FILE --record` and `parser test`.
 
-    Large bodies are fetched and stand in the file. A file that is there already is written anew.
+    Files include large bodies, fetched from S3. Existing files are overwritten.
     """
     if (folder is None) is (as_sample is None):
         raise WhereToError

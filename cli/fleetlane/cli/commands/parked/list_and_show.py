@@ -48,15 +48,17 @@ def list_parked(
     parser: ParserOption = None,
     since: SinceOption = None,
     until: UntilOption = None,
-    newest: Annotated[int, typer.Option(min=0, help="Show so many one by one.")] = 10,
-    as_json: Annotated[bool, typer.Option("--json", help="All of them, a line each.")] = False,
+    newest: Annotated[int, typer.Option(min=0, help="How many to show one by one.")] = 10,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="All messages, one JSON object a line.")
+    ] = False,
     stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
     """Count parked messages by stream, reason and parser, and show the newest.
 
-    A message that was parked again counts once, as it was parked last. What was parsed since stays
-    in the list: parked bytes are kept for ever.
+    A message that was parked again counts once, as parked last. Messages that were parsed since
+    stay in the list: parked bytes are kept for ever.
     """
     stores = platform_of(stage, data).messages
     wanted = parked_filter(ids, flow=flow, reason=reason, parser=parser, since=since, until=until)
@@ -92,7 +94,7 @@ def found_parked(stores: MessageStores, wanted: ParkedFilter) -> list[ParkedMess
 
 
 def parked_records(stores: MessageStores, found: Sequence[ParkedMessage]) -> Iterator[Record]:
-    """The records that some parked messages stand in."""
+    """The records of some parked messages."""
     if found:
         with counted("records read") as on_read:
             positions = {one.position for one in found}
@@ -112,8 +114,8 @@ def report(found: Sequence[ParkedMessage], newest: int) -> Iterator[str]:
         yield ""
     for one in reversed(found[-newest:] if newest else ()):
         parser = "" if one.parser is None else f" {one.parser}"
-        told = f"{one.identity}  {rfc3339(one.parked_ms)}  {one.device_id or '-'}"
-        yield escaped(f"{told}  {one.stream or '-'}  {one.reason}{parser}: {one.detail}")
+        line = f"{one.identity}  {rfc3339(one.parked_ms)}  {one.device_id or '-'}"
+        yield escaped(f"{line}  {one.stream or '-'}  {one.reason}{parser}: {one.detail}")
 
 
 def _line(one: ParkedMessage) -> str:

@@ -10,10 +10,12 @@ from operations.messages.parked import ParkedFilter
 
 Ids = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[ID]...", help="Raw ids; all messages, where none is given."),
+    typer.Argument(metavar="[ID]...", help="Raw ids; without any, all messages."),
 ]
 FlowOption = Annotated[str | None, typer.Option(metavar="STREAM", help="Only of this stream.")]
-ReasonOption = Annotated[ParkedReason | None, typer.Option(help="Only those parked for this.")]
+ReasonOption = Annotated[
+    ParkedReason | None, typer.Option(help="Only messages parked for this reason.")
+]
 ParserOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="Only of this parser: tank, or tank==1.0.0.")
 ]

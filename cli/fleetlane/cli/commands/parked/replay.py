@@ -28,7 +28,7 @@ def replay_parked(
     until: UntilOption = None,
     again: Annotated[
         bool,
-        typer.Option("--again", help="Also what was parsed since: its events are replaced."),
+        typer.Option("--again", help="Include messages parsed since: their events are replaced."),
     ] = False,
     dry_run: DryRunOption = False,
     limit: LimitOption = REPLAYED_MAX,
@@ -38,8 +38,8 @@ def replay_parked(
 ) -> None:
     """Send parked messages through the slow lane, to the parser that is in force now.
 
-    Ids stay, so that doing it twice makes no event twice. What is parked stays parked, too. Exit
-    code 1 says that some could not be replayed.
+    Ids stay the same, so replaying twice duplicates no event. Messages also stay parked. Exit
+    code 1: some could not be replayed.
     """
     stores = platform_of(stage, data).messages
 

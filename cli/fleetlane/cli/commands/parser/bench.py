@@ -1,4 +1,4 @@
-"""``fleetlane parser bench``: what a message costs, against what its lane allows."""
+"""``fleetlane parser bench``: the time that a message takes, beside its lane's limit."""
 
 import dataclasses
 import json
@@ -15,6 +15,7 @@ from fleetlane.cli.commands.parser.subject import (
     chosen_subject,
 )
 from fleetlane.cli.options.checkout import uv_program
+from fleetlane.cli.output.counting import number_of
 from fleetlane.cli.output.outcome_text import enforcement, printable
 from fleetlane.parsers.testkit.messages import recorded_message
 from fleetlane.parsers.testkit.parser_process import ParserProcess
@@ -39,9 +40,9 @@ def bench(
     lane: LaneOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
 ) -> None:
-    """Parse messages again and again, and show microseconds a message.
+    """Parse messages repeatedly, and show the microseconds for each.
 
-    On Linux in the sandbox that the jobs have, writing canonical events included.
+    On Linux in the same sandbox as the jobs; the time includes writing canonical events.
     """
     trials = {path: _trial(path) for path in files}
     with Sites(uv=uv_program()) as sites:
@@ -49,8 +50,8 @@ def bench(
         with ParserProcess(subject) as process:
             timings = {path: timed(process, trial) for path, trial in trials.items()}
     if as_json:
-        told = {str(path): dataclasses.asdict(timing) for path, timing in timings.items()}
-        typer.echo(json.dumps(told, indent=2))
+        document = {str(path): dataclasses.asdict(timing) for path, timing in timings.items()}
+        typer.echo(json.dumps(document, indent=2))
         return
     for path, timing in timings.items():
         typer.echo(_line(path, timing))
@@ -74,7 +75,7 @@ def _line(path: Path, timing: Timing) -> str:
     if timing.reason is not None and timing.rounds == 1:
         return f"{size}, {timing.reason}: {printable(timing.detail)}"
     share = timing.p99_us / timing.limit_ms / 10
-    outcome = f"{timing.events} events" if timing.reason is None else timing.reason
+    outcome = number_of(timing.events, "event") if timing.reason is None else timing.reason
     return (
         f"{size}, {outcome}: median {timing.median_us} µs, p99 {timing.p99_us} µs, "
         f"{share:.2g} % of the limit ({timing.rounds} rounds)"

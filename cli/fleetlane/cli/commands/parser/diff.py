@@ -1,4 +1,4 @@
-"""``fleetlane parser diff``: what a new parser makes other of real messages."""
+"""``fleetlane parser diff``: compares two versions of a parser on real messages."""
 
 import json
 from collections.abc import Mapping
@@ -33,28 +33,32 @@ def diff(
         typer.Option(
             "--from",
             metavar="FILE|parked|raw",
-            help="Messages: bytes, records (.record.json, .records.jsonl), or what stands in a"
-            " running platform's topics.",
+            help="Messages: bytes, records (.record.json, .records.jsonl), or the"
+            " topics of a running platform.",
         ),
     ],
     parser: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Which one, where an artifact or folder offers several."),
+        typer.Option(
+            metavar="NAME", help="The parser to compare, if an artifact or folder offers several."
+        ),
     ] = None,
     flow: FlowOption = None,
     stream: Annotated[
         str | None,
-        typer.Option(metavar="STREAM", help="Records of this one.", show_default="the flow's"),
+        typer.Option(
+            metavar="STREAM", help="Only records of this stream.", show_default="the flow's"
+        ),
     ] = None,
     limit: Annotated[
-        int, typer.Option(min=1, help="At most so many messages: of topics the latest.")
+        int, typer.Option(min=1, help="The most messages to compare; of topics, the latest.")
     ] = 1000,
     lane: LaneOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
     stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
-    """Parse the same messages with two versions of a parser, and show what differs.
+    """Compare two versions of a parser on real messages.
 
     Each version runs in a process of its own, with the flow's options.
     """
@@ -77,8 +81,8 @@ def diff(
 
 def _print(found: Mapping[str, Difference], *, as_json: bool) -> None:
     if as_json:
-        told = {"messages": msgspec.to_builtins(found), "summary": counts_of(found)}
-        typer.echo(json.dumps(told, indent=2))
+        document = {"messages": msgspec.to_builtins(found), "summary": counts_of(found)}
+        typer.echo(json.dumps(document, indent=2))
         return
     for name, one in found.items():
         typer.echo(difference_line(name, one))

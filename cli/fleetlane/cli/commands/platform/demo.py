@@ -21,7 +21,7 @@ def demo(
 ) -> None:
     """Run the platform under a simulated fleet, and prove by id that nothing was lost.
 
-    The ledger is written to build/demo/ledger.json; exit code 1 says that a message was lost or
+    The ledger is written to build/demo/ledger.json; exit code 1: a message was lost or
     invented. Nothing is left running.
     """
     settings = DemoSettings(devices=devices, seed=seed)
@@ -63,8 +63,8 @@ def _show(result: DemoResult, settings: DemoSettings) -> None:
         typer.echo(line, err=True)
     Console().print(ledger_table(result.ledger))
     typer.echo(result.runaway.line())
-    typer.echo(f"others, arrival to parsed: before it {_told(result.others_before)};")
-    typer.echo(f"  until it was quarantined {_told(result.others_during)}")
+    typer.echo(f"others, arrival to parsed: before it {_shown(result.others_before)};")
+    typer.echo(f"  until it was quarantined {_shown(result.others_during)}")
     typer.echo(f"written to {_from_here(settings.ledger_path)}")
     typer.echo("\nTry next, the last two in another terminal:")
     for command in commands_to_try(_from_here(settings.data)):
@@ -74,7 +74,7 @@ def _show(result: DemoResult, settings: DemoSettings) -> None:
     typer.echo(f"\n{result.ledger.line()}")
 
 
-def _told(delays: Delays | None) -> str:
+def _shown(delays: Delays | None) -> str:
     return "nothing" if delays is None else str(delays)
 
 

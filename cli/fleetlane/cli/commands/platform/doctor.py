@@ -14,9 +14,9 @@ from local.setup.doctor import examine, report
 def doctor(
     *, as_json: Annotated[bool, typer.Option("--json", help="JSON, for a script.")] = False
 ) -> None:
-    """Look at this machine; changes nothing. Exit code 1: something is missing.
+    """Check this machine; changes nothing. Exit code 1: something is missing.
 
-    "later" is what the set-up fetches by itself, once it is needed.
+    "later" marks what the set-up installs by itself once it is needed.
     """
     checkout = Checkout(root=ROOT, environment=dict(os.environ))  # noqa: TID251 - the set-up's own
     raise typer.Exit(report(examine(checkout, clock_s=time.time), typer.echo, as_json=as_json))

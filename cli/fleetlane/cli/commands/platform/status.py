@@ -23,7 +23,7 @@ def status(
     stage: StageOption = None,
     data: DataOption = None,
 ) -> None:
-    """Say what each lane parsed lately, what waits and since when; and how far queries are."""
+    """Show each lane's throughput and backlog, and how far behind each query is."""
     resources = platform_of(stage, data).resources
     positions = KafkaPositions(resources.kafka_bootstrap_servers, resources.kafka_security)
 
@@ -34,9 +34,9 @@ def status(
 
 def status_text(found: Status) -> str:
     """A line a lane, and a line a query."""
-    lines = [_LANES.format("lane", "parsed/s", "parked", "waiting", "oldest that waits")]
+    lines = [_LANES.format("lane", "parsed/s", "parked", "waiting", "oldest waiting")]
     lines += [_lane_line(lane, found.at_ms) for lane in found.lanes]
-    lines += ["", _QUERIES.format("query", "records before", "last seen")]
+    lines += ["", _QUERIES.format("query", "records behind", "last seen")]
     lines += [_query_line(query, found.at_ms) for query in found.queries]
     return "\n".join(lines)
 

@@ -1,17 +1,21 @@
 """``fleetlane up``: the whole platform on this machine, until Ctrl-C."""
 
+import json
+import shlex
 import threading
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from fleetlane.cli.commands.platform.commands_to_try import commands_to_try
 from fleetlane.cli.commands.platform.interruption import sigterm_as_ctrl_c
 from fleetlane.cli.options.stage import DataOption, data_folder
 from fleetlane.cli.output.steps import StepsShown
+from fleetlane.events.flows.flow import Flow
+from fleetlane.events.times import rfc3339
 from local.data_folder import announced, taken_data_folder
 from local.platform import Platform, PlatformSettings
 from operations.endpoints import Endpoints
@@ -24,9 +28,9 @@ def up(
 ) -> None:
     """Start the platform and stay; Ctrl-C stops it.
 
-    The addresses are printed, and written to endpoints.json in the data folder. Whatever dies is
-    started again. Data outlives a stop, published flows among it; the checkout's own are put into
-    force unless they were before.
+    The addresses are printed, and written to endpoints.json in the data folder. What dies is
+    restarted. Data survives a stop, including published flows; the checkout's own flows are put
+    into force unless they were before.
     """
     folder = data_folder(data)
 
@@ -70,3 +74,39 @@ def addresses(endpoints: Endpoints) -> str:
         "dynamodb": endpoints.dynamodb,
     }
     return "\n".join(f"{name:<10}{address}" for name, address in rows.items())
+
+
+def commands_to_try(flows: Iterable[Flow], data: Path | None, *, now_millis: int) -> list[str]:
+    """Three commands for this platform: a stream that takes any JSON is the easiest to send to."""
+    option = "" if data is None else f" --data {shlex.quote(str(data))}"
+    known = list(flows)
+    flow = next((flow for flow in known if _takes_any_json(flow)), None)
+    if flow is not None:
+        stream, body = flow.stream, json.dumps(_reading(flow, now_millis))
+        send = f"echo '{body}' | ./fleetlane send {stream} - --device my-device{option}"
+    else:
+        stream = known[0].stream if known else "STREAM"
+        send = f"./fleetlane send {stream} FILE --device my-device{option}"
+    return [
+        f"./fleetlane device add my-device{option}",
+        send,
+        f"./fleetlane tail canonical.{stream} --from-beginning{option}",
+    ]
+
+
+def _takes_any_json(flow: Flow) -> bool:
+    rule = flow.parsers[0]
+    is_plain = not rule.options and rule.firmware is None and rule.device_types is None
+    return rule.use == "json" and is_plain and flow.identity.by == "message"
+
+
+def _reading(flow: Flow, now_millis: int) -> dict[str, object]:
+    rule = flow.event_time
+    if rule is None or len(rule.path) > 1:
+        return {"celsius": 21.5}
+    times: dict[str, object] = {
+        "ms": now_millis,
+        "s": now_millis // 1000,
+        "rfc3339": rfc3339(now_millis),
+    }
+    return {rule.field: times[rule.unit], "celsius": 21.5}
