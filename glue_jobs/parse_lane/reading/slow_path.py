@@ -110,8 +110,8 @@ class SlowPath:
             return Failed(row, record, message, AttemptResult.without_parser(chosen))
         if message.body_bytes <= _bytes_max(chosen):
             return _Chosen(row, record, message, chosen)
-        problem = PayloadTooLargeError(message.body_bytes, _bytes_max(chosen))
-        return Failed(row, record, message, _result(chosen, problem))
+        too_large = PayloadTooLargeError(message.body_bytes, _bytes_max(chosen))
+        return Failed(row, record, message, _result(chosen, too_large))
 
     def _deferred(self, not_given: Sequence[_NotGiven], *, is_s3_there: bool) -> Iterator[Failed]:
         """An object that S3 never gives is one message's trouble; an outage is everybody's."""

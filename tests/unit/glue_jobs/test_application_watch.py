@@ -53,6 +53,9 @@ class BatchQuery:
     def lastProgress(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
         return {"batchId": 1 if self.asked > self.active_for else 0}
 
+    def exception(self) -> object:
+        return None
+
     def stop(self) -> None:
         self.stopped_at, self.isActive = self.asked, False
 
