@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from itertools import pairwise
 from typing import Any, Final, Self
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyiceberg.catalog import Catalog
 
 from clients.devices.registry import RegisteredDevice
-from fleetlane.events.times import DAY_MS
+from fleetlane.events.times import DAY_MS, EPOCH
 from operations.fleet.tables import PlannedTable, planned_tables
 
 HISTORY_DAYS: Final = 30
@@ -131,7 +131,7 @@ class Fleet:
 
 def day_of(at_ms: int) -> date:
     """The day (UTC) of a time."""
-    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=at_ms)).date()
+    return (EPOCH + timedelta(milliseconds=at_ms)).date()
 
 
 def _registered_rows(devices: Iterable[RegisteredDevice]) -> pa.Table:

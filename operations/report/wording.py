@@ -1,9 +1,9 @@
 """Numbers, sizes, times and shares for people. A share is never rounded to 0 % or 100 %."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
-from fleetlane.events.times import DAY_MS, HOUR_MS
+from fleetlane.events.times import DAY_MS, EPOCH, HOUR_MS
 
 _MINUTE_MS: Final = 60_000
 _UNITS: Final = ((DAY_MS, "day"), (HOUR_MS, "h"), (_MINUTE_MS, "min"), (1_000, "s"))
@@ -84,4 +84,4 @@ def moment_short(at_ms: int | None) -> str:
 
 
 def _utc(at_ms: int) -> datetime:
-    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=at_ms)
+    return EPOCH + timedelta(milliseconds=at_ms)
