@@ -15,7 +15,7 @@ from fleetlane.events.topics import seen_from, seen_note
 from local.servers.kafka import KafkaBroker
 from operations.lanes.positions import KafkaPositions, Position
 from operations.lanes.status import Positions
-from tests.unit.local.memory_positions import MemoryPositions
+from tests.unit.operations.memory_positions import MemoryPositions
 
 BEGIN_MS = 1_762_178_709_000
 

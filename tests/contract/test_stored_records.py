@@ -12,7 +12,7 @@ from clients.kafka.reader import Record
 from clients.kafka.topics import KafkaTopics
 from local.servers.kafka import KafkaBroker
 from operations.messages.stored_records import StoredRecords, records_at
-from tests.unit.clients.stored_messages import FakeStore
+from tests.unit.operations.stored_messages import FakeStore
 
 
 class Store(Protocol):

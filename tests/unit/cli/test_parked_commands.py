@@ -16,7 +16,13 @@ from operations.endpoints import Endpoints
 from operations.messages.parked import ParkedFilter, newest_parked
 from operations.platform import Platform
 from operations.replay.landing import NextAttempt, ReplayPlan
-from tests.unit.clients.stored_messages import ARRIVAL_MS, OTHER_ID, RAW_ID, FakeStore, message_of
+from tests.unit.operations.stored_messages import (
+    ARRIVAL_MS,
+    OTHER_ID,
+    RAW_ID,
+    FakeStore,
+    message_of,
+)
 
 NOWHERE = Endpoints(
     api="http://127.0.0.1:9",

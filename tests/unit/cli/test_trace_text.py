@@ -10,7 +10,7 @@ from fleetlane.cli.output.trace_json import trace_json
 from fleetlane.cli.output.trace_text import trace_lines
 from fleetlane.events.metadata import Outcome
 from operations.messages.trace import MessageTrace, message_trace
-from tests.unit.clients.stored_messages import ARRIVAL_MS, RAW_ID, FakeStore, message_of
+from tests.unit.operations.stored_messages import ARRIVAL_MS, RAW_ID, FakeStore, message_of
 
 BODY = bytes(range(48, 128))
 

@@ -13,8 +13,8 @@ from fleetlane.events.envelope import REVISION_MAX, Message
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.parked import KafkaPosition
 from operations.replay.landing import NextAttempt, ReplayPlan, replay, replayed_record
-from tests.unit.clients.stored_messages import OTHER_ID, RAW_ID, FakeStore, message_of
 from tests.unit.events.messages import messages
+from tests.unit.operations.stored_messages import OTHER_ID, RAW_ID, FakeStore, message_of
 
 NO_ANSWER = NotDurableError("raw.slow", 1.0, "no answer")
 ONCE_MORE = NextAttempt(attempt=4, revision=1, reference=None)

@@ -2,7 +2,7 @@
 
 from fleetlane.events.metadata import Outcome
 from operations.devices.erasure import delete_bodies, traces_of
-from tests.unit.clients.stored_messages import OTHER_ID, FakeStore, by_reference, message_of
+from tests.unit.operations.stored_messages import OTHER_ID, FakeStore, by_reference, message_of
 
 
 class Bucket:

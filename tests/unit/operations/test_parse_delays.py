@@ -3,7 +3,7 @@
 from clients.kafka.reader import Record
 from fleetlane.events.lanes import Lane
 from operations.lanes.parse_delays import Delays, ParseDelays
-from tests.unit.local.parsed_record import parsed_record
+from tests.unit.operations.parsed_record import parsed_record
 
 
 def parsed(

@@ -8,7 +8,7 @@ from fleetlane.events.times import DAY_MS
 from operations.messages.stored_payloads import StoredPayloads
 from operations.replay.landing import ReplayPlan, TooManyMessagesError
 from operations.replay.raw import ArrivalRange, raw_plan
-from tests.unit.clients.stored_messages import (
+from tests.unit.operations.stored_messages import (
     ARRIVAL_MS,
     OTHER_ID,
     RAW_ID,

@@ -16,7 +16,7 @@ from operations.ledger.evidence import Evidence
 from operations.ledger.ledger import Ledger
 from operations.ledger.message_results import Receipt
 from operations.ledger.reconciliation import reconcile
-from tests.unit.local.kafka_records import (
+from tests.unit.operations.kafka_records import (
     BODY,
     OTHER_ID,
     RAW_ID,

@@ -6,8 +6,8 @@ from fleetlane.events.metadata import Outcome
 from fleetlane.events.topics import seen_note
 from operations.lanes.positions import Position
 from operations.lanes.status import LaneStatus, QueryStatus, Status, status_of
-from tests.unit.local.memory_positions import MemoryPositions
-from tests.unit.local.parsed_record import parsed_record
+from tests.unit.operations.memory_positions import MemoryPositions
+from tests.unit.operations.parsed_record import parsed_record
 
 NOW_MS = 1_762_178_709_000
 

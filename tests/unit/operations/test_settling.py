@@ -7,7 +7,14 @@ from fleetlane.events.metadata import Outcome
 from operations.ledger.evidence import Evidence
 from operations.ledger.message_results import Receipt
 from operations.ledger.settling import SettlingLimits, wait_until_settled
-from tests.unit.local.kafka_records import RAW_ID, FakeRecord, canonical, landed, received, tried
+from tests.unit.operations.kafka_records import (
+    RAW_ID,
+    FakeRecord,
+    canonical,
+    landed,
+    received,
+    tried,
+)
 
 RECEIPTS = [Receipt(raw_id=RAW_ID)]
 PARSED = tried(Outcome.PARSED, events=1)

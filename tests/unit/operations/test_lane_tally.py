@@ -6,7 +6,7 @@ from clients.kafka.reader import Record
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome
 from operations.lanes.tally import LaneCounts, LaneTally
-from tests.unit.local.parsed_record import parsed_record
+from tests.unit.operations.parsed_record import parsed_record
 
 
 def raw(topic: str, attempt: bytes) -> Record:

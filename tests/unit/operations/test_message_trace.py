@@ -4,7 +4,7 @@ import pytest
 
 from fleetlane.events.metadata import Outcome
 from operations.messages.trace import NoTraceError, message_trace
-from tests.unit.clients.stored_messages import (
+from tests.unit.operations.stored_messages import (
     ARRIVAL_MS,
     OTHER_ID,
     RAW_ID,

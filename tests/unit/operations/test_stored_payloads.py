@@ -11,7 +11,13 @@ from fleetlane.events.parked import raw_headers
 from fleetlane.events.record_json import record_from_json, record_json
 from fleetlane.parsers.testkit.messages import recorded_message
 from operations.messages.stored_payloads import StoredPayloads
-from tests.unit.clients.stored_messages import BODY, FakeStore, by_reference, message_of, payloads
+from tests.unit.operations.stored_messages import (
+    BODY,
+    FakeStore,
+    by_reference,
+    message_of,
+    payloads,
+)
 
 
 @pytest.fixture(scope="module")

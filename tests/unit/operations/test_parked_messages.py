@@ -4,7 +4,7 @@ import pytest
 
 from fleetlane.events.errors import ParkedReason
 from operations.messages.parked import ParkedFilter, newest_parked, parked_message
-from tests.unit.clients.stored_messages import (
+from tests.unit.operations.stored_messages import (
     ARRIVAL_MS,
     OTHER_ID,
     RAW_ID,

@@ -9,7 +9,7 @@ from operations.messages.parked import ParkedFilter
 from operations.messages.stored_payloads import StoredPayloads
 from operations.replay.landing import ReplayPlan, TooManyMessagesError
 from operations.replay.parked import parked_plan
-from tests.unit.clients.stored_messages import (
+from tests.unit.operations.stored_messages import (
     OTHER_ID,
     RAW_ID,
     FakeStore,
