@@ -182,9 +182,9 @@ def _deployed(stage: str, aws: AwsSettings) -> StageResources:
     except NoCredentialsError:
         raise NoAwsCredentialsError(stage) from None
     except (BotoCoreError, ClientError) as problem:
-        is_missing = isinstance(problem, ClientError) and _code(problem) == "ParameterNotFound"
-        if is_missing:
-            raise UnknownStageError(stage, ssm.meta.region_name) from None
+        if isinstance(problem, ClientError) and _code(problem) == "ParameterNotFound":
+            region = aws.region or boto3.Session().region_name or "no region"
+            raise UnknownStageError(stage, region) from None
         raise StageUnavailableError(stage, str(problem)) from None
     return StageResources.from_json(found["Parameter"]["Value"])
 

@@ -1,24 +1,36 @@
 """``fleetlane lake view``: a stream's newest events in columns, by its flow's schema."""
 
+import csv
+import json
+import sys
 import time
-from typing import Annotated, Literal
+from datetime import UTC, date, datetime
+from typing import Annotated, Final, Literal
 
 import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from clients.flows.store import FlowStore
 from clients.lake.view_sql import Engine, create_view
-from fleetlane.cli.commands.lake.view_output import show_rows
 from fleetlane.cli.options.selection import DaysOption
 from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
-from fleetlane.cli.output.fleet_tables import JsonOption, chosen_format
+from fleetlane.cli.output.fleet_tables import Format, JsonOption, chosen_format
+from fleetlane.cli.output.record_text import escaped
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.lake.views import LakeView, view_of
+from fleetlane.events.lake.views import DataColumn, Kind, LakeView, OwnColumn, view_of
 from fleetlane.events.times import DAY_MS
 from operations.fleet.fleet import day_of
 from operations.fleet.newest_events import ViewRows, newest
 from operations.platform import Platform
 
 StreamArgument = Annotated[str, typer.Argument(metavar="STREAM", help="Whose flow has a schema.")]
+
+_OWN_SHOWN: Final = ("arrived_at", "device_id", "event_at")
+"""What a person sees of the columns that every view has."""
+
+_TO_THE_RIGHT: Final = (Kind.INTEGER, Kind.NUMBER)
 
 
 class NoViewError(FleetlaneError):
@@ -57,7 +69,7 @@ def view(
     asked_at_ms = int(time.time() * 1000)
     since_ms = asked_at_ms - days * DAY_MS
     found = _newest(platform, described, since_ms=since_ms, rows_max=limit)
-    show_rows(found, wanted, asked_at_ms=asked_at_ms)
+    _show_rows(found, wanted, asked_at_ms=asked_at_ms)
 
 
 def _view(stream: str, flows: FlowStore) -> LakeView:
@@ -73,3 +85,37 @@ def _view(stream: str, flows: FlowStore) -> LakeView:
 def _newest(platform: Platform, described: LakeView, *, since_ms: int, rows_max: int) -> ViewRows:
     with platform.lake() as catalog:
         return newest(catalog, described, since=day_of(since_ms), rows_max=rows_max)
+
+
+def _show_rows(found: ViewRows, wanted: Format, *, asked_at_ms: int) -> None:
+    names = [column.name for column in found.view.columns]
+    records = [dict(zip(names, map(_plain, row), strict=True)) for row in found.rows]
+    match wanted:
+        case Format.JSON:
+            typer.echo(json.dumps({"asked_at_ms": asked_at_ms, found.view.stream: records}))
+        case Format.CSV:
+            writer = csv.DictWriter(sys.stdout, names, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(records)
+        case Format.TABLE:
+            _print_table(found, records)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _print_table(found: ViewRows, records: list[dict[str, object]]) -> None:
+    own = {column.name: column for column in found.view.own}
+    columns: list[OwnColumn | DataColumn] = [*(own[name] for name in _OWN_SHOWN), *found.view.data]
+    title = f"{found.view.stream}, by arrival, the newest first"
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for column in columns:
+        justify: Literal["left", "right"] = "right" if column.kind in _TO_THE_RIGHT else "left"
+        table.add_column(column.name, justify=justify, overflow="fold")
+    for record in records:
+        values = (record[column.name] for column in columns)
+        table.add_row(*(Text("" if one is None else escaped(str(one))) for one in values))
+    Console().print(table)
