@@ -3,6 +3,9 @@
 An engine has no Kafka connector, or one that dies at a restart.
 """
 
+import base64
+import csv
+import hashlib
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,11 +14,10 @@ from typing import Final
 from fleetlane.parsers.artifacts.building import Platform
 from fleetlane.parsers.artifacts.uv import Uv
 from fleetlane.parsers.artifacts.writing import Contents
-from infra.artifacts.archive import Artifact, artifact_at, merged, write_archive
+from infra.artifacts.archive import Artifact, archive_bytes, artifact_at, merged, write_archive
 from infra.artifacts.contents import installed_contents, source_contents
 from infra.artifacts.failures import CannotBuildError
 from infra.artifacts.packages import Group, install
-from infra.artifacts.zip_of_wheels import zip_of_wheels
 
 ENGINES_BRING: Final = (
     *("boto3", "botocore", "jmespath", "python-dateutil", "s3transfer", "six", "urllib3"),
@@ -48,7 +50,7 @@ def write_jobs(
         artifact_at(script),
         write_archive(folder / "fleetlane-jobs.zip", merged(ours, *code)),
         write_archive(folder / "fleetlane-packages.zip", installed_contents(scratch)),
-        write_archive(folder / "fleetlane-packages.gluewheels.zip", zip_of_wheels(scratch)),
+        write_archive(folder / "fleetlane-packages.gluewheels.zip", _zip_of_wheels(scratch)),
     )
 
 
@@ -70,3 +72,39 @@ def _jars_in(root: Path, place: str) -> list[Path]:
     if not jars:
         raise CannotBuildError(place, "holds no jar", "run `make platform`, which fetches them")
     return jars
+
+
+def _zip_of_wheels(folder: Path) -> Contents:
+    """Pack the packages that are installed in ``folder`` as wheels again: uv hands none out.
+
+    Glue unpacks ``wheels/`` and runs pip on its ``requirements.txt``, with no other index.
+    Scripts are left out, as jobs call none.
+    """
+    installed, notes = installed_contents(folder), sorted(folder.glob("*.dist-info"))
+    wheels = {
+        f"wheels/{note.stem}-{_tags(note)}.whl": archive_bytes(_wheel(note, installed))
+        for note in notes
+    }
+    lines = ["==".join(note.stem.rsplit("-", 1)) for note in notes]
+    return {**wheels, "wheels/requirements.txt": "".join(f"{line}\n" for line in lines).encode()}
+
+
+def _wheel(note: Path, installed: Contents) -> Contents:
+    """One package's files, and a list of exactly these in place of the installer's."""
+    with (note / "RECORD").open(encoding="utf-8", newline="") as record:
+        names = {row[0] for row in csv.reader(record)}
+    files = {name: data for name, data in installed.items() if name in names}
+    list_name = f"{note.name}/RECORD"
+    rows = [f"{name},sha256={_digest(data)},{len(data)}\n" for name, data in files.items()]
+    return {**files, list_name: "".join([*rows, f"{list_name},,\n"]).encode()}
+
+
+def _digest(data: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+
+
+def _tags(note: Path) -> str:
+    """The last part of a wheel's file name: each of its three kinds of tags, joined by dots."""
+    lines = (note / "WHEEL").read_text(encoding="utf-8").splitlines()
+    tags = [line.removeprefix("Tag: ").split("-") for line in lines if line.startswith("Tag: ")]
+    return "-".join(".".join(sorted(set(kind))) for kind in zip(*tags, strict=True))

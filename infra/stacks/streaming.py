@@ -4,7 +4,7 @@ import base64
 import json
 from typing import Final
 
-from aws_cdk import CfnOutput, RemovalPolicy, Stack
+from aws_cdk import RemovalPolicy, Stack
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_msk as msk
 from constructs import Construct
@@ -60,7 +60,6 @@ class Streaming(Stack):
             log_retention_days=stage.log_retention_days,
         ).with_iam
         self.kafka = KafkaEndpoint(bootstrap_servers=bootstrap_servers, access=self.access)
-        CfnOutput(self, "BootstrapServersWithIam", value=bootstrap_servers)
 
     def _cluster(self, network: PrivateNetwork, key: kms.Key) -> msk.CfnCluster:
         cluster = msk.CfnCluster(

@@ -6,17 +6,18 @@ from typing import Any, Final
 
 from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_apigateway as apigateway
+from aws_cdk import aws_certificatemanager as acm
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from infra.constructs.api.device_domain import add_device_domain
 from infra.constructs.api.firewall import add_firewall
 from infra.constructs.api.problem_answers import PROBLEM_CONTENT_TYPE, problem_answers
 from infra.constructs.api.route_throttles import throttles
 from infra.constructs.log_groups import log_group
 from infra.constructs.nag_suppressions import suppress
-from infra.stages import Stage
+from infra.stages import DeviceDomain, Stage
 
 STAGE: Final = "live"
 AUTHORIZER_TTL_S: Final = 300
@@ -65,7 +66,7 @@ class DeviceApi(Construct):
         if stage.has_firewall:
             add_firewall(self, self.rest.deployment_stage)
         if stage.device_domain is not None:
-            add_device_domain(self, self.rest, stage.device_domain)
+            _add_device_domain(self, self.rest, stage.device_domain)
 
     @property
     def url(self) -> str:
@@ -210,3 +211,26 @@ def _access_log_format() -> apigateway.AccessLogFormat:
         status=True,
         user=False,
     )
+
+
+def _add_device_domain(scope: Construct, api: apigateway.RestApi, domain: DeviceDomain) -> None:
+    """Answer at ``domain``; whoever owns the zone makes its DNS entry.
+
+    The name costs nothing, the certificates do: AWS Private CA is 400 USD a month and authority (50
+    USD for certificates of a week at most).
+    """
+    bucket, _, key = domain.truststore_uri.removeprefix("s3://").partition("/")
+    name = apigateway.DomainName(
+        scope,
+        "Domain",
+        domain_name=domain.name,
+        certificate=acm.Certificate.from_certificate_arn(
+            scope, "Certificate", domain.certificate_arn
+        ),
+        endpoint_type=apigateway.EndpointType.REGIONAL,
+        security_policy=apigateway.SecurityPolicy.TLS_1_2,
+        mtls=apigateway.MTLSConfig(
+            bucket=s3.Bucket.from_bucket_name(scope, "Truststore", bucket), key=key
+        ),
+    )
+    name.add_base_path_mapping(api, stage=api.deployment_stage)

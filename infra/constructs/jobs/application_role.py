@@ -1,12 +1,17 @@
 """What a Spark application is given, and what it may do: its lane's work and nothing else."""
 
 from dataclasses import dataclass
+from typing import Final
 
+from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from fleetlane.events import s3_keys
+from fleetlane.events.lake.tables import NAMESPACE as LAKE_NAMESPACE
+from fleetlane.events.lake.tables import TABLES
+from fleetlane.events.lake.views import VIEW_PREFIX
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import NAMESPACE
 from fleetlane.events.topics import FLEET_ALERTS, FLEET_PARSED, FLEET_RECEIVED, PARKED
@@ -17,8 +22,19 @@ from infra.constructs.log_groups import log_group
 from infra.constructs.nag_suppressions import suppress_wildcard
 from infra.constructs.network import PrivateNetwork
 from infra.constructs.stores.access import DELETE, READ, WRITE, grant_items, grant_objects
-from infra.constructs.stores.lake_catalog import grant_catalog
 from infra.constructs.stores.stores import Stores
+
+_CATALOG_ACTIONS: Final = (
+    "glue:CreateDatabase",
+    "glue:CreateTable",
+    "glue:GetDatabase",
+    "glue:GetTable",
+    "glue:UpdateTable",
+)
+"""Iceberg's own: a commit is an update of the table's entry. Nothing is ever dropped."""
+
+_VIEWS: Final = f"{LAKE_NAMESPACE}/{VIEW_PREFIX}*"
+_NEW_VIEWS: Final = "Flows bring views of their own, under this prefix, without a deploy."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +99,7 @@ class ApplicationRole(Construct):
         kept = (CANONICAL_TOPICS, UNIQUE_TOPICS, PARKED, FLEET_PARSED, FLEET_RECEIVED)
         kafka.grant_read(self.role, kept)
         grant_objects(self.role, stores.lake, (*READ, *WRITE, *DELETE))
-        grant_catalog(self.role)
+        _grant_catalog(self.role)
 
     def _grant_watch(self, stores: Stores, kafka: KafkaAccess) -> None:
         """Reports runaway devices, quarantines them by overrides, and records last-seen times."""
@@ -101,3 +117,20 @@ class ApplicationRole(Construct):
             self.role,
             (CANONICAL_TOPICS, f"raw.{Lane.SLOW}*", PARKED, FLEET_PARSED, *received),
         )
+
+
+def _grant_catalog(role: iam.Role) -> None:
+    """Let ``role`` create the lake's tables and its views, commit to the one, change the other."""
+    stack = Stack.of(role)
+    tables = [("table", f"{LAKE_NAMESPACE}/{table.name}") for table in TABLES]
+    resources = [("catalog", None), ("database", LAKE_NAMESPACE), *tables, ("table", _VIEWS)]
+    iam.Grant.add_to_principal(
+        grantee=role,
+        actions=list(_CATALOG_ACTIONS),
+        resource_arns=[
+            stack.format_arn(service="glue", resource=kind, resource_name=name)
+            for kind, name in resources
+        ],
+    )
+    seen = f"arn:aws:glue:{stack.region}:<AWS::AccountId>:table/{_VIEWS}"
+    suppress_wildcard(role, seen, _NEW_VIEWS)

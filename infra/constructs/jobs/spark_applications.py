@@ -1,10 +1,10 @@
 """The three Spark applications: which jobs share one, and what each is started with."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import batched
-from typing import Final
+from typing import Any, Final
 
 from fleetlane.events.job_arguments import (
     DeduplicateArguments,
@@ -50,6 +50,19 @@ class Places:
     registry_table: str
     kafka_security: KafkaSecurity = KafkaSecurity.IAM
 
+    @property
+    def common(self) -> dict[str, Any]:
+        """The arguments that every job has."""
+        return {
+            "kafka_bootstrap_servers": self.bootstrap_servers,
+            "kafka_security": self.kafka_security,
+            "checkpoint_folder": self.checkpoint_folder,
+        }
+
+    @property
+    def lake_warehouse(self) -> str:
+        return f"s3://{self.lake_bucket}/{LAKE_TABLES_PREFIX}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkApplication:
@@ -65,19 +78,44 @@ class SparkApplication:
 
     def argv(self, places: Places) -> list[str]:
         """The arguments of ``glue_jobs/host.py``, in which each job finds all of its own."""
-        jobs: list[JobArguments] = [_parse_lane(self.lane, places)]
-        if self.has_metadata:
-            jobs.append(_fleet_metadata(places))
-        if self.has_deduplicate:
-            jobs.append(_deduplicate(places))
-        if self.has_lake:
-            jobs += [_lake(tables, places) for tables in LakeTables]
-        if self.has_watch:
-            jobs.append(_fleet_watch(places))
         host = HostArguments(
-            application=APPLICATION_PREFIX + self.name, jobs="; ".join(_job(job) for job in jobs)
+            application=APPLICATION_PREFIX + self.name,
+            jobs="; ".join(_job(job) for job in self._jobs(places)),
         )
         return host.to_argv()
+
+    def _jobs(self, places: Places) -> Iterator[JobArguments]:
+        common, flows_bucket = places.common, places.flows_bucket
+        yield ParseLaneArguments(
+            **common,
+            lane=self.lane,
+            flows_bucket=flows_bucket,
+            payload_bucket=places.payload_bucket,
+            parked_bucket=places.parked_bucket,
+            metrics_namespace=NAMESPACE,
+        )
+        if self.has_metadata:
+            yield FleetMetadataArguments(**common)
+        if self.has_deduplicate:
+            yield DeduplicateArguments(**common, flows_bucket=flows_bucket)
+        for tables in LakeTables if self.has_lake else ():
+            yield LakeArguments(
+                **common,
+                tables=tables,
+                metrics_namespace=NAMESPACE,
+                lake_warehouse=places.lake_warehouse,
+                lake_bucket=places.lake_bucket,
+                flows_bucket=flows_bucket,
+            )
+        if self.has_watch:
+            yield FleetWatchArguments(
+                **common,
+                flows_bucket=flows_bucket,
+                overrides_bucket=flows_bucket,
+                registry_table=places.registry_table,
+                metrics_namespace=NAMESPACE,
+                lake_warehouse=places.lake_warehouse,
+            )
 
 
 def spark_applications(
@@ -109,63 +147,3 @@ def _job(arguments: JobArguments) -> str:
     """A job as ``host.py`` reads it. Quoted: an address may become anything while deploying."""
     words = [_JOB_NAMES[type(arguments)], *arguments.to_argv()]
     return " ".join(word if word.startswith("--") else shlex.quote(word) for word in words)
-
-
-def _parse_lane(lane: Lane, places: Places) -> ParseLaneArguments:
-    return ParseLaneArguments(
-        kafka_bootstrap_servers=places.bootstrap_servers,
-        kafka_security=places.kafka_security,
-        checkpoint_folder=places.checkpoint_folder,
-        lane=lane,
-        flows_bucket=places.flows_bucket,
-        payload_bucket=places.payload_bucket,
-        parked_bucket=places.parked_bucket,
-        metrics_namespace=NAMESPACE,
-    )
-
-
-def _fleet_metadata(places: Places) -> FleetMetadataArguments:
-    return FleetMetadataArguments(
-        kafka_bootstrap_servers=places.bootstrap_servers,
-        kafka_security=places.kafka_security,
-        checkpoint_folder=places.checkpoint_folder,
-    )
-
-
-def _deduplicate(places: Places) -> DeduplicateArguments:
-    return DeduplicateArguments(
-        kafka_bootstrap_servers=places.bootstrap_servers,
-        kafka_security=places.kafka_security,
-        checkpoint_folder=places.checkpoint_folder,
-        flows_bucket=places.flows_bucket,
-    )
-
-
-def _fleet_watch(places: Places) -> FleetWatchArguments:
-    return FleetWatchArguments(
-        kafka_bootstrap_servers=places.bootstrap_servers,
-        kafka_security=places.kafka_security,
-        checkpoint_folder=places.checkpoint_folder,
-        flows_bucket=places.flows_bucket,
-        overrides_bucket=places.flows_bucket,
-        registry_table=places.registry_table,
-        metrics_namespace=NAMESPACE,
-        lake_warehouse=_lake_warehouse(places),
-    )
-
-
-def _lake(tables: LakeTables, places: Places) -> LakeArguments:
-    return LakeArguments(
-        kafka_bootstrap_servers=places.bootstrap_servers,
-        kafka_security=places.kafka_security,
-        checkpoint_folder=places.checkpoint_folder,
-        tables=tables,
-        metrics_namespace=NAMESPACE,
-        lake_warehouse=_lake_warehouse(places),
-        lake_bucket=places.lake_bucket,
-        flows_bucket=places.flows_bucket,
-    )
-
-
-def _lake_warehouse(places: Places) -> str:
-    return f"s3://{places.lake_bucket}/{LAKE_TABLES_PREFIX}"
