@@ -29,7 +29,7 @@ KEYS: Final = (100_000, 300_000, 1_000_000, 2_000_000, 3_000_000)
 WINDOW_S: Final = 3_600
 PARTITIONS: Final = 2
 AROUND: Final = 3
-"""The median of so many batches counts: those before which about so many keys were held."""
+"""The median of this many batches is reported, for about the same number of keys."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The two that are compared at the edge: ingest, and a handler that does the least there is."""
+"""The two sides compared at the edge: ingest, and a minimal handler."""
 
 import base64
 import time
@@ -25,7 +25,7 @@ from local.checkout import FLOWS
 
 ACCEPTED: Final = 202
 PATIENCE_S: Final = 30.0
-"""For a busy machine: what is spooled would not be measured."""
+"""Long, for a busy machine: a spooled message would not be measured."""
 
 _NEVER_REACHED: Final = RateLimits(soft_per_minute=1_000_000, hard_per_minute=1_000_000)
 

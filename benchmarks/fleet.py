@@ -1,4 +1,4 @@
-"""What questions about a fleet take: each by itself, and the whole report.
+"""How long questions about a fleet take: each one, and the whole report.
 
 The lake holds 5 million messages of 20,000 devices over 30 days, and as many attempts. It is made
 once, below build/bench. Each question is asked over the days that the report asks it for, and over

@@ -1,4 +1,4 @@
-"""A lake to be asked: metadata rows of a fleet over 30 days, by DuckDB and through Iceberg."""
+"""A lake to query: metadata rows of a fleet over 30 days, made by DuckDB, written by Iceberg."""
 
 import shutil
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Which stacks a stage has, and what each takes from the others."""
+"""Which stacks a stage has, and what each is given of the others."""
 
 import platform
 

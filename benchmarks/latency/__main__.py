@@ -81,7 +81,7 @@ class _Phases:
         self._span = Span(seconds=arguments.seconds + _UNMEASURED_S, unmeasured_s=_UNMEASURED_S)
 
     def keep(self, numbers: Mapping[str, object]) -> None:
-        """Write numbers down at once: a run that is cut short has those that it came to."""
+        """Write numbers at once: an interrupted run keeps those that it has."""
         write_numbers(self._arguments.output, numbers)
         tell(f"{dict(numbers)}")
 

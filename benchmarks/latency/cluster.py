@@ -16,7 +16,7 @@ from local.servers.processes import ServerProcess
 from local.spark.jobs import TASK_SLOTS
 
 MACHINE: Final = Machine(task_slots=TASK_SLOTS, jvm=QUICK_START)
-"""With all of Java's compilers the first minutes would measure these."""
+"""With all of Java's compilers the first minutes would measure the compilation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

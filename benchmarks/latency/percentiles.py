@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 
 def percentile_ms(latencies_ms: Sequence[int], share: float) -> int:
-    """The smallest latency that so large a share of all do not exceed."""
+    """The smallest latency that this share of all does not exceed."""
     in_order = sorted(latencies_ms)
     return in_order[min(len(in_order) - 1, int(share * len(in_order)))]
 

@@ -38,7 +38,7 @@ _LINGER_MS: Final = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """So many messages a second to a lane; ``acts`` are what they do, in turn for ever."""
+    """Messages per second to a lane; ``acts`` are what they do, repeated in turn."""
 
     lane: Lane
     per_s: float
@@ -47,7 +47,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """How long is sent. What arrives in the first ``unmeasured_s`` does not count."""
+    """How long to send. What arrives in the first ``unmeasured_s`` does not count."""
 
     seconds: float
     unmeasured_s: float

@@ -19,7 +19,7 @@ from benchmarks.running.watched import NotDoneError
 from local.checkout import ROOT
 
 _SPARE_MESSAGES: Final = 100_000
-"""So many more are there than are measured: nobody runs dry while it is looked at."""
+"""More messages than are measured, so that no contender runs dry."""
 
 
 def main() -> None:
@@ -63,7 +63,7 @@ def _measured_or_skipped(
 
 
 def _loops_for(cost_us: float) -> int:
-    """How often the parser has to turn its loop to cost so much more."""
+    """How many loops make the parser cost this much more."""
     loops, costs_ns = 5_000, list[int]()
     body = b'{"base":0,"fw":"1","readings":[]}'
     spinning = parser(loops)

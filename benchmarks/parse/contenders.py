@@ -18,7 +18,7 @@ from local.checkout import ROOT
 from local.servers.ports import free_port
 
 PROCESSES: Final = TASK_SLOTS
-"""So many each has: processes, or task slots of Spark."""
+"""Each contender has this many processes, or Spark task slots."""
 
 type Commands = Callable[[Services, Path, int], Sequence[Sequence[str]]]
 """From the services, a folder of the contender's own, and its loops, to the processes to start."""

@@ -21,7 +21,7 @@ from fleetlane.parsers.sandbox.runs import Assignment, envelope_of
 
 
 class Position(NamedTuple):
-    """Where a raw record stands."""
+    """A raw record's topic, partition and offset."""
 
     topic: str
     partition: int

@@ -8,7 +8,7 @@ import orjson
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readings:
-    """``loops`` is how often a loop turns for one message: work beyond the parsing itself."""
+    """``loops`` is how many times a loop runs for one message: work beyond the parsing itself."""
 
     loops: int = 0
 

@@ -1,4 +1,4 @@
-"""One contender measured: its CPU time and its rate, between two looks at what it has written."""
+"""One contender measured: its CPU time and its rate, between two measurements of its output."""
 
 from contextlib import ExitStack
 from dataclasses import dataclass

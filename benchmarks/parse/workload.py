@@ -30,7 +30,7 @@ _NAMES: Final = (
 
 
 def flow(loops: int) -> Flow:
-    """The flow of all contenders. Its parser turns a loop so often for each message."""
+    """The flow of all contenders. Its parser runs ``loops`` loops for each message."""
     text = f"""
         stream = "{STREAM}"
         owner = "benchmarks"
@@ -49,7 +49,7 @@ def parser(loops: int) -> Readings:
 
 
 def message(number: int) -> Message:
-    """Message ``number``: always the same one."""
+    """Message ``number``, the same in every run."""
     body = _bodies()[number % _BODIES]
     return Message(
         raw_id=f"1{number:032x}",

@@ -26,7 +26,7 @@ def main() -> int:
     except FleetlaneError as problem:
         return _failed(problem)
     except OSError as problem:
-        remedy = "make room, or name another folder with --out"
+        remedy = "free some disk space, or choose another folder with --out"
         return _failed(CannotBuildError(str(problem.filename), str(problem.strerror), remedy))
     return 0
 
@@ -42,7 +42,7 @@ def _options() -> argparse.Namespace:
         "--platform",
         type=Platform,
         choices=tuple(Platform),
-        help="for functions and jobs alike; by default what each of them runs on in AWS",
+        help="for functions and jobs alike; by default the platforms that they run on in AWS",
     )
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "artifacts")
     return parser.parse_args()

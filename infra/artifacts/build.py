@@ -25,11 +25,11 @@ class Targets:
 
 
 IN_AWS: Final = Targets(functions=Platform.ARM64, jobs=Platform.X86_64)
-"""Lambda on Graviton; Glue runs on x86 alone, and EMR does so unless told otherwise."""
+"""Lambda on Graviton; Glue runs on x86 only, and EMR by default."""
 
 
 def build(root: Path, folder: Path, targets: Targets = IN_AWS) -> Iterator[Artifact]:
-    """Build everything of the checkout at ``root`` into ``folder``; give each when it is written.
+    """Build everything of the checkout at ``root`` into ``folder``; yield each once it is written.
 
     Raises:
         CannotBuildError: Something needed is missing or does not fit together.

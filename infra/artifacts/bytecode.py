@@ -15,7 +15,7 @@ _UNCHECKED_HASH: Final = (1).to_bytes(4, "little")
 """PEP 552: valid whatever its source is, whose size and time are not even read."""
 
 _WITHOUT_REFERENCES: Final = 2
-"""A later marshal format refers back to what is used twice, by a count of references: so its bytes
+"""Later marshal formats write repeated objects as references, by their reference counts: the bytes
 depend on what else this process has loaded."""
 
 

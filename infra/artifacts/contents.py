@@ -10,7 +10,7 @@ from fleetlane.parsers.artifacts.writing import Contents
 from infra.artifacts.failures import CannotBuildError
 
 AWS_SERVICES: Final = frozenset({"s3", "dynamodb", "sts"})
-"""Those that our code calls, and the one that gives credentials. boto3 knows 400 more."""
+"""The services that our code calls, and the one that issues credentials. boto3 knows 400 more."""
 
 _SDKS: Final = frozenset({"boto3", "botocore"})
 
@@ -39,7 +39,7 @@ def wheel_contents(wheel: Path) -> Contents:
 def installed_contents(folder: Path) -> Contents:
     """Installed packages without tests, type stubs, scripts and AWS services that we never call.
 
-    Licences stay. What an installer wrote down goes: it differs from one machine to the next.
+    Licences stay. What an installer wrote is left out: it differs from one machine to the next.
     """
     return {
         path.as_posix(): (folder / path).read_bytes()

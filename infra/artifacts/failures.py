@@ -1,4 +1,4 @@
-"""Why a build stops, in one sentence: the file, what is wrong with it, and what to do."""
+"""Why a build fails: the file, what is wrong with it, and what to do."""
 
 from fleetlane.events.errors import FleetlaneError
 

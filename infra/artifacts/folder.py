@@ -88,11 +88,11 @@ _ENTRIES: Final = {
     "upload_landing": Entry(code="uploads", function="land"),
     "upload_sweep": Entry(code="uploads", function="sweep"),
 }
-"""Of functions that share their code with the one that it is named for."""
+"""Functions that share another function's code."""
 
 
 def entry_of(function: str) -> Entry:
-    """The entry of a function in AWS; most have code of their own name."""
+    """The entry of a function in AWS; by default its code has its name."""
     return _ENTRIES.get(function, Entry(code=function))
 
 

@@ -14,7 +14,7 @@ from infra.artifacts.failures import ArtifactTooLargeError, CannotBuildError
 from infra.artifacts.packages import Group, install
 
 FUNCTION_BYTES_MAX: Final = 50_000_000
-"""Unpacked. Lambda takes five times as much, and starts more slowly the more there is."""
+"""Unpacked. Lambda accepts five times as much, but larger functions start more slowly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

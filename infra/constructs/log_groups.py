@@ -18,7 +18,7 @@ _DAYS: Final = {
 
 
 def retention_of(days: int) -> logs.RetentionDays:
-    """CloudWatch's name for one of the numbers of days that a stage may have."""
+    """CloudWatch's constant for one of the numbers of days that a stage may have."""
     return _DAYS[days]
 
 

@@ -1,4 +1,4 @@
-"""A month's bill, and what of it falls on a million messages."""
+"""A month's bill, and its share for a million messages."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -35,7 +35,7 @@ def edge_lines(scenario: Scenario, figures: Figures) -> Iterator[Line]:
 
 
 def api_request_usd(scenario: Scenario, figures: Figures) -> float:
-    """What a request costs on the mean: the tiers are of all lanes together."""
+    """The mean cost of a request: tiers count all lanes together."""
     messages = scenario.messages_a_month
     return figures.tiered_usd("api_request", messages) / messages
 
@@ -61,7 +61,7 @@ def authorizer_usd(figures: Figures) -> float:
 
 
 def logs_usd(scenario: Scenario, figures: Figures) -> float:
-    """The lines that one message leaves, in both functions' logs and in the API's."""
+    """The log lines of one message, in both functions' logs and the API's."""
     calls = 1 + (1 - scenario.authorizer_hits)
     platform_bytes = figures.measure("platform_line_bytes") + _PLATFORM_LINES * _EVENT_BYTES
     access_bytes = figures.measure("access_line_bytes") + _EVENT_BYTES

@@ -147,7 +147,7 @@ class Ingest(Stack):
         return activation
 
     def _respool(self) -> None:
-        """One at a time: two would do the same twice. A run that is late is not made up for."""
+        """One at a time: two would do the same twice. A late run is skipped."""
         respool = PlatformFunction(
             self,
             "respool",

@@ -72,7 +72,7 @@ class Storage(Stack):
     def _bucket(
         self, name: str, *, ttl_days: int | None = None, versioned: bool = False
     ) -> s3.Bucket:
-        """A bucket that keeps its objects for ever, unless it has a TTL."""
+        """A bucket that keeps its objects forever unless it has a TTL."""
         expiration = None if ttl_days is None else Duration.days(ttl_days)
         key = self._key
         return s3.Bucket(
@@ -118,7 +118,7 @@ class Storage(Stack):
     def _receipts(self) -> dynamodb.Table:
         table = self._table("Receipts", "receipt_key", expires_by="expires_s")
         suppress(
-            table, "DDB3", "Receipts live for hours; without them a device's retry lands once more."
+            table, "DDB3", "Receipts live for hours; without them a device's retry lands twice."
         )
         return table
 

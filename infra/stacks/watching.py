@@ -77,7 +77,7 @@ class Watching(Stack):
         return alarm
 
     def _topic(self) -> sns.Topic:
-        """CloudWatch writes to an encrypted topic only with a key that lets it."""
+        """CloudWatch can write to an encrypted topic only if the key allows it."""
         key = kms.Key(self, "Key", description="Fleetlane's alarms", enable_key_rotation=True)
         key.grant_encrypt_decrypt(iam.ServicePrincipal("cloudwatch.amazonaws.com"))
         topic = sns.Topic(self, "Alarms", master_key=key, enforce_ssl=True)

@@ -1,4 +1,4 @@
-"""The REST API that devices call: its routes, who may use them, and what it answers by itself."""
+"""The REST API that devices call: its routes, who may use them, and its own errors."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -35,16 +35,14 @@ _WATCHED: Final[Mapping[str, Any]] = MappingProxyType(
         "data_trace_enabled": False,
     }
 )
-_NO_WAF: Final = "Devices prove who they are, and the stage is throttled; a firewall is an option."
-_PUBLIC_HEALTH: Final = (
-    "It says that the API answers, and nothing else; nobody need sign in for it."
-)
-_OPAQUE: Final = "A body is opaque bytes; what may be checked of a request, ingest checks."
-_DEVICES: Final = "Devices sign with keys of their own; they are no users of a pool."
+_NO_WAF: Final = "Devices are authenticated and the stage is throttled; a firewall is optional."
+_PUBLIC_HEALTH: Final = "It only shows that the API answers; no authentication is needed for that."
+_OPAQUE: Final = "Bodies are opaque bytes; ingest validates the rest of a request."
+_DEVICES: Final = "Devices sign tokens with their own keys; they are not users of a pool."
 
 
 class DeviceApi(Construct):
-    """The API in front of our functions. All bodies are binary: what was sent is what arrives."""
+    """The API in front of our functions. All bodies are binary, so that they arrive unchanged."""
 
     def __init__(
         self,
@@ -100,7 +98,7 @@ class DeviceApi(Construct):
             self,
             "Rest",
             rest_api_name=f"fleetlane-{stage.name}",
-            description="Fleetlane: devices land their messages here",
+            description="Fleetlane: devices send their messages here",
             binary_media_types=["*/*"],
             endpoint_types=[apigateway.EndpointType.REGIONAL],
             cloud_watch_role=stage.is_cloud,
@@ -189,7 +187,7 @@ class DeviceApi(Construct):
             )
 
     def _keep_failure_logs(self) -> None:
-        """API Gateway would make this group by itself, and keep it for ever."""
+        """Otherwise API Gateway creates this group itself, and keeps it for ever."""
         log_group(
             self,
             "FailureLogs",

@@ -11,7 +11,7 @@ from aws_cdk import aws_wafv2 as wafv2
 from constructs import Construct
 
 REQUESTS_IN_FIVE_MINUTES_MAX: Final = 20_000
-"""Of one address; a site with many devices behind one address stays below it."""
+"""Per address; a site with many devices behind one address stays below it."""
 
 
 def add_firewall(scope: Construct, stage: apigateway.Stage) -> None:

@@ -1,4 +1,4 @@
-"""What API Gateway answers by itself, as the same RFC 9457 problems that our functions give."""
+"""Errors that API Gateway answers itself, as the same RFC 9457 problems that our functions give."""
 
 import json
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _RETRY_AFTER_S: Final = {ProblemTag.SLOW_DOWN: 2, ProblemTag.TRY_LATER: 5}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProblemAnswer:
-    """An answer of the gateway's own. ``kind`` is API Gateway's name for what went wrong."""
+    """An error of API Gateway's own. ``kind`` is its name for what went wrong."""
 
     kind: str
     tag: ProblemTag
@@ -34,7 +34,7 @@ class ProblemAnswer:
 
     @property
     def retry_after_s(self) -> int | None:
-        """When to try again; ``None`` where that is of no use."""
+        """When to retry; ``None`` where a retry cannot succeed."""
         return _RETRY_AFTER_S.get(self.tag)
 
 

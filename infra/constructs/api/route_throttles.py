@@ -15,7 +15,7 @@ SHARES_PERCENT: Final[Mapping[str, int]] = MappingProxyType(
         "GET /v1/health": 2,  # anybody may ask
     }
 )
-"""They make up the whole: API Gateway counts each route by itself, and the account above all."""
+"""They add up to 100: API Gateway throttles each route separately, and the account as a whole."""
 
 
 def throttles(

@@ -1,4 +1,4 @@
-"""The repository's own flows and parsers, put into force by a deploy: as any published are."""
+"""The repository's own flows and parsers, published and activated by a deploy."""
 
 from pathlib import PurePosixPath
 from typing import Final
@@ -16,8 +16,8 @@ from infra.constructs.log_groups import log_group
 from infra.constructs.nag_suppressions import seen_arn, suppress, suppress_wildcard
 from infra.constructs.stores.bucket_uploads import BucketUploads
 
-_BY_CDK: Final = "CDK's own function, which hands a deploy's call on; its runtime is CDK's choice."
-_VERSIONS: Final = "All versions of one function of ours: CDK may call it by any."
+_BY_CDK: Final = "CDK's own function, which forwards a deploy's call; CDK chooses its runtime."
+_VERSIONS: Final = "All versions of one function of ours; CDK may call any of them."
 
 
 class FlowPublication(Construct):

@@ -26,7 +26,7 @@ _NETWORK_ACTIONS = (
     "ec2:DescribeSubnets",
     "ec2:UnassignPrivateIpAddresses",
 )
-_PYTHON = "3.13 is what the jobs run too; one lock holds the dependencies of both."
+_PYTHON = "The jobs run 3.13 too; one lock has the dependencies of both."
 _INTERFACES = "Lambda creates and names its network interfaces itself."
 
 

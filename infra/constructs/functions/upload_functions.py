@@ -26,7 +26,7 @@ _SWEEP_TIMEOUT_S: Final = 300
 
 
 class UploadFunctions(Construct):
-    """``issuing`` is behind the API; ``landing`` behind the queue; ``sweep`` behind the clock.
+    """The API calls ``issuing``, the queue ``landing``, and a schedule ``sweep``.
 
     Three functions of one code, because their rights differ: who answers devices may put objects,
     by the forms that it signs, and reaches no broker; the others put nothing but marks.
@@ -60,7 +60,7 @@ class UploadFunctions(Construct):
         return issuing
 
     def _landing(self) -> PlatformFunction:
-        """Its queue asks no more of it than is reserved: nothing is throttled to a dead letter."""
+        """The queue calls it no more often at once than is reserved, so nothing is throttled."""
         concurrency = self._context.reserved(_LANDING_CONCURRENCY)
         size = FunctionSize(timeout_s=_LANDING_TIMEOUT_S, concurrency=concurrency)
         landing = self._lander("upload_landing", size)
@@ -84,7 +84,7 @@ class UploadFunctions(Construct):
         events.Rule(
             self,
             "Sweeps",
-            description="Uploads that nobody landed are looked for",
+            description="Looks for uploads that did not land",
             schedule=events.Schedule.rate(Duration.minutes(SWEEP_MINUTES)),
             targets=[targets.LambdaFunction(sweep.function, retry_attempts=0)],
         )

@@ -31,7 +31,7 @@ _CATALOG_ACTIONS: Final = (
     "glue:GetTable",
     "glue:UpdateTable",
 )
-"""Iceberg's own: a commit is an update of the table's entry. Nothing is ever dropped."""
+"""What Iceberg calls: a commit updates the table's entry. Nothing is ever dropped."""
 
 _VIEWS: Final = f"{LAKE_NAMESPACE}/{VIEW_PREFIX}*"
 _NEW_VIEWS: Final = "Flows bring views of their own, under this prefix, without a deploy."

@@ -1,4 +1,4 @@
-"""Spark on EMR Serverless, the same Spark as Glue 6.0: an application of EMR for each of ours."""
+"""Spark on EMR Serverless, the same Spark as Glue 6.0: one EMR application for each of ours."""
 
 from typing import Any, Final
 
@@ -28,7 +28,7 @@ FAILED_ATTEMPTS_AN_HOUR: Final = 10
 
 _ALIVE: Final = ["SUBMITTED", "PENDING", "SCHEDULED", "RUNNING", "QUEUED"]
 _PACKAGES: Final = "packages"
-_NAMELESS: Final = "Log groups are looked for, and metrics are written, by all names or none."
+_NAMELESS: Final = "Log groups are listed, and metrics written, without a resource name."
 
 
 class EmrEngine(Construct):

@@ -38,7 +38,9 @@ _NETWORK_ACTIONS: Final = (
     "ec2:DescribeVpcAttribute",
     "ec2:DescribeVpcEndpoints",
 )
-_NAMELESS: Final = "Glue's network interfaces have no name before it makes them, metrics never."
+_NAMELESS: Final = (
+    "Glue's network interfaces have no name before they exist, and metrics have none."
+)
 _GIVEN_ZONE: Final = "Zones are given by the stage, so that synthesis needs no credentials."
 _GROUPS_BY_GLUE: Final = "Glue names the log groups of its own messages, under this prefix."
 
@@ -86,7 +88,7 @@ class GlueEngine(Construct):
     def _job(
         self, application: SparkApplication, role: ApplicationRole, job_name: str
     ) -> glue.CfnJob:
-        """The run has no timeout, and Glue tries nothing again: that is KeptRunning's."""
+        """The run has no timeout, and Glue does not retry it: KeptRunning restarts it."""
         context = self._context
         return glue.CfnJob(
             self,

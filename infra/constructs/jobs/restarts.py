@@ -16,7 +16,7 @@ _OWN_LOGS: Final = "The delivery of a state machine's logs and traces has no res
 
 
 class KeptRunning(Construct):
-    """Runs ``starting`` as soon as a run ended, however it ended, and every five minutes besides.
+    """Runs ``starting`` as soon as a run ended, however it ended, and checks every five minutes.
 
     So a job starts after its first deploy, and after an event that was lost. ``ended`` is the event
     of a run's end, and ``starting`` must be harmless while one is under way. To stop a job for
@@ -41,14 +41,14 @@ class KeptRunning(Construct):
         self.ended = events.Rule(
             self,
             "Ended",
-            description="A streaming job ended: it is started again",
+            description="A streaming job ended: restart it",
             event_pattern=ended,
             targets=[target],
         )
         events.Rule(
             self,
             "LooksAgain",
-            description="A streaming job that does not run is started",
+            description="Start a streaming job that does not run",
             schedule=events.Schedule.rate(Duration.minutes(CHECK_MINUTES)),
             targets=[target],
         )

@@ -30,14 +30,14 @@ _JOB_NAMES: Final = {
 }
 
 LAKE_TABLES_PREFIX: Final = "tables"
-"""Where the lake's bucket holds tables; beside them stand leases and requests."""
+"""Where the lake's bucket holds tables; leases and requests are beside them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
     """Where the jobs read and write: names and addresses, known only as a stage is deployed.
 
-    Overrides stand beside the flows.
+    Overrides are in the flows' bucket.
     ``kafka_security`` is Amazon MSK's; anything else is for a broker on one's own machine.
     """
 
@@ -121,7 +121,7 @@ class SparkApplication:
 def spark_applications(
     *, fast_workers: int, standard_workers: int, slow_workers: int
 ) -> tuple[SparkApplication, ...]:
-    """Three: what may be slow shares no worker with what must be fast."""
+    """Three, so that what may be slow shares no worker with what must be fast."""
     return (
         SparkApplication(name="fast", lane=Lane.FAST, workers=fast_workers),
         SparkApplication(
@@ -144,6 +144,6 @@ def named_arguments(argv: Sequence[str]) -> dict[str, str]:
 
 
 def _job(arguments: JobArguments) -> str:
-    """A job as ``host.py`` reads it. Quoted: an address may become anything while deploying."""
+    """A job as ``host.py`` reads it. Quoted: addresses are tokens until the deploy."""
     words = [_JOB_NAMES[type(arguments)], *arguments.to_argv()]
     return " ".join(word if word.startswith("--") else shlex.quote(word) for word in words)

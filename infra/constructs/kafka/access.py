@@ -23,9 +23,9 @@ _CREATE: Final = ("kafka-cluster:DescribeTopic", "kafka-cluster:CreateTopic")
 _SEE: Final = ("kafka-cluster:DescribeTopic",)
 _GROUP: Final = ("kafka-cluster:DescribeGroup", "kafka-cluster:AlterGroup")
 _NEW_TOPICS: Final = "Flows bring topics of their own, under this prefix, without a deploy."
-_OUR_TOPICS: Final = "The platform's own topics, which all have this prefix, are only looked at."
+_OUR_TOPICS: Final = "The platform's own topics, which all have this prefix, are only described."
 _QUERIES_GROUPS: Final = "Each query has a group of its own; blocking flows bring more queries."
-_SPARK_GROUPS: Final = "Spark draws the rest of a query's group name anew at every start."
+_SPARK_GROUPS: Final = "Spark chooses the rest of a query's group name at every start."
 
 
 class KafkaAccess:
@@ -53,7 +53,7 @@ class KafkaAccess:
         self._on("group", role, ("spark-kafka-source-*",), _GROUP, why=_SPARK_GROUPS)
 
     def grant_mirror(self, role: iam.Role) -> None:
-        """Let ``role`` write down in Kafka how far its queries have read, for Kafka's own tools."""
+        """Let ``role`` commit to Kafka how far its queries have read, for Kafka's own tools."""
         self._on("group", role, (f"{MIRRORED_GROUPS}*",), _GROUP, why=_QUERIES_GROUPS)
 
     def grant_create(self, role: iam.Role, topics: Sequence[str]) -> None:
