@@ -44,7 +44,7 @@ def our_metric(
     return cloudwatch.Metric(
         namespace=NAMESPACE,
         metric_name=metric,
-        dimensions_map=dict(by),
+        dimensions_map={str(name): value for name, value in by.items()},
         statistic=statistic,
         period=Duration.minutes(minutes),
         label=label,

@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
+from typing import Any
 
 from fleetlane.events.metrics import NAMESPACE, Dimension, Service
 
@@ -27,7 +28,7 @@ class MetricLine:
     ) -> None:
         """Describe the line; ``units`` are those of its metrics, by their names."""
         self.service = service
-        self.description = {
+        self.description: dict[str, Any] = {
             "Namespace": NAMESPACE,
             "Dimensions": [[Dimension.SERVICE, *([] if dimension is None else [dimension])]],
             "Metrics": [{"Name": name, "Unit": unit} for name, unit in units.items()],

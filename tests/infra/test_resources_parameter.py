@@ -23,7 +23,7 @@ def written(stage: Synthesized) -> tuple[Resource, StageResources]:
 
 def _text(value: Any) -> str:
     match value:
-        case {"Fn::Join": [between, parts]}:
+        case {"Fn::Join": [str(between), parts]}:
             return between.join(map(_text, parts))
         case str(text):
             return text
