@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.config import Config
+from botocore.exceptions import ClientError
 from botocore.handlers import add_expect_header
 
 if TYPE_CHECKING:
@@ -62,6 +63,23 @@ def request_config(*, attempts: int = 1) -> Config:
 def hasty_config(*, seconds: float) -> Config:
     """Bounds for what is worth so short a wait alone: one try, half to connect, half to answer."""
     return _config(connect_s=seconds / 2, answer_s=seconds / 2, attempts=1)
+
+
+def is_missing(problem: Exception) -> bool:
+    """Whether S3 said that there is no such object; a missing bucket is something else."""
+    return _code_of(problem) in {"NoSuchKey", "404"}
+
+
+def is_overtaken(problem: Exception) -> bool:
+    """Whether a conditional write was refused: somebody else wrote, or writes right now."""
+    refusals = {"PreconditionFailed", "ConditionalRequestConflict", "412", "409"}
+    return _code_of(problem) in refusals
+
+
+def _code_of(problem: Exception) -> str | None:
+    if not isinstance(problem, ClientError):
+        return None
+    return problem.response.get("Error", {}).get("Code")
 
 
 def _config(*, connect_s: float, answer_s: float, attempts: int) -> Config:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from clients.aws import is_overtaken
 from clients.stale_if_error import StaleIfErrorCache
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.overrides import (
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 _TRIES_MAX: Final = 8
 _PAUSE_S_MAX: Final = 0.2
-_OVERTAKEN: Final = frozenset({"PreconditionFailed", "ConditionalRequestConflict", "412", "409"})
 
 
 class OverridesUnavailableError(FleetlaneError):
@@ -95,11 +95,9 @@ class OverridesStore:
             )
         except self._s3.exceptions.NoSuchKey:
             return False  # deleted since
-        except ClientError as problem:
-            if problem.response.get("Error", {}).get("Code") in _OVERTAKEN:
+        except (BotoCoreError, ClientError) as problem:
+            if is_overtaken(problem):
                 return False
-            raise OverridesUnavailableError(str(problem)) from problem
-        except BotoCoreError as problem:
             raise OverridesUnavailableError(str(problem)) from problem
         return True
 

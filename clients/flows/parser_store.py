@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from clients.aws import is_missing, is_overtaken
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import (
     ARTIFACT_BYTES_MAX,
@@ -31,8 +32,6 @@ BODY_S_MAX: Final = 300.0
 """So long the largest artifact takes at a mebibyte a second, as who deploys may have."""
 
 _PIECE_BYTES: Final = 1 << 20
-_MISSING: Final = frozenset({"NoSuchKey", "404"})
-_THERE_ALREADY: Final = frozenset({"PreconditionFailed", "ConditionalRequestConflict"})
 
 
 class ArtifactUnavailableError(FleetlaneError):
@@ -100,12 +99,10 @@ class ParserStore:
                     ChecksumAlgorithm="SHA256",
                     ChecksumSHA256=base64.b64encode(bytes.fromhex(sha256)).decode(),
                 )
-        except ClientError as problem:
-            if _code_of(problem) not in _THERE_ALREADY:
+        except (BotoCoreError, ClientError) as problem:
+            if not is_overtaken(problem):
                 raise ArtifactUnavailableError(key, str(problem)) from problem
             self._check_same(key, sha256)
-        except BotoCoreError as problem:
-            raise ArtifactUnavailableError(key, str(problem)) from problem
         return key
 
     def fetch(self, artifact: FlowArtifact, path: Path) -> None:
@@ -187,21 +184,16 @@ class ParserStore:
                 for piece in body.iter_chunks(_PIECE_BYTES):
                     size_bytes += len(piece)
                     if size_bytes > 2 * ARTIFACT_BYTES_MAX:
-                        found, most = (
-                            f"over {size_bytes} bytes",
-                            f"{2 * ARTIFACT_BYTES_MAX} at most",
-                        )
-                        raise ArtifactChangedError(key, found, most)
+                        most = f"{2 * ARTIFACT_BYTES_MAX} at most"
+                        raise ArtifactChangedError(key, f"over {size_bytes} bytes", most)
                     if time.monotonic() > until_s:
                         limit = f"the limit is {self._body_s_max:g} s"
                         raise ArtifactUnavailableError(key, f"it comes too slowly; {limit}")
                     digest.update(piece)
                     file.write(piece)
-        except ClientError as problem:
-            if _code_of(problem) in _MISSING:
+        except (BotoCoreError, ClientError, OSError) as problem:
+            if is_missing(problem):
                 raise ArtifactMissingError(key) from None
-            raise ArtifactUnavailableError(key, str(problem)) from problem
-        except (BotoCoreError, OSError) as problem:
             raise ArtifactUnavailableError(key, str(problem)) from problem
         return digest.hexdigest()
 
@@ -209,7 +201,3 @@ class ParserStore:
 def _check(artifact: FlowArtifact, sha256: str) -> None:
     if sha256 != artifact.sha256:
         raise ArtifactChangedError(artifact.key, f"SHA-256 {sha256}", artifact.sha256)
-
-
-def _code_of(problem: ClientError) -> str:
-    return problem.response.get("Error", {}).get("Code", "")

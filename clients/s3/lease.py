@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
+from clients.aws import is_overtaken
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.s3_keys import LEASES
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 _TRUSTED: Final = 2 / 3
 _RENEWALS: Final = 6
-_OVERTAKEN: Final = frozenset({"PreconditionFailed", "ConditionalRequestConflict", "412", "409"})
 
 _log = logging.getLogger(__name__)
 
@@ -100,11 +100,9 @@ class LeaseObject:
             answer = self._s3.put_object(
                 Bucket=self._bucket, Key=self._key, Body=msgspec.json.encode(state), **condition
             )
-        except ClientError as problem:
-            if problem.response["Error"]["Code"] not in _OVERTAKEN:
-                raise LeaseUnavailableError(self.name, str(problem)) from problem
-            return self._version_if_ours(state)
-        except (BotoCoreError, OSError) as problem:
+        except (BotoCoreError, ClientError, OSError) as problem:
+            if is_overtaken(problem):
+                return self._version_if_ours(state)
             raise LeaseUnavailableError(self.name, str(problem)) from problem
         return answer["ETag"]
 

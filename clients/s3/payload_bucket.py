@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.response import StreamingBody
 
+from clients.aws import is_missing
 from clients.s3.prompt_retry import again_if_prompt
 from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.errors import FleetlaneError, ParkedReason
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 _PIECE_BYTES: Final = 256 * 1024
 BODY_S_MAX: Final = 30.0
 """So long the largest body takes at 2 MiB a second, which S3 is far from inside a region."""
-
-_MISSING: Final = frozenset({"NoSuchKey", "404"})
 
 
 def payload_key(raw_id: str) -> str:
@@ -127,10 +126,8 @@ class PayloadBucket:
                 raise PayloadCorruptError(reference.key, f"{found} bytes", f"{wanted} bytes")
             with closing(answer["Body"]) as stream:  # entered itself it gives urllib3's, and errors
                 body = self._read(reference.key, stream)
-        except ClientError as problem:
+        except (BotoCoreError, ClientError, OSError) as problem:
             raise _missing_or_unavailable(reference.key, problem) from problem
-        except (BotoCoreError, OSError) as problem:
-            raise PayloadUnavailableError(reference.key, str(problem)) from problem
         sha256 = hashlib.sha256(body).hexdigest()
         if sha256 != reference.sha256:
             raise PayloadCorruptError(reference.key, f"SHA-256 {sha256}", reference.sha256)
@@ -182,16 +179,14 @@ class PayloadBucket:
                 Key=parked_key,
                 CopySource={"Bucket": self._bucket, "Key": key},
             )
-        except ClientError as problem:
+        except (BotoCoreError, ClientError) as problem:
             raise _missing_or_unavailable(key, problem) from problem
-        except BotoCoreError as problem:
-            raise PayloadUnavailableError(key, str(problem)) from problem
 
 
 def _missing_or_unavailable(
-    key: str, problem: ClientError
+    key: str, problem: Exception
 ) -> PayloadMissingError | PayloadUnavailableError:
     """Only a missing key is the message's fault; a missing bucket or permission is an outage."""
-    if problem.response.get("Error", {}).get("Code") in _MISSING:
+    if is_missing(problem):
         return PayloadMissingError(key)
     return PayloadUnavailableError(key, str(problem))

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
+from clients.aws import is_missing
 from clients.kafka.producer_record import ProducerRecord
 from clients.s3.prompt_retry import again_if_prompt
 from fleetlane.events import headers as ce
@@ -41,7 +42,6 @@ _FIRST_LINE: Final = b"fleetlane-spool/1\n"
 _SHOWN_BYTES: Final = 40
 _MINUTE: Final = "%Y%m%dT%H%MZ"
 _DELETED_AT_ONCE_MAX: Final = 1_000
-_MISSING: Final = frozenset({"NoSuchKey", "404"})
 
 
 class SpoolUnavailableError(FleetlaneError):
@@ -126,11 +126,9 @@ class Spool:
         try:
             with closing(self._s3.get_object(Bucket=self._bucket, Key=key)["Body"]) as body:
                 content = body.read()
-        except ClientError as problem:
-            if problem.response.get("Error", {}).get("Code") in _MISSING:
+        except (BotoCoreError, ClientError, OSError) as problem:
+            if is_missing(problem):
                 return None
-            raise SpoolUnavailableError(str(problem)) from problem
-        except (BotoCoreError, OSError) as problem:
             raise SpoolUnavailableError(str(problem)) from problem
         return records_in(content, key=key)
 

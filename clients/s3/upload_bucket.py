@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from clients.aws import is_missing
 from clients.s3.issued_upload import UPLOAD_FIELD, IssuedUpload, NotIssuedError, issued_from
 from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
 from clients.s3.upload_keys import (
@@ -21,8 +22,6 @@ from fleetlane.events.s3_keys import LANDED_UPLOADS, UPLOAD_SWEEP_KEY, UPLOADS
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
     from mypy_boto3_s3.type_defs import HeadObjectOutputTypeDef, ObjectTypeDef
-
-_MISSING: Final = frozenset({"NoSuchKey", "404"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +98,7 @@ class UploadBucket:
             ) as body:
                 return body.read().decode()
         except (BotoCoreError, ClientError, OSError) as problem:
-            if _is_missing(problem):
+            if is_missing(problem):
                 return ""
             raise PayloadUnavailableError(UPLOAD_SWEEP_KEY, str(problem)) from problem
 
@@ -110,7 +109,7 @@ class UploadBucket:
         try:
             return self._s3.head_object(Bucket=self._bucket, Key=key, ChecksumMode="ENABLED")
         except (BotoCoreError, ClientError) as problem:
-            if _is_missing(problem):
+            if is_missing(problem):
                 return None
             raise PayloadUnavailableError(key, str(problem)) from problem
 
@@ -151,10 +150,3 @@ def _checked(key: str, head: "HeadObjectOutputTypeDef") -> IssuedUpload:
         found = f"S3 vouches for SHA-256 {digest}, {issued.sha256_base64} was issued"
         raise NotAnUploadError(key, found)
     return issued
-
-
-def _is_missing(problem: Exception) -> bool:
-    return (
-        isinstance(problem, ClientError)
-        and problem.response.get("Error", {}).get("Code") in _MISSING
-    )
