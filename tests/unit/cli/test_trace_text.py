@@ -6,8 +6,7 @@ from base64 import b64decode
 import pytest
 
 from clients.s3.payload_bucket import PayloadMissingError
-from fleetlane.cli.output.trace_json import trace_json
-from fleetlane.cli.output.trace_text import trace_lines
+from fleetlane.cli.output.trace import trace_json, trace_lines
 from fleetlane.events.metadata import Outcome
 from operations.messages.trace import MessageTrace, message_trace
 from tests.unit.operations.stored_messages import ARRIVAL_MS, RAW_ID, FakeStore, message_of

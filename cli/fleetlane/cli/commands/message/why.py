@@ -9,8 +9,7 @@ import typer
 from fleetlane.cli.options.selection import SinceOption
 from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
 from fleetlane.cli.output.counting import counted
-from fleetlane.cli.output.trace_json import trace_json
-from fleetlane.cli.output.trace_text import trace_lines
+from fleetlane.cli.output.trace import trace_json, trace_lines
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.times import DAY_MS
 from operations.messages.stores import MessageStores

@@ -7,7 +7,7 @@ import typer
 
 from fleetlane.cli.options.checkout import uv_program
 from fleetlane.cli.output.counting import number_of
-from fleetlane.cli.output.outcome_text import enforcement
+from fleetlane.cli.output.parser_results import enforcement
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.parsers.testkit.checking import checks
 from fleetlane.parsers.testkit.findings import kept

@@ -11,7 +11,7 @@ from fleetlane.cli.commands.parser.compared_messages import Wanted, messages_fro
 from fleetlane.cli.commands.parser.subject import FlowOption, LaneOption
 from fleetlane.cli.options.checkout import uv_program
 from fleetlane.cli.options.stage import DataOption, StageOption
-from fleetlane.cli.output.difference_text import counts_of, difference_line, summary_line
+from fleetlane.cli.output.parser_results import counts_of, difference_line, summary_line
 from fleetlane.events.flows.files import flow_at
 from fleetlane.parsers.testkit.differences import Difference, difference
 from fleetlane.parsers.testkit.parser_process import ParserProcess

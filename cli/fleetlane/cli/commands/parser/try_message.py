@@ -22,7 +22,7 @@ from fleetlane.cli.commands.parser.subject import (
     chosen_subject,
 )
 from fleetlane.cli.options.checkout import uv_program
-from fleetlane.cli.output.outcome_text import print_outcome
+from fleetlane.cli.output.parser_results import print_outcome
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.parsers.testkit.messages import RecordedMessage, recorded_message
 from fleetlane.parsers.testkit.parser_process import ParserProcess

@@ -1,7 +1,8 @@
-"""A parsed message for people: a table of its events, and a summary line."""
+"""What parsers made of messages, for people: events of one, and differences between two."""
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from rich.console import Console
@@ -9,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fleetlane.cli.output.counting import number_of
+from fleetlane.parsers.testkit.differences import Difference, EventChange, Kind
 from fleetlane.parsers.testkit.parser_process import has_sandbox
 from fleetlane.parsers.testkit.trials import Outcome, Subject, TrialEvent
 
@@ -71,3 +73,42 @@ def _summary(outcome: Outcome, subject: Subject) -> str:
         f"in {outcome.parse_us / 1000:.2f} ms; the {subject.lane} lane allows "
         f"{subject.limit_ms} ms{enforcement()}"
     )
+
+
+CHANGES_SHOWN_MAX: Final = 5
+
+
+def difference_line(name: str, found: Difference) -> str:
+    """A line for a message: what has become of it and, where it changed, the first few changes."""
+    head = f"{name}: {found.kind}"
+    match found.kind:
+        case Kind.SAME:
+            return printable(head)
+        case Kind.CHANGED:
+            changes = [text for change in found.events for text in _changes(change)]
+            more = len(changes) - CHANGES_SHOWN_MAX
+            rest = [f"and {more} more: --json shows them all"] if more > 0 else []
+            return printable(f"{head}: {'; '.join(changes[:CHANGES_SHOWN_MAX] + rest)}")
+        case Kind.NOW_PARSED | Kind.NOW_REFUSED | Kind.REFUSED_OTHERWISE:
+            return printable(f"{head}: {found.old} -> {found.new}")
+
+
+def counts_of(found: Mapping[str, Difference]) -> dict[str, int]:
+    """How many messages there are of each kind."""
+    counts = Counter(one.kind for one in found.values())
+    return {str(kind): counts[kind] for kind in Kind}
+
+
+def summary_line(found: Mapping[str, Difference]) -> str:
+    counts = counts_of(found)
+    kinds = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+    return f"{number_of(len(found), 'message')}: {kinds or 'none to compare'}"
+
+
+def _changes(change: EventChange) -> Iterator[str]:
+    if change.old_place is None:
+        yield f"event {change.new_place} only in the new"
+    elif change.new_place is None:
+        yield f"event {change.old_place} only in the old"
+    for field in change.fields:
+        yield f"event {change.old_place}: {field.path} {field.old} -> {field.new}"
