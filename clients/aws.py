@@ -56,12 +56,12 @@ def client_config() -> Config:
 
 
 def request_config(*, attempts: int = 1) -> Config:
-    """The bounds of a call while a device waits. Who tries again himself gives no ``attempts``."""
+    """The bounds of a call while a device waits; callers that retry give no ``attempts``."""
     return _config(connect_s=0.5, answer_s=1, attempts=attempts)
 
 
 def hasty_config(*, seconds: float) -> Config:
-    """Bounds for what is worth so short a wait alone: one try, half to connect, half to answer."""
+    """Bounds of a call that may only take so long: one try, half to connect, half to answer."""
     return _config(connect_s=seconds / 2, answer_s=seconds / 2, attempts=1)
 
 

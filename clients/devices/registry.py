@@ -121,7 +121,7 @@ class DeviceRegistry:
             with reaching_dynamodb():
                 answer = self._table.meta.client.batch_get_item(RequestItems=wanted)
             if answer.get("UnprocessedKeys"):
-                raise RegistryUnavailableError("DynamoDB put a part of the answer off")
+                raise RegistryUnavailableError("DynamoDB deferred a part of the answer")
             for item in answer["Responses"][name]:
                 with suppress(BadDeviceError):
                     device = device_from_item(item)

@@ -1,4 +1,4 @@
-"""Whose messages one who sends may bring: its own, and those of the devices bound to it."""
+"""For which devices a sender may send: for itself, and for those bound to it as a gateway."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class BoundDevices(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Senders:
-    """Those in whose names one request speaks. ``outage``: of others nothing is known."""
+    """The devices that one request may send for. ``outage``: of other devices nothing is known."""
 
     sender: Sender
     bound: Mapping[str, RegisteredDevice]
@@ -40,7 +40,7 @@ class Senders:
 
     @classmethod
     def asked(cls, sender: Sender, device_ids: frozenset[str], devices: BoundDevices) -> Self:
-        """Look up which of these devices are bound to the sender; of its own id nobody is asked."""
+        """Look up which of these devices are bound to the sender; its own id is not looked up."""
         others = device_ids - {sender.device_id}
         try:
             bound = devices.bound_to(sender.device_id, others) if others else {}
