@@ -69,14 +69,14 @@ class KnownFleet:
 
 
 def known_fleet(*, seed: int, devices: int, messages: int) -> KnownFleet:
-    """Make a fleet with every kind of device, some of them never heard, some behind gateways."""
+    """Make a fleet with every kind of device, some of them never seen, some behind gateways."""
     chance = random.Random(seed)  # noqa: S311 - a generated fleet is to be the same again
     registered = tuple(_device(chance, number) for number in range(devices))
     return KnownFleet(devices=registered, sent=tuple(_Sender(chance, registered).sent(messages)))
 
 
 def lake_of(fleet: KnownFleet, folder: Path) -> SqlCatalog:
-    """Write what the lake holds of it, through Iceberg. Whoever asks closes the catalog."""
+    """Write what the lake holds of it, through Iceberg. The caller closes the catalog."""
     catalog = folder_catalog(folder)
     for table, rows in (
         (RECEIVED, [_received_row(one) for one in fleet.sent]),

@@ -115,7 +115,7 @@ def test_a_screen_reader_finds_landmarks(page: Page) -> None:
     assert page.get_by_role("navigation", name="Sections").count() == 1
 
 
-def test_every_chart_is_told_in_words(page: Page) -> None:
+def test_every_chart_is_reported_in_words(page: Page) -> None:
     charts = page.get_by_role("img")
 
     names = [chart.get_attribute("aria-label") or "" for chart in charts.all()]

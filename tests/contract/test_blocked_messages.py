@@ -83,7 +83,7 @@ def test_what_is_tried_again_is_forgotten(messages: BlockedMessages) -> None:
     assert messages.found(position(7)) is None
 
 
-def test_a_bucket_that_is_away_is_an_error_of_its_own(s3: "S3Client") -> None:
+def test_a_bucket_that_is_unavailable_is_an_error_of_its_own(s3: "S3Client") -> None:
     messages = BlockedMessages(s3, "nobodys")
 
     for ask in (

@@ -1,4 +1,4 @@
-"""When devices were last heard of: the fake and moto's DynamoDB keep the same promises."""
+"""When devices were last seen: the fake and moto's DynamoDB keep the same promises."""
 
 from collections.abc import Iterator
 from typing import Final, Protocol
@@ -38,7 +38,7 @@ def seen(*, at_ms: int = NOON_MS, firmware: str | None = "2.1") -> Sighting:
     return Sighting(device_id=DEVICE.device_id, seen_ms=at_ms, firmware=firmware)
 
 
-def test_a_device_that_was_never_heard_of_has_no_sighting(sightings: Sightings) -> None:
+def test_a_device_that_was_never_seen_has_no_sighting(sightings: Sightings) -> None:
     assert sightings.find(DEVICE.device_id) is None
 
 

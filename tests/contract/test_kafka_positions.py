@@ -86,7 +86,7 @@ def test_a_topic_is_found_by_its_whole_name(cluster: Cluster, topic: str) -> Non
     assert cluster.positions.partitions(topic[:-1].replace(".", r"\.")) == []
 
 
-def test_a_topic_s_begin_end_and_times_are_told(cluster: Cluster, topic: str) -> None:
+def test_a_topic_s_begin_end_and_times_are_reported(cluster: Cluster, topic: str) -> None:
     at, positions = (topic, 0), cluster.positions
 
     times = [positions.at_time([at], BEGIN_MS + after)[at] for after in (0, 1_500, 60_000)]
@@ -104,7 +104,7 @@ def test_the_records_between_two_offsets_are_read(cluster: Cluster, topic: str) 
     assert list(cluster.positions.records({at: 4}, {at: 4})) == []
 
 
-def test_what_a_group_read_is_told_with_its_note(cluster: Cluster, topic: str) -> None:
+def test_what_a_group_read_is_reported_with_its_note(cluster: Cluster, topic: str) -> None:
     group = f"fleetlane-{topic}"
     cluster.commit(group, (topic, 0), Position(3, seen_note(BEGIN_MS)))
 

@@ -32,7 +32,7 @@ class Lander(Protocol):
 
 @dataclass(frozen=True)
 class Kafka:
-    """A way to land, and a way to read what stands at a position."""
+    """A way to land, and a way to read what is at a position."""
 
     producer: Lander
     read: Callable[[KafkaPosition], ProducerRecord]
@@ -61,13 +61,13 @@ def test_a_landed_record_stands_where_the_answer_says(kafka: Kafka) -> None:
 
 
 @pytest.mark.parametrize("value", [b"", None])
-def test_an_empty_value_and_a_null_are_told_apart(kafka: Kafka, value: bytes | None) -> None:
+def test_an_empty_value_and_a_null_are_distinguished(kafka: Kafka, value: bytes | None) -> None:
     position = kafka.producer.land(_record(value))
 
     assert kafka.read(position).value == value
 
 
-def test_records_of_one_thread_stand_in_order(kafka: Kafka) -> None:
+def test_records_of_one_thread_are_in_order(kafka: Kafka) -> None:
     offsets = [kafka.producer.land(_record(b"%d" % n)).offset for n in range(20)]
 
     assert offsets == sorted(set(offsets))

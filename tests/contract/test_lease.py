@@ -46,7 +46,7 @@ def lease_of(place: LeasePlace, clock: Clock, holder: str) -> Lease:
     return Lease(place, holder=holder, lease_s=LENGTH_S, clock_s=clock, wait=clock.wait)
 
 
-def test_of_two_who_find_none_one_is_told_that_the_other_was_faster(place: LeasePlace) -> None:
+def test_of_two_who_find_none_one_is_notified_that_the_other_was_faster(place: LeasePlace) -> None:
     first = place.write(STATE, replacing=None)
 
     second = place.write(LeaseState(holder="b", token=1, beat=0), replacing=None)

@@ -131,7 +131,7 @@ def test_other_bytes_than_were_published_are_refused(
         store.fetch(other, tmp_path / "fetched.zip")
 
 
-def test_an_artifact_that_is_gone_is_told_from_an_outage(
+def test_an_artifact_that_is_gone_is_distinguished_from_an_outage(
     store: ParserStore, s3: "S3Client", zipped: Path, tmp_path: Path
 ) -> None:
     artifact = _deployed(store, zipped)

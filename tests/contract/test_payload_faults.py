@@ -1,4 +1,4 @@
-"""Wrong answers of S3 are told apart: the message's fault, or an outage that may be over soon."""
+"""Wrong answers of S3 are the message's fault, or an outage that may be over soon."""
 
 import hashlib
 import threading

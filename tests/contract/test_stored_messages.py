@@ -1,4 +1,4 @@
-"""The messages of a stream that stand in Kafka, as ``parser diff --from raw|parked`` takes them."""
+"""The messages of a stream that are in Kafka, as ``parser diff --from raw|parked`` takes them."""
 
 import time
 import uuid

@@ -53,7 +53,7 @@ def told_of(sqs: "SQSClient", url: str, wanted: str) -> list[str]:
     return told
 
 
-def test_after_a_restart_uploads_are_told_of_and_nothing_else(restarted: LocalAws) -> None:
+def test_after_a_restart_uploads_are_reported_and_nothing_else(restarted: LocalAws) -> None:
     sqs = boto3.client("sqs", **restarted.client_settings)
     url = sqs.get_queue_url(QueueName="fleetlane-uploads")["QueueUrl"]
 

@@ -142,7 +142,7 @@ def _cut(connection: socket.socket) -> None:
 
 
 def _read(request: BinaryIO) -> None:
-    """Read one request: who answers before it came is not heard."""
+    """Read one request: an answer before it came is not read."""
     length = 0
     while line := request.readline().strip().lower():
         if line.startswith(b"content-length:"):

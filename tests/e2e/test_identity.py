@@ -21,7 +21,7 @@ BITES_WITHIN_S_MAX: Final = 60.0
 """Two seconds on this platform, and what a busy machine adds."""
 
 
-def test_no_token_that_proves_nothing_lets_anybody_in_or_stands_in_a_log(
+def test_no_token_that_proves_nothing_lets_anybody_in_or_is_in_a_log(
     running: RunningPlatform,
 ) -> None:
     platform, landings = running.platform, Landings(running.platform)
@@ -90,7 +90,7 @@ def test_a_quarantined_device_lands_in_the_slow_lane_and_a_released_one_where_it
     assert (aside.status_code, back.status_code) == (202, 202)
 
 
-def test_a_device_beyond_its_rate_limits_is_told_to_slow_down(running: RunningPlatform) -> None:
+def test_a_device_beyond_its_rate_limits_is_asked_to_slow_down(running: RunningPlatform) -> None:
     stores = running.seen_by_operators.devices
     device = Device.registered(running.platform)
     few = RateLimits(soft_per_minute=1, hard_per_minute=2)

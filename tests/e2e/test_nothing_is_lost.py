@@ -39,7 +39,7 @@ def plan(seed: int, devices: int) -> FleetPlan:
 def ledger_after(
     running: RunningPlatform, fleet: FleetPlan, victims: Sequence[tuple[str, int]]
 ) -> Ledger:
-    """Let the fleet send; kill each victim once so many more events came out; close the ledger."""
+    """Let the fleet send; kill each victim after so many events; reconcile the ledger."""
     with (
         ThreadPoolExecutor(1) as pool,
         closing(
@@ -83,7 +83,7 @@ def test_a_quiet_run_is_answered_as_devices_expect(running: RunningPlatform) -> 
 def test_nothing_is_lost_when_parts_of_every_kind_die_one_after_the_other(
     running: RunningPlatform, devices: int
 ) -> None:
-    """What gathers while one is away is taken in a batch; at its first event the next dies."""
+    """What gathers while one is stopped is taken in a batch; at its first event the next dies."""
     victims = [("child", EVENTS_BEFORE_A_KILL), ("worker", 0), ("driver", 1), ("broker", 1)]
 
     assert_balanced(ledger_after(running, plan(14, devices), victims))

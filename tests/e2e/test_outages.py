@@ -138,7 +138,7 @@ def test_an_outage_is_forgotten_as_soon_as_it_was_long(history: History, outage:
 
 
 @pytest.mark.parametrize("outage", OF_KAFKA)
-def test_every_message_is_taken_while_kafka_is_away(history: History, outage: str) -> None:
+def test_every_message_is_taken_while_kafka_is_unavailable(history: History, outage: str) -> None:
     requests = history.windows[outage].requests
 
     assert {request.status for request in requests} == {202}
@@ -146,7 +146,7 @@ def test_every_message_is_taken_while_kafka_is_away(history: History, outage: st
 
 
 @pytest.mark.parametrize("outage", OF_S3)
-def test_what_needs_no_s3_is_taken_while_it_is_away(history: History, outage: str) -> None:
+def test_what_needs_no_s3_is_taken_while_it_is_unavailable(history: History, outage: str) -> None:
     small = history.windows[outage].of(Kind.SMALL, Kind.NEWCOMER)
 
     assert {(request.status, request.landed) for request in small} == {(202, "kafka")}
@@ -161,7 +161,7 @@ def test_what_cannot_be_taken_is_asked_to_come_again(history: History, outage: s
 
 
 @pytest.mark.parametrize("outage", chosen(OF_THE_REGISTRY))
-def test_devices_that_are_known_do_not_notice_that_the_registry_is_away(
+def test_devices_that_are_known_do_not_notice_that_the_registry_is_unavailable(
     history: History, outage: str
 ) -> None:
     known = history.windows[outage].of(Kind.SMALL, Kind.LARGE)

@@ -15,7 +15,7 @@ PATIENCE_S = 180.0
 """Ten seconds on this platform, and what a busy machine adds."""
 
 
-def test_a_device_that_was_heard_of_is_noted_in_the_registry_with_its_firmware(
+def test_a_device_that_was_seen_is_noted_in_the_registry_with_its_firmware(
     running: RunningPlatform,
 ) -> None:
     stores = running.seen_by_operators.devices

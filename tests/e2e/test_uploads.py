@@ -71,7 +71,7 @@ def test_an_upload_whose_notification_is_lost_is_found_by_the_sweep(
 
 
 @pytest.mark.faults
-def test_an_upload_waits_in_its_queue_while_kafka_is_away(
+def test_an_upload_waits_in_its_queue_while_kafka_is_unavailable(
     running: RunningPlatform, body: bytes
 ) -> None:
     device, tried = Device.registered(running.platform), GatewayLog(running.platform)

@@ -29,7 +29,7 @@ def request(
     headers: Iterable[Header] = (),
     content_length: bytes | None = None,
 ) -> bytes:
-    """Write a POST; without ``content_length`` the body's own is told."""
+    """Write a POST; without ``content_length`` the body's own is sent."""
     told = str(len(body)).encode() if content_length is None else content_length
     lines = [
         b"POST " + path + b" HTTP/1.1",

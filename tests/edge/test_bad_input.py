@@ -119,7 +119,7 @@ def test_no_bytes_at_all_are_an_empty_message(device: Device) -> None:
     assert device.post("diagnostics", b"").status_code == 202
 
 
-def test_what_follows_the_length_that_was_told_is_not_part_of_the_message(
+def test_what_follows_the_declared_length_is_not_part_of_the_message(
     edge: Platform, device: Device
 ) -> None:
     landings = Landings(edge)

@@ -72,7 +72,7 @@ def test_a_gateway_s_devices_land_as_themselves_and_foreign_ones_do_not(
     assert (message.device_id, message.via) == (behind, device.device_id)
 
 
-def test_a_device_bound_just_now_is_heard(edge: Platform, device: Device) -> None:
+def test_a_device_bound_just_now_is_seen(edge: Platform, device: Device) -> None:
     other = Device.registered(edge)
     refused = post_batch(device, entry(device=other.device_id)).json()["receipts"][0]
     found = edge.registry.find(other.device_id)

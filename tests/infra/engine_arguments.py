@@ -1,4 +1,4 @@
-"""What Glue and EMR are told to start the jobs with, read from a stage's templates."""
+"""What Glue and EMR start the jobs with, read from a stage's templates."""
 
 import json
 from collections.abc import Iterator

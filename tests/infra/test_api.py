@@ -176,7 +176,7 @@ def test_functions_run_on_arm_with_a_share_of_the_account_of_their_own(
         assert function["Properties"]["ReservedConcurrentExecutions"] >= 1
 
 
-def test_what_is_off_by_default_can_be_had(options: Synthesized) -> None:
+def test_what_is_off_by_default_is_available(options: Synthesized) -> None:
     [domain] = options.resources("AWS::ApiGateway::DomainName").values()
     [api] = options.resources("AWS::ApiGateway::RestApi").values()
 

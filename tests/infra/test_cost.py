@@ -249,7 +249,7 @@ def test_a_document_without_a_place_for_the_tables_is_refused(tmp_path: Path) ->
         written_between_markers(document)
 
 
-def test_a_scenario_that_cannot_be_is_told_in_a_sentence(
+def test_a_scenario_that_cannot_be_is_reported_in_a_sentence(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     code = main(["--kib", "300"])

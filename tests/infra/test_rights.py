@@ -106,7 +106,7 @@ def test_metrics_are_written_in_our_namespace_alone(cloud_stage: Synthesized) ->
     assert conditions == 3 * [{"StringEquals": {"cloudwatch:namespace": "Fleetlane"}}]
 
 
-def test_no_function_is_told_a_secret(any_stage: Synthesized) -> None:
+def test_no_function_receives_a_secret(any_stage: Synthesized) -> None:
     functions = any_stage.resources("AWS::Lambda::Function", of="ingest").values()
     names = {name for one in functions for name in one["Properties"]["Environment"]["Variables"]}
 
@@ -315,7 +315,7 @@ def test_the_lake_and_its_catalog_are_one_applications(cloud_stage: Synthesized)
     assert may["fast"] == may["standard"] == set()
 
 
-def test_the_views_of_streams_are_told_from_the_lakes_tables_by_their_names(
+def test_the_views_of_streams_are_distinguished_from_the_lakes_tables_by_their_names(
     cloud_stage: Synthesized,
 ) -> None:
     [resources] = [

@@ -106,7 +106,7 @@ def uncommitted(settings: JobSettings) -> tuple[Offsets, Offsets]:
 
 
 def ids_within(records: Sequence[Record], begins: Offsets, ends: Offsets) -> set[str]:
-    """The events of canonical records that stand in a batch."""
+    """The events of canonical records that are in a batch."""
     return {
         canonical_event_from(one.value or b"").id
         for one in records

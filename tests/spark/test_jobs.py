@@ -168,7 +168,7 @@ def test_a_malformed_message_is_parked_with_the_bytes_and_headers_that_came(
     assert dict(parked.headers)["ce_parkedreason"] == b"malformed"
 
 
-def test_every_message_is_told_to_the_fleet_once_received_and_once_parsed(
+def test_every_message_is_reported_to_the_fleet_once_received_and_once_parsed(
     sent: Callable[[bytes], Message], kafka_broker: KafkaBroker
 ) -> None:
     raw_id = sent(b"{}").raw_id
@@ -183,7 +183,7 @@ def test_every_message_is_told_to_the_fleet_once_received_and_once_parsed(
     assert received.headers == parsed.headers == (("content-type", b"application/json"),)
 
 
-def test_a_message_that_hangs_its_parser_is_moved_aside_and_its_neighbours_come_out(
+def test_a_message_that_hangs_its_parser_is_diverted_and_its_neighbours_come_out(
     sent: Callable[..., Message], kafka_broker: KafkaBroker
 ) -> None:
     endless = sent(ENDLESS_TRACE, "vibration").raw_id.encode()

@@ -38,7 +38,7 @@ def received(spark: SparkSession, headers: list[Header]) -> list[Received]:
     return [received_from(bytes(row.value)) for row in rows]
 
 
-def test_a_message_is_told_with_all_that_its_headers_say(spark: SparkSession) -> None:
+def test_a_message_is_reported_with_all_that_its_headers_say(spark: SparkSession) -> None:
     (row,) = received(spark, headers_of(MESSAGE))
 
     assert row == Received(
@@ -60,13 +60,13 @@ def test_a_message_is_told_with_all_that_its_headers_say(spark: SparkSession) ->
     )
 
 
-def test_only_a_first_attempt_is_told(spark: SparkSession) -> None:
+def test_only_a_first_attempt_is_reported(spark: SparkSession) -> None:
     headers = [*headers_of(MESSAGE), ("ce_attempt", b"2")]
 
     assert received(spark, [header for header in headers if header != ("ce_attempt", b"1")]) == []
 
 
-def test_a_reference_is_told_by_the_size_of_what_it_refers_to(spark: SparkSession) -> None:
+def test_a_reference_is_reported_by_the_size_of_what_it_refers_to(spark: SparkSession) -> None:
     reference = PayloadReference(key="payloads/x", sha256=sha256(b"").hexdigest())
     fields = {name: getattr(MESSAGE, name) for name in MESSAGE.__struct_fields__}
     message = Message(**fields | {"body": None, "body_bytes": 900_000, "reference": reference})

@@ -44,7 +44,7 @@ def test_each_program_that_is_not_on_the_path_is_missing(tmp_path: Path) -> None
     assert states == {"make": OK, "git": MISSING}
 
 
-def test_java_that_is_too_old_is_missing_and_the_remedy_is_told(tmp_path: Path) -> None:
+def test_java_that_is_too_old_is_missing_and_the_remedy_is_reported(tmp_path: Path) -> None:
     program(tmp_path / "bin", "java", 'openjdk version "11.0.2" 2019-01-15')
     checkout = checkout_in(tmp_path, PATH=f"{tmp_path / 'bin'}:{os.defpath}")
 
@@ -88,7 +88,7 @@ def test_before_the_set_up_there_must_be_room_for_it(
 @pytest.mark.parametrize(
     ("off_s", "state"), [(-3_600, MISSING), (3_600, MISSING), (-(10**9), MISSING)]
 )
-def test_a_clock_that_is_off_is_told(tmp_path: Path, off_s: int, state: str) -> None:
+def test_a_clock_that_is_off_is_reported(tmp_path: Path, off_s: int, state: str) -> None:
     found = doctor.clock(checkout_in(tmp_path), now_s=time.time() + off_s)
 
     assert found.state == state

@@ -1,4 +1,4 @@
-"""Nothing that we start outlives us, and its end is told."""
+"""Nothing that we start outlives us, and its end is reported."""
 
 import os
 import signal

@@ -46,7 +46,7 @@ def test_the_command_alone_shows_its_help() -> None:
         ["parser", "new", "tank", "--format", "xml"],
     ],
 )
-def test_a_wrong_argument_is_told_and_nothing_is_done(arguments: list[str]) -> None:
+def test_a_wrong_argument_is_reported_and_nothing_is_done(arguments: list[str]) -> None:
     result = CliRunner().invoke(app, arguments)
 
     assert (result.exit_code, result.stdout) == (2, "")

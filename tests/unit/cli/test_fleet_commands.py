@@ -92,7 +92,7 @@ def test_two_formats_at_once_are_refused(ask: Ask) -> None:
     assert answer.stderr == "error: either --json or --csv can be printed, not both\n"
 
 
-def test_a_device_is_told_with_what_the_registry_says(ask: Ask) -> None:
+def test_a_device_is_reported_with_what_the_registry_says(ask: Ask) -> None:
     document = json.loads(ask("device", "d-0001", "--json").stdout)
 
     assert [row["device_id"] for row in document["device"]] == ["d-0001"]

@@ -92,7 +92,7 @@ def test_the_repositorys_own_flows_are_all_right() -> None:
     ],
     ids=["overlap", "option", "unknown-parser", "topic"],
 )
-def test_each_problem_is_told_with_its_file(tmp_path: Path, text: str, problem: str) -> None:
+def test_each_problem_is_reported_with_its_file(tmp_path: Path, text: str, problem: str) -> None:
     path = written(tmp_path, "gps", text)
     written(tmp_path, "other", '[[parsers]]\nuse = "json"\n')
 

@@ -87,7 +87,7 @@ def test_both_writers_are_asked_and_say_what_they_did(
     assert works.done == [Upkeep.COMPACT] * 2
 
 
-def test_a_failure_is_told_in_a_sentence(requests: dict[LakeTables, UpkeepRequests]) -> None:
+def test_a_failure_is_reported_in_a_sentence(requests: dict[LakeTables, UpkeepRequests]) -> None:
     works = Works()
     works.problem = DiskFullError()
 
@@ -114,7 +114,7 @@ def test_upkeep_is_done_unasked_once_a_day(requests: dict[LakeTables, UpkeepRequ
     assert works.done == [Upkeep.COMPACT, Upkeep.EXPIRE]
 
 
-def test_whom_to_erase_is_told_to_the_job(requests: dict[LakeTables, UpkeepRequests]) -> None:
+def test_whom_to_erase_is_reported_to_the_job(requests: dict[LakeTables, UpkeepRequests]) -> None:
     one = requests[LakeTables.EVENTS]
     one.ask(UpkeepRequest(request_id="r-1", upkeep=Upkeep.ERASE, device_id="d-17"))
 

@@ -116,7 +116,7 @@ def test_a_dry_run_says_what_would_be_done(capsys: pytest.CaptureFixture[str]) -
     ]
 
 
-def test_expired_payloads_are_an_error_after_all_else_is_told(
+def test_expired_payloads_are_an_error_after_all_else_is_reported(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     plan = ReplayPlan(pattern="parked", since_ms=None, attempts={}, expired=(RAW_ID,))

@@ -141,7 +141,7 @@ def test_a_malformed_message_shows_its_sentence(tank: Path) -> None:
         (["--record"], "samples/two-readings.bin, line 1, is no record"),
     ],
 )
-def test_what_cannot_be_tried_is_told_in_one_line(
+def test_what_cannot_be_tried_is_reported_in_one_line(
     tank: Path, arguments: list[str], why: str
 ) -> None:
     tried = run("try", TWO, *arguments)
@@ -169,7 +169,7 @@ def test_a_parser_that_breaks_its_contract_is_found_wanting(tank: Path) -> None:
     assert "end as parser_failed: error: iterative unpacking requires" in tested.stdout
 
 
-def test_pytest_is_told_what_is_wrong(tank: Path) -> None:
+def test_pytest_receives_what_is_wrong(tank: Path) -> None:
     (tank / "samples" / "bad.json").write_text("[]")
 
     with pytest.raises(ContractBrokenError, match=r"samples: bad\.bin: is malformed: 7 bytes"):
@@ -235,7 +235,7 @@ def test_diff_takes_records_of_the_flows_stream_alone(tank: Path, next_tank: Pat
         (["--from", "there-is-no.bin"], "there-is-no.bin cannot be read"),
     ],
 )
-def test_messages_that_cannot_be_had_are_told_in_one_line(
+def test_messages_that_are_unavailable_are_reported_in_one_line(
     tmp_path: Path, arguments: list[str], why: str
 ) -> None:
     found = run("diff", "json", "json", *arguments, "--data", str(tmp_path))

@@ -56,7 +56,7 @@ def test_long_hex_is_cut_and_says_so() -> None:
 
 
 @pytest.mark.parametrize(("value", "shown"), [(None, "(no value)"), (b"", "(empty)")])
-def test_no_value_and_an_empty_one_are_told_apart(value: bytes | None, shown: str) -> None:
+def test_no_value_and_an_empty_one_are_distinguished(value: bytes | None, shown: str) -> None:
     text = record_text(replace(RAW, value=value))
 
     assert text.splitlines()[-1].strip() == shown
@@ -92,7 +92,7 @@ def test_a_json_line_holds_the_event() -> None:
     assert line["json"]["data"] == {"celsius": 21.5}
 
 
-def test_a_json_line_holds_all_that_stands_around_the_value() -> None:
+def test_a_json_line_holds_all_that_surrounds_the_value() -> None:
     line = json.loads(record_line(replace(CANONICAL, value=None)))
 
     assert line == {

@@ -31,7 +31,7 @@ def trace() -> MessageTrace:
     return message_trace(store, RAW_ID, since_ms=None)
 
 
-def test_the_way_is_told_in_order(trace: MessageTrace) -> None:
+def test_the_way_is_reported_in_order(trace: MessageTrace) -> None:
     lines = list(trace_lines(trace, BODY, None))
 
     assert lines[:2] == [f"message {RAW_ID}", "device  d-17 (valve 2.1)"]
@@ -63,7 +63,7 @@ def test_the_first_bytes_are_shown_as_hex(trace: MessageTrace) -> None:
     assert lines[-1] == "  … 16 more; --bytes FILE writes them all"
 
 
-def test_why_there_are_no_bytes_is_told(trace: MessageTrace) -> None:
+def test_why_there_are_no_bytes_is_reported(trace: MessageTrace) -> None:
     lines = list(trace_lines(trace, None, PayloadMissingError("payloads/1")))
 
     assert lines[-1] == "no bytes: there is no payload payloads/1"

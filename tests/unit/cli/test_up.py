@@ -19,7 +19,7 @@ PARTICULAR_JSON = (
 )
 
 
-def test_every_address_stands_in_a_line_of_its_own() -> None:
+def test_every_address_is_in_a_line_of_its_own() -> None:
     endpoints = Endpoints(api="a", kafka="k", s3="s", dynamodb="d", region="r")
 
     assert [line.split() for line in addresses(endpoints).splitlines()] == [

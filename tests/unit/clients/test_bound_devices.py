@@ -64,7 +64,7 @@ def test_a_bond_is_asked_for_again_after_a_minute() -> None:
     assert world.bound_to("gw-1", "d-1") == set()
 
 
-def test_a_device_that_is_bound_later_is_heard_at_once() -> None:
+def test_a_device_that_is_bound_later_is_seen_at_once() -> None:
     world = World()
     world.bound_to("gw-1", "d-1")
 
@@ -73,7 +73,7 @@ def test_a_device_that_is_bound_later_is_heard_at_once() -> None:
     assert world.bound_to("gw-1", "d-1") == {"d-1"}
 
 
-def test_a_device_that_moved_to_another_gateway_is_heard_there_at_once() -> None:
+def test_a_device_that_moved_to_another_gateway_is_seen_there_at_once() -> None:
     world = World(DEVICE)
     world.bound_to("gw-1", "d-1")
 

@@ -5,7 +5,7 @@ from fleetlane.events.flows.files import PublishedFlows
 
 
 class Store:
-    """Gives what it is told to, and counts how often it is asked."""
+    """Gives what it was set to, and counts how often it is asked."""
 
     def __init__(self, flows: PublishedFlows | None) -> None:
         self.flows = flows
@@ -51,7 +51,7 @@ def test_flows_are_read_again_when_they_are_too_old() -> None:
     assert cached.current() is SECOND
 
 
-def test_the_last_known_flows_stay_while_s3_fails() -> None:
+def test_the_older_flows_stay_while_s3_fails() -> None:
     store, clock = Store(FIRST), Clock()
     cached = _cached(store, clock)
     cached.current()

@@ -47,7 +47,7 @@ def values_of(records: list[Record]) -> list[bytes | None]:
     return [record.value for record in records]
 
 
-def test_what_stands_in_a_topic_is_read_once(write: Write, open_reader: Open) -> None:
+def test_what_is_in_a_topic_is_read_once(write: Write, open_reader: Open) -> None:
     reader = open_reader(topics=["parked"])
     write("parked", b"1")
     first = reader.read_available()

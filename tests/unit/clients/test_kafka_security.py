@@ -1,4 +1,4 @@
-"""What librdkafka is told of security."""
+"""The security settings of librdkafka."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -14,7 +14,7 @@ class AwayError(FleetlaneError):
 
 
 class Source:
-    """Gives what it is told to, once it is ``open``; counts how often it is asked."""
+    """Gives what it was set to, once it is ``open``; counts how often it is asked."""
 
     def __init__(self, value: str | None = "first") -> None:
         self.value, self.asked = value, 0

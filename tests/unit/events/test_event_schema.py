@@ -128,7 +128,7 @@ def test_only_a_file_beside_is_read(tmp_path: Path, named: str) -> None:
         flows_in(folder)
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_reported(tmp_path: Path) -> None:
     folder = folder_with(tmp_path, "{}", '"other.json"')
 
     with pytest.raises(BadFlowError, match=r"schema other\.json: cannot be read: No such file"):

@@ -20,7 +20,7 @@ NO_TOML = {
 
 
 @pytest.mark.parametrize("text", NO_TOML.values(), ids=NO_TOML)
-def test_what_is_no_toml_is_told_so(text: str) -> None:
+def test_what_is_no_toml_is_reported_so(text: str) -> None:
     assert refusal_of(text).startswith("flows/thermo.toml: is not TOML: ")
 
 

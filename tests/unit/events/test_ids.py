@@ -95,5 +95,5 @@ def test_random_ids_are_raw_ids_and_differ() -> None:
         "1" + "a" * 32 + "\n",
     ],
 )
-def test_what_is_no_raw_id_is_told(value: str) -> None:
+def test_what_is_no_raw_id_is_reported(value: str) -> None:
     assert not is_raw_id(value)

@@ -146,7 +146,7 @@ def test_without_limits_of_its_own_a_job_has_its_lanes() -> None:
     assert FAST.limits == LANE_LIMITS[Lane.FAST]
 
 
-def test_a_given_limit_stands_in_for_the_lanes_even_where_it_is_zero() -> None:
+def test_a_given_limit_replaces_the_lanes_even_where_it_is_zero() -> None:
     argv = [*without("--lane"), "--lane", "slow", "--trigger_ms", "0", "--parse_ms_max", "2000"]
 
     limits = ParseLaneArguments.from_argv(argv).limits

@@ -60,7 +60,7 @@ def test_what_was_parked_comes_out_with_the_headers_it_had(
 
 
 @given(parkings, parkings)
-def test_only_the_last_parking_is_told(first: Parking, second: Parking) -> None:
+def test_only_the_last_parking_is_reported(first: Parking, second: Parking) -> None:
     original = headers_of(FULL)
 
     twice = parked_headers(parked_headers(original, first), second)

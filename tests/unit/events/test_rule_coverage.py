@@ -71,7 +71,7 @@ def test_a_kind_of_device_that_no_rule_is_for_is_named() -> None:
     assert sentence == "a device of any type but t1, t2 fits no [[parsers]]: it is parked"
 
 
-def test_gaps_are_told_for_each_kind_of_device() -> None:
+def test_gaps_are_reported_for_each_kind_of_device() -> None:
     sentences = list(gaps(flow((">=2", ["t1"]), ("", None))))
 
     assert sentences == [

@@ -110,7 +110,7 @@ def test_what_breaks_nobody_is_allowed(before: dict[str, object], after: dict[st
 
 
 @pytest.mark.parametrize(("before", "after", "told"), BREAKS.values(), ids=BREAKS)
-def test_what_breaks_a_reader_is_told(
+def test_what_breaks_a_reader_is_reported(
     before: dict[str, object], after: dict[str, object], told: str
 ) -> None:
     assert list(broken_by(before, after)) == [f"property {told}"]

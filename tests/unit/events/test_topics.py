@@ -211,14 +211,14 @@ def test_parked_records_never_expire() -> None:
 
 
 @pytest.mark.parametrize("topic", [PARKED, "raw.slow", "raw.slow.stream.thermo"])
-def test_where_records_are_moved_aside_any_raw_record_fits_again(topic: str) -> None:
+def test_where_records_are_diverted_any_raw_record_fits_again(topic: str) -> None:
     landed = topic_settings("raw.fast").record_bytes_max
     added_by_parking = 1024 + 5 * 100  # the detail, and five short headers
 
     assert topic_settings(topic).record_bytes_max >= landed + added_by_parking
 
 
-def test_kafka_is_told_of_room_for_a_batchs_frame() -> None:
+def test_kafka_leaves_room_for_a_batchs_frame() -> None:
     settings = topic_settings("canonical.thermo")
 
     told = int(settings.kafka_configuration()["max.message.bytes"])

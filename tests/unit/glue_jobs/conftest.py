@@ -92,7 +92,7 @@ class MemoryBucket:
 
 
 class FixedFlows:
-    """``just_published`` are there besides, for who asks for the youngest."""
+    """``just_published`` are there besides, for a caller that asks for the youngest."""
 
     def __init__(self, *tomls: str, just_published: Sequence[str] = ()) -> None:
         flows = [flow_from_toml(toml, file="test.toml") for toml in (*tomls, *just_published)]
@@ -107,7 +107,7 @@ class FixedFlows:
 
 
 class NoArtifacts:
-    """No artifact can be had."""
+    """No artifact is available."""
 
     def folder_of(self, artifact: FlowArtifact) -> Path:
         raise ArtifactMissingError(artifact.key)

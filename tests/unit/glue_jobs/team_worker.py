@@ -109,7 +109,7 @@ def team_worker(folder: Path) -> Iterator[Worker]:
 
 
 def batch(lane: LaneParser, *streams: str) -> tuple[list[object], list[Parsed]]:
-    """A batch of one message a stream: the versions that parsed them, and what is told of each."""
+    """A batch of one message a stream: the versions that parsed them, and their reports."""
     lane.begin_batch()
     rows = rows_of(lane.outputs_of(record_of(message_of(b"x", stream=one)) for one in streams))
     canonical = [

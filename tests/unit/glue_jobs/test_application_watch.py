@@ -27,7 +27,7 @@ class FakeProgress:
 
 @dataclass(kw_only=True)
 class FakeQuery:
-    """A query for who looks how far it is."""
+    """A query whose progress can be read."""
 
     name: str = "parse_lane_fast"
     isActive: bool = True  # noqa: N815 - Spark's name
@@ -118,7 +118,7 @@ def test_what_a_query_read_of_kafka_is_read_from_its_progress() -> None:
     assert offsets == {AT: 7}
 
 
-def test_kafka_is_told_how_far_a_query_is_and_when_it_was_seen_alive() -> None:
+def test_kafka_receives_how_far_a_query_is_and_when_it_was_seen_alive() -> None:
     groups = FakeGroups()
 
     MirroredOffsets(groups, now_ms=lambda: NOW_MS).mirror([FakeQuery(lastProgress=FakeProgress())])

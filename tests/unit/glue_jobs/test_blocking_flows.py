@@ -310,7 +310,7 @@ def test_a_query_whose_flow_waits_is_not_started_until_somebody_answers(
     assert (before, started.counts) == ({"door": 1}, {"door": 2})
 
 
-def test_how_many_wait_is_told(
+def test_how_many_wait_is_reported(
     queries: BlockingQueries, parser_of: Parsers, told: list[Mapping[str, Any]]
 ) -> None:
     _block(parser_of)

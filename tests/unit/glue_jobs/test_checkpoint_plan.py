@@ -27,7 +27,7 @@ def files() -> MemoryFiles:
     return files
 
 
-def test_a_plan_stands_inside_the_checkpoint_and_moves_away_with_it(files: MemoryFiles) -> None:
+def test_a_plan_is_inside_the_checkpoint_and_moves_away_with_it(files: MemoryFiles) -> None:
     assert list(files.written) == ["parse_lane_fast/plan.json"]
 
 

@@ -95,7 +95,7 @@ def test_a_body_larger_than_all_memory_there_is_for_them_is_fetched_alone() -> N
     assert (len(body), asked) == (10 * BODY_BYTES, ["a"])
 
 
-def test_a_body_that_fails_is_told_in_its_place_and_no_other_suffers() -> None:
+def test_a_body_that_fails_is_reported_in_its_place_and_no_other_suffers() -> None:
     messages = [(None, by_reference(key)) for key in ("a", "missing", "b")]
     first, second, third = FetchAhead(CountedFetches()).in_order(messages)
 
@@ -128,7 +128,7 @@ def test_a_body_that_cannot_be_reached_is_asked_for_once_more(failures: int, com
     assert came is comes
 
 
-def test_a_message_whose_body_cannot_be_reached_is_put_off_and_those_behind_it_come_out(
+def test_a_message_whose_body_cannot_be_reached_is_deferred_and_those_behind_it_come_out(
     lane_parser: Lanes, payload_bucket: MemoryBucket
 ) -> None:
     payload_bucket.objects |= {f"payloads/{number}": b"{}" for number in range(20)}

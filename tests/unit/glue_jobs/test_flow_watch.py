@@ -1,4 +1,4 @@
-"""Flows that hear too few devices, or park too much: who is told, and when nobody is."""
+"""Flows with too few devices, or too much parked: who is notified, and when nobody is."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -58,7 +58,9 @@ def kinds(hours: Iterable[FlowHour], *, at_ms: int = NOW_MS) -> list[str]:
     return [type(one).__name__ for one in findings(hours, at_ms=at_ms, streams={"gps"})]
 
 
-def test_fewer_devices_than_in_the_same_hour_of_other_weeks_are_told_to_the_flows_owner() -> None:
+def test_fewer_devices_than_in_the_same_hour_of_other_weeks_are_reported_to_the_flows_owner() -> (
+    None
+):
     watch = Watch(*usually(1_000), heard(800))
 
     watch.judge_last_hour()
@@ -83,11 +85,11 @@ def test_of_less_than_three_weeks_nobody_knows_what_is_usual() -> None:
     assert kinds([*usually(1_000, weeks=2), heard(1)]) == []
 
 
-def test_a_week_in_which_nothing_was_heard_at_all_is_not_known() -> None:
+def test_a_week_in_which_nothing_was_received_at_all_is_not_known() -> None:
     assert kinds([heard(1_000, weeks_ago=1), heard(1_000, weeks_ago=5), heard(1)]) == []
 
 
-def test_a_stream_without_a_row_heard_nobody_if_others_were_heard() -> None:
+def test_a_stream_without_a_row_saw_nobody_if_others_were_seen() -> None:
     others = [heard(5, stream="weather"), *usually(5, stream="weather")]
 
     assert kinds([*usually(1_000), *others]) == ["LowCoverage"]
@@ -99,7 +101,7 @@ def test_a_stream_of_no_flow_in_force_is_left_alone() -> None:
     assert kinds(retired) == []
 
 
-def test_more_parked_than_in_the_week_before_is_told_to_the_flows_owner() -> None:
+def test_more_parked_than_in_the_week_before_is_reported_to_the_flows_owner() -> None:
     week = [heard(10, hours_ago=back, parked=2) for back in range(1, 100)]
     watch = Watch(*week, heard(10, parked=30))
 

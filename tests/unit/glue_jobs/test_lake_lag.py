@@ -4,7 +4,7 @@ from glue_jobs.lake.lag import LakeLag
 
 
 class Clock:
-    """Stands still until it is told otherwise."""
+    """Does nothing until it is changed."""
 
     def __init__(self) -> None:
         self.ms = 1_000_000

@@ -90,7 +90,7 @@ def test_messages_of_several_flows_in_one_batch_come_out_once_each(sandboxes: Pa
         (Verdict.CHILDREN_USED_UP, Deferral.CHILDREN_USED_UP),
     ],
 )
-def test_a_message_that_did_not_have_its_turn_is_put_off_and_counts_no_try(
+def test_a_message_that_did_not_have_its_turn_is_deferred_and_counts_no_try(
     verdict: Verdict, put_off: Deferral, lane: Lane
 ) -> None:
     record = record_of(message_of(b"{}", slow_tries=2))
@@ -127,7 +127,7 @@ def test_canonical_records_become_a_batch_as_they_are(sandboxes: ParsesRuns) -> 
     assert [topic for topic, _, _ in rows] == ["canonical.gps", "canonical.gps-alarms"]
 
 
-def test_each_flows_messages_are_told_of_by_its_own_name(sandboxes: ParsesRuns) -> None:
+def test_each_flows_messages_are_reported_by_its_own_name(sandboxes: ParsesRuns) -> None:
     streams = {f"1{number:032x}": "other" if number % 3 else "gps" for number in range(7)}
     records = [
         record_of(message_of(b"{}", raw_id=raw_id, stream=stream))
@@ -141,7 +141,7 @@ def test_each_flows_messages_are_told_of_by_its_own_name(sandboxes: ParsesRuns) 
     assert {one.id: one.stream for one in parsed} == streams
 
 
-def test_in_the_slow_lane_a_flows_messages_are_told_of_before_the_next_flows_are_tried(
+def test_in_the_slow_lane_a_flows_messages_are_reported_before_the_next_flows_are_tried(
     sandboxes: ParsesRuns,
 ) -> None:
     records = [record_of(message_of(b"{}", stream=stream)) for stream in ("gps", "other")]

@@ -92,7 +92,7 @@ def test_values_are_published_under_their_lane() -> None:
     stub.assert_no_pending_responses()
 
 
-def test_cloudwatch_being_away_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
+def test_cloudwatch_being_unavailable_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
     client = cloudwatch()
 
     with Stubber(client) as stub:

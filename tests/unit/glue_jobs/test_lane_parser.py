@@ -42,7 +42,7 @@ def test_every_event_becomes_a_canonical_record_in_its_stream_s_topic(lane_parse
     assert event.data == {"at": ARRIVAL_MILLIS, "lat": 1.5}
 
 
-def test_an_attempt_is_told_to_the_fleet(lane_parser: Lanes) -> None:
+def test_an_attempt_is_reported_to_the_fleet(lane_parser: Lanes) -> None:
     *_, told = rows_of(lane_parser(Lane.STANDARD).outputs_of([record_of(message_of(BODY))]))
 
     parsed = parsed_from(told.value or b"")

@@ -28,7 +28,7 @@ JSON = Program(use="json", options=b"{}", memory_bytes_max=SLOW.memory_bytes_max
 
 
 class Buffers:
-    """Stands in for a team's parser."""
+    """Takes the place of a team's parser."""
 
     accepts_buffer = True
 
@@ -53,7 +53,7 @@ class LargeObjects(MemoryBucket):
 
 
 def told_of(parser: Parser, body_bytes: int) -> Parsed:
-    """What is told of a message of so many bytes, by reference, with this parser."""
+    """What is reported of a message of so many bytes, by reference, with this parser."""
     bucket, parses = LargeObjects(), InProcess({JSON: parser})
     lane_parser = LaneParser(
         lane=Lane.SLOW,

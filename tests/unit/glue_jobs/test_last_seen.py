@@ -1,4 +1,4 @@
-"""Devices that were heard of are noted once a day, and not too many at a time."""
+"""Devices that were seen are noted once a day, and not too many at a time."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ def seen(device: str = "d-1", *, at_ms: int = NOON_MS) -> Sighting:
     return Sighting(device_id=device, seen_ms=at_ms, firmware="2.1")
 
 
-def test_a_device_is_written_once_a_day_however_often_it_is_heard_of() -> None:
+def test_a_device_is_written_once_a_day_however_often_it_is_seen() -> None:
     registry = FakeSightings()
     last_seen = LastSeen(registry, at_once_max=10)
 
@@ -51,7 +51,7 @@ def test_a_herd_is_written_in_turns() -> None:
     assert registry.writes == 5
 
 
-def test_while_the_registry_is_away_sightings_wait() -> None:
+def test_while_the_registry_is_unavailable_sightings_wait() -> None:
     registry = FakeSightings()
     last_seen = LastSeen(registry, at_once_max=2)
     registry.is_away = True

@@ -1,4 +1,4 @@
-"""Messages told of by column are told of as they are one by one."""
+"""Messages are reported by column as they are one by one."""
 
 import re
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def told(parser: LaneParser, body: bytes, *headers: tuple[str, bytes]) -> tuple[
 
 
 @pytest.mark.parametrize("body", BODIES, ids=["parsed", "without-time", "empty"])
-def test_a_plain_message_is_told_of_as_one_with_an_unknown_header(
+def test_a_fast_path_message_is_reported_as_one_with_an_unknown_header(
     lane_parser: Callable[[Lane], LaneParser], body: bytes
 ) -> None:
     parser = lane_parser(Lane.STANDARD)
@@ -35,7 +35,9 @@ def test_a_plain_message_is_told_of_as_one_with_an_unknown_header(
     assert plain == odd
 
 
-def test_what_is_told_becomes_a_batch_as_it_is(lane_parser: Callable[[Lane], LaneParser]) -> None:
+def test_what_is_reported_becomes_a_batch_as_it_is(
+    lane_parser: Callable[[Lane], LaneParser],
+) -> None:
     outputs = lane_parser(Lane.STANDARD).outputs_of([record_of(message_of(BODIES[0]))])
     (rows,) = (output for output in outputs if isinstance(output, ParsedRows))
 
@@ -45,7 +47,7 @@ def test_what_is_told_becomes_a_batch_as_it_is(lane_parser: Callable[[Lane], Lan
     assert [tuple(row.values()) for row in batch.to_pylist()] == [tuple(row) for row in rows]
 
 
-def test_plain_and_odd_messages_of_a_flow_keep_their_order(
+def test_fast_path_and_slow_path_messages_of_a_flow_keep_their_order(
     lane_parser: Callable[[Lane], LaneParser],
 ) -> None:
     records = [

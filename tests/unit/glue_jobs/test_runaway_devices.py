@@ -72,7 +72,7 @@ def sent(
     return Activity(device_id=device, stream=stream, window_ms=at_ms, messages=messages)
 
 
-def test_a_device_over_its_flows_rate_limit_is_held_back_and_told_of() -> None:
+def test_a_device_over_its_flows_rate_limit_is_held_back_and_reported() -> None:
     watch = Watch()
 
     watch.handle_activity([sent(101), sent(100, device="d-2")])
@@ -130,7 +130,7 @@ def test_what_arrived_long_ago_says_nothing_of_now() -> None:
     assert watch.held == []
 
 
-def test_who_goes_on_is_held_longer_and_told_of_once() -> None:
+def test_who_goes_on_is_held_longer_and_reported_once() -> None:
     watch = Watch()
     watch.handle_activity([sent(200)])
 
@@ -141,7 +141,7 @@ def test_who_goes_on_is_held_longer_and_told_of_once() -> None:
     assert len(watch.alerts) == 1
 
 
-def test_who_is_calm_is_let_go_and_told_of() -> None:
+def test_who_is_calm_is_released_and_reported() -> None:
     watch = Watch()
     watch.handle_activity([sent(200)])
 

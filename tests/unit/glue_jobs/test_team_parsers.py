@@ -109,7 +109,7 @@ def test_without_an_older_one_its_messages_go_the_way_of_a_failure(
     assert (told.outcome, told.reason, told.parser) == ("diverted", "parser_failed", "tank@1.1")
 
 
-def test_a_parser_that_can_be_had_again_is_used_again(
+def test_a_parser_that_is_available_again_is_used_again(
     worker: Worker, sandboxes: ParsesRuns
 ) -> None:
     worker.deploy("tank==1.0")

@@ -23,7 +23,7 @@ from tests.unit.glue_jobs.test_blocking_flows import (
 
 
 class NoFlows:
-    """S3 is away."""
+    """S3 is unavailable."""
 
     def current(self) -> PublishedFlows:
         raise FlowsUnavailableError("flows", "connection refused")

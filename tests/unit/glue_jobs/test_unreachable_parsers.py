@@ -113,7 +113,7 @@ def test_an_outage_of_s3_is_no_try_however_long_it_lasts(
     assert (again.attempt, again.slow_tries) == (2, 0)
 
 
-def test_a_parser_that_is_there_goes_on_in_an_outage_in_which_another_cannot_be_had(
+def test_a_parser_that_is_there_goes_on_in_an_outage_in_which_another_is_unavailable(
     sick: Worker, sandboxes: ParsesRuns
 ) -> None:
     slow_lane = sick.lane(sandboxes, Lane.SLOW)
@@ -137,7 +137,7 @@ def test_what_is_given_in_the_end_is_parsed(sick: Worker, sandboxes: ParsesRuns)
     assert [row.topic for row in rows] == ["canonical.tank", "fleet.parsed"]
 
 
-def test_earlier_flows_that_cannot_be_read_put_off_their_own_flow_alone(
+def test_earlier_flows_that_cannot_be_read_defer_their_own_flow_alone(
     sick: Worker, sandboxes: ParsesRuns
 ) -> None:
     sick.deploy("tank==1.1", "1 / 0")

@@ -52,7 +52,7 @@ def test_one_that_s3_does_not_give_fails_no_batch_even_where_it_is_alone(
     assert (put_off.topic, put_off.key, put_off.value) == ("raw.slow", records[0].key, None)
 
 
-def test_however_often_it_is_put_off_it_is_one_attempt_and_no_try(
+def test_however_often_it_is_deferred_it_is_one_attempt_and_no_try(
     lane_parser: Lanes, payload_bucket: MemoryBucket
 ) -> None:
     (record,) = records_of(payload_bucket, 1)

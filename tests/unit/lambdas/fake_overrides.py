@@ -1,4 +1,4 @@
-"""A stand-in for the overrides in S3; passes the contract tests of its real twin."""
+"""A fake of the overrides in S3; passes the contract tests of its real twin."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""A stand-in for the table of receipts; passes the contract tests of its real twin."""
+"""A fake of the table of receipts; passes the contract tests of its real twin."""
 
 from collections.abc import Mapping, Sequence
 

@@ -53,7 +53,7 @@ def test_a_token_that_proves_nothing_is_refused(refused: MakeToken, why: str) ->
 
 
 @pytest.mark.parametrize(("refused", "why"), REFUSED.values(), ids=REFUSED)
-def test_api_gateway_is_told_to_answer_401_and_nothing_else(refused: MakeToken, why: str) -> None:
+def test_api_gateway_is_asked_to_answer_401_and_nothing_else(refused: MakeToken, why: str) -> None:
     with pytest.raises(Exception, match=r"^Unauthorized$") as refusal:
         authorize(event(f"Bearer {refused()}"), devices=DEVICES)
 
@@ -138,7 +138,7 @@ def test_a_key_that_says_what_it_is_for_is_taken_for_what_it_is() -> None:
 
 
 @pytest.mark.parametrize("kid", ["first", "second"])
-def test_of_two_keys_the_one_that_signed_is_told(
+def test_of_two_keys_the_one_that_signed_is_reported(
     caplog: pytest.LogCaptureFixture, kid: str
 ) -> None:
     token = DEVICE.token() if kid == "first" else DEVICE.eddsa_token()

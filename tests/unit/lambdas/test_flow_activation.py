@@ -111,7 +111,7 @@ def test_a_deploy_that_is_done_with_a_version_changes_nothing() -> None:
     assert answer(event, refuse) == {}
 
 
-def test_a_deploy_is_told_why_its_version_is_refused() -> None:
+def test_a_deploy_is_notified_why_its_version_is_refused() -> None:
     event = {"RequestType": "Update", "ResourceProperties": {"version": "v2"}}
 
     with pytest.raises(FlowsNotPublishedError):

@@ -1,4 +1,4 @@
-"""A version whose parsers cannot be had is not put into force."""
+"""A version whose parsers are unavailable is not activated."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -100,7 +100,7 @@ def test_where_overrides_could_never_be_read_the_authorizer_s_word_holds(
     assert post(routes).status == 202
 
 
-def test_beyond_its_rate_limits_a_device_is_diverted_first_and_then_told_to_slow_down(
+def test_beyond_its_rate_limits_a_device_is_diverted_first_and_then_asked_to_slow_down(
     routes: Dispatcher,
 ) -> None:
     answers = [post(routes) for _ in range(4)]
@@ -109,7 +109,7 @@ def test_beyond_its_rate_limits_a_device_is_diverted_first_and_then_told_to_slow
     assert outcomes == ["standard", "standard", "slow", "slow_down"]
 
 
-def test_who_is_to_slow_down_is_told_until_when_and_why(
+def test_who_is_to_slow_down_is_notified_until_when_and_why(
     routes: Dispatcher, kafka: FakeKafka
 ) -> None:
     for _ in range(3):

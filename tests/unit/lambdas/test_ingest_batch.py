@@ -195,7 +195,7 @@ def test_without_the_registry_a_gateway_s_own_messages_land_and_the_others_try_l
     assert answer.headers["Retry-After"] == "5"
 
 
-def test_when_kafka_does_not_confirm_every_entry_is_told_to_try_later(kafka: FakeKafka) -> None:
+def test_when_kafka_does_not_confirm_every_entry_is_asked_to_try_later(kafka: FakeKafka) -> None:
     kafka.is_up = False
 
     answer = post_batch(ingest_routes(producer=kafka), entry("e-1"), entry("e-2"))

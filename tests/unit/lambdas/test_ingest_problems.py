@@ -7,7 +7,7 @@ from lambdas.http.problems import Problem
 from lambdas.ingest.problems import problem_of
 
 
-def test_what_went_wrong_inside_is_not_told() -> None:
+def test_what_went_wrong_inside_is_not_reported() -> None:
     problem = problem_of(NotDurableError("raw.fast", 4.0, "10.0.0.7 is down"), jitter=_least)
 
     assert "10.0.0.7" not in problem.detail

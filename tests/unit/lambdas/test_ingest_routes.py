@@ -159,7 +159,7 @@ def test_a_long_value_is_cut_in_the_answer(routes: Dispatcher) -> None:
     assert len(answer.body["detail"]) < 200
 
 
-def test_a_content_encoding_is_told_the_other_header(routes: Dispatcher) -> None:
+def test_a_content_encoding_receives_the_other_header(routes: Dispatcher) -> None:
     answer = post(routes, headers={"Content-Encoding": "gzip"})
 
     assert "X-Body-Encoding" in answer.body["detail"]

@@ -225,7 +225,7 @@ def test_a_flow_that_dedupes_by_content_gives_equal_bodies_one_id() -> None:
 
 
 @pytest.mark.parametrize("body", [b"hello", LARGE], ids=["inside", "by reference"])
-def test_a_message_that_kafka_does_not_take_is_spooled_as_it_would_stand_there(
+def test_a_message_that_kafka_does_not_take_is_spooled_as_it_would_be_there(
     body: bytes,
 ) -> None:
     world, spool = World(), FakeSpool()

@@ -75,7 +75,7 @@ def flow(declared: str) -> Flow:
     return flow_from_toml(text, file="thermo.toml")
 
 
-def test_a_device_is_told_its_slot_in_the_window_of_its_flow() -> None:
+def test_a_device_receives_its_slot_in_the_window_of_its_flow() -> None:
     world = World("upload = { smear_s = 3600 }")
 
     receipt = world.land()
@@ -83,7 +83,7 @@ def test_a_device_is_told_its_slot_in_the_window_of_its_flow() -> None:
     assert receipt.next_upload_after_s == next_upload_after_s("d-1", window_s=3_600, now_ms=NOW_MS)
 
 
-def test_without_a_window_a_device_is_told_nothing() -> None:
+def test_without_a_window_a_device_receives_nothing() -> None:
     assert (World().land().next_upload_after_s, World().land().notices) == (0, ())
 
 
@@ -96,7 +96,7 @@ def test_without_a_window_a_device_is_told_nothing() -> None:
         ("", Lane.STANDARD, ()),
     ],
 )
-def test_who_asks_for_the_fast_lane_is_told_when_its_flow_does_not_declare_it(
+def test_who_asks_for_the_fast_lane_is_notified_when_its_flow_does_not_declare_it(
     declared: str, asked: Lane, notices: tuple[Notice, ...]
 ) -> None:
     assert World(declared).land(replace(UPLOAD, asked=asked)).notices == notices
@@ -108,7 +108,7 @@ def test_a_stream_without_a_flow_is_not_fast() -> None:
     assert (receipt.lane, receipt.notices) == (Lane.STANDARD, (Notice.NOT_FAST,))
 
 
-def test_a_device_is_told_that_its_flow_cut_the_body() -> None:
+def test_a_device_is_notified_that_its_flow_cut_the_body() -> None:
     world = World('oversize = "truncate"')
 
     receipt = world.land(replace(UPLOAD, body=bytes(INLINE_BYTES_MAX + 1)))

@@ -78,7 +78,7 @@ def test_every_route_of_a_device_describes_the_answers_that_any_may_get() -> Non
         ("BodyEncoding", BODY_ENCODINGS),
     ],
 )
-def test_what_may_stand_in_a_field_is_what_the_code_knows(name: str, values: Any) -> None:
+def test_what_may_be_in_a_field_is_what_the_code_knows(name: str, values: Any) -> None:
     assert SCHEMAS[name]["enum"] == [str(value) for value in values]
 
 

@@ -56,7 +56,7 @@ def test_a_revoked_device_may_not_send() -> None:
 
 
 @pytest.mark.parametrize("rate_limits", [RATE_LIMITS, None])
-def test_a_quarantined_device_goes_aside_with_its_first_message(
+def test_a_quarantined_device_is_diverted_with_its_first_message(
     rate_limits: RateLimits | None,
 ) -> None:
     admitting = rate_limiter(held(Restriction.QUARANTINED), rate_limits=rate_limits)
@@ -94,7 +94,7 @@ def test_what_a_revoked_gateway_brings_or_brings_of_a_revoked_device_is_refused(
         rate_limiter(held(Restriction.REVOKED)).is_diverted(of, now_ms=NOW_MS, via=via)
 
 
-def test_what_a_quarantined_gateway_brings_goes_aside() -> None:
+def test_what_a_quarantined_gateway_brings_is_diverted() -> None:
     admitting = rate_limiter(held(Restriction.QUARANTINED))
 
     assert admitting.is_diverted("d-2", now_ms=NOW_MS, via="d-1")
@@ -108,7 +108,7 @@ def test_a_quarantined_gateway_does_not_hide_a_revoked_device() -> None:
         rate_limiter(overrides).is_diverted("d-1", now_ms=NOW_MS, via="gw-1")
 
 
-def test_beyond_its_soft_rate_limit_a_device_goes_aside() -> None:
+def test_beyond_its_soft_rate_limit_a_device_is_diverted() -> None:
     admitting = rate_limiter()
 
     aside = [admitting.is_diverted("d-1", now_ms=NOW_MS) for _ in range(3)]
@@ -154,7 +154,7 @@ def test_a_device_may_have_rate_limits_of_its_own() -> None:
     assert not any(admitting.is_diverted("d-1", now_ms=NOW_MS) for _ in range(100))
 
 
-def test_operators_are_told_of_a_device_once_a_minute() -> None:
+def test_operators_are_notified_of_a_device_once_a_minute() -> None:
     told = Told()
     admitting = rate_limiter(told=told)
 

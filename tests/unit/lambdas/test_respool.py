@@ -71,7 +71,7 @@ def test_the_oldest_minute_goes_first() -> None:
     assert world.landed() == ["3", "2", "1", "0"]
 
 
-def test_while_kafka_is_away_all_stays_and_one_object_is_tried() -> None:
+def test_while_kafka_is_unavailable_all_stays_and_one_object_is_tried() -> None:
     world = World()
     for n in range(50):
         world.spooled(str(n), minutes_ago=7)

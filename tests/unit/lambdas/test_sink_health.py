@@ -1,4 +1,4 @@
-"""Health is liveness; the sinks are told apart, by what recent requests saw of them."""
+"""Health is liveness; the sinks are distinguished, by what recent requests saw of them."""
 
 import pytest
 
@@ -43,7 +43,7 @@ def test_a_large_message_says_so_of_both(world: World) -> None:
     assert world.health().body["sinks"] == {"kafka": "ok", "object_store": "ok"}
 
 
-def test_what_failed_is_told_and_the_api_is_alive_all_the_same(world: World) -> None:
+def test_what_failed_is_reported_and_the_api_is_alive_all_the_same(world: World) -> None:
     world.kafka.is_up = world.payloads.is_up = False
     post(world.routes)
     post(world.routes, body=bytes(300_000))

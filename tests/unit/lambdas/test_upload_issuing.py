@@ -159,7 +159,7 @@ def test_a_device_that_was_just_revoked_gets_no_form() -> None:
     assert world.forms.signed_for == []
 
 
-def test_rate_limits_are_for_forms_too_the_soft_one_aside_and_the_hard_one_no_further() -> None:
+def test_rate_limits_are_for_forms_too_the_soft_one_diverts_and_the_hard_one_refuses() -> None:
     world = World(overrides=Overrides(rate_limits=RateLimits(soft_per_minute=1, hard_per_minute=2)))
 
     answers = [world.ask() for _ in range(3)]
@@ -206,7 +206,7 @@ def test_a_gateway_gets_no_form_for_a_device_that_is_not_its_own_or_may_not_send
     assert world.forms.signed_for == []
 
 
-def test_while_the_registry_is_away_a_gateway_is_told_to_come_again() -> None:
+def test_while_the_registry_is_unavailable_a_gateway_is_asked_to_come_again() -> None:
     world = World(registry=Away())
 
     status, _ = world.ask(OF_ANOTHER, identity=GATEWAY)
@@ -250,7 +250,7 @@ def test_without_a_key_every_upload_is_another_message() -> None:
         (bytes(5000), "the declaration is 5000 bytes; the limit is 4096 bytes"),
     ],
 )
-def test_what_declares_no_upload_is_told_why(declared: object, told: str) -> None:
+def test_what_declares_no_upload_is_refused_with_the_reason(declared: object, told: str) -> None:
     world = World()
 
     status, problem = world.ask(declared)
@@ -286,7 +286,7 @@ def test_who_may_not_send_gets_no_form(asked: dict[str, Any], status: int) -> No
     assert (answered, world.forms.signed_for) == (status, [])
 
 
-def test_while_the_flows_cannot_be_read_a_device_is_told_to_come_again() -> None:
+def test_while_the_flows_cannot_be_read_a_device_is_asked_to_come_again() -> None:
     world = World()
     world.flows.current_version = None
 

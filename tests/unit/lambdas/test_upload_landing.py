@@ -1,4 +1,4 @@
-"""Landing what S3 holds: the message that was issued, once, however often it is told of."""
+"""Landing what S3 holds: the message that was issued, once, however often it is reported."""
 
 import json
 from collections.abc import Mapping

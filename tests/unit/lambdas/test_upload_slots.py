@@ -18,7 +18,7 @@ def test_a_device_keeps_its_slot_for_ever(device_id: str, window_s: int, slot: i
     assert slot_s(device_id, window_s=window_s) == slot
 
 
-def test_without_a_window_a_device_is_told_nothing() -> None:
+def test_without_a_window_a_device_receives_nothing() -> None:
     assert next_upload_after_s("d-1", window_s=0, now_ms=NOW_MS) == 0
 
 
@@ -32,7 +32,7 @@ def test_the_answer_leads_to_the_device_s_slot_half_a_window_away_or_later(
     assert window_s <= 2 * wait_s < 3 * window_s
 
 
-def test_a_device_that_comes_in_its_slot_is_told_to_come_a_window_later() -> None:
+def test_a_device_that_comes_in_its_slot_is_asked_to_come_a_window_later() -> None:
     first_s = next_upload_after_s("d-1", window_s=HOUR_S, now_ms=NOW_MS)
 
     second_s = next_upload_after_s("d-1", window_s=HOUR_S, now_ms=NOW_MS + first_s * 1000)

@@ -96,7 +96,7 @@ def test_what_is_refused_is_not_sent_again() -> None:
     assert statuses(messages) == [[202], [403], [400]]
 
 
-def test_a_batch_that_is_not_answered_or_put_off_is_sent_again_whole() -> None:
+def test_a_batch_that_is_not_answered_or_deferred_is_sent_again_whole() -> None:
     messages = sent(FakeApi(None, 503, 429))
 
     assert statuses(messages) == 3 * [[None, 503, 429, 202]]

@@ -98,7 +98,7 @@ def test_a_usual_clock_is_right() -> None:
     assert found == {TimeQuality.OK}
 
 
-def test_a_late_backlog_ends_longer_ago_than_is_news() -> None:
+def test_a_late_backlog_ends_longer_ago_than_is_new() -> None:
     ends = [message.end_millis for message in behaviours.late_backlog(AT)]
 
     assert all(end is not None and NOW_MS - end > LATE_AFTER_MS for end in ends)

@@ -97,7 +97,7 @@ def test_a_repeat_gives_a_second_receipt() -> None:
     assert len(list(message.receipts())) == 2
 
 
-def test_an_unexpected_lane_is_told() -> None:
+def test_an_unexpected_lane_is_reported() -> None:
     message = sent(replace(MESSAGE, is_fast=True))
 
     assert message.surprise() == "d-1 to gps: landed in lane fast, not standard"

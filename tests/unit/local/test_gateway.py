@@ -32,7 +32,9 @@ def test_a_request_without_a_body_is_no_base64(send: Send, functions: FakeFuncti
     )
 
 
-def test_a_function_is_told_path_parameters_and_query(send: Send, functions: FakeFunctions) -> None:
+def test_a_function_receives_path_parameters_and_query(
+    send: Send, functions: FakeFunctions
+) -> None:
     send("POST", "/v1/fast/door?a=1&a=2", headers=TOKEN)
 
     event = functions.ingested[0]

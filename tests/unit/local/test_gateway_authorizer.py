@@ -17,7 +17,7 @@ from tests.unit.local.gateway_calls import (
 )
 
 
-def test_a_function_is_told_what_the_authorizer_knows_as_text(
+def test_a_function_receives_what_the_authorizer_knows_as_text(
     send: Send, functions: FakeFunctions
 ) -> None:
     post(send)

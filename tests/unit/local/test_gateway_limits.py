@@ -66,7 +66,7 @@ def test_a_body_that_cannot_be_unpacked_is_refused(
     assert response.status_code == status
 
 
-def test_too_many_requests_are_told_to_slow_down(send: Send) -> None:
+def test_too_many_requests_are_asked_to_slow_down(send: Send) -> None:
     statuses = [post(send).status_code for _ in range(4)]
 
     response = post(send)

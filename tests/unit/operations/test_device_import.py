@@ -103,7 +103,7 @@ def test_a_device_that_is_there_otherwise_is_a_problem(tmp_path: Path) -> None:
     ]
 
 
-def test_a_device_that_stands_in_two_lines_is_a_problem(tmp_path: Path) -> None:
+def test_a_device_that_is_in_two_lines_is_a_problem(tmp_path: Path) -> None:
     file = importing(tmp_path, [line("d-1"), line("d-2"), line("d-1")], Registry())
 
     assert problems(file) == ["line 4: device d-1 is already in line 2"]
@@ -121,7 +121,7 @@ def test_a_device_that_stands_in_two_lines_is_a_problem(tmp_path: Path) -> None:
     ],
     ids=count(),  # keys differ from one process to the next
 )
-def test_each_wrong_line_is_told_by_its_number_and_its_cause(
+def test_each_wrong_line_is_reported_by_its_number_and_its_cause(
     tmp_path: Path, wrong: str, said: str
 ) -> None:
     file = importing(tmp_path, [line("d-0"), wrong, line("d-9")], Registry())
@@ -151,7 +151,7 @@ def test_what_is_no_file_of_devices_is_refused_whole(tmp_path: Path, content: by
         problems(DeviceImport(path, Registry(), now_ms=NOW_MS))
 
 
-def test_progress_is_told_up_to_the_last_line(tmp_path: Path) -> None:
+def test_progress_is_reported_up_to_the_last_line(tmp_path: Path) -> None:
     told: list[int] = []
     file = importing(tmp_path, [line(f"d-{number}") for number in range(600)], Registry())
 

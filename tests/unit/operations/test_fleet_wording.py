@@ -77,7 +77,7 @@ def test_microseconds_have_the_unit_that_suits() -> None:
     ]
 
 
-def test_a_moment_is_told_in_utc() -> None:
+def test_a_moment_is_reported_in_utc() -> None:
     assert moment(1_794_000_000_000) == "6 November 2026, 21:20 UTC"
 
 

@@ -1,4 +1,4 @@
-"""How the lanes are, from what stands in Kafka alone."""
+"""How the lanes are, from what is in Kafka alone."""
 
 from fleetlane.cli.commands.platform.status import status_text
 from fleetlane.events.lanes import Lane

@@ -246,7 +246,7 @@ def test_repeats_with_equal_ids_are_counted_and_are_no_trouble() -> None:
     assert (ledger.findings.repeats, ledger.invented, ledger.lost) == (2, 0, 0)
 
 
-def test_a_landing_without_a_row_in_fleet_received_is_told() -> None:
+def test_a_landing_without_a_row_in_fleet_received_is_reported() -> None:
     ledger = closed([record for record in PARSED if record.topic != "fleet.received"])
 
     assert ledger.findings.unreceived == 1
@@ -261,7 +261,7 @@ def test_what_is_parked_by_reference_must_be_in_the_bucket() -> None:
     assert [ledger.lost for ledger in ledgers] == [0, 1]
 
 
-def test_an_end_that_the_device_did_not_expect_is_told() -> None:
+def test_an_end_that_the_device_did_not_expect_is_reported() -> None:
     expecting = replace(RECEIPT, parked=ParkedReason.TIMEOUT)
 
     ledger = closed([landed(), tried(Outcome.PARKED), parked()], [expecting])

@@ -142,7 +142,7 @@ def test_a_payload_is_followed_to_where_parking_has_kept_it(planned: Plan) -> No
     assert [one and one.key for one in references] == ["parked/payloads/1"]
 
 
-def test_a_message_whose_payload_is_gone_is_told(planned: Plan) -> None:
+def test_a_message_whose_payload_is_gone_is_reported(planned: Plan) -> None:
     store = FakeStore()
     store.park(by_reference(key="payloads/gone"))
     store.park(message_of(OTHER_ID))

@@ -31,7 +31,7 @@ def test_who_is_set_apart_and_other_lanes_do_not_count() -> None:
     assert delays.between(0, 50) is None
 
 
-def test_delays_are_told_in_seconds() -> None:
+def test_delays_are_reported_in_seconds() -> None:
     assert str(Delays(messages=1_200, p50_s=0.24, p95_s=1.5)) == (
         "p50 0.2 s, p95 1.5 s (1,200 messages)"
     )

@@ -82,7 +82,7 @@ def test_a_message_that_was_written_days_after_it_arrived_is_taken(planned: Plan
         ("parked", False),
     ],
 )
-def test_every_topic_that_the_stream_may_stand_in_is_read(
+def test_every_topic_that_the_stream_may_be_in_is_read(
     planned: Plan, topic: str, *, is_taken: bool
 ) -> None:
     store = FakeStore()
@@ -125,7 +125,7 @@ def test_all_get_the_revision_after_the_highest(planned: Plan) -> None:
     assert numbers(plan) == [(3, 2), (2, 2)]
 
 
-def test_a_payload_that_has_expired_is_told(planned: Plan) -> None:
+def test_a_payload_that_has_expired_is_reported(planned: Plan) -> None:
     store = FakeStore()
     store.land(by_reference(RAW_ID, key="payloads/gone"))
     store.land(by_reference(OTHER_ID, key="payloads/there"))

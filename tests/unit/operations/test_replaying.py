@@ -84,7 +84,7 @@ def test_what_is_not_planned_stays_where_it_is() -> None:
     assert (landed, len(kafka.landed)) == (1, 1)
 
 
-def test_progress_is_told_and_what_has_expired_meanwhile_is_missing_in_the_count() -> None:
+def test_progress_is_reported_and_what_has_expired_meanwhile_is_missing_in_the_count() -> None:
     store, kafka, told = FakeStore(), FakeKafka(), list[int]()
     for raw_id in raw_ids(50):
         store.park(message_of(raw_id))
@@ -119,7 +119,7 @@ def test_what_kafka_does_not_confirm_lands_once_more_and_nothing_else() -> None:
     [(NO_ANSWER, 10), (RecordRefusedError("raw.slow", 0.1, "too large"), 1)],
     ids=["for a while", "refused"],
 )
-def test_what_kafka_never_confirms_is_told(problem: NotDurableError, landed: int) -> None:
+def test_what_kafka_never_confirms_is_reported(problem: NotDurableError, landed: int) -> None:
     store, kafka = FakeStore(), FakeKafka(problem, tries=99)
     store.park(message_of())
 

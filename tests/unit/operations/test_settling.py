@@ -86,7 +86,7 @@ def test_it_outlasts_an_outage_of_kafka() -> None:
     assert is_settled
 
 
-def test_what_stands_there_of_others_is_read_to_its_end() -> None:
+def test_what_is_there_of_others_is_read_to_its_end() -> None:
     ended = [landed(), received(), canonical(), PARSED]
     source, evidence = FakeSource([*ended, *[landed()] * 5_000], [landed()]), Evidence()
 

@@ -305,7 +305,7 @@ def test_events_stand_where_the_options_say() -> None:
     assert found == [{"serial": "a", "x": 5}, {"serial": "a", "x": 0}]
 
 
-def test_a_descriptor_set_may_stand_in_the_options() -> None:
+def test_a_descriptor_set_may_be_in_the_options() -> None:
     octets = files("tests.unit.parsers").joinpath("schemas/every_type.binpb").read_bytes()
     parser = Protobuf(descriptor_set=b64encode(octets).decode(), message="acme.v1.Point")
 

@@ -103,7 +103,7 @@ def test_another_package_cannot_take_the_name_of_a_built_in_format(install: Inst
     assert loaded.parser == Json()
 
 
-def test_two_packages_that_offer_the_same_parser_are_told_apart_by_version(
+def test_two_packages_that_offer_the_same_parser_are_distinguished_by_version(
     install: Install,
 ) -> None:
     install("acme-fork", "acme-thermo==1.3", THERMO)

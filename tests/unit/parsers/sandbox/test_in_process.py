@@ -35,7 +35,7 @@ JSON = program("json", None)
         ("large-event", Verdict.EVENT_TOO_LARGE),
     ],
 )
-def test_what_python_can_interrupt_is_told_apart_here_too(
+def test_what_python_can_interrupt_is_distinguished_here_too(
     hostile: Program, kind: str, verdict: Verdict
 ) -> None:
     run = run_of(hostile, [body_of(0), body_of(1, kind), body_of(2)])

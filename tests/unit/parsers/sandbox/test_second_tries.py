@@ -17,7 +17,9 @@ class OnceAProcess:
 """
 
 
-def test_without_second_tries_left_a_failure_stands_and_nobody_is_put_off(install: Install) -> None:
+def test_without_second_tries_left_a_failure_stands_and_nobody_is_deferred(
+    install: Install,
+) -> None:
     site = install("once==1.0", "once:OnceAProcess", ONCE_A_PROCESS)
     run = run_of(program("once==1.0", site), [b"", b""])
     sandboxes = Sandboxes(new_retries=lambda: TokenBucket.full(burst=1, per_s=0, now_s=0))

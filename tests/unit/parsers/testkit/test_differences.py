@@ -48,7 +48,7 @@ def refused(detail: str, reason: str = "malformed") -> Outcome:
         (refused("no"), refused("no", "timeout"), Kind.REFUSED_OTHERWISE),
     ],
 )
-def test_each_kind_is_told_apart(old: Outcome, new: Outcome, kind: Kind) -> None:
+def test_each_kind_is_distinguished(old: Outcome, new: Outcome, kind: Kind) -> None:
     assert difference(old, new).kind is kind
 
 
@@ -81,7 +81,7 @@ def test_an_event_that_is_gone_is_named_by_its_old_place() -> None:
     assert found.events == (EventChange(old_place=1, new_place=None),)
 
 
-def test_a_refusal_is_told_with_both_sides() -> None:
+def test_a_refusal_is_reported_with_both_sides() -> None:
     found = difference(parsed({"n": 1}), refused("3 bytes; 6 are needed"))
 
     assert (found.old, found.new) == ("1 event", "malformed: 3 bytes; 6 are needed")

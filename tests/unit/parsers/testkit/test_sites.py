@@ -38,7 +38,7 @@ def test_a_built_in_format_needs_no_folder() -> None:
     assert found.location is None
 
 
-def test_a_project_that_is_installed_as_it_stands_is_not_built() -> None:
+def test_a_project_that_is_installed_as_it_is_is_not_built() -> None:
     with Sites() as sites:
         found = sites.parser("acme-thermo==1.2.0", project_at(ACME))
 
