@@ -27,7 +27,7 @@ def coverage_section(figures: FleetFigures) -> Section:
     by_day = tables.COVERAGE_BY_DAY.of(figures.by_day)
     return Section(
         key="coverage",
-        title="Coverage",
+        title="Reporting devices",
         answer=_coverage_answer(figures),
         meaning=_COVERAGE_MEANING,
         chart=_days(figures) if figures.by_day else None,
@@ -75,8 +75,9 @@ def silent_section(figures: FleetFigures) -> Section:
             f"{counted(len(figures.silent), 'device')}: {number(figures.fell_silent)} fell silent, "
             f"{number(figures.never_reported)} never sent a message directly."
         )
+    title = f"Silent for {REPORT_DAYS} days or more"  # landmarks need names of their own
     table = tables.devices(
-        figures.silent, name="silent", title="Silent devices", asked_at_ms=figures.asked_at_ms
+        figures.silent, name="silent", title=title, asked_at_ms=figures.asked_at_ms
     )
     shown = ShownTable(table=table, command="fleetlane fleet silent", is_open=True)
     return Section(

@@ -15,7 +15,7 @@ type Scheme = Literal["light", "dark"]
 
 WIDTHS: Final = {"desk": 1200, "tablet": 800, "phone": 320}
 SECTIONS: Final = (
-    *("At a glance", "Coverage", "Silent devices", "Late messages"),
+    *("At a glance", "Reporting devices", "Silent devices", "Late messages"),
     *("Malformed messages", "Message sizes", "Parse times"),
 )
 
