@@ -4,9 +4,10 @@ A record is written before its request is answered. That outlives kill -9 of the
 leaves at most one torn record, of a request never answered, at the end. It is not synced to the
 disk: a power failure may cost the last ones.
 
-moto's own recorder is not enough. It hooks into moto, so it sees DynamoDB and neither S3 nor SQS,
-which LocalStack serves itself; it notes reads and refused requests too; and it replays over HTTP
-once the port is open, with new random ids and times, and without looking at the answers.
+moto's own recorder is not enough. It hooks into moto's server and mocks, which LocalStack bypasses:
+run inside LocalStack 4.14 it recorded nothing, DynamoDB included, and S3 and SQS are not moto's
+there. Besides, it notes reads and refused requests too, and replays over HTTP once the port is
+open, with new random ids and times, and without looking at the answers.
 """
 
 import base64
