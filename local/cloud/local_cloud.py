@@ -46,11 +46,11 @@ class LocalCloud:
     def __init__(self, folder: Path, *, has_lake: bool = False) -> None:
         """Use an empty folder of its own; without ``has_lake`` no job writes the lake."""
         self._folder, self._has_lake = folder.resolve(), has_lake
-        self.lake = LocalLake(self._folder / "lake")
         self._broker = KafkaBroker(self._folder / "kafka", jars=BROKER_JARS)
         self._aws = LocalAws(
             self._folder / "aws", environment=LOCALSTACK_ENVIRONMENT, services=Services.CLOUD
         )
+        self.lake = LocalLake(self._folder / "lake")
         self._started: list[ServerProcess] = []
 
     def start(self, on_step: Callable[[str], None]) -> None:
@@ -139,6 +139,7 @@ class LocalCloud:
 
     def _job_settings(self) -> JobSettings:
         stage = self.resources
+        self.lake.folder.mkdir()  # SQLite makes the catalog's file, not its folder
         return JobSettings(
             folder=self._folder / "jobs",
             bootstrap_servers=self.bootstrap_servers,
