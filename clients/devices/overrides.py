@@ -3,12 +3,9 @@
 import random
 import time
 from collections.abc import Callable
-from contextlib import closing
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
-from botocore.exceptions import BotoCoreError, ClientError
-
-from clients.aws import is_overtaken
+from clients.s3.objects import BucketObjects
 from clients.stale_if_error import StaleIfErrorCache
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.overrides import (
@@ -42,7 +39,10 @@ class OverridesStore:
     def __init__(
         self, s3: "S3Client", bucket: str, *, pause: Callable[[float], None] = time.sleep
     ) -> None:
-        self._s3, self._bucket, self._pause = s3, bucket, pause
+        self._objects = BucketObjects(
+            s3, bucket, lambda _, problem: OverridesUnavailableError(problem)
+        )
+        self._pause = pause
 
     def read(self) -> Overrides:
         """Read the overrides; where there is no object, there are none.
@@ -64,42 +64,25 @@ class OverridesStore:
             OverridesUnavailableError: S3 does not answer, or others came first again and again.
         """
         for _ in range(_TRIES_MAX):
-            present, condition = self._read()
+            present, version = self._read()
             wanted = changed(present).next_version(now_ms=now_ms)
-            if self._written(wanted, condition):
+            body = wanted.to_json()
+            if self._objects.put_in_place_of(
+                version, OVERRIDES_KEY, body, ContentType="application/json"
+            ):
                 return wanted
             self._pause(random.uniform(0, _PAUSE_S_MAX))  # noqa: S311 - no secret
         raise OverridesUnavailableError(f"others changed it first, {_TRIES_MAX} times")
 
-    def _read(self) -> tuple[Overrides, dict[str, Any]]:
-        """The overrides, and the condition under which they may be replaced."""
+    def _read(self) -> tuple[Overrides, str | None]:
+        """The overrides, and the version of their object, if there is one."""
+        found = self._objects.get(OVERRIDES_KEY, bytes_max=OVERRIDES_BYTES_MAX + 1)
+        if found is None:
+            return Overrides(), None
         try:
-            answer = self._s3.get_object(Bucket=self._bucket, Key=OVERRIDES_KEY)
-            with closing(answer["Body"]) as body:
-                text = body.read(OVERRIDES_BYTES_MAX + 1)
-            return overrides_from_json(text), {"IfMatch": answer["ETag"]}
-        except self._s3.exceptions.NoSuchKey:
-            return Overrides(), {"IfNoneMatch": "*"}
-        except (BotoCoreError, ClientError, OSError, BadOverridesError) as problem:
+            return overrides_from_json(found.body), found.version
+        except BadOverridesError as problem:
             raise OverridesUnavailableError(str(problem)) from problem
-
-    def _written(self, overrides: Overrides, condition: dict[str, Any]) -> bool:
-        """Write them; false if somebody else has written since."""
-        try:
-            self._s3.put_object(
-                Bucket=self._bucket,
-                Key=OVERRIDES_KEY,
-                Body=overrides.to_json(),
-                ContentType="application/json",
-                **condition,
-            )
-        except self._s3.exceptions.NoSuchKey:
-            return False  # deleted since
-        except (BotoCoreError, ClientError) as problem:
-            if is_overtaken(problem):
-                return False
-            raise OverridesUnavailableError(str(problem)) from problem
-        return True
 
 
 class ReadOverrides(Protocol):

@@ -9,9 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
-
-from clients.aws import is_missing, is_overtaken
+from clients.s3.objects import BucketObjects
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import (
     ARTIFACT_BYTES_MAX,
@@ -77,6 +75,7 @@ class ParserStore:
 
     def __init__(self, s3: "S3Client", bucket: str, *, body_s_max: float = BODY_S_MAX) -> None:
         self._s3, self._bucket, self._body_s_max = s3, bucket, body_s_max
+        self._objects = BucketObjects(s3, bucket, ArtifactUnavailableError)
 
     def deploy(self, path: Path, *, owner: str) -> str:
         """Put an artifact into its owner's place, and return its key. Once more changes nothing.
@@ -89,19 +88,12 @@ class ParserStore:
         """
         key = artifact_key(owner, read_manifest(path, artifact=str(path)))
         sha256 = sha256_of_file(path)
-        try:
-            with path.open("rb") as body:
-                self._s3.put_object(
-                    Bucket=self._bucket,
-                    Key=key,
-                    Body=body,
-                    IfNoneMatch="*",
-                    ChecksumAlgorithm="SHA256",
-                    ChecksumSHA256=base64.b64encode(bytes.fromhex(sha256)).decode(),
-                )
-        except (BotoCoreError, ClientError) as problem:
-            if not is_overtaken(problem):
-                raise ArtifactUnavailableError(key, str(problem)) from problem
+        digest = base64.b64encode(bytes.fromhex(sha256)).decode()
+        with path.open("rb") as body:
+            written = self._objects.put_in_place_of(
+                None, key, body, ChecksumAlgorithm="SHA256", ChecksumSHA256=digest
+            )
+        if written is None:
             self._check_same(key, sha256)
         return key
 
@@ -119,8 +111,8 @@ class ParserStore:
     def answers(self, artifact: FlowArtifact) -> bool:
         """Whether S3 answers at all, by asking it for the name of an artifact, not its bytes."""
         try:
-            self._s3.list_objects_v2(Bucket=self._bucket, Prefix=artifact.key, MaxKeys=1)
-        except (BotoCoreError, ClientError):
+            next(self._objects.listed(artifact.key), None)
+        except ArtifactUnavailableError:
             return False
         return True
 
@@ -155,13 +147,7 @@ class ParserStore:
         Raises:
             ArtifactUnavailableError: S3 does not answer.
         """
-        prefix = owners_prefix(owner)
-        pages = self._s3.get_paginator("list_objects_v2")
-        try:
-            for page in pages.paginate(Bucket=self._bucket, Prefix=prefix):
-                yield from (one["Key"] for one in page.get("Contents", ()))
-        except (BotoCoreError, ClientError) as problem:
-            raise ArtifactUnavailableError(prefix, str(problem)) from problem
+        yield from (one["Key"] for one in self._objects.listed(owners_prefix(owner)))
 
     def _read(self, key: str) -> tuple[str, Manifest]:
         with tempfile.TemporaryDirectory() as folder:
@@ -176,25 +162,26 @@ class ParserStore:
 
     def _fetched(self, key: str, path: Path) -> str:
         """Write an object into a file, piece by piece, and return its digest."""
+        sha256 = self._objects.ask(key, lambda: self._copied(key, path))
+        if sha256 is None:
+            raise ArtifactMissingError(key)
+        return sha256
+
+    def _copied(self, key: str, path: Path) -> str:
         digest, size_bytes = hashlib.sha256(), 0
         until_s = time.monotonic() + self._body_s_max
-        try:
-            answer = self._s3.get_object(Bucket=self._bucket, Key=key)
-            with closing(answer["Body"]) as body, path.open("wb") as file:
-                for piece in body.iter_chunks(_PIECE_BYTES):
-                    size_bytes += len(piece)
-                    if size_bytes > 2 * ARTIFACT_BYTES_MAX:
-                        most = f"{2 * ARTIFACT_BYTES_MAX} at most"
-                        raise ArtifactChangedError(key, f"over {size_bytes} bytes", most)
-                    if time.monotonic() > until_s:
-                        limit = f"the limit is {self._body_s_max:g} s"
-                        raise ArtifactUnavailableError(key, f"it comes too slowly; {limit}")
-                    digest.update(piece)
-                    file.write(piece)
-        except (BotoCoreError, ClientError, OSError) as problem:
-            if is_missing(problem):
-                raise ArtifactMissingError(key) from None
-            raise ArtifactUnavailableError(key, str(problem)) from problem
+        answer = self._s3.get_object(Bucket=self._bucket, Key=key)
+        with closing(answer["Body"]) as body, path.open("wb") as file:
+            for piece in body.iter_chunks(_PIECE_BYTES):
+                size_bytes += len(piece)
+                if size_bytes > 2 * ARTIFACT_BYTES_MAX:
+                    most = f"{2 * ARTIFACT_BYTES_MAX} at most"
+                    raise ArtifactChangedError(key, f"over {size_bytes} bytes", most)
+                if time.monotonic() > until_s:
+                    limit = f"the limit is {self._body_s_max:g} s"
+                    raise ArtifactUnavailableError(key, f"it comes too slowly; {limit}")
+                digest.update(piece)
+                file.write(piece)
         return digest.hexdigest()
 
 

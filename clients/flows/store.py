@@ -3,12 +3,11 @@
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
 from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
-from botocore.exceptions import BotoCoreError, ClientError
 
+from clients.s3.objects import BucketObjects
 from clients.stale_if_error import StaleIfErrorCache
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import FlowArtifact
@@ -52,8 +51,7 @@ class FlowStore:
     """Flows under ``flows/`` of a bucket. ``s3`` is a client whose maker bounded its waits."""
 
     def __init__(self, s3: "S3Client", bucket: str) -> None:
-        self._s3 = s3
-        self._bucket = bucket
+        self._objects = BucketObjects(s3, bucket, FlowsUnavailableError)
 
     def publish(self, flows: Iterable[Flow], artifacts: Iterable[FlowArtifact] = ()) -> str:
         """Store flows as a version, not yet current, and return its name: equal for equal flows.
@@ -108,15 +106,9 @@ class FlowStore:
         Raises:
             FlowsUnavailableError: S3 does not answer.
         """
-        prefix = FLOW_VERSIONS
-        pages = self._s3.get_paginator("list_objects_v2")
-        try:
-            for page in pages.paginate(Bucket=self._bucket, Prefix=prefix):
-                for one in page.get("Contents", ()):
-                    version = one["Key"].removeprefix(prefix).removesuffix(".json")
-                    yield version, int(one["LastModified"].timestamp() * 1000)
-        except (BotoCoreError, ClientError) as problem:
-            raise FlowsUnavailableError(prefix, str(problem)) from problem
+        for one in self._objects.listed(FLOW_VERSIONS):
+            version = one["Key"].removeprefix(FLOW_VERSIONS).removesuffix(".json")
+            yield version, int(one["LastModified"].timestamp() * 1000)
 
     def history(self) -> tuple[str, ...]:
         """The version in force and those before it, newest first; empty where there is none.
@@ -131,22 +123,14 @@ class FlowStore:
         return (current.version, *current.before)
 
     def _write(self, key: str, flows: PublishedFlows) -> None:
-        try:
-            self._s3.put_object(
-                Bucket=self._bucket, Key=key, Body=flows.to_json(), ContentType="application/json"
-            )
-        except (BotoCoreError, ClientError) as problem:
-            raise FlowsUnavailableError(key, str(problem)) from problem
+        self._objects.put(key, flows.to_json(), ContentType="application/json")
 
     def _read(self, key: str) -> PublishedFlows:
+        found = self._objects.get(key)
+        if found is None:
+            raise FlowsNotPublishedError(key)
         try:
-            answer = self._s3.get_object(Bucket=self._bucket, Key=key)
-            with closing(answer["Body"]) as body:
-                return msgspec.json.decode(body.read(), type=PublishedFlows)
-        except self._s3.exceptions.NoSuchKey:
-            raise FlowsNotPublishedError(key) from None
-        except (BotoCoreError, ClientError, OSError) as problem:
-            raise FlowsUnavailableError(key, str(problem)) from problem
+            return msgspec.json.decode(found.body, type=PublishedFlows)
         except msgspec.MsgspecError as problem:
             raise FlowsUnreadableError(key, str(problem)) from problem
 

@@ -1,12 +1,10 @@
 """Messages that halt their flows: what is wrong with each, and whether it is to be skipped."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import msgspec
-from botocore.exceptions import BotoCoreError, ClientError
 
+from clients.s3.objects import BucketObjects
 from fleetlane.events.errors import FleetlaneError, ParkedReason
 from fleetlane.events.lanes import Lane
 from fleetlane.events.parked import KafkaPosition
@@ -50,7 +48,7 @@ class BlockedMessages:
     """
 
     def __init__(self, s3: "S3Client", bucket: str) -> None:
-        self._s3, self._bucket = s3, bucket
+        self._objects = BucketObjects(s3, bucket, BlockedMessagesUnavailableError)
 
     def found(self, position: KafkaPosition) -> BlockedMessage | None:
         """The message at a position of Kafka's, if it was ever blocked and not tried again."""
@@ -58,11 +56,13 @@ class BlockedMessages:
 
     def put(self, blocked: BlockedMessage) -> None:
         key = _key(blocked.topic, blocked.partition, blocked.offset)
-        self._write(key, msgspec.json.encode(blocked))
+        self._objects.put(key, msgspec.json.encode(blocked))
 
     def waiting(self, topic: str) -> list[BlockedMessage]:
         """The messages of a topic that wait for an operator."""
-        found = (self._read(key) for key in self._keys(f"{BLOCKED_MESSAGES}{topic}/"))
+        found = (
+            self._read(one["Key"]) for one in self._objects.listed(f"{BLOCKED_MESSAGES}{topic}/")
+        )
         return [one for one in found if one is not None and not one.is_skipped]
 
     def skip(self, blocked: BlockedMessage) -> None:
@@ -71,35 +71,10 @@ class BlockedMessages:
 
     def retry(self, blocked: BlockedMessage) -> None:
         """Let it be tried again."""
-        key = _key(blocked.topic, blocked.partition, blocked.offset)
-        try:
-            self._s3.delete_object(Bucket=self._bucket, Key=key)
-        except (BotoCoreError, ClientError) as problem:
-            raise BlockedMessagesUnavailableError(key, str(problem)) from problem
-
-    def _keys(self, prefix: str) -> Iterator[str]:
-        pages = self._s3.get_paginator("list_objects_v2")
-        try:
-            for page in pages.paginate(Bucket=self._bucket, Prefix=prefix):
-                yield from (one["Key"] for one in page.get("Contents", ()))
-        except (BotoCoreError, ClientError) as problem:
-            raise BlockedMessagesUnavailableError(prefix, str(problem)) from problem
+        self._objects.delete(_key(blocked.topic, blocked.partition, blocked.offset))
 
     def _read(self, key: str) -> BlockedMessage | None:
-        try:
-            answer = self._s3.get_object(Bucket=self._bucket, Key=key)
-            with closing(answer["Body"]) as body:
-                return msgspec.json.decode(body.read(), type=BlockedMessage)
-        except self._s3.exceptions.NoSuchKey:
-            return None
-        except (BotoCoreError, ClientError, OSError, msgspec.MsgspecError) as problem:
-            raise BlockedMessagesUnavailableError(key, str(problem)) from problem
-
-    def _write(self, key: str, body: bytes) -> None:
-        try:
-            self._s3.put_object(Bucket=self._bucket, Key=key, Body=body)
-        except (BotoCoreError, ClientError) as problem:
-            raise BlockedMessagesUnavailableError(key, str(problem)) from problem
+        return self._objects.decoded(self._objects.get(key), key, BlockedMessage)
 
 
 def blocking_topics(stream: str) -> list[str]:

@@ -9,12 +9,11 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
-from botocore.exceptions import BotoCoreError, ClientError
 
-from clients.aws import is_overtaken
+from clients.s3.objects import BucketObjects
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.s3_keys import LEASES
 
@@ -80,31 +79,23 @@ class LeaseObject:
     """A lease as an object in a bucket. ``s3`` is a client whose maker bounded its waits."""
 
     def __init__(self, s3: "S3Client", bucket: str, name: str) -> None:
-        self._s3, self._bucket, self.name = s3, bucket, name
+        self.name = name
+        self._objects = BucketObjects(
+            s3, bucket, lambda _, problem: LeaseUnavailableError(name, problem)
+        )
         self._key = f"{LEASES}{name}.json"
 
     def read(self) -> FoundLease | None:
-        try:
-            answer = self._s3.get_object(Bucket=self._bucket, Key=self._key)
-            with answer["Body"] as body:
-                state = msgspec.json.decode(body.read(), type=LeaseState)
-        except self._s3.exceptions.NoSuchKey:
+        found = self._objects.get(self._key)
+        state = self._objects.decoded(found, self._key, LeaseState)
+        if found is None or state is None:
             return None
-        except (BotoCoreError, ClientError, OSError, msgspec.DecodeError) as problem:
-            raise LeaseUnavailableError(self.name, str(problem)) from problem
-        return FoundLease(state=state, version=answer["ETag"])
+        return FoundLease(state=state, version=found.version)
 
     def write(self, state: LeaseState, *, replacing: str | None) -> str | None:
-        condition: Any = {"IfNoneMatch": "*"} if replacing is None else {"IfMatch": replacing}
-        try:
-            answer = self._s3.put_object(
-                Bucket=self._bucket, Key=self._key, Body=msgspec.json.encode(state), **condition
-            )
-        except (BotoCoreError, ClientError, OSError) as problem:
-            if is_overtaken(problem):
-                return self._version_if_ours(state)
-            raise LeaseUnavailableError(self.name, str(problem)) from problem
-        return answer["ETag"]
+        body = msgspec.json.encode(state)
+        version = self._objects.put_in_place_of(replacing, self._key, body)
+        return version or self._version_if_ours(state)
 
     def _version_if_ours(self, state: LeaseState) -> str | None:
         """A write whose answer was lost is refused when it is tried again, and was done."""

@@ -4,13 +4,12 @@ import base64
 import hashlib
 import time
 from contextlib import closing
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
 from botocore.response import StreamingBody
 
-from clients.aws import is_missing
-from clients.s3.prompt_retry import again_if_prompt
+from clients.s3.objects import BucketObjects
 from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.errors import FleetlaneError, ParkedReason
 from fleetlane.events.s3_keys import PARKED_PAYLOADS, PAYLOADS
@@ -77,6 +76,7 @@ class PayloadBucket:
 
     def __init__(self, s3: "S3Client", bucket: str, *, body_s_max: float = BODY_S_MAX) -> None:
         self._s3, self._bucket, self._body_s_max = s3, bucket, body_s_max
+        self._objects = BucketObjects(s3, bucket, PayloadUnavailableError)
 
     def put(self, key: str, body: bytes, sha256_hex: str) -> PayloadReference:
         """Store ``body``; returns once S3 has it and has found its digest to be ``sha256_hex``.
@@ -85,19 +85,7 @@ class PayloadBucket:
             PayloadUnavailableError: S3 did not confirm it. Putting it again is safe.
         """
         digest = base64.b64encode(bytes.fromhex(sha256_hex)).decode()
-        try:
-            answer = again_if_prompt(
-                lambda: self._s3.put_object(
-                    Bucket=self._bucket,
-                    Key=key,
-                    Body=body,
-                    ChecksumAlgorithm="SHA256",
-                    ChecksumSHA256=digest,
-                )
-            )
-        except (BotoCoreError, ClientError) as problem:
-            raise PayloadUnavailableError(key, str(problem)) from problem
-        confirmed = answer.get("ChecksumSHA256")
+        confirmed = self._objects.put_promptly(key, body, digest=digest)
         if confirmed != digest:
             raise PayloadUnavailableError(key, f"S3 confirmed digest {confirmed}, not {digest}")
         return PayloadReference(key=key, sha256=sha256_hex)
@@ -118,22 +106,23 @@ class PayloadBucket:
         """
         if body_bytes > bytes_max:
             raise PayloadTooLargeError(body_bytes, bytes_max)
-        try:
-            answer = self._s3.get_object(Bucket=self._bucket, Key=reference.key)
-            if answer["ContentLength"] != body_bytes:
-                answer["Body"].close()
-                found, wanted = answer["ContentLength"], body_bytes
-                raise PayloadCorruptError(reference.key, f"{found} bytes", f"{wanted} bytes")
-            with closing(answer["Body"]) as stream:  # entered itself it gives urllib3's, and errors
-                body = self._read(reference.key, stream)
-        except (BotoCoreError, ClientError, OSError) as problem:
-            raise _missing_or_unavailable(reference.key, problem) from problem
+        body = self._objects.ask(reference.key, lambda: self._read(reference.key, body_bytes))
+        if body is None:
+            raise PayloadMissingError(reference.key)
         sha256 = hashlib.sha256(body).hexdigest()
         if sha256 != reference.sha256:
             raise PayloadCorruptError(reference.key, f"SHA-256 {sha256}", reference.sha256)
         return body
 
-    def _read(self, key: str, stream: StreamingBody) -> bytes:
+    def _read(self, key: str, body_bytes: int) -> bytes:
+        answer = self._s3.get_object(Bucket=self._bucket, Key=key)
+        with closing(answer["Body"]) as stream:  # entered itself it gives urllib3's, and errors
+            found = answer["ContentLength"]
+            if found != body_bytes:
+                raise PayloadCorruptError(key, f"{found} bytes", f"{body_bytes} bytes")
+            return self._joined(key, stream)
+
+    def _joined(self, key: str, stream: StreamingBody) -> bytes:
         until_s = time.monotonic() + self._body_s_max
         pieces = []
         for piece in stream.iter_chunks(_PIECE_BYTES):
@@ -149,11 +138,7 @@ class PayloadBucket:
         Raises:
             PayloadUnavailableError: S3 does not say.
         """
-        try:
-            found = self._s3.list_objects_v2(Bucket=self._bucket, Prefix=key, MaxKeys=1)
-        except (BotoCoreError, ClientError) as problem:
-            raise PayloadUnavailableError(key, str(problem)) from problem
-        return any(one["Key"] == key for one in found.get("Contents", ()))
+        return any(one["Key"] == key for one in islice(self._objects.listed(key), 1))
 
     def delete(self, key: str) -> None:
         """Delete an object; one that is not there is no error.
@@ -161,10 +146,7 @@ class PayloadBucket:
         Raises:
             PayloadUnavailableError: S3 did not confirm it. Deleting again is safe.
         """
-        try:
-            self._s3.delete_object(Bucket=self._bucket, Key=key)
-        except (BotoCoreError, ClientError) as problem:
-            raise PayloadUnavailableError(key, str(problem)) from problem
+        self._objects.delete(key)
 
     def copy_to(self, other_bucket: str, key: str, parked_key: str) -> None:
         """Copy an object inside S3, as parking does before the original expires.
@@ -173,20 +155,13 @@ class PayloadBucket:
             PayloadMissingError: There is no such object.
             PayloadUnavailableError: S3 did not confirm the copy. Copying again is safe.
         """
-        try:
-            self._s3.copy_object(
+        copied = self._objects.ask(
+            key,
+            lambda: self._s3.copy_object(
                 Bucket=other_bucket,
                 Key=parked_key,
                 CopySource={"Bucket": self._bucket, "Key": key},
-            )
-        except (BotoCoreError, ClientError) as problem:
-            raise _missing_or_unavailable(key, problem) from problem
-
-
-def _missing_or_unavailable(
-    key: str, problem: Exception
-) -> PayloadMissingError | PayloadUnavailableError:
-    """Only a missing key is the message's fault; a missing bucket or permission is an outage."""
-    if is_missing(problem):
-        return PayloadMissingError(key)
-    return PayloadUnavailableError(key, str(problem))
+            ),
+        )
+        if copied is None:
+            raise PayloadMissingError(key)

@@ -17,17 +17,16 @@ import base64
 import hashlib
 import heapq
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from itertools import batched
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from botocore.exceptions import BotoCoreError, ClientError
 
-from clients.aws import is_missing
 from clients.kafka.producer_record import ProducerRecord
-from clients.s3.prompt_retry import again_if_prompt
+from clients.s3.objects import BucketObjects
 from fleetlane.events import headers as ce
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.s3_keys import SPOOL
@@ -82,6 +81,7 @@ class Spool:
 
     def __init__(self, s3: "S3Client", bucket: str) -> None:
         self._s3, self._bucket = s3, bucket
+        self._objects = BucketObjects(s3, bucket, lambda _, problem: SpoolUnavailableError(problem))
 
     def put(self, records: Sequence[ProducerRecord], *, now_ms: int) -> Spooled:
         """Store records as one object; returns once S3 has it and has found its digest right.
@@ -92,19 +92,7 @@ class Spool:
         content = spooled_bytes(records)
         sha256 = hashlib.sha256(content).digest()
         key = _key(records[0], sha256, now_ms)
-        digest = base64.b64encode(sha256).decode()
-        try:
-            again_if_prompt(
-                lambda: self._s3.put_object(
-                    Bucket=self._bucket,
-                    Key=key,
-                    Body=content,
-                    ChecksumAlgorithm="SHA256",
-                    ChecksumSHA256=digest,
-                )
-            )
-        except (BotoCoreError, ClientError) as problem:
-            raise SpoolUnavailableError(str(problem)) from problem
+        self._objects.put_promptly(key, content, digest=base64.b64encode(sha256).decode())
         return Spooled(key=key)
 
     def waiting(self) -> Iterator[Waiting]:
@@ -123,14 +111,8 @@ class Spool:
             SpoolUnreadableError: What is there is no spooled object, or of another version.
             SpoolUnavailableError: S3 does not answer.
         """
-        try:
-            with closing(self._s3.get_object(Bucket=self._bucket, Key=key)["Body"]) as body:
-                content = body.read()
-        except (BotoCoreError, ClientError, OSError) as problem:
-            if is_missing(problem):
-                return None
-            raise SpoolUnavailableError(str(problem)) from problem
-        return records_in(content, key=key)
+        found = self._objects.get(key)
+        return None if found is None else records_in(found.body, key=key)
 
     def delete(self, keys: Sequence[str]) -> None:
         """Delete objects. One that cannot be deleted stays, and that is no error: it comes again.
@@ -138,27 +120,15 @@ class Spool:
         Raises:
             SpoolUnavailableError: S3 does not answer.
         """
-        for start in range(0, len(keys), _DELETED_AT_ONCE_MAX):
-            some = keys[start : start + _DELETED_AT_ONCE_MAX]
-            try:
-                self._s3.delete_objects(
-                    Bucket=self._bucket,
-                    Delete={"Objects": [{"Key": key} for key in some], "Quiet": True},
-                )
-            except (BotoCoreError, ClientError) as problem:
-                raise SpoolUnavailableError(str(problem)) from problem
+        for some in batched(keys, _DELETED_AT_ONCE_MAX, strict=False):
+            wanted: Any = {"Objects": [{"Key": key} for key in some], "Quiet": True}
+            call = partial(self._s3.delete_objects, Bucket=self._bucket, Delete=wanted)
+            self._objects.ask(SPOOL, call)
 
     def _in_shard(self, prefix: str) -> Iterator[Waiting]:
-        pages = self._s3.get_paginator("list_objects_v2").paginate(
-            Bucket=self._bucket, Prefix=prefix
-        )
-        try:
-            for page in pages:
-                for found in page.get("Contents", ()):
-                    since_ms = _minute_of(found["Key"])
-                    yield Waiting(key=found["Key"], since_ms=since_ms, object_bytes=found["Size"])
-        except (BotoCoreError, ClientError) as problem:
-            raise SpoolUnavailableError(str(problem)) from problem
+        for found in self._objects.listed(prefix):
+            since_ms = _minute_of(found["Key"])
+            yield Waiting(key=found["Key"], since_ms=since_ms, object_bytes=found["Size"])
 
 
 def _key(first: ProducerRecord, sha256: bytes, now_ms: int) -> str:

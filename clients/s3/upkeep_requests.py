@@ -7,8 +7,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import msgspec
-from botocore.exceptions import BotoCoreError, ClientError
 
+from clients.s3.objects import BucketObjects
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import LakeTables
 from fleetlane.events.s3_keys import UPKEEP_ANSWERS, UPKEEP_REQUESTS, UPKEEP_SCHEDULED
@@ -66,13 +66,15 @@ class UpkeepRequests:
     """One request at a time for each writer; a newer one takes the place of one that waits."""
 
     def __init__(self, s3: "S3Client", bucket: str, tables: LakeTables) -> None:
-        self._s3, self._bucket = s3, bucket
+        self._objects = BucketObjects(
+            s3, bucket, lambda _, problem: RequestsUnavailableError(problem)
+        )
         self._request_key = f"{UPKEEP_REQUESTS}{tables}.json"
         self._answer_key = f"{UPKEEP_ANSWERS}{tables}.json"
         self._scheduled_key = f"{UPKEEP_SCHEDULED}{tables}.json"
 
     def ask(self, request: UpkeepRequest) -> None:
-        self._put(self._request_key, request)
+        self._objects.put(self._request_key, msgspec.json.encode(request))
 
     def waiting(self) -> UpkeepRequest | None:
         """The request, unless it was answered."""
@@ -82,7 +84,7 @@ class UpkeepRequests:
         return request
 
     def answer(self, answer: UpkeepAnswer) -> None:
-        self._put(self._answer_key, answer)
+        self._objects.put(self._answer_key, msgspec.json.encode(answer))
 
     def answer_to(self, request_id: str) -> UpkeepAnswer | None:
         answer = self._get(self._answer_key, UpkeepAnswer)
@@ -93,20 +95,7 @@ class UpkeepRequests:
         return None if scheduled is None else scheduled.at_ms
 
     def note_scheduled(self, now_ms: int) -> None:
-        self._put(self._scheduled_key, Scheduled(at_ms=now_ms))
-
-    def _put(self, key: str, value: msgspec.Struct) -> None:
-        try:
-            self._s3.put_object(Bucket=self._bucket, Key=key, Body=msgspec.json.encode(value))
-        except (BotoCoreError, ClientError, OSError) as problem:
-            raise RequestsUnavailableError(str(problem)) from problem
+        self._objects.put(self._scheduled_key, msgspec.json.encode(Scheduled(at_ms=now_ms)))
 
     def _get[T: msgspec.Struct](self, key: str, kind: type[T]) -> T | None:
-        try:
-            answer = self._s3.get_object(Bucket=self._bucket, Key=key)
-            with answer["Body"] as body:
-                return msgspec.json.decode(body.read(), type=kind)
-        except self._s3.exceptions.NoSuchKey:
-            return None
-        except (BotoCoreError, ClientError, OSError, msgspec.DecodeError) as problem:
-            raise RequestsUnavailableError(str(problem)) from problem
+        return self._objects.decoded(self._objects.get(key), key, kind)

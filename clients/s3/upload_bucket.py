@@ -1,15 +1,11 @@
 """Uploaded bodies in S3 as landing sees them: what each is, and whether it landed. None is read."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
-from botocore.exceptions import BotoCoreError, ClientError
-
-from clients.aws import is_missing
 from clients.s3.issued_upload import UPLOAD_FIELD, IssuedUpload, NotIssuedError, issued_from
+from clients.s3.objects import BucketObjects
 from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
 from clients.s3.upload_keys import (
     NotAnUploadError,
@@ -21,7 +17,7 @@ from fleetlane.events.s3_keys import LANDED_UPLOADS, UPLOAD_SWEEP_KEY, UPLOADS
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
-    from mypy_boto3_s3.type_defs import HeadObjectOutputTypeDef, ObjectTypeDef
+    from mypy_boto3_s3.type_defs import HeadObjectOutputTypeDef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +46,7 @@ class UploadBucket:
 
     def __init__(self, s3: "S3Client", bucket: str) -> None:
         self._s3, self._bucket = s3, bucket
+        self._objects = BucketObjects(s3, bucket, PayloadUnavailableError)
 
     def stored(self, key: str) -> StoredUpload:
         """Look at an upload without reading it.
@@ -75,11 +72,11 @@ class UploadBucket:
 
     def mark_landed(self, key: str) -> None:
         """Mark an upload, once Kafka holds its message; marking twice is fine."""
-        self._put(landed_key(key), b"")
+        self._objects.put(landed_key(key), b"")
 
     def listed(self, *, after: str, uploads_max: int) -> list[ListedUpload]:
         """List uploads behind a key, oldest first."""
-        found = self._list(UPLOADS, after, uploads_max)
+        found = islice(self._objects.listed(UPLOADS, after=after), uploads_max)
         return [
             ListedUpload(key=one["Key"], stored_millis=int(one["LastModified"].timestamp()) * 1000)
             for one in found
@@ -87,51 +84,23 @@ class UploadBucket:
 
     def landed_between(self, *, after: str, last: str) -> frozenset[str]:
         """The keys of the uploads behind ``after``, up to ``last``, that have their mark."""
-        keys = (key_of_landed(one["Key"]) for one in self._pages(LANDED_UPLOADS, landed_key(after)))
+        marks = self._objects.listed(LANDED_UPLOADS, after=landed_key(after))
+        keys = (key_of_landed(one["Key"]) for one in marks)
         return frozenset(takewhile(lambda key: key <= last, keys))
 
     def sweep_position(self) -> str:
         """Where the next sweep goes on: behind this key. Empty before the first one."""
-        try:
-            with closing(
-                self._s3.get_object(Bucket=self._bucket, Key=UPLOAD_SWEEP_KEY)["Body"]
-            ) as body:
-                return body.read().decode()
-        except (BotoCoreError, ClientError, OSError) as problem:
-            if is_missing(problem):
-                return ""
-            raise PayloadUnavailableError(UPLOAD_SWEEP_KEY, str(problem)) from problem
+        found = self._objects.get(UPLOAD_SWEEP_KEY)
+        return "" if found is None else found.body.decode()
 
     def keep_sweep_position(self, key: str) -> None:
-        self._put(UPLOAD_SWEEP_KEY, key.encode())
+        self._objects.put(UPLOAD_SWEEP_KEY, key.encode())
 
     def _head(self, key: str) -> "HeadObjectOutputTypeDef | None":
-        try:
-            return self._s3.head_object(Bucket=self._bucket, Key=key, ChecksumMode="ENABLED")
-        except (BotoCoreError, ClientError) as problem:
-            if is_missing(problem):
-                return None
-            raise PayloadUnavailableError(key, str(problem)) from problem
-
-    def _put(self, key: str, body: bytes) -> None:
-        try:
-            self._s3.put_object(Bucket=self._bucket, Key=key, Body=body)
-        except (BotoCoreError, ClientError) as problem:
-            raise PayloadUnavailableError(key, str(problem)) from problem
-
-    def _pages(self, prefix: str, after: str) -> "Iterator[ObjectTypeDef]":
-        while page := self._list(prefix, after, 1000):
-            yield from page
-            after = page[-1]["Key"]
-
-    def _list(self, prefix: str, after: str, keys_max: int) -> "list[ObjectTypeDef]":
-        try:
-            answer = self._s3.list_objects_v2(
-                Bucket=self._bucket, Prefix=prefix, StartAfter=after, MaxKeys=keys_max
-            )
-        except (BotoCoreError, ClientError) as problem:
-            raise PayloadUnavailableError(prefix, str(problem)) from problem
-        return answer.get("Contents", [])
+        return self._objects.ask(
+            key,
+            lambda: self._s3.head_object(Bucket=self._bucket, Key=key, ChecksumMode="ENABLED"),
+        )
 
 
 def _checked(key: str, head: "HeadObjectOutputTypeDef") -> IssuedUpload:

@@ -1,0 +1,121 @@
+"""The objects of one bucket: what S3 fails at is an error of its caller's, what is missing None."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+import msgspec
+from botocore.exceptions import BotoCoreError, ClientError
+
+from clients.aws import is_missing, is_overtaken
+from fleetlane.events.errors import FleetlaneError
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+    from mypy_boto3_s3.type_defs import ObjectTypeDef, PutObjectOutputTypeDef
+
+PROMPT_S: Final = 0.25
+"""An answer of 500 or a connection that was closed while idle comes sooner than this."""
+
+_FAILURES: Final = (BotoCoreError, ClientError, OSError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredObject:
+    """An object as it was read; ``version`` changes with every write."""
+
+    body: bytes
+    version: str
+
+
+class BucketObjects:
+    """Objects by their keys. ``s3`` is a client whose maker bounded its waits.
+
+    Where S3 does not answer as it should, every method raises what ``unavailable`` makes of the key
+    and the problem.
+    """
+
+    def __init__(
+        self, s3: "S3Client", bucket: str, unavailable: Callable[[str, str], FleetlaneError]
+    ) -> None:
+        self._s3, self._bucket, self._unavailable = s3, bucket, unavailable
+
+    def ask[T](self, key: str, call: Callable[[], T]) -> T | None:
+        """What a call of S3 gives; ``None`` where there is no such object."""
+        try:
+            return call()
+        except _FAILURES as problem:
+            if is_missing(problem):
+                return None
+            raise self._unavailable(key, str(problem)) from problem
+
+    def get(self, key: str, *, bytes_max: int | None = None) -> StoredObject | None:
+        """Read an object, or its first ``bytes_max`` bytes."""
+
+        def read() -> StoredObject:
+            answer = self._s3.get_object(Bucket=self._bucket, Key=key)
+            with closing(answer["Body"]) as body:  # entered itself it raises urllib3's errors
+                return StoredObject(body=body.read(bytes_max), version=answer["ETag"])
+
+        return self.ask(key, read)
+
+    def decoded[T](self, found: StoredObject | None, key: str, kind: type[T]) -> T | None:
+        """The JSON that was read; what is none counts as an answer that S3 should not give."""
+        try:
+            return None if found is None else msgspec.json.decode(found.body, type=kind)
+        except msgspec.MsgspecError as problem:
+            raise self._unavailable(key, str(problem)) from problem
+
+    def put(self, key: str, body: bytes | BinaryIO, **options: Any) -> None:
+        """Write an object over what was there; ``options`` are more arguments of ``put_object``."""
+        self.ask(key, lambda: self._put(key, body, options))
+
+    def put_in_place_of(
+        self, version: str | None, key: str, body: bytes | BinaryIO, **options: Any
+    ) -> str | None:
+        """Write over that version, or where there is none; gives the new one.
+
+        ``None`` where another was faster.
+        """
+        condition = {"IfNoneMatch": "*"} if version is None else {"IfMatch": version}
+        try:
+            return self._put(key, body, options | condition)["ETag"]
+        except _FAILURES as problem:
+            if is_overtaken(problem) or is_missing(problem):
+                return None
+            raise self._unavailable(key, str(problem)) from problem
+
+    def put_promptly(self, key: str, body: bytes, *, digest: str) -> str | None:
+        """Write an object whose SHA-256 is ``digest``, in Base64; gives the one that S3 found.
+
+        Tries once more if that failed within a quarter of a second: of more there is no time.
+        """
+        options = {"ChecksumAlgorithm": "SHA256", "ChecksumSHA256": digest}
+        began_s = time.monotonic()
+        try:
+            answer = self._put(key, body, options)
+        except (BotoCoreError, ClientError) as problem:
+            if time.monotonic() - began_s > PROMPT_S:
+                raise self._unavailable(key, str(problem)) from problem
+            answer = self.ask(key, lambda: self._put(key, body, options))
+        return None if answer is None else answer.get("ChecksumSHA256")
+
+    def delete(self, key: str) -> None:
+        """Delete an object; one that is not there is no error."""
+        self.ask(key, lambda: self._s3.delete_object(Bucket=self._bucket, Key=key))
+
+    def listed(self, prefix: str, *, after: str = "") -> "Iterator[ObjectTypeDef]":
+        """Go through the objects behind a key, in order; S3 is asked as far as one reads."""
+        pages = self._s3.get_paginator("list_objects_v2")
+        try:
+            for page in pages.paginate(Bucket=self._bucket, Prefix=prefix, StartAfter=after):
+                yield from page.get("Contents", ())
+        except (BotoCoreError, ClientError) as problem:
+            raise self._unavailable(prefix, str(problem)) from problem
+
+    def _put(
+        self, key: str, body: bytes | BinaryIO, options: dict[str, Any]
+    ) -> "PutObjectOutputTypeDef":
+        return self._s3.put_object(Bucket=self._bucket, Key=key, Body=body, **options)
