@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
-from clients.s3.objects import BucketObjects
+from clients.bucket_objects import BucketObjects
 from clients.stale_if_error import StaleIfErrorCache
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.overrides import (

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from clients.s3.objects import BucketObjects
+from clients.bucket_objects import BucketObjects
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import (
     ARTIFACT_BYTES_MAX,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
-from clients.s3.objects import BucketObjects
+from clients.bucket_objects import BucketObjects
 from clients.stale_if_error import StaleIfErrorCache
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import FlowArtifact

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from clients.s3.objects import BucketObjects
+from clients.bucket_objects import BucketObjects
 from fleetlane.events.errors import FleetlaneError, ParkedReason
 from fleetlane.events.lanes import Lane
 from fleetlane.events.parked import KafkaPosition

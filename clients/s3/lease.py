@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
-from clients.s3.objects import BucketObjects
+from clients.bucket_objects import BucketObjects
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.s3_keys import LEASES
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from botocore.response import StreamingBody
 
-from clients.s3.objects import BucketObjects
+from clients.bucket_objects import BucketObjects
 from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.errors import FleetlaneError, ParkedReason
 from fleetlane.events.s3_keys import PARKED_PAYLOADS, PAYLOADS

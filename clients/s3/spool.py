@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from clients.bucket_objects import BucketObjects
 from clients.kafka.producer_record import ProducerRecord
-from clients.s3.objects import BucketObjects
 from fleetlane.events import headers as ce
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.s3_keys import SPOOL

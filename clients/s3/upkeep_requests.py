@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from clients.s3.objects import BucketObjects
+from clients.bucket_objects import BucketObjects
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import LakeTables
 from fleetlane.events.s3_keys import UPKEEP_ANSWERS, UPKEEP_REQUESTS, UPKEEP_SCHEDULED

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
+from clients.bucket_objects import BucketObjects
 from clients.s3.issued_upload import UPLOAD_FIELD, IssuedUpload, NotIssuedError, issued_from
-from clients.s3.objects import BucketObjects
 from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
 from clients.s3.upload_keys import (
     NotAnUploadError,
