@@ -8,7 +8,7 @@ from cdk_nag import AwsSolutionsChecks
 
 from fleetlane.events.errors import FleetlaneError
 from infra.artifacts.folder import ROOT, Artifacts
-from infra.constructs.functions.deployed_flows import deployed_flows
+from infra.constructs.functions.flow_publication import deployed_flows
 from infra.platform_stacks import add_cloud_stacks, add_local_stacks
 from infra.stages import BadStageError, Stage, settings_of, stage_from
 

@@ -6,8 +6,7 @@ from aws_cdk import App, Tags
 from aws_cdk import aws_lambda as lambda_
 
 from infra.artifacts.folder import Artifacts
-from infra.constructs.functions.deployed_flows import DeployedFlows
-from infra.constructs.functions.flow_publication import FlowPublication
+from infra.constructs.functions.flow_publication import DeployedFlows, FlowPublication
 from infra.constructs.functions.platform_function import FunctionContext
 from infra.constructs.jobs.jobs_code import LocalJobsCode
 from infra.constructs.kafka.access import KafkaEndpoint

@@ -7,9 +7,8 @@ from typing import Final
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.parsers.artifacts.building import Platform
-from infra.artifacts.archive import Artifact
+from infra.artifacts.archive import Artifact, CannotBuildError
 from infra.artifacts.build import IN_AWS, Targets, build
-from infra.artifacts.failures import CannotBuildError
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 

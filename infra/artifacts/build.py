@@ -1,19 +1,78 @@
 """All artifacts of a deploy, for the machines that they will run on."""
 
+import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
-from fleetlane.parsers.artifacts.building import Platform
-from infra.artifacts.archive import Artifact, merged
-from infra.artifacts.contents import wheel_contents
+from fleetlane.events.flows.artifacts import artifact_key, read_manifest
+from fleetlane.events.s3_keys import PARSERS
+from fleetlane.parsers.artifacts.building import Platform, write_built
+from fleetlane.parsers.artifacts.uv import CannotBuildError as UvFailedError
+from fleetlane.parsers.artifacts.uv import Uv, uv_for
+from infra.artifacts.archive import (
+    Artifact,
+    ArtifactTooLargeError,
+    CannotBuildError,
+    artifact_at,
+    merged,
+    wheel_contents,
+)
 from infra.artifacts.functions import FunctionBuild, function_names
 from infra.artifacts.jobs import write_jars, write_jobs
-from infra.artifacts.packages import uv_of
-from infra.artifacts.parsers import write_parsers
-from infra.artifacts.wheels import EVENTS, PARSERS, build_wheels
+from infra.artifacts.packages import run_uv, uv_of
+
+WHEEL_BYTES_MAX: Final = 1_000_000
+
+OUR_PROJECTS: Final = ("fleetlane-events", "fleetlane-parsers", "fleetlane")
+
+
+def build_wheels(uv: Uv, *, scratch: Path, folder: Path) -> Mapping[str, Artifact]:
+    """Build our own wheels into ``folder``, and give them by their projects' names.
+
+    Raises:
+        CannotBuildError: One does not build.
+        ArtifactTooLargeError: One is over its limit.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    built = {name: _built(uv, name, scratch / name) for name in OUR_PROJECTS}
+    moved = {name: Path(shutil.move(path, folder / path.name)) for name, path in built.items()}
+    return MappingProxyType({name: artifact_at(path) for name, path in moved.items()})
+
+
+def _built(uv: Uv, project: str, folder: Path) -> Path:
+    where = ["--out-dir", str(folder), "--no-create-gitignore"]
+    run_uv(uv, "build", "--wheel", "--package", project, *where, subject=f"wheel of {project}")
+    (wheel,) = folder.glob("*.whl")
+    size_bytes = wheel.stat().st_size
+    if size_bytes > WHEEL_BYTES_MAX:
+        raise ArtifactTooLargeError(wheel.name, size_bytes, WHEEL_BYTES_MAX)
+    return wheel
+
+
+PROJECTS: Final = MappingProxyType({"examples/acme-sensors": "acme-sensors"})
+"""The owner of each project's artifact."""
+
+
+def write_parsers(uv: Uv, *, platform: Platform, scratch: Path, folder: Path) -> Iterator[Artifact]:
+    """Build all projects into ``folder``, each at its key in the flows' bucket.
+
+    Raises:
+        CannotBuildError: One does not build.
+    """
+    shutil.rmtree(folder / PARSERS, ignore_errors=True)  # of earlier versions
+    for project, owner in PROJECTS.items():
+        try:
+            built = write_built(uv_for(uv.project / project, uv.program), platform, scratch / owner)
+        except UvFailedError as failure:
+            remedy = "mend that and run `make artifacts` again"
+            raise CannotBuildError(project, failure.problem, remedy) from None
+        target = folder / artifact_key(owner, read_manifest(built, artifact=built.name))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        yield artifact_at(Path(shutil.move(built, target)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +100,7 @@ def build(root: Path, folder: Path, targets: Targets = IN_AWS) -> Iterator[Artif
         scratch = Path(name)
         wheels = build_wheels(uv, scratch=scratch / "wheels", folder=folder / "wheels")
         yield from wheels.values()
-        events, parsers = (wheel_contents(wheels[project].path) for project in (EVENTS, PARSERS))
+        events, parsers = (wheel_contents(wheels[project].path) for project in OUR_PROJECTS[:2])
         functions = FunctionBuild(
             uv=uv, platform=targets.functions, events=events, scratch=scratch / "functions"
         )

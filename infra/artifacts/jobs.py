@@ -14,9 +14,16 @@ from typing import Final
 from fleetlane.parsers.artifacts.building import Platform
 from fleetlane.parsers.artifacts.uv import Uv
 from fleetlane.parsers.artifacts.writing import Contents
-from infra.artifacts.archive import Artifact, archive_bytes, artifact_at, merged, write_archive
-from infra.artifacts.contents import installed_contents, source_contents
-from infra.artifacts.failures import CannotBuildError
+from infra.artifacts.archive import (
+    Artifact,
+    CannotBuildError,
+    archive_bytes,
+    artifact_at,
+    installed_contents,
+    merged,
+    source_contents,
+    write_archive,
+)
 from infra.artifacts.packages import Group, install
 
 ENGINES_BRING: Final = (

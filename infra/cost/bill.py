@@ -1,6 +1,6 @@
 """A month's bill, and its share for a million messages."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -57,32 +57,29 @@ class Bill:
 
 def bill(scenario: Scenario, figures: Figures) -> Bill:
     """Add everything up."""
-    parts: Iterable[Iterable[Line]] = (
-        part(scenario, figures) for part in (edge_lines, store_lines, job_lines, _fixed_lines)
-    )
+    parts = (edge_lines, store_lines, job_lines, _fixed_lines)
     return Bill(
-        lines=tuple(line for part in parts for line in part),
+        lines=tuple(line for part in parts for line in part(scenario, figures)),
         messages={lane: one.messages_a_month for lane, one in scenario.traffic.items()},
     )
 
 
 def _fixed_lines(scenario: Scenario, figures: Figures) -> Iterator[Line]:
     """Endpoints, metrics, alarms, keys: nothing of it grows with messages."""
-    stage = scenario.stage
-    hours = _ENDPOINTS * len(stage.availability_zones) * HOURS_A_MONTH
-    yield Line(component="VPC endpoints", fixed_usd=figures.usd("endpoint_hour", hours))
-    yield Line(
-        component="MSK: metrics by topic",
-        fixed_usd=figures.usd("metric_month", kafka_metrics(scenario, figures)),
-    )
-    watching = (
+    endpoint_hours = _ENDPOINTS * len(scenario.stage.availability_zones) * HOURS_A_MONTH
+    watching_usd = (
         figures.usd("metric_month", figures.measure("custom_metrics"))
         + figures.usd("alarm_metric_month", figures.measure("alarm_metrics"))
         + figures.usd("dashboard_month")
     )
-    yield Line(component="CloudWatch: metrics, alarms, dashboard", fixed_usd=watching)
-    keys_usd = figures.usd("kms_key_month", figures.measure("kms_keys"))
-    yield Line(component="KMS keys", fixed_usd=keys_usd)
+    fixed_usd = {
+        "VPC endpoints": figures.usd("endpoint_hour", endpoint_hours),
+        "MSK: metrics by topic": figures.usd("metric_month", kafka_metrics(scenario, figures)),
+        "CloudWatch: metrics, alarms, dashboard": watching_usd,
+        "KMS keys": figures.usd("kms_key_month", figures.measure("kms_keys")),
+    }
+    for component, usd in fixed_usd.items():
+        yield Line(component=component, fixed_usd=usd)
 
 
 def kafka_metrics(scenario: Scenario, figures: Figures) -> float:

@@ -15,7 +15,7 @@ from fleetlane.events.job_arguments import (
 from fleetlane.events.lake.tables import TABLES
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from infra.cost.figures import Figures, Line
-from infra.cost.scenario import HOURS_A_MONTH, Scenario, per_second
+from infra.cost.scenario import HOURS_A_MONTH, Scenario
 from infra.stages import Engine
 
 WORKER_VCPUS: Final = 4
@@ -32,21 +32,36 @@ _WATCH_PUBLISHES_MINUTES: Final = 5
 
 def job_lines(scenario: Scenario, figures: Figures) -> Iterator[Line]:
     """Mostly fixed cost: workers and triggers run at night too."""
+    worker_usd = worker_hour_usd(scenario.stage.engine, figures) * HOURS_A_MONTH
     for lane in scenario.traffic:
-        yield _workers(scenario, lane, figures)
-        trigger_ms = LANE_LIMITS[lane].trigger_ms
-        puts_usd = checkpoints_usd(trigger_ms, figures)
+        at_least = workers_of_stage(scenario, lane)
+        more = max(0, workers_needed(scenario, lane, figures) - at_least)
+        yield Line(
+            component="Spark: workers",
+            lane=lane,
+            fixed_usd=worker_usd * at_least,
+            growing_usd=worker_usd * more,
+        )
+        puts_usd = checkpoints_usd(LANE_LIMITS[lane].trigger_ms, figures)
         yield Line(component="S3: checkpoints", lane=lane, fixed_usd=puts_usd)
         calls_usd = figures.usd("metrics_call", MINUTES_A_MONTH)
         yield Line(component="CloudWatch: lanes' metrics", lane=lane, fixed_usd=calls_usd)
-    puts_usd = sum(checkpoints_usd(every_ms, figures) for every_ms in _triggers_ms())
-    yield Line(component="S3: checkpoints", fixed_usd=puts_usd)
-    yield Line(component="S3: the lake's commits", fixed_usd=_commits_usd(figures))
-    calls = MINUTES_A_MONTH * (len(LakeTables) + 1 / _WATCH_PUBLISHES_MINUTES)
-    yield Line(
-        component="CloudWatch: metrics of lake and watch",
-        fixed_usd=figures.usd("metrics_call", calls),
+    lake_ms = _default(LakeArguments, "lake_trigger_ms")
+    no_lanes_ms = (
+        _default(FleetMetadataArguments, "metadata_trigger_ms"),
+        _default(FleetWatchArguments, "watch_trigger_ms"),
+        *(lake_ms for _ in LakeTables),
     )
+    # Each batch commits to each of its tables; `hourly` is counted as if it did too.
+    commits = figures.measure("puts_per_commit") * batches_a_month(lake_ms, figures) * len(TABLES)
+    calls = MINUTES_A_MONTH * (len(LakeTables) + 1 / _WATCH_PUBLISHES_MINUTES)
+    fixed_usd = {
+        "S3: checkpoints": sum(checkpoints_usd(every_ms, figures) for every_ms in no_lanes_ms),
+        "S3: the lake's commits": figures.usd("s3_put", commits),
+        "CloudWatch: metrics of lake and watch": figures.usd("metrics_call", calls),
+    }
+    for component, usd in fixed_usd.items():
+        yield Line(component=component, fixed_usd=usd)
 
 
 def batches_a_month(trigger_ms: int, figures: Figures) -> float:
@@ -74,9 +89,9 @@ def workers_needed(scenario: Scenario, lane: Lane, figures: Figures) -> int:
     """The driver's and as many as the peak keeps busy, at least one."""
     traffic = scenario.traffic[lane]
     cpu_us = figures.measure("parse_cpu_us_per_kib") * max(1, traffic.body_kib)
-    busy_vcpus = per_second(traffic) * cpu_us / 1e6
+    busy_vcpus = traffic.messages_per_s * cpu_us / 1e6
     if lane is Lane.STANDARD:
-        messages_per_s = sum(per_second(one) for one in scenario.traffic.values())
+        messages_per_s = sum(one.messages_per_s for one in scenario.traffic.values())
         busy_vcpus += messages_per_s * figures.measure("metadata_cpu_us") / 1e6
     of_worker = WORKER_VCPUS * figures.measure("worker_busy_share")
     return _DRIVER + max(1, math.ceil(busy_vcpus * scenario.peak / of_worker))
@@ -85,37 +100,8 @@ def workers_needed(scenario: Scenario, lane: Lane, figures: Figures) -> int:
 def workers_of_stage(scenario: Scenario, lane: Lane) -> int:
     """How many always run."""
     stage = scenario.stage
-    return {
-        Lane.FAST: stage.fast_workers,
-        Lane.STANDARD: stage.standard_workers,
-        Lane.SLOW: stage.slow_workers,
-    }[lane]
-
-
-def _workers(scenario: Scenario, lane: Lane, figures: Figures) -> Line:
-    engine = scenario.stage.engine
-    usd = worker_hour_usd(engine, figures) * HOURS_A_MONTH
-    at_least = workers_of_stage(scenario, lane)
-    more = max(0, workers_needed(scenario, lane, figures) - at_least)
-    return Line(
-        component="Spark: workers",
-        lane=lane,
-        fixed_usd=usd * at_least,
-        growing_usd=usd * more,
-    )
-
-
-def _triggers_ms() -> Iterator[int]:
-    """The default trigger intervals of the queries that are no lane's."""
-    yield _default(FleetMetadataArguments, "metadata_trigger_ms")
-    yield _default(FleetWatchArguments, "watch_trigger_ms")
-    yield from (_default(LakeArguments, "lake_trigger_ms") for _ in LakeTables)
-
-
-def _commits_usd(figures: Figures) -> float:
-    """Each batch commits to each of its tables; ``hourly`` is counted as if it did too."""
-    batches = batches_a_month(_default(LakeArguments, "lake_trigger_ms"), figures)
-    return figures.usd("s3_put", figures.measure("puts_per_commit") * batches * len(TABLES))
+    workers = (stage.fast_workers, stage.standard_workers, stage.slow_workers)
+    return dict(zip((Lane.FAST, Lane.STANDARD, Lane.SLOW), workers, strict=True))[lane]
 
 
 def _default(arguments: type[JobArguments], name: str) -> int:

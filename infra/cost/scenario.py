@@ -14,7 +14,8 @@ HOURS_A_MONTH: Final = 24 * DAYS_A_MONTH
 INLINE_KIB_MAX: Final = INLINE_BYTES_MAX / 1024
 LANE_SHARES: Final = MappingProxyType({Lane.FAST: 0.10, Lane.STANDARD: 0.89, Lane.SLOW: 0.01})
 
-_DAY_S: Final = 24 * 60 * 60
+DAY_S: Final = 24 * 60 * 60
+GB: Final = 1e9
 
 
 class BadScenarioError(FleetlaneError):
@@ -35,6 +36,11 @@ class Traffic:
     @property
     def messages_a_month(self) -> float:
         return self.messages_a_day * DAYS_A_MONTH
+
+    @property
+    def messages_per_s(self) -> float:
+        """The mean rate."""
+        return self.messages_a_day / DAY_S
 
     @property
     def is_by_reference(self) -> bool:
@@ -79,14 +85,6 @@ class Scenario:
         alone = replace(self.traffic[lane], messages_a_day=messages_a_day)
         return replace(self, traffic={lane: alone})
 
-    def with_messages(self, factor: float) -> "Scenario":
-        """The same with so many times the messages, in every lane."""
-        scaled = {
-            lane: replace(one, messages_a_day=one.messages_a_day * factor)
-            for lane, one in self.traffic.items()
-        }
-        return replace(self, traffic=scaled)
-
 
 def usual_traffic(
     messages_a_day: float, *, body_kib: float, slow_body_kib: float
@@ -99,11 +97,6 @@ def usual_traffic(
         )
         for lane, share in LANE_SHARES.items()
     }
-
-
-def per_second(traffic: Traffic) -> float:
-    """The mean rate."""
-    return traffic.messages_a_day / _DAY_S
 
 
 def _check_lane(lane: Lane, traffic: Traffic) -> None:
@@ -119,8 +112,8 @@ def _check_lane(lane: Lane, traffic: Traffic) -> None:
         )
     limits = LANE_LIMITS[lane]
     per_s_max = limits.messages_per_batch_max * 1000 / max(1, limits.trigger_ms)
-    if per_second(traffic) > per_s_max:
+    if traffic.messages_per_s > per_s_max:
         raise BadScenarioError(
-            f"{per_second(traffic):,.1f} messages a second in the {lane} lane; it takes "
+            f"{traffic.messages_per_s:,.1f} messages a second in the {lane} lane; it takes "
             f"{per_s_max:,.0f}: {limits.messages_per_batch_max} in {limits.trigger_ms} ms"
         )

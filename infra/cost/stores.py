@@ -7,12 +7,10 @@ from typing import Final
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topics import RawTopic, canonical_topic, topic_settings
 from infra.cost.figures import Figures, Line
-from infra.cost.scenario import DAYS_A_MONTH, HOURS_A_MONTH, Scenario, Traffic
+from infra.cost.scenario import DAY_S, DAYS_A_MONTH, GB, HOURS_A_MONTH, Scenario, Traffic
 
 _DAY_MS: Final = 24 * 60 * 60 * 1000
-_DAY_S: Final = 24 * 60 * 60
 _KIB: Final = 1024
-_GB: Final = 1e9
 _MIB: Final = 1 << 20
 _ZONES: Final = 3
 _READS_OF_RAW: Final = 2
@@ -29,12 +27,14 @@ def store_lines(scenario: Scenario, figures: Figures) -> Iterator[Line]:
 
 
 def _brokers(scenario: Scenario, figures: Figures) -> Line:
-    size = _broker(scenario)
+    broker_type = scenario.stage.broker_type
+    assert broker_type is not None, "only a stage in AWS has a bill"
+    size = broker_type.replace(".", "_")
     bytes_a_day = sum(
         traffic.messages_a_day * (_raw_bytes(traffic, figures) + _output_bytes(traffic, figures))
         for traffic in scenario.traffic.values()
     )
-    peak_mib_per_s = bytes_a_day / _DAY_S * scenario.peak / _MIB
+    peak_mib_per_s = bytes_a_day / DAY_S * scenario.peak / _MIB
     busy = peak_mib_per_s / figures.measure(f"broker_mib_per_s_{size}")
     at_least = scenario.stage.broker_count
     needed = max(at_least, math.ceil(busy / _ZONES) * _ZONES)
@@ -65,7 +65,7 @@ def _between_zones(lane: Lane, traffic: Traffic, figures: Figures) -> Line:
     """Two of three clients reach a leader in another zone. Replication is free."""
     raw = _raw_bytes(traffic, figures)
     travelled = raw * (1 + _READS_OF_RAW) + _output_bytes(traffic, figures)
-    gigabytes = travelled * traffic.messages_a_month * (1 - 1 / _ZONES) / _GB
+    gigabytes = travelled * traffic.messages_a_month * (1 - 1 / _ZONES) / GB
     usd = figures.usd("cross_zone_gb", gigabytes)
     return Line(component="Between zones", lane=lane, growing_usd=usd)
 
@@ -75,7 +75,7 @@ def _payloads(scenario: Scenario, lane: Lane, traffic: Traffic, figures: Figures
     if not traffic.is_by_reference:
         return Line(component="S3: large bodies", lane=lane)
     months = scenario.stage.payload_ttl_days / DAYS_A_MONTH
-    stored = figures.usd("s3_gb_month", traffic.body_kib * _KIB / _GB * months)
+    stored = figures.usd("s3_gb_month", traffic.body_kib * _KIB / GB * months)
     a_message = figures.usd("s3_put") + figures.usd("s3_get") + stored
     usd = a_message * traffic.messages_a_month
     return Line(component="S3: large bodies", lane=lane, growing_usd=usd)
@@ -99,9 +99,3 @@ def _output_bytes(traffic: Traffic, figures: Figures) -> float:
     events_kib = traffic.body_kib * figures.measure("canonical_kib_per_body_kib")
     kib = events_kib + figures.measure("metadata_kib")
     return kib * _KIB * figures.measure("output_compressed_share")
-
-
-def _broker(scenario: Scenario) -> str:
-    broker_type = scenario.stage.broker_type
-    assert broker_type is not None, "only a stage in AWS has a bill"
-    return broker_type.replace(".", "_")

@@ -6,12 +6,11 @@ from typing import Final
 
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from infra.cost.bill import MILLION, Bill, bill
-from infra.cost.edge import edge_lines
+from infra.cost.edge import break_even_messages_per_s, edge_lines
 from infra.cost.figures import Figures
 from infra.cost.jobs import batches_a_month, checkpoints_usd, worker_hour_usd
 from infra.cost.savings import batched, receipt_usd, savings, with_engine
 from infra.cost.scenario import HOURS_A_MONTH, INLINE_KIB_MAX, Scenario
-from infra.cost.self_hosted_edge import break_even_messages_per_s
 from infra.cost.stores import store_lines
 from infra.stages import Engine
 
@@ -106,8 +105,8 @@ def _growing(scenario: Scenario, figures: Figures) -> Iterator[Sequence[str]]:
 
 
 def _savings(scenario: Scenario, figures: Figures) -> Iterator[Sequence[str]]:
-    for one in savings(scenario, figures):
-        yield one.name, _usd(one.now_usd), _usd(one.then_usd), _usd(one.saved_usd)
+    for name, now_usd, then_usd in savings(scenario, figures):
+        yield name, *map(_usd, (now_usd, then_usd, now_usd - then_usd))
 
 
 def _batches(scenario: Scenario, figures: Figures) -> Iterator[Sequence[str]]:
@@ -120,10 +119,7 @@ def _batches(scenario: Scenario, figures: Figures) -> Iterator[Sequence[str]]:
 
 def _triggers(figures: Figures) -> Iterator[Sequence[str]]:
     for trigger_ms in TRIGGERS_MS:
-        usd = (
-            checkpoints_usd(trigger_ms, figures),
-            checkpoints_usd(trigger_ms, figures, is_async_at_0=False),
-        )
+        usd = (checkpoints_usd(trigger_ms, figures, is_async_at_0=one) for one in (True, False))
         yield f"{trigger_ms / 1000:g} s", *map(_usd, usd)
 
 
@@ -132,21 +128,17 @@ def _rates(scenario: Scenario, figures: Figures) -> str:
     slow = LANE_LIMITS[Lane.SLOW]
     slow_per_s = slow.messages_per_batch_max * 1000 / slow.trigger_ms
     puts = figures.measure("puts_per_checkpoint") * batches_a_month(0, figures)
-    workers = {
-        name: worker_hour_usd(engine, figures) * HOURS_A_MONTH for engine, name in _ENGINES.items()
-    }
-    return "\n".join(
-        (
-            f"- A self-hosted edge on Fargate is cheaper from a mean of {even_per_s:.0f} messages "
-            "a second.",
-            f"- A worker costs {_usd(workers['Glue'])} a month on Glue, "
-            f"{_usd(workers['EMR Serverless'])} on EMR Serverless.",
-            f"- A query at trigger 0 without async progress writes {puts / MILLION:.0f} million "
-            "checkpoint files a month.",
-            f"- A receipt costs {_usd(receipt_usd(figures) * MILLION)} a million messages.",
-            f"- The slow lane takes at most {slow_per_s:.0f} messages a second.",
-        )
-    )
+    workers = [
+        f"{_usd(worker_hour_usd(engine, figures) * HOURS_A_MONTH)} {when}on {name}"
+        for (engine, name), when in zip(_ENGINES.items(), ("a month ", ""), strict=True)
+    ]
+    return f"""\
+- A self-hosted edge on Fargate is cheaper from a mean of {even_per_s:.0f} messages a second.
+- A worker costs {", ".join(workers)}.
+- A query at trigger 0 without async progress writes {puts / MILLION:.0f} million checkpoint files \
+a month.
+- A receipt costs {_usd(receipt_usd(figures) * MILLION)} a million messages.
+- The slow lane takes at most {slow_per_s:.0f} messages a second."""
 
 
 def _size_names() -> tuple[str, ...]:

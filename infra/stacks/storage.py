@@ -8,9 +8,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from infra.constructs.nag_suppressions import suppress
-from infra.constructs.stores.payload_ttl import check_payload_ttl
-from infra.constructs.stores.stores import Stores
-from infra.constructs.stores.upload_queue import UploadQueue
+from infra.constructs.stores.stores import Stores, UploadQueue, check_payload_ttl
 from infra.stages import Stage
 
 

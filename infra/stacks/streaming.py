@@ -7,14 +7,50 @@ from typing import Final
 from aws_cdk import RemovalPolicy, Stack
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_msk as msk
+from aws_cdk import custom_resources as custom
 from constructs import Construct
 
 from fleetlane.events.topics import platform_topics, topic_settings
 from infra.constructs.kafka.access import KafkaAccess, KafkaEndpoint
-from infra.constructs.kafka.bootstrap_servers import BootstrapServers
 from infra.constructs.log_groups import log_group
+from infra.constructs.nag_suppressions import BASIC_LAMBDA_POLICY, suppress
 from infra.constructs.network import PrivateNetwork
 from infra.stages import Stage
+
+_BY_CDK = "CDK's own function for one call of an API while deploying; it is not called in between."
+
+
+class BootstrapServers(Construct):
+    """Asks once the cluster is there. ``with_iam`` is ``host:port``, several with commas."""
+
+    def __init__(
+        self, scope: Construct, name: str, *, cluster_arn: str, log_retention_days: int
+    ) -> None:
+        super().__init__(scope, name)
+        call = custom.AwsSdkCall(
+            service="Kafka",
+            action="getBootstrapBrokers",
+            parameters={"ClusterArn": cluster_arn},
+            physical_resource_id=custom.PhysicalResourceId.of("bootstrap-servers"),
+            output_paths=["BootstrapBrokerStringSaslIam"],
+        )
+        asked = custom.AwsCustomResource(
+            self,
+            "Asked",
+            on_update=call,
+            install_latest_aws_sdk=False,
+            log_group=log_group(self, "Logs", days=log_retention_days),
+            policy=custom.AwsCustomResourcePolicy.from_sdk_calls(resources=[cluster_arn]),
+        )
+        self.with_iam: str = asked.get_response_field("BootstrapBrokerStringSaslIam")
+        self._explain_function()
+
+    def _explain_function(self) -> None:
+        singleton = custom.AwsCustomResource.PROVIDER_FUNCTION_UUID.replace("-", "")
+        function = Stack.of(self).node.find_child(f"AWS{singleton}")
+        suppress(function, "L1", _BY_CDK)
+        suppress(function, BASIC_LAMBDA_POLICY, _BY_CDK)
+
 
 KAFKA_VERSION: Final = "3.9.x.kraft"
 """Topics as resources need 3.6 or later; the jobs' client is 3.9."""

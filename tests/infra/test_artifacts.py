@@ -13,15 +13,25 @@ import boto3
 import pytest
 
 from fleetlane.parsers.artifacts.building import Platform
-from infra.artifacts.archive import Artifact, archive_bytes, merged
-from infra.artifacts.build import Targets, build
-from infra.artifacts.bytecode import with_bytecode
-from infra.artifacts.contents import AWS_SERVICES, source_contents, wheel_contents
-from infra.artifacts.failures import ArtifactTooLargeError, CannotBuildError
-from infra.artifacts.functions import FUNCTION_BYTES_MAX, FunctionBuild, function_names
+from infra.artifacts.archive import (
+    AWS_SERVICES,
+    Artifact,
+    ArtifactTooLargeError,
+    CannotBuildError,
+    archive_bytes,
+    merged,
+    source_contents,
+    wheel_contents,
+)
+from infra.artifacts.build import WHEEL_BYTES_MAX, Targets, build
+from infra.artifacts.functions import (
+    FUNCTION_BYTES_MAX,
+    FunctionBuild,
+    function_names,
+    with_bytecode,
+)
 from infra.artifacts.jobs import write_jars, write_jobs
 from infra.artifacts.packages import Group, install, run_uv, uv_of
-from infra.artifacts.wheels import WHEEL_BYTES_MAX
 
 ROOT = Path(__file__).resolve().parents[2]
 HOST = Targets(functions=Platform.HOST, jobs=Platform.HOST)
@@ -311,7 +321,7 @@ def test_bytecode_does_not_depend_on_what_the_building_process_has_loaded() -> N
     script = f"""
 import hashlib, sys
 sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / "events")!r}]
-from infra.artifacts.bytecode import with_bytecode
+from infra.artifacts.functions import with_bytecode
 source = open({str(ROOT / name)!r}, "rb").read()
 for data in with_bytecode({{{name!r}: source}}).values():
     print(hashlib.sha256(data).hexdigest())

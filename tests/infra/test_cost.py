@@ -9,14 +9,13 @@ from fleetlane.events.lanes import Lane
 from glue_jobs.kafka import source_and_sink as kafka
 from infra import cost
 from infra.constructs.jobs import emr_engine, glue_engine
-from infra.cost.__main__ import main
+from infra.cost.__main__ import BEGIN, NoMarkersError, main, written_between_markers
 from infra.cost.bill import bill
-from infra.cost.document import BEGIN, NoMarkersError, written_between_markers
+from infra.cost.edge import break_even_messages_per_s, gateway_usd, self_hosted_usd
 from infra.cost.figures import Figures, UnknownFigureError, figures_of_files
 from infra.cost.jobs import WORKER_GIB, WORKER_VCPUS, checkpoints_usd
 from infra.cost.savings import batched, with_engine
 from infra.cost.scenario import BadScenarioError, Scenario, Traffic, usual_traffic
-from infra.cost.self_hosted_edge import break_even_messages_per_s, gateway_usd, self_hosted_usd
 from infra.stages import Engine, settings_of, stage_from
 from tests.infra.synthesis import ROOT, Synthesized
 

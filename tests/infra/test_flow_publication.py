@@ -10,7 +10,7 @@ import pytest
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.s3_keys import version_key
 from infra.artifacts.folder import Artifacts
-from infra.constructs.functions.deployed_flows import deployed_flows
+from infra.constructs.functions.flow_publication import deployed_flows
 from tests.infra.synthesis import ROOT, Resource, Synthesized, run_app, synthesized
 
 pytestmark = pytest.mark.cdk

@@ -5,9 +5,9 @@ import pytest
 
 from fleetlane.events.flows.files import BadFlowError
 from infra.artifacts.folder import Artifacts, MissingArtifactError
-from infra.constructs.functions.deployed_flows import deployed_flows
+from infra.constructs.functions.flow_publication import deployed_flows
 from infra.constructs.log_groups import retention_of
-from infra.constructs.stores.payload_ttl import check_payload_ttl, days_on_the_way
+from infra.constructs.stores.stores import check_payload_ttl, days_on_the_way
 from infra.stages import (
     LOG_RETENTION_DAYS,
     STAGE_NAMES,

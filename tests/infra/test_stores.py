@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from fleetlane.events.topics import platform_topics, topic_settings
-from infra.constructs.stores.payload_ttl import days_on_the_way
+from infra.constructs.stores.stores import days_on_the_way
 from tests.infra.synthesis import Resource, Synthesized
 
 pytestmark = pytest.mark.cdk

@@ -1,6 +1,8 @@
 """The repository's own flows and parsers, published and activated by a deploy."""
 
-from pathlib import PurePosixPath
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from aws_cdk import CustomResource
@@ -10,11 +12,60 @@ from aws_cdk import aws_s3_deployment as deployment
 from aws_cdk import custom_resources as custom
 from constructs import Construct
 
+from fleetlane.events.flows.artifacts import FlowArtifact, team_rules
+from fleetlane.events.flows.files import BadFlowError, PublishedFlows, flows_in
+from fleetlane.events.flows.flow import FlowSet
+from fleetlane.events.flows.flow_topics import topic_collisions
 from fleetlane.events.s3_keys import PARSERS, version_key
-from infra.constructs.functions.deployed_flows import DeployedFlows
+from infra.artifacts.folder import Artifacts
 from infra.constructs.log_groups import log_group
 from infra.constructs.nag_suppressions import seen_arn, suppress, suppress_wildcard
 from infra.constructs.stores.bucket_uploads import BucketUploads
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeployedFlows:
+    """What is published, and the folder of the artifacts that it names."""
+
+    published: PublishedFlows
+    parsers: Path
+
+
+def deployed_flows(folder: Path, artifacts: Artifacts) -> DeployedFlows:
+    """Make a version of the flow files in ``folder``, with the artifacts of their parsers.
+
+    Raises:
+        BadFlowError: There are none, two collide, a file is refused for itself, or a parser that
+            it names was not built.
+    """
+    flows = flows_in(folder)
+    if not flows:
+        raise BadFlowError(
+            str(folder), "holds no flow file, and without one every message is parked; add one"
+        )
+    _check_topics(flows, folder)
+    published = PublishedFlows.of(flows.values(), _artifacts(flows, folder, artifacts))
+    return DeployedFlows(published=published, parsers=artifacts.parsers_folder())
+
+
+def _artifacts(flows: FlowSet, folder: Path, artifacts: Artifacts) -> Iterator[FlowArtifact]:
+    for owner, use in team_rules(flows.values()):
+        found = artifacts.parser(owner, use)
+        if found is None:
+            raise BadFlowError(
+                str(folder),
+                f"a flow of {owner} names parser {use}, which is in no artifact below "
+                f"{artifacts.parsers_folder() / owner}; run `make artifacts`, or publish this flow "
+                "with `fleetlane flow publish` in place of deploying it",
+            )
+        yield found
+
+
+def _check_topics(flows: FlowSet, folder: Path) -> None:
+    """Refuse flows of which one writes to another's canonical topic."""
+    for stream, problem in topic_collisions(flows.values()):
+        raise BadFlowError(str(folder / f"{stream}.toml"), problem)
+
 
 _BY_CDK: Final = "CDK's own function, which forwards a deploy's call; CDK chooses its runtime."
 _VERSIONS: Final = "All versions of one function of ours; CDK may call any of them."

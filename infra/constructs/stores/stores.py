@@ -1,12 +1,119 @@
 """The stores of a stage, as functions and jobs are given them."""
 
 from dataclasses import dataclass
+from typing import Final
 
+from aws_cdk import Aws, Duration
 from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
 
-from infra.constructs.stores.upload_queue import UploadQueue
+from fleetlane.events.lanes import Lane
+from fleetlane.events.s3_keys import UPLOADS
+from fleetlane.events.topics import RawTopic, topic_settings
+from infra.stages import BadStageError, Stage
+
+_DAY_MS: Final = 24 * 60 * 60 * 1000
+
+UPLOAD_QUEUE_DAYS: Final = 1
+DEAD_LETTER_DAYS: Final = 5
+"""Together the longest that a notification of S3 can wait, in its queue and as a dead letter."""
+
+SPOOL_DAYS: Final = 2
+"""How long a record may wait in the spool for Kafka. The spool itself has no expiry."""
+
+
+def days_on_the_way() -> int:
+    """The longest that a payload may have to be there.
+
+    Its notification can wait before its record lands. The record can wait in the spool, wait out
+    its own lane's retention, then that of the slow lane where it is diverted to.
+    """
+    longest_ms = max(topic_settings(str(RawTopic(lane=lane))).retention_ms for lane in Lane)
+    slow_ms = topic_settings(str(RawTopic(lane=Lane.SLOW))).retention_ms
+    return -(-(longest_ms + slow_ms) // _DAY_MS) + SPOOL_DAYS + DEAD_LETTER_DAYS
+
+
+def check_payload_ttl(stage: Stage) -> None:
+    """Refuse a stage whose payloads may expire before they are read.
+
+    Raises:
+        BadStageError: The TTL is no longer than the sum of all retentions on a payload's way.
+    """
+    needed = days_on_the_way()
+    if stage.payload_ttl_days <= needed:
+        problem = (
+            f"is {stage.payload_ttl_days} days, but a record may refer to a payload for {needed}; "
+            f"raise it to {needed + 1} or more"
+        )
+        raise BadStageError(stage.name, "payload_ttl_days", problem)
+
+
+AGAIN_AFTER_S: Final = 360
+"""When a message that did not land comes again: AWS asks for six times the function's timeout."""
+
+RECEIVES_MAX: Final = 200
+"""Enough attempts for nearly all of a message's day in the queue: few outages make dead letters."""
+
+_S3: Final = "s3.amazonaws.com"
+
+
+class UploadQueue(Construct):
+    """``queue`` with its ``dead_letters``, and the bucket's notifications into it.
+
+    The notifications are set on the bucket itself. CDK would have a function do it while deploying,
+    with rights on every bucket.
+    """
+
+    def __init__(
+        self, scope: Construct, name: str, *, bucket: s3.Bucket, key: kms.Key | None
+    ) -> None:
+        super().__init__(scope, name)
+        self._key = key
+        self.dead_letters = self._queue("DeadLetters", days=DEAD_LETTER_DAYS)
+        self.queue = self._queue(
+            "Queue",
+            days=UPLOAD_QUEUE_DAYS,
+            dead=sqs.DeadLetterQueue(queue=self.dead_letters, max_receive_count=RECEIVES_MAX),
+        )
+        # Only that the sender is of this account: the bucket's own name is not known before it is
+        # made, and S3 makes it only once it may send.
+        ours = {"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}}
+        self.queue.grant_send_messages(iam.ServicePrincipal(_S3, conditions=ours))
+        self._notify(bucket)
+
+    def _queue(self, name: str, *, days: int, dead: sqs.DeadLetterQueue | None = None) -> sqs.Queue:
+        key = self._key
+        return sqs.Queue(
+            self,
+            name,
+            encryption=sqs.QueueEncryption.KMS if key else sqs.QueueEncryption.SQS_MANAGED,
+            encryption_master_key=key,
+            enforce_ssl=True,
+            retention_period=Duration.days(days),
+            visibility_timeout=Duration.seconds(AGAIN_AFTER_S),
+            dead_letter_queue=dead,
+        )
+
+    def _notify(self, bucket: s3.Bucket) -> None:
+        resource = bucket.node.default_child
+        assert isinstance(resource, s3.CfnBucket)
+        rule = s3.CfnBucket.FilterRuleProperty(name="prefix", value=UPLOADS)
+        resource.notification_configuration = s3.CfnBucket.NotificationConfigurationProperty(
+            queue_configurations=[
+                s3.CfnBucket.QueueConfigurationProperty(
+                    event="s3:ObjectCreated:*",
+                    queue=self.queue.queue_arn,
+                    filter=s3.CfnBucket.NotificationFilterProperty(
+                        s3_key=s3.CfnBucket.S3KeyFilterProperty(rules=[rule])
+                    ),
+                )
+            ]
+        )
+        resource.node.add_dependency(self.queue)  # and on its policy: S3 tries it at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
