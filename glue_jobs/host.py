@@ -7,6 +7,7 @@ the other arguments go to every job.
 import logging
 import shlex
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -22,28 +23,28 @@ from fleetlane.events.job_arguments import (
     LakeArguments,
     ParseLaneArguments,
 )
-from fleetlane.events.metrics import Dimension
+from fleetlane.events.metrics import ApplicationMetric, Dimension
 from fleetlane.events.s3_keys import STOP_MARKERS
 from fleetlane.events.times import now_ms
 from glue_jobs.deduplicate import main as deduplicate
-from glue_jobs.engine.application_watch import ApplicationWatch
 from glue_jobs.engine.cloudwatch_metrics import published_to
 from glue_jobs.engine.hadoop_files import HadoopFiles
-from glue_jobs.engine.periodic_tasks import Ends
+from glue_jobs.engine.periodic_tasks import Ends, PeriodicTask
 from glue_jobs.engine.session import spark_session
 from glue_jobs.engine.supervisor import STOP_LIMIT_S, stop_between_batches
 from glue_jobs.fleet_metadata import main as fleet_metadata
 from glue_jobs.fleet_watch import main as fleet_watch
-from glue_jobs.kafka.admin import KafkaAdmin
-from glue_jobs.kafka.mirrored_offsets import MirroredOffsets
+from glue_jobs.kafka.admin import KafkaAdmin, MirroredOffsets
 from glue_jobs.lake import main as lake
 from glue_jobs.parse_lane import main as parse_lane
 
 POLL_INTERVAL_S: Final = 1
+STOP_POLL_INTERVAL_S: Final = 10
+"""Each poll is a HEAD and a LIST: in S3, about 1.50 USD a month for each application."""
 
+OFFSETS_INTERVAL_S: Final = 5
+METRICS_INTERVAL_S: Final = 60
 _log = logging.getLogger(__name__)
-
-
 _JOBS: Final[Mapping[str, tuple[Callable[[SparkSession, Any], Ends], type[JobArguments]]]] = {
     "parse_lane": (parse_lane.start, ParseLaneArguments),
     "fleet_metadata": (fleet_metadata.start, FleetMetadataArguments),
@@ -120,6 +121,50 @@ def stay(queries: Sequence[Ends], *, is_to_stop: Callable[[], bool]) -> bool:
         if any(query.awaitTermination(POLL_INTERVAL_S) for query in queries):
             return False
     return True
+
+
+class ApplicationWatch:
+    """Polls in the thread that waits for the queries. What cannot be polled is logged.
+
+    ``is_marked`` says whether the application is to stop. ``mirrored`` commits to Kafka how far the
+    queries are, and returns how many records expired before their query read them.
+    """
+
+    def __init__(
+        self,
+        *,
+        is_marked: Callable[[], bool],
+        mirrored: Callable[[], int],
+        publish: Callable[[Mapping[str, float]], None],
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._is_marked, self._mirrored, self._publish = is_marked, mirrored, publish
+        self._is_to_stop, self._expired = False, 0
+
+        def task(name: str, run: Callable[[], None], interval_s: int) -> PeriodicTask:
+            return PeriodicTask(name=name, run=run, interval_s=interval_s, monotonic=monotonic)
+
+        self._metric = task("expired records", self._publish_expired, METRICS_INTERVAL_S)
+        self._offsets = task("mirrored offsets", self._mirror, OFFSETS_INTERVAL_S)
+        self._stop = task("the file that stops the application", self._poll, STOP_POLL_INTERVAL_S)
+
+    def is_to_stop(self) -> bool:
+        """Poll what is due, and return whether all queries are to stop."""
+        self._offsets.run_if_due()
+        self._stop.run_if_due()
+        return self._is_to_stop
+
+    def _poll(self) -> None:
+        self._is_to_stop = self._is_marked()
+
+    def _mirror(self) -> None:
+        self._expired = self._mirrored()
+        if self._expired:
+            _log.error("%d records expired before they were read", self._expired)
+        self._metric.run_if_due()
+
+    def _publish_expired(self) -> None:
+        self._publish({ApplicationMetric.EXPIRED_UNREAD: self._expired})
 
 
 if __name__ == "__main__":

@@ -1,8 +1,11 @@
 """Job ``deduplicate``: canonical events to ``unique.<stream>``, for each flow that wants it."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
+from types import MappingProxyType
+from typing import Final
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -11,13 +14,27 @@ from clients.aws import AwsSettings, s3_client
 from clients.flows.store import CachedFlows, CurrentFlows, FlowStore
 from fleetlane.events.job_arguments import DeduplicateArguments
 from fleetlane.events.topics import canonical_pattern
-from glue_jobs.deduplicate.state import state_kept
 from glue_jobs.deduplicate.transforms import STATE, unique_records
 from glue_jobs.engine.checkpoint_notes import DedupedStreams
 from glue_jobs.engine.hadoop_files import HadoopFiles
 from glue_jobs.engine.session import run
 from glue_jobs.engine.supervisor import DesiredQuery, Query, Supervisor
 from glue_jobs.kafka.source_and_sink import QueryPlan, raw_records, written_to_kafka
+
+_STORE: Final = "spark.sql.streaming.stateStore"
+STATE_SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        f"{_STORE}.providerClass": (
+            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+        ),
+        # A batch writes what it changed, not its whole state.
+        f"{_STORE}.rocksdb.changelogCheckpointing.enabled": "true",
+        # All states of a worker share so much, however many flows there are.
+        f"{_STORE}.rocksdb.boundedMemoryUsage": "true",
+        f"{_STORE}.rocksdb.maxMemoryUsageMB": "256",
+    }
+)
+_PARTITIONS: Final = "spark.sql.shuffle.partitions"
 
 
 def start(session: SparkSession, arguments: DeduplicateArguments) -> Supervisor:
@@ -87,6 +104,26 @@ def started(
     plan = QueryPlan(name=query_name(stream), trigger_ms=trigger_ms, state=STATE)
     with state_kept(session, partitions=arguments.dedupe_state_partitions):
         return written_to_kafka(records, arguments, plan=plan)
+
+
+@contextmanager
+def state_kept(session: SparkSession, *, partitions: int) -> Iterator[None]:
+    """What is started within keeps its state so, in so many partitions.
+
+    A query copies the session's settings as it starts. They are set back for the others.
+    """
+    settings = {**STATE_SETTINGS, _PARTITIONS: str(partitions)}
+    before = {name: session.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, was in before.items():
+            if was is None:
+                session.conf.unset(name)
+            else:
+                session.conf.set(name, was)
 
 
 if __name__ == "__main__":

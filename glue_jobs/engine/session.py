@@ -1,4 +1,4 @@
-"""The Spark session that every job runs in, its scheduler pools, and its JVM."""
+"""The Spark session that every job runs in, its scheduler pools, its catalog and its JVM."""
 
 import sys
 import tempfile
@@ -10,6 +10,7 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 
 from fleetlane.events.job_arguments import JobArguments
+from fleetlane.events.lake.tables import CATALOG
 from glue_jobs.engine.periodic_tasks import Ends
 
 PROMPT_QUERIES: Final = ("parse_lane_fast", "fleet_metadata", "fleet_watch")
@@ -17,7 +18,11 @@ PROMPT_QUERIES: Final = ("parse_lane_fast", "fleet_metadata", "fleet_watch")
 behind the lake's is a device that must be answered, or one that must be held back."""
 
 _WEIGHT: Final = 4
-
+_CATALOG: Final = f"spark.sql.catalog.{CATALOG}"
+_GLUE: Final = {
+    "catalog-impl": "org.apache.iceberg.aws.glue.GlueCatalog",
+    "io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
+}
 SESSION_SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "spark.sql.session.timeZone": "UTC",
@@ -40,6 +45,19 @@ def spark_session(application: str) -> SparkSession:
     with tempfile.TemporaryDirectory() as folder:  # read once, as the session begins
         builder = builder.config("spark.scheduler.allocation.file", written_pools(Path(folder)))
         return builder.getOrCreate()
+
+
+def use_catalog(session: SparkSession, *, warehouse: str, uri: str | None) -> None:
+    """Make the catalog known to ``session``, and to the queries that are started in it.
+
+    Without ``uri``, a JDBC address, it is AWS's Glue Data Catalog. Tables are never cached: a
+    session would go on reading a snapshot that is no longer.
+    """
+    kind = _GLUE if uri is None else {"type": "jdbc", "uri": uri, "jdbc.schema-version": "V1"}
+    settings = {**kind, "warehouse": warehouse, "cache-enabled": "false"}
+    session.conf.set(_CATALOG, "org.apache.iceberg.spark.SparkCatalog")
+    for name, value in settings.items():
+        session.conf.set(f"{_CATALOG}.{name}", value)
 
 
 def java_class(session: SparkSession, name: str) -> Any:

@@ -17,8 +17,15 @@ from fleetlane.events.flows.flow import FlowSet
 from fleetlane.events.metrics import JobMetric
 from fleetlane.events.overrides import Overrides
 from fleetlane.events.times import DAY_MS
-from glue_jobs.fleet_watch.device_rates import Activity, DeviceRates, RateLimit, TooFast
-from glue_jobs.fleet_watch.quarantine import QuarantineRules, judged, with_held
+from glue_jobs.fleet_watch.quarantine import (
+    Activity,
+    DeviceRates,
+    QuarantineRules,
+    RateLimit,
+    TooFast,
+    judged,
+    with_held,
+)
 from glue_jobs.fleet_watch.transforms import activity
 
 _ROWS_AT_ONCE: Final = 1_000

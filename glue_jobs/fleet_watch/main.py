@@ -17,17 +17,19 @@ from fleetlane.events.job_arguments import FleetWatchArguments
 from fleetlane.events.metrics import FLEET_WATCH, Dimension
 from fleetlane.events.times import now_ms
 from fleetlane.events.topics import FLEET_ALERTS, FLEET_RECEIVED
-from glue_jobs.engine.batch_query import in_batches
 from glue_jobs.engine.cloudwatch_metrics import published_to
-from glue_jobs.engine.lake_catalog import use_catalog
 from glue_jobs.engine.periodic_tasks import PeriodicTask
-from glue_jobs.engine.session import run
+from glue_jobs.engine.session import run, use_catalog
 from glue_jobs.engine.supervisor import Supervisor, always_running
 from glue_jobs.fleet_watch.batches import WatchBatches, WatchContext
-from glue_jobs.fleet_watch.flow_watch import POLL_INTERVAL_S, FlowWatch
-from glue_jobs.fleet_watch.lake_hours import LakeHours
+from glue_jobs.fleet_watch.flow_watch import POLL_INTERVAL_S, FlowWatch, LakeHours
 from glue_jobs.fleet_watch.quarantine import QuarantineRules
-from glue_jobs.kafka.source_and_sink import raw_records, with_content_type, written_at_once
+from glue_jobs.kafka.source_and_sink import (
+    in_batches,
+    raw_records,
+    with_content_type,
+    written_at_once,
+)
 
 RECORDS_PER_BATCH_MAX: Final = 200_000
 

@@ -1,5 +1,6 @@
 """Kafka as the jobs' source and sink, every option written out."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,7 +23,6 @@ from glue_jobs.engine.hadoop_files import HadoopFiles
 from glue_jobs.kafka.admin import cluster_id, kafka_connection
 
 ASYNC_CHECKPOINT_INTERVAL_MS: Final = 1_000
-
 FETCH_BYTES_MAX: Final = 2 * 1024 * 1024
 FETCH_RECORDS_MAX: Final = 2_000
 """A task waits for each fetch. With twice Kafka's own bytes, four times its records, a job that
@@ -127,6 +127,29 @@ def written_at_once(records: DataFrame, arguments: JobArguments) -> None:
         .option("kafka.acks", "all")
         .option("kafka.enable.idempotence", "true")
         .save()
+    )
+
+
+def in_batches(
+    records: DataFrame,
+    arguments: JobArguments,
+    *,
+    name: str,
+    trigger_ms: int,
+    each: Callable[[DataFrame, int], None],
+) -> StreamingQuery:
+    """Start it, with a scheduler pool and a checkpoint folder of its ``name``.
+
+    ``each`` gets a batch and its number. What it raises ends the query; the batch comes again.
+    """
+    records.sparkSession.sparkContext.setLocalProperty("spark.scheduler.pool", name)
+    return (
+        records.writeStream.foreachBatch(each)
+        .queryName(name)
+        .outputMode("append")
+        .option("checkpointLocation", f"{arguments.checkpoint_folder}/{name}")
+        .trigger(processingTime=f"{trigger_ms} milliseconds")
+        .start()
     )
 
 

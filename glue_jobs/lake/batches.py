@@ -23,12 +23,11 @@ from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, canonical_topi
 from fleetlane.events.topics import PARKED as PARKED_TOPIC
 from glue_jobs.engine.checkpoint_notes import DedupedStreams
 from glue_jobs.lake.commits import Batch, TableLog
-from glue_jobs.lake.daily import daily_rows
-from glue_jobs.lake.hourly import ClosedHours, days_to_count, hourly_rows
 from glue_jobs.lake.lease_guard import LeaseGuard
 from glue_jobs.lake.merging import Check, Target, merge, write_days
 from glue_jobs.lake.revisions import merge_events
 from glue_jobs.lake.rows import event_rows, parked_rows, parsed_rows, received_rows
+from glue_jobs.lake.summaries import ClosedHours, daily_rows, days_to_count, hourly_rows
 
 TABLES_OF: Final[Mapping[LakeTables, tuple[LakeTable, ...]]] = MappingProxyType(
     {

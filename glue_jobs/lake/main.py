@@ -1,18 +1,21 @@
 """Job ``lake``: the topics that are to be kept for good, into Iceberg tables."""
 
 import re
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 from uuid import uuid4
 
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
 from clients.aws import AwsSettings, s3_client
 from clients.s3.lease import Lease, LeaseLostError, LeaseObject
 from clients.s3.upkeep_requests import Upkeep, UpkeepRequests
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
+from fleetlane.events.lake.tables import CATALOG, NAMESPACE, LakeTable
 from fleetlane.events.metrics import Dimension, JobMetric, lake_job
 from fleetlane.events.times import now_ms
 from fleetlane.events.topics import (
@@ -22,33 +25,64 @@ from fleetlane.events.topics import (
     canonical_pattern,
     unique_pattern,
 )
-from glue_jobs.engine.batch_query import in_batches
 from glue_jobs.engine.checkpoint_notes import DedupedStreams
 from glue_jobs.engine.cloudwatch_metrics import published_to
 from glue_jobs.engine.hadoop_files import HadoopFiles
-from glue_jobs.engine.lake_catalog import use_catalog
 from glue_jobs.engine.periodic_tasks import PeriodicTask
-from glue_jobs.engine.query_listener import listen
-from glue_jobs.engine.session import run
+from glue_jobs.engine.query_listener import QueryListener, listen
+from glue_jobs.engine.session import run, use_catalog
 from glue_jobs.engine.supervisor import Supervisor, always_running
-from glue_jobs.kafka.source_and_sink import raw_records
+from glue_jobs.kafka.source_and_sink import in_batches, raw_records
 from glue_jobs.lake.batches import TABLES_OF, LakeBatches
-from glue_jobs.lake.catalog import ensure_table
-from glue_jobs.lake.lag import PUBLISH_INTERVAL_S as LAG_INTERVAL_S
-from glue_jobs.lake.lag import LakeLag
 from glue_jobs.lake.lease_guard import LeaseGuard
 from glue_jobs.lake.stream_views import POLL_INTERVAL_S as VIEWS_INTERVAL_S
 from glue_jobs.lake.stream_views import stream_views
-from glue_jobs.lake.upkeep import compacted, erased, expired
-from glue_jobs.lake.upkeep_schedule import POLL_INTERVAL_S as UPKEEP_INTERVAL_S
-from glue_jobs.lake.upkeep_schedule import UpkeepSchedule
+from glue_jobs.lake.upkeep import POLL_INTERVAL_S as UPKEEP_INTERVAL_S
+from glue_jobs.lake.upkeep import UpkeepSchedule, compacted, erased, expired
 
+PUBLISH_INTERVAL_S: Final = 60
+_BEHIND: Final = "maxOffsetsBehindLatest"
 TOPICS_OF: Final[Mapping[LakeTables, str]] = MappingProxyType(
     {
         LakeTables.EVENTS: f"{canonical_pattern()}|{unique_pattern()}|{PARKED}",
         LakeTables.FLEET: "|".join(map(re.escape, (FLEET_RECEIVED, FLEET_PARSED))),
     }
 )
+_CREATING: Final = threading.Lock()
+"""Of two threads that find the namespace missing and create it, one would fail."""
+
+_PROPERTIES: Final = {
+    "format-version": "2",
+    "write.metadata.delete-after-commit.enabled": "true",
+    "write.metadata.previous-versions-max": "20",
+}
+
+
+class LakeLag(QueryListener):
+    """Notes when the query of a name was level with its topics, however often it is started."""
+
+    def __init__(self, query_name: str, *, now_ms: Callable[[], int]) -> None:
+        super().__init__(query_name)
+        self._now_ms = now_ms
+        self._level_ms = now_ms()
+
+    def seconds(self) -> float:
+        return max(0, self._now_ms() - self._level_ms) / 1_000
+
+    def on_batch(self, progress: StreamingQueryProgress) -> None:
+        behind = [source.metrics for source in progress.sources]
+        self.batch_done(behind, took_ms=progress.batchDuration)
+
+    def on_idle(self) -> None:
+        self._level_ms = self._now_ms()
+
+    def batch_done(self, metrics: list[dict[str, Any]], *, took_ms: int) -> None:
+        """Take a batch into account, by its sources' metrics.
+
+        The lake then has all that its topics had at the batch's start, unless the batch was full.
+        """
+        if all(float(of_source.get(_BEHIND, 0)) == 0 for of_source in metrics):
+            self._level_ms = self._now_ms() - took_ms
 
 
 def start(session: SparkSession, arguments: LakeArguments) -> Supervisor:
@@ -103,7 +137,7 @@ def _tasks(
         PeriodicTask(
             name="the lake's lag",
             run=lambda: publish({JobMetric.LAKE_LAG_SECONDS: lag.seconds()}),
-            interval_s=LAG_INTERVAL_S,
+            interval_s=PUBLISH_INTERVAL_S,
         ),
     ]
     views = stream_views(arguments)
@@ -144,6 +178,33 @@ def _upkeep(
         erase=lambda device_id: reread(erased(session, tables, device_id)),
         now_ms=now_ms,
     )
+
+
+def ensure_table(session: SparkSession, table: LakeTable) -> None:
+    """Create ``table`` where it is missing; safe to repeat, and in several threads.
+
+    One that an older release made gets the columns that it lacks; its rows have nothing in them.
+    """
+    with _CREATING:
+        _create(session, table)
+        _add_missing_columns(session, table)
+
+
+def _create(session: SparkSession, table: LakeTable) -> None:
+    columns = ", ".join(map(str, table.columns))
+    properties = ", ".join(f"'{name}'='{value}'" for name, value in _PROPERTIES.items())
+    session.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{NAMESPACE}")
+    session.sql(
+        f"CREATE TABLE IF NOT EXISTS {table.full_name} ({columns}) USING iceberg"
+        f" PARTITIONED BY ({', '.join(table.partitioned_by)}) TBLPROPERTIES ({properties})"
+    )
+
+
+def _add_missing_columns(session: SparkSession, table: LakeTable) -> None:
+    there = set(session.table(table.full_name).columns)
+    missing = [str(column) for column in table.columns if column.name not in there]
+    if missing:
+        session.sql(f"ALTER TABLE {table.full_name} ADD COLUMNS ({', '.join(missing)})")
 
 
 if __name__ == "__main__":

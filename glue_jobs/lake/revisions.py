@@ -13,10 +13,13 @@ from glue_jobs.lake.merging import (
     append_new,
     commit,
     confirm,
+    facts_of,
+    in_places,
     one_of_each,
+    places_in,
+    touched,
     without_known,
 )
-from glue_jobs.lake.partitions import facts_of, in_places, places_in, touched
 
 _PROPERTY: Final = "spark.sql.iceberg.snapshot-property"
 _PLACE: Final = ("stream", "day", "id")

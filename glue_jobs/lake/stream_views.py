@@ -1,7 +1,7 @@
 """The views of streams, put into the catalog as the current flows have them."""
 
 import logging
-from typing import Final, Protocol
+from typing import Final
 
 import boto3
 
@@ -16,16 +16,10 @@ POLL_INTERVAL_S: Final = 60
 _log = logging.getLogger(__name__)
 
 
-class Views(Protocol):
-    """Where views are."""
-
-    def put(self, view: LakeView) -> bool: ...
-
-
 class StreamViews:
     """Puts what is new. A view whose flow is withdrawn stays: its events are still there."""
 
-    def __init__(self, flows: CurrentFlows, views: Views) -> None:
+    def __init__(self, flows: CurrentFlows, views: GlueViews) -> None:
         self._flows, self._views = flows, views
         self._version: str | None = None
         self._due: list[LakeView] = []

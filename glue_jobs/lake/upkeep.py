@@ -1,22 +1,94 @@
-"""Compaction: few large files, one row a key. Expiry: a past that does not grow for ever."""
+"""Upkeep between batches, on an operator's request and once a day.
 
-from collections.abc import Iterable, Sequence
+Compaction: few large files, one row a key. Expiry: a past that does not grow for ever.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from clients.s3.lease import LeaseLostError
+from clients.s3.upkeep_requests import (
+    Upkeep,
+    UpkeepAnswer,
+    UpkeepRequest,
+    UpkeepRequests,
+)
 from fleetlane.events.lake.tables import CATALOG, LakeTable
 from fleetlane.events.names import checked_device_id
 from fleetlane.events.times import DAY_MS, rfc3339
 from glue_jobs.lake.commits import SNAPSHOTS_KEPT
-from glue_jobs.lake.merging import drop_repeats, places_with_repeats
-from glue_jobs.lake.partitions import in_places, places_in
+from glue_jobs.lake.lease_guard import LeaseGuard
+from glue_jobs.lake.merging import drop_repeats, in_places, places_in, places_with_repeats
 
+POLL_INTERVAL_S: Final = 5
+UPKEEP_INTERVAL_MS: Final = DAY_MS
 SNAPSHOT_DAYS: Final = 5
 """How long a reader may hold on to what a table was. Nothing of a batch's mark hangs on it."""
 
 _FILES_TO_REWRITE_MIN: Final = 4
+_log = logging.getLogger(__name__)
+type Work = Callable[[], Mapping[str, str]]
+type Erase = Callable[[str], Mapping[str, str]]
+"""Takes a device's rows out of all tables."""
+
+
+class UpkeepSchedule:
+    """Does what is due, in turn with the batches."""
+
+    def __init__(
+        self,
+        requests: UpkeepRequests,
+        guard: LeaseGuard,
+        *,
+        works: Mapping[Upkeep, Work],
+        erase: Erase,
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._requests, self._guard = requests, guard
+        self._works, self._erase = works, erase
+        self._now_ms = now_ms
+
+    def do_due(self) -> None:
+        """Do what an operator requested, and what is due; blocks while a batch has its turn.
+
+        Raises:
+            LeaseLostError: This process may write no more.
+            RequestsUnavailableError: S3 does not answer.
+        """
+        request = self._requests.waiting()
+        if request is not None:
+            self._requests.answer(self._answered(request))
+        last_ms = self._requests.last_scheduled_ms()
+        now_ms = self._now_ms()
+        if last_ms is None or now_ms - last_ms >= UPKEEP_INTERVAL_MS:
+            self._requests.note_scheduled(now_ms)
+            if last_ms is not None:  # a new lake needs no upkeep
+                for upkeep, work in self._works.items():
+                    _log.warning("%s: %s", upkeep, self._done(work))
+
+    def _answered(self, request: UpkeepRequest) -> UpkeepAnswer:
+        try:
+            done = self._done(self._work_of(request))
+        except LeaseLostError:
+            raise
+        except Exception as problem:  # noqa: BLE001 - the edge of an operator's request
+            text = str(problem).partition("\n")[0]
+            return UpkeepAnswer(request_id=request.request_id, problem=text)
+        return UpkeepAnswer(request_id=request.request_id, done=done)
+
+    def _work_of(self, request: UpkeepRequest) -> Work:
+        device_id = request.device_id
+        if device_id is None:
+            return self._works[request.upkeep]
+        return lambda: self._erase(device_id)
+
+    def _done(self, work: Work) -> dict[str, str]:
+        with self._guard.turn():
+            return dict(work())
 
 
 def compacted(session: SparkSession, tables: Iterable[LakeTable]) -> dict[str, str]:
@@ -51,23 +123,6 @@ def expired(session: SparkSession, tables: Iterable[LakeTable], *, now_ms: int) 
     return done
 
 
-def _drop_repeats(session: SparkSession, table: LakeTable) -> int:
-    """Look where a partition has more than one file: what a compaction left is as it should be."""
-    grown = session.table(f"{table.full_name}.partitions").where("file_count > 1")
-    in_grown = in_places(places_in(grown.select("partition.*").collect()))
-    if in_grown is None:
-        return 0
-    places = places_with_repeats(session.table(table.full_name).where(in_grown), table)
-    in_repeated = in_places(places)
-    if in_repeated is not None:
-        drop_repeats(session.table(table.full_name).where(in_repeated), table)
-    return len(places)
-
-
-def _call(session: SparkSession, procedure: str) -> Sequence[dict[str, object]]:
-    return [row.asDict() for row in session.sql(f"CALL {CATALOG}.system.{procedure}").collect()]
-
-
 def erased(session: SparkSession, tables: Iterable[LakeTable], device_id: str) -> dict[str, str]:
     """Delete a device's rows; returns how many, by table. Old snapshots still have them.
 
@@ -89,3 +144,20 @@ def erased(session: SparkSession, tables: Iterable[LakeTable], device_id: str) -
             )
         done[table.name] = f"{rows} rows of {device_id} deleted"
     return done
+
+
+def _drop_repeats(session: SparkSession, table: LakeTable) -> int:
+    """Look where a partition has more than one file: what a compaction left is as it should be."""
+    grown = session.table(f"{table.full_name}.partitions").where("file_count > 1")
+    in_grown = in_places(places_in(grown.select("partition.*").collect()))
+    if in_grown is None:
+        return 0
+    places = places_with_repeats(session.table(table.full_name).where(in_grown), table)
+    in_repeated = in_places(places)
+    if in_repeated is not None:
+        drop_repeats(session.table(table.full_name).where(in_repeated), table)
+    return len(places)
+
+
+def _call(session: SparkSession, procedure: str) -> Sequence[dict[str, object]]:
+    return [row.asDict() for row in session.sql(f"CALL {CATALOG}.system.{procedure}").collect()]

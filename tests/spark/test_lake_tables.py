@@ -13,16 +13,16 @@ from fleetlane.events.job_arguments import KafkaSecurity, LakeArguments, LakeTab
 from fleetlane.events.lake.tables import DAILY, EVENTS, PARKED, PARSED, RECEIVED, LakeTable
 from fleetlane.events.metadata import Outcome
 from glue_jobs.engine.checkpoint_notes import DedupedStreams
-from glue_jobs.engine.lake_catalog import use_catalog
+from glue_jobs.engine.session import use_catalog
 from glue_jobs.fleet_watch.flow_hours import FlowHour
-from glue_jobs.fleet_watch.lake_hours import LakeHours
+from glue_jobs.fleet_watch.flow_watch import LakeHours
 from glue_jobs.lake.batches import TABLES_OF, LakeBatches
-from glue_jobs.lake.catalog import ensure_table
 from glue_jobs.lake.commits import Batch, TableLog
-from glue_jobs.lake.hourly import SETTLED_AFTER_MS
 from glue_jobs.lake.lease_guard import LeaseGuard
+from glue_jobs.lake.main import ensure_table
 from glue_jobs.lake.merging import Target, merge
 from glue_jobs.lake.rows import event_rows
+from glue_jobs.lake.summaries import SETTLED_AFTER_MS
 from glue_jobs.lake.upkeep import compacted, erased, expired
 from tests.lease_in_memory import LeaseInMemory
 from tests.spark.lake_records import DAY_MS, HOUR_MS, MINUTE_MS, NOON_MS, Record, Sent, read

@@ -27,8 +27,7 @@ from fleetlane.events.topics import raw_key
 from glue_jobs import host
 from glue_jobs.engine.checkpoint_notes import PlanChangedError, note_plan
 from glue_jobs.engine.hadoop_files import HadoopFiles
-from glue_jobs.kafka.admin import KafkaAdmin
-from glue_jobs.kafka.mirrored_offsets import MirroredOffsets
+from glue_jobs.kafka.admin import KafkaAdmin, MirroredOffsets
 from glue_jobs.kafka.source_and_sink import QueryPlan, noted, written_to_kafka
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws

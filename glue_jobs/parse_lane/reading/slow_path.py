@@ -23,8 +23,7 @@ from glue_jobs.parse_lane.parsers.chosen_parsers import (
     ChosenParsers,
     NoParser,
 )
-from glue_jobs.parse_lane.reading.fetch_ahead import FetchAhead
-from glue_jobs.parse_lane.reading.payloads import Payloads
+from glue_jobs.parse_lane.reading.payloads import FetchAhead, Payloads
 from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord
 from glue_jobs.parse_lane.reading.runs import WaitingMessage
 

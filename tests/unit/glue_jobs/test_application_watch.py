@@ -7,10 +7,15 @@ from typing import Any
 import pytest
 
 from fleetlane.events.topics import mirrored_group
-from glue_jobs.engine.application_watch import ApplicationWatch
 from glue_jobs.engine.supervisor import stop_between_batches
-from glue_jobs.kafka.admin import KafkaAdminError, Offsets, Partition
-from glue_jobs.kafka.mirrored_offsets import MirroredOffsets, offsets_after
+from glue_jobs.host import ApplicationWatch
+from glue_jobs.kafka.admin import (
+    KafkaAdminError,
+    MirroredOffsets,
+    Offsets,
+    Partition,
+    offsets_after,
+)
 
 NOW_MS = 1_762_178_709_123
 AT: Partition = ("raw.fast", 1)

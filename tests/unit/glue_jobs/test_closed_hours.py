@@ -4,7 +4,7 @@ from datetime import date
 from typing import Final
 
 from fleetlane.events.times import DAY_MS, HOUR_MS
-from glue_jobs.lake.hourly import SETTLED_AFTER_MS, ClosedHours, days_to_count
+from glue_jobs.lake.summaries import SETTLED_AFTER_MS, ClosedHours, days_to_count
 
 MIDNIGHT_MS: Final = 20_000 * DAY_MS
 """2024-10-04T00:00:00Z."""

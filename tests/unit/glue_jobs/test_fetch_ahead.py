@@ -10,8 +10,7 @@ from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableErr
 from fleetlane.events.envelope import Message, PayloadReference
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Deferral, parsed_from
-from glue_jobs.parse_lane.reading.fetch_ahead import FETCHES_MAX, FetchAhead
-from glue_jobs.parse_lane.reading.payloads import Payloads
+from glue_jobs.parse_lane.reading.payloads import FETCHES_MAX, FetchAhead, Payloads
 from tests.unit.glue_jobs.conftest import MemoryBucket, message_of, rows_of
 from tests.unit.glue_jobs.test_lane_parser import Lanes, record_by_reference
 

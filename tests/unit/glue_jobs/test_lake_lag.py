@@ -1,6 +1,6 @@
 """How late the lake is, whatever its query does."""
 
-from glue_jobs.lake.lag import LakeLag
+from glue_jobs.lake.main import LakeLag
 
 
 class Clock:

@@ -10,8 +10,7 @@ from fleetlane.events.flows.flow import DevicesRule, Flow, ParserRule
 from fleetlane.events.metrics import JobMetric
 from fleetlane.events.overrides import DeviceOverride, Overrides, RateLimits, Restriction
 from glue_jobs.fleet_watch.batches import WatchBatches, WatchContext
-from glue_jobs.fleet_watch.device_rates import STALE_MS, Activity
-from glue_jobs.fleet_watch.quarantine import OVER_RATE_LIMIT, QuarantineRules
+from glue_jobs.fleet_watch.quarantine import OVER_RATE_LIMIT, STALE_MS, Activity, QuarantineRules
 from tests.unit.glue_jobs.fake_sightings import FakeSightings
 
 WINDOW_MS: Final = 60_000
