@@ -26,7 +26,6 @@ from local.servers.processes import ServerProcess
 from local.spark.jobs import ALL_JOBS, JOBS_WITHOUT_LAKE, JobSettings, LocalJobs
 from local.spark.lake import LocalLake
 from local.upload_queue import ensure_upload_queue
-from operations.aws_settings import REGION, localstack_at
 from operations.endpoints import (
     FLOWS_BUCKET,
     FLOWS_MAX_AGE_S,
@@ -34,8 +33,10 @@ from operations.endpoints import (
     OVERRIDES_BUCKET,
     PARKED_BUCKET,
     PAYLOAD_BUCKET,
+    REGION,
     REGISTRY_TABLE,
     Endpoints,
+    localstack_at,
 )
 from operations.flows.publisher import FlowPublisher
 

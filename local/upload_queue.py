@@ -3,12 +3,11 @@
 import json
 from collections.abc import Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import boto3
 
 from fleetlane.events.s3_keys import UPLOADS
-from operations.aws_settings import ClientSettings
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -20,7 +19,7 @@ _AGAIN_AFTER_S: Final = "10"
 _RECEIVES_MAX: Final = 100
 
 
-def ensure_upload_queue(aws: ClientSettings, bucket: str) -> str:
+def ensure_upload_queue(aws: Mapping[str, Any], bucket: str) -> str:
     """Make the queues unless they are there, let S3 notify, and return the queue's URL."""
     with closing(boto3.client("sqs", **aws)) as sqs:
         dead_arn = _arn(sqs, _made(sqs, _DEAD, {}))
@@ -34,7 +33,7 @@ def ensure_upload_queue(aws: ClientSettings, bucket: str) -> str:
     return url
 
 
-def notify_of_uploads(aws: ClientSettings, bucket: str) -> None:
+def notify_of_uploads(aws: Mapping[str, Any], bucket: str) -> None:
     """Let the bucket notify the queue, which exists, of every upload."""
     with closing(boto3.client("sqs", **aws)) as sqs, closing(boto3.client("s3", **aws)) as s3:
         queue_arn = _arn(sqs, sqs.get_queue_url(QueueName=_QUEUE)["QueueUrl"])

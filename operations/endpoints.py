@@ -1,14 +1,25 @@
-"""The platform on this machine: where it answers, and what its stores are called."""
+"""Where the platform on this machine and the stage ``local`` answer, and what stores are called."""
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
+import msgspec
+
+from clients.aws import AwsSettings
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.stage_resources import StageResources
+
+REGION: Final = "eu-central-1"
+_ANY_KEY: Final = "test"
+"""LocalStack takes any credentials; the user's own AWS settings must not count there."""
+
+LOCAL_STAGE: Final = "local"
+ENDPOINT_FILE: Final = Path(__file__).parents[1] / "build" / "local-cloud" / "endpoint.json"
 
 LAPTOP: Final = "laptop"
 """No stage; a name for what runs here."""
@@ -80,3 +91,62 @@ class Endpoints:
             return cls(**json.loads(path.read_text()))
         except (FileNotFoundError, ValueError, TypeError):
             raise PlatformNotRunningError(path.parent) from None
+
+
+class LocalStageNotRunningError(FleetlaneError):
+    """No deployed local stage is left running on this machine."""
+
+    reason = "local_stage_not_running"
+    path: Path
+    sentence = "stage local does not run on this machine: start it with make local-cloud KEEP=1"
+
+
+class LocalStage(msgspec.Struct, frozen=True, kw_only=True):
+    """The address of LocalStack, and what its deploy cannot know.
+
+    ``api_url`` is where ``/v1/…`` is, on LocalStack's own address. ``lake_catalog`` is the SQLite
+    file with the lake's catalog, for there is no Glue.
+    """
+
+    endpoint_url: str
+    region: str
+    api_url: str
+    lake_catalog: str | None = None
+
+    def write(self, path: Path = ENDPOINT_FILE) -> None:
+        """Write the file at once whole: a reader never sees half of it."""
+        beside = path.with_suffix(".new")
+        beside.write_bytes(msgspec.json.encode(self))
+        beside.replace(path)
+
+    @classmethod
+    def read(cls, path: Path = ENDPOINT_FILE) -> Self:
+        """Read what ``write`` wrote.
+
+        Raises:
+            LocalStageNotRunningError: There is no such file, or something else wrote it.
+        """
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=cls)
+        except (FileNotFoundError, msgspec.DecodeError):
+            raise LocalStageNotRunningError(path) from None
+
+
+def localstack_at(endpoint_url: str, region: str = REGION) -> AwsSettings:
+    """The LocalStack that answers there."""
+    return AwsSettings(
+        endpoint_url=endpoint_url,
+        region=region,
+        access_key_id=_ANY_KEY,
+        secret_access_key=_ANY_KEY,
+    )
+
+
+def variables_for(settings: Mapping[str, Any]) -> dict[str, str]:
+    """What ``for_boto3`` gave, as the variables that the AWS clients of a process read."""
+    return {
+        "AWS_ACCESS_KEY_ID": settings["aws_access_key_id"],
+        "AWS_SECRET_ACCESS_KEY": settings["aws_secret_access_key"],
+        "AWS_DEFAULT_REGION": settings["region_name"],
+        "AWS_ENDPOINT_URL": settings["endpoint_url"],
+    }

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 from msgspec.structs import replace
-from pyiceberg.catalog import Catalog
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.catalog.sql import SqlCatalog
 
 from clients.aws import AwsSettings, client_config, dynamodb_table, s3_client
 from clients.flows.parser_store import ParserStore
@@ -18,16 +19,21 @@ from clients.s3.blocked_messages import BlockedMessages
 from clients.s3.upkeep_requests import UpkeepRequests
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, LakeTables
+from fleetlane.events.lake.tables import CATALOG, RECEIVED
 from fleetlane.events.stage_resources import StageResources, parameter_name
-from operations.aws_settings import localstack_at
 from operations.devices.stores import DeviceStores
 from operations.endpoints import FLOWS_MAX_AGE_S as LAPTOP_FLOWS_MAX_AGE_S
-from operations.endpoints import LAKE_CATALOG, LAPTOP, Endpoints
+from operations.endpoints import (
+    LAKE_CATALOG,
+    LAPTOP,
+    LOCAL_STAGE,
+    Endpoints,
+    LocalStage,
+    localstack_at,
+)
 from operations.fleet.fleet import Fleet
-from operations.fleet.questions import asked_fleet, opened_catalog
-from operations.flows.activation_call import ActivationCall
-from operations.flows.publisher import Activates, FlowPublisher
-from operations.local_stage import LOCAL_STAGE, LocalStage
+from operations.fleet.tables import LakeMissingError
+from operations.flows.publisher import Activates, ActivationCall, FlowPublisher
 from operations.messages.stores import MessageStores
 
 if TYPE_CHECKING:
@@ -153,7 +159,14 @@ class Platform:
     @contextmanager
     def lake(self) -> Iterator[Catalog]:
         """The lake's catalog; raises ``LakeMissingError`` where nothing was written yet."""
-        with closing(opened_catalog(self.lake_catalog)) as catalog:
+        file = self.lake_catalog
+        if file is not None and not file.is_file():
+            raise LakeMissingError(RECEIVED.identifier, str(file))
+        with closing(
+            load_catalog(CATALOG, type="glue")
+            if file is None
+            else SqlCatalog(CATALOG, uri=f"sqlite:///{file}", init_catalog_tables="false")
+        ) as catalog:
             yield catalog
 
     @contextmanager
@@ -163,10 +176,13 @@ class Platform:
         Raises:
             RegistryUnavailableError: The registry does not answer.
             LakeMissingError: Nothing was written to the lake yet.
+            RowsDeletedBesideError: A table cannot be read as it lies.
         """
         registered = self.devices.administration.all()
-        catalog = self.lake_catalog
-        with asked_fleet(registered, catalog_file=catalog, asked_at_ms=asked_at_ms) as fleet:
+        with (
+            self.lake() as catalog,
+            Fleet.of(catalog, registered, asked_at_ms=asked_at_ms) as fleet,
+        ):
             yield fleet
 
     @property

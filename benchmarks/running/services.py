@@ -20,7 +20,7 @@ from fleetlane.parsers.artifacts.writing import Package, write_artifact
 from local.checkout import BROKER_JARS, LOCALSTACK_ENVIRONMENT
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
-from operations.aws_settings import variables_for
+from operations.endpoints import variables_for
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

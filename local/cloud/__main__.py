@@ -14,7 +14,7 @@ from fleetlane.events.errors import FleetlaneError
 from local.cloud.local_cloud import LocalCloud
 from local.cloud.trial import run_trial
 from local.data_folder import taken_data_folder
-from operations.local_stage import ENDPOINT_FILE, LocalStage
+from operations.endpoints import ENDPOINT_FILE, LocalStage
 
 FOLDER: Final = ENDPOINT_FILE.parent
 _INTERRUPTED: Final = 128 + signal.SIGINT

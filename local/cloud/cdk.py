@@ -7,12 +7,12 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from fleetlane.events.errors import FleetlaneError
 from local.checkout import ROOT
 from local.servers.processes import ServerProcess
-from operations.aws_settings import ClientSettings
+from operations.endpoints import variables_for
 
 CDK: Final = ROOT / "build" / "cdk" / "node_modules" / "aws-cdk" / "bin" / "cdk"
 _UNPACKED_LIBRARIES: Final = Path.home() / ".cache" / "aws" / "jsii" / "package-cache"
@@ -59,7 +59,7 @@ class DeployResult:
 class Cdk:
     """Commands for one account and region, one at a time; ``folder`` receives logs and output."""
 
-    def __init__(self, folder: Path, aws: ClientSettings) -> None:
+    def __init__(self, folder: Path, aws: Mapping[str, Any]) -> None:
         """Use the AWS at this address.
 
         Raises:
@@ -120,7 +120,7 @@ def _node() -> str:
     return str(Path(sys.executable).parent / "node")
 
 
-def _environment(folder: Path, aws: ClientSettings) -> Mapping[str, str]:
+def _environment(folder: Path, aws: Mapping[str, Any]) -> Mapping[str, str]:
     """Neither AWS settings of the user's own nor a proxy nor the CDK's home."""
     return {
         "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.defpath)),
@@ -129,8 +129,6 @@ def _environment(folder: Path, aws: ClientSettings) -> Mapping[str, str]:
         "CDK_DISABLE_CLI_TELEMETRY": "true",
         "CDK_DISABLE_VERSION_CHECK": "true",
         "JSII_RUNTIME_PACKAGE_CACHE_ROOT": str(_UNPACKED_LIBRARIES),
-        "AWS_ENDPOINT_URL": aws["endpoint_url"],
         "AWS_REGION": aws["region_name"],
-        "AWS_ACCESS_KEY_ID": aws["aws_access_key_id"],
-        "AWS_SECRET_ACCESS_KEY": aws["aws_secret_access_key"],
+        **variables_for(aws),
     }

@@ -1,8 +1,9 @@
 """What a deploy of the local stage made: names, addresses, and the jobs' code."""
 
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import boto3
@@ -11,8 +12,7 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.stage_resources import StageResources, parameter_name
 from local.cloud.cdk import Outputs
 from local.spark.jobs import DeployedCode
-from operations.aws_settings import ClientSettings
-from operations.local_stage import LOCAL_STAGE
+from operations.endpoints import LOCAL_STAGE
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -26,7 +26,7 @@ class OutputMissingError(FleetlaneError):
     sentence = "no stack of the local stage has an output {name}"
 
 
-def stage_resources(aws: ClientSettings) -> StageResources:
+def stage_resources(aws: Mapping[str, Any]) -> StageResources:
     """Read what the deploy wrote about the stage.
 
     Raises:

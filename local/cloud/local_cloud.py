@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import boto3
 
@@ -23,9 +23,8 @@ from local.servers.localstack import LocalAws, Services
 from local.servers.processes import ServerProcess
 from local.spark.jobs import ALL_JOBS, JOBS_WITHOUT_LAKE, JobSettings, LocalJobs
 from local.spark.lake import LocalLake
-from operations.aws_settings import ClientSettings, localstack_at
-from operations.flows.activation_call import ActivationCall
-from operations.flows.publisher import FlowPublisher
+from operations.endpoints import localstack_at
+from operations.flows.publisher import ActivationCall, FlowPublisher
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -103,7 +102,7 @@ class LocalCloud:
         return self._broker.bootstrap_servers
 
     @property
-    def aws_settings(self) -> ClientSettings:
+    def aws_settings(self) -> dict[str, Any]:
         """What a boto3 client needs to reach LocalStack."""
         return self._aws.client_settings
 

@@ -13,9 +13,8 @@ from local.cloud.local_cloud import LocalCloud
 from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import run_fleet
 from operations.ledger.evidence import LEDGER_TOPICS, Evidence
-from operations.ledger.ledger import Ledger
 from operations.ledger.message_results import Receipt
-from operations.ledger.reconciliation import reconcile
+from operations.ledger.reconciliation import Ledger, reconcile
 from operations.ledger.settling import SettlingLimits, wait_until_settled
 
 PLAN: Final = FleetPlan(devices=40, messages_per_device=2, connections=4)

@@ -21,13 +21,10 @@ from local.simulator.runaway_device import RunawayRun, run_runaway_device, runaw
 from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import FleetProgress, FleetRun, run_fleet
 from operations.endpoints import PARKED_BUCKET
-from operations.lanes.parse_delays import Delays, ParseDelays
-from operations.lanes.tally import LaneTally, TalliedSource
-from operations.ledger.evidence import LEDGER_TOPICS, Evidence
-from operations.ledger.ledger import Ledger
-from operations.ledger.reconciliation import reconcile
+from operations.lanes.tally import Delays, LaneTally, ParseDelays, TalliedSource
+from operations.ledger.evidence import LEDGER_TOPICS, Evidence, deduped_streams
+from operations.ledger.reconciliation import Ledger, reconcile
 from operations.ledger.settling import SettlingLimits, wait_until_settled
-from operations.ledger.unique_events import deduped_streams
 
 _FIRST_DEVICES: Final = 40
 _SENDING_S: Final = 20.0

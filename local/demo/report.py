@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Final
 
 from operations.endpoints import Endpoints
-from operations.fleet.questions import asked_fleet
 from operations.fleet.tables import LakeMissingError
 from operations.platform import Platform
 from operations.report.page import write_report
@@ -32,14 +31,11 @@ def report_written(
     catalog = platform.lake_catalog
     if catalog is None or not catalog.is_file():
         return False
-    devices = list(platform.devices.administration.all())
     give_up_s = clock_s() + patience_s
     while True:
         is_last = clock_s() >= give_up_s
         try:
-            with asked_fleet(
-                devices, catalog_file=catalog, asked_at_ms=int(clock_s() * 1_000)
-            ) as fleet:
+            with platform.fleet(asked_at_ms=int(clock_s() * 1_000)) as fleet:
                 if is_last or fleet.final_outcomes() >= messages:
                     write_report(fleet, page)
                     return True

@@ -7,7 +7,7 @@ from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import boto3
 from botocore.config import Config
@@ -17,10 +17,9 @@ from fleetlane.events.errors import FleetlaneError
 from local.checkout import ROOT
 from local.servers.ports import remembered_port
 from local.servers.processes import ServerProcess
-from operations.aws_settings import (
+from operations.endpoints import (
     REGION,
-    ClientSettings,
-    client_settings_at,
+    localstack_at,
     variables_for,
 )
 
@@ -113,9 +112,9 @@ class LocalAws(ServerProcess):
         return f"http://127.0.0.1:{self._port}"
 
     @property
-    def client_settings(self) -> ClientSettings:
+    def client_settings(self) -> dict[str, Any]:
         """What a boto3 client needs to reach it, whatever the user's own AWS settings are."""
-        return client_settings_at(self.endpoint_url)
+        return localstack_at(self.endpoint_url).for_boto3()
 
     @property
     def client_environment(self) -> dict[str, str]:

@@ -12,7 +12,7 @@ from fleetlane.events.envelope import SOURCE_PREFIX
 from fleetlane.events.lanes import Lane
 from fleetlane.events.s3_keys import UPLOADS
 from fleetlane.events.topics import PARKED, raw_pattern
-from operations.messages.stored_records import RecordStore
+from operations.messages.stores import RecordStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,17 +1,199 @@
-"""Where devices are kept: in the registry, and in the overrides."""
+"""Where devices are kept, and what operators do there, functions do not: list, change, restrict."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from clients.devices.overrides import OverridesStore
-from clients.devices.registry import DeviceRegistry
+from clients.devices.registry import (
+    KEYS_MAX,
+    DeviceRegistry,
+    DeviceStatus,
+    Jwk,
+    RegisteredDevice,
+    UnknownDeviceError,
+    device_from_item,
+    reaching_dynamodb,
+)
 from clients.devices.sightings import DeviceSightings
-from operations.devices.administration import DeviceAdministration
-from operations.devices.trust import DeviceTrust
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.overrides import DeviceOverride, Restriction
+from fleetlane.events.times import DAY_MS
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.service_resource import Table
     from mypy_boto3_s3.client import S3Client
+
+
+_TRIES_MAX: Final = 5
+
+
+class KeyChangeError(FleetlaneError):
+    """A device's keys cannot be changed like that. Nothing was changed."""
+
+    reason = "key_change"
+    device_id: str
+    problem: str
+    sentence = "device {device_id} {problem}"
+
+
+class DeviceAdministration:
+    """The same table as the registry's. All may raise ``RegistryUnavailableError``."""
+
+    def __init__(self, table: "Table") -> None:
+        self._table = table
+
+    def all(
+        self, *, status: DeviceStatus | None = None, device_type: str | None = None
+    ) -> Iterator[RegisteredDevice]:
+        """Give all devices, in no order; reads the whole table.
+
+        Raises:
+            BadDeviceError: An item is not a device: something else wrote it.
+        """
+        wanted = {"status": None if status is None else status.value, "device_type": device_type}
+        given = {name: value for name, value in wanted.items() if value is not None}
+        request: dict[str, Any] = {}
+        if given:
+            request["FilterExpression"] = " AND ".join(f"#{name} = :{name}" for name in given)
+            request["ExpressionAttributeNames"] = {f"#{name}": name for name in given}
+            request["ExpressionAttributeValues"] = {f":{name}": one for name, one in given.items()}
+        while True:
+            with reaching_dynamodb():
+                page = self._table.scan(**request)
+            yield from map(device_from_item, page["Items"])
+            if "LastEvaluatedKey" not in page:
+                return
+            request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+
+    def is_there(self, device_id: str) -> bool:
+        """Whether the registry has an item with this id, a valid device or not."""
+        with reaching_dynamodb():
+            answer = self._table.get_item(Key={"device_id": device_id}, ConsistentRead=True)
+        return "Item" in answer
+
+    def remove(self, device_id: str) -> None:
+        """Remove a device; a missing one is no error."""
+        with reaching_dynamodb():
+            self._table.delete_item(Key={"device_id": device_id})
+
+    def add_key(self, device_id: str, key: Jwk) -> RegisteredDevice:
+        """Let a device sign with one more key; adding one it has changes nothing.
+
+        Raises:
+            UnknownDeviceError: There is no such device.
+            KeyChangeError: It has the most keys allowed, or another of this name.
+            BadDeviceError: The key is not allowed.
+        """
+        return self._changed(device_id, lambda device: _with_key(device, key))
+
+    def remove_key(self, device_id: str, kid: str) -> RegisteredDevice:
+        """Remove one of a device's keys.
+
+        Raises:
+            UnknownDeviceError: There is no such device.
+            KeyChangeError: It has no such key, or no other.
+        """
+        return self._changed(device_id, lambda device: _without_key(device, kid))
+
+    def _changed(
+        self, device_id: str, change: Callable[[RegisteredDevice], RegisteredDevice]
+    ) -> RegisteredDevice:
+        """Replace the keys that were read; where others changed them meanwhile, try again."""
+        for _ in range(_TRIES_MAX):
+            with reaching_dynamodb():
+                answer = self._table.get_item(Key={"device_id": device_id}, ConsistentRead=True)
+            if "Item" not in answer:
+                raise UnknownDeviceError(device_id)
+            present = device_from_item(answer["Item"])
+            wanted = change(present)
+            if self._keys_written(present, wanted):
+                return wanted
+        raise KeyChangeError(device_id, f"was changed by others, {_TRIES_MAX} times")
+
+    def _keys_written(self, present: RegisteredDevice, wanted: RegisteredDevice) -> bool:
+        with reaching_dynamodb():
+            try:
+                self._table.update_item(
+                    Key={"device_id": present.device_id},
+                    UpdateExpression="SET #keys = :wanted",
+                    ConditionExpression="#keys = :present",
+                    ExpressionAttributeNames={"#keys": "keys"},
+                    ExpressionAttributeValues={
+                        ":wanted": [dict(key) for key in wanted.keys],
+                        ":present": [dict(key) for key in present.keys],
+                    },
+                )
+            except self._table.meta.client.exceptions.ConditionalCheckFailedException:
+                return False
+        return True
+
+
+def _with_key(device: RegisteredDevice, key: Jwk) -> RegisteredDevice:
+    kid = str(key.get("kid"))
+    there = device.key(kid)
+    if there == key:
+        return device
+    if there is not None:
+        raise KeyChangeError(device.device_id, f"has another key named {kid!r}")
+    if len(device.keys) >= KEYS_MAX:
+        names = ", ".join(held["kid"] for held in device.keys)
+        raise KeyChangeError(
+            device.device_id, f"has {len(device.keys)} keys, the most allowed: {names}"
+        )
+    return replace(device, keys=(*device.keys, key))
+
+
+def _without_key(device: RegisteredDevice, kid: str) -> RegisteredDevice:
+    if device.key(kid) is None:
+        raise KeyChangeError(device.device_id, f"has no key named {kid[:80]!r}")
+    if len(device.keys) == 1:
+        raise KeyChangeError(device.device_id, "has no other key: revoke it, or add a key first")
+    return replace(device, keys=tuple(key for key in device.keys if key["kid"] != kid))
+
+
+OVERRIDE_LASTS_MS: Final = DAY_MS
+"""Longer than any authorizer result is cached: by then the registry is in effect everywhere."""
+
+
+class DeviceTrust:
+    """Changes how far devices are trusted. A call that was interrupted can be repeated."""
+
+    def __init__(self, registry: DeviceRegistry, overrides: OverridesStore) -> None:
+        self._registry, self._overrides = registry, overrides
+
+    def restrict(self, device_ids: Sequence[str], restriction: Restriction, *, now_ms: int) -> None:
+        """Restrict devices permanently, from when functions next read the overrides.
+
+        Raises:
+            UnknownDeviceError: One of them is not registered; nothing was changed.
+            RegistryUnavailableError: DynamoDB does not answer; some may have been changed.
+            OverridesUnavailableError: The registry was changed, the overrides were not: it takes
+                effect once cached authorizer results have expired.
+            BadOverridesError: Likewise: the overrides have no room for so many.
+        """
+        self._set_status(device_ids, DeviceStatus(restriction.value))
+        override = DeviceOverride(status=restriction, until_ms=now_ms + OVERRIDE_LASTS_MS)
+        self._overrides.change(
+            lambda present: present.restricted(device_ids, override), now_ms=now_ms
+        )
+
+    def release(self, device_ids: Sequence[str], *, now_ms: int) -> None:
+        """Lift the restriction, in effect once cached authorizer results have expired.
+
+        Raises:
+            FleetlaneError: As ``restrict`` does.
+        """
+        self._set_status(device_ids, DeviceStatus.ACTIVE)
+        self._overrides.change(lambda present: present.released(device_ids), now_ms=now_ms)
+
+    def _set_status(self, device_ids: Sequence[str], status: DeviceStatus) -> None:
+        known = self._registry.find_all(device_ids)
+        for device_id in device_ids:
+            if device_id not in known:
+                raise UnknownDeviceError(device_id)
+        for device_id in device_ids:
+            self._registry.set_status(device_id, status)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

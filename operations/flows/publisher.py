@@ -1,15 +1,67 @@
 """Flows published and put into force, with the artifacts of their parsers; and rolled back."""
 
 from collections.abc import Iterable
-from typing import Protocol
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, Protocol, Self
 
+import boto3
+import orjson
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from clients.aws import AwsSettings
 from clients.flows.parser_store import ParserStore
 from clients.flows.store import FlowsNotPublishedError, FlowStore
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flows.artifacts import FlowArtifact, team_rules
+from fleetlane.events.flows.artifacts import FlowArtifact, is_of_a_team, team_rules
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S
+from fleetlane.parsers.artifacts.unpacking import unpack
+
+_ANSWER_TIMEOUT_S: Final = 120
+
+
+class ActivationRefusedError(FleetlaneError):
+    """The function did not put a version into force; the one before it stays."""
+
+    reason = "activation_refused"
+    version: str
+    kind: str
+    problem: str
+    sentence = "flows {version} are not in force: {kind}: {problem}"
+
+
+class ActivationCall:
+    """Calls a stage's function by its name; blocks until all topics are there."""
+
+    def __init__(self, aws: AwsSettings, function: str) -> None:
+        self._aws, self._function = aws, function
+
+    def __call__(self, version: str, in_place_of: str | None) -> None:
+        """Have a version put into force.
+
+        Raises:
+            ActivationRefusedError: The function refuses it, or cannot be called.
+        """
+        event = orjson.dumps({"version": version, "in_place_of": in_place_of})
+        try:
+            answer = self._functions().invoke(FunctionName=self._function, Payload=event)
+        except (BotoCoreError, ClientError) as problem:
+            raise ActivationRefusedError(version, self._function, str(problem)) from problem
+        if "FunctionError" in answer:
+            error = orjson.loads(answer["Payload"].read())
+            kind, said = error.get("errorType", "an error"), error.get("errorMessage", "")
+            raise ActivationRefusedError(version, kind, said)
+
+    def _functions(self) -> Any:
+        """A client that waits as long as the function may take, and asks once."""
+        config = Config(read_timeout=_ANSWER_TIMEOUT_S, retries={"total_max_attempts": 1})
+        if self._aws.endpoint_url is not None:  # on this machine, past any proxy
+            config = config.merge(Config(proxies={}))
+        return boto3.client("lambda", config=config, **self._aws.for_boto3())
 
 
 class NotDeployedError(FleetlaneError):
@@ -141,3 +193,35 @@ def _check_streams(wanted: Iterable[Flow], others: Iterable[Flow]) -> None:
     for flow in wanted:
         if flow.stream in taken:
             raise StreamTakenError(flow.stream, taken[flow.stream], flow.owner)
+
+
+class DeployedParsers:
+    """Finds parsers in artifacts. As a context, keeps their folders until it is left."""
+
+    def __init__(self, publisher: FlowPublisher) -> None:
+        self._publisher = publisher
+        self._folders = ExitStack()
+        self._known: dict[str, str] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._folders.close()
+
+    def location(self, owner: str, use: str) -> str | None:
+        """A folder with the parser in it; ``None`` for a built-in format.
+
+        Raises:
+            NotDeployedError: No artifact of the owner offers it.
+            FleetlaneError: The artifact is none, or cannot be reached.
+        """
+        if not is_of_a_team(use):
+            return None
+        artifact = self._publisher.found_artifact(owner, use)
+        if artifact.sha256 not in self._known:
+            folder = Path(self._folders.enter_context(TemporaryDirectory()))
+            self._publisher.parsers.fetch(artifact, folder / "artifact.zip")
+            unpack(folder / "artifact.zip", folder / "unpacked")
+            self._known[artifact.sha256] = str(folder / "unpacked")
+        return self._known[artifact.sha256]

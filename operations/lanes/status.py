@@ -1,14 +1,102 @@
 """The state of the lanes, from Kafka alone: parse rate, backlog, oldest waiting message."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
-from clients.kafka.reader import Partition, Record
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    OFFSET_END,
+    ConsumerGroupTopicPartitions,
+    KafkaException,
+)
+from confluent_kafka.admin import AdminClient
+
+from clients.kafka.reader import KafkaReader, KafkaUnreadableError, Offsets, Partition, Record
+from clients.kafka.security import security_configuration
+from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topics import FLEET_PARSED, MIRRORED_GROUPS, raw_pattern, seen_from
-from operations.lanes.positions import Offsets, Position
 from operations.lanes.tally import LaneTally
+
+_ANSWER_S: Final = 10.0
+
+
+class Position(NamedTuple):
+    """The offset of the next record that a group reads, and the metadata committed with it.
+
+    The note may be followed by garbage: librdkafka's client reads too far.
+    """
+
+    offset: int
+    note: str
+
+
+class KafkaPositions:
+    """Queries a cluster; changes nothing in it. All may raise ``KafkaUnreadableError``.
+
+    Not for use by several threads. Close it when done.
+    """
+
+    def __init__(self, bootstrap_servers: str, security: KafkaSecurity) -> None:
+        self._admin = AdminClient(
+            {
+                "bootstrap.servers": bootstrap_servers,
+                "log_level": 0,
+                **security_configuration(security),
+            }
+        )
+        self._reader = KafkaReader(bootstrap_servers, security=security)
+
+    def close(self) -> None:
+        self._reader.close()
+
+    def partitions(self, pattern: str) -> list[Partition]:
+        """All partitions of the topics whose whole name matches a regular expression."""
+        wanted = re.compile(pattern)
+        return [one for one in self._reader.all_partitions() if wanted.fullmatch(one[0])]
+
+    def groups(self, prefix: str) -> dict[str, dict[Partition, Position]]:
+        """How far the groups with this prefix have read."""
+        listed = _result(self._admin.list_consumer_groups(request_timeout=_ANSWER_S))
+        names = sorted(one.group_id for one in listed.valid if one.group_id.startswith(prefix))
+        return {name: self._positions(name) for name in names}
+
+    def beginnings(self, partitions: Iterable[Partition]) -> Offsets:
+        return self._reader.offsets(partitions, OFFSET_BEGINNING)
+
+    def ends(self, partitions: Iterable[Partition]) -> Offsets:
+        return self._reader.offsets(partitions, OFFSET_END)
+
+    def at_time(self, partitions: Iterable[Partition], time_ms: int) -> Offsets:
+        """The first record of each partition that was written at that time or later, or its end."""
+        wanted = list(partitions)
+        return self._reader.offsets_since(wanted, time_ms, self.ends(wanted))
+
+    def records(self, begins: Offsets, ends: Offsets) -> Iterator[Record]:
+        """The records from one offset of each partition to before another; order holds within."""
+        return self._reader.read_between(begins, ends)
+
+    def _positions(self, group: str) -> dict[Partition, Position]:
+        answer = self._admin.list_consumer_group_offsets(
+            [ConsumerGroupTopicPartitions(group)], request_timeout=_ANSWER_S
+        )
+        found = _result(answer[group]).topic_partitions or []
+        return {
+            (one.topic, one.partition): Position(one.offset, one.metadata or "")
+            for one in found
+            if one.offset >= 0
+        }
+
+
+def _result(answer: "Future[Any]") -> Any:
+    try:
+        return answer.result(timeout=2 * _ANSWER_S)
+    except (KafkaException, TimeoutError) as problem:
+        raise KafkaUnreadableError(str(problem)) from None
+
 
 WINDOW_S: Final = 60.0
 WINDOW_RECORDS_MAX: Final = 100_000
@@ -18,7 +106,7 @@ _PARSERS: Final = f"{MIRRORED_GROUPS}parse-"
 
 
 class Positions(Protocol):
-    """Where topics and groups are; ``operations.lanes.positions.KafkaPositions`` is one."""
+    """Where topics and groups are; ``operations.lanes.status.KafkaPositions`` is one."""
 
     def partitions(self, pattern: str) -> list[Partition]: ...
     def groups(self, prefix: str) -> Mapping[str, Mapping[Partition, Position]]: ...

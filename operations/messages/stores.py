@@ -1,20 +1,119 @@
-"""Where messages are kept, in Kafka and in S3: what looking back and replaying need."""
+"""Where messages are kept: records in Kafka, read up to the present end, and payloads in S3."""
 
-from collections.abc import Callable
+import heapq
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import closing
+from copy import replace
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from clients.kafka.producer import KafkaProducer
-from clients.s3.payload_bucket import PayloadBucket
+from clients.kafka.reader import KafkaReader, Record
+from clients.s3.payload_bucket import PayloadBucket, parked_key
+from fleetlane.events import headers as ce
+from fleetlane.events.envelope import Message, PayloadReference
 from fleetlane.events.job_arguments import KafkaSecurity
+from fleetlane.events.lanes import BUFFER_BYTES_MAX, Lane
+from fleetlane.events.parked import KafkaPosition
 from fleetlane.events.stage_resources import StageResources
-from operations.messages.stored_payloads import StoredPayloads
-from operations.messages.stored_records import StoredRecords
+from fleetlane.events.topics import PARKED, raw_pattern
+from operations.messages.parked import message_in
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
+
 _DELIVERY_TIMEOUT_S: Final = 30.0
+_REFERENCE_HEADERS: Final = frozenset({ce.DATA_REF, ce.DATA_SHA256})
+
+
+class StoredPayloads:
+    """Both buckets: what landed expires, what is parked does not."""
+
+    def __init__(self, *, landed: PayloadBucket, parked: PayloadBucket) -> None:
+        self._landed, self._parked = landed, parked
+
+    def located(self, reference: PayloadReference) -> PayloadReference | None:
+        """A reference that the jobs can follow now; ``None`` where the payload is gone.
+
+        Raises:
+            PayloadUnavailableError: S3 does not say.
+        """
+        kept = replace(reference, key=parked_key(reference.key))
+        if kept != reference and self._landed.has(reference.key):
+            return reference
+        return kept if self._parked.has(kept.key) else None
+
+    def body_of(self, message: Message) -> bytes:
+        """The bytes that the device sent; raises the errors of ``PayloadBucket.get``."""
+        reference = message.reference
+        if reference is None:
+            return message.body or b""
+        found = self.located(reference) or reference
+        bucket = self._parked if found.key == parked_key(found.key) else self._landed
+        return bucket.get(found, body_bytes=message.body_bytes, bytes_max=BUFFER_BYTES_MAX)
+
+    def self_contained(self, record: Record) -> Record:
+        """A stored record with its body by value, fetched if need be: a file needs no bucket.
+
+        Raises:
+            PayloadMissingError: The payload is gone.
+            PayloadCorruptError, PayloadTooLargeError, PayloadUnavailableError: It is not available.
+        """
+        message = message_in(record)
+        if message is None or message.reference is None:
+            return record
+        headers = (one for one in record.headers if one[0].lower() not in _REFERENCE_HEADERS)
+        return replace(record, value=self.body_of(message), headers=tuple(headers))
+
+
+class RecordStore(Protocol):
+    """Where records are stored; ``StoredRecords`` is the real one."""
+
+    def matching(self, pattern: str, *, since_ms: int | None = None) -> Iterable[Record]:
+        """Give the records of the topics whose whole name matches, written since then."""
+
+
+def records_at(
+    store: RecordStore,
+    pattern: str,
+    positions: Container[KafkaPosition],
+    *,
+    since_ms: int | None = None,
+) -> Iterator[Record]:
+    """Read topics again, for the records at some positions."""
+    for record in store.matching(pattern, since_ms=since_ms):
+        if record.position in positions:
+            yield record
+
+
+class StoredRecords:
+    """The records of one Kafka. ``on_read`` is called with the number of records read so far."""
+
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        *,
+        security: KafkaSecurity = KafkaSecurity.PLAINTEXT,
+        on_read: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        self._bootstrap_servers, self._security = bootstrap_servers, security
+        self._on_read, self._read = on_read, 0
+
+    def matching(self, pattern: str, *, since_ms: int | None = None) -> Iterator[Record]:
+        """Give records in the order of each partition; what is written meanwhile is left out.
+
+        Raises:
+            KafkaUnreadableError: Kafka does not answer.
+        """
+        reader = KafkaReader(
+            self._bootstrap_servers, pattern=pattern, since_ms=since_ms, security=self._security
+        )
+        with closing(reader):
+            for record in reader.read_once():
+                self._read += 1
+                self._on_read(self._read)
+                yield record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,3 +148,25 @@ class MessageStores:
             security=self.security,
             delivery_timeout_s=_DELIVERY_TIMEOUT_S,
         )
+
+
+def latest_records(
+    stored: RecordStore, where: str, stream: str, *, records_max: int
+) -> Sequence[Record]:
+    """The latest records of a stream, ``parked`` or ``raw``, by when they were written.
+
+    Raises:
+        KafkaUnreadableError: Kafka does not answer.
+    """
+    records = stored.matching(PARKED if where == "parked" else raw_pattern(*Lane))
+    of_stream = (record for record in records if _stream_of(record) == stream)
+    return heapq.nlargest(records_max, of_stream, key=_order)[::-1]
+
+
+def _order(record: Record) -> tuple[int, int, int]:
+    return record.timestamp_ms, record.partition, record.offset
+
+
+def _stream_of(record: Record) -> str | None:
+    found = next((value for name, value in record.headers if name == ce.TYPE), None)
+    return None if found is None else found.decode(errors="replace")

@@ -18,7 +18,7 @@ from fleetlane.events.metadata import Parsed, Received, counts_more, parsed_from
 from fleetlane.events.parked import KafkaPosition
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED, raw_pattern
 from operations.messages.parked import ParkedMessage, message_in, parked_message
-from operations.messages.stored_records import RecordStore
+from operations.messages.stores import RecordStore
 
 _CANONICAL: Final = r"canonical\..+"
 _ALL: Final = "|".join(

@@ -14,8 +14,7 @@ from fleetlane.events.lanes import Lane
 from fleetlane.events.parked import KafkaPosition
 from fleetlane.events.topics import RawTopic, raw_key
 from operations.messages.parked import message_in
-from operations.messages.stored_payloads import StoredPayloads
-from operations.messages.stored_records import RecordStore, records_at
+from operations.messages.stores import RecordStore, StoredPayloads, records_at
 
 _RECORDS_AT_ONCE: Final = 20
 _TRIES_MAX: Final = 10

@@ -10,8 +10,7 @@ from fleetlane.events.metadata import IS_THROUGH, Parsed, counts_more, parsed_fr
 from fleetlane.events.times import HOUR_MS
 from fleetlane.events.topics import FLEET_PARSED, PARKED
 from operations.messages.parked import ParkedFilter, ParkedMessage, newest_parked
-from operations.messages.stored_payloads import StoredPayloads
-from operations.messages.stored_records import RecordStore
+from operations.messages.stores import RecordStore, StoredPayloads
 from operations.replay.landing import NextAttempt, ReplayPlan, TooManyMessagesError, with_payloads
 
 PARKING_MS_MAX: Final = HOUR_MS

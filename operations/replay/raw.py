@@ -10,8 +10,7 @@ from fleetlane.events.envelope import Message, PayloadReference
 from fleetlane.events.parked import KafkaPosition
 from fleetlane.events.topics import stream_pattern
 from operations.messages.parked import message_in
-from operations.messages.stored_payloads import StoredPayloads
-from operations.messages.stored_records import RecordStore
+from operations.messages.stores import RecordStore, StoredPayloads
 from operations.replay.landing import NextAttempt, ReplayPlan, TooManyMessagesError, with_payloads
 
 CLOCKS_APART_MS_MAX: Final = 60_000

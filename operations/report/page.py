@@ -1,4 +1,4 @@
-"""The report's page: its sections in order, rendered into the template and written to a file."""
+"""The report's page: headline numbers and sections, rendered into the template and written."""
 
 from pathlib import Path
 from typing import Final
@@ -6,13 +6,71 @@ from typing import Final
 import jinja2
 
 from operations.fleet.fleet import Fleet
-from operations.report.figures import FleetFigures, figures_of
-from operations.report.headlines import headlines
-from operations.report.health_sections import firmware_section, parsers_section
-from operations.report.message_sections import late_section, sizes_section
-from operations.report.palette import COLOURS, IN_CHARTS
+from operations.fleet.presence import Coverage
+from operations.report.charts import COLOURS, IN_CHARTS
+from operations.report.figures import REPORT_DAYS, FleetFigures, figures_of
+from operations.report.message_sections import (
+    firmware_section,
+    late_section,
+    parsers_section,
+    sizes_section,
+)
 from operations.report.presence_sections import coverage_section, silent_section
-from operations.report.wording import moment
+from operations.report.sections import Headline
+from operations.report.wording import counted, moment, number, percent
+
+_COVERAGE_LOW: Final = 0.9
+_SILENT_MANY: Final = 0.05
+_LATE_MANY: Final = 0.05
+_MALFORMED_MANY: Final = 0.01
+
+
+def headlines(figures: FleetFigures) -> tuple[Headline, ...]:
+    week = figures.coverage[-1]
+    many = _SILENT_MANY * figures.registered
+    dated, late = figures.with_end_time, figures.over_an_hour_late
+    malformed, messages = figures.malformed, figures.sizes.count
+    return (
+        _coverage(figures.coverage[0], "reported in 24 hours"),
+        _coverage(week, f"reported in {week.days} days"),
+        Headline(
+            value=number(figures.fell_silent),
+            label="fell silent",
+            meaning=f"reported before, but not for {REPORT_DAYS} days",
+            is_notable=figures.fell_silent > many,
+        ),
+        Headline(
+            value=number(figures.never_reported),
+            label="never reported",
+            meaning=f"registered over {REPORT_DAYS} days ago, no message sent directly",
+            is_notable=figures.never_reported > many,
+        ),
+        Headline(
+            value=percent(late, dated),
+            label="over an hour late",
+            meaning=f"{number(late)} of the {counted(dated, 'message')} that state their data's "
+            "end time",
+            is_notable=late > _LATE_MANY * dated,
+        ),
+        Headline(
+            value=percent(malformed, messages),
+            label="malformed",
+            meaning=f"{number(malformed)} of {counted(messages, 'message')}",
+            is_notable=malformed > _MALFORMED_MANY * messages,
+        ),
+    )
+
+
+def _coverage(coverage: Coverage, label: str) -> Headline:
+    share = coverage.share
+    registered = counted(coverage.registered, "registered device")
+    return Headline(
+        value=percent(coverage.reported, coverage.registered),
+        label=label,
+        meaning=f"{number(coverage.reported)} of {registered}",
+        is_notable=share is not None and share < _COVERAGE_LOW,
+    )
+
 
 _HERE: Final = Path(__file__).parent
 _SECTIONS: Final = (

@@ -3,9 +3,8 @@
 from typing import Final
 
 from operations.report import tables
-from operations.report.charts import Chart, days_chart
+from operations.report.charts import ASIDE, GOOD, Chart, Colour, days_chart
 from operations.report.figures import REPORT_DAYS, FleetFigures
-from operations.report.palette import ASIDE, GOOD, Colour
 from operations.report.sections import Section, ShownTable
 from operations.report.wording import counted, number
 

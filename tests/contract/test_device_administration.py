@@ -11,7 +11,7 @@ from clients.devices.registry import (
     RegisteredDevice,
     UnknownDeviceError,
 )
-from operations.devices.administration import DeviceAdministration, KeyChangeError
+from operations.devices.stores import DeviceAdministration, KeyChangeError
 from tests.contract.aws_in_process import device_table
 
 if TYPE_CHECKING:

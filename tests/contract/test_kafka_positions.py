@@ -13,8 +13,7 @@ from clients.kafka.topics import KafkaTopics
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.topics import seen_from, seen_note
 from local.servers.kafka import KafkaBroker
-from operations.lanes.positions import KafkaPositions, Position
-from operations.lanes.status import Positions
+from operations.lanes.status import KafkaPositions, Position, Positions
 from tests.unit.operations.memory_positions import MemoryPositions
 
 BEGIN_MS = 1_762_178_709_000

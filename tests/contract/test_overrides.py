@@ -18,7 +18,7 @@ from fleetlane.events.overrides import (
 )
 from fleetlane.events.s3_keys import OVERRIDES_KEY
 from local.servers.localstack import LocalAws
-from operations.aws_settings import REGION
+from operations.endpoints import REGION
 from tests.contract.aws_in_process import buckets
 from tests.unit.lambdas.fake_overrides import FakeOverrides
 

@@ -18,7 +18,7 @@ from clients.s3.payload_bucket import (
 )
 from fleetlane.events.envelope import PayloadReference
 from local.servers.localstack import LocalAws
-from operations.aws_settings import REGION
+from operations.endpoints import REGION
 from tests.contract.aws_in_process import buckets
 from tests.unit.lambdas.fakes import FakePayloads
 

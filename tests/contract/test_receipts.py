@@ -15,7 +15,7 @@ from clients.devices.receipts import (
 )
 from fleetlane.events.lanes import Lane
 from local.servers.localstack import LocalAws
-from operations.aws_settings import REGION
+from operations.endpoints import REGION
 from tests.contract.aws_in_process import receipt_table
 from tests.unit.lambdas.fake_receipts import FakeReceipts
 

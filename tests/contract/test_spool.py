@@ -9,7 +9,7 @@ from clients.aws import AwsSettings, request_config, s3_client
 from clients.kafka.producer_record import ProducerRecord
 from clients.s3.spool import Spool, Spooled, SpoolUnavailableError, SpoolUnreadableError, Waiting
 from local.servers.localstack import LocalAws
-from operations.aws_settings import REGION
+from operations.endpoints import REGION
 from tests.contract.aws_in_process import buckets
 from tests.unit.lambdas.fakes import FakeSpool
 

@@ -10,7 +10,7 @@ from confluent_kafka import Producer
 from clients.kafka.topics import KafkaTopics
 from local.checkout import BROKER_JARS
 from local.servers.kafka import KafkaBroker
-from operations.messages.stored_messages import latest_records
+from operations.messages.stores import StoredRecords, latest_records
 
 pytestmark = pytest.mark.kafka
 
@@ -50,7 +50,7 @@ def test_the_latest_of_a_stream_are_given_in_order(
     ours, other = f"s-{uuid.uuid4().hex}", f"s-{uuid.uuid4().hex}"
     store(broker, [(topic, ours if n % 2 else other, b"%d" % n) for n in range(10)])
 
-    found = latest_records(broker.bootstrap_servers, where, ours, records_max=3)
+    found = latest_records(StoredRecords(broker.bootstrap_servers), where, ours, records_max=3)
 
     assert [record.value for record in found] == [b"5", b"7", b"9"]
 
@@ -60,6 +60,6 @@ def test_every_lane_and_strategy_is_raw(broker: KafkaBroker) -> None:
     topics = ["raw.fast", "raw.slow", f"raw.standard.stream.{ours}", "raw.slow.type.valve"]
     store(broker, [(topic, ours, topic.encode()) for topic in [*topics, "parked"]])
 
-    found = latest_records(broker.bootstrap_servers, "raw", ours, records_max=10)
+    found = latest_records(StoredRecords(broker.bootstrap_servers), "raw", ours, records_max=10)
 
     assert [record.topic for record in found] == topics

@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 from clients.kafka.reader import Record
 from clients.kafka.topics import KafkaTopics
 from local.servers.kafka import KafkaBroker
-from operations.messages.stored_records import StoredRecords, records_at
+from operations.messages.stores import StoredRecords, records_at
 from tests.unit.operations.stored_messages import FakeStore
 
 

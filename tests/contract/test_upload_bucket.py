@@ -13,7 +13,7 @@ from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableErr
 from clients.s3.upload_bucket import ListedUpload, StoredUpload, UploadBucket
 from clients.s3.upload_keys import NotAnUploadError, issued_since, upload_key
 from local.servers.localstack import LocalAws
-from operations.aws_settings import REGION
+from operations.endpoints import REGION
 from tests.contract.aws_in_process import buckets
 from tests.unit.lambdas.upload_fakes import FakeUploads
 

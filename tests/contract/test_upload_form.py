@@ -15,7 +15,7 @@ from clients.s3.upload_bucket import UploadBucket
 from clients.s3.upload_form import UploadForm, UploadForms, signing_client
 from clients.s3.upload_keys import upload_key
 from local.servers.localstack import LocalAws
-from operations.aws_settings import REGION
+from operations.endpoints import REGION
 from operations.sending.device_client import form_answer
 
 if TYPE_CHECKING:

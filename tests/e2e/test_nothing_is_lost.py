@@ -11,7 +11,7 @@ import pytest
 
 from clients.kafka.reader import KafkaReader
 from local.simulator.sendings import FleetPlan
-from operations.ledger.ledger import Ledger
+from operations.ledger.reconciliation import Ledger
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.victims import kill
 

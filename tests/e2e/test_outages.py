@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from local.platform import SPOOL_BUCKET
-from operations.ledger.ledger import Ledger
+from operations.ledger.reconciliation import Ledger
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.load import Kind, Load, Request
 from tests.e2e.outages import (

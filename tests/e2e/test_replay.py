@@ -25,8 +25,8 @@ from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.lanes import INLINE_BYTES_MAX
 from local.data_folder import announced, taken_data_folder
 from operations.endpoints import PAYLOAD_BUCKET
-from operations.ledger.ledger import Ledger
 from operations.ledger.message_results import Receipt
+from operations.ledger.reconciliation import Ledger
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device
 

@@ -13,8 +13,7 @@ from clients.s3.upload_bucket import UploadBucket
 from lambdas.uploads.landing import Landing
 from local.platform import Platform
 from local.simulator import bodies
-from operations.aws_settings import REGION
-from operations.endpoints import FLOWS_BUCKET, PAYLOAD_BUCKET
+from operations.endpoints import FLOWS_BUCKET, PAYLOAD_BUCKET, REGION
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device
 from tests.e2e.faults import frozen

@@ -10,7 +10,7 @@ from local.checkout import FLOWS
 from local.cloud.https_device import HttpsDevice
 from local.cloud.local_cloud import LocalCloud
 from local.cloud.trial import ledger_on, run_trial
-from operations.flows.activation_call import ActivationRefusedError
+from operations.flows.publisher import ActivationRefusedError
 
 pytestmark = [pytest.mark.localstack, pytest.mark.kafka, pytest.mark.spark]
 

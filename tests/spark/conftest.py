@@ -11,7 +11,7 @@ from local.checkout import ROOT
 from local.servers.java import SHORT_LIVED
 from local.servers.localstack import LocalAws
 from local.spark.jobs import QUICK_CHECKPOINTS, spark_jars
-from operations.aws_settings import variables_for
+from operations.endpoints import variables_for
 
 
 @pytest.fixture(scope="package")

@@ -14,7 +14,7 @@ from local.servers.localstack import LocalAws
 from local.servers.processes import ServerProcess
 from local.spark.jobs import JobSettings, job_environment, spark_submit
 from local.spark.lake import LocalLake
-from operations.aws_settings import variables_for
+from operations.endpoints import variables_for
 
 WAIT_S: Final = 240.0
 

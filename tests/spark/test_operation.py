@@ -31,8 +31,7 @@ from glue_jobs.kafka.admin import KafkaAdmin, MirroredOffsets
 from glue_jobs.kafka.source_and_sink import QueryPlan, noted, written_to_kafka
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
-from operations.lanes.positions import KafkaPositions
-from operations.lanes.status import status_of
+from operations.lanes.status import KafkaPositions, status_of
 from tests.spark.test_jobs import found
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack]

@@ -15,7 +15,7 @@ from fleetlane.cli.commands.platform.demo_screen import (
 from fleetlane.events.lanes import Lane
 from local.demo.progress import DemoProgress
 from operations.lanes.tally import LaneCounts
-from operations.ledger.ledger import Ledger
+from operations.ledger.reconciliation import Ledger
 
 PROGRESS = DemoProgress(
     planned=12_500,

@@ -4,8 +4,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from clients.kafka.reader import Partition, Record
-from operations.lanes.positions import Offsets, Position
+from clients.kafka.reader import Offsets, Partition, Record
+from operations.lanes.status import Position
 
 
 class MemoryPositions:

@@ -18,7 +18,7 @@ from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
 from fleetlane.events.parked import KafkaPosition, Parking, parked_headers
 from fleetlane.events.topics import raw_key
-from operations.messages.stored_payloads import StoredPayloads
+from operations.messages.stores import StoredPayloads
 from tests.contract.aws_in_process import buckets
 
 BODY: Final = b"a large body"

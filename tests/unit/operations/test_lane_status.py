@@ -4,8 +4,7 @@ from fleetlane.cli.commands.platform.status import status_text
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome
 from fleetlane.events.topics import seen_note
-from operations.lanes.positions import Position
-from operations.lanes.status import LaneStatus, QueryStatus, Status, status_of
+from operations.lanes.status import LaneStatus, Position, QueryStatus, Status, status_of
 from tests.unit.operations.memory_positions import MemoryPositions
 from tests.unit.operations.parsed_record import parsed_record
 
@@ -91,11 +90,11 @@ def test_a_person_reads_a_line_a_lane_and_a_line_a_query() -> None:
     text = status_text(status_of(kafka, now_ms=NOW_MS))
 
     assert [line.split() for line in text.splitlines()] == [
-        ["lane", "parsed/s", "parked", "waiting", "oldest", "that", "waits"],
+        ["lane", "parsed/s", "parked", "waiting", "oldest", "waiting"],
         ["fast", "0.0", "0.0", "%", "0", "-"],
         ["standard", "0.0", "-", "0", "-"],
         ["slow", "0.0", "-", "1", "2025-11-03T14:03:39.000Z,", "90", "s", "ago"],
         [],
-        ["query", "records", "before", "last", "seen"],
+        ["query", "records", "behind", "last", "seen"],
         ["parse-slow", "1", "2025-11-03T14:05:09.000Z,", "0", "s", "ago"],
     ]

@@ -13,9 +13,8 @@ from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.metadata import Outcome
 from operations.ledger.evidence import Evidence
-from operations.ledger.ledger import Ledger
 from operations.ledger.message_results import Receipt
-from operations.ledger.reconciliation import reconcile
+from operations.ledger.reconciliation import Ledger, reconcile
 from tests.unit.operations.kafka_records import (
     BODY,
     OTHER_ID,

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from operations.local_stage import LocalStage, LocalStageNotRunningError
+from operations.endpoints import LocalStage, LocalStageNotRunningError
 
 STAGE = LocalStage(
     endpoint_url="http://127.0.0.1:4566",

@@ -6,7 +6,7 @@ import pytest
 
 from fleetlane.events.metadata import Outcome
 from operations.messages.parked import ParkedFilter
-from operations.messages.stored_payloads import StoredPayloads
+from operations.messages.stores import StoredPayloads
 from operations.replay.landing import ReplayPlan, TooManyMessagesError
 from operations.replay.parked import parked_plan
 from tests.unit.operations.stored_messages import (

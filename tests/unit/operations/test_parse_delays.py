@@ -2,7 +2,7 @@
 
 from clients.kafka.reader import Record
 from fleetlane.events.lanes import Lane
-from operations.lanes.parse_delays import Delays, ParseDelays
+from operations.lanes.tally import Delays, ParseDelays
 from tests.unit.operations.parsed_record import parsed_record
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from fleetlane.events.times import DAY_MS
-from operations.messages.stored_payloads import StoredPayloads
+from operations.messages.stores import StoredPayloads
 from operations.replay.landing import ReplayPlan, TooManyMessagesError
 from operations.replay.raw import ArrivalRange, raw_plan
 from tests.unit.operations.stored_messages import (

@@ -10,7 +10,7 @@ from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.parked import raw_headers
 from fleetlane.events.record_json import record_from_json, record_json
 from fleetlane.parsers.testkit.messages import recorded_message
-from operations.messages.stored_payloads import StoredPayloads
+from operations.messages.stores import StoredPayloads
 from tests.unit.operations.stored_messages import (
     BODY,
     FakeStore,

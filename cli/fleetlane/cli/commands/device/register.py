@@ -16,7 +16,7 @@ from fleetlane.cli.options.stage import DataOption, StageOption, data_folder, pl
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import NAME_PATTERN, checked_device_id
 from operations.devices.public_keys import public_jwk
-from operations.local_stage import LOCAL_STAGE
+from operations.endpoints import LOCAL_STAGE
 from operations.sending.device_key import DeviceKey
 
 

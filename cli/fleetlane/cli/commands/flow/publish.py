@@ -12,8 +12,7 @@ from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
 from fleetlane.cli.output.counting import number_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.times import rfc3339
-from operations.flows.deployed_parsers import DeployedParsers
-from operations.flows.publisher import FlowPublisher
+from operations.flows.publisher import DeployedParsers, FlowPublisher
 
 
 class TwoWishesError(FleetlaneError):

@@ -23,8 +23,7 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.times import rfc3339
 from fleetlane.events.topics import PARKED
 from operations.messages.parked import ParkedFilter, ParkedMessage, newest_parked
-from operations.messages.stored_records import records_at
-from operations.messages.stores import MessageStores
+from operations.messages.stores import MessageStores, records_at
 from operations.replay.parked import read_since
 
 _ROW: Final = "{:>8}  {:<16} {:<16} {:<20} {:<24}  {}"

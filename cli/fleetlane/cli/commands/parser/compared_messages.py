@@ -110,16 +110,11 @@ def _of_topics(source: str, wanted: Wanted, messages_max: int) -> Iterator[tuple
     if wanted.records_of is None:
         raise NoSubjectError(f"say whose messages of {source}: --flow FILE, or --stream STREAM")
     # Not above: files are compared where no platform is installed.
-    from operations.messages.stored_messages import latest_records  # noqa: PLC0415
+    from operations.messages.stores import StoredRecords, latest_records  # noqa: PLC0415
 
     resources = platform_of(wanted.stage, wanted.data).resources
-    for record in latest_records(
-        resources.kafka_bootstrap_servers,
-        source,
-        wanted.records_of,
-        records_max=messages_max,
-        security=resources.kafka_security,
-    ):
+    stored = StoredRecords(resources.kafka_bootstrap_servers, security=resources.kafka_security)
+    for record in latest_records(stored, source, wanted.records_of, records_max=messages_max):
         try:
             message = recorded_message(record)
         except FleetlaneError:  # a body by reference, or no message at all

@@ -11,7 +11,7 @@ from fleetlane.cli.commands.platform.interruption import INTERRUPTED, sigterm_as
 from fleetlane.cli.output.steps import StepsShown
 from local.demo.demo import DemoResult, DemoSettings, run_demo
 from local.demo.progress import DemoEvents, DemoProgress
-from operations.lanes.parse_delays import Delays
+from operations.lanes.tally import Delays
 
 
 def demo(

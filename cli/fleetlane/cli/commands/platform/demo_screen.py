@@ -11,7 +11,7 @@ from rich.table import Table
 
 from local.demo.progress import DemoProgress
 from operations.lanes.tally import LaneCounts
-from operations.ledger.ledger import Ledger
+from operations.ledger.reconciliation import Ledger
 
 _LINE_EVERY_S: Final = 3.0
 _MEANINGS: Final = {

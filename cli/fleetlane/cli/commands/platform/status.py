@@ -10,8 +10,7 @@ import typer
 
 from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
 from fleetlane.events.times import rfc3339
-from operations.lanes.positions import KafkaPositions
-from operations.lanes.status import LaneStatus, QueryStatus, Status, status_of
+from operations.lanes.status import KafkaPositions, LaneStatus, QueryStatus, Status, status_of
 
 _LANES: Final = "{:<10}{:>10}{:>9}{:>10}  {}"
 _QUERIES: Final = "{:<24}{:>15}  {}"
