@@ -1,6 +1,10 @@
-"""Reading settings from the environment, which is passed in as a mapping."""
+"""A function's settings, read from its environment."""
 
+import os
 from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from enum import StrEnum
+from typing import Any
 
 from fleetlane.events.errors import FleetlaneError
 
@@ -14,27 +18,40 @@ class BadSettingError(FleetlaneError):
     sentence = "setting {name} {problem}"
 
 
-def text_setting(environ: Mapping[str, str], name: str) -> str:
-    """Return a setting that must be there.
+def read_settings[T](
+    kind: type[T],
+    environ: Mapping[str, str] = os.environ,  # noqa: TID251 - read here for all functions
+) -> T:
+    """Read a dataclass, each of its fields from the variable of its name in capitals.
+
+    A field is text, one of a ``StrEnum``, a whole number from 1 up, or another such dataclass. A
+    variable that is missing or empty leaves the field its default.
 
     Raises:
-        BadSettingError: It is missing or empty.
+        BadSettingError: One is missing that has no default, or not allowed.
     """
-    value = environ.get(name, "")
-    if not value:
-        raise BadSettingError(name, "is missing or empty")
-    return value
+    dataclass: Any = kind
+    read: dict[str, Any] = {}
+    for field in fields(dataclass):
+        name = field.name.upper()
+        wanted: Any = field.type
+        value = environ.get(name, "")
+        if is_dataclass(field.type):
+            read[field.name] = read_settings(wanted, environ)
+        elif value:
+            read[field.name] = _allowed(name, value, wanted)
+        elif field.default is MISSING:
+            raise BadSettingError(name, "is missing or empty")
+    return kind(**read)
 
 
-def count_setting(environ: Mapping[str, str], name: str, *, default: int | None = None) -> int:
-    """Return a setting that is a whole number from 1 up; ``default`` where it is not set.
-
-    Raises:
-        BadSettingError: It is missing without a default, or no such number.
-    """
-    if default is not None and not environ.get(name):
-        return default
-    value = text_setting(environ, name)
+def _allowed(name: str, value: str, wanted: object) -> str | int:
+    if wanted is str:
+        return value
+    if isinstance(wanted, type) and issubclass(wanted, StrEnum):
+        if value not in wanted:
+            raise BadSettingError(name, f"is {value!r}; allowed: {', '.join(wanted)}")
+        return wanted(value)
     if not value.isdecimal() or int(value) < 1:
         raise BadSettingError(name, f"is {value!r}; allowed: whole numbers from 1")
     return int(value)

@@ -5,25 +5,11 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Self
 
-from clients.environment import BadSettingError
 from fleetlane.events.job_arguments import KafkaSecurity
 
 _IAM: Final = {"security.protocol": "SASL_SSL", "sasl.mechanisms": "OAUTHBEARER"}
 
 type MakeToken = Callable[[str], tuple[str, float]]
-
-
-def kafka_security_setting(environ: Mapping[str, str]) -> KafkaSecurity:
-    """Return how Kafka is to be reached; as Amazon MSK wants it where it is not set.
-
-    Raises:
-        BadSettingError: It is none of the ways that there are.
-    """
-    name = "KAFKA_SECURITY"
-    value = environ.get(name) or KafkaSecurity.IAM
-    if value not in KafkaSecurity:
-        raise BadSettingError(name, f"is {value!r}; allowed: {', '.join(KafkaSecurity)}")
-    return KafkaSecurity(value)
 
 
 def security_configuration(security: KafkaSecurity) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """API Gateway's REQUEST authorizer: a token in, a policy out."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -8,11 +9,18 @@ from aws_lambda_powertools import Logger
 
 from clients.aws import AwsSettings, dynamodb_table
 from clients.devices.registry import DeviceRegistry, DeviceStatus, RegisteredDevice
+from clients.environment import read_settings
 from lambdas.authorizer.service import Devices, Proven, proven_by
-from lambdas.authorizer.settings import settings
 from lambdas.authorizer.unproven import TokenRefusedError
 
 logger = Logger(service="authorizer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """``registry_table`` is the DynamoDB table of devices."""
+
+    registry_table: str
 
 
 def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
@@ -38,7 +46,7 @@ def authorize(event: Mapping[str, Any], *, devices: Devices) -> dict[str, Any]:
 
 @cache
 def _registry() -> DeviceRegistry:
-    return DeviceRegistry(dynamodb_table(AwsSettings(), settings().registry_table))
+    return DeviceRegistry(dynamodb_table(AwsSettings(), read_settings(Settings).registry_table))
 
 
 def _bearer_token(event: Mapping[str, Any]) -> str:

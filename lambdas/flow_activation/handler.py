@@ -8,19 +8,32 @@ of CloudFormation's, to which a version is what identifies the resource.
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from aws_lambda_powertools import Logger
 
 from clients.aws import AwsSettings, s3_client
+from clients.environment import read_settings
 from clients.flows.parser_store import ParserStore
 from clients.flows.store import FlowStore
 from clients.kafka.topics import KafkaTopics
+from fleetlane.events.job_arguments import KafkaSecurity
 from lambdas.flow_activation.service import Activation, activate
-from lambdas.flow_activation.settings import settings
 
 logger = Logger(service="flow_activation")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Where flows and topics are; how many partitions and replicas a new topic gets."""
+
+    kafka_bootstrap_servers: str
+    kafka_security: KafkaSecurity = KafkaSecurity.IAM
+    flows_bucket: str
+    topic_partitions: int
+    topic_replication: int
 
 
 def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
@@ -58,17 +71,17 @@ def _activate(version: str, in_place_of: str | None) -> Activation:
 
 @cache
 def _store() -> FlowStore:
-    return FlowStore(s3_client(AwsSettings()), settings().flows_bucket)
+    return FlowStore(s3_client(AwsSettings()), read_settings(Settings).flows_bucket)
 
 
 @cache
 def _artifacts() -> ParserStore:
-    return ParserStore(s3_client(AwsSettings()), settings().flows_bucket)
+    return ParserStore(s3_client(AwsSettings()), read_settings(Settings).flows_bucket)
 
 
 @cache
 def _topics() -> KafkaTopics:
-    ours = settings()
+    ours = read_settings(Settings)
     return KafkaTopics(
         bootstrap_servers=ours.kafka_bootstrap_servers,
         partitions=ours.topic_partitions,

@@ -1,6 +1,6 @@
 """Settings and clients that the functions which devices call share."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -10,9 +10,10 @@ from aws_lambda_powertools import Logger
 from clients.aws import AwsSettings, dynamodb_table, hasty_config
 from clients.devices.overrides import CachedOverrides, OverridesStore, OverridesUnavailableError
 from clients.devices.registry import DeviceRegistry, RegisteredDevice
-from clients.environment import BadSettingError, count_setting, text_setting
+from clients.environment import BadSettingError
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S
 from fleetlane.events.overrides import RateLimits
+from lambdas.http.embedded_metrics import MetricLine
 from lambdas.http.rate_limiter import RateDecision, RateLimiter
 
 if TYPE_CHECKING:
@@ -25,15 +26,13 @@ _OVERRIDES_WAIT_S: Final = 0.25
 _LOOK_UP_S: Final = 1.0
 """The longest that a request waits for the registry; messages of other devices then try later."""
 
-_SOFT: Final = "SOFT_RATE_LIMIT_PER_MINUTE"
-_HARD: Final = "HARD_RATE_LIMIT_PER_MINUTE"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceSettings:
     """Where flows, overrides and devices are, and how old cached flows and overrides may be.
 
-    Without ``rate_limits`` a device has none but those that the overrides give it.
+    Both rate limits are set, or neither: then a device has none but those that the overrides give
+    it.
     """
 
     flows_bucket: str
@@ -41,32 +40,25 @@ class DeviceSettings:
     registry_table: str
     flows_max_age_s: int = FLOWS_MAX_AGE_S
     overrides_max_age_s: int = _OVERRIDES_MAX_AGE_S
-    rate_limits: RateLimits | None = None
+    soft_rate_limit_per_minute: int | None = None
+    hard_rate_limit_per_minute: int | None = None
 
+    def __post_init__(self) -> None:
+        _ = self.rate_limits
 
-def device_settings_from(environ: Mapping[str, str]) -> DeviceSettings:
-    """Read the settings; raises ``BadSettingError``."""
-    return DeviceSettings(
-        flows_bucket=text_setting(environ, "FLOWS_BUCKET"),
-        overrides_bucket=text_setting(environ, "OVERRIDES_BUCKET"),
-        registry_table=text_setting(environ, "REGISTRY_TABLE"),
-        flows_max_age_s=count_setting(environ, "FLOWS_MAX_AGE_S", default=FLOWS_MAX_AGE_S),
-        overrides_max_age_s=count_setting(
-            environ, "OVERRIDES_MAX_AGE_S", default=_OVERRIDES_MAX_AGE_S
-        ),
-        rate_limits=_rate_limits_setting(environ),
-    )
-
-
-def _rate_limits_setting(environ: Mapping[str, str]) -> RateLimits | None:
-    """Both are set, or neither."""
-    if not (environ.get(_SOFT) or environ.get(_HARD)):
-        return None
-    soft, hard = count_setting(environ, _SOFT), count_setting(environ, _HARD)
-    try:
-        return RateLimits(soft_per_minute=soft, hard_per_minute=hard)
-    except ValueError:
-        raise BadSettingError(_SOFT, f"is {soft}; allowed: at most {_HARD}, {hard}") from None
+    @property
+    def rate_limits(self) -> RateLimits | None:
+        soft, hard = self.soft_rate_limit_per_minute, self.hard_rate_limit_per_minute
+        if soft is None and hard is None:
+            return None
+        if soft is None or hard is None:
+            missing = "SOFT" if soft is None else "HARD"
+            raise BadSettingError(f"{missing}_RATE_LIMIT_PER_MINUTE", "is missing or empty")
+        try:
+            return RateLimits(soft_per_minute=soft, hard_per_minute=hard)
+        except ValueError:
+            problem = f"is {soft}; allowed: at most HARD_RATE_LIMIT_PER_MINUTE, {hard}"
+            raise BadSettingError("SOFT_RATE_LIMIT_PER_MINUTE", problem) from None
 
 
 def rate_limiter(
@@ -74,13 +66,16 @@ def rate_limiter(
     s3: "S3Client",
     *,
     logger: Logger,
-    count_overrides_unavailable: Callable[[], None],
+    unavailable_line: MetricLine,
 ) -> RateLimiter:
-    """The function's rate limiter; ``logger`` names who is over a limit."""
+    """The function's rate limiter; ``logger`` names who is over a limit.
+
+    ``unavailable_line`` counts each failure to read the overrides.
+    """
 
     def unavailable(problem: OverridesUnavailableError) -> None:
         logger.warning("overrides unavailable", extra={"problem": str(problem)})
-        count_overrides_unavailable()
+        unavailable_line.write(1)
 
     def over_rate_limit(device_id: str, decision: RateDecision) -> None:
         logger.warning("over its rate limit", extra={"device_id": device_id, "decision": decision})

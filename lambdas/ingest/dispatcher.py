@@ -8,7 +8,7 @@ from fleetlane.events.lanes import Lane
 from lambdas.ingest.answers import Answer, receipt_answer
 from lambdas.ingest.assembly import Services
 from lambdas.ingest.http_request import inbound_from
-from lambdas.ingest.metrics import count_accepted
+from lambdas.ingest.metrics import ACCEPTED
 from lambdas.ingest.problems import Jitter, refused
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Dispatcher:
     def _landed(self, event: Mapping[str, Any], stream: str, asked: Lane) -> Answer:
         inbound = inbound_from(event, stream=stream, asked=asked, arrival_millis=self._now_ms())
         receipt = self._services.intake.land(inbound)
-        count_accepted(receipt.lane, body_bytes=len(inbound.body))
+        ACCEPTED.write(1, len(inbound.body), of=receipt.lane)
         return receipt_answer(receipt)
 
     def _others(self) -> "OneThreadResolver":

@@ -3,6 +3,7 @@
 import random
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -11,23 +12,37 @@ from aws_lambda_powertools import Logger
 from clients.aws import AwsSettings, dynamodb_table, hasty_config, request_config, s3_client
 from clients.circuit_breaker import CircuitBreaker
 from clients.devices.receipts import KeptReceipt, ReceiptStore, ReceiptsUnavailableError
+from clients.environment import read_settings
 from clients.flows.store import CachedFlows, FlowStore, FlowsUnavailableError
 from clients.kafka.producer import KafkaProducer
 from clients.kafka_or_spool import PRODUCE_S, KafkaOrSpool
 from clients.s3.payload_bucket import PayloadBucket
 from clients.s3.spool import Spool
+from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lanes import REQUEST_BODY_BYTES_MAX
-from lambdas.http.dependencies import LazyRegistry, rate_limiter
+from lambdas.http.dependencies import DeviceSettings, LazyRegistry, rate_limiter
 from lambdas.ingest.assembly import IngestDependencies, services_on
 from lambdas.ingest.dispatcher import Dispatcher
-from lambdas.ingest.metrics import (
-    count_flows_unavailable,
-    count_overrides_unavailable,
-    count_receipts_unavailable,
-)
-from lambdas.ingest.settings import settings
+from lambdas.ingest.metrics import FLOWS_UNAVAILABLE, OVERRIDES_UNAVAILABLE, RECEIPTS_UNAVAILABLE
 
 logger = Logger(service="ingest")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Where messages go.
+
+    ``receipts_wait_ms`` is the longest that a call for receipts may take: a repeat that lands once
+    more is no harm.
+    """
+
+    devices: DeviceSettings
+    kafka_bootstrap_servers: str
+    kafka_security: KafkaSecurity = KafkaSecurity.IAM
+    payload_bucket: str
+    spool_bucket: str
+    receipts_table: str
+    receipts_wait_ms: int = 200
 
 
 def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
@@ -41,7 +56,7 @@ def _dispatcher() -> Dispatcher:
 
 
 def _dependencies() -> IngestDependencies:
-    ours = settings()
+    ours = read_settings(Settings)
     s3 = s3_client(AwsSettings(), config=request_config())
     kafka = KafkaProducer(
         bootstrap_servers=ours.kafka_bootstrap_servers,
@@ -53,7 +68,7 @@ def _dependencies() -> IngestDependencies:
             ours.devices,
             s3,
             logger=logger,
-            count_overrides_unavailable=count_overrides_unavailable,
+            unavailable_line=OVERRIDES_UNAVAILABLE,
         ),
         flows=CachedFlows(
             FlowStore(s3, ours.devices.flows_bucket), max_age_s=ours.devices.flows_max_age_s
@@ -85,19 +100,19 @@ class _LazyReceipts:
 
 @cache
 def _receipts() -> ReceiptStore:
-    ours = settings()
+    ours = read_settings(Settings)
     config = hasty_config(seconds=ours.receipts_wait_ms / 1000)
     return ReceiptStore(dynamodb_table(AwsSettings(), ours.receipts_table, config=config))
 
 
 def _receipts_unavailable(problem: ReceiptsUnavailableError) -> None:
     logger.warning("receipts unavailable", extra={"problem": str(problem)})
-    count_receipts_unavailable()
+    RECEIPTS_UNAVAILABLE.write(1)
 
 
 def _flows_unavailable(problem: FlowsUnavailableError) -> None:
     logger.warning("flows unavailable", extra={"problem": str(problem)})
-    count_flows_unavailable()
+    FLOWS_UNAVAILABLE.write(1)
 
 
 def _now_ms() -> int:

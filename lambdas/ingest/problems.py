@@ -14,7 +14,7 @@ from lambdas.http.rate_limiter import RevokedDeviceError, TooManyMessagesError
 from lambdas.http.senders import NotItsGatewayError
 from lambdas.ingest.answers import Answer, problem_answer
 from lambdas.ingest.batch_document import BatchTooLongError
-from lambdas.ingest.metrics import count_refused
+from lambdas.ingest.metrics import REFUSED
 from lambdas.ingest.service import BodyTooLargeError
 
 type Jitter = Callable[[int, int], int]
@@ -48,7 +48,7 @@ _TABLE: Final = ProblemTable(
 def refused(error: Exception, jitter: Jitter) -> Answer:
     """The answer to a request that failed as a whole; it is counted."""
     problem = problem_of(error, jitter)
-    count_refused(problem.tag)
+    REFUSED.write(1, of=problem.tag)
     return problem_answer(problem)
 
 

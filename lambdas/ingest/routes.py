@@ -14,7 +14,7 @@ from lambdas.ingest.answers import Answer, batch_answer, health_answer
 from lambdas.ingest.assembly import Services
 from lambdas.ingest.batch import Outcome
 from lambdas.ingest.http_request import batch_from
-from lambdas.ingest.metrics import count_accepted, count_refused
+from lambdas.ingest.metrics import ACCEPTED, REFUSED
 from lambdas.ingest.problems import Jitter, NoSuchPathError, problem_of, refused
 from lambdas.ingest.service import Receipt
 
@@ -70,9 +70,9 @@ def _count_batch(outcomes: Sequence[Receipt | Problem], *, body_bytes: Sequence[
             messages[outcome.lane] += 1
             bytes_of[outcome.lane] += size_bytes
     for lane, count in messages.items():
-        count_accepted(lane, body_bytes=bytes_of[lane], messages=count)
+        ACCEPTED.write(count, bytes_of[lane], of=lane)
     for tag, count in refusals.items():
-        count_refused(tag, messages=count)
+        REFUSED.write(count, of=tag)
 
 
 def _response(answer: Answer) -> Response[str]:

@@ -2,18 +2,20 @@
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
 from aws_lambda_powertools import Logger
 
 from clients.aws import AwsSettings, s3_client
+from clients.environment import read_settings
 from clients.kafka.producer import KafkaProducer
 from clients.s3.spool import Spool
+from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.metrics import FunctionMetric, Service
 from lambdas.http.embedded_metrics import MetricLine
 from lambdas.respool.service import Limits, Report, Respool
-from lambdas.respool.settings import settings
 
 _CONFIRMED_WITHIN_S: Final = 5.0
 """Longer than ingest waits: a Kafka that is slow is to be caught up with all the same."""
@@ -24,6 +26,15 @@ _RUN: Final = MetricLine(
 _OLDEST: Final = MetricLine(Service.RESPOOL, {FunctionMetric.OLDEST_SPOOLED_SECONDS: "Seconds"})
 
 logger = Logger(service="respool")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """From where to where."""
+
+    kafka_bootstrap_servers: str
+    kafka_security: KafkaSecurity = KafkaSecurity.IAM
+    spool_bucket: str
 
 
 def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
@@ -67,7 +78,7 @@ def count_run(numbers: Mapping[str, int]) -> None:
 
 @cache
 def _respool() -> Respool:
-    ours = settings()
+    ours = read_settings(Settings)
     return Respool(
         spool=Spool(s3_client(AwsSettings()), ours.spool_bucket),
         producer=KafkaProducer(

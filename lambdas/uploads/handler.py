@@ -5,6 +5,7 @@ import json
 import random
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from aws_lambda_powertools import Logger
 from clients.aws import AwsSettings, s3_client
 from clients.devices.bound_devices import CachedBoundDevices
 from clients.devices.registry import RegistryUnavailableError
+from clients.environment import read_settings
 from clients.flows.store import CachedFlows, FlowStore, FlowsUnavailableError
 from clients.kafka.producer import KafkaProducer
 from clients.s3.issued_upload import UploadTooLargeError
@@ -20,7 +22,11 @@ from clients.s3.upload_bucket import UploadBucket
 from clients.s3.upload_form import UploadForms, signing_client
 from fleetlane.events.envelope import Message
 from fleetlane.events.errors import FleetlaneError, ProblemTag
-from lambdas.http.dependencies import LazyRegistry, rate_limiter
+from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, KafkaSecurity
+from fleetlane.events.lanes import PAYLOAD_BYTES_MAX
+from fleetlane.events.metrics import Dimension, FunctionMetric, Service
+from lambdas.http.dependencies import DeviceSettings, LazyRegistry, rate_limiter
+from lambdas.http.embedded_metrics import MetricLine
 from lambdas.http.problems import OF_REQUESTS, PROBLEM_CONTENT_TYPE, ProblemTable
 from lambdas.http.rate_limiter import (
     RevokedDeviceError,
@@ -29,16 +35,8 @@ from lambdas.http.rate_limiter import (
 from lambdas.http.senders import NotItsGatewayError
 from lambdas.uploads.declaration import declaration_from
 from lambdas.uploads.landing import Landing
-from lambdas.uploads.metrics import (
-    count_issued,
-    count_landed,
-    count_overrides_unavailable,
-    count_refused,
-    count_swept,
-)
 from lambdas.uploads.notifications import failed_messages
 from lambdas.uploads.service import EXPIRES_S, Issuing
-from lambdas.uploads.settings import issuing_settings, landing_settings
 from lambdas.uploads.sweep import Sweep, SweepReport
 
 logger = Logger(service="uploads")
@@ -54,9 +52,43 @@ _PROBLEMS: Final = ProblemTable(
         RegistryUnavailableError: ProblemTag.TRY_LATER,
     }
 )
+_ISSUED: Final = MetricLine(Service.UPLOADS, {FunctionMetric.ISSUED: "Count"})
+_REFUSED: Final = MetricLine(
+    Service.UPLOADS, {FunctionMetric.REFUSED: "Count"}, dimension=Dimension.TAG
+)
+_LANDED: Final = MetricLine(
+    Service.UPLOADS,
+    {FunctionMetric.ACCEPTED: "Count", FunctionMetric.BODY_BYTES: "Bytes"},
+    dimension=Dimension.LANE,
+)
+_SWEPT: Final = MetricLine(Service.UPLOADS, {FunctionMetric.SWEPT: "Count"})
+_OVERRIDES_UNAVAILABLE: Final = MetricLine(
+    Service.UPLOADS, {FunctionMetric.OVERRIDES_UNAVAILABLE: "Count"}
+)
 _CREATED: Final = 201
 _SWEEP_ENDS_MS: Final = 15_000
 """A sweep begins nothing more when so little of its time is left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssuingSettings:
+    """Where bodies go, and the largest that is taken."""
+
+    devices: DeviceSettings
+    payload_bucket: str
+    upload_bytes_max: int = PAYLOAD_BYTES_MAX
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LandingSettings:
+    """Where bodies are, where messages go, and how old the sweep lets an upload grow first."""
+
+    kafka_bootstrap_servers: str
+    kafka_security: KafkaSecurity = KafkaSecurity.IAM
+    payload_bucket: str
+    flows_bucket: str
+    flows_max_age_s: int = FLOWS_MAX_AGE_S
+    sweep_after_s: int = 15 * 60
 
 
 class SweepFoundFaultsError(FleetlaneError):
@@ -81,7 +113,9 @@ def land(event: Mapping[str, Any], context: object) -> dict[str, Any]:
 
 def sweep(event: object, context: Any) -> dict[str, Any]:
     """Land what was missed. An error says that something needs a look: its alarm counts errors."""
-    sweep = Sweep(uploads=_uploads(), land=_land, after_s=landing_settings().sweep_after_s)
+    sweep = Sweep(
+        uploads=_uploads(), land=_land, after_s=read_settings(LandingSettings).sweep_after_s
+    )
     report = sweep.run(
         now_ms=_now_ms(),
         may_go_on=lambda: context.get_remaining_time_in_millis() > _SWEEP_ENDS_MS,
@@ -95,13 +129,13 @@ def answer(event: Mapping[str, Any], issuing: Issuing, *, now_ms: int) -> dict[s
         ticket = issuing.ticket(declaration_from(event), now_ms=now_ms)
     except Exception as error:  # noqa: BLE001 - the edge: whatever it is, a device is answered
         return _refusal(error)
-    count_issued()
+    _ISSUED.write(1)
     return _answer(_CREATED, "application/json", json.dumps(dataclasses.asdict(ticket)))
 
 
 def reported(report: SweepReport) -> dict[str, Any]:
     """What a sweep found, for its log and its metric; raises what somebody must look into."""
-    count_swept(len(report.landed))
+    _SWEPT.write(len(report.landed))
     if report.landed:
         logger.warning("uploads were missed", extra={"keys": report.landed[:20]})
     if report.outage is not None:
@@ -117,7 +151,7 @@ def _refusal(error: Exception) -> dict[str, Any]:
         logger.error("failed", exc_info=error)
     elif problem.retry_after_s is not None:
         logger.warning("not issued", extra={"problem": str(error)})
-    count_refused(problem.tag)
+    _REFUSED.write(1, of=problem.tag)
     retry_after = (
         {} if problem.retry_after_s is None else {"Retry-After": str(problem.retry_after_s)}
     )
@@ -138,7 +172,7 @@ def _answer(status: int, content_type: str, body: str) -> dict[str, Any]:
 def _land(key: str) -> Message | None:
     message = _landing().land(key)
     if message is not None:
-        count_landed(message)
+        _LANDED.write(1, message.body_bytes, of=message.lane)
     return message
 
 
@@ -148,13 +182,13 @@ def _not_landed(problem: FleetlaneError) -> None:
 
 @cache
 def _issuing() -> Issuing:
-    ours = issuing_settings()
+    ours = read_settings(IssuingSettings)
     return Issuing(
         rate_limiter=rate_limiter(
             ours.devices,
             s3_client(AwsSettings()),
             logger=logger,
-            count_overrides_unavailable=count_overrides_unavailable,
+            unavailable_line=_OVERRIDES_UNAVAILABLE,
         ),
         devices=CachedBoundDevices(LazyRegistry(ours.devices.registry_table)),
         flows=_flows(ours.devices.flows_bucket, ours.devices.flows_max_age_s),
@@ -165,7 +199,7 @@ def _issuing() -> Issuing:
 
 @cache
 def _landing() -> Landing:
-    ours = landing_settings()
+    ours = read_settings(LandingSettings)
     producer = KafkaProducer(
         bootstrap_servers=ours.kafka_bootstrap_servers, security=ours.kafka_security
     )
@@ -175,7 +209,7 @@ def _landing() -> Landing:
 
 @cache
 def _uploads() -> UploadBucket:
-    return UploadBucket(s3_client(AwsSettings()), landing_settings().payload_bucket)
+    return UploadBucket(s3_client(AwsSettings()), read_settings(LandingSettings).payload_bucket)
 
 
 @cache

@@ -1,13 +1,13 @@
 import pytest
 
-from clients.environment import BadSettingError
+from clients.environment import BadSettingError, read_settings
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.overrides import RateLimits
-from lambdas.authorizer import settings as authorizer
-from lambdas.flow_activation import settings as flow_activation
+from lambdas.authorizer import handler as authorizer
+from lambdas.flow_activation import handler as flow_activation
 from lambdas.http.dependencies import DeviceSettings
-from lambdas.ingest import settings as ingest
-from lambdas.respool import settings as respool
+from lambdas.ingest import handler as ingest
+from lambdas.respool import handler as respool
 
 KAFKA = {"KAFKA_BOOTSTRAP_SERVERS": "b-1:9098"}
 INGEST = KAFKA | {
@@ -22,7 +22,7 @@ ACTIVATION = KAFKA | {"FLOWS_BUCKET": "flows", "TOPIC_PARTITIONS": "6", "TOPIC_R
 
 
 def test_ingest_reads_where_bodies_go() -> None:
-    read = ingest.settings_from(INGEST | {"KAFKA_SECURITY": "plaintext"})
+    read = read_settings(ingest.Settings, INGEST | {"KAFKA_SECURITY": "plaintext"})
 
     assert read == ingest.Settings(
         kafka_bootstrap_servers="b-1:9098",
@@ -38,8 +38,9 @@ def test_ingest_reads_where_bodies_go() -> None:
 
 
 def test_ingest_reads_its_rate_limits() -> None:
-    read = ingest.settings_from(
-        INGEST | {"SOFT_RATE_LIMIT_PER_MINUTE": "600", "HARD_RATE_LIMIT_PER_MINUTE": "1200"}
+    read = read_settings(
+        ingest.Settings,
+        INGEST | {"SOFT_RATE_LIMIT_PER_MINUTE": "600", "HARD_RATE_LIMIT_PER_MINUTE": "1200"},
     )
 
     assert read.devices.rate_limits == RateLimits(soft_per_minute=600, hard_per_minute=1_200)
@@ -62,13 +63,14 @@ def test_ingest_does_not_start_with_rate_limits_that_cannot_be(
     soft: str, hard: str, named: str
 ) -> None:
     with pytest.raises(BadSettingError, match=named):
-        ingest.settings_from(
-            INGEST | {"SOFT_RATE_LIMIT_PER_MINUTE": soft, "HARD_RATE_LIMIT_PER_MINUTE": hard}
+        read_settings(
+            ingest.Settings,
+            INGEST | {"SOFT_RATE_LIMIT_PER_MINUTE": soft, "HARD_RATE_LIMIT_PER_MINUTE": hard},
         )
 
 
 def test_activation_reads_what_new_topics_are_like() -> None:
-    read = flow_activation.settings_from(ACTIVATION)
+    read = read_settings(flow_activation.Settings, ACTIVATION)
 
     assert read == flow_activation.Settings(
         kafka_bootstrap_servers="b-1:9098",
@@ -80,7 +82,7 @@ def test_activation_reads_what_new_topics_are_like() -> None:
 
 
 def test_respool_reads_from_where_to_where() -> None:
-    read = respool.settings_from(KAFKA | {"SPOOL_BUCKET": "spool"})
+    read = read_settings(respool.Settings, KAFKA | {"SPOOL_BUCKET": "spool"})
 
     assert read == respool.Settings(
         kafka_bootstrap_servers="b-1:9098",
@@ -91,23 +93,24 @@ def test_respool_reads_from_where_to_where() -> None:
 
 def test_a_setting_that_is_none_of_the_choices_names_them() -> None:
     with pytest.raises(BadSettingError, match=r"KAFKA_SECURITY is 'ssl'; allowed: iam, plaintext"):
-        ingest.settings_from(INGEST | {"KAFKA_SECURITY": "ssl"})
+        read_settings(ingest.Settings, INGEST | {"KAFKA_SECURITY": "ssl"})
 
 
 @pytest.mark.parametrize("name", INGEST)
 def test_ingest_does_not_start_without_a_setting(name: str) -> None:
     with pytest.raises(BadSettingError, match=name):
-        ingest.settings_from({key: value for key, value in INGEST.items() if key != name})
+        read_settings(ingest.Settings, {key: value for key, value in INGEST.items() if key != name})
 
 
 @pytest.mark.parametrize("name", ACTIVATION)
 def test_activation_does_not_start_without_a_setting(name: str) -> None:
     with pytest.raises(BadSettingError, match=name):
-        flow_activation.settings_from(
-            {key: value for key, value in ACTIVATION.items() if key != name}
+        read_settings(
+            flow_activation.Settings,
+            {key: value for key, value in ACTIVATION.items() if key != name},
         )
 
 
 def test_the_authorizer_does_not_start_without_its_table() -> None:
     with pytest.raises(BadSettingError, match="REGISTRY_TABLE"):
-        authorizer.settings_from({})
+        read_settings(authorizer.Settings, {})
