@@ -15,9 +15,9 @@ from clients.kafka.producer_record import ProducerRecord
 from clients.kafka.raw_producer import connected, producer_configuration
 from clients.kafka_or_spool import KafkaOrSpool, Producer
 from clients.s3.spool import SpoolUnavailableError
+from fleetlane.events.envelope import KafkaPosition
 from fleetlane.events.flows.files import PublishedFlows, flows_in
 from fleetlane.events.overrides import Overrides, RateLimits
-from fleetlane.events.parked import KafkaPosition
 from lambdas.http.rate_limiter import RateLimiter
 from lambdas.ingest.assembly import IngestDependencies, services_on
 from lambdas.ingest.dispatcher import Dispatcher

@@ -10,7 +10,7 @@ from clients.circuit_breaker import CircuitBreaker, Turn
 from clients.kafka.producer import NotDurableError, RecordRefusedError
 from clients.kafka.producer_record import ProducerRecord
 from clients.s3.spool import Spooled, SpoolUnavailableError
-from fleetlane.events.parked import KafkaPosition
+from fleetlane.events.envelope import KafkaPosition
 
 PRODUCE_S: Final = 1.25
 """The longest wait for Kafka."""

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from clients.flows.parser_store import ParserStore
-from fleetlane.parsers.artifacts.building import Platform, write_built
-from fleetlane.parsers.artifacts.uv import uv_for
+from fleetlane.parsers.artifacts.building import Platform, uv_for, write_built
 from local.checkout import ROOT, UV
 
 EXAMPLE: Final = ROOT / "examples" / "acme-sensors"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.ids import hashed_id
 from fleetlane.events.lanes import Lane
+from fleetlane.events.names import hashed_id
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.service_resource import Table

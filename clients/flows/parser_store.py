@@ -16,11 +16,12 @@ from fleetlane.events.flows.artifacts import (
     FlowArtifact,
     Manifest,
     artifact_key,
+    is_same_version,
     read_manifest,
     sha256_of_file,
+    split_use,
     version_in_key,
 )
-from fleetlane.events.flows.parser_choice import is_same_version, split_use
 from fleetlane.events.s3_keys import owners_prefix
 
 if TYPE_CHECKING:

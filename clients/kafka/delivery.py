@@ -6,7 +6,7 @@ from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
-from fleetlane.events.parked import KafkaPosition
+from fleetlane.events.envelope import KafkaPosition
 
 REFUSALS: Final = frozenset(
     {

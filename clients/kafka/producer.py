@@ -12,9 +12,9 @@ from clients.kafka.delivery import REFUSALS, Delivery, is_fatal, kafka_error
 from clients.kafka.producer_record import ProducerRecord
 from clients.kafka.raw_producer import Connect, RawProducer, connected, producer_configuration
 from clients.kafka.security import RememberedToken, security_configuration
+from fleetlane.events.envelope import KafkaPosition
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import KafkaSecurity
-from fleetlane.events.parked import KafkaPosition
 
 CONNECT_S: Final = 0.5
 """A broker that cannot be reached for so long is given up."""

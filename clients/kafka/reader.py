@@ -17,10 +17,9 @@ from confluent_kafka import (
 )
 
 from clients.kafka.security import security_configuration
-from fleetlane.events.envelope import Header
+from fleetlane.events.envelope import Header, KafkaPosition
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import KafkaSecurity
-from fleetlane.events.parked import KafkaPosition
 
 _REQUEST_TIMEOUT_S: Final = 5.0
 _ASK_AGAIN_S: Final = 0.1

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from clients.bucket_objects import BucketObjects
+from fleetlane.events.envelope import KafkaPosition
 from fleetlane.events.errors import FleetlaneError, ParkedReason
 from fleetlane.events.lanes import Lane
-from fleetlane.events.parked import KafkaPosition
 from fleetlane.events.s3_keys import BLOCKED_MESSAGES
 from fleetlane.events.topics import RawTopic
 

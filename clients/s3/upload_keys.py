@@ -1,7 +1,7 @@
 """Where uploaded bodies are, in the order of their issue, and the marks of those that landed."""
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.ids import is_raw_id
+from fleetlane.events.names import is_raw_id
 from fleetlane.events.s3_keys import LANDED_UPLOADS, UPLOADS
 from fleetlane.events.times import hour_bucket, rfc3339
 

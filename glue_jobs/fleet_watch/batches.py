@@ -11,9 +11,9 @@ from pyspark.sql import DataFrame
 from clients.devices.registry import RegistryUnavailableError
 from clients.devices.sightings import Sighting
 from clients.flows.store import CurrentFlows, FlowsUnavailableError
-from fleetlane.events.alerts import Alert
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.flow import FlowSet
+from fleetlane.events.metadata import Alert
 from fleetlane.events.metrics import JobMetric
 from fleetlane.events.overrides import Overrides
 from fleetlane.events.times import DAY_MS

@@ -13,9 +13,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from clients.flows.store import CurrentFlows
-from fleetlane.events.alerts import Alert, AlertKind
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lake.tables import HOURLY
+from fleetlane.events.metadata import Alert, AlertKind
 from fleetlane.events.metrics import JobMetric
 from fleetlane.events.times import HOUR_MS
 from glue_jobs.fleet_watch.flow_hours import (

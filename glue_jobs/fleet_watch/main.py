@@ -12,8 +12,8 @@ from clients.aws import AwsSettings, dynamodb_table, s3_client
 from clients.devices.overrides import OverridesStore
 from clients.devices.sightings import DeviceSightings
 from clients.flows.store import CachedFlows, FlowStore
-from fleetlane.events.alerts import Alert
 from fleetlane.events.job_arguments import FleetWatchArguments
+from fleetlane.events.metadata import Alert
 from fleetlane.events.metrics import FLEET_WATCH, Dimension
 from fleetlane.events.times import now_ms
 from fleetlane.events.topics import FLEET_ALERTS, FLEET_RECEIVED

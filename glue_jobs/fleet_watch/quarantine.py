@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from fleetlane.events.alerts import Alert, AlertKind
+from fleetlane.events.metadata import Alert, AlertKind
 from fleetlane.events.overrides import DeviceOverride, Overrides, Restriction
 
 STALE_MS: Final = 300_000

@@ -6,17 +6,15 @@ from typing import Final
 
 import numpy as np
 
-from fleetlane.events.envelope import Message
+from fleetlane.events.envelope import Message, Parking
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import Lane, LaneLimits
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
-from fleetlane.events.parked import Parking
 from fleetlane.events.topics import FLEET_PARSED
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
-from fleetlane.parsers.sandbox.results import NotedAttempts
+from fleetlane.parsers.sandbox.results import Attempt, NotedAttempts
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
-from fleetlane.parsers.sandbox.verdicts import Attempt
 from glue_jobs.parse_lane.halting.halt_on_error import HaltOnError
 from glue_jobs.parse_lane.parsers.attempt_result import AttemptResult
 from glue_jobs.parse_lane.parsers.chosen_parsers import (

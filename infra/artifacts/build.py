@@ -10,9 +10,8 @@ from typing import Final
 
 from fleetlane.events.flows.artifacts import artifact_key, read_manifest
 from fleetlane.events.s3_keys import PARSERS
-from fleetlane.parsers.artifacts.building import Platform, write_built
-from fleetlane.parsers.artifacts.uv import CannotBuildError as UvFailedError
-from fleetlane.parsers.artifacts.uv import Uv, uv_for
+from fleetlane.parsers.artifacts.building import CannotBuildError as UvFailedError
+from fleetlane.parsers.artifacts.building import Platform, Uv, uv_for, write_built
 from infra.artifacts.archive import (
     Artifact,
     ArtifactTooLargeError,

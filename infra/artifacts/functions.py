@@ -10,8 +10,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from fleetlane.parsers.artifacts.building import Platform
-from fleetlane.parsers.artifacts.uv import Uv
+from fleetlane.parsers.artifacts.building import Platform, Uv
 from fleetlane.parsers.artifacts.writing import Contents
 from infra.artifacts.archive import (
     Artifact,

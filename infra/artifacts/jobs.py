@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from fleetlane.parsers.artifacts.building import Platform
-from fleetlane.parsers.artifacts.uv import Uv
+from fleetlane.parsers.artifacts.building import Platform, Uv
 from fleetlane.parsers.artifacts.writing import Contents
 from infra.artifacts.archive import (
     Artifact,

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fleetlane.parsers.artifacts.building import Platform, install_options
-from fleetlane.parsers.artifacts.uv import CannotBuildError as UvFailedError
-from fleetlane.parsers.artifacts.uv import Uv, uv_for
+from fleetlane.parsers.artifacts.building import CannotBuildError as UvFailedError
+from fleetlane.parsers.artifacts.building import Platform, Uv, install_options, uv_for
 from infra.artifacts.archive import CannotBuildError
 
 _RETRY = "mend that (`uv lock` renews a stale uv.lock) and run `make artifacts` again"

@@ -15,8 +15,8 @@ from fleetlane.events.flows.artifacts import (
     team_rules,
 )
 from fleetlane.events.flows.files import PublishedFlows
-from fleetlane.events.flows.flow_topics import topics_of
-from fleetlane.events.lake.schema_changes import breaking_changes
+from fleetlane.events.flows.flow import topics_of
+from fleetlane.events.lake.views import breaking_changes
 
 
 class FlowsRefusedError(FleetlaneError):

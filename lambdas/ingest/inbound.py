@@ -6,8 +6,8 @@ import msgspec
 
 from fleetlane.events.envelope import Message
 from fleetlane.events.flows.flow import Flow
-from fleetlane.events.ids import RawIdRule
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane, LaneFacts, lane_for
+from fleetlane.events.names import RawIdRule
 
 
 class InboundMessage(msgspec.Struct, frozen=True, kw_only=True, dict=True):

@@ -15,11 +15,10 @@ from clients.kafka.producer import NotDurableError
 from clients.kafka.producer_record import ProducerRecord, raw_record
 from clients.s3.payload_bucket import PayloadTooLargeError, PayloadUnavailableError, payload_key
 from clients.s3.spool import Spooled
-from fleetlane.events.envelope import Message, PayloadReference
+from fleetlane.events.envelope import KafkaPosition, Message, PayloadReference
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
-from fleetlane.events.parked import KafkaPosition
 from lambdas.ingest.inbound import InboundMessage, message_of
 
 ANSWER_S: Final = 4.75

@@ -10,8 +10,7 @@ from clients.kafka.producer import NotDurableError
 from clients.kafka.producer_record import ProducerRecord
 from clients.s3.payload_bucket import PayloadUnavailableError
 from clients.s3.spool import Spooled
-from fleetlane.events.envelope import PayloadReference
-from fleetlane.events.parked import KafkaPosition
+from fleetlane.events.envelope import KafkaPosition, PayloadReference
 from lambdas.ingest.service import PayloadStore, RecordLander
 
 RECENT_S: Final = 60.0

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from clients.kafka.producer import NotDurableError, RecordRefusedError
 from clients.kafka.producer_record import ProducerRecord
 from clients.s3.spool import SpoolUnavailableError, SpoolUnreadableError, Waiting
-from fleetlane.events.parked import KafkaPosition
+from fleetlane.events.envelope import KafkaPosition
 
 _READERS: Final = 16
 

@@ -7,7 +7,7 @@ from clients.flows.store import CurrentFlows
 from clients.s3.issued_upload import IssuedUpload, UploadTooLargeError
 from clients.s3.upload_form import UploadForm
 from clients.s3.upload_keys import upload_key
-from fleetlane.events.ids import RawIdRule
+from fleetlane.events.names import RawIdRule
 from lambdas.http.rate_limiter import RateLimiter
 from lambdas.http.senders import BoundDevices, Senders
 from lambdas.uploads.declaration import Declaration

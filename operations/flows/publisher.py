@@ -19,7 +19,7 @@ from fleetlane.events.flows.artifacts import FlowArtifact, is_of_a_team, team_ru
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S
-from fleetlane.parsers.artifacts.unpacking import unpack
+from fleetlane.parsers.artifacts.writing import unpack
 
 _ANSWER_TIMEOUT_S: Final = 120
 

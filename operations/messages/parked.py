@@ -5,9 +5,14 @@ from dataclasses import dataclass
 
 from clients.kafka.reader import Record
 from fleetlane.events import headers as ce
-from fleetlane.events.envelope import BadEnvelopeError, Message, PayloadReference
+from fleetlane.events.envelope import (
+    BadEnvelopeError,
+    KafkaPosition,
+    Message,
+    PayloadReference,
+    raw_headers,
+)
 from fleetlane.events.envelope_reading import message_from
-from fleetlane.events.parked import KafkaPosition, raw_headers
 from fleetlane.events.times import millis_from_rfc3339
 
 

@@ -11,10 +11,9 @@ from clients.kafka.producer import KafkaProducer
 from clients.kafka.reader import KafkaReader, Record
 from clients.s3.payload_bucket import PayloadBucket, parked_key
 from fleetlane.events import headers as ce
-from fleetlane.events.envelope import Message, PayloadReference
+from fleetlane.events.envelope import KafkaPosition, Message, PayloadReference
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lanes import BUFFER_BYTES_MAX, Lane
-from fleetlane.events.parked import KafkaPosition
 from fleetlane.events.stage_resources import StageResources
 from fleetlane.events.topics import PARKED, raw_pattern
 from operations.messages.parked import message_in

@@ -10,12 +10,11 @@ import msgspec
 from clients.kafka.reader import Record
 from fleetlane.events import headers as ce
 from fleetlane.events.canonical import CanonicalEvent, canonical_event_from
-from fleetlane.events.envelope import Message
+from fleetlane.events.envelope import KafkaPosition, Message
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.ids import is_raw_id
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Parsed, Received, counts_more, parsed_from, received_from
-from fleetlane.events.parked import KafkaPosition
+from fleetlane.events.names import is_raw_id
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED, raw_pattern
 from operations.messages.parked import ParkedMessage, message_in, parked_message
 from operations.messages.stores import RecordStore

@@ -8,10 +8,9 @@ from typing import Final, Protocol
 
 from clients.kafka.producer import NotDurableError, RecordRefusedError
 from clients.kafka.producer_record import ProducerRecord
-from fleetlane.events.envelope import Message, PayloadReference, headers_of
+from fleetlane.events.envelope import KafkaPosition, Message, PayloadReference, headers_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
-from fleetlane.events.parked import KafkaPosition
 from fleetlane.events.topics import RawTopic, raw_key
 from operations.messages.parked import message_in
 from operations.messages.stores import RecordStore, StoredPayloads, records_at

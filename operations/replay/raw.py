@@ -6,8 +6,7 @@ from typing import Final
 
 from clients.kafka.reader import Record
 from fleetlane.events import headers as ce
-from fleetlane.events.envelope import Message, PayloadReference
-from fleetlane.events.parked import KafkaPosition
+from fleetlane.events.envelope import KafkaPosition, Message, PayloadReference
 from fleetlane.events.topics import stream_pattern
 from operations.messages.parked import message_in
 from operations.messages.stores import RecordStore, StoredPayloads

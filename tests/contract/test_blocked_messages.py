@@ -11,9 +11,9 @@ from clients.s3.blocked_messages import (
     BlockedMessagesUnavailableError,
     blocking_topics,
 )
+from fleetlane.events.envelope import KafkaPosition
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import Lane
-from fleetlane.events.parked import KafkaPosition
 from tests.contract.aws_in_process import buckets
 
 if TYPE_CHECKING:

@@ -24,10 +24,9 @@ from fleetlane.events.canonical import (
     event_data,
     message_prefix,
 )
-from fleetlane.events.envelope import Message, headers_of
+from fleetlane.events.envelope import KafkaPosition, Message, Parking, headers_of, parked_headers
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.errors import ParkedReason
-from fleetlane.events.parked import KafkaPosition, Parking, parked_headers
 from fleetlane.events.topics import raw_key
 from tests.unit.events.json_values import json_objects
 from tests.unit.events.messages import ARRIVAL_MILLIS, FULL, PLAIN, RAW_ID, SHA256

@@ -13,8 +13,7 @@ from clients.kafka.producer import KafkaProducer, NotDurableError, RecordRefused
 from clients.kafka.producer_record import ProducerRecord
 from clients.kafka.raw_producer import RawProducer, connected
 from clients.kafka.topics import KafkaTopics
-from fleetlane.events.envelope import Header
-from fleetlane.events.parked import KafkaPosition
+from fleetlane.events.envelope import Header, KafkaPosition
 from local.servers.kafka import KafkaBroker
 from tests.contract.broken_idempotence import break_idempotence
 from tests.unit.lambdas.fakes import FakeKafka

@@ -13,7 +13,7 @@ import httpx
 import orjson
 import pytest
 
-from fleetlane.events.ids import keyed_raw_id
+from fleetlane.events.names import keyed_raw_id
 from local.platform import Platform
 from local.servers.guard import signal_group
 from tests.e2e.conftest import RunningPlatform

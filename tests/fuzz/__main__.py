@@ -22,7 +22,7 @@ import orjson
 
 from fleetlane.events.flows.flow import EVENTS_MAX
 from fleetlane.parsers.contract import MalformedMessage
-from fleetlane.parsers.json_values import DEPTH_MAX, INTEGER_MAX, INTEGER_MIN
+from fleetlane.parsers.json_domain import DEPTH_MAX, INTEGER_MAX, INTEGER_MIN
 from tests.fuzz.messages import random_message
 from tests.fuzz.subjects import SUBJECTS, Parse, Subject
 

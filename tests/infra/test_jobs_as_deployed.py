@@ -21,11 +21,11 @@ from clients.kafka.reader import KafkaReader
 from clients.kafka.topics import KafkaTopics
 from fleetlane.events.envelope import Message, headers_of
 from fleetlane.events.flows.files import flow_from_toml
-from fleetlane.events.flows.flow_topics import topics_of
-from fleetlane.events.ids import random_raw_id
+from fleetlane.events.flows.flow import topics_of
 from fleetlane.events.job_arguments import HostArguments, KafkaSecurity
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, parsed_from, received_from
+from fleetlane.events.names import random_raw_id
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, raw_key
 from infra.constructs.jobs.spark_applications import (
     LAKE_TABLES_PREFIX,

@@ -15,11 +15,17 @@ from fleetlane.events.canonical import (
     event_data,
     message_prefix,
 )
-from fleetlane.events.envelope import Header, Message, headers_of
+from fleetlane.events.envelope import (
+    Header,
+    KafkaPosition,
+    Message,
+    Parking,
+    headers_of,
+    parked_headers,
+)
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed
-from fleetlane.events.parked import KafkaPosition, Parking, parked_headers
 
 SCHEMA = (
     "key binary, value binary, topic string, partition int, offset long,"

@@ -16,10 +16,10 @@ from clients.kafka.topics import KafkaTopics
 from clients.s3.blocked_messages import BlockedMessage, BlockedMessages
 from fleetlane.events.envelope import Message, headers_of
 from fleetlane.events.flows.files import flow_from_toml
-from fleetlane.events.flows.flow_topics import topics_of
-from fleetlane.events.ids import random_raw_id
+from fleetlane.events.flows.flow import topics_of
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_from
+from fleetlane.events.names import random_raw_id
 from fleetlane.events.topics import raw_key
 from glue_jobs import host
 from local.servers.kafka import KafkaBroker

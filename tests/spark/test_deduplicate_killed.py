@@ -16,7 +16,7 @@ from clients.kafka.reader import KafkaReader, Record
 from clients.kafka.topics import KafkaTopics
 from fleetlane.events.canonical import canonical_event_from
 from fleetlane.events.flows.files import flow_from_toml
-from fleetlane.events.flows.flow_topics import topics_of
+from fleetlane.events.flows.flow import topics_of
 from fleetlane.events.job_arguments import DeduplicateArguments, KafkaSecurity
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws

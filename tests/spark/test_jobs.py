@@ -18,11 +18,11 @@ from clients.kafka.topics import KafkaTopics
 from fleetlane.events.envelope import Message, headers_of
 from fleetlane.events.flows.artifacts import team_rules
 from fleetlane.events.flows.files import flow_from_toml
-from fleetlane.events.flows.flow_topics import topics_of
-from fleetlane.events.ids import random_raw_id
+from fleetlane.events.flows.flow import topics_of
 from fleetlane.events.job_arguments import BadArgumentsError
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import parsed_from, received_from
+from fleetlane.events.names import random_raw_id
 from fleetlane.events.topics import raw_key
 from glue_jobs import host
 from glue_jobs.engine.periodic_tasks import Ends

@@ -19,10 +19,10 @@ from clients.kafka.producer_record import ProducerRecord
 from clients.kafka.topics import KafkaTopics
 from fleetlane.events.envelope import Message, headers_of
 from fleetlane.events.flows.files import flow_from_toml
-from fleetlane.events.flows.flow_topics import topics_of
-from fleetlane.events.ids import random_raw_id
+from fleetlane.events.flows.flow import topics_of
 from fleetlane.events.job_arguments import FleetMetadataArguments, KafkaSecurity
 from fleetlane.events.lanes import Lane
+from fleetlane.events.names import random_raw_id
 from fleetlane.events.topics import raw_key
 from glue_jobs import host
 from glue_jobs.engine.checkpoint_notes import PlanChangedError, note_plan

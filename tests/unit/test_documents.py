@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from fleetlane.events.canonical import TimeQuality, canonical_event_from
-from fleetlane.events.ids import is_raw_id
+from fleetlane.events.names import is_raw_id
 from local.checkout import ROOT
 
 DOCUMENTS: Final = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))

@@ -14,9 +14,8 @@ from fleetlane.events.envelope import (
     Message,
     PayloadReference,
 )
-from fleetlane.events.ids import is_raw_id
 from fleetlane.events.lanes import Lane
-from fleetlane.events.names import is_device_id, is_name
+from fleetlane.events.names import is_device_id, is_name, is_raw_id
 from fleetlane.events.times import MILLIS_MAX
 
 _SPECVERSION: Final = b"1.0"

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from clients.s3.blocked_messages import BlockedMessage, BlockedMessages
+from fleetlane.events.envelope import KafkaPosition
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.metadata import Deferral, Outcome
-from fleetlane.events.parked import KafkaPosition
 from glue_jobs.parse_lane.parsers.attempt_result import AttemptResult
 from glue_jobs.parse_lane.reading.raw_batches import RawRecord
 

@@ -7,7 +7,7 @@ from fleetlane.events.errors import ParkedReason
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import SLOW_TRIES_MAX, Lane
 from fleetlane.events.metadata import Deferral, Outcome
-from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
+from fleetlane.parsers.sandbox.results import Attempt, Verdict
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParser, NoParser
 
 MAY_PASS_NEXT_TIME: Final = frozenset(

@@ -13,9 +13,9 @@ from clients.flows.store import (
 )
 from fleetlane.events.envelope import Message
 from fleetlane.events.errors import ParkedReason
+from fleetlane.events.flows.artifacts import parser_rule_for
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow, ParserRule
-from fleetlane.events.flows.parser_choice import parser_rule_for
 from fleetlane.events.lanes import PARSE_GRACE_FACTOR, LaneLimits
 from fleetlane.parsers.sandbox.runs import Assignment, Program
 from glue_jobs.parse_lane.parsers.programs import FoundProgram, MissingProgram, Programs

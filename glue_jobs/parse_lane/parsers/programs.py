@@ -20,7 +20,7 @@ from clients.flows.parser_store import (
 from fleetlane.events.flows.artifacts import BadArtifactError, FlowArtifact, is_of_a_team
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow, ParserRule
-from fleetlane.parsers.artifacts.unpacking import unpack
+from fleetlane.parsers.artifacts.writing import unpack
 from fleetlane.parsers.registry import UnknownParserError, find_parser
 from fleetlane.parsers.sandbox.runs import Program
 

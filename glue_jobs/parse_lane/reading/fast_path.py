@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from fleetlane.events import headers as ce
 from fleetlane.events.envelope import SOURCE_PREFIX
 from fleetlane.events.envelope_reading import is_allowed_value
-from fleetlane.events.ids import RAW_ID_PATTERN
-from fleetlane.events.names import DEVICE_ID_PATTERN
+from fleetlane.events.names import DEVICE_ID_PATTERN, RAW_ID_PATTERN
 from fleetlane.events.times import MILLIS_MAX
 from glue_jobs.parse_lane.reading.raw_batches import RawBatch
 

@@ -5,8 +5,7 @@ from typing import Final, NamedTuple
 
 import pyarrow as pa
 
-from fleetlane.events.envelope import Header
-from fleetlane.events.parked import KafkaPosition
+from fleetlane.events.envelope import Header, KafkaPosition
 
 _HEADERS: Final = pa.list_(
     pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from fleetlane.events.envelope import Message
 from fleetlane.events.envelope_reading import message_from
-from fleetlane.parsers.sandbox.bytes_column import BytesColumn
+from fleetlane.parsers.sandbox.canonical_records import BytesColumn
 from fleetlane.parsers.sandbox.runs import Program, Run, envelope_of
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParser
 from glue_jobs.parse_lane.reading.fast_path import FastPathMessages, Rows

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from fleetlane.events import headers as ce
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
-from fleetlane.parsers.sandbox.results import NO_TIME, NotedAttempts
-from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
+from fleetlane.parsers.sandbox.results import NO_TIME, Attempt, NotedAttempts, Verdict
 from glue_jobs.parse_lane.reading.fast_path import Rows
 from glue_jobs.parse_lane.reading.runs import WaitingRun
 from glue_jobs.parse_lane.results.output_batches import ParsedRows

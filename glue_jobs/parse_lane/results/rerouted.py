@@ -6,9 +6,8 @@ from typing import Final
 
 from clients.s3.payload_bucket import PayloadMissingError
 from fleetlane.events import headers as ce
-from fleetlane.events.envelope import Header, Message, headers_of
+from fleetlane.events.envelope import Header, Message, Parking, headers_of, parked_headers
 from fleetlane.events.lanes import Lane
-from fleetlane.events.parked import Parking, parked_headers
 from fleetlane.events.topics import PARKED, REROUTED_BYTES_MAX, RawTopic
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from glue_jobs.parse_lane.reading.raw_batches import RawRecord

@@ -14,8 +14,7 @@ from constructs import Construct
 
 from fleetlane.events.flows.artifacts import FlowArtifact, team_rules
 from fleetlane.events.flows.files import BadFlowError, PublishedFlows, flows_in
-from fleetlane.events.flows.flow import FlowSet
-from fleetlane.events.flows.flow_topics import topic_collisions
+from fleetlane.events.flows.flow import FlowSet, topic_collisions
 from fleetlane.events.s3_keys import PARSERS, version_key
 from infra.artifacts.folder import Artifacts
 from infra.constructs.log_groups import log_group

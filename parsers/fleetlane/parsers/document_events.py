@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from fleetlane.parsers.contract import MalformedMessage
-from fleetlane.parsers.json_values import kind_of
+from fleetlane.parsers.json_domain import kind_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import msgspec
 from packaging.utils import canonicalize_name
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flows.parser_choice import is_same_version, split_use
+from fleetlane.events.flows.artifacts import is_same_version, split_use
 from fleetlane.parsers.contract import Parser
 
 ENTRY_POINT_GROUP = "fleetlane.parsers"

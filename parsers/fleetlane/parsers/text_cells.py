@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, Literal
 
 from fleetlane.parsers.contract import MalformedMessage
-from fleetlane.parsers.json_values import INTEGER_MAX, INTEGER_MIN
+from fleetlane.parsers.json_domain import INTEGER_MAX, INTEGER_MIN
 
 CellType = Literal["int", "float", "str", "bool"]
 

@@ -10,8 +10,8 @@ from fleetlane.cli.commands.message.replay_progress import PayloadsExpiredError,
 from fleetlane.cli.commands.parked import list_and_show as parked_list
 from fleetlane.cli.commands.parked.options import parked_filter
 from fleetlane.cli.main import app
+from fleetlane.events.envelope import KafkaPosition
 from fleetlane.events.errors import ParkedReason
-from fleetlane.events.parked import KafkaPosition
 from operations.endpoints import Endpoints
 from operations.messages.parked import ParkedFilter, newest_parked
 from operations.platform import Platform

@@ -5,7 +5,7 @@ from clients.kafka.producer import NotDurableError
 from clients.kafka.producer_record import ProducerRecord
 from clients.kafka_or_spool import KafkaOrSpool
 from clients.s3.spool import Spooled
-from fleetlane.events.parked import KafkaPosition
+from fleetlane.events.envelope import KafkaPosition
 from tests.unit.lambdas.fakes import FakeKafka, FakeSpool
 
 NOW_MS = 1_790_000_000_000

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetlane.events.alerts import Alert, AlertKind
+from fleetlane.events.metadata import Alert, AlertKind
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 counts = st.none() | st.integers(0, 2**50)

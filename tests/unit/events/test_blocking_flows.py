@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleetlane.events.flows.flow_topics import topics_of
+from fleetlane.events.flows.flow import topics_of
 from fleetlane.events.lanes import Lane
 from tests.unit.events.flow_texts import SMALLEST, read, refusal_of
 

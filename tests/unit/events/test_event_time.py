@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fleetlane.events.canonical import EventTime, TimeQuality
-from fleetlane.events.flows.event_time import event_time_of
+from fleetlane.events.flows.event_ids import event_time_of
 from fleetlane.events.flows.flow import EventTimeRule, TimeUnit
 from fleetlane.events.times import MILLIS_MAX, MILLIS_MIN
 from tests.unit.events.json_values import json_values, numbers_out_of_bounds

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from fleetlane.events.flows.firmware_ranges import common_firmware, missing_firmware
+from fleetlane.events.flows.rule_coverage import common_firmware, missing_firmware
 
 numbers = st.integers(0, 3)
 releases = st.lists(numbers, min_size=1, max_size=3).map(lambda parts: ".".join(map(str, parts)))

@@ -11,8 +11,8 @@ from fleetlane.events.flows.flow import (
     IdentityRule,
     ParserRule,
     TimeUnit,
+    topics_of,
 )
-from fleetlane.events.flows.flow_topics import topics_of
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topics import CanonicalKey, RawStrategy, platform_topics
 from tests.unit.events.flow_texts import SMALLEST, read

@@ -2,7 +2,7 @@ import hashlib
 
 import pytest
 
-from fleetlane.events.ids import (
+from fleetlane.events.names import (
     content_raw_id,
     hashed_id,
     is_raw_id,

@@ -3,15 +3,16 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetlane.events.envelope import Message, headers_of
-from fleetlane.events.errors import ParkedReason
-from fleetlane.events.parked import (
+from fleetlane.events.envelope import (
     KafkaPosition,
+    Message,
     Parking,
     cut_to_bytes,
+    headers_of,
     parked_headers,
     raw_headers,
 )
+from fleetlane.events.errors import ParkedReason
 from tests.unit.events.messages import ARRIVAL_MILLIS, FULL, messages
 
 PARKING = Parking(

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fleetlane.events.flows.artifacts import parser_rule_for
 from fleetlane.events.flows.flow import Flow, ParserRule
-from fleetlane.events.flows.parser_choice import parser_rule_for
 
 
 def flow_of(*rules: ParserRule) -> Flow:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetlane.events.lake.schema_changes import breaking_changes, broken_by
+from fleetlane.events.lake.views import breaking_changes, broken_by
 from tests.unit.events.flow_texts import SMALLEST, read
 from tests.unit.events.schema_texts import schema
 

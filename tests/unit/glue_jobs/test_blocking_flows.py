@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from clients.s3.blocked_messages import BlockedMessage, BlockedMessages
+from fleetlane.events.envelope import KafkaPosition
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metadata import parsed_from
-from fleetlane.events.parked import KafkaPosition
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
-from fleetlane.parsers.sandbox.verdicts import Verdict
+from fleetlane.parsers.sandbox.results import Verdict
 from glue_jobs.parse_lane.halting.halt_on_error import BlockedError, DeferredError, HaltOnError
 from glue_jobs.parse_lane.halting.queries import BlockingQueries
 from glue_jobs.parse_lane.lane_parser import LaneParser

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from fleetlane.events.alerts import Alert, AlertKind
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow, ParserRule
+from fleetlane.events.metadata import Alert, AlertKind
 from fleetlane.events.metrics import JobMetric
 from fleetlane.events.times import HOUR_MS
 from glue_jobs.fleet_watch.flow_hours import CONCLUDED_MIN, WEEK_MS, FlowHour, findings

@@ -9,10 +9,9 @@ from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metadata import Deferral, parsed_from
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
-from fleetlane.parsers.sandbox.results import Result
+from fleetlane.parsers.sandbox.results import Attempt, Result, Verdict
 from fleetlane.parsers.sandbox.runs import Program, Run
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
-from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 from glue_jobs.parse_lane.lane_parser import LaneParser
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from glue_jobs.parse_lane.results.output_batches import ParsedRows, canonical_batch

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from clients.devices.overrides import OverridesUnavailableError
-from fleetlane.events.alerts import Alert, AlertKind
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import DevicesRule, Flow, ParserRule
+from fleetlane.events.metadata import Alert, AlertKind
 from fleetlane.events.metrics import JobMetric
 from fleetlane.events.overrides import DeviceOverride, Overrides, RateLimits, Restriction
 from glue_jobs.fleet_watch.batches import WatchBatches, WatchContext

@@ -11,10 +11,9 @@ from clients.kafka.producer import NotDurableError, RecordRefusedError
 from clients.kafka.producer_record import ProducerRecord
 from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
 from clients.s3.spool import Spooled, SpoolUnavailableError, Waiting, records_in, spooled_bytes
-from fleetlane.events.envelope import PayloadReference
+from fleetlane.events.envelope import KafkaPosition, PayloadReference
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow
-from fleetlane.events.parked import KafkaPosition
 
 
 class FakeKafka:

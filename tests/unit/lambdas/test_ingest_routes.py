@@ -10,9 +10,8 @@ from clients.circuit_breaker import CircuitBreaker
 from clients.kafka.producer import KafkaProducer
 from clients.kafka.producer_record import ProducerRecord
 from clients.kafka_or_spool import KafkaOrSpool
-from fleetlane.events.envelope import Message
+from fleetlane.events.envelope import KafkaPosition, Message
 from fleetlane.events.envelope_reading import message_from
-from fleetlane.events.parked import KafkaPosition
 from lambdas.ingest.dispatcher import Dispatcher
 from tests.unit.lambdas.api_gateway import ACTIVE, NOW_MS, event, ingest_routes, post, send
 from tests.unit.lambdas.fakes import FakeKafka, FakePayloads, FakeSpool

@@ -6,7 +6,7 @@ import pytest
 
 from clients.kafka.producer import NotDurableError
 from clients.kafka.producer_record import ProducerRecord
-from fleetlane.events.parked import KafkaPosition
+from fleetlane.events.envelope import KafkaPosition
 from lambdas.respool.handler import count_run, numbers_of
 from lambdas.respool.service import Limits, Respool
 from tests.unit.lambdas.fakes import FakeKafka, FakeSpool

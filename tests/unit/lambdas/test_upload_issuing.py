@@ -14,7 +14,7 @@ from clients.devices.overrides import CachedOverrides
 from clients.devices.registry import DeviceStatus, RegisteredDevice, RegistryUnavailableError
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import Flow
-from fleetlane.events.ids import content_raw_id, keyed_raw_id
+from fleetlane.events.names import content_raw_id, keyed_raw_id
 from fleetlane.events.overrides import DeviceOverride, Overrides, RateLimits, Restriction
 from lambdas.http.rate_limiter import RateLimiter
 from lambdas.uploads.handler import answer

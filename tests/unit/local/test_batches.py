@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from clients.devices.registry import DeviceStatus
-from fleetlane.events.ids import random_raw_id
+from fleetlane.events.names import random_raw_id
 from local.simulator.batches import Batch, RelayedMessage, sent_batch
 from local.simulator.device import SimulatedDevice, signing_key
 from local.simulator.http_api import HttpAnswer, NoAnswerError

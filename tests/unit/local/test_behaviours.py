@@ -9,7 +9,7 @@ import pytest
 from clients.devices.registry import DeviceStatus
 from fleetlane.events.canonical import TimeQuality, event_data
 from fleetlane.events.errors import ParkedReason
-from fleetlane.events.flows.event_time import event_time_of
+from fleetlane.events.flows.event_ids import event_time_of
 from fleetlane.events.flows.files import flows_in
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import INLINE_BYTES_MAX, LATE_AFTER_MS, Lane

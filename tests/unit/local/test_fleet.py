@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from clients.devices.registry import DeviceStatus, RegisteredDevice
-from fleetlane.events.ids import keyed_raw_id, random_raw_id
+from fleetlane.events.names import keyed_raw_id, random_raw_id
 from lambdas.authorizer.handler import authorize
 from local.gateway.app import Gateway, GatewaySettings
 from local.simulator.device import SimulatedDevice, signing_key

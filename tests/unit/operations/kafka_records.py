@@ -7,11 +7,18 @@ from typing import Any
 import orjson
 
 from clients.kafka.reader import Record
-from fleetlane.events.envelope import Header, Message, PayloadReference, headers_of
+from fleetlane.events.envelope import (
+    Header,
+    KafkaPosition,
+    Message,
+    Parking,
+    PayloadReference,
+    headers_of,
+    parked_headers,
+)
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
-from fleetlane.events.parked import KafkaPosition, Parking, parked_headers
 
 RAW_ID = "1" + "ab" * 16
 OTHER_ID = "1" + "cd" * 16

@@ -12,11 +12,18 @@ import orjson
 from clients.kafka.reader import Record
 from clients.s3.payload_bucket import PayloadBucket
 from fleetlane.events.canonical import EventTime, TimeQuality, canonical_value, message_prefix
-from fleetlane.events.envelope import Header, Message, PayloadReference, headers_of
+from fleetlane.events.envelope import (
+    Header,
+    KafkaPosition,
+    Message,
+    Parking,
+    PayloadReference,
+    headers_of,
+    parked_headers,
+)
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
-from fleetlane.events.parked import KafkaPosition, Parking, parked_headers
 from fleetlane.events.topics import raw_key
 from operations.messages.stores import StoredPayloads
 from tests.contract.aws_in_process import buckets

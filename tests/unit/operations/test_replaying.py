@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from clients.kafka.producer import NotDurableError, RecordRefusedError
 from clients.kafka.producer_record import ProducerRecord
-from fleetlane.events.envelope import REVISION_MAX, Message
+from fleetlane.events.envelope import REVISION_MAX, KafkaPosition, Message
 from fleetlane.events.envelope_reading import message_from
-from fleetlane.events.parked import KafkaPosition
 from operations.replay.landing import NextAttempt, ReplayPlan, replay, replayed_record
 from tests.unit.events.messages import messages
 from tests.unit.operations.stored_messages import OTHER_ID, RAW_ID, FakeStore, message_of

@@ -5,11 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from clients.s3.payload_bucket import PayloadMissingError
-from fleetlane.events.envelope import PayloadReference
+from fleetlane.events.envelope import PayloadReference, raw_headers
 from fleetlane.events.envelope_reading import message_from
-from fleetlane.events.parked import raw_headers
 from fleetlane.events.record_json import record_from_json, record_json
-from fleetlane.parsers.testkit.messages import recorded_message
+from fleetlane.parsers.testkit.samples import recorded_message
 from operations.messages.stores import StoredPayloads
 from tests.unit.operations.stored_messages import (
     BODY,

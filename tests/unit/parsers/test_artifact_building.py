@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from fleetlane.cli.options.checkout import uv_program
-from fleetlane.parsers.artifacts.building import Built, Platform, built
-from fleetlane.parsers.artifacts.uv import CannotBuildError, uv_for
+from fleetlane.parsers.artifacts.building import Built, CannotBuildError, Platform, built, uv_for
 from tests.unit.parsers.projects import write_project
 
 

@@ -18,8 +18,12 @@ from fleetlane.events.flows.artifacts import (
     read_manifest,
     sha256_of_file,
 )
-from fleetlane.parsers.artifacts.unpacking import unpack
-from fleetlane.parsers.artifacts.writing import ArtifactTooLargeError, Package, write_artifact
+from fleetlane.parsers.artifacts.writing import (
+    ArtifactTooLargeError,
+    Package,
+    unpack,
+    write_artifact,
+)
 from fleetlane.parsers.registry import find_parser
 
 TANK = Package(

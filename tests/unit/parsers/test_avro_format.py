@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fleetlane.parsers.contract import MalformedMessage
-from fleetlane.parsers.formats.avro.container import INFLATED_BYTES_MAX
-from fleetlane.parsers.formats.avro.parser import Avro
+from fleetlane.parsers.formats.avro.parser import INFLATED_BYTES_MAX, Avro
 from fleetlane.parsers.registry import ParserOptionError, load_parser
 
 quick = settings(max_examples=150, deadline=None)

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.formats.cbor import Cbor
-from fleetlane.parsers.json_domain import VALUES_MAX
-from fleetlane.parsers.json_values import DEPTH_MAX
+from fleetlane.parsers.json_domain import DEPTH_MAX, VALUES_MAX
 
 UP_TO_25 = list(range(1, 26))
 

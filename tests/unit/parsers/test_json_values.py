@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fleetlane.parsers.contract import MalformedMessage
-from fleetlane.parsers.json_values import DEPTH_MAX, json_value
+from fleetlane.parsers.json_domain import DEPTH_MAX, json_value
 
 quick = settings(max_examples=150, deadline=None)
 

@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.formats.msgpack import Msgpack
-from fleetlane.parsers.json_domain import VALUES_MAX
-from fleetlane.parsers.json_values import DEPTH_MAX
+from fleetlane.parsers.json_domain import DEPTH_MAX, VALUES_MAX
 
 # One row a format of the specification's overview, at its edges; `61` is the text "a".
 SPECIFICATION: dict[str, tuple[str, object]] = {

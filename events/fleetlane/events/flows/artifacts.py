@@ -9,16 +9,18 @@ import hashlib
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, BinaryIO, Final
 
 import msgspec
 from msgspec import Meta
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flows.flow import Flow, Name
-from fleetlane.events.flows.parser_choice import is_same_version, split_use
+from fleetlane.events.flows.flow import Flow, Name, ParserRule
 from fleetlane.events.names import checked_name
 from fleetlane.events.s3_keys import owners_prefix
 
@@ -197,3 +199,39 @@ def team_rules(flows: Iterable[Flow]) -> Iterator[tuple[str, str]]:
 def is_of_a_team(use: str) -> bool:
     """Whether a rule's parser comes in an artifact: it is pinned, as no built-in format is."""
     return split_use(use)[1] is not None
+
+
+def parser_rule_for(
+    flow: Flow, *, device_type: str | None, firmware: str | None
+) -> ParserRule | None:
+    """The first of the flow's parser rules that fits the device; ``None`` where none does."""
+    for rule in flow.parsers:
+        if rule.device_types is not None and device_type not in rule.device_types:
+            continue
+        if rule.firmware is None or _is_within(firmware, rule.firmware):
+            return rule
+    return None
+
+
+def split_use(use: str) -> tuple[str, str | None]:
+    """The parser's name, and its version where one is pinned."""
+    name, pinned, version = (part.strip() for part in use.partition("=="))
+    return name, version if pinned else None
+
+
+def is_same_version(one: str, other: str) -> bool:
+    """Whether two versions are equal by PEP 440; what is no version equals nothing."""
+    try:
+        return Version(one) == Version(other)
+    except InvalidVersion:
+        return False
+
+
+@lru_cache(maxsize=4096)
+def _is_within(firmware: str | None, specifiers: str) -> bool:
+    if firmware is None:
+        return False
+    try:
+        return SpecifierSet(specifiers).contains(Version(firmware), prereleases=True)
+    except ValueError:  # InvalidVersion, or a number of thousands of digits
+        return False

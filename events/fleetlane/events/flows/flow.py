@@ -1,6 +1,6 @@
 """Flows: take this stream, parse it with this, put it there. One TOML file a stream."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Final, Literal
@@ -11,7 +11,15 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from fleetlane.events.lanes import Lane
 from fleetlane.events.names import NAME_PATTERN
-from fleetlane.events.topics import CanonicalKey, RawStrategy, RawTopic, raw_topic
+from fleetlane.events.topics import (
+    CanonicalKey,
+    RawStrategy,
+    RawTopic,
+    canonical_topic,
+    platform_topics,
+    raw_topic,
+    unique_topic,
+)
 
 type Name = Annotated[str, Meta(pattern=rf"^{NAME_PATTERN}\Z")]
 type FieldName = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -204,3 +212,33 @@ class Flow(_Table, frozen=True, kw_only=True):
 
 type FlowSet = Mapping[str, Flow]
 """All flows of a platform, by stream."""
+
+
+def topics_of(flows: Iterable[Flow]) -> tuple[str, ...]:
+    """All topics that a platform with these flows needs, sorted."""
+    return tuple(sorted({*platform_topics(), *_topics_of_each(flows)}))
+
+
+def _topics_of_each(flows: Iterable[Flow]) -> Iterator[str]:
+    for flow in flows:
+        yield canonical_topic(flow.stream)
+        if flow.dedupe is not None:
+            yield unique_topic(flow.stream)
+        yield from (canonical_topic(redirect.to) for redirect in flow.canonical.redirects)
+        for kind in (None, *flow.device_types):
+            yield from (flow.raw_topic(lane, device_type=kind) for lane in Lane)
+
+
+def topic_collisions(flows: Iterable[Flow]) -> Iterator[tuple[str, str]]:
+    """Each flow's stream that writes to another's canonical topic, and a sentence of what to do."""
+    known = list(flows)
+    streams = {flow.stream for flow in known}
+    for flow in known:
+        for redirect in flow.canonical.redirects:
+            if redirect.to in streams:
+                yield (
+                    flow.stream,
+                    f"field `canonical.redirects` names {redirect.to!r}, but "
+                    f"{canonical_topic(redirect.to)} is the topic of {redirect.to}.toml; redirect "
+                    "to a name that no flow has",
+                )

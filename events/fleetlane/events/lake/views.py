@@ -1,4 +1,4 @@
-"""The view of a stream in the lake: its events in typed columns, by the schema of its flow."""
+"""A stream's view in the lake, typed by its flow's schema; changes that break its readers."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -131,3 +131,58 @@ def _kind(one: Property) -> Kind:
         return Kind.JSON
     named = {"string": Kind.TEXT, "integer": Kind.INTEGER, "number": Kind.NUMBER}
     return (named | {"boolean": Kind.BOOLEAN}).get(next(iter(one.types)), Kind.JSON)
+
+
+def breaking_changes(before: Iterable[Flow], after: Iterable[Flow]) -> Iterator[tuple[str, str]]:
+    """Streams whose schema may not change like this, and a sentence for each change.
+
+    A flow that is new, or gone, or had no schema breaks nothing.
+    """
+    known = {flow.stream: flow.schema for flow in before}
+    for flow in after:
+        schema = known.get(flow.stream)
+        if schema is not None:
+            for change in broken_by(schema, flow.schema):
+                yield flow.stream, f"schema: {change}; a stream of another name may differ"
+
+
+def broken_by(before: EventSchema, after: EventSchema | None) -> Iterator[str]:
+    """What a reader of ``before`` would miss in ``after``, a sentence each."""
+    if after is None:
+        yield "it was removed"
+        return
+    found = {one.path: one for one in properties_of(after)}
+    reported: set[tuple[str, ...]] = set()
+    for one in properties_of(before):
+        if any(one.path[:length] in reported for length in range(len(one.path))):
+            continue  # what contains it was reported
+        problem = _problem(one, found.get(one.path))
+        if problem is not None:
+            reported.add(one.path)
+            yield f"property `{one}` {problem}"
+    if not reported:
+        yield from _moved_columns(before, after)
+
+
+def _problem(before: Property, after: Property | None) -> str | None:
+    if after is None:
+        return "was removed; keep it"
+    if after.kind != before.kind:
+        return f"was {before.kind} and is {after.kind}; keep {before.kind}"
+    if after.is_nullable and not before.is_nullable:
+        return "was never null and may be; keep its `type`"
+    if before.is_required and not after.is_required:
+        return "was required and is optional; keep it in `required`"
+    return None
+
+
+def _moved_columns(before: EventSchema, after: EventSchema) -> Iterator[str]:
+    columns = {one.path: one for one in data_columns(after)}
+    for column in data_columns(before):
+        now = columns.get(column.path)
+        if now is None or now.name != column.name:
+            name = "no column" if now is None else f"column `{now.name}`"
+            yield (
+                f"property `{'.'.join(column.path)}` was column `{column.name}` in the lake and "
+                f"would be {name}; name what is new otherwise"
+            )

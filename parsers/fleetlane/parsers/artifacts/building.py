@@ -1,5 +1,8 @@
-"""Building an artifact: a project's wheel and its locked dependencies, for the jobs' machines."""
+"""Building an artifact with uv: a project's wheel and its locked dependencies."""
 
+import shutil
+import subprocess
+import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -12,9 +15,9 @@ from typing import Final
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
+from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import ANY_PLATFORM
 from fleetlane.events.names import NAME_PATTERN, is_name
-from fleetlane.parsers.artifacts.uv import CannotBuildError, Uv
 from fleetlane.parsers.artifacts.writing import PYTHON, Contents, Package, write_artifact
 from fleetlane.parsers.registry import ENTRY_POINT_GROUP
 
@@ -23,6 +26,56 @@ OURS: Final = ("fleetlane-parsers", "fleetlane-events", "fleetlane")
 _INSTALLERS_NOTES: Final = frozenset(
     {"INSTALLER", "RECORD", "REQUESTED", "direct_url.json", "uv_cache.json"}
 )
+
+
+class CannotBuildError(FleetlaneError):
+    """A project could not be built. ``problem`` says why, and what to do."""
+
+    reason = "cannot_build"
+    project: str
+    problem: str
+    sentence = "{project} cannot be built: {problem}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uv:
+    """Runs uv for the project in a folder, with the Python that runs this."""
+
+    program: Path
+    project: Path
+
+    def run(self, *arguments: str, given: str = "") -> str:
+        """Run uv with ``given`` on its standard input, and give what it printed.
+
+        Raises:
+            CannotBuildError: It failed.
+        """
+        done = subprocess.run(  # noqa: S603 - uv, with arguments of our own
+            [str(self.program), "--quiet", *arguments, "--python", sys.executable],
+            cwd=self.project,
+            input=given,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            said = " ".join(done.stderr.split()).removeprefix("error: ").rstrip(".")
+            raise CannotBuildError(self.project.name, said or f"uv exit code {done.returncode}")
+        return done.stdout
+
+
+def uv_for(project: Path, program: Path | None = None) -> Uv:
+    """Take this uv, or the one on ``PATH``.
+
+    Raises:
+        CannotBuildError: There is none.
+    """
+    found = program or shutil.which("uv")
+    if found is None:
+        raise CannotBuildError(
+            project.name, "uv is not on the PATH: install it (docs.astral.sh/uv)"
+        )
+    return Uv(program=Path(found), project=project.absolute())
 
 
 class Platform(StrEnum):

@@ -10,8 +10,7 @@ import cbor2
 
 from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.document_events import EventsInDocument
-from fleetlane.parsers.json_domain import BYTES_WRITERS, BytesAs, in_json_domain
-from fleetlane.parsers.json_values import DEPTH_MAX
+from fleetlane.parsers.json_domain import BYTES_WRITERS, DEPTH_MAX, BytesAs, in_json_domain
 
 _TagReader = Callable[[object, bool], object]  # the tag's content; whether it is for a key
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from fleetlane.parsers.document_events import EventsInDocument
-from fleetlane.parsers.json_values import json_value
+from fleetlane.parsers.json_domain import json_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

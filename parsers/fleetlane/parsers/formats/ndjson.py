@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from fleetlane.parsers.contract import MalformedMessage
-from fleetlane.parsers.json_values import json_value, kind_of
+from fleetlane.parsers.json_domain import json_value, kind_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

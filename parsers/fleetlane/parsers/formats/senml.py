@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from fleetlane.parsers.contract import MalformedMessage
-from fleetlane.parsers.json_values import INTEGER_MAX, INTEGER_MIN, json_value, kind_of
+from fleetlane.parsers.json_domain import INTEGER_MAX, INTEGER_MIN, json_value, kind_of
 
 _Kind = Literal["a string", "a number", "a boolean"]
 

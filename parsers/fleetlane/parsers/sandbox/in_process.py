@@ -17,11 +17,9 @@ from fleetlane.parsers.registry import load_parser
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords, Columns
 from fleetlane.parsers.sandbox.child.attempts import Attempts
 from fleetlane.parsers.sandbox.child.encoding import Encoder
-from fleetlane.parsers.sandbox.results import NotedAttempts, Result
+from fleetlane.parsers.sandbox.results import Attempt, NotedAttempts, Result, Verdict
 from fleetlane.parsers.sandbox.runs import Body, Program, Run
-from fleetlane.parsers.sandbox.stopwatch import run_queue_ns
-from fleetlane.parsers.sandbox.time_budget import TimeBudget
-from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
+from fleetlane.parsers.sandbox.time_budget import TimeBudget, run_queue_ns
 
 
 class InProcess:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from mmap import mmap
 from typing import Final, NamedTuple, Self
 
-from fleetlane.parsers.sandbox.bytes_column import offsets_and_data
+from fleetlane.parsers.sandbox.canonical_records import offsets_and_data
 from fleetlane.parsers.sandbox.results import NOTE_BYTES
 from fleetlane.parsers.sandbox.runs import Body
 

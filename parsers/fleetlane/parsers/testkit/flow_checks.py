@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flows.flow import Flow, FlowSet, ParserRule
-from fleetlane.events.flows.flow_topics import topic_collisions
+from fleetlane.events.flows.flow import Flow, FlowSet, ParserRule, topic_collisions
 from fleetlane.events.flows.rule_coverage import gaps, overlaps
-from fleetlane.events.lake.schema_changes import breaking_changes
+from fleetlane.events.lake.views import breaking_changes
 from fleetlane.events.lanes import LANE_LIMITS
 from fleetlane.parsers.sandbox.platforms import sandboxes_for_this_system
 from fleetlane.parsers.sandbox.runs import Program

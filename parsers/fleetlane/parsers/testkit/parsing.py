@@ -17,9 +17,9 @@ from fleetlane.events.canonical import MessageFacts, canonical_event_from
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecord
 from fleetlane.parsers.sandbox.in_process import InProcess
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
+from fleetlane.parsers.sandbox.results import Attempt, Verdict
 from fleetlane.parsers.sandbox.runs import Run, envelope_of
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
-from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 from fleetlane.parsers.testkit.trials import Outcome, Subject, Trial, TrialEvent
 
 _subjects = msgspec.json.Decoder(Subject)

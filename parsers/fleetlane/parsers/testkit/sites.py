@@ -1,7 +1,9 @@
-"""Where a parser's code is: installed, in a project that is built to try it, or an artifact."""
+"""A parser's project, and where its code is: installed, built to try it, or in an artifact."""
 
+import tomllib
+from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.metadata import Distribution, PackageNotFoundError
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,17 +11,76 @@ from typing import Self
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import BadArtifactError
-from fleetlane.parsers.artifacts.building import Platform, built
-from fleetlane.parsers.artifacts.unpacking import unpack
-from fleetlane.parsers.artifacts.uv import uv_for
+from fleetlane.events.flows.files import flows_in
+from fleetlane.events.flows.flow import FlowSet
+from fleetlane.parsers.artifacts.building import Platform, built, uv_for
+from fleetlane.parsers.artifacts.writing import unpack
 from fleetlane.parsers.registry import (
+    ENTRY_POINT_GROUP,
     InstalledParser,
     find_parser,
     installed_parsers,
     located_parser,
 )
-from fleetlane.parsers.testkit.projects import Project
+
+
+class NoProjectError(FleetlaneError):
+    """A folder has nothing that could be tried."""
+
+    reason = "no_project"
+    folder: Path
+    problem: str
+    sentence = "{folder}: {problem}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """A folder with flow files, and a package of parsers unless built-in formats are enough.
+
+    ``parsers`` are its entry points by the parsers' names, empty where there is no package.
+    """
+
+    folder: Path
+    name: str | None
+    parsers: Mapping[str, str]
+
+    @property
+    def flows(self) -> FlowSet:
+        """The flows in its folder ``flows``.
+
+        Raises:
+            BadFlowError: A file is refused.
+        """
+        return flows_in(self.folder / "flows")
+
+
+def project_at(folder: Path) -> Project:
+    """Read what a folder is.
+
+    Raises:
+        NoProjectError: There is no such folder, or its pyproject.toml cannot be read.
+    """
+    if not folder.is_dir():
+        raise NoProjectError(folder, "there is no such folder")
+    path = folder / "pyproject.toml"
+    if not path.is_file():
+        return Project(folder=folder, name=None, parsers={})
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("project", {})
+        parsers = table.get("entry-points", {}).get(ENTRY_POINT_GROUP, {})
+        return Project(folder=folder, name=table.get("name"), parsers=dict(parsers))
+    except (ValueError, AttributeError, TypeError) as problem:
+        raise NoProjectError(folder, f"pyproject.toml: {problem}") from None
+
+
+def project_around(path: Path) -> Project | None:
+    """The nearest folder, from this one up, whose package offers parsers."""
+    for folder in (path.absolute(), *path.absolute().parents):
+        if (folder / "pyproject.toml").is_file() and (project := project_at(folder)).parsers:
+            return project
+    return None
 
 
 class Sites:

@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flows.artifacts import parser_rule_for
 from fleetlane.events.flows.flow import Flow, ParserRule
-from fleetlane.events.flows.parser_choice import parser_rule_for
 from fleetlane.events.lanes import Lane
 from fleetlane.parsers.registry import InstalledParser
-from fleetlane.parsers.testkit.projects import NoProjectError, Project
-from fleetlane.parsers.testkit.sites import Sites
+from fleetlane.parsers.testkit.sites import NoProjectError, Project, Sites
 from fleetlane.parsers.testkit.trials import Subject
 
 

@@ -12,10 +12,9 @@ import pytest
 
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.token_bucket import TokenBucket
-from fleetlane.parsers.sandbox.results import Result
+from fleetlane.parsers.sandbox.results import Result, Verdict
 from fleetlane.parsers.sandbox.runs import Assignment, Program, Run
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
-from fleetlane.parsers.sandbox.verdicts import Verdict
 from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
 
 PARSE_S = 0.25

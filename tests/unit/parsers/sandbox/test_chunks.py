@@ -7,7 +7,7 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetlane.parsers.sandbox.bytes_column import BytesColumn, fitting
+from fleetlane.parsers.sandbox.canonical_records import BytesColumn, fitting
 from fleetlane.parsers.sandbox.packets import chunk_buffers, messages_of
 
 STRINGS = st.lists(st.binary(max_size=40), min_size=1, max_size=20)

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
+from fleetlane.parsers.sandbox.results import Verdict
 from fleetlane.parsers.sandbox.runs import Program
-from fleetlane.parsers.sandbox.verdicts import Verdict
 from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
 from tests.unit.parsers.sandbox.conftest import (
     PARSE_S,

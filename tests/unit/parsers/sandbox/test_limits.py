@@ -9,7 +9,7 @@ import pytest
 
 from fleetlane.parsers.sandbox.packets import Reply, data_packets
 from fleetlane.parsers.sandbox.shared_memory import WorkerMemory, read_only
-from fleetlane.parsers.sandbox.stopwatch import Stopwatch
+from fleetlane.parsers.sandbox.time_budget import Stopwatch
 from fleetlane.parsers.sandbox.worker.replies import InvalidReplyError, read_result
 
 TOPICS = ("canonical.gps",)

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from fleetlane.events.token_bucket import TokenBucket
+from fleetlane.parsers.sandbox.results import Verdict
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
-from fleetlane.parsers.sandbox.verdicts import Verdict
 from fleetlane.parsers.sandbox.worker.sandboxes import PROGRAMS_MAX, Sandboxes
 from tests.unit.parsers.sandbox.conftest import (
     Install,

@@ -1,7 +1,7 @@
 """What fails is tried once more in a fresh child, as long as that is not all that is done."""
 
 from fleetlane.events.token_bucket import TokenBucket
-from fleetlane.parsers.sandbox.verdicts import Verdict
+from fleetlane.parsers.sandbox.results import Verdict
 from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
 from tests.unit.parsers.sandbox.conftest import Install, outcomes_of, program, run_of
 

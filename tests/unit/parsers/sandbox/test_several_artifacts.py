@@ -2,8 +2,8 @@
 
 import pytest
 
+from fleetlane.parsers.sandbox.results import Verdict
 from fleetlane.parsers.sandbox.runs import Program
-from fleetlane.parsers.sandbox.verdicts import Verdict
 from fleetlane.parsers.sandbox.worker.sandboxes import PROGRAMS_MAX, Sandboxes
 from tests.unit.parsers.sandbox.conftest import (
     HOSTILE,

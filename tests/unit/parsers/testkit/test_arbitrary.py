@@ -1,6 +1,6 @@
 """The search for bytes that a parser does wrong with."""
 
-from fleetlane.parsers.testkit.arbitrary import first_wrong
+from fleetlane.parsers.testkit.contract_checks import first_wrong
 
 
 def test_what_is_found_is_made_small() -> None:

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fleetlane.parsers.testkit.projects import project_at
 from fleetlane.parsers.testkit.samples import BadSampleError, Sample, sample_findings, samples_of
-from fleetlane.parsers.testkit.sites import Sites
+from fleetlane.parsers.testkit.sites import Sites, project_at
 from fleetlane.parsers.testkit.subjects import subjects_in
 from fleetlane.parsers.testkit.trials import Outcome, TrialEvent
 

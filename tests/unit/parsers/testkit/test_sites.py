@@ -8,8 +8,7 @@ from fleetlane.cli.options.checkout import uv_program
 from fleetlane.events.flows.artifacts import ANY_PLATFORM, BadArtifactError
 from fleetlane.parsers.artifacts.writing import Package, write_artifact
 from fleetlane.parsers.registry import UnknownParserError
-from fleetlane.parsers.testkit.projects import project_at
-from fleetlane.parsers.testkit.sites import Sites
+from fleetlane.parsers.testkit.sites import Sites, project_at
 from local.checkout import ROOT
 from tests.unit.parsers.projects import write_project
 

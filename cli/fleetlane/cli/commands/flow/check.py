@@ -13,10 +13,9 @@ from fleetlane.cli.output.counting import number_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.files import BadFlowError, flows_in
 from fleetlane.events.flows.flow import Flow, FlowSet
-from fleetlane.parsers.artifacts.unpacking import unpack
+from fleetlane.parsers.artifacts.writing import unpack
 from fleetlane.parsers.testkit.flow_checks import FlowReport, Locate, checked_flows
-from fleetlane.parsers.testkit.projects import project_around
-from fleetlane.parsers.testkit.sites import Sites
+from fleetlane.parsers.testkit.sites import Sites, project_around
 
 FolderArgument = Annotated[
     Path,

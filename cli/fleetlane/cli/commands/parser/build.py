@@ -9,8 +9,7 @@ import typer
 from fleetlane.cli.commands.parser.subject import project_in
 from fleetlane.cli.options.checkout import uv_program
 from fleetlane.events.flows.artifacts import read_manifest, sha256_of_file
-from fleetlane.parsers.artifacts.building import Platform, built
-from fleetlane.parsers.artifacts.uv import uv_for
+from fleetlane.parsers.artifacts.building import Platform, built, uv_for
 from fleetlane.parsers.artifacts.writing import write_artifact
 
 

@@ -11,7 +11,7 @@ from fleetlane.cli.output.parser_results import enforcement
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.parsers.testkit.checking import checks
 from fleetlane.parsers.testkit.findings import kept
-from fleetlane.parsers.testkit.projects import project_at
+from fleetlane.parsers.testkit.sites import project_at
 
 
 class ChecksFailedError(FleetlaneError):

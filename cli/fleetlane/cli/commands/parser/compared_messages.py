@@ -9,13 +9,12 @@ from fleetlane.cli.commands.parser.message_input import is_of_records, read_at_m
 from fleetlane.cli.commands.parser.subject import NoSubjectError, project_in
 from fleetlane.cli.options.stage import platform_of
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flows.artifacts import parser_rule_for, split_use
 from fleetlane.events.flows.flow import Flow, ParserRule
-from fleetlane.events.flows.parser_choice import parser_rule_for, split_use
 from fleetlane.events.lanes import Lane
 from fleetlane.parsers.registry import InstalledParser
-from fleetlane.parsers.testkit.messages import RecordedMessage, recorded_message
-from fleetlane.parsers.testkit.projects import project_around
-from fleetlane.parsers.testkit.sites import Sites
+from fleetlane.parsers.testkit.samples import RecordedMessage, recorded_message
+from fleetlane.parsers.testkit.sites import Sites, project_around
 from fleetlane.parsers.testkit.subjects import bare_subject, subject_of
 from fleetlane.parsers.testkit.trials import Subject, Trial
 

@@ -8,8 +8,13 @@ import typer
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.files import flow_at
 from fleetlane.events.lanes import Lane
-from fleetlane.parsers.testkit.projects import NoProjectError, Project, project_around, project_at
-from fleetlane.parsers.testkit.sites import Sites
+from fleetlane.parsers.testkit.sites import (
+    NoProjectError,
+    Project,
+    Sites,
+    project_around,
+    project_at,
+)
 from fleetlane.parsers.testkit.subjects import bare_subject, subject_for
 from fleetlane.parsers.testkit.trials import Subject
 

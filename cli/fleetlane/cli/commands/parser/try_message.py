@@ -24,8 +24,8 @@ from fleetlane.cli.commands.parser.subject import (
 from fleetlane.cli.options.checkout import uv_program
 from fleetlane.cli.output.parser_results import print_outcome
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.parsers.testkit.messages import RecordedMessage, recorded_message
 from fleetlane.parsers.testkit.parser_process import ParserProcess
+from fleetlane.parsers.testkit.samples import RecordedMessage, recorded_message
 from fleetlane.parsers.testkit.sites import Sites
 from fleetlane.parsers.testkit.trials import Outcome, Trial
 

@@ -15,8 +15,7 @@ from fastavro.schema import SchemaParseException, UnknownType, parse_schema
 from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.formats.avro.logical_types import conversion
 from fleetlane.parsers.formats.avro.source import PRIMITIVES, Read, Source, read_string
-from fleetlane.parsers.json_domain import BYTES_WRITERS, BytesAs
-from fleetlane.parsers.json_values import json_value
+from fleetlane.parsers.json_domain import BYTES_WRITERS, BytesAs, json_value
 
 SCHEMA_BYTES_MAX = 65_536
 

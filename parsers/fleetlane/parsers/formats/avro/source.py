@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from fleetlane.parsers.contract import MalformedMessage
-from fleetlane.parsers.json_domain import VALUES_MAX
-from fleetlane.parsers.json_values import DEPTH_MAX
+from fleetlane.parsers.json_domain import DEPTH_MAX, VALUES_MAX
 
 _LONG_BITS = 64
 _MORE = 0x80

@@ -9,8 +9,7 @@ from google.protobuf.descriptor import FieldDescriptor  # type: ignore[import-un
 
 from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.formats.protobuf.descriptors import MessageTypes, decoded
-from fleetlane.parsers.json_domain import VALUES_MAX
-from fleetlane.parsers.json_values import DEPTH_MAX
+from fleetlane.parsers.json_domain import DEPTH_MAX, VALUES_MAX
 
 
 class Walk:

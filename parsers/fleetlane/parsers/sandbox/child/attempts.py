@@ -1,18 +1,74 @@
 """Messages parsed one after another, each all or nothing, and the result noted of each."""
 
+import os
+import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from types import FrameType
+from typing import Final, Self
 
 from fleetlane.events.canonical import NotJsonError
 from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.sandbox.canonical_records import Columns
 from fleetlane.parsers.sandbox.child.encoding import Encoder
-from fleetlane.parsers.sandbox.child.soft_limit import NO_MESSAGE, SoftLimit, TimeIsUp
 from fleetlane.parsers.sandbox.packets import IDLE
-from fleetlane.parsers.sandbox.results import NO_TIME, PARSE_US_MAX, Part, notes_of
+from fleetlane.parsers.sandbox.results import (
+    DETAIL_CHARS_MAX,
+    NO_TIME,
+    PARSE_US_MAX,
+    OverLimitError,
+    Part,
+    Verdict,
+    notes_of,
+)
 from fleetlane.parsers.sandbox.runs import Assignment, Body
-from fleetlane.parsers.sandbox.verdicts import DETAIL_CHARS_MAX, OverLimitError, Verdict
+from fleetlane.parsers.sandbox.time_budget import Stopwatch
+
+_TICK_S_MIN: Final = 0.002
+NO_MESSAGE: Final = -1
+
+
+class TimeIsUp(BaseException):
+    """The time limit has passed. Not an ``Exception``, so that ``except Exception`` lets it by."""
+
+
+class SoftLimit:
+    """Raises ``TimeIsUp`` in the message that is being parsed once it has taken ``limit_s``.
+
+    One timer runs for many messages, so that a message costs no system call: it ticks ten times
+    within the limit. Needs the main thread. One long call into C is cut only when it returns, and
+    what catches ``BaseException`` is cut again at each tick: after that it takes a kill. Where
+    there is no interval timer (Windows), there is no limit.
+
+    ``message`` is the number of the one that is being parsed, unique in this process, or
+    ``NO_MESSAGE``: set by whoever parses, as a call would cost more than all else here.
+    """
+
+    def __init__(self, limit_s: float) -> None:
+        self._limit_s, self._tick_s = limit_s, max(limit_s / 10, _TICK_S_MIN)
+        self._stopwatch: Stopwatch | None = None
+        self._seen = self.message = NO_MESSAGE
+
+    def __enter__(self) -> Self:
+        if hasattr(signal, "setitimer"):
+            self._earlier = signal.signal(signal.SIGALRM, self._tick)
+            signal.setitimer(signal.ITIMER_REAL, self._tick_s, self._tick_s)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, self._earlier)
+
+    def _tick(self, _signal: int, _frame: FrameType | None) -> None:
+        if self.message == NO_MESSAGE:
+            return
+        if self._stopwatch is None or self.message != self._seen:
+            self._seen = self.message
+            self._stopwatch = Stopwatch(os.getpid(), tick_s=self._tick_s)
+        elif self._stopwatch.read() >= self._limit_s:
+            raise TimeIsUp
+
 
 PART_BYTES: Final = 4 << 20
 """What was parsed is handed on once its records have this many bytes."""

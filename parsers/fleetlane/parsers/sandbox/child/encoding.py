@@ -5,15 +5,14 @@ from contextlib import suppress
 from typing import Any
 
 from fleetlane.events.canonical import TimeQuality, canonical_value, event_data, message_prefix
-from fleetlane.events.flows.event_ids import event_ids
-from fleetlane.events.flows.event_time import event_time_of
+from fleetlane.events.flows.event_ids import event_ids, event_time_of
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.times import HOUR_MS
 from fleetlane.events.topics import CanonicalKey, canonical_key
 from fleetlane.parsers.contract import Parser
 from fleetlane.parsers.sandbox.canonical_records import OUTPUT_BYTES_MAX, Columns
+from fleetlane.parsers.sandbox.results import OverLimitError, Verdict
 from fleetlane.parsers.sandbox.runs import Assignment, Body, message_facts_from
-from fleetlane.parsers.sandbox.verdicts import OverLimitError, Verdict
 
 
 class Encoder:

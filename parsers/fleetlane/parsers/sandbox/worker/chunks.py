@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from fleetlane.parsers.sandbox.bytes_column import fitting
+from fleetlane.parsers.sandbox.canonical_records import fitting
 from fleetlane.parsers.sandbox.packets import OWN_MEMORY, Request, chunk_buffers
+from fleetlane.parsers.sandbox.results import Attempt
 from fleetlane.parsers.sandbox.runs import Run
 from fleetlane.parsers.sandbox.shared_memory import WorkerMemory
-from fleetlane.parsers.sandbox.verdicts import Attempt
 
 SLOTS: Final = 3
 SLOT_BYTES: Final = 2 << 20

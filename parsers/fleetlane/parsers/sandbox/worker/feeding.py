@@ -20,10 +20,9 @@ from typing import Final
 
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.packets import Reply
-from fleetlane.parsers.sandbox.results import NotedAttempts, Part, Result
+from fleetlane.parsers.sandbox.results import Attempt, NotedAttempts, Part, Result, Verdict
 from fleetlane.parsers.sandbox.runs import Run
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
-from fleetlane.parsers.sandbox.verdicts import Attempt, Verdict
 from fleetlane.parsers.sandbox.worker.children import Children
 from fleetlane.parsers.sandbox.worker.chunks import Chunk, Piece, Retry, chunk_bounds
 from fleetlane.parsers.sandbox.worker.parser_child import (

@@ -20,10 +20,10 @@ from fleetlane.parsers.sandbox.packets import (
     Reply,
     Request,
 )
+from fleetlane.parsers.sandbox.results import Verdict
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.shared_memory import ProgressMemory, WorkerMemory
-from fleetlane.parsers.sandbox.stopwatch import Stopwatch
-from fleetlane.parsers.sandbox.verdicts import Verdict
+from fleetlane.parsers.sandbox.time_budget import Stopwatch
 from fleetlane.parsers.sandbox.worker.replies import InvalidReplyError
 from fleetlane.parsers.sandbox.worker.zygote_client import Ending, Zygote, ZygoteGoneError
 

@@ -8,8 +8,7 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.topics import RECORD_BYTES_MAX
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.packets import Reply
-from fleetlane.parsers.sandbox.results import Notes, Part
-from fleetlane.parsers.sandbox.verdicts import DETAIL_CHARS_MAX, Verdict
+from fleetlane.parsers.sandbox.results import DETAIL_CHARS_MAX, Notes, Part, Verdict
 
 _VERDICTS: Final = bytes(map(int, Verdict))
 _OFFSET_BYTES: Final = 4
