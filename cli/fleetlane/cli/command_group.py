@@ -8,6 +8,7 @@ from typing import Any, Final
 import typer
 from typer.core import TyperGroup
 
+from fleetlane.cli.options.groups import with_single_options
 from fleetlane.events.errors import FleetlaneError
 
 _COMMANDS: Final = "fleetlane.cli.commands"
@@ -36,7 +37,7 @@ class Verb:
         module, _, function = self.place.partition(":")
         loaded = import_module(f"{_COMMANDS}.{module}")
         alone = _typer()
-        alone.command(name)(getattr(loaded, function))
+        alone.command(name)(with_single_options(getattr(loaded, function)))
         return typer.main.get_command(alone)
 
 

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from fleetlane.cli.commands.message.replay_progress import PayloadsExpiredError, carry_out
 from fleetlane.cli.commands.parked import list_and_show as parked_list
-from fleetlane.cli.commands.parked.options import parked_filter
+from fleetlane.cli.commands.parked.options import ParkedOptions
 from fleetlane.cli.main import app
 from fleetlane.events.envelope import KafkaPosition
 from fleetlane.events.errors import ParkedReason
@@ -82,9 +82,7 @@ def test_no_control_character_of_a_device_reaches_the_terminal() -> None:
 
 
 def test_a_parser_may_be_named_as_flows_name_it() -> None:
-    wanted = parked_filter(
-        None, flow=None, reason=None, parser="tank==1.0.0", since=None, until=None
-    )
+    wanted = ParkedOptions(parser="tank==1.0.0").filter(None)
 
     assert wanted.parser == "tank@1.0.0"
 

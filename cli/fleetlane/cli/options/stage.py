@@ -1,5 +1,6 @@
 """The options ``--stage`` and ``--data``: which platform a command is for."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,15 +11,6 @@ from fleetlane.events.errors import FleetlaneError
 if TYPE_CHECKING:  # `parser diff` compares files where no platform is installed
     from operations.platform import Platform
 
-StageOption = Annotated[
-    str | None,
-    typer.Option(
-        "--stage",
-        metavar="NAME",
-        help="A deployed stage, by your AWS credentials.",
-        show_default="the platform on this machine",
-    ),
-]
 DataOption = Annotated[
     Path | None,
     typer.Option(
@@ -38,24 +30,42 @@ class StageAndDataError(FleetlaneError):
     sentence = "give --stage or --data, not both"
 
 
-def platform_of(stage: str | None, data: Path | None) -> "Platform":
-    """The stage that was named, else the platform that runs on this machine.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlatformOptions:
+    """Which platform a command is for."""
 
-    Raises:
-        StageAndDataError: Both were named.
-        PlatformNotRunningError: No stage was named, and no platform runs.
-        FleetlaneError: As ``Platform.of_stage``.
-    """
-    from local.data_folder import endpoints_of  # noqa: PLC0415 - as above
-    from local.flow_activation import activation_here  # noqa: PLC0415 - as above
-    from operations.platform import Platform  # noqa: PLC0415 - as above
+    stage: Annotated[
+        str | None,
+        typer.Option(
+            "--stage",
+            metavar="NAME",
+            help="A deployed stage, by your AWS credentials.",
+            show_default="the platform on this machine",
+        ),
+    ] = None
+    data: DataOption = None
 
-    if stage is None:
-        folder = data_folder(data)
-        return Platform.on_laptop(endpoints_of(folder), folder, activation_here)
-    if data is not None:
-        raise StageAndDataError
-    return Platform.of_stage(stage)
+    def platform(self) -> "Platform":
+        """The stage that was named, else the platform that runs on this machine.
+
+        Raises:
+            StageAndDataError: Both were named.
+            PlatformNotRunningError: No stage was named, and no platform runs.
+            FleetlaneError: As ``Platform.of_stage``.
+        """
+        from local.data_folder import endpoints_of  # noqa: PLC0415 - as above
+        from local.flow_activation import activation_here  # noqa: PLC0415 - as above
+        from operations.platform import Platform  # noqa: PLC0415 - as above
+
+        if self.stage is None:
+            return Platform.on_laptop(endpoints_of(self.folder), self.folder, activation_here)
+        if self.data is not None:
+            raise StageAndDataError
+        return Platform.of_stage(self.stage)
+
+    @property
+    def folder(self) -> Path:
+        return data_folder(self.data)
 
 
 def data_folder(given: Path | None) -> Path:

@@ -4,9 +4,9 @@ import csv
 import dataclasses
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -17,7 +17,6 @@ from fleetlane.events.errors import FleetlaneError
 from operations.report.tables import Table
 
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document, with all answers.")]
-CsvOption = Annotated[bool, typer.Option("--csv", help="The first answer's rows, as CSV.")]
 
 
 class TwoFormatsError(FleetlaneError):
@@ -27,32 +26,34 @@ class TwoFormatsError(FleetlaneError):
     sentence = "either --json or --csv can be printed, not both"
 
 
-class Format(StrEnum):
-    """What is printed."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormatOptions:
+    """Raises ``TwoFormatsError`` where both are wanted; a table for people where none is."""
 
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
+    as_json: JsonOption = False
+    as_csv: Annotated[bool, typer.Option("--csv", help="The first answer's rows, as CSV.")] = False
 
+    def __post_init__(self) -> None:
+        if self.as_json and self.as_csv:
+            raise TwoFormatsError
 
-def chosen_format(*, as_json: bool, as_csv: bool) -> Format:
-    """Raises ``TwoFormatsError`` where both are wanted."""
-    if as_json and as_csv:
-        raise TwoFormatsError
-    return Format.JSON if as_json else Format.CSV if as_csv else Format.TABLE
-
-
-def show(tables: Sequence[Table[Any]], wanted: Format, *, asked_at_ms: int) -> None:
-    """Print the tables, the most important first."""
-    match wanted:
-        case Format.JSON:
+    def show(self, *tables: Table[Any], asked_at_ms: int) -> None:
+        """Print the tables, the most important first."""
+        if self.as_json:
             document = {one.name: [_record(one, row) for row in one.rows] for one in tables}
             typer.echo(json.dumps({"asked_at_ms": asked_at_ms, **document}))
-        case Format.CSV:
-            _write_csv(tables[0])
-        case Format.TABLE:
+        elif self.as_csv:
+            keys = list(_keys(tables[0]).values())
+            write_csv(keys, (_record(tables[0], row) for row in tables[0].rows))
+        else:
             for one in tables:
                 _print_table(one)
+
+
+def write_csv(names: Sequence[str], records: Iterable[Mapping[str, object]]) -> None:
+    writer = csv.DictWriter(sys.stdout, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
 
 
 def _record(table: Table[Any], row: Any) -> dict[str, object]:
@@ -68,12 +69,6 @@ def _keys(table: Table[Any]) -> dict[str, str]:
 
 def _plain(value: object) -> object:
     return value.isoformat() if isinstance(value, date) else value
-
-
-def _write_csv(table: Table[Any]) -> None:
-    writer = csv.DictWriter(sys.stdout, list(_keys(table).values()), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(_record(table, row) for row in table.rows)
 
 
 def _print_table(shown: Table[Any]) -> None:

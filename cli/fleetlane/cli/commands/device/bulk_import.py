@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
+from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.counting import number_of
 from fleetlane.events.errors import FleetlaneError
 from operations.devices.bulk_import import DeviceImport
@@ -41,15 +41,14 @@ def import_devices(
         ),
     ],
     *,
-    stage: StageOption = None,
-    data: DataOption = None,
+    where: PlatformOptions,
 ) -> None:
     """Register the devices of a CSV file: all of them, or none if a line is wrong.
 
     An interrupted import can be repeated: devices that are registered identically stay as they
     are; one that is registered differently is a problem.
     """
-    stores = platform_of(stage, data).devices
+    stores = where.platform().devices
 
     importing = DeviceImport(file, stores.registry, now_ms=int(time.time() * 1000))
     lines = _lines_in(file)

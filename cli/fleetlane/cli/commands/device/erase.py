@@ -8,7 +8,7 @@ import typer
 from clients.s3.upkeep_requests import Upkeep
 from fleetlane.cli.commands.device.options import DeviceId
 from fleetlane.cli.commands.lake.upkeep import PatienceOption, ask_lake
-from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
+from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.counting import counted
 from fleetlane.events.names import checked_device_id
 from fleetlane.events.overrides import DeviceOverride, Overrides, Restriction
@@ -30,8 +30,7 @@ def erase(
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Erase; without this, only list.")] = False,
     wait: PatienceOption = 600,
-    stage: StageOption = None,
-    data: DataOption = None,
+    where: PlatformOptions,
 ) -> None:
     """Remove a device from the registry, its rows from the lake, and its large bodies from S3.
 
@@ -39,7 +38,7 @@ def erase(
     in transit. From then on the device is refused.
     """
     checked_device_id(device_id)
-    platform = platform_of(stage, data)
+    platform = where.platform()
     devices, messages = platform.devices, platform.messages
 
     with counted("records read") as on_read:

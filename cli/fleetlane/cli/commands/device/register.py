@@ -12,7 +12,7 @@ from fleetlane.cli.commands.device.options import (
     DeviceId,
     PublicKeyOption,
 )
-from fleetlane.cli.options.stage import DataOption, StageOption, data_folder, platform_of
+from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import NAME_PATTERN, checked_device_id
 from operations.devices.public_keys import public_jwk
@@ -48,16 +48,15 @@ def add(
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace a device that exists, and its keys.")
     ] = False,
-    stage: StageOption = None,
-    data: DataOption = None,
+    where: PlatformOptions,
 ) -> None:
     """Register a device.
 
     Without --public-key a key pair (Ed25519) is made, and the private key stored here.
     """
     checked_device_id(device_id)
-    stores = platform_of(stage, data).devices
-    keys, (jwk, private) = DeviceKeys(data_folder(data), stage), _key(public_key, stage)
+    stores = where.platform().devices
+    keys, (jwk, private) = DeviceKeys(where.folder, where.stage), _key(public_key, where.stage)
     is_kept = private is not None and keys.path(device_id).exists()
     if not replace and (is_kept or stores.registry.find(device_id) is not None):
         raise DeviceExistsError(device_id)
@@ -83,8 +82,7 @@ def rotate(
         str | None,
         typer.Option(metavar="KID", help="Instead: remove this key."),
     ] = None,
-    stage: StageOption = None,
-    data: DataOption = None,
+    where: PlatformOptions,
 ) -> None:
     """Add a second key; the first stays valid until it is removed.
 
@@ -93,15 +91,17 @@ def rotate(
     private key replaces the one that is stored here.
     """
     checked_device_id(device_id)
-    stores = platform_of(stage, data).devices
+    stores = where.platform().devices
     if remove is not None:
         device = stores.administration.remove_key(device_id, remove)
         typer.echo(_keys_line(device))
         return
-    jwk, private = _key(public_key, stage)
+    jwk, private = _key(public_key, where.stage)
     device = stores.administration.add_key(device_id, jwk)
     if private is not None:
-        typer.echo(f"private key: {DeviceKeys(data_folder(data), stage).write(device_id, private)}")
+        typer.echo(
+            f"private key: {DeviceKeys(where.folder, where.stage).write(device_id, private)}"
+        )
     typer.echo(_keys_line(device))
     if len(device.keys) > 1:
         old = device.keys[0]["kid"]
@@ -112,14 +112,13 @@ def token(
     device_id: DeviceId,
     *,
     minutes: Annotated[int, typer.Option(min=1, max=24 * 60, help="The token's lifetime.")] = 60,
-    stage: StageOption = None,
-    data: DataOption = None,
+    where: PlatformOptions,
 ) -> None:
     """Print a token for the HTTP API, and nothing else.
 
     For curl: -H "Authorization: Bearer $(./fleetlane device token ID)"
     """
-    key = DeviceKeys(data_folder(data), stage).read(device_id)
+    key = DeviceKeys(where.folder, where.stage).read(device_id)
     typer.echo(key.token(device_id, now_s=int(time.time()), lifetime_s=minutes * 60))
 
 

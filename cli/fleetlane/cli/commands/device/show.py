@@ -11,7 +11,7 @@ import typer
 from clients.devices.registry import DeviceStatus, RegisteredDevice, UnknownDeviceError
 from clients.devices.sightings import Sighting
 from fleetlane.cli.commands.device.options import DeviceId
-from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
+from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events.names import checked_device_id
 from fleetlane.events.overrides import Overrides
 
@@ -36,11 +36,10 @@ def list_devices(
         str | None, typer.Option("--type", metavar="TYPE", help="Only devices of this type.")
     ] = None,
     as_json: JsonOption = False,
-    stage: StageOption = None,
-    data: DataOption = None,
+    where: PlatformOptions,
 ) -> None:
     """Print the registered devices, in no particular order."""
-    stores = platform_of(stage, data).devices
+    stores = where.platform().devices
 
     wanted = None if status is None else DeviceStatus(status.value)
     if not as_json:
@@ -53,15 +52,14 @@ def show(
     device_id: DeviceId,
     *,
     as_json: JsonOption = False,
-    stage: StageOption = None,
-    data: DataOption = None,
+    where: PlatformOptions,
 ) -> None:
     """Print a device: its keys, its status, when it was last seen, and its overrides.
 
     "Last seen" is noted at most once a day (UTC), and not for messages that a gateway relays.
     """
     checked_device_id(device_id)
-    stores = platform_of(stage, data).devices
+    stores = where.platform().devices
 
     device = stores.registry.find(device_id)
     if device is None:

@@ -8,7 +8,7 @@ import typer
 from fleetlane.cli.commands.device.options import (
     DeviceIds,
 )
-from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
+from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import checked_device_id
 from fleetlane.events.overrides import Overrides, RateLimits, Restriction
@@ -26,31 +26,28 @@ class BadRateLimitError(FleetlaneError):
 def quarantine(
     device_ids: DeviceIds,
     *,
-    stage: StageOption = None,
-    data: DataOption = None,
+    where: PlatformOptions,
 ) -> None:
     """Divert these devices' messages to the slow lane, within 15 seconds."""
-    _restrict(device_ids, Restriction.QUARANTINED, platform_of(stage, data))
+    _restrict(device_ids, Restriction.QUARANTINED, where.platform())
 
 
 def revoke(
     device_ids: DeviceIds,
     *,
-    stage: StageOption = None,
-    data: DataOption = None,
+    where: PlatformOptions,
 ) -> None:
     """Refuse these devices' messages, within 15 seconds, whatever their tokens."""
-    _restrict(device_ids, Restriction.REVOKED, platform_of(stage, data))
+    _restrict(device_ids, Restriction.REVOKED, where.platform())
 
 
 def release(
     device_ids: DeviceIds,
     *,
-    stage: StageOption = None,
-    data: DataOption = None,
+    where: PlatformOptions,
 ) -> None:
     """Lift quarantine and revocation; a refused token is accepted after five more minutes."""
-    stores = platform_of(stage, data).devices
+    stores = where.platform().devices
     stores.trust.release(_checked(device_ids), now_ms=_now_ms())
     typer.echo(f"released: {', '.join(device_ids)}")
 
@@ -67,12 +64,11 @@ def rate_limit(
         int | None, typer.Option(min=1, help="Messages a minute; beyond, refused (429).")
     ] = None,
     clear: Annotated[bool, typer.Option("--clear", help="Remove these rate limits.")] = False,
-    stage: StageOption = None,
-    data: DataOption = None,
+    where: PlatformOptions,
 ) -> None:
     """Set how many messages a minute a device may send, in place of the stage's rate limits."""
     rate_limits = _rate_limits(soft, hard, is_cleared=clear)
-    stores = platform_of(stage, data).devices
+    stores = where.platform().devices
     of = None if device_id is None else checked_device_id(device_id)
 
     def changed(present: Overrides) -> Overrides:

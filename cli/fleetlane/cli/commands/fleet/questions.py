@@ -10,8 +10,8 @@ import typer
 
 from fleetlane.cli.commands.device.options import DeviceId
 from fleetlane.cli.options.selection import DaysOption
-from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
-from fleetlane.cli.output.fleet_tables import CsvOption, JsonOption, chosen_format, show
+from fleetlane.cli.options.stage import PlatformOptions
+from fleetlane.cli.output.fleet_tables import FormatOptions
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import checked_device_id
 from operations.fleet import health as health_queries
@@ -35,38 +35,27 @@ def coverage(
     by_day: Annotated[
         bool, typer.Option("--by-day", help="Also each of the last 30 days.")
     ] = False,
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
-    stage: StageOption = None,
-    data: DataOption = None,
+    formats: FormatOptions,
+    where: PlatformOptions,
 ) -> None:
     """Registered devices that sent something in 1, 2 and 7 days.
 
     Relayed messages do not prove that the device is alive; they are counted separately.
     """
-    wanted = chosen_format(as_json=as_json, as_csv=as_csv)
-    with _fleet(stage, data) as fleet:
+    with _fleet(where) as fleet:
         windows = [presence.coverage(fleet, days=days) for days in presence.COVERAGE_DAYS]
         found: list[tables.Table[Any]] = [tables.COVERAGE.of(windows)]
         if by_day:
             found.insert(0, tables.COVERAGE_BY_DAY.of(presence.coverage_by_day(fleet)))
-        show(found, wanted, asked_at_ms=fleet.asked_at_ms)
+        formats.show(*found, asked_at_ms=fleet.asked_at_ms)
 
 
-def silent(
-    *,
-    days: DaysOption = 7,
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
-    stage: StageOption = None,
-    data: DataOption = None,
-) -> None:
+def silent(*, days: DaysOption = 7, formats: FormatOptions, where: PlatformOptions) -> None:
     """Registered devices that sent nothing themselves, the latest to fall silent first."""
-    wanted = chosen_format(as_json=as_json, as_csv=as_csv)
-    with _fleet(stage, data) as fleet:
+    with _fleet(where) as fleet:
         title, rows = f"Silent for {days} days or more", presence.silent(fleet, days=days)
         found = tables.devices(rows, name="silent", title=title, asked_at_ms=fleet.asked_at_ms)
-        show([found], wanted, asked_at_ms=fleet.asked_at_ms)
+        formats.show(found, asked_at_ms=fleet.asked_at_ms)
 
 
 def late(
@@ -78,73 +67,47 @@ def late(
     share: Annotated[
         float, typer.Option(min=0.01, max=1, help="The share of its messages that must be late.")
     ] = 0.5,
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
-    stage: StageOption = None,
-    data: DataOption = None,
+    formats: FormatOptions,
+    where: PlatformOptions,
 ) -> None:
     """Devices whose messages are often late, and all messages by lag."""
-    wanted = chosen_format(as_json=as_json, as_csv=as_csv)
-    with _fleet(stage, data) as fleet:
+    with _fleet(where) as fleet:
         over_ms = over_minutes * 60_000
         rows = lateness.late(fleet, days=days, over_ms=over_ms, share_min=share)
-        found: Sequence[tables.Table[Any]] = [
+        formats.show(
             tables.LATE_DEVICES.of(rows),
             tables.lags(lateness.lags(fleet, days=days)),
-        ]
-        show(found, wanted, asked_at_ms=fleet.asked_at_ms)
+            asked_at_ms=fleet.asked_at_ms,
+        )
 
 
-def sizes(
-    *,
-    days: DaysOption = 7,
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
-    stage: StageOption = None,
-    data: DataOption = None,
-) -> None:
+def sizes(*, days: DaysOption = 7, formats: FormatOptions, where: PlatformOptions) -> None:
     """Messages by size, and each stream's compression."""
-    wanted = chosen_format(as_json=as_json, as_csv=as_csv)
-    with _fleet(stage, data) as fleet:
-        found: Sequence[tables.Table[Any]] = [
+    with _fleet(where) as fleet:
+        formats.show(
             tables.size_bins(volume.size_bins(fleet, days=days)),
             tables.SIZES.of([volume.sizes(fleet, days=days)]),
             tables.COMPRESSION.of(volume.compression(fleet, days=days)),
-        ]
-        show(found, wanted, asked_at_ms=fleet.asked_at_ms)
+            asked_at_ms=fleet.asked_at_ms,
+        )
 
 
-def health(
-    *,
-    days: DaysOption = 7,
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
-    stage: StageOption = None,
-    data: DataOption = None,
-) -> None:
+def health(*, days: DaysOption = 7, formats: FormatOptions, where: PlatformOptions) -> None:
     """Malformed messages by firmware, and parse time by parser."""
-    wanted = chosen_format(as_json=as_json, as_csv=as_csv)
-    with _fleet(stage, data) as fleet:
-        found: Sequence[tables.Table[Any]] = [
+    with _fleet(where) as fleet:
+        formats.show(
             tables.FIRMWARE.of(health_queries.by_firmware(fleet, days=days)),
             tables.PARSERS.of(health_queries.parse_times(fleet, days=days)),
-        ]
-        show(found, wanted, asked_at_ms=fleet.asked_at_ms)
+            asked_at_ms=fleet.asked_at_ms,
+        )
 
 
 def device(
-    device_id: DeviceId,
-    *,
-    days: DaysOption = 30,
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
-    stage: StageOption = None,
-    data: DataOption = None,
+    device_id: DeviceId, *, days: DaysOption = 30, formats: FormatOptions, where: PlatformOptions
 ) -> None:
     """What one device sent by day, and the gaps in its data's times."""
     checked_device_id(device_id)
-    wanted = chosen_format(as_json=as_json, as_csv=as_csv)
-    with _fleet(stage, data) as fleet:
+    with _fleet(where) as fleet:
         registered, at_ms = presence.seen(fleet, device_id), fleet.asked_at_ms
         found: Sequence[tables.Table[Any]] = [
             tables.DEVICE_DAYS.of(one_device.days_of(fleet, device_id, days=days)),
@@ -153,7 +116,7 @@ def device(
         ]
         if not any(table.rows for table in found):
             raise UnknownToFleetError(device_id, days)
-        show(found, wanted, asked_at_ms=at_ms)
+        formats.show(*found, asked_at_ms=at_ms)
 
 
 def report(
@@ -161,15 +124,14 @@ def report(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", dir_okay=False, help="The page.")
     ] = Path("fleet-report.html"),
-    stage: StageOption = None,
-    data: DataOption = None,
+    where: PlatformOptions,
 ) -> None:
     """Write the fleet report: one HTML page, which loads nothing and needs no script."""
-    with _fleet(stage, data) as fleet:
+    with _fleet(where) as fleet:
         write_report(fleet, output)
     typer.echo(f"written to {output}")
 
 
-def _fleet(stage: str | None, data: Path | None) -> AbstractContextManager[Fleet]:
-    """The fleet of a platform as of now; raises as ``platform_of`` and ``Platform.fleet``."""
-    return platform_of(stage, data).fleet(asked_at_ms=int(time.time() * 1000))
+def _fleet(where: PlatformOptions) -> AbstractContextManager[Fleet]:
+    """The fleet of a platform as of now; raises as ``Platform.fleet``."""
+    return where.platform().fleet(asked_at_ms=int(time.time() * 1000))

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fleetlane.cli.commands.flow.check import flows_of, report_on, show
-from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
+from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.counting import number_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.times import rfc3339
@@ -46,8 +46,7 @@ def publish(
     wait: Annotated[
         bool, typer.Option("--wait/--no-wait", help="Wait until API and jobs use them.")
     ] = True,
-    stage: StageOption = None,
-    data: DataOption = None,
+    where: PlatformOptions,
 ) -> None:
     """Check flows, publish them, and put them into force.
 
@@ -56,7 +55,7 @@ def publish(
     """
     if sum((folder is not None, rollback, version is not None)) > 1:
         raise TwoWishesError
-    publisher = platform_of(stage, data).publisher
+    publisher = where.platform().publisher
     if rollback:
         version = publisher.roll_back()
     elif version is not None:
@@ -79,11 +78,10 @@ def _published(folder: Path, publisher: FlowPublisher, *, only: bool) -> str:
 def versions(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
-    stage: StageOption = None,
-    data: DataOption = None,
+    where: PlatformOptions,
 ) -> None:
     """List the published versions, the latest first, and which is in force."""
-    store = platform_of(stage, data).publisher.flows
+    store = where.platform().publisher.flows
     history = store.history()
     states = {
         version: f"{number_of(place, 'version')} back" for place, version in enumerate(history)

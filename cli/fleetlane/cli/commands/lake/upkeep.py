@@ -7,7 +7,7 @@ from uuid import uuid4
 import typer
 
 from clients.s3.upkeep_requests import Upkeep, UpkeepRequest, UpkeepRequests
-from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
+from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import LakeTables
 from operations.platform import Platform
@@ -41,18 +41,14 @@ class UpkeepFailedError(FleetlaneError):
     sentence = "the lake job's {tables}: {problem}"
 
 
-def compact(
-    *, wait: PatienceOption = 600, stage: StageOption = None, data: DataOption = None
-) -> None:
+def compact(*, wait: PatienceOption = 600, where: PlatformOptions) -> None:
     """Join small files, and remove duplicates."""
-    ask_lake(platform_of(stage, data), Upkeep.COMPACT, wait_s=wait)
+    ask_lake(where.platform(), Upkeep.COMPACT, wait_s=wait)
 
 
-def expire(
-    *, wait: PatienceOption = 600, stage: StageOption = None, data: DataOption = None
-) -> None:
+def expire(*, wait: PatienceOption = 600, where: PlatformOptions) -> None:
     """Delete table snapshots that are five days old or older."""
-    ask_lake(platform_of(stage, data), Upkeep.EXPIRE, wait_s=wait)
+    ask_lake(where.platform(), Upkeep.EXPIRE, wait_s=wait)
 
 
 def ask_lake(

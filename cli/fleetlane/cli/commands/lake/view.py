@@ -1,8 +1,6 @@
 """``fleetlane lake view``: a stream's newest events in columns, by its flow's schema."""
 
-import csv
 import json
-import sys
 import time
 from datetime import UTC, date, datetime
 from typing import Annotated, Final, Literal
@@ -15,8 +13,8 @@ from rich.text import Text
 from clients.flows.store import FlowStore
 from clients.lake.view_sql import Engine, create_view
 from fleetlane.cli.options.selection import DaysOption
-from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
-from fleetlane.cli.output.fleet_tables import Format, JsonOption, chosen_format
+from fleetlane.cli.options.stage import PlatformOptions
+from fleetlane.cli.output.fleet_tables import FormatOptions, JsonOption, write_csv
 from fleetlane.cli.output.record_text import escaped
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lake.views import DataColumn, Kind, LakeView, OwnColumn, view_of
@@ -24,8 +22,6 @@ from fleetlane.events.times import DAY_MS
 from operations.fleet.fleet import day_of
 from operations.fleet.newest_events import ViewRows, newest
 from operations.platform import Platform
-
-StreamArgument = Annotated[str, typer.Argument(metavar="STREAM", help="Whose flow has a schema.")]
 
 _OWN_SHOWN: Final = ("arrived_at", "device_id", "event_at")
 """What a person sees of the columns that every view has."""
@@ -43,7 +39,7 @@ class NoViewError(FleetlaneError):
 
 
 def view(
-    stream: StreamArgument,
+    stream: Annotated[str, typer.Argument(metavar="STREAM", help="Whose flow has a schema.")],
     *,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many events.")] = 20,
     days: DaysOption = 7,
@@ -53,15 +49,14 @@ def view(
         Literal["athena", "duckdb"] | None,
         typer.Option(help="Print the statement that makes the view, and ask nothing."),
     ] = None,
-    stage: StageOption = None,
-    data: DataOption = None,
+    where: PlatformOptions,
 ) -> None:
     """Show the newest events of a stream, typed by its flow's schema.
 
     A value that does not fit its column's type is left out; ``data`` in the table has it.
     """
-    wanted = chosen_format(as_json=as_json, as_csv=as_csv)
-    platform = platform_of(stage, data)
+    formats = FormatOptions(as_json=as_json, as_csv=as_csv)
+    platform = where.platform()
     described = _view(stream, platform.publisher.flows)
     if sql is not None:
         typer.echo(create_view(described, Engine(sql)))
@@ -69,7 +64,7 @@ def view(
     asked_at_ms = int(time.time() * 1000)
     since_ms = asked_at_ms - days * DAY_MS
     found = _newest(platform, described, since_ms=since_ms, rows_max=limit)
-    _show_rows(found, wanted, asked_at_ms=asked_at_ms)
+    _show_rows(found, formats, asked_at_ms=asked_at_ms)
 
 
 def _view(stream: str, flows: FlowStore) -> LakeView:
@@ -87,18 +82,15 @@ def _newest(platform: Platform, described: LakeView, *, since_ms: int, rows_max:
         return newest(catalog, described, since=day_of(since_ms), rows_max=rows_max)
 
 
-def _show_rows(found: ViewRows, wanted: Format, *, asked_at_ms: int) -> None:
+def _show_rows(found: ViewRows, formats: FormatOptions, *, asked_at_ms: int) -> None:
     names = [column.name for column in found.view.columns]
     records = [dict(zip(names, map(_plain, row), strict=True)) for row in found.rows]
-    match wanted:
-        case Format.JSON:
-            typer.echo(json.dumps({"asked_at_ms": asked_at_ms, found.view.stream: records}))
-        case Format.CSV:
-            writer = csv.DictWriter(sys.stdout, names, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(records)
-        case Format.TABLE:
-            _print_table(found, records)
+    if formats.as_json:
+        typer.echo(json.dumps({"asked_at_ms": asked_at_ms, found.view.stream: records}))
+    elif formats.as_csv:
+        write_csv(names, records)
+    else:
+        _print_table(found, records)
 
 
 def _plain(value: object) -> object:

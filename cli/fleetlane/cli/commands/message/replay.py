@@ -6,7 +6,7 @@ import typer
 
 from fleetlane.cli.commands.message.replay_progress import REPLAYED_MAX, carry_out
 from fleetlane.cli.options.selection import DryRunOption, LimitOption, moment
-from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
+from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.counting import counted
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import checked_name
@@ -43,8 +43,7 @@ def replay(
     dry_run: DryRunOption = False,
     limit: LimitOption = REPLAYED_MAX,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
-    stage: StageOption = None,
-    data: DataOption = None,
+    where: PlatformOptions,
 ) -> None:
     """Parse a stream's messages of a time range again, with the parser in force now.
 
@@ -54,7 +53,7 @@ def replay(
     if to_ms <= from_ms:
         raise EmptyRangeError(from_ms, to_ms)
     checked_name(flow, kind="stream")
-    stores = platform_of(stage, data).messages
+    stores = where.platform().messages
 
     wanted = ArrivalRange(stream=flow, from_ms=from_ms, to_ms=to_ms)
     with counted("records read") as on_read:

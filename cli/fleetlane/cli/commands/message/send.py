@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import DownloadColumn, Progress
 
 from fleetlane.cli.commands.device.keys import DeviceKeys
-from fleetlane.cli.options.stage import DataOption, StageOption, data_folder, platform_of
+from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events.lanes import Lane
 from operations.sending.device_client import (
     message_url,
@@ -40,15 +40,14 @@ def send(
         str | None, typer.Option(help="Idempotency-Key: sending it again changes nothing.")
     ] = None,
     firmware: Annotated[str | None, typer.Option(help="The device's firmware version.")] = None,
-    stage: StageOption = None,
-    data: DataOption = None,
+    where: PlatformOptions,
 ) -> None:
     """Send a message as a device does, and print its receipt (JSON).
 
     Exit code 1: it was refused, or no answer came.
     """
-    api = platform_of(stage, data).resources.api_url
-    key = DeviceKeys(data_folder(data), stage).read(device)
+    api = where.platform().resources.api_url
+    key = DeviceKeys(where.folder, where.stage).read(device)
 
     token = key.token(device, now_s=int(time.time()), lifetime_s=_TOKEN_LIFETIME_S)
     headers = request_headers(

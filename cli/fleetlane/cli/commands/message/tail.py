@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
+from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.record_text import record_line, record_text
 from fleetlane.events.errors import FleetlaneError
 from operations.messages import topic_tail
@@ -44,14 +44,13 @@ def tail(
     as_json: Annotated[
         bool, typer.Option("--json", help="One line of JSON a record, its value whole.")
     ] = False,
-    stage: StageOption = None,
-    data: DataOption = None,
+    where: PlatformOptions,
 ) -> None:
     """Print a topic's records as they come, headers and all. Ctrl-C ends it.
 
     With both --limit and --timeout-s, exit code 1: fewer records came.
     """
-    resources = platform_of(stage, data).resources
+    resources = where.platform().resources
     records = topic_tail.tail(
         resources.kafka_bootstrap_servers,
         topic,

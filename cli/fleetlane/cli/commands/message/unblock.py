@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from clients.s3.blocked_messages import blocking_topics
-from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
+from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import NAME_PATTERN, checked_name
 
@@ -25,12 +25,11 @@ def unblock(
         bool | None,
         typer.Option("--skip/--retry", help="Park the message and continue, or retry it."),
     ] = None,
-    stage: StageOption = None,
-    data: DataOption = None,
+    where: PlatformOptions,
 ) -> None:
     """Show what blocks a stream, and skip or retry it."""
     checked_name(stream, kind="stream")
-    messages = platform_of(stage, data).blocked_messages
+    messages = where.platform().blocked_messages
 
     waiting = [one for topic in blocking_topics(stream) for one in messages.waiting(topic)]
     if not waiting:

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from fleetlane.cli.options.selection import SinceOption
-from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
+from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.counting import counted
 from fleetlane.cli.output.trace import trace_json, trace_lines
 from fleetlane.events.errors import FleetlaneError
@@ -32,14 +32,13 @@ def why(
     ] = None,
     since: SinceOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
-    stage: StageOption = None,
-    data: DataOption = None,
+    where: PlatformOptions,
 ) -> None:
     """Show a message's full history: landings, attempts, parsers, events, parking, bytes.
 
     Without --since all of the topics is read; of a deployed stage, the last day.
     """
-    platform = platform_of(stage, data)
+    platform = where.platform()
     stores = platform.messages
 
     if since is None and not platform.is_laptop:

@@ -6,14 +6,9 @@ from typing import Annotated, Final
 import typer
 
 from fleetlane.cli.commands.parked.list_and_show import found_parked, parked_records
-from fleetlane.cli.commands.parked.options import (
-    FlowOption,
-    ParserOption,
-    ReasonOption,
-    parked_filter,
-)
-from fleetlane.cli.options.selection import LimitOption, SinceOption, UntilOption
-from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
+from fleetlane.cli.commands.parked.options import ParkedOptions
+from fleetlane.cli.options.selection import LimitOption
+from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.record_json import record_json
 from operations.messages.parked import ParkedMessage, parked_message
@@ -47,14 +42,9 @@ def export(
     ids: Annotated[
         list[str] | None, typer.Option("--id", metavar="ID", help="Only these; may be repeated.")
     ] = None,
-    flow: FlowOption = None,
-    reason: ReasonOption = None,
-    parser: ParserOption = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
+    chosen: ParkedOptions,
     limit: LimitOption = _EXPORTED_MAX,
-    stage: StageOption = None,
-    data: DataOption = None,
+    where: PlatformOptions,
 ) -> None:
     """Write parked messages to files, whole, for `parser try FILE --record` and `parser test`.
 
@@ -62,10 +52,9 @@ def export(
     """
     if (folder is None) is (as_sample is None):
         raise WhereToError
-    stores = platform_of(stage, data).messages
+    stores = where.platform().messages
 
-    wanted = parked_filter(ids, flow=flow, reason=reason, parser=parser, since=since, until=until)
-    found = found_parked(stores, wanted)
+    found = found_parked(stores, chosen.filter(ids))
     if as_sample is not None:
         found = [one for one in found if one.is_message]
     if len(found) > limit:

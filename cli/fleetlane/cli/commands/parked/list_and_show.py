@@ -8,15 +8,8 @@ from typing import Annotated, Final
 import typer
 
 from clients.kafka.reader import Record
-from fleetlane.cli.commands.parked.options import (
-    FlowOption,
-    Ids,
-    ParserOption,
-    ReasonOption,
-    parked_filter,
-)
-from fleetlane.cli.options.selection import SinceOption, UntilOption
-from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
+from fleetlane.cli.commands.parked.options import Ids, ParkedOptions
+from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.counting import counted
 from fleetlane.cli.output.record_text import escaped, record_line, record_text
 from fleetlane.events.errors import FleetlaneError
@@ -42,26 +35,20 @@ class NotParkedError(FleetlaneError):
 def list_parked(
     ids: Ids = None,
     *,
-    flow: FlowOption = None,
-    reason: ReasonOption = None,
-    parser: ParserOption = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
+    chosen: ParkedOptions,
     newest: Annotated[int, typer.Option(min=0, help="How many to show one by one.")] = 10,
     as_json: Annotated[
         bool, typer.Option("--json", help="All messages, one JSON object a line.")
     ] = False,
-    stage: StageOption = None,
-    data: DataOption = None,
+    where: PlatformOptions,
 ) -> None:
     """Count parked messages by stream, reason and parser, and show the newest.
 
     A message that was parked again counts once, as parked last. Messages that were parsed since
     stay in the list: parked bytes are kept for ever.
     """
-    stores = platform_of(stage, data).messages
-    wanted = parked_filter(ids, flow=flow, reason=reason, parser=parser, since=since, until=until)
-    found = found_parked(stores, wanted)
+    stores = where.platform().messages
+    found = found_parked(stores, chosen.filter(ids))
     for line in map(_line, found) if as_json else report(found, newest):
         typer.echo(line)
 
@@ -70,14 +57,11 @@ def show(
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Raw ids.")],
     *,
     as_json: Annotated[bool, typer.Option("--json", help="A line of JSON each.")] = False,
-    stage: StageOption = None,
-    data: DataOption = None,
+    where: PlatformOptions,
 ) -> None:
     """Print parked records whole: headers, reason and bytes."""
-    stores = platform_of(stage, data).messages
-    found = found_parked(
-        stores, parked_filter(ids, flow=None, reason=None, parser=None, since=None, until=None)
-    )
+    stores = where.platform().messages
+    found = found_parked(stores, ParkedOptions().filter(ids))
     missing = set(ids) - {one.identity for one in found}
     for record in parked_records(stores, found):
         typer.echo(record_line(record) if as_json else record_text(record) + "\n")

@@ -5,15 +5,9 @@ from typing import Annotated
 import typer
 
 from fleetlane.cli.commands.message.replay_progress import REPLAYED_MAX, carry_out
-from fleetlane.cli.commands.parked.options import (
-    FlowOption,
-    Ids,
-    ParserOption,
-    ReasonOption,
-    parked_filter,
-)
-from fleetlane.cli.options.selection import DryRunOption, LimitOption, SinceOption, UntilOption
-from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
+from fleetlane.cli.commands.parked.options import Ids, ParkedOptions
+from fleetlane.cli.options.selection import DryRunOption, LimitOption
+from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.counting import counted
 from operations.replay.parked import parked_plan
 
@@ -21,11 +15,7 @@ from operations.replay.parked import parked_plan
 def replay_parked(
     ids: Ids = None,
     *,
-    flow: FlowOption = None,
-    reason: ReasonOption = None,
-    parser: ParserOption = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
+    chosen: ParkedOptions,
     again: Annotated[
         bool,
         typer.Option("--again", help="Include messages parsed since: their events are replaced."),
@@ -33,17 +23,16 @@ def replay_parked(
     dry_run: DryRunOption = False,
     limit: LimitOption = REPLAYED_MAX,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
-    stage: StageOption = None,
-    data: DataOption = None,
+    where: PlatformOptions,
 ) -> None:
     """Send parked messages through the slow lane, to the parser that is in force now.
 
     Ids stay the same, so replaying twice duplicates no event. Messages also stay parked. Exit
     code 1: some could not be replayed.
     """
-    stores = platform_of(stage, data).messages
+    stores = where.platform().messages
 
-    wanted = parked_filter(ids, flow=flow, reason=reason, parser=parser, since=since, until=until)
+    wanted = chosen.filter(ids)
     with counted("records read") as on_read:
         plan = parked_plan(
             stores.records(on_read),

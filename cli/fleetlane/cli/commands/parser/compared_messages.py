@@ -7,7 +7,7 @@ from typing import Final
 
 from fleetlane.cli.commands.parser.message_input import is_of_records, read_at_most, records_from
 from fleetlane.cli.commands.parser.subject import NoSubjectError, project_in
-from fleetlane.cli.options.stage import platform_of
+from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import parser_rule_for, split_use
 from fleetlane.events.flows.flow import Flow, ParserRule
@@ -28,8 +28,7 @@ class Wanted:
     flow: Flow | None
     stream: str | None
     parser: str | None
-    stage: str | None
-    data: Path | None
+    where: PlatformOptions
 
     @property
     def records_of(self) -> str | None:
@@ -111,7 +110,7 @@ def _of_topics(source: str, wanted: Wanted, messages_max: int) -> Iterator[tuple
     # Not above: files are compared where no platform is installed.
     from operations.messages.stores import StoredRecords, latest_records  # noqa: PLC0415
 
-    resources = platform_of(wanted.stage, wanted.data).resources
+    resources = wanted.where.platform().resources
     stored = StoredRecords(resources.kafka_bootstrap_servers, security=resources.kafka_security)
     for record in latest_records(stored, source, wanted.records_of, records_max=messages_max):
         try:

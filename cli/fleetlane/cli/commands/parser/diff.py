@@ -10,7 +10,7 @@ import typer
 from fleetlane.cli.commands.parser.compared_messages import Wanted, messages_from, subject_from
 from fleetlane.cli.commands.parser.subject import FlowOption, LaneOption
 from fleetlane.cli.options.checkout import uv_program
-from fleetlane.cli.options.stage import DataOption, StageOption
+from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.parser_results import counts_of, difference_line, summary_line
 from fleetlane.events.flows.files import flow_at
 from fleetlane.parsers.testkit.differences import Difference, difference
@@ -55,8 +55,7 @@ def diff(
     ] = 1000,
     lane: LaneOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
-    stage: StageOption = None,
-    data: DataOption = None,
+    where: PlatformOptions,
 ) -> None:
     """Compare two versions of a parser on real messages.
 
@@ -66,8 +65,7 @@ def diff(
         flow=None if flow is None else flow_at(flow),
         stream=stream,
         parser=parser,
-        stage=stage,
-        data=data,
+        where=where,
     )
     messages = messages_from([*sources, *(more_files or ())], wanted, messages_max=limit)
     trials, pair = list(messages.values()), []

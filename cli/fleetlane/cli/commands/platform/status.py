@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
-from fleetlane.cli.options.stage import DataOption, StageOption, platform_of
+from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events.times import rfc3339
 from operations.lanes.status import KafkaPositions, LaneStatus, QueryStatus, Status, status_of
 
@@ -19,11 +19,10 @@ _QUERIES: Final = "{:<24}{:>15}  {}"
 def status(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
-    stage: StageOption = None,
-    data: DataOption = None,
+    where: PlatformOptions,
 ) -> None:
     """Show each lane's throughput and backlog, and how far behind each query is."""
-    resources = platform_of(stage, data).resources
+    resources = where.platform().resources
     positions = KafkaPositions(resources.kafka_bootstrap_servers, resources.kafka_security)
 
     with closing(positions):
