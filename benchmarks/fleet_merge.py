@@ -28,7 +28,7 @@ from glue_jobs.lake.merging import Target
 from glue_jobs.lake.revisions import merge_events
 from glue_jobs.lake.rows import DAY_CLOCK
 from local.checkout import ROOT
-from local.spark.lake import LocalLake
+from local.spark.jobs import LocalLake
 
 ROWS_A_DAY: Final = 1_000_000
 DAYS: Final = 20

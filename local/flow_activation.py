@@ -1,5 +1,10 @@
-"""Flows into force on this machine, by the same service that the function runs in AWS."""
+"""Puts flows into force on this machine, by the service that the function runs in AWS.
 
+With the example's parsers, built and deployed as any team's are.
+"""
+
+import tempfile
+from pathlib import Path
 from typing import Final
 
 from clients.aws import AwsSettings, s3_client
@@ -8,11 +13,35 @@ from clients.flows.store import FlowStore
 from clients.kafka.topics import KafkaTopics
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import FlowSet
+from fleetlane.parsers.artifacts.building import Platform, uv_for, write_built
 from lambdas.flow_activation.service import activate
+from local.checkout import ROOT, UV
 from operations.endpoints import FLOWS_BUCKET
 from operations.flows.publisher import Activates, FlowPublisher
 
+EXAMPLE: Final = ROOT / "examples" / "acme-sensors"
+OWNER: Final = "acme-sensors"
 PARTITIONS: Final = 2
+
+
+def example_artifact(folder: Path) -> Path:
+    """Build the example's artifact into ``folder``; a second or two, without the network.
+
+    Raises:
+        CannotBuildError: It does not build.
+    """
+    return write_built(uv_for(EXAMPLE, UV if UV.is_file() else None), Platform.HOST, folder)
+
+
+def deploy_example(store: ParserStore) -> None:
+    """Build the example's artifact and deploy it for its owner.
+
+    Raises:
+        CannotBuildError: It does not build.
+        VersionTakenError: It was changed, and its version was not.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        store.deploy(example_artifact(Path(folder)), owner=OWNER)
 
 
 def activation_here(aws: AwsSettings, bootstrap_servers: str) -> Activates:

@@ -17,14 +17,12 @@ from fleetlane.events.flows.flow import FlowSet
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.overrides import RateLimits
 from local.checkout import BROKER_JARS, DATA, FLOWS, LOCALSTACK_ENVIRONMENT
-from local.example_parsers import deploy_example
-from local.flow_activation import activation_here, publish_new_flows
+from local.flow_activation import activation_here, deploy_example, publish_new_flows
 from local.servers.gateway_process import LocalGateway
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
 from local.servers.processes import ServerProcess
-from local.spark.jobs import ALL_JOBS, JOBS_WITHOUT_LAKE, JobSettings, LocalJobs
-from local.spark.lake import LocalLake
+from local.spark.jobs import ALL_JOBS, JOBS_WITHOUT_LAKE, JobSettings, LocalJobs, LocalLake
 from local.upload_queue import ensure_upload_queue
 from operations.endpoints import (
     FLOWS_BUCKET,

@@ -1,35 +1,98 @@
 """The local stage, from nothing: built, deployed, with its flows active and its jobs running."""
 
-from collections.abc import Callable
+import zipfile
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
+from urllib.parse import urlsplit
 
 import boto3
 
 from clients.devices.registry import DeviceRegistry
 from clients.flows.parser_store import ParserStore
 from clients.flows.store import FlowStore
+from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.files import flows_in
-from fleetlane.events.stage_resources import StageResources
+from fleetlane.events.stage_resources import StageResources, parameter_name
 from fleetlane.parsers.artifacts.building import Platform
 from infra.artifacts.build import Targets, build
 from local.checkout import BROKER_JARS, FLOWS, LOCALSTACK_ENVIRONMENT, ROOT
-from local.cloud.cdk import Cdk, DeployResult
-from local.cloud.deployed_stage import api_path, fetched_job_code, stage_resources
-from local.example_parsers import deploy_example
+from local.cloud.cdk import Cdk, DeployResult, Outputs
+from local.flow_activation import deploy_example
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws, Services
 from local.servers.processes import ServerProcess
-from local.spark.jobs import ALL_JOBS, JOBS_WITHOUT_LAKE, JobSettings, LocalJobs
-from local.spark.lake import LocalLake
-from operations.endpoints import localstack_at
+from local.spark.jobs import (
+    ALL_JOBS,
+    JOBS_WITHOUT_LAKE,
+    DeployedCode,
+    JobSettings,
+    LocalJobs,
+    LocalLake,
+)
+from operations.endpoints import LOCAL_STAGE, localstack_at
 from operations.flows.publisher import ActivationCall, FlowPublisher
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
-
 ARTIFACTS: Final = ROOT / "build" / "artifacts-local"
+
+
+class OutputMissingError(FleetlaneError):
+    """The stacks lack an output that is needed."""
+
+    reason = "output_missing"
+    name: str
+    sentence = "no stack of the local stage has an output {name}"
+
+
+def stage_resources(aws: Mapping[str, Any]) -> StageResources:
+    """Read what the deploy wrote about the stage.
+
+    Raises:
+        BadStageResourcesError: It cannot be read.
+    """
+    ssm = boto3.client("ssm", **aws)
+    found = ssm.get_parameter(Name=parameter_name(LOCAL_STAGE))
+    return StageResources.from_json(found["Parameter"]["Value"])
+
+
+def api_path(outputs: Outputs) -> str:
+    """Where the API is on LocalStack's own address; raises ``OutputMissingError``."""
+    api_stage = urlsplit(_output(outputs, "ApiUrl")).path.strip("/")
+    return f"/_aws/execute-api/{_output(outputs, 'ApiId')}/{api_stage}"
+
+
+def fetched_job_code(outputs: Outputs, s3: "S3Client", folder: Path) -> DeployedCode:
+    """Fetch the jobs' code from where the deploy put it; the packages are unpacked.
+
+    Raises:
+        OutputMissingError: The stacks do not say where it is.
+    """
+
+    def fetched(name: str, path: Path) -> Path:
+        url = urlsplit(_output(outputs, name))
+        s3.download_file(url.netloc, url.path.lstrip("/"), str(path))
+        return path
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(fetched("JobsCodePackagesUrl", folder / "packages.zip")) as archive:
+        archive.extractall(folder / "packages")
+    return DeployedCode(
+        script=fetched("JobsCodeScriptUrl", folder / "host.py"),
+        archive=fetched("JobsCodeArchiveUrl", folder / "fleetlane-jobs.zip"),
+        packages=folder / "packages",
+    )
+
+
+def _output(outputs: Outputs, name: str) -> str:
+    """By name, in any stack; the CDK adds a hash to the names of those inside a construct."""
+    every = {found: value for stack in outputs.values() for found, value in stack.items()}
+    value = next((every[found] for found in sorted(every) if found.startswith(name)), None)
+    if value is None:
+        raise OutputMissingError(name)
+    return value
 
 
 class LocalCloud:

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -12,16 +12,16 @@ from typing import Final
 
 from clients.kafka.reader import KafkaReader
 from clients.s3.payload_bucket import PayloadBucket
+from fleetlane.events.lanes import Lane
 from local.checkout import ROOT
 from local.data_folder import announced, taken_data_folder
-from local.demo.progress import DemoEvents, DemoProgress
 from local.demo.report import report_written
 from local.platform import Platform, PlatformSettings
 from local.simulator.runaway_device import RunawayRun, run_runaway_device, runaway_id
 from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import FleetProgress, FleetRun, run_fleet
 from operations.endpoints import PARKED_BUCKET
-from operations.lanes.tally import Delays, LaneTally, ParseDelays, TalliedSource
+from operations.lanes.tally import Delays, LaneCounts, LaneTally, ParseDelays, TalliedSource
 from operations.ledger.evidence import LEDGER_TOPICS, Evidence, deduped_streams
 from operations.ledger.reconciliation import Ledger, reconcile
 from operations.ledger.settling import SettlingLimits, wait_until_settled
@@ -35,6 +35,30 @@ _POLL_INTERVAL_S: Final = 0.5
 _LAKE_PATIENCE_S: Final = 60.0
 _SETTLING_LIMITS: Final = SettlingLimits(deadline_s=300, quiet_s=90)
 """A busy machine may need more than a minute until its Spark jobs run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoProgress:
+    """How far it is. ``waiting`` are accepted messages without an outcome, once all are sent.
+
+    ``landed`` says where messages were durable when they were accepted.
+    """
+
+    planned: int
+    sent: int
+    waiting: int | None
+    landed: Mapping[str, int]
+    lanes: Mapping[Lane, LaneCounts]
+    elapsed_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoEvents:
+    """What is called at each step of the start, at progress, and when a part died."""
+
+    on_step: Callable[[str], None]
+    on_progress: Callable[[DemoProgress], None]
+    on_restart: Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

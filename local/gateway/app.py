@@ -1,9 +1,9 @@
-"""The gateway: one request after another through API Gateway's checks to the function."""
+"""The gateway: one request after another through checks and the authorizer to the function."""
 
 import sys
 import time
 import traceback
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -16,15 +16,58 @@ from starlette.routing import Route
 
 from fleetlane.events.errors import ProblemTag
 from fleetlane.events.token_bucket import TokenBucket
-from local.gateway.authorizer import Authorizer
-from local.gateway.event import Event, answer_from, proxy_event, raw_path
+from local.gateway.event import (
+    Event,
+    Match,
+    answer_from,
+    authorizer_event,
+    matched,
+    method_arn,
+    proxy_event,
+    raw_path,
+)
 from local.gateway.functions import Functions, Handler
-from local.gateway.problems import RefusedError, refused
-from local.gateway.requests import body_of, check_headers, unpacked
-from local.gateway.rest_api import EVENT_BYTES_MAX
-from local.gateway.routes import Match, matched
+from local.gateway.requests import RefusedError, body_of, check_headers, refused, unpacked
+from local.gateway.rest_api import EVENT_BYTES_MAX, AuthorizerCache, AuthorizerResult
 
 _METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+
+type CallAuthorizer = Callable[[Event], Awaitable[object]]
+
+
+class Authorizer:
+    """A REQUEST authorizer whose identity source is the Authorization header."""
+
+    def __init__(
+        self, call: CallAuthorizer, *, ttl_s: float, clock_s: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._call, self._ttl_s = call, ttl_s
+        self._cache = AuthorizerCache(clock_s=clock_s)
+
+    async def context_of(self, event: Event) -> Mapping[str, str]:
+        """What the authorizer knows of the sender, for the function behind the gateway.
+
+        Raises:
+            RefusedError: 401, 403, or 503 if the authorizer fails.
+        """
+        token = event["headers"].get("authorization")
+        if not token:
+            raise refused(ProblemTag.UNAUTHENTICATED, "the request has no Authorization header")
+        result = self._cache.get((token,))
+        if result is None:
+            result = await self._result(event)
+            self._cache.put((token,), result, ttl_s=self._ttl_s)
+        if not result.allows(method_arn(event)):
+            raise refused(ProblemTag.FORBIDDEN, "the device may not send here")
+        return result.context
+
+    async def _result(self, event: Event) -> AuthorizerResult:
+        try:
+            return AuthorizerResult.of(await self._call(authorizer_event(event)))
+        except Exception as problem:  # the edge to the function
+            if str(problem) == "Unauthorized":
+                raise refused(ProblemTag.UNAUTHENTICATED, "the token proves nothing") from None
+            raise refused(ProblemTag.TRY_LATER, "the token cannot be checked now") from problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

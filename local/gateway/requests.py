@@ -1,19 +1,48 @@
-"""What API Gateway checks and changes in a request before any function sees it."""
+"""What API Gateway checks and changes in a request first, and how it refuses one: RFC 9457."""
 
 import zlib
 from collections.abc import AsyncIterable
 from http import HTTPStatus
 from typing import Final
 
+import orjson
 from starlette.datastructures import Headers
+from starlette.responses import Response
 
 from fleetlane.events.errors import ProblemTag
-from local.gateway.problems import refused, refused_untagged
 from local.gateway.rest_api import REQUEST_BYTES_MAX
 
 HEADER_BYTES_MAX: Final = 10_240
 
 _GZIP_OR_ZLIB: Final = 32 + zlib.MAX_WBITS
+_TYPE_PREFIX: Final = "urn:fleetlane:problem:"
+_RETRY_AFTER_S: Final = {ProblemTag.SLOW_DOWN: 2, ProblemTag.TRY_LATER: 5}
+
+
+class RefusedError(Exception):
+    """A request is refused before any function has seen it; ``response`` is the answer."""
+
+    def __init__(self, response: Response) -> None:
+        super().__init__(response)
+        self.response = response
+
+
+def refused(tag: ProblemTag, detail: str) -> RefusedError:
+    """Refuse with one of our tags; those that are worth retrying say when."""
+    retry_after_s = _RETRY_AFTER_S.get(tag)
+    headers = {} if retry_after_s is None else {"Retry-After": str(retry_after_s)}
+    return _refused(tag.status, _TYPE_PREFIX + tag, detail, headers)
+
+
+def refused_untagged(status: HTTPStatus, detail: str) -> RefusedError:
+    """Refuse for what has no tag of ours: no device of ours does it."""
+    return _refused(status, "about:blank", detail, {})
+
+
+def _refused(status: int, kind: str, detail: str, headers: dict[str, str]) -> RefusedError:
+    title = HTTPStatus(status).phrase
+    body = orjson.dumps({"type": kind, "title": title, "status": status, "detail": detail})
+    return RefusedError(Response(body, status, headers, "application/problem+json"))
 
 
 def check_headers(headers: Headers) -> None:

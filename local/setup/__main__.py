@@ -8,10 +8,9 @@ import sys
 import time
 from pathlib import Path
 
-from local.setup.checkout import Checkout
 from local.setup.doctor import examine, report
 from local.setup.goals import GOALS
-from local.setup.steps import make_ready
+from local.setup.steps import Checkout, make_ready
 from local.setup.tools import CannotSetUpError
 
 

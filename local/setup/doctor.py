@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Callable
 
 from local.setup import java, packages
-from local.setup.checkout import Checkout
 from local.setup.goals import cloud_steps
-from local.setup.steps import Step
+from local.setup.steps import Checkout, Step
 from local.setup.tools import CannotSetUpError, version_text
 
 OK, LATER, MISSING = "ok", "later", "missing"  # later: the set-up fetches it by itself

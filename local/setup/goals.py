@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Callable
 
-from local.setup import cdk, jars, java, packages
-from local.setup.checkout import Checkout
-from local.setup.steps import Step
+from local.setup import jars, java, packages
+from local.setup.steps import Checkout, Step, key_of
+from local.setup.tools import Tool
 
 
 def environment_steps(checkout: Checkout) -> list[Step]:
@@ -23,7 +26,7 @@ def platform_steps(checkout: Checkout) -> list[Step]:
 
 def cloud_steps(checkout: Checkout) -> list[Step]:
     """For a deploy of the local stage: the platform, and the CDK's command line."""
-    return [*platform_steps(checkout), cdk.step(checkout)]
+    return [*platform_steps(checkout), cdk_step(checkout)]
 
 
 GOALS: Mapping[str, Callable[[Checkout], Sequence[Step]]] = {
@@ -31,3 +34,34 @@ GOALS: Mapping[str, Callable[[Checkout], Sequence[Step]]] = {
     "environment": environment_steps,
     "platform": platform_steps,
 }
+
+
+def cdk_step(checkout: Checkout) -> Step:
+    return Step(
+        title="the CDK's command line into build/cdk (about 8 MB)",
+        folder=checkout.build / "cdk",
+        key=key_of(_cdk_definition(checkout)),
+        make=lambda: _install_cdk(checkout, checkout.build / "cdk"),
+    )
+
+
+def _install_cdk(checkout: Checkout, target: Path) -> None:
+    """Make the folder hold what ``infra/cdk/package-lock.json`` says, and nothing else."""
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    for file in _cdk_definition(checkout):
+        shutil.copy(file, target)
+    bin_folder = checkout.venv / "bin"
+    path = os.pathsep.join((str(bin_folder), checkout.environment.get("PATH", os.defpath)))
+    npm = [str(bin_folder / "npm"), "ci", "--prefix", str(target)]
+    Tool(
+        name="npm",
+        command=[*npm, "--no-audit", "--no-fund", "--no-update-notifier"],
+        environment=checkout.environment_with(PATH=path),
+        log=checkout.logs / "cdk.log",
+    ).run()
+
+
+def _cdk_definition(checkout: Checkout) -> tuple[Path, Path]:
+    project = checkout.root / "infra" / "cdk"
+    return project / "package.json", project / "package-lock.json"

@@ -6,8 +6,7 @@ import shutil
 from pathlib import Path
 
 from local.setup import java
-from local.setup.checkout import Checkout
-from local.setup.steps import Step, key_of
+from local.setup.steps import Checkout, Step, key_of
 from local.setup.tools import CannotSetUpError, Condense, Tool
 
 DEFINITION = Path(__file__).with_name("ivy.xml")

@@ -6,8 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
-from local.setup.checkout import Checkout
-from local.setup.steps import Step
+from local.setup.steps import Checkout, Step
 from local.setup.tools import CannotSetUpError, version_text
 
 MAJOR_MIN = 17

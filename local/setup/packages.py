@@ -8,8 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from local.setup.checkout import Checkout, say
-from local.setup.steps import Step, key_of
+from local.setup.steps import Checkout, Step, key_of, say
 from local.setup.tools import Tool, version_text
 
 UV_VERSION = (0, 13, 8)  # at least, within the minor; uv itself refuses others, by pyproject.toml

@@ -5,15 +5,43 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
-from local.setup.checkout import say
-
 STAMP_NAME = ".made-from"
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """The root of the checkout and the environment variables, read once."""
+
+    root: Path
+    environment: Mapping[str, str]
+
+    @property
+    def build(self) -> Path:
+        return self.root / "build"
+
+    @property
+    def venv(self) -> Path:
+        return self.root / ".venv"
+
+    @property
+    def logs(self) -> Path:
+        return self.build / "setup"
+
+    def environment_with(self, **changes: str) -> dict[str, str]:
+        return {**self.environment, **changes}
+
+
+def say(line: str) -> None:
+    """Show a line to the person who waits; on stderr, at once."""
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
-from local.setup.checkout import say
+from local.setup.steps import say
 
 SILENCE_SECONDS = 15.0
 TAIL_LINES = 20

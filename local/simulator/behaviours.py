@@ -9,7 +9,7 @@ from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import Lane
 from fleetlane.events.times import DAY_MS
 from local.simulator import bodies
-from local.simulator.messages import Expected, Outgoing
+from local.simulator.device import Expected, Outgoing
 
 _YEAR_MS: Final = 365 * DAY_MS
 _KEY_BYTES: Final = 8

@@ -1,9 +1,10 @@
-"""A simulated device: who it is, and the key that proves it."""
+"""A simulated device with its key, the messages that it sends, and the answers that it saw."""
 
-import hashlib
 import json
 from base64 import urlsafe_b64encode
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from random import Random
 from typing import Any, Final, Self
 
@@ -17,7 +18,117 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from jwt.algorithms import ECAlgorithm
 
 from clients.devices.registry import DeviceStatus, RegisteredDevice
+from fleetlane.events.errors import ParkedReason
+from fleetlane.events.lanes import Lane
+from operations.ledger.message_results import Receipt
+from operations.sending.device_client import UPLOADED
 from operations.sending.device_key import AUDIENCE, DeviceKey
+
+ACCEPTED = 202
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """What should become of a message: a number of events, or parked, or refused with a status."""
+
+    events: int | None = None
+    parked: ParkedReason | None = None
+    refused_status: int | None = None
+    lane: Lane = Lane.STANDARD
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outgoing:
+    """A message that a device is about to send, and what it will go through.
+
+    ``lost_answers`` is how many 202s get lost on their way back, so that it is sent once more for
+    each; ``repeats`` how often it is sent again though it was answered. ``end_millis`` is when
+    the data inside ends. ``is_upload``: it goes to S3 by a form. ``is_herd``: sent at the moment
+    at which all of the herd send.
+    """
+
+    stream: str
+    body: bytes
+    content_type: str
+    expected: Expected
+    is_fast: bool = False
+    is_upload: bool = False
+    is_herd: bool = False
+    idempotency_key: str | None = None
+    end_millis: int | None = None
+    lost_answers: int = 0
+    repeats: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One answer. ``status`` is ``None`` where none came, ``is_seen`` false where it got lost.
+
+    ``landed`` is where the message is, as the receipt says. S3 knows of no ``lane``.
+    """
+
+    status: int | None
+    raw_id: str | None = None
+    lane: str | None = None
+    landed: str | None = None
+    is_seen: bool = True
+
+    @classmethod
+    def with_receipt(cls, status: int, receipt: Mapping[str, Any]) -> Self:
+        return cls(
+            status=status,
+            raw_id=receipt["id"],
+            lane=receipt.get("lane"),
+            landed=receipt["landed"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentMessage:
+    """A message that was sent, with every answer to it, in order. ``sha256`` is of its body."""
+
+    device_id: str
+    stream: str
+    sha256: str
+    expected: Expected
+    answers: tuple[Answer, ...]
+
+    @classmethod
+    def of(cls, device_id: str, message: Outgoing, answers: Iterable[Answer]) -> Self:
+        return cls(
+            device_id=device_id,
+            stream=message.stream,
+            sha256=sha256(message.body).hexdigest(),
+            expected=message.expected,
+            answers=tuple(answers),
+        )
+
+    @property
+    def final(self) -> Answer:
+        return self.answers[-1]
+
+    def receipts(self) -> Iterator[Receipt]:
+        """A receipt for each 202, or 204 of S3's, that the device saw."""
+        for answer in self.answers:
+            if answer.is_seen and answer.raw_id is not None:
+                yield Receipt(
+                    raw_id=answer.raw_id,
+                    sha256=self.sha256,
+                    events=self.expected.events,
+                    parked=self.expected.parked,
+                )
+
+    def surprise(self) -> str | None:
+        """How the last answer differs from what was expected; ``None`` if it does not."""
+        refused = self.expected.refused_status
+        wanted = (ACCEPTED, UPLOADED) if refused is None else (refused,)
+        sender = f"{self.device_id} to {self.stream}"
+        if self.final.status not in wanted:
+            return f"{sender}: answered {self.final.status or 'nothing'}, not {wanted[0]}"
+        if self.final.status == ACCEPTED and self.final.lane != self.expected.lane:
+            return f"{sender}: landed in lane {self.final.lane}, not {self.expected.lane}"
+        return None
+
 
 _ES256_EVERY: Final = 10
 
@@ -38,7 +149,7 @@ class Es256Key:
         private = derive_private_key(secret, SECP256R1())
         members: dict[str, Any] = ECAlgorithm.to_jwk(private.public_key(), as_dict=True)
         text = json.dumps(members, sort_keys=True, separators=(",", ":"))
-        digest = hashlib.sha256(text.encode()).digest()
+        digest = sha256(text.encode()).digest()
         kid = urlsafe_b64encode(digest).rstrip(b"=").decode()
         return cls(public_jwk=members | {"kid": kid}, private=private)
 

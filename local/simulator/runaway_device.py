@@ -11,9 +11,8 @@ from typing import Final
 from clients.devices.registry import DeviceStatus
 from fleetlane.events.lanes import Lane
 from local.simulator.behaviours import Circumstances, normal
-from local.simulator.device import SimulatedDevice, signing_key
+from local.simulator.device import SentMessage, SimulatedDevice, signing_key
 from local.simulator.http_api import HttpApi
-from local.simulator.messages import SentMessage
 from local.simulator.sender import Sender, token_of
 from local.simulator.simulator import Registry
 from operations.ledger.message_results import Receipt

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from clients.devices.registry import RegisteredDevice
-from local.simulator.batches import Batch, sent_batch
+from local.simulator.device import SentMessage
 from local.simulator.http_api import HttpApi
-from local.simulator.messages import SentMessage
-from local.simulator.sender import Api, PostForm, Sender
+from local.simulator.sender import Api, Batch, PostForm, Sender, sent_batch
 from local.simulator.sendings import FleetPlan, Sending, sendings_of
 from operations.ledger.message_results import Receipt
 from operations.sending.device_client import form_answer

@@ -12,9 +12,11 @@ from fleetlane.events.lanes import Lane
 from local.checkout import LAPTOP_JARS, ROOT, SPARK_JARS
 from local.servers.java import LAPTOP, SparkJvm
 from local.servers.processes import ServerProcess
-from local.spark.lake import LocalLake
 from local.spark.worker_daemon import WITHOUT_THREADS
-from operations.endpoints import FLOWS_MAX_AGE_S
+from operations.endpoints import FLOWS_MAX_AGE_S, LAKE_CATALOG
+
+_BUSY_MS: Final = 30_000
+"""How long one query's commit waits for another's."""
 
 DRIVER_MEMORY: Final = "1536m"
 TASK_SLOTS: Final = 8
@@ -64,6 +66,27 @@ JOBS_WITHOUT_LAKE: Final = "; ".join(
 ALL_JOBS: Final = "; ".join(
     (JOBS_WITHOUT_LAKE, *(f"lake --tables {tables}" for tables in LakeTables))
 )
+
+
+@dataclass(frozen=True, slots=True)
+class LocalLake:
+    """A lake's folder: its tables, and their SQLite catalog. Readable while nothing runs."""
+
+    folder: Path
+
+    @property
+    def warehouse(self) -> str:
+        """Where tables lie, as a URL."""
+        return self.folder.as_uri()
+
+    @property
+    def catalog_path(self) -> Path:
+        return self.folder / LAKE_CATALOG.name
+
+    @property
+    def jdbc_uri(self) -> str:
+        """The catalog, as Iceberg for Java opens it."""
+        return f"jdbc:sqlite:{self.catalog_path}?busy_timeout={_BUSY_MS}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

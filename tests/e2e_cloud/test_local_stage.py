@@ -7,9 +7,8 @@ import pytest
 
 from fleetlane.events.flows.files import flows_in
 from local.checkout import FLOWS
-from local.cloud.https_device import HttpsDevice
 from local.cloud.local_cloud import LocalCloud
-from local.cloud.trial import ledger_on, run_trial
+from local.cloud.trial import HttpsDevice, ledger_on, run_trial
 from operations.flows.publisher import ActivationRefusedError
 
 pytestmark = [pytest.mark.localstack, pytest.mark.kafka, pytest.mark.spark]

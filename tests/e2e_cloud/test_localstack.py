@@ -8,8 +8,8 @@ import orjson
 import pytest
 from botocore.exceptions import WaiterError
 
-from local.cloud.https_device import HttpsDevice
 from local.cloud.local_cloud import LocalCloud
+from local.cloud.trial import HttpsDevice
 
 pytestmark = [pytest.mark.localstack, pytest.mark.kafka, pytest.mark.spark]
 

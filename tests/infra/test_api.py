@@ -7,9 +7,9 @@ from fleetlane.events.errors import ProblemTag
 from infra.constructs.api.problem_answers import problem_answers
 from infra.constructs.api.route_throttles import SHARES_PERCENT
 from lambdas.authorizer.handler import authorize
-from local.gateway.problems import refused
+from local.gateway.event import RESOURCES
+from local.gateway.requests import refused
 from local.gateway.rest_api import is_allowed
-from local.gateway.routes import RESOURCES
 from tests.infra.devices import DEVICES, device_token
 from tests.infra.synthesis import Resource, Synthesized
 

@@ -38,8 +38,7 @@ from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
 from local.servers.ports import free_port
 from local.servers.processes import ServerProcess
-from local.spark.jobs import JobSettings, job_environment, spark_submit
-from local.spark.lake import LocalLake
+from local.spark.jobs import JobSettings, LocalLake, job_environment, spark_submit
 from tests.infra.engine_arguments import emr_arguments, glue_arguments
 from tests.infra.host_jobs import jobs_of
 from tests.infra.synthesis import Synthesized

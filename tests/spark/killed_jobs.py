@@ -12,8 +12,7 @@ from local.checkout import ROOT
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
 from local.servers.processes import ServerProcess
-from local.spark.jobs import JobSettings, job_environment, spark_submit
-from local.spark.lake import LocalLake
+from local.spark.jobs import JobSettings, LocalLake, job_environment, spark_submit
 from operations.endpoints import variables_for
 
 WAIT_S: Final = 240.0

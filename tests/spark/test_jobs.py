@@ -26,7 +26,7 @@ from fleetlane.events.names import random_raw_id
 from fleetlane.events.topics import raw_key
 from glue_jobs import host
 from glue_jobs.engine.periodic_tasks import Ends
-from local.example_parsers import example_artifact
+from local.flow_activation import example_artifact
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
 from tests.team_artifacts import team_artifact

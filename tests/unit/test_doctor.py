@@ -10,9 +10,8 @@ import pytest
 
 from local.checkout import ROOT
 from local.setup import doctor
-from local.setup.checkout import Checkout
 from local.setup.doctor import GIB, LATER, MISSING, OK, Finding, report
-from local.setup.steps import Step
+from local.setup.steps import Checkout, Step
 
 
 def checkout_in(root: Path, **environment: str) -> Checkout:

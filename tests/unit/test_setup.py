@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from local.setup import jars, java, packages
-from local.setup.checkout import Checkout
-from local.setup.steps import Step, key_of, make_ready
+from local.setup.steps import Checkout, Step, key_of, make_ready
 from local.setup.tools import CannotSetUpError, Tool, cause_of
 
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ from fleetlane.cli.commands.platform.demo_screen import (
     progress_table,
 )
 from fleetlane.events.lanes import Lane
-from local.demo.progress import DemoProgress
+from local.demo.demo import DemoProgress
 from operations.lanes.tally import LaneCounts
 from operations.ledger.reconciliation import Ledger
 

@@ -23,7 +23,7 @@ from lambdas.ingest.dispatcher import Dispatcher
 from lambdas.ingest.service import Landed, Notice
 from lambdas.ingest.sink_health import Condition, Sink
 from local.checkout import ROOT
-from local.gateway.routes import RESOURCES
+from local.gateway.event import RESOURCES
 from tests.unit.lambdas.api_gateway import Answer, event, ingest_routes, post, send
 from tests.unit.lambdas.cloud_events import entry, post_batch
 from tests.unit.lambdas.fakes import FakeKafka

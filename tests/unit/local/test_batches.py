@@ -9,11 +9,9 @@ from typing import Any
 
 from clients.devices.registry import DeviceStatus
 from fleetlane.events.names import random_raw_id
-from local.simulator.batches import Batch, RelayedMessage, sent_batch
-from local.simulator.device import SimulatedDevice, signing_key
+from local.simulator.device import Expected, Outgoing, SentMessage, SimulatedDevice, signing_key
 from local.simulator.http_api import HttpAnswer, NoAnswerError
-from local.simulator.messages import Expected, Outgoing, SentMessage
-from local.simulator.sender import Sender
+from local.simulator.sender import Batch, RelayedMessage, Sender, sent_batch
 
 
 def device(device_id: str) -> SimulatedDevice:

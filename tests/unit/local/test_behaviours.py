@@ -17,8 +17,8 @@ from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.registry import load_parser
 from local.simulator import behaviours
 from local.simulator.behaviours import Behaviour, Circumstances
-from local.simulator.messages import Outgoing
-from local.simulator.roles import UNUSUAL, roles
+from local.simulator.device import Outgoing
+from local.simulator.sendings import UNUSUAL, roles
 
 FLOWS = flows_in(Path(__file__).parents[3] / "flows")
 NOW_MS = 1_793_714_709_123

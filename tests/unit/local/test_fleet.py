@@ -15,9 +15,8 @@ from clients.devices.registry import DeviceStatus, RegisteredDevice
 from fleetlane.events.names import keyed_raw_id, random_raw_id
 from lambdas.authorizer.handler import authorize
 from local.gateway.app import Gateway, GatewaySettings
-from local.simulator.device import SimulatedDevice, signing_key
+from local.simulator.device import Expected, Outgoing, SentMessage, SimulatedDevice, signing_key
 from local.simulator.http_api import HttpAnswer, NoAnswerError
-from local.simulator.messages import Expected, Outgoing, SentMessage
 from local.simulator.sender import Sender
 from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import FleetProgress, run_fleet_on

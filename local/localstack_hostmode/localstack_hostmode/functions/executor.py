@@ -10,8 +10,13 @@ from localstack.services.lambda_.invocation.lambda_models import FunctionVersion
 from localstack.services.lambda_.invocation.plugins import RuntimeExecutorPlugin
 from localstack.services.lambda_.invocation.runtime_executor import RuntimeExecutor
 
-from localstack_hostmode.functions.process import FunctionProcess, error_json
-from localstack_hostmode.functions.runtime_api import Answer, FunctionDidNotStartError, Invocation
+from localstack_hostmode.functions.process import (
+    Answer,
+    FunctionDidNotStartError,
+    FunctionProcess,
+    Invocation,
+    error_json,
+)
 from localstack_hostmode.settings import function_logs_folder
 
 ANSWER_BYTES_MAX = 6 * 1024 * 1024

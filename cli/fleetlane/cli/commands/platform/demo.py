@@ -9,8 +9,7 @@ from rich.console import Console
 from fleetlane.cli.commands.platform.demo_screen import ProgressShown, ledger_table
 from fleetlane.cli.commands.platform.interruption import INTERRUPTED, sigterm_as_ctrl_c
 from fleetlane.cli.output.steps import StepsShown
-from local.demo.demo import DemoResult, DemoSettings, run_demo
-from local.demo.progress import DemoEvents, DemoProgress
+from local.demo.demo import DemoEvents, DemoProgress, DemoResult, DemoSettings, run_demo
 from operations.lanes.tally import Delays
 
 

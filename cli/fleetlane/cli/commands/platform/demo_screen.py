@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from local.demo.progress import DemoProgress
+from local.demo.demo import DemoProgress
 from operations.lanes.tally import LaneCounts
 from operations.ledger.reconciliation import Ledger
 

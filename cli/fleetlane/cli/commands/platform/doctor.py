@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from local.checkout import ROOT
-from local.setup.checkout import Checkout
 from local.setup.doctor import examine, report
+from local.setup.steps import Checkout
 
 
 def doctor(
