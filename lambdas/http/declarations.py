@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+
 from fleetlane.events.errors import FleetlaneError
 
 BODY_ENCODINGS: Final = ("gzip", "deflate", "zstd")
@@ -17,6 +19,17 @@ class BadRequestError(FleetlaneError):
     reason = "bad_request"
     problem: str
     sentence = "{problem}"
+
+
+class Declared(msgspec.Struct, frozen=True, kw_only=True):
+    """What a device says of a message; what it does not say is ``None``."""
+
+    content_type: str
+    idempotency_key: str | None = None
+    firmware: str | None = None
+    start_millis: int | None = None
+    end_millis: int | None = None
+    body_encoding: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

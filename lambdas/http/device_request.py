@@ -18,6 +18,7 @@ from lambdas.http.declarations import (
     IDEMPOTENCY_KEY,
     MILLIS,
     BadRequestError,
+    Declared,
     checked_span,
     refusal,
     shown,
@@ -110,17 +111,6 @@ def body_of(event: Mapping[str, Any]) -> bytes:
         return pybase64.b64decode(body, validate=True)
     except binascii.Error as problem:
         raise BadRequestError(f"the body is not Base64, as its event says: {problem}") from None
-
-
-class Declared(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What the headers of a request say of its message; what they do not say is ``None``."""
-
-    content_type: str
-    idempotency_key: str | None
-    firmware: str | None
-    start_millis: int | None
-    end_millis: int | None
-    body_encoding: str | None
 
 
 def headers_in(event: Mapping[str, Any]) -> Mapping[str, str]:

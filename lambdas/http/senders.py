@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Self
 
+from clients.devices.bound_devices import CachedBoundDevices
 from clients.devices.registry import DeviceStatus, RegisteredDevice, RegistryUnavailableError
 from fleetlane.events.errors import FleetlaneError
 from lambdas.http.device_request import Sender
@@ -19,17 +20,6 @@ class NotItsGatewayError(FleetlaneError):
     sentence = "device {sender_id} may not speak for device {device_id}"
 
 
-class BoundDevices(Protocol):
-    """Finds, among these devices, those that a gateway may speak for, whatever their status.
-
-    Raises ``RegistryUnavailableError``.
-    """
-
-    def bound_to(
-        self, gateway_id: str, device_ids: frozenset[str]
-    ) -> Mapping[str, RegisteredDevice]: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Senders:
     """The devices that one request may send for. ``outage``: of other devices nothing is known."""
@@ -39,7 +29,7 @@ class Senders:
     outage: RegistryUnavailableError | None = None
 
     @classmethod
-    def asked(cls, sender: Sender, device_ids: frozenset[str], devices: BoundDevices) -> Self:
+    def asked(cls, sender: Sender, device_ids: frozenset[str], devices: CachedBoundDevices) -> Self:
         """Look up which of these devices are bound to the sender; its own id is not looked up."""
         others = device_ids - {sender.device_id}
         try:

@@ -4,11 +4,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import msgspec
+
+from clients.devices.bound_devices import CachedBoundDevices
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
 from lambdas.http.declarations import BadRequestError
 from lambdas.http.device_request import Sender
-from lambdas.http.senders import BoundDevices, Senders
+from lambdas.http.senders import Senders
 from lambdas.ingest.batch_document import Entry, RawEntry, entries_in, entry_from
 from lambdas.ingest.inbound import InboundMessage
 from lambdas.ingest.intake import Intake
@@ -37,7 +40,7 @@ class BatchIngest:
     """All that landing a batch needs. ``check_size`` raises for a document that is too large."""
 
     intake: Intake
-    devices: BoundDevices
+    devices: CachedBoundDevices
     check_size: Callable[[int], None]
 
     def land(self, batch: Batch) -> list[Outcome]:
@@ -81,18 +84,10 @@ def _admitted(
     except FleetlaneError as refused:
         return refused
     return InboundMessage(
-        device_id=device.device_id,
         device_type=device.device_type,
         is_quarantined=device.is_quarantined,
-        stream=entry.stream,
         asked=Lane.STANDARD,
         arrival_millis=batch.arrival_millis,
-        body=entry.body,
-        content_type=entry.content_type,
-        idempotency_key=entry.idempotency_key,
-        firmware=entry.firmware,
-        start_millis=entry.start_millis,
-        end_millis=entry.end_millis,
-        body_encoding=entry.body_encoding,
         via=senders.via(entry.device_id),
+        **msgspec.structs.asdict(entry),
     )

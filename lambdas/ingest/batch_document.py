@@ -3,7 +3,6 @@
 import base64
 import binascii
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -18,6 +17,7 @@ from lambdas.http.declarations import (
     IDEMPOTENCY_KEY,
     MILLIS,
     BadRequestError,
+    Declared,
     Rule,
     checked,
     checked_span,
@@ -44,19 +44,12 @@ class BatchTooLongError(FleetlaneError):
         return f"the batch has {self.entries} entries; the limit is {ENTRIES_MAX} entries"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Declared, frozen=True, kw_only=True):
     """One message of a batch. ``device_id`` is a claim: whose message it may be, others decide."""
 
     device_id: str
     stream: str
     body: bytes
-    content_type: str
-    idempotency_key: str
-    firmware: str | None
-    start_millis: int | None
-    end_millis: int | None
-    body_encoding: str | None
 
 
 def entries_in(document: bytes) -> list[RawEntry]:

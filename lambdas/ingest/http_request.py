@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+import msgspec
+
 from fleetlane.events.lanes import Lane
 from lambdas.http.declarations import BadRequestError, refusal
 from lambdas.http.device_request import body_of, checked_stream, declared_in, headers_in, sender_of
@@ -32,7 +34,7 @@ def inbound_from(
     """
     sender = sender_of(event)
     checked_stream(stream)
-    declared = declared_in(headers_in(event))
+    declared = msgspec.structs.asdict(declared_in(headers_in(event)))
     return InboundMessage(
         device_id=sender.device_id,
         device_type=sender.device_type,
@@ -41,12 +43,7 @@ def inbound_from(
         asked=asked,
         arrival_millis=arrival_millis,
         body=body_of(event),
-        content_type=declared.content_type,
-        idempotency_key=declared.idempotency_key,
-        firmware=declared.firmware,
-        start_millis=declared.start_millis,
-        end_millis=declared.end_millis,
-        body_encoding=declared.body_encoding,
+        **declared,
     )
 
 

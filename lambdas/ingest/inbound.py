@@ -2,15 +2,14 @@
 
 import hashlib
 
-import msgspec
-
 from fleetlane.events.envelope import Message
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane, LaneFacts, lane_for
 from fleetlane.events.names import RawIdRule
+from lambdas.http.declarations import Declared
 
 
-class InboundMessage(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+class InboundMessage(Declared, frozen=True, kw_only=True, dict=True):
     """What a device sent. ``asked`` is the lane of the endpoint that it used.
 
     ``via`` is the gateway that brought it, if any.
@@ -23,12 +22,6 @@ class InboundMessage(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     asked: Lane
     arrival_millis: int
     body: bytes
-    content_type: str
-    idempotency_key: str | None = None
-    firmware: str | None = None
-    start_millis: int | None = None
-    end_millis: int | None = None
-    body_encoding: str | None = None
     via: str | None = None
 
     def body_sha256(self) -> bytes:

@@ -1,7 +1,7 @@
 """What a device says of a body before it uploads it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from copy import replace
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE, SOURCE_PREFIX
 from fleetlane.events.names import DEVICE_ID_PATTERN
-from lambdas.http.declarations import CONTENT_TYPE, BadRequestError, checked
+from lambdas.http.declarations import CONTENT_TYPE, BadRequestError, Declared, checked
 from lambdas.http.device_request import (
     Sender,
     body_of,
@@ -35,8 +35,7 @@ class _Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError(f"`bytes` is {self.bytes}; allowed: whole numbers from 1")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Declaration:
+class Declaration(Declared, frozen=True, kw_only=True):
     """What is to be uploaded, of which device, and the key with which it is the same message again.
 
     ``sha256`` is in lower-case hexadecimal.
@@ -47,12 +46,6 @@ class Declaration:
     stream: str
     body_bytes: int
     sha256: str
-    content_type: str
-    idempotency_key: str | None
-    firmware: str | None
-    start_millis: int | None
-    end_millis: int | None
-    body_encoding: str | None
 
 
 def declaration_from(event: Mapping[str, Any]) -> Declaration:
@@ -68,18 +61,14 @@ def declaration_from(event: Mapping[str, Any]) -> Declaration:
     stream = checked_stream((event.get("pathParameters") or {}).get("stream", ""))
     declared = declared_in(headers_in(event))
     body = _body(body_of(event))
+    content_type = checked("`content_type`", body.content_type, CONTENT_TYPE)
     return Declaration(
         sender=sender,
         device_id=body.source.removeprefix(SOURCE_PREFIX) or sender.device_id,
         stream=stream,
         body_bytes=int(body.bytes),
         sha256=body.sha256.lower(),
-        content_type=checked("`content_type`", body.content_type, CONTENT_TYPE),
-        idempotency_key=declared.idempotency_key,
-        firmware=declared.firmware,
-        start_millis=declared.start_millis,
-        end_millis=declared.end_millis,
-        body_encoding=declared.body_encoding,
+        **msgspec.structs.asdict(replace(declared, content_type=content_type)),
     )
 
 

@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from clients.devices.bound_devices import CachedBoundDevices
 from clients.flows.store import CurrentFlows
 from clients.s3.issued_upload import IssuedUpload, UploadTooLargeError
 from clients.s3.upload_form import UploadForm
 from clients.s3.upload_keys import upload_key
 from fleetlane.events.names import RawIdRule
 from lambdas.http.rate_limiter import RateLimiter
-from lambdas.http.senders import BoundDevices, Senders
+from lambdas.http.senders import Senders
 from lambdas.uploads.declaration import Declaration
 
 EXPIRES_S: Final = 15 * 60
@@ -37,7 +38,7 @@ class Issuing:
     """All that issuing needs. A form counts as the message that it is for."""
 
     rate_limiter: RateLimiter
-    devices: BoundDevices
+    devices: CachedBoundDevices
     flows: CurrentFlows
     forms: Forms
     upload_bytes_max: int
