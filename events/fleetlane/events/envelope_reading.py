@@ -127,16 +127,19 @@ def _text(value: str) -> str:
     return value
 
 
-def _raw_id(value: str) -> str:
-    if not is_raw_id(value):
-        raise ValueError("is not 1 and 32 hex digits")
-    return value
+def _allowed(is_allowed: Callable[[str], object], problem: str) -> Callable[[str], str]:
+    def read(value: str) -> str:
+        if not is_allowed(value):
+            raise ValueError(problem)
+        return value
+
+    return read
 
 
-def _name(value: str) -> str:
-    if not is_name(value):
-        raise ValueError("is not a name")
-    return value
+_raw_id = _allowed(is_raw_id, "is not 1 and 32 hex digits")
+_name = _allowed(is_name, "is not a name")
+_gateway_id = _allowed(is_device_id, "is not a device id")
+_sha256 = _allowed(_SHA256.fullmatch, "is not 64 hex digits")
 
 
 def _device_id(source: str) -> str:
@@ -144,12 +147,6 @@ def _device_id(source: str) -> str:
     if device_id is source or not is_device_id(device_id):
         raise ValueError(f"is not {SOURCE_PREFIX}<device id>")
     return device_id
-
-
-def _gateway_id(value: str) -> str:
-    if not is_device_id(value):
-        raise ValueError("is not a device id")
-    return value
 
 
 def _integer(value: str) -> int:
@@ -184,12 +181,6 @@ def _arrival_millis(value: str) -> int:
     if number > MILLIS_MAX:
         raise ValueError("is after the year 9999")
     return number
-
-
-def _sha256(value: str) -> str:
-    if _SHA256.fullmatch(value) is None:
-        raise ValueError("is not 64 hex digits")
-    return value
 
 
 def _lane(value: str) -> Lane:

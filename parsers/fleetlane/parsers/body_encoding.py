@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final, Protocol
 
 from backports import zstd
@@ -79,22 +80,14 @@ def _inflated(body: bytes, encoding: str, bytes_max: int) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _gzip() -> _Inflater:
-    return zlib.decompressobj(_GZIP_WINDOW)
-
-
-def _deflate() -> _Inflater:
-    return zlib.decompressobj()
-
-
 def _zstd() -> _Inflater:
     window_log_max: int = zstd.DecompressionParameter.window_log_max
     return zstd.ZstdDecompressor(options={window_log_max: _ZSTD_WINDOW_BYTES_LOG2})
 
 
 _INFLATERS: Final[Mapping[str, Callable[[], _Inflater]]] = {
-    "gzip": _gzip,
-    "deflate": _deflate,
+    "gzip": partial(zlib.decompressobj, _GZIP_WINDOW),
+    "deflate": zlib.decompressobj,
     "zstd": _zstd,
 }
 _PARTS_MAX: Final = {"gzip": PARTS_MAX, "deflate": 1, "zstd": PARTS_MAX}

@@ -1,18 +1,16 @@
 """Flow files checked against each other, and against the parsers that they name."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flows.flow import Flow, FlowSet, ParserRule, topic_collisions
+from fleetlane.events.flows.flow import Flow, FlowSet, topic_collisions
 from fleetlane.events.flows.rule_coverage import gaps, overlaps
 from fleetlane.events.lake.views import breaking_changes
-from fleetlane.events.lanes import LANE_LIMITS
 from fleetlane.parsers.sandbox.platforms import sandboxes_for_this_system
-from fleetlane.parsers.sandbox.runs import Program
+from fleetlane.parsers.testkit.trials import Subject
 
 type Locate = Callable[[str, str], str | None]
 """Where what an owner's flow writes is: a folder for ``sys.path``, or ``None`` if it is installed.
@@ -58,19 +56,16 @@ def _parser_problems(flows: FlowSet, locate: Locate) -> Iterator[tuple[str, str]
         for flow in flows.values():
             for rule in flow.parsers:
                 try:
-                    program = _program(flow, rule, locate)
+                    program = Subject(
+                        flow=flow,
+                        rule=rule,
+                        lane=flow.lane,
+                        identifier=rule.use,
+                        location=locate(flow.owner, rule.use),
+                    ).program
                 except FleetlaneError as problem:
                     yield flow.stream, str(problem)
                     continue
                 refusal = sandboxes.load_problem(program)
                 if refusal is not None:
                     yield flow.stream, f"parser {rule.use} cannot be loaded: {refusal}"
-
-
-def _program(flow: Flow, rule: ParserRule, locate: Locate) -> Program:
-    return Program(
-        use=rule.use,
-        options=json.dumps(rule.options, sort_keys=True).encode(),
-        memory_bytes_max=LANE_LIMITS[flow.lane].memory_bytes_max,
-        location=locate(flow.owner, rule.use),
-    )
