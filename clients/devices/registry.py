@@ -91,7 +91,10 @@ class RegisteredDevice:
 
 
 class DeviceRegistry:
-    """Devices by id, in a table whose partition key is ``device_id``."""
+    """Devices by id, in a table whose partition key is ``device_id``.
+
+    Every method raises ``RegistryUnavailableError`` where DynamoDB does not answer.
+    """
 
     def __init__(self, table: "Table") -> None:
         self._table = table
@@ -100,7 +103,6 @@ class DeviceRegistry:
         """Look a device up, as last written.
 
         Raises:
-            RegistryUnavailableError: DynamoDB does not answer.
             BadDeviceError: Something else wrote an item that is no device.
         """
         with reaching_dynamodb():
@@ -109,11 +111,7 @@ class DeviceRegistry:
         return None if item is None else device_from_item(item)
 
     def find_all(self, device_ids: Iterable[str]) -> Mapping[str, RegisteredDevice]:
-        """Look many devices up, a hundred a call; an item that is no device is left out.
-
-        Raises:
-            RegistryUnavailableError: DynamoDB does not answer, or not to all of it.
-        """
+        """Look many devices up, a hundred a call; an item that is no device is left out."""
         name, found = self._table.name, {}
         for some in batched(sorted(set(device_ids)), _READ_AT_ONCE_MAX, strict=False):
             keys = [{"device_id": device_id} for device_id in some]
@@ -129,11 +127,7 @@ class DeviceRegistry:
         return found
 
     def register(self, device: RegisteredDevice) -> None:
-        """Write one device, over what was there.
-
-        Raises:
-            RegistryUnavailableError: DynamoDB does not answer.
-        """
+        """Write one device, over what was there."""
         with reaching_dynamodb():
             self._table.put_item(Item=_item_of(device))
 
@@ -155,7 +149,6 @@ class DeviceRegistry:
 
         Raises:
             UnknownDeviceError: There is no such device.
-            RegistryUnavailableError: DynamoDB does not answer.
         """
         with reaching_dynamodb():
             try:

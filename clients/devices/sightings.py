@@ -20,7 +20,10 @@ class Sighting:
 
 
 class DeviceSightings:
-    """Sightings in the registry's table; the other attributes of an item stay as they are."""
+    """Sightings in the registry's table; the other attributes of an item stay as they are.
+
+    Both raise ``RegistryUnavailableError`` where DynamoDB does not answer, or is asked too much.
+    """
 
     def __init__(self, table: "Table") -> None:
         self._table = table
@@ -30,9 +33,6 @@ class DeviceSightings:
 
         Returns whether it was written: so there is one write a device and day, and what comes late
         never takes the place of what is newer.
-
-        Raises:
-            RegistryUnavailableError: DynamoDB does not answer, or is asked too much.
         """
         day_ms = sighting.seen_ms - sighting.seen_ms % DAY_MS
         values: dict[str, Any] = {":seen": sighting.seen_ms, ":day": day_ms}
@@ -54,11 +54,7 @@ class DeviceSightings:
         return True
 
     def find(self, device_id: str) -> Sighting | None:
-        """When a device was last seen; ``None`` where it never was.
-
-        Raises:
-            RegistryUnavailableError: DynamoDB does not answer.
-        """
+        """When a device was last seen; ``None`` where it never was."""
         with reaching_dynamodb():
             answer = self._table.get_item(Key={"device_id": device_id}, ConsistentRead=True)
         item: dict[str, Any] = dict(answer.get("Item", {}))

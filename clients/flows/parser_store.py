@@ -72,6 +72,8 @@ class ParserStore:
     """Artifacts under ``parsers/`` of a bucket. ``s3`` is a client with bounded waits.
 
     They bound the wait for a piece of an artifact; ``body_s_max`` bounds that for all of one.
+    All but ``answers`` raise ``ArtifactUnavailableError`` where S3 does not answer; calling again
+    is safe.
     """
 
     def __init__(self, s3: "S3Client", bucket: str, *, body_s_max: float = BODY_S_MAX) -> None:
@@ -85,7 +87,6 @@ class ParserStore:
             BadArtifactError: The file is no artifact.
             BadNameError: The owner's name is not allowed.
             VersionTakenError: This name and version is there with other bytes.
-            ArtifactUnavailableError: S3 did not confirm it. Deploying again is safe.
         """
         key = artifact_key(owner, read_manifest(path, artifact=str(path)))
         sha256 = sha256_of_file(path)
@@ -105,7 +106,6 @@ class ParserStore:
             ArtifactMissingError: There is no such object.
             ArtifactChangedError: It has another digest, or is larger than any artifact. The file
                 may hold a part of it.
-            ArtifactUnavailableError: S3 did not give it now; it may later.
         """
         _check(artifact, self._fetched(artifact.key, path))
 
@@ -132,7 +132,6 @@ class ParserStore:
 
         Raises:
             BadArtifactError: What lies in its place is none.
-            ArtifactUnavailableError: S3 does not answer.
         """
         _, version = split_use(use)
         for key in self.keys(owner):
@@ -143,11 +142,7 @@ class ParserStore:
         return None
 
     def keys(self, owner: str) -> Iterator[str]:
-        """Where the artifacts of an owner are.
-
-        Raises:
-            ArtifactUnavailableError: S3 does not answer.
-        """
+        """Where the artifacts of an owner are."""
         yield from (one["Key"] for one in self._objects.listed(owners_prefix(owner)))
 
     def _read(self, key: str) -> tuple[str, Manifest]:

@@ -48,7 +48,10 @@ class FlowsUnreadableError(FlowsUnavailableError):
 
 
 class FlowStore:
-    """Flows under ``flows/`` of a bucket. ``s3`` is a client whose maker bounded its waits."""
+    """Flows under ``flows/`` of a bucket. ``s3`` is a client whose maker bounded its waits.
+
+    Every method raises ``FlowsUnavailableError`` where S3 does not answer, or holds no flows.
+    """
 
     def __init__(self, s3: "S3Client", bucket: str) -> None:
         self._objects = BucketObjects(s3, bucket, FlowsUnavailableError)
@@ -57,9 +60,6 @@ class FlowStore:
         """Store flows as a version, not yet current, and return its name: equal for equal flows.
 
         ``artifacts`` are those of their parsers.
-
-        Raises:
-            FlowsUnavailableError: S3 does not answer.
         """
         published = PublishedFlows.of(flows, artifacts)
         self._write(version_key(published.version), published)
@@ -70,7 +70,6 @@ class FlowStore:
 
         Raises:
             FlowsNotPublishedError: There is none of this name.
-            FlowsUnavailableError: S3 does not answer, or what it holds are no flows.
         """
         if _VERSION.fullmatch(version) is None:
             raise FlowsNotPublishedError(f"flows {version[:80]!r}")
@@ -83,7 +82,6 @@ class FlowStore:
 
         Raises:
             FlowsNotPublishedError: There is none of this name.
-            FlowsUnavailableError: S3 does not answer.
         """
         flows = self.published(version)
         before = [one for one in self.history() if one != version][:BEFORE_MAX]
@@ -96,26 +94,17 @@ class FlowStore:
 
         Raises:
             FlowsNotPublishedError: None was ever made current.
-            FlowsUnavailableError: S3 does not answer, or what it holds are no flows.
         """
         return self._read(CURRENT_FLOWS_KEY)
 
     def versions(self) -> Iterator[tuple[str, int]]:
-        """The names of all versions, and when each was published last, in epoch milliseconds.
-
-        Raises:
-            FlowsUnavailableError: S3 does not answer.
-        """
+        """The names of all versions, and when each was published last, in epoch milliseconds."""
         for one in self._objects.listed(FLOW_VERSIONS):
             version = one["Key"].removeprefix(FLOW_VERSIONS).removesuffix(".json")
             yield version, int(one["LastModified"].timestamp() * 1000)
 
     def history(self) -> tuple[str, ...]:
-        """The version in force and those before it, newest first; empty where there is none.
-
-        Raises:
-            FlowsUnavailableError: S3 does not answer.
-        """
+        """The version in force and those before it, newest first; empty where there is none."""
         try:
             current = self.current()
         except (FlowsNotPublishedError, FlowsUnreadableError):

@@ -72,6 +72,7 @@ class PayloadBucket:
     """The bucket that bodies wait in. ``s3`` is a client with time-outs.
 
     They bound the wait for a piece of a body; ``body_s_max`` bounds that for all of one.
+    Every method raises ``PayloadUnavailableError`` where S3 does not answer; calling again is safe.
     """
 
     def __init__(self, s3: "S3Client", bucket: str, *, body_s_max: float = BODY_S_MAX) -> None:
@@ -79,11 +80,7 @@ class PayloadBucket:
         self._objects = BucketObjects(s3, bucket, PayloadUnavailableError)
 
     def put(self, key: str, body: bytes, sha256_hex: str) -> PayloadReference:
-        """Store ``body``; returns once S3 has it and has found its digest to be ``sha256_hex``.
-
-        Raises:
-            PayloadUnavailableError: S3 did not confirm it. Putting it again is safe.
-        """
+        """Store ``body``; returns once S3 has it and has found its digest to be ``sha256_hex``."""
         digest = base64.b64encode(bytes.fromhex(sha256_hex)).decode()
         confirmed = self._objects.put_promptly(key, body, digest=digest)
         if confirmed != digest:
@@ -102,7 +99,6 @@ class PayloadBucket:
             PayloadTooLargeError: It is larger than ``bytes_max``; nothing was fetched.
             PayloadMissingError: There is no such object.
             PayloadCorruptError: The object has another size or digest.
-            PayloadUnavailableError: S3 did not give it now; it may later.
         """
         if body_bytes > bytes_max:
             raise PayloadTooLargeError(body_bytes, bytes_max)
@@ -133,19 +129,11 @@ class PayloadBucket:
         return b"".join(pieces)
 
     def has(self, key: str) -> bool:
-        """Whether there is such an object now. Asks by listing: HEAD hides a missing bucket.
-
-        Raises:
-            PayloadUnavailableError: S3 does not say.
-        """
+        """Whether there is such an object now. Asks by listing: HEAD hides a missing bucket."""
         return any(one["Key"] == key for one in islice(self._objects.listed(key), 1))
 
     def delete(self, key: str) -> None:
-        """Delete an object; one that is not there is no error.
-
-        Raises:
-            PayloadUnavailableError: S3 did not confirm it. Deleting again is safe.
-        """
+        """Delete an object; one that is not there is no error."""
         self._objects.delete(key)
 
     def copy_to(self, other_bucket: str, key: str, parked_key: str) -> None:
@@ -153,7 +141,6 @@ class PayloadBucket:
 
         Raises:
             PayloadMissingError: There is no such object.
-            PayloadUnavailableError: S3 did not confirm the copy. Copying again is safe.
         """
         copied = self._objects.ask(
             key,

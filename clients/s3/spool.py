@@ -77,18 +77,17 @@ class Waiting:
 
 
 class Spool:
-    """The bucket. ``s3`` is a client with time-outs."""
+    """The bucket. ``s3`` is a client with time-outs.
+
+    Every method raises ``SpoolUnavailableError`` where S3 does not answer; calling again is safe.
+    """
 
     def __init__(self, s3: "S3Client", bucket: str) -> None:
         self._s3, self._bucket = s3, bucket
         self._objects = BucketObjects(s3, bucket, lambda _, problem: SpoolUnavailableError(problem))
 
     def put(self, records: Sequence[ProducerRecord], *, now_ms: int) -> Spooled:
-        """Store records as one object; returns once S3 has it and has found its digest right.
-
-        Raises:
-            SpoolUnavailableError: S3 did not confirm it. Putting it again is safe.
-        """
+        """Store records as one object; returns once S3 has it and has found its digest right."""
         content = spooled_bytes(records)
         sha256 = hashlib.sha256(content).digest()
         key = _key(records[0], sha256, now_ms)
@@ -96,11 +95,7 @@ class Spool:
         return Spooled(key=key)
 
     def waiting(self) -> Iterator[Waiting]:
-        """Go through all that waits, the oldest minute first. S3 is asked as far as one reads.
-
-        Raises:
-            SpoolUnavailableError: S3 does not answer.
-        """
+        """Go through all that waits, the oldest minute first. S3 is asked as far as one reads."""
         shards = (self._in_shard(f"{SPOOL}{shard}/") for shard in SHARDS)
         return heapq.merge(*shards, key=lambda one: (one.since_ms, one.key))
 
@@ -109,17 +104,12 @@ class Spool:
 
         Raises:
             SpoolUnreadableError: What is there is no spooled object, or of another version.
-            SpoolUnavailableError: S3 does not answer.
         """
         found = self._objects.get(key)
         return None if found is None else records_in(found.body, key=key)
 
     def delete(self, keys: Sequence[str]) -> None:
-        """Delete objects. One that cannot be deleted stays, and that is no error: it comes again.
-
-        Raises:
-            SpoolUnavailableError: S3 does not answer.
-        """
+        """Delete objects. One that cannot be deleted stays and is no error: it comes again."""
         for some in batched(keys, _DELETED_AT_ONCE_MAX, strict=False):
             wanted: Any = {"Objects": [{"Key": key} for key in some], "Quiet": True}
             call = partial(self._s3.delete_objects, Bucket=self._bucket, Delete=wanted)
