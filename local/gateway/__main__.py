@@ -14,7 +14,7 @@ from lambdas.ingest import handler as ingest
 from lambdas.respool import handler as respool
 from lambdas.uploads import handler as uploads
 from local.gateway.app import Gateway, GatewaySettings
-from local.gateway.event_sources import Queue, QueueSource, Schedule
+from local.gateway.event_sources import QueueSource, Schedule
 
 _GRACE_S = 5
 _RESPOOL_EVERY_S = 1.0
@@ -34,11 +34,10 @@ def main() -> None:
         authorizer=authorizer.handle,
         settings=GatewaySettings(),
     )
-    queue = Queue(sqs=boto3.client("sqs"), url=arguments.upload_queue)
     sources = (
         Schedule(respool.handle, name="respool", every_s=_RESPOOL_EVERY_S),
         Schedule(uploads.sweep, name="sweep", every_s=_SWEEP_EVERY_S),
-        QueueSource(uploads.land, queue, name="uploads"),
+        QueueSource(uploads.land, boto3.client("sqs"), url=arguments.upload_queue, name="uploads"),
     )
     for source in sources:
         source.start()

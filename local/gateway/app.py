@@ -3,7 +3,7 @@
 import sys
 import time
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -32,16 +32,14 @@ from local.gateway.rest_api import EVENT_BYTES_MAX, AuthorizerCache, AuthorizerR
 
 _METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
-type CallAuthorizer = Callable[[Event], Awaitable[object]]
-
 
 class Authorizer:
     """A REQUEST authorizer whose identity source is the Authorization header."""
 
     def __init__(
-        self, call: CallAuthorizer, *, ttl_s: float, clock_s: Callable[[], float] = time.monotonic
+        self, functions: Functions, handler: Handler, *, ttl_s: float, clock_s: Callable[[], float]
     ) -> None:
-        self._call, self._ttl_s = call, ttl_s
+        self._functions, self._handler, self._ttl_s = functions, handler, ttl_s
         self._cache = AuthorizerCache(clock_s=clock_s)
 
     async def context_of(self, event: Event) -> Mapping[str, str]:
@@ -63,7 +61,9 @@ class Authorizer:
 
     async def _result(self, event: Event) -> AuthorizerResult:
         try:
-            return AuthorizerResult.of(await self._call(authorizer_event(event)))
+            asked = authorizer_event(event)
+            returned = await self._functions.called(self._handler, asked, name="authorizer")
+            return AuthorizerResult.of(returned)
         except Exception as problem:  # the edge to the function
             if str(problem) == "Unauthorized":
                 raise refused(ProblemTag.UNAUTHENTICATED, "the token proves nothing") from None
@@ -99,11 +99,9 @@ class Gateway:
         self._throttle = TokenBucket.full(
             burst=settings.burst, per_s=settings.rate_per_s, now_s=clock_s()
         )
-
-        async def ask(event: Event) -> object:
-            return await self._functions.called(authorizer, event, name="authorizer")
-
-        self._authorizer = Authorizer(ask, ttl_s=settings.authorizer_ttl_s, clock_s=clock_s)
+        self._authorizer = Authorizer(
+            self._functions, authorizer, ttl_s=settings.authorizer_ttl_s, clock_s=clock_s
+        )
 
     def app(self) -> Starlette:
         """The application for a server; its end closes the gateway."""

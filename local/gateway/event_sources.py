@@ -5,7 +5,6 @@ import sys
 import threading
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -20,14 +19,6 @@ if TYPE_CHECKING:
 BATCH_MESSAGES_MAX: Final = 10
 _WAIT_S: Final = 1
 _TIMEOUT_S: Final = 60.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Queue:
-    """A queue that a function receives messages from."""
-
-    sqs: "SQSClient"
-    url: str
 
 
 class _EventSource(threading.Thread):
@@ -65,15 +56,15 @@ class Schedule(_EventSource):
 
 
 class QueueSource(_EventSource):
-    """Hands batches to ``function``, and deletes the messages that did not fail.
+    """Hands batches of a queue to ``function``, and deletes the messages that did not fail.
 
     A message that it names as failed comes again, and so does its whole batch where it fails. While
     the queue cannot be reached, it is polled every second.
     """
 
-    def __init__(self, function: Handler, queue: Queue, *, name: str) -> None:
+    def __init__(self, function: Handler, sqs: "SQSClient", *, url: str, name: str) -> None:
         super().__init__(function, name=name)
-        self._queue = queue
+        self._sqs, self._url = sqs, url
 
     def run(self) -> None:
         while not self._stopping.is_set():
@@ -83,7 +74,7 @@ class QueueSource(_EventSource):
                 self._stopping.wait(_WAIT_S)
 
     def _handle_batch(self) -> None:
-        sqs, url = self._queue.sqs, self._queue.url
+        sqs, url = self._sqs, self._url
         received = sqs.receive_message(
             QueueUrl=url,
             MaxNumberOfMessages=BATCH_MESSAGES_MAX,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import cycle, islice
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from clients.devices.registry import DeviceStatus
 from local.simulator import behaviours
@@ -50,23 +50,10 @@ _USUAL: Final = tuple(
 )
 
 
-def _unusual(
-    behaviour: Behaviour,
-    device_type: str,
-    per_thousand: float,
-    *,
-    name: str | None = None,
-    status: DeviceStatus | None = DeviceStatus.ACTIVE,
-    behind: int = 0,
-) -> Role:
-    return Role(
-        name=name or behaviour.__name__.replace("_", "-"),
-        device_type=device_type,
-        behaviour=behaviour,
-        per_thousand=per_thousand,
-        status=status,
-        behind=behind,
-    )
+def _unusual(behaviour: Behaviour, device_type: str, per_thousand: float, **differing: Any) -> Role:
+    """A role by its behaviour's name; ``differing`` are other fields of it."""
+    named = {"name": behaviour.__name__.replace("_", "-"), **differing}
+    return Role(device_type=device_type, behaviour=behaviour, per_thousand=per_thousand, **named)
 
 
 UNUSUAL: Final = (

@@ -8,9 +8,12 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from local.gateway.event_sources import Queue, QueueSource
+from local.gateway.event_sources import QueueSource
 
 PATIENCE_S = 30.0
+
+type Queue = tuple[Any, str]
+"""A client of SQS, and the queue's URL."""
 
 
 @pytest.fixture
@@ -22,7 +25,7 @@ def queue(monkeypatch: pytest.MonkeyPatch) -> Iterator[Queue]:
         url = sqs.create_queue(QueueName="q", Attributes={"VisibilityTimeout": "0"})["QueueUrl"]
         for body in ("one", "two"):
             sqs.send_message(QueueUrl=url, MessageBody=body)
-        yield Queue(sqs=sqs, url=url)
+        yield sqs, url
 
 
 class Function:
@@ -45,7 +48,8 @@ class Function:
 
 
 def called_twice(function: Function, queue: Queue) -> list[list[str]]:
-    source = QueueSource(function, queue, name="f")
+    sqs, url = queue
+    source = QueueSource(function, sqs, url=url, name="f")
     source.start()
     assert function.has_two.wait(PATIENCE_S)
     source.stop()
