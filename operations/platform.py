@@ -13,15 +13,19 @@ from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.catalog.sql import SqlCatalog
 
 from clients.aws import AwsSettings, client_config, dynamodb_table, s3_client
+from clients.devices.overrides import OverridesStore
+from clients.devices.registry import DeviceRegistry
+from clients.devices.sightings import DeviceSightings
 from clients.flows.parser_store import ParserStore
 from clients.flows.store import FlowStore
 from clients.s3.blocked_messages import BlockedMessages
+from clients.s3.payload_bucket import PayloadBucket
 from clients.s3.upkeep_requests import UpkeepRequests
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, LakeTables
 from fleetlane.events.lake.tables import CATALOG, RECEIVED
 from fleetlane.events.stage_resources import StageResources, parameter_name
-from operations.devices.stores import DeviceStores
+from operations.devices.stores import DeviceAdministration, DeviceStores
 from operations.endpoints import FLOWS_MAX_AGE_S as LAPTOP_FLOWS_MAX_AGE_S
 from operations.endpoints import (
     LAKE_CATALOG,
@@ -131,11 +135,22 @@ class Platform:
     @property
     def devices(self) -> DeviceStores:
         table = dynamodb_table(self.aws, self.resources.devices_table, config=client_config())
-        return DeviceStores.of(table, self._s3, self.resources.overrides_bucket)
+        return DeviceStores(
+            registry=DeviceRegistry(table),
+            administration=DeviceAdministration(table),
+            sightings=DeviceSightings(table),
+            overrides=OverridesStore(self._s3, self.resources.overrides_bucket),
+        )
 
     @property
     def messages(self) -> MessageStores:
-        return MessageStores.of(self.resources, self._s3)
+        s3, resources = self._s3, self.resources
+        return MessageStores(
+            bootstrap_servers=resources.kafka_bootstrap_servers,
+            security=resources.kafka_security,
+            landed_bodies=PayloadBucket(s3, resources.payload_bucket),
+            parked_bodies=PayloadBucket(s3, resources.parked_bucket),
+        )
 
     @property
     def blocked_messages(self) -> BlockedMessages:
@@ -198,12 +213,11 @@ def _deployed(stage: str, aws: AwsSettings) -> StageResources:
     except NoCredentialsError:
         raise NoAwsCredentialsError(stage) from None
     except (BotoCoreError, ClientError) as problem:
-        if isinstance(problem, ClientError) and _code(problem) == "ParameterNotFound":
+        if (
+            isinstance(problem, ClientError)
+            and problem.response["Error"]["Code"] == "ParameterNotFound"
+        ):
             region = aws.region or boto3.Session().region_name or "no region"
             raise UnknownStageError(stage, region) from None
         raise StageUnavailableError(stage, str(problem)) from None
     return StageResources.from_json(found["Parameter"]["Value"])
-
-
-def _code(problem: ClientError) -> str:
-    return problem.response["Error"]["Code"]

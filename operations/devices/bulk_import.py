@@ -26,17 +26,6 @@ class BadDeviceFileError(FleetlaneError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ImportProblem:
-    """What is wrong with a line of the file; ``line`` counts from 1, the header's."""
-
-    line: int
-    problem: str
-
-    def __str__(self) -> str:
-        return f"line {self.line}: {self.problem}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
     """How many devices were registered, and how many already were, identically."""
 
@@ -52,12 +41,6 @@ class ImportRegistry(Protocol):
     def register_all(self, devices: Sequence[RegisteredDevice]) -> None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Line:
-    line: int
-    device: RegisteredDevice
-
-
 class DeviceImport:
     """One file and the registry that it is imported into.
 
@@ -69,8 +52,10 @@ class DeviceImport:
     def __init__(self, path: Path, registry: ImportRegistry, *, now_ms: int) -> None:
         self._path, self._registry, self._now_ms = path, registry, now_ms
 
-    def problems(self, on_line: Callable[[int], None]) -> Iterator[ImportProblem]:
-        """Check the whole file; ``on_line`` is called with the number of the last line checked.
+    def problems(self, on_line: Callable[[int], None]) -> Iterator[str]:
+        """Check the whole file, and say what is wrong with which line; the header's number is 1.
+
+        ``on_line`` is called with the number of the last line checked.
 
         Raises:
             BadDeviceFileError: The file cannot be read, or its columns are wrong.
@@ -79,14 +64,14 @@ class DeviceImport:
         seen: dict[str, int] = {}
         for chunk in batched(self._lines(), _AT_ONCE, strict=False):
             there = self._registry.find_all(
-                line.device.device_id for line in chunk if isinstance(line, _Line)
+                device.device_id for _, device in chunk if isinstance(device, RegisteredDevice)
             )
-            for line in chunk:
-                if isinstance(line, ImportProblem):
-                    yield line
-                else:
-                    yield from _conflicts(line, there, seen)
-            on_line(chunk[-1].line)
+            for line, device in chunk:
+                found = (
+                    [device] if isinstance(device, str) else _conflicts(line, device, there, seen)
+                )
+                yield from (f"line {line}: {problem}" for problem in found)
+            on_line(chunk[-1][0])
 
     def register(self, on_line: Callable[[int], None]) -> Imported:
         """Register what is missing, in the file's order. Only after ``problems`` found none.
@@ -95,23 +80,24 @@ class DeviceImport:
             RegistryUnavailableError: DynamoDB does not answer; it can be repeated.
         """
         registered = unchanged = 0
-        lines = (line for line in self._lines() if isinstance(line, _Line))
-        for chunk in batched(lines, _AT_ONCE, strict=False):
-            there = self._registry.find_all(line.device.device_id for line in chunk)
-            new = [line.device for line in chunk if line.device.device_id not in there]
+        for chunk in batched(self._lines(), _AT_ONCE, strict=False):
+            devices = [device for _, device in chunk if isinstance(device, RegisteredDevice)]
+            there = self._registry.find_all(device.device_id for device in devices)
+            new = [device for device in devices if device.device_id not in there]
             self._registry.register_all(new)
             registered += len(new)
-            unchanged += len(chunk) - len(new)
-            on_line(chunk[-1].line)
+            unchanged += len(devices) - len(new)
+            on_line(chunk[-1][0])
         return Imported(registered=registered, unchanged=unchanged)
 
-    def _lines(self) -> Iterator[_Line | ImportProblem]:
+    def _lines(self) -> Iterator[tuple[int, RegisteredDevice | str]]:
+        """Each line's number, and its device, or what is wrong with it."""
         try:
             with self._path.open(encoding="utf-8-sig", newline="") as file:
                 reader = csv.DictReader(file, restkey="", strict=True)
                 self._check_columns(reader.fieldnames or ())
                 for row in reader:
-                    yield self._line(reader.line_num, row)
+                    yield reader.line_num, self._device(row)
         except (OSError, UnicodeDecodeError, csv.Error) as problem:
             raise BadDeviceFileError(self._path, f"cannot be read: {problem}") from None
 
@@ -125,11 +111,11 @@ class DeviceImport:
                 self._path, f"its columns are {given!r}; they must be {wanted}"
             )
 
-    def _line(self, number: int, row: Mapping[str, str | None]) -> _Line | ImportProblem:
+    def _device(self, row: Mapping[str, str | None]) -> RegisteredDevice | str:
         if "" in row or None in row.values():
-            return ImportProblem(line=number, problem="has more or fewer fields than the header")
+            return "has more or fewer fields than the header"
         try:
-            device = RegisteredDevice(
+            return RegisteredDevice(
                 device_id=row["device_id"] or "",
                 device_type=row["device_type"] or "",
                 keys=(public_jwk(row["public_key"] or ""),),
@@ -137,22 +123,21 @@ class DeviceImport:
                 registered_ms=self._now_ms,
             )
         except (BadDeviceError, BadPublicKeyError) as problem:
-            return ImportProblem(line=number, problem=str(problem))
-        return _Line(line=number, device=device)
+            return str(problem)
 
 
 def _conflicts(
-    line: _Line, there: Mapping[str, RegisteredDevice], seen: dict[str, int]
-) -> Iterator[ImportProblem]:
-    device = line.device
-    first = seen.setdefault(device.device_id, line.line)
-    if first != line.line:
-        problem = f"device {device.device_id} is already in line {first}"
-        yield ImportProblem(line=line.line, problem=problem)
+    line: int,
+    device: RegisteredDevice,
+    there: Mapping[str, RegisteredDevice],
+    seen: dict[str, int],
+) -> Iterator[str]:
+    first = seen.setdefault(device.device_id, line)
+    if first != line:
+        yield f"device {device.device_id} is already in line {first}"
     present = there.get(device.device_id)
     if present is not None and not _is_same(device, present):
-        problem = f"device {device.device_id} is registered differently: `fleetlane device show` it"
-        yield ImportProblem(line=line.line, problem=problem)
+        yield f"device {device.device_id} is registered differently: `fleetlane device show` it"
 
 
 def _is_same(device: RegisteredDevice, present: RegisteredDevice) -> bool:

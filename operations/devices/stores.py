@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from clients.devices.overrides import OverridesStore
 from clients.devices.registry import (
@@ -22,7 +22,6 @@ from fleetlane.events.times import DAY_MS
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.service_resource import Table
-    from mypy_boto3_s3.client import S3Client
 
 
 _TRIES_MAX: Final = 5
@@ -68,9 +67,7 @@ class DeviceAdministration:
 
     def is_there(self, device_id: str) -> bool:
         """Whether the registry has an item with this id, a valid device or not."""
-        with reaching_dynamodb():
-            answer = self._table.get_item(Key={"device_id": device_id}, ConsistentRead=True)
-        return "Item" in answer
+        return self._item(device_id) is not None
 
     def remove(self, device_id: str) -> None:
         """Remove a device; a missing one is no error."""
@@ -101,15 +98,19 @@ class DeviceAdministration:
     ) -> RegisteredDevice:
         """Replace the keys that were read; where others changed them meanwhile, try again."""
         for _ in range(_TRIES_MAX):
-            with reaching_dynamodb():
-                answer = self._table.get_item(Key={"device_id": device_id}, ConsistentRead=True)
-            if "Item" not in answer:
+            item = self._item(device_id)
+            if item is None:
                 raise UnknownDeviceError(device_id)
-            present = device_from_item(answer["Item"])
+            present = device_from_item(item)
             wanted = change(present)
             if self._keys_written(present, wanted):
                 return wanted
         raise KeyChangeError(device_id, f"was changed by others, {_TRIES_MAX} times")
+
+    def _item(self, device_id: str) -> dict[str, Any] | None:
+        with reaching_dynamodb():
+            answer = self._table.get_item(Key={"device_id": device_id}, ConsistentRead=True)
+        return answer.get("Item")
 
     def _keys_written(self, present: RegisteredDevice, wanted: RegisteredDevice) -> bool:
         with reaching_dynamodb():
@@ -204,15 +205,6 @@ class DeviceStores:
     administration: DeviceAdministration
     sightings: DeviceSightings
     overrides: OverridesStore
-
-    @classmethod
-    def of(cls, table: "Table", s3: "S3Client", overrides_bucket: str) -> Self:
-        return cls(
-            registry=DeviceRegistry(table),
-            administration=DeviceAdministration(table),
-            sightings=DeviceSightings(table),
-            overrides=OverridesStore(s3, overrides_bucket),
-        )
 
     @property
     def trust(self) -> DeviceTrust:

@@ -1,10 +1,15 @@
-"""The lake's tables as Arrow datasets: Iceberg plans which files count, Arrow reads them."""
+"""The lake's tables as Arrow datasets: Iceberg plans which files count, Arrow reads them.
 
-from collections.abc import Iterable, Mapping
+And a stream's newest events as its view shows them, through DuckDB.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
 
+import duckdb
 import pyarrow as pa
 from pyarrow import dataset as ds
 from pyiceberg.catalog import Catalog
@@ -12,8 +17,10 @@ from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.io.pyarrow import PyArrowFileIO, schema_to_pyarrow
 from pyiceberg.table import FileScanTask, Table
 
+from clients.lake.view_sql import Engine, create_view
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.lake.tables import DAILY, PARSED, RECEIVED, LakeTable
+from fleetlane.events.lake.tables import DAILY, EVENTS, NAMESPACE, PARSED, RECEIVED, LakeTable
+from fleetlane.events.lake.views import LakeView
 
 QUERIED: Final = (RECEIVED, PARSED, DAILY)
 _PARQUET: Final = ds.ParquetFileFormat()
@@ -101,3 +108,38 @@ def _fragment(table: Table, task: FileScanTask, days_since_1970: int) -> ds.Frag
     is_day = ds.field("day") == pa.scalar(days_since_1970, pa.int32()).cast(pa.date32())
     filesystem = io.fs_by_scheme(scheme, netloc)
     return _PARQUET.make_fragment(path, filesystem=filesystem, partition_expression=is_day)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewRows:
+    """Rows of a view, each with a value for each column."""
+
+    view: LakeView
+    rows: Sequence[tuple[object, ...]]
+
+
+def newest(catalog: Catalog, view: LakeView, *, since: date, rows_max: int) -> ViewRows:
+    """The newest events of the days from ``since`` on, by arrival, the newest first.
+
+    Raises:
+        LakeMissingError: There is no lake yet.
+        RowsDeletedBesideError: It has delete files.
+    """
+    where = f"stream = '{view.stream}' and {day_since(since)}"
+    events = planned_table(catalog, EVENTS, where=where)
+    return newest_of(events.dataset, view, since=since, rows_max=rows_max)
+
+
+def newest_of(events: ds.Dataset, view: LakeView, *, since: date, rows_max: int) -> ViewRows:
+    """The same of rows of the lake's table, wherever they come from."""
+    with closing(duckdb.connect()) as connection:
+        connection.register("rows_of_events", events)
+        connection.execute(f"create schema {NAMESPACE}")
+        connection.execute(f"create view {EVENTS.identifier} as from rows_of_events")
+        connection.execute(create_view(view, Engine.DUCKDB))
+        result = connection.execute(
+            f"from {NAMESPACE}.{view.name} where day >= $since"
+            " order by arrived_at desc, id limit $rows_max",
+            {"since": since, "rows_max": rows_max},
+        )
+        return ViewRows(view=view, rows=result.fetchall())

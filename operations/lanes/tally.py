@@ -13,9 +13,13 @@ import msgspec
 from clients.kafka.reader import KafkaReader, KafkaUnreadableError, Record
 from fleetlane.events import headers as ce
 from fleetlane.events.lanes import Lane
-from fleetlane.events.metadata import Outcome, parsed_from
+from fleetlane.events.metadata import Outcome, Parsed, parsed_from
 from fleetlane.events.topics import FLEET_PARSED, UnknownTopicError, parsed_raw_topic
 from operations.ledger.evidence import Evidence
+
+_FIRST_ATTEMPT: Final = (ce.ATTEMPT, b"1")
+_POLL_INTERVAL_S: Final = 0.5
+_MEASURED: Final = (1, Outcome.PARSED, Lane.STANDARD)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,9 +45,10 @@ class ParseDelays:
         self._arrived_parsed: list[tuple[int, int]] = []
 
     def fold(self, records: Iterable[Record]) -> None:
-        for record in records:
-            if record.topic == FLEET_PARSED:
-                self._fold_attempt(record)
+        for row in filter(None, map(_attempt_in, records)):
+            is_measured = (row.attempt, row.outcome, row.lane) == _MEASURED
+            if is_measured and row.received_ms is not None and row.device_id not in self._excluded:
+                self._arrived_parsed.append((row.received_ms, row.parsed_ms))
 
     def between(self, since_ms: int, until_ms: int) -> Delays | None:
         """Of messages that arrived in this range, its end excluded; ``None`` if there are none."""
@@ -58,24 +63,10 @@ class ParseDelays:
             messages=len(waited), p50_s=_quantile(waited, 0.5), p95_s=_quantile(waited, 0.95)
         )
 
-    def _fold_attempt(self, record: Record) -> None:
-        try:
-            row = parsed_from(record.value or b"")
-        except msgspec.DecodeError:
-            return
-        is_first_parsed = row.attempt == 1 and row.outcome is Outcome.PARSED
-        is_measured = is_first_parsed and row.lane is Lane.STANDARD
-        if is_measured and row.received_ms is not None and row.device_id not in self._excluded:
-            self._arrived_parsed.append((row.received_ms, row.parsed_ms))
-
 
 def _quantile(values_ms: list[int], share: float) -> float:
     """The least value that this share does not exceed, in seconds; ``values_ms`` are sorted."""
     return values_ms[max(0, math.ceil(share * len(values_ms)) - 1)] / 1_000
-
-
-_FIRST_ATTEMPT: Final = (ce.ATTEMPT, b"1")
-_POLL_INTERVAL_S: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,10 +89,11 @@ class LaneTally:
 
     def fold(self, records: Iterable[Record]) -> None:
         for record in records:
-            if record.topic == FLEET_PARSED:
-                self._fold_attempt(record)
+            if (attempt := _attempt_in(record)) is not None:
+                self._attempts[attempt.lane, attempt.outcome] += 1
             elif record.topic.startswith("raw.") and _FIRST_ATTEMPT in record.headers:
-                self._fold_landing(record)
+                with suppress(UnknownTopicError):
+                    self._landed[parsed_raw_topic(record.topic).lane] += 1
 
     @property
     def counts(self) -> Mapping[Lane, LaneCounts]:
@@ -114,18 +106,13 @@ class LaneTally:
             for lane in Lane
         }
 
-    def _fold_landing(self, record: Record) -> None:
-        try:
-            self._landed[parsed_raw_topic(record.topic).lane] += 1
-        except UnknownTopicError:
-            return
 
-    def _fold_attempt(self, record: Record) -> None:
-        try:
-            attempt = parsed_from(record.value or b"")
-        except msgspec.DecodeError:
-            return
-        self._attempts[attempt.lane, attempt.outcome] += 1
+def _attempt_in(record: Record) -> Parsed | None:
+    """The attempt that a record of ``fleet.parsed`` tells of; ``None`` of any other record."""
+    if record.topic == FLEET_PARSED:
+        with suppress(msgspec.DecodeError):
+            return parsed_from(record.value or b"")
+    return None
 
 
 class TalliedSource:

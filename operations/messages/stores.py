@@ -5,7 +5,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import closing
 from copy import replace
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol, Self
+from typing import Final, Protocol
 
 from clients.kafka.producer import KafkaProducer
 from clients.kafka.reader import KafkaReader, Record
@@ -14,13 +14,8 @@ from fleetlane.events import headers as ce
 from fleetlane.events.envelope import KafkaPosition, Message, PayloadReference
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lanes import BUFFER_BYTES_MAX, Lane
-from fleetlane.events.stage_resources import StageResources
 from fleetlane.events.topics import PARKED, raw_pattern
 from operations.messages.parked import message_in
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3.client import S3Client
-
 
 _DELIVERY_TIMEOUT_S: Final = 30.0
 _REFERENCE_HEADERS: Final = frozenset({ce.DATA_REF, ce.DATA_SHA256})
@@ -123,15 +118,6 @@ class MessageStores:
     security: KafkaSecurity
     landed_bodies: PayloadBucket
     parked_bodies: PayloadBucket
-
-    @classmethod
-    def of(cls, resources: StageResources, s3: "S3Client") -> Self:
-        return cls(
-            bootstrap_servers=resources.kafka_bootstrap_servers,
-            security=resources.kafka_security,
-            landed_bodies=PayloadBucket(s3, resources.payload_bucket),
-            parked_bodies=PayloadBucket(s3, resources.parked_bucket),
-        )
 
     @property
     def payloads(self) -> StoredPayloads:

@@ -8,7 +8,7 @@ from fleetlane.events.metadata import Outcome
 from operations.messages.parked import ParkedFilter
 from operations.messages.stores import StoredPayloads
 from operations.replay.landing import ReplayPlan, TooManyMessagesError
-from operations.replay.parked import parked_plan
+from operations.replay.plans import parked_plan
 from tests.unit.operations.stored_messages import (
     OTHER_ID,
     RAW_ID,

@@ -7,7 +7,7 @@ import pytest
 from fleetlane.events.times import DAY_MS
 from operations.messages.stores import StoredPayloads
 from operations.replay.landing import ReplayPlan, TooManyMessagesError
-from operations.replay.raw import ArrivalRange, raw_plan
+from operations.replay.plans import ArrivalRange, raw_plan
 from tests.unit.operations.stored_messages import (
     ARRIVAL_MS,
     OTHER_ID,

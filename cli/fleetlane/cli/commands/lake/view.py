@@ -20,7 +20,7 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lake.views import DataColumn, Kind, LakeView, OwnColumn, view_of
 from fleetlane.events.times import DAY_MS
 from operations.fleet.fleet import day_of
-from operations.fleet.newest_events import ViewRows, newest
+from operations.fleet.tables import ViewRows, newest
 from operations.platform import Platform
 
 _OWN_SHOWN: Final = ("arrived_at", "device_id", "event_at")

@@ -11,7 +11,7 @@ from fleetlane.cli.output.counting import counted
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import checked_name
 from fleetlane.events.times import rfc3339
-from operations.replay.raw import ArrivalRange, raw_plan
+from operations.replay.plans import ArrivalRange, raw_plan
 
 
 class EmptyRangeError(FleetlaneError):

@@ -17,7 +17,7 @@ from fleetlane.events.times import rfc3339
 from fleetlane.events.topics import PARKED
 from operations.messages.parked import ParkedFilter, ParkedMessage, newest_parked
 from operations.messages.stores import MessageStores, records_at
-from operations.replay.parked import read_since
+from operations.replay.plans import read_since
 
 _ROW: Final = "{:>8}  {:<16} {:<16} {:<20} {:<24}  {}"
 

@@ -9,7 +9,7 @@ from fleetlane.cli.commands.parked.options import Ids, ParkedOptions
 from fleetlane.cli.options.selection import DryRunOption, LimitOption
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.counting import counted
-from operations.replay.parked import parked_plan
+from operations.replay.plans import parked_plan
 
 
 def replay_parked(

@@ -1,18 +1,29 @@
-"""Which parked messages land again: the wanted ones that were not parsed since."""
+"""Which stored messages land again.
+
+Of parked ones those that were not parsed since; of a stream all of one range of arrival, with the
+next revision.
+"""
 
 import re
+from collections.abc import Iterable
+from copy import replace
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
+from clients.kafka.reader import Record
+from fleetlane.events import headers as ce
+from fleetlane.events.envelope import KafkaPosition, Message
 from fleetlane.events.metadata import IS_THROUGH, Parsed, counts_more, parsed_from
 from fleetlane.events.times import HOUR_MS
-from fleetlane.events.topics import FLEET_PARSED, PARKED
-from operations.messages.parked import ParkedFilter, ParkedMessage, newest_parked
+from fleetlane.events.topics import FLEET_PARSED, PARKED, stream_pattern
+from operations.messages.parked import ParkedFilter, ParkedMessage, message_in, newest_parked
 from operations.messages.stores import RecordStore, StoredPayloads
 from operations.replay.landing import NextAttempt, ReplayPlan, TooManyMessagesError, with_payloads
 
+CLOCKS_APART_MS_MAX: Final = 60_000
+"""How far the clocks of ingest and Kafka may differ. No record is older than its arrival."""
 PARKING_MS_MAX: Final = HOUR_MS
 """A message may have been parked this long before its record was written: a batch is one write."""
 
@@ -106,3 +117,58 @@ def _next(parked: ParkedMessage, past: PastAttempts | None) -> NextAttempt:
         attempt, revision = max(attempt, past.attempt_max), max(revision, past.revision_max)
         revision += past.is_parsed(parked.revision)
     return NextAttempt(attempt=attempt + 1, revision=revision, reference=parked.reference)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArrivalRange:
+    """Messages of one stream that arrived from ``from_ms`` on and before ``to_ms``."""
+
+    stream: str
+    from_ms: int
+    to_ms: int
+
+    def takes(self, message: Message) -> bool:
+        return message.stream == self.stream and self.from_ms <= message.arrival_millis < self.to_ms
+
+
+def raw_plan(
+    store: RecordStore, payloads: StoredPayloads, wanted: ArrivalRange, *, messages_max: int
+) -> ReplayPlan:
+    """Read what is in the raw topics. Nothing is written.
+
+    Each message lands once, however many copies of it there are, and all with one revision: the
+    one after the highest that any of them has. Topics are read to their end, for a message may
+    have waited in the spool.
+
+    Raises:
+        TooManyMessagesError: More than ``messages_max`` would land again.
+        KafkaUnreadableError, PayloadUnavailableError: Kafka or S3 does not answer.
+    """
+    pattern, since_ms = stream_pattern(wanted.stream), max(0, wanted.from_ms - CLOCKS_APART_MS_MAX)
+    found, revision = _found(store.matching(pattern, since_ms=since_ms), wanted, messages_max)
+    chosen = (
+        (raw_id, position, replace(planned, revision=revision + 1))
+        for raw_id, (position, planned) in found.items()
+    )
+    attempts, expired = with_payloads(chosen, payloads)
+    return ReplayPlan(pattern=pattern, since_ms=since_ms, attempts=attempts, expired=expired)
+
+
+def _found(
+    records: Iterable[Record], wanted: ArrivalRange, messages_max: int
+) -> tuple[dict[str, tuple[KafkaPosition, NextAttempt]], int]:
+    """The first copy of each message, and what is next for it, by raw id; the highest revision."""
+    found, revision = dict[str, tuple[KafkaPosition, NextAttempt]](), 0
+    stream = (ce.TYPE, wanted.stream.encode())
+    for record in records:
+        message = message_in(record) if stream in record.headers else None
+        if message is None or not wanted.takes(message):
+            continue
+        first = NextAttempt(attempt=0, revision=0, reference=message.reference)
+        position, planned = found.get(message.raw_id, (record.position, first))
+        planned = replace(planned, attempt=max(planned.attempt, message.attempt + 1))
+        found[message.raw_id] = position, planned
+        revision = max(revision, message.revision)
+        if len(found) > messages_max:
+            raise TooManyMessagesError(len(found), messages_max)
+    return found, revision
