@@ -27,8 +27,8 @@ from fleetlane.events.metrics import ApplicationMetric, Dimension
 from fleetlane.events.s3_keys import STOP_MARKERS
 from fleetlane.events.times import now_ms
 from glue_jobs.deduplicate import main as deduplicate
+from glue_jobs.engine.checkpoint_notes import HadoopFiles
 from glue_jobs.engine.cloudwatch_metrics import published_to
-from glue_jobs.engine.hadoop_files import HadoopFiles
 from glue_jobs.engine.periodic_tasks import Ends, PeriodicTask
 from glue_jobs.engine.session import spark_session
 from glue_jobs.engine.supervisor import STOP_LIMIT_S, stop_between_batches
@@ -80,10 +80,8 @@ def main(argv: Sequence[str]) -> None:
     arguments = HostArguments.from_argv(argv)
     session = spark_session(arguments.application)
     shared = shared_arguments(arguments, argv)
-    files, marker = (
-        HadoopFiles(session, shared.checkpoint_folder),
-        f"{STOP_MARKERS}{arguments.application}",
-    )
+    files = HadoopFiles(session, shared.checkpoint_folder)
+    marker = f"{STOP_MARKERS}{arguments.application}"
     queries = start(session, arguments.jobs, argv)
     offsets = MirroredOffsets(KafkaAdmin(session, shared), now_ms=now_ms)
     watch = ApplicationWatch(

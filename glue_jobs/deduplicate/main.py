@@ -15,8 +15,7 @@ from clients.flows.store import CachedFlows, CurrentFlows, FlowStore
 from fleetlane.events.job_arguments import DeduplicateArguments
 from fleetlane.events.topics import canonical_pattern
 from glue_jobs.deduplicate.transforms import STATE, unique_records
-from glue_jobs.engine.checkpoint_notes import DedupedStreams
-from glue_jobs.engine.hadoop_files import HadoopFiles
+from glue_jobs.engine.checkpoint_notes import DedupedStreams, HadoopFiles
 from glue_jobs.engine.session import run
 from glue_jobs.engine.supervisor import DesiredQuery, Query, Supervisor
 from glue_jobs.kafka.source_and_sink import QueryPlan, raw_records, written_to_kafka

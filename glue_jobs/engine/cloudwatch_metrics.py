@@ -16,29 +16,27 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-class CloudWatchMetrics:
-    """Publishes values. An unavailable CloudWatch costs a line in the log, never a batch.
+def publishing(
+    cloudwatch: "CloudWatchClient", namespace: str, dimension: Dimension, value: str
+) -> Callable[[Mapping[str, float]], None]:
+    """Give what publishes values. An unavailable CloudWatch costs a line in the log, never a batch.
 
     Functions write metrics into their logs; jobs do not: Glue and EMR differ in whether a line of a
     job comes into CloudWatch's logs as it was written.
     """
 
-    def __init__(
-        self, cloudwatch: "CloudWatchClient", *, namespace: str, dimensions: Mapping[str, str]
-    ) -> None:
-        self._cloudwatch, self._namespace, self._dimensions = cloudwatch, namespace, dimensions
-
-    def publish(self, values: Mapping[str, float]) -> None:
-        dimensions: Any = [{"Name": name, "Value": at} for name, at in self._dimensions.items()]
+    def publish(values: Mapping[str, float]) -> None:
+        dimensions: Any = [{"Name": dimension, "Value": value}]
         data: Any = [
-            {"MetricName": name, "Value": value, "Dimensions": dimensions}
-            for name, value in values.items()
+            {"MetricName": name, "Value": at, "Dimensions": dimensions}
+            for name, at in values.items()
         ]
         try:
-            self._cloudwatch.put_metric_data(Namespace=self._namespace, MetricData=data)
+            cloudwatch.put_metric_data(Namespace=namespace, MetricData=data)
         except (BotoCoreError, ClientError) as problem:
-            whose = ", ".join(f"{name} {at}" for name, at in self._dimensions.items())
-            _log.warning("metrics of %s not published: %s", whose, problem)
+            _log.warning("metrics of %s %s not published: %s", dimension, value, problem)
+
+    return publish
 
 
 def published_to(
@@ -48,4 +46,4 @@ def published_to(
     if namespace is None:
         return lambda _: None
     cloudwatch = boto3.client("cloudwatch", config=client_config())
-    return CloudWatchMetrics(cloudwatch, namespace=namespace, dimensions={dimension: value}).publish
+    return publishing(cloudwatch, namespace, dimension, value)

@@ -38,10 +38,6 @@ class Query(Protocol):
     def stop(self) -> None: ...
 
 
-def _never() -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DesiredQuery:
     """How a query is started. One that runs with other ``settings`` is stopped and started again.
@@ -51,13 +47,7 @@ class DesiredQuery:
 
     start: Callable[[], Query]
     settings: object = None
-    must_wait: Callable[[], bool] = _never
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Running:
-    query: Query
-    settings: object
+    must_wait: Callable[[], bool] = lambda: False
 
 
 class Supervisor:
@@ -76,7 +66,7 @@ class Supervisor:
         clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self._desired, self._restart_s, self._clock_s = desired, restart_s, clock_s
-        self._running: dict[str, _Running] = {}
+        self._running: dict[str, tuple[Query, object]] = {}
         self._ended_at_s: dict[str, float] = {}
         self._over = threading.Event()
         self._checks = PeriodicTask(
@@ -100,8 +90,8 @@ class Supervisor:
     def stop(self) -> None:
         """Stop all queries, for good; their batches are cancelled."""
         self._over.set()
-        for running in self._running.values():
-            running.query.stop()
+        for query, _ in self._running.values():
+            query.stop()
 
     def check(self) -> None:
         """Start what should run and does not, and what has other settings.
@@ -114,14 +104,14 @@ class Supervisor:
                 self._start(name, desired)
 
     def _is_to_start(self, name: str, desired: DesiredQuery) -> bool:
-        running = self._running.get(name)
-        if running is not None and running.query.isActive:
-            if running.settings == desired.settings:
+        query, settings = self._running.get(name, (None, None))
+        if query is not None and query.isActive:
+            if settings == desired.settings:
                 return False
-            stop_between_batches([running.query], limit_s=REPLACE_LIMIT_S)
+            stop_between_batches([query], limit_s=REPLACE_LIMIT_S)
             return True
-        if running is not None:
-            _log.error("query %s ended, and is started again: %s", name, running.query.exception())
+        if query is not None:
+            _log.error("query %s ended, and is started again: %s", name, query.exception())
             del self._running[name]
             self._ended_at_s[name] = self._clock_s()
         ended_at_s = self._ended_at_s.get(name)
@@ -130,13 +120,11 @@ class Supervisor:
 
     def _start(self, name: str, desired: DesiredQuery) -> None:
         try:
-            query = desired.start()
+            self._running[name] = desired.start(), desired.settings
         except FleetlaneError as problem:
             _log.error("query %s cannot be started, and is tried again: %s", name, problem)
             self._running.pop(name, None)
             self._ended_at_s[name] = self._clock_s()
-            return
-        self._running[name] = _Running(query=query, settings=desired.settings)
 
 
 def always_running(name: str, start: Callable[[], Query]) -> Supervisor:

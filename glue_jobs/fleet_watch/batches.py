@@ -87,7 +87,11 @@ class WatchBatches:
     def handle_activity(self, batch: Iterable[Activity]) -> None:
         some = list(batch)
         self._quarantine_runaway_devices(some)
-        self._last_seen.add(_sightings(some))
+        self._last_seen.add(
+            Sighting(device_id=one.device_id, seen_ms=one.seen_ms, firmware=one.firmware)
+            for one in some
+            if one.seen_ms is not None
+        )
         self._last_seen.write_some()
 
     def _quarantine_runaway_devices(self, batch: Sequence[Activity]) -> None:
@@ -131,12 +135,6 @@ class WatchBatches:
         except FlowsUnavailableError as problem:
             _log.warning("the platform's rate limit holds for all devices: %s", problem)
             return {}
-
-
-def _sightings(batch: Iterable[Activity]) -> Iterator[Sighting]:
-    for one in batch:
-        if one.seen_ms is not None:
-            yield Sighting(device_id=one.device_id, seen_ms=one.seen_ms, firmware=one.firmware)
 
 
 def _rows(rows: DataFrame) -> Iterator[Activity]:

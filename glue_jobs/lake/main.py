@@ -25,9 +25,8 @@ from fleetlane.events.topics import (
     canonical_pattern,
     unique_pattern,
 )
-from glue_jobs.engine.checkpoint_notes import DedupedStreams
+from glue_jobs.engine.checkpoint_notes import DedupedStreams, HadoopFiles
 from glue_jobs.engine.cloudwatch_metrics import published_to
-from glue_jobs.engine.hadoop_files import HadoopFiles
 from glue_jobs.engine.periodic_tasks import PeriodicTask
 from glue_jobs.engine.query_listener import QueryListener, listen
 from glue_jobs.engine.session import run, use_catalog
@@ -40,7 +39,7 @@ from glue_jobs.lake.stream_views import stream_views
 from glue_jobs.lake.upkeep import POLL_INTERVAL_S as UPKEEP_INTERVAL_S
 from glue_jobs.lake.upkeep import UpkeepSchedule, compacted, erased, expired
 
-PUBLISH_INTERVAL_S: Final = 60
+LAG_INTERVAL_S: Final = 60
 _BEHIND: Final = "maxOffsetsBehindLatest"
 TOPICS_OF: Final[Mapping[LakeTables, str]] = MappingProxyType(
     {
@@ -112,40 +111,25 @@ def _start_query(
     )
     name, trigger_ms = lake_job(arguments.tables), arguments.lake_trigger_ms
     query = in_batches(records, arguments, name=name, trigger_ms=trigger_ms, each=batches.write)
-    for task in _tasks(session, arguments, guard, batches, lag):
-        task.run_beside(query)
-    return query
-
-
-def _tasks(
-    session: SparkSession,
-    arguments: LakeArguments,
-    guard: LeaseGuard,
-    batches: LakeBatches,
-    lag: LakeLag,
-) -> list[PeriodicTask]:
-    schedule = _upkeep(session, arguments, guard, batches)
-    publish = published_to(arguments.metrics_namespace, Dimension.JOB, lake_job(arguments.tables))
-    tasks = [
-        PeriodicTask(
-            name="upkeep of the lake's tables",
-            run=schedule.do_due,
-            interval_s=UPKEEP_INTERVAL_S,
-            is_first_at_once=False,
-            ends_on=LeaseLostError,
-        ),
-        PeriodicTask(
-            name="the lake's lag",
-            run=lambda: publish({JobMetric.LAKE_LAG_SECONDS: lag.seconds()}),
-            interval_s=PUBLISH_INTERVAL_S,
-        ),
-    ]
+    PeriodicTask(
+        name="upkeep of the lake's tables",
+        run=_upkeep(session, arguments, guard, batches).do_due,
+        interval_s=UPKEEP_INTERVAL_S,
+        is_first_at_once=False,
+        ends_on=LeaseLostError,
+    ).run_beside(query)
+    publish = published_to(arguments.metrics_namespace, Dimension.JOB, name)
+    PeriodicTask(
+        name="the lake's lag",
+        run=lambda: publish({JobMetric.LAKE_LAG_SECONDS: lag.seconds()}),
+        interval_s=LAG_INTERVAL_S,
+    ).run_beside(query)
     views = stream_views(arguments)
     if views is not None:
-        tasks.append(
-            PeriodicTask(name="views of streams", run=views.put_new, interval_s=VIEWS_INTERVAL_S)
-        )
-    return tasks
+        PeriodicTask(
+            name="views of streams", run=views.put_new, interval_s=VIEWS_INTERVAL_S
+        ).run_beside(query)
+    return query
 
 
 def _lease_guard(session: SparkSession, arguments: LakeArguments) -> LeaseGuard:
@@ -185,26 +169,18 @@ def ensure_table(session: SparkSession, table: LakeTable) -> None:
 
     One that an older release made gets the columns that it lacks; its rows have nothing in them.
     """
-    with _CREATING:
-        _create(session, table)
-        _add_missing_columns(session, table)
-
-
-def _create(session: SparkSession, table: LakeTable) -> None:
     columns = ", ".join(map(str, table.columns))
     properties = ", ".join(f"'{name}'='{value}'" for name, value in _PROPERTIES.items())
-    session.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{NAMESPACE}")
-    session.sql(
-        f"CREATE TABLE IF NOT EXISTS {table.full_name} ({columns}) USING iceberg"
-        f" PARTITIONED BY ({', '.join(table.partitioned_by)}) TBLPROPERTIES ({properties})"
-    )
-
-
-def _add_missing_columns(session: SparkSession, table: LakeTable) -> None:
-    there = set(session.table(table.full_name).columns)
-    missing = [str(column) for column in table.columns if column.name not in there]
-    if missing:
-        session.sql(f"ALTER TABLE {table.full_name} ADD COLUMNS ({', '.join(missing)})")
+    with _CREATING:
+        session.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{NAMESPACE}")
+        session.sql(
+            f"CREATE TABLE IF NOT EXISTS {table.full_name} ({columns}) USING iceberg"
+            f" PARTITIONED BY ({', '.join(table.partitioned_by)}) TBLPROPERTIES ({properties})"
+        )
+        there = set(session.table(table.full_name).columns)
+        missing = [str(column) for column in table.columns if column.name not in there]
+        if missing:
+            session.sql(f"ALTER TABLE {table.full_name} ADD COLUMNS ({', '.join(missing)})")
 
 
 if __name__ == "__main__":

@@ -52,8 +52,10 @@ def merge_events(rows: DataFrame, target: Target) -> None:
         F.col("stream").isin(facts.streams) & arrived_alike
     )
     newest = _newest(rows, same).persist()
-    stale = _stale(same, newest).persist()
-    _replace(_current(rows, newest), stale, target, places)
+    revised = F.broadcast(newest.where("newest > 0"))
+    stale = same.join(revised, "raw_id").where("revision < newest").select(*_PLACE).persist()
+    current = rows.join(newest, "raw_id").where("revision = newest").drop("newest")
+    _replace(current, stale, target, places)
     newest.unpersist()
     stale.unpersist()
 
@@ -62,17 +64,6 @@ def _newest(rows: DataFrame, same: DataFrame) -> DataFrame:
     there = same.where("revision > 0").select("raw_id", "revision")
     revisions = rows.select("raw_id", "revision").union(there)
     return revisions.groupBy("raw_id").agg(F.max("revision").alias("newest"))
-
-
-def _current(rows: DataFrame, newest: DataFrame) -> DataFrame:
-    """The rows of each message's newest revision."""
-    return rows.join(newest, "raw_id").where("revision = newest").drop("newest")
-
-
-def _stale(same: DataFrame, newest: DataFrame) -> DataFrame:
-    revised = F.broadcast(newest.where("newest > 0"))
-    older = same.join(revised, "raw_id").where("revision < newest")
-    return older.select(*_PLACE)
 
 
 def _replace(rows: DataFrame, stale: DataFrame, target: Target, places: Column) -> None:

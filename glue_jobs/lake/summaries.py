@@ -29,6 +29,7 @@ def daily_rows(received: DataFrame, parsed: DataFrame) -> DataFrame:
     """
     message = received.join(final_outcomes(parsed), ["day", "id"], "left")
     lag_ms = F.greatest(F.col("received_ms") - F.col("end_ms"), F.lit(0))
+    is_parked = F.col("outcome") == Outcome.PARKED
     last = F.struct("received_ms", "source_partition", "source_offset")
     rows = message.groupBy("day", "device_id", "stream").agg(
         F.count(F.lit(1)).alias("messages"),
@@ -42,7 +43,7 @@ def daily_rows(received: DataFrame, parsed: DataFrame) -> DataFrame:
         F.coalesce(F.max(lag_ms), F.lit(0)).alias("lag_ms_max"),
         F.count_if(lag_ms > LATE_MESSAGE_AFTER_MS).alias("late_messages"),
         *(F.count_if(F.col("outcome") == one).alias(one) for one in _RANKS[1:]),
-        F.count_if(_is_parked_as(ParkedReason.MALFORMED)).alias("malformed"),
+        F.count_if(is_parked & (F.col("reason") == ParkedReason.MALFORMED)).alias("malformed"),
         _sum(F.col("events")).alias("events"),
         _sum(F.col("parse_us")).alias("parse_us_sum"),
         F.coalesce(F.max("parse_us"), F.lit(0)).alias("parse_us_max"),
@@ -112,18 +113,10 @@ def hourly_rows(received: DataFrame, parsed: DataFrame, *, closed_ms: int) -> Da
     rows = by_device.groupBy("day", "hour_ms", "stream").agg(
         F.count_if("itself").alias("devices"),
         F.count_if(~F.col("itself")).alias("through_gateway"),
-        *(_summed(name) for name in ("messages", *_OUTCOMES)),
+        *(F.sum(name).alias(name) for name in ("messages", *_OUTCOMES)),
     )
     return rows.select(*HOURLY.column_names)
 
 
 def _sum(column: Column) -> Column:
     return F.coalesce(F.sum(column), F.lit(0))
-
-
-def _is_parked_as(reason: ParkedReason) -> Column:
-    return (F.col("outcome") == Outcome.PARKED) & (F.col("reason") == reason)
-
-
-def _summed(name: str) -> Column:
-    return F.sum(name).alias(name)

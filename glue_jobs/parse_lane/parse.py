@@ -20,7 +20,7 @@ from fleetlane.events import headers as ce
 from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.lanes import Lane
 from fleetlane.events.times import now_ms
-from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
+from fleetlane.parsers.sandbox.platforms import sandboxes_for_this_system
 from glue_jobs.parse_lane.halting.halt_on_error import BlockedError, HaltOnError
 from glue_jobs.parse_lane.lane_parser import LaneParser, Output
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
@@ -39,6 +39,9 @@ from glue_jobs.parse_lane.results.output_batches import (
 
 ARTIFACT_S_MAX: Final = 30.0
 """So long a lane waits for an artifact: the largest, at 9 MiB a second."""
+
+_sandboxes: Final = cache(sandboxes_for_this_system)
+"""One a worker process, for all lanes that it serves."""
 
 type ParseBatches = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 
@@ -127,12 +130,6 @@ def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
 def parsers_folder() -> Path:
     """Where all workers of this user keep what they fetched."""
     return Path(tempfile.gettempdir()) / f"fleetlane-parsers-{os.getuid()}"
-
-
-@cache
-def _sandboxes() -> ParsesRuns:
-    """One a worker process, for all lanes that it serves."""
-    return sandboxes_for_this_system()
 
 
 def spaced_tries(

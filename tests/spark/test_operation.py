@@ -25,8 +25,7 @@ from fleetlane.events.lanes import Lane
 from fleetlane.events.names import random_raw_id
 from fleetlane.events.topics import raw_key
 from glue_jobs import host
-from glue_jobs.engine.checkpoint_notes import PlanChangedError, note_plan
-from glue_jobs.engine.hadoop_files import HadoopFiles
+from glue_jobs.engine.checkpoint_notes import HadoopFiles, PlanChangedError, note_plan
 from glue_jobs.kafka.admin import KafkaAdmin, MirroredOffsets
 from glue_jobs.kafka.source_and_sink import QueryPlan, noted, written_to_kafka
 from local.servers.kafka import KafkaBroker

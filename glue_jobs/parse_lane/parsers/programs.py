@@ -22,6 +22,7 @@ from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow, ParserRule
 from fleetlane.parsers.artifacts.writing import unpack
 from fleetlane.parsers.registry import UnknownParserError, find_parser
+from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.runs import Program
 
 BYTES_MAX: Final = 1 << 30
@@ -148,24 +149,6 @@ def _bytes_in(folder: Path) -> int:
     return 0
 
 
-class HoldsFolders(Protocol):
-    """Puts artifacts into folders; raises as ``ParserFolders`` does."""
-
-    def folder_of(self, artifact: FlowArtifact) -> Path: ...
-
-    def answers(self, artifact: FlowArtifact) -> bool: ...
-
-    def release_all(self) -> None: ...
-
-
-class LoadsPrograms(Protocol):
-    """Loads programs, and reports what prevents it and what their parsers accept."""
-
-    def load_problem(self, program: Program) -> str | None: ...
-
-    def accepts_buffer(self, program: Program) -> bool: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundProgram:
     """A program that can be used, or ``problem`` says why not. ``parser`` is ``name@version``."""
@@ -191,7 +174,7 @@ class Programs:
     """Finds programs, and remembers what it found, until ``forget``."""
 
     def __init__(
-        self, *, folders: HoldsFolders, sandboxes: LoadsPrograms, memory_bytes_max: int
+        self, *, folders: ParserFolders, sandboxes: ParsesRuns, memory_bytes_max: int
     ) -> None:
         self._folders, self._sandboxes = folders, sandboxes
         self._memory_bytes_max = memory_bytes_max

@@ -7,14 +7,12 @@ import pyarrow as pa
 
 from fleetlane.events.envelope import Header, KafkaPosition
 
-_HEADERS: Final = pa.list_(
-    pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
-)
+HEADERS: Final = pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
 _SCHEMA: Final = pa.schema(
     {
         "key": pa.binary(),
         "value": pa.binary(),
-        "headers": _HEADERS,
+        "headers": HEADERS,
         "topic": pa.string(),
         "partition": pa.int32(),
         "offset": pa.int64(),

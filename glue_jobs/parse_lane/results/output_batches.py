@@ -9,6 +9,7 @@ import pyarrow as pa
 from fleetlane.events.envelope import Header
 from fleetlane.events.topics import FLEET_PARSED
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
+from glue_jobs.parse_lane.reading.raw_batches import HEADERS
 
 BATCH_BYTES_MAX: Final = 8 << 20
 SMALL_BYTES_MAX: Final = 1 << 20
@@ -17,10 +18,7 @@ SMALL_BYTES_MAX: Final = 1 << 20
 OUTPUT_SCHEMA: Final = (
     "topic string, key binary, value binary, headers array<struct<key: string, value: binary>>"
 )
-
-_HEADERS: Final = pa.list_(
-    pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
-)
+_NAMES: Final = ("topic", "key", "value", "headers")
 
 
 class OutputRecord(NamedTuple):
@@ -70,9 +68,9 @@ class OutputBatches:
                 pa.array([record.topic for record in records], pa.string()),
                 pa.array([record.key for record in records], pa.binary()),
                 pa.array([record.value for record in records], pa.binary()),
-                pa.array([record.headers for record in records], _HEADERS),
+                pa.array([record.headers for record in records], HEADERS),
             ],
-            names=["topic", "key", "value", "headers"],
+            _NAMES,
         )
 
 
@@ -113,9 +111,9 @@ def canonical_batch(records: CanonicalRecords) -> pa.RecordBatch:
             pa.array(records.topics, pa.string()).take(indexes),
             _column(count, records.key_ends, records.keys),
             _column(count, records.value_ends, records.values),
-            pa.nulls(count, _HEADERS),
+            pa.nulls(count, HEADERS),
         ],
-        names=["topic", "key", "value", "headers"],
+        _NAMES,
     )
 
 
@@ -123,10 +121,8 @@ def parsed_batch(rows: ParsedRows) -> pa.RecordBatch:
     """Rows for ``fleet.parsed`` as a batch of ``OUTPUT_SCHEMA``."""
     count = len(rows)
     topics = pa.repeat(pa.scalar(FLEET_PARSED), count)
-    return pa.RecordBatch.from_arrays(
-        [topics, rows.keys, rows.values, pa.nulls(count, _HEADERS)],
-        names=["topic", "key", "value", "headers"],
-    )
+    columns = [topics, rows.keys, rows.values, pa.nulls(count, HEADERS)]
+    return pa.RecordBatch.from_arrays(columns, _NAMES)
 
 
 def _column(count: int, ends: memoryview, data: memoryview) -> pa.Array:

@@ -20,7 +20,7 @@ from fleetlane.events.lanes import LANE_LIMITS, Lane, LaneLimits
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
 from glue_jobs.parse_lane.lane_parser import LaneParser, Output
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
-from glue_jobs.parse_lane.parsers.programs import Programs
+from glue_jobs.parse_lane.parsers.programs import ParserFolders, Programs
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from glue_jobs.parse_lane.reading.raw_batches import RawRecord
 from glue_jobs.parse_lane.results.output_batches import OutputRecord
@@ -106,8 +106,10 @@ class FixedFlows:
         raise FlowsNotPublishedError(version)
 
 
-class NoArtifacts:
+class NoArtifacts(ParserFolders):
     """No artifact is available."""
+
+    def __init__(self) -> None: ...
 
     def folder_of(self, artifact: FlowArtifact) -> Path:
         raise ArtifactMissingError(artifact.key)

@@ -6,7 +6,8 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from glue_jobs.engine.cloudwatch_metrics import CloudWatchMetrics
+from fleetlane.events.metrics import Dimension
+from glue_jobs.engine.cloudwatch_metrics import publishing
 from glue_jobs.parse_lane.lane_metrics import LaneValues, lane_values, together
 
 NOW_MS = 1_762_178_709_123
@@ -64,10 +65,6 @@ def test_stretches_of_time_add_up_to_the_worst_lag_and_all_messages() -> None:
     assert together(together({}, one), other) == {"LagSeconds": 9.0, "Parsed": 11, "Parked": 22}
 
 
-def metrics_of(client: Any) -> CloudWatchMetrics:
-    return CloudWatchMetrics(client, namespace="Fleetlane", dimensions={"lane": "fast"})
-
-
 def cloudwatch() -> Any:
     return boto3.client(
         "cloudwatch",
@@ -87,7 +84,7 @@ def test_values_are_published_under_their_lane() -> None:
 
     with Stubber(client) as stub:
         stub.add_response("put_metric_data", {}, expected)
-        metrics_of(client).publish({"LagSeconds": 1.5})
+        publishing(client, "Fleetlane", Dimension.LANE, "fast")({"LagSeconds": 1.5})
 
     stub.assert_no_pending_responses()
 
@@ -97,6 +94,6 @@ def test_cloudwatch_being_unavailable_ends_nothing(caplog: pytest.LogCaptureFixt
 
     with Stubber(client) as stub:
         stub.add_client_error("put_metric_data", "InternalServiceFault")
-        metrics_of(client).publish({"Parked": 1})
+        publishing(client, "Fleetlane", Dimension.LANE, "fast")({"Parked": 1})
 
     assert "metrics of lane fast not published" in caplog.text
