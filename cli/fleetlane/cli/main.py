@@ -43,8 +43,8 @@ _PARSER: Final = {
     "try": "try_message:try_message",
     "test": "check:check",
     "bench": "bench:bench",
-    "build": "build:build",
-    "deploy": "deploy:deploy",
+    "build": "artifact:build",
+    "deploy": "artifact:deploy",
     "diff": "diff:diff",
 }
 

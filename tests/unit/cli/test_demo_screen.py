@@ -5,9 +5,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from fleetlane.cli.commands.platform.demo import commands_to_try
-from fleetlane.cli.commands.platform.demo_screen import (
+from fleetlane.cli.commands.platform.demo import (
     ProgressShown,
+    commands_to_try,
     ledger_table,
     progress_line,
     progress_table,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from fleetlane.cli.commands.parser.templates import StartFrom
+from fleetlane.cli.commands.parser.new import StartFrom
 from fleetlane.cli.main import app
 from fleetlane.cli.options.checkout import uv_program
 from fleetlane.events.flows.artifacts import read_manifest

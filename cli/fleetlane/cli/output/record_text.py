@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from clients.kafka.reader import Record
 from fleetlane.events.record_json import record_fields, record_json
@@ -106,3 +106,8 @@ def escaped(text: str) -> str:
     return "".join(
         one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
     )
+
+
+def fields_of(found: object, names: str) -> dict[str, Any]:
+    """Its fields of these names, which stand in one string, for JSON."""
+    return {name: getattr(found, name) for name in names.split()}

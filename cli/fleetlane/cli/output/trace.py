@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from fleetlane.cli.output.record_text import escaped
+from fleetlane.cli.output.record_text import escaped, fields_of
 from fleetlane.events.envelope import Message
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.metadata import Parsed
@@ -15,6 +15,15 @@ from operations.messages.trace import MessageTrace
 
 _HEAD_BYTES: Final = 64
 _LINE_BYTES: Final = 16
+
+_MESSAGE_FIELDS: Final = (
+    "device_id device_type firmware via stream lane arrival_millis body_bytes content_type"
+    " body_encoding"
+)
+_ATTEMPT_FIELDS: Final = (
+    "attempt revision lane outcome reason put_off parser instead_of events parse_us parsed_ms"
+)
+_PARKED_FIELDS: Final = "parked_ms reason detail parser attempt revision"
 
 type _Step = tuple[int, int, str]
 """When, in which order among equal times, and what happened."""
@@ -112,33 +121,21 @@ def trace_json(trace: MessageTrace, body: bytes | None) -> str:
                 {
                     "position": str(one.position),
                     "written_ms": one.written_ms,
-                    "attempt": one.message.attempt,
-                    "slow_tries": one.message.slow_tries,
-                    "revision": one.message.revision,
+                    **fields_of(one.message, "attempt slow_tries revision"),
                 }
                 for one in trace.landings
             ],
             "received_ms": [one.received_ms for one in trace.received],
-            "attempts": [_attempt_facts(one) for one in trace.attempts],
+            "attempts": [fields_of(one, _ATTEMPT_FIELDS) for one in trace.attempts],
             "parked": [
-                {
-                    "position": str(one.position),
-                    "parked_ms": one.parked_ms,
-                    "reason": one.reason,
-                    "detail": one.detail,
-                    "parser": one.parser,
-                    "attempt": one.attempt,
-                    "revision": one.revision,
-                }
+                {"position": str(one.position), **fields_of(one, _PARKED_FIELDS)}
                 for one, _ in trace.parked
             ],
             "events": [
                 {
                     "id": one.event.id,
                     "position": str(one.position),
-                    "revision": one.event.revision,
-                    "parser": one.event.parser,
-                    "time": one.event.time,
+                    **fields_of(one.event, "revision parser time"),
                 }
                 for one in trace.events
             ],
@@ -153,32 +150,5 @@ def outcome_of(trace: MessageTrace) -> str:
 
 
 def _facts(message: Message) -> dict[str, Any]:
-    return {
-        "device_id": message.device_id,
-        "device_type": message.device_type,
-        "firmware": message.firmware,
-        "via": message.via,
-        "stream": message.stream,
-        "lane": message.lane,
-        "arrival_millis": message.arrival_millis,
-        "body_bytes": message.body_bytes,
-        "content_type": message.content_type,
-        "body_encoding": message.body_encoding,
-        "payload": message.reference and message.reference.key,
-    }
-
-
-def _attempt_facts(one: Parsed) -> dict[str, Any]:
-    return {
-        "attempt": one.attempt,
-        "revision": one.revision,
-        "lane": one.lane,
-        "outcome": one.outcome,
-        "reason": one.reason,
-        "put_off": one.put_off,
-        "parser": one.parser,
-        "instead_of": one.instead_of,
-        "events": one.events,
-        "parse_us": one.parse_us,
-        "parsed_ms": one.parsed_ms,
-    }
+    payload = message.reference and message.reference.key
+    return {**fields_of(message, _MESSAGE_FIELDS), "payload": payload}

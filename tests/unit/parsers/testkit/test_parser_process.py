@@ -69,7 +69,7 @@ import fleetlane.parsers.testkit.parsing
 import fleetlane.parsers.testkit.checking
 import fleetlane.parsers.testkit.timing
 import fleetlane.cli.main
-import fleetlane.cli.commands.parser.compared_messages, fleetlane.parsers.artifacts.building
+import fleetlane.cli.commands.parser.diff, fleetlane.parsers.artifacts.building
 """
 
     found = subprocess.run(

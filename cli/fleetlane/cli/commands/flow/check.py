@@ -1,6 +1,5 @@
 """``fleetlane flow check``: what is wrong with flow files, before they are published."""
 
-from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +11,7 @@ from fleetlane.cli.options.checkout import uv_program
 from fleetlane.cli.output.counting import number_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.files import BadFlowError, flows_in
-from fleetlane.events.flows.flow import Flow, FlowSet
+from fleetlane.events.flows.flow import FlowSet
 from fleetlane.parsers.artifacts.writing import unpack
 from fleetlane.parsers.testkit.flow_checks import FlowReport, Locate, checked_flows
 from fleetlane.parsers.testkit.sites import Sites, project_around
@@ -66,7 +65,7 @@ def check(
     flows, before = flows_of(folder), {} if against is None else flows_in(against)
     with ExitStack() as folders:
         locate = _locate(folder, artifact or [], folders)
-        show(report_on(flows, folder, locate, before=before.values()), folder)
+        show(checked_flows(flows, folder, locate, before=before.values()), folder)
     typer.echo(f"{folder}: {number_of(len(flows), 'flow')}, no problems")
 
 
@@ -76,12 +75,6 @@ def flows_of(folder: Path) -> FlowSet:
     if not flows:
         raise BadFlowError(str(folder), "holds no flow file; `fleetlane flow new STREAM` makes one")
     return flows
-
-
-def report_on(
-    flows: FlowSet, folder: Path, locate: Locate, *, before: "Iterable[Flow]"
-) -> FlowReport:
-    return checked_flows(flows, folder, locate, before=before)
 
 
 def show(report: FlowReport, folder: Path) -> None:

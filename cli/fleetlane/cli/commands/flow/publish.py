@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
-from fleetlane.cli.commands.flow.check import flows_of, report_on, show
+from fleetlane.cli.commands.flow.check import flows_of, show
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.counting import number_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.times import rfc3339
+from fleetlane.parsers.testkit.flow_checks import checked_flows
 from operations.flows.publisher import DeployedParsers, FlowPublisher
 
 
@@ -71,7 +72,7 @@ def _published(folder: Path, publisher: FlowPublisher, *, only: bool) -> str:
     flows, current = flows_of(folder), publisher.current()
     before = () if current is None else current.flows
     with DeployedParsers(publisher) as parsers:
-        show(report_on(flows, folder, parsers.location, before=before), folder)
+        show(checked_flows(flows, folder, parsers.location, before=before), folder)
     return (publisher.publish if only else publisher.publish_owners)(flows.values())
 
 

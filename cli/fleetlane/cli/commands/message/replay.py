@@ -1,17 +1,101 @@
 """``fleetlane replay``: what a stream sent in a while, once more, in a new revision."""
 
-from typing import Annotated
+import json
+from collections.abc import Sequence
+from typing import Annotated, Final
 
 import typer
 
-from fleetlane.cli.commands.message.replay_progress import REPLAYED_MAX, carry_out
 from fleetlane.cli.options.selection import DryRunOption, LimitOption, moment
 from fleetlane.cli.options.stage import PlatformOptions
-from fleetlane.cli.output.counting import counted
+from fleetlane.cli.output.counting import counted, number_of
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.names import checked_name
 from fleetlane.events.times import rfc3339
+from operations.messages.stores import MessageStores
+from operations.replay import landing
+from operations.replay.landing import ReplayPlan
 from operations.replay.plans import ArrivalRange, raw_plan
+
+REPLAYED_MAX: Final = 10_000
+_SHOWN_MAX: Final = 20
+
+
+class PayloadsExpiredError(FleetlaneError):
+    """Messages were not replayed, for their large bodies are gone."""
+
+    reason = "payloads_expired"
+    raw_ids: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"not replayed, as the payload has expired: {_some(self.raw_ids)}"
+
+
+class RecordsExpiredError(FleetlaneError):
+    """Records that were found were gone before they could be read again."""
+
+    reason = "records_expired"
+    planned: int
+    landed: int
+    sentence = "{planned} messages were found, {landed} replayed: the others expired"
+
+
+def carry_out(plan: ReplayPlan, stores: MessageStores, *, dry_run: bool, as_json: bool) -> None:
+    """Replay what is planned, unless it is a dry run, and print the result.
+
+    Raises:
+        PayloadsExpiredError, RecordsExpiredError: Some could not be replayed; all others were.
+        NotDurableError: Kafka did not take one; doing it again is safe.
+    """
+    landed = 0
+    if not dry_run:
+        with counted("replayed") as on_landed:
+            records = stores.records(lambda _: None)
+            landed = landing.replay(plan, records, stores.producer(), on_landed=on_landed)
+    typer.echo(_json(plan, landed) if as_json else _text(plan, landed, dry_run=dry_run))
+    if plan.expired:
+        raise PayloadsExpiredError(plan.expired)
+    if not dry_run and landed < len(plan.attempts):
+        raise RecordsExpiredError(len(plan.attempts), landed)
+
+
+def _text(plan: ReplayPlan, landed: int, *, dry_run: bool) -> str:
+    count, limits = len(plan.attempts), LANE_LIMITS[Lane.SLOW]
+    batches = -(-count // limits.messages_per_batch_max)
+    lines = [
+        f"{number_of(count, 'message')} would be replayed"
+        if dry_run
+        else f"{number_of(landed, 'message')} replayed"
+    ]
+    if count:
+        revisions = sorted({one.revision for one in plan.attempts.values()})
+        lines[0] += f", revision {', '.join(map(str, revisions))}"
+        wait_s = batches * limits.trigger_ms / 1000
+        lines.append(f"estimated time: about {wait_s:g} s")
+    if plan.parsed:
+        lines.append(f"{len(plan.parsed)} left out, parsed since; --again includes them")
+    if plan.unreadable:
+        lines.append(f"{plan.unreadable} left out: their envelopes cannot be read")
+    return "\n".join(lines)
+
+
+def _json(plan: ReplayPlan, landed: int) -> str:
+    return json.dumps(
+        {
+            "planned": len(plan.attempts),
+            "replayed": landed,
+            "revisions": sorted({one.revision for one in plan.attempts.values()}),
+            "parsed_since": plan.parsed,
+            "expired": plan.expired,
+            "no_messages": plan.unreadable,
+        }
+    )
+
+
+def _some(raw_ids: Sequence[str]) -> str:
+    more = len(raw_ids) - _SHOWN_MAX
+    return ", ".join(raw_ids[:_SHOWN_MAX]) + (f" and {more} more" if more > 0 else "")
 
 
 class EmptyRangeError(FleetlaneError):

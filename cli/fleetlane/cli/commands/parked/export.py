@@ -5,8 +5,7 @@ from typing import Annotated, Final
 
 import typer
 
-from fleetlane.cli.commands.parked.list_and_show import found_parked, parked_records
-from fleetlane.cli.commands.parked.options import ParkedOptions
+from fleetlane.cli.commands.parked.list_and_show import ParkedOptions, found_parked, parked_records
 from fleetlane.cli.options.selection import LimitOption
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events.errors import FleetlaneError

@@ -3,22 +3,59 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Final
 
 import typer
 
 from clients.kafka.reader import Record
-from fleetlane.cli.commands.parked.options import Ids, ParkedOptions
+from fleetlane.cli.options.selection import SinceOption, UntilOption
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.counting import counted
-from fleetlane.cli.output.record_text import escaped, record_line, record_text
-from fleetlane.events.errors import FleetlaneError
+from fleetlane.cli.output.record_text import escaped, fields_of, record_line, record_text
+from fleetlane.events.errors import FleetlaneError, ParkedReason
+from fleetlane.events.names import checked_name
 from fleetlane.events.times import rfc3339
 from fleetlane.events.topics import PARKED
 from operations.messages.parked import ParkedFilter, ParkedMessage, newest_parked
 from operations.messages.stores import MessageStores, records_at
 from operations.replay.plans import read_since
 
+Ids = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[ID]...", help="Raw ids; without any, all messages."),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParkedOptions:
+    """What parked messages have in common."""
+
+    flow: Annotated[str | None, typer.Option(metavar="STREAM", help="Only of this stream.")] = None
+    reason: Annotated[
+        ParkedReason | None, typer.Option(help="Only messages parked for this reason.")
+    ] = None
+    parser: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only of this parser: tank, or tank==1.0.0.")
+    ] = None
+    since: SinceOption = None
+    until: UntilOption = None
+
+    def filter(self, ids: list[str] | None) -> ParkedFilter:
+        """Raises ``BadNameError`` where a stream has no such name."""
+        return ParkedFilter(
+            stream=None if self.flow is None else checked_name(self.flow, kind="stream"),
+            reason=self.reason,
+            parser=self.parser and self.parser.replace("==", "@"),
+            since_ms=self.since,
+            until_ms=self.until,
+            ids=frozenset(ids or ()),
+        )
+
+
+_FIELDS: Final = (
+    "stream device_id reason detail parser parked_ms parked_from body_bytes attempt revision"
+)
 _ROW: Final = "{:>8}  {:<16} {:<16} {:<20} {:<24}  {}"
 
 
@@ -102,18 +139,4 @@ def report(found: Sequence[ParkedMessage], newest: int) -> Iterator[str]:
 
 
 def _line(one: ParkedMessage) -> str:
-    return json.dumps(
-        {
-            "id": one.identity,
-            "stream": one.stream,
-            "device_id": one.device_id,
-            "reason": one.reason,
-            "detail": one.detail,
-            "parser": one.parser,
-            "parked_ms": one.parked_ms,
-            "parked_from": one.parked_from,
-            "body_bytes": one.body_bytes,
-            "attempt": one.attempt,
-            "revision": one.revision,
-        }
-    )
+    return json.dumps({"id": one.identity, **fields_of(one, _FIELDS)})

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from fleetlane.cli.commands.message.replay_progress import REPLAYED_MAX, carry_out
-from fleetlane.cli.commands.parked.options import Ids, ParkedOptions
+from fleetlane.cli.commands.message.replay import REPLAYED_MAX, carry_out
+from fleetlane.cli.commands.parked.list_and_show import Ids, ParkedOptions
 from fleetlane.cli.options.selection import DryRunOption, LimitOption
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.counting import counted

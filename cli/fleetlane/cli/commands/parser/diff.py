@@ -1,21 +1,143 @@
 """``fleetlane parser diff``: compares two versions of a parser on real messages."""
 
 import json
-from collections.abc import Mapping
-from typing import Annotated
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final
 
 import msgspec
 import typer
 
-from fleetlane.cli.commands.parser.compared_messages import Wanted, messages_from, subject_from
-from fleetlane.cli.commands.parser.subject import FlowOption, LaneOption
+from fleetlane.cli.commands.parser.message_input import is_of_records, read_at_most, records_from
+from fleetlane.cli.commands.parser.subject import FlowOption, LaneOption, NoSubjectError, project_in
 from fleetlane.cli.options.checkout import uv_program
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.parser_results import counts_of, difference_line, summary_line
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flows.artifacts import parser_rule_for, split_use
 from fleetlane.events.flows.files import flow_at
+from fleetlane.events.flows.flow import Flow, ParserRule
+from fleetlane.events.lanes import Lane
+from fleetlane.parsers.registry import InstalledParser
 from fleetlane.parsers.testkit.differences import Difference, difference
 from fleetlane.parsers.testkit.parser_process import ParserProcess
-from fleetlane.parsers.testkit.sites import Sites
+from fleetlane.parsers.testkit.samples import RecordedMessage, recorded_message
+from fleetlane.parsers.testkit.sites import Sites, project_around
+from fleetlane.parsers.testkit.subjects import bare_subject, subject_of
+from fleetlane.parsers.testkit.trials import Subject, Trial
+
+TOPICS: Final = ("parked", "raw")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What the options say: the flow, or just a stream; ``parser`` where several are offered."""
+
+    flow: Flow | None
+    stream: str | None
+    parser: str | None
+    where: PlatformOptions
+
+    @property
+    def records_of(self) -> str | None:
+        """The stream whose records are compared; ``None`` for any."""
+        return self.stream or (None if self.flow is None else self.flow.stream)
+
+
+def subject_from(spec: str, sites: Sites, wanted: Wanted, lane: Lane | None) -> Subject:
+    """Find a parser by what stands for OLD or NEW, with the flow's options for it.
+
+    Raises:
+        FleetlaneError: It cannot be found, or not built.
+    """
+    parser = _located(spec, sites, wanted)
+    rule = _rule(wanted, parser.use)
+    if wanted.flow is None or rule is None:
+        return bare_subject(parser, lane)
+    rule = ParserRule(use=parser.use, options=rule.options)
+    return subject_of(wanted.flow, rule, parser, lane)
+
+
+def messages_from(sources: Sequence[str], wanted: Wanted, *, messages_max: int) -> dict[str, Trial]:
+    """Messages by where they come from.
+
+    Raises:
+        NoSubjectError: Topics hold every stream's messages, and none was named.
+        FleetlaneError: A file is not what its name says, or no platform runs.
+    """
+    found: dict[str, Trial] = {}
+    for source in sources:
+        if source in TOPICS:
+            found.update(_of_topics(source, wanted, messages_max))
+        else:
+            found.update(_of_file(Path(source), wanted))
+    return dict(list(found.items())[-messages_max:])
+
+
+def _located(spec: str, sites: Sites, wanted: Wanted) -> InstalledParser:
+    path = Path(spec)
+    if path.suffix == ".zip":
+        return sites.of_artifact(path, wanted.parser)
+    if not path.is_dir():
+        return sites.parser(spec, project_around(Path()))
+    offered = sites.parsers_of(project_in(path))
+    name = wanted.parser and split_use(wanted.parser)[0]
+    fitting = [one for one in offered if name in (None, split_use(one.use)[0])]
+    if len(fitting) != 1:
+        uses = ", ".join(one.use for one in offered)
+        raise NoSubjectError(f"{spec} offers {uses}: say which with --parser")
+    return fitting[0]
+
+
+def _rule(wanted: Wanted, use: str) -> ParserRule | None:
+    """The flow's rule for any version of a parser."""
+    if wanted.flow is None:
+        return None
+    name, _ = split_use(use)
+    return next((one for one in wanted.flow.parsers if split_use(one.use)[0] == name), None)
+
+
+def _of_file(path: Path, wanted: Wanted) -> Iterator[tuple[str, Trial]]:
+    try:
+        with path.open("rb") as file:
+            content = read_at_most(file, str(path))
+    except OSError as problem:
+        raise NoSubjectError(f"{path} cannot be read: {problem.strerror}") from None
+    if not is_of_records(path):
+        yield str(path), Trial(body=content)
+        return
+    for number, record in enumerate(records_from(content, str(path)), start=1):
+        message = recorded_message(record)
+        if _is_wanted(message, wanted):
+            yield f"{path}, line {number}", message.trial
+
+
+def _of_topics(source: str, wanted: Wanted, messages_max: int) -> Iterator[tuple[str, Trial]]:
+    if wanted.records_of is None:
+        raise NoSubjectError(f"say whose messages of {source}: --flow FILE, or --stream STREAM")
+    # Not above: files are compared where no platform is installed.
+    from operations.messages.stores import StoredRecords, latest_records  # noqa: PLC0415
+
+    resources = wanted.where.platform().resources
+    stored = StoredRecords(resources.kafka_bootstrap_servers, security=resources.kafka_security)
+    for record in latest_records(stored, source, wanted.records_of, records_max=messages_max):
+        try:
+            message = recorded_message(record)
+        except FleetlaneError:  # a body by reference, or no message at all
+            continue
+        if _is_wanted(message, wanted):
+            yield f"{record.topic}/{record.partition}/{record.offset}", message.trial
+
+
+def _is_wanted(message: RecordedMessage, wanted: Wanted) -> bool:
+    """Whether the flow gives this device's messages to the parser that is compared."""
+    if wanted.records_of not in (None, message.stream):
+        return False
+    if wanted.flow is None:
+        return True
+    kind, firmware = message.device_type, message.firmware
+    return parser_rule_for(wanted.flow, device_type=kind, firmware=firmware) is not None
 
 
 def diff(

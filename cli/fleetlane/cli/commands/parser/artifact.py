@@ -1,4 +1,4 @@
-"""``fleetlane parser build``: the one file that jobs fetch."""
+"""``fleetlane parser build|deploy``: the one file that jobs fetch, made and stored."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -8,6 +8,7 @@ import typer
 
 from fleetlane.cli.commands.parser.subject import project_in
 from fleetlane.cli.options.checkout import uv_program
+from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events.flows.artifacts import read_manifest, sha256_of_file
 from fleetlane.parsers.artifacts.building import Platform, built, uv_for
 from fleetlane.parsers.artifacts.writing import write_artifact
@@ -49,3 +50,21 @@ def build(
     typer.echo(f"offers {', '.join(manifest.uses)}; runs on {manifest.platform}")
     if result.left_out:
         typer.echo(f"left out, as the jobs bring their own: {', '.join(result.left_out)}")
+
+
+def deploy(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE.zip", dir_okay=False, exists=True, help="The artifact."),
+    ],
+    *,
+    owner: Annotated[str, typer.Option(metavar="TEAM", help="The owner of the flows it is for.")],
+    where: PlatformOptions,
+) -> None:
+    """Put an artifact where its owner's flows find it. It never changes there.
+
+    Nothing uses it before a flow that names one of its parsers is published.
+    """
+    key = where.platform().publisher.parsers.deploy(file, owner=owner)
+    manifest = read_manifest(file, artifact=str(file))
+    typer.echo(f"{key}: flows of {owner} may use {', '.join(manifest.uses)}")
