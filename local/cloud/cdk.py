@@ -18,6 +18,7 @@ CDK: Final = ROOT / "build" / "cdk" / "node_modules" / "aws-cdk" / "bin" / "cdk"
 _UNPACKED_LIBRARIES: Final = Path.home() / ".cache" / "aws" / "jsii" / "package-cache"
 """Where jsii keeps the CDK's constructs, 200 MB, for every synthesis on this machine."""
 
+_PROGRAMS: Final = Path(sys.executable).parent
 _ACCOUNT: Final = "000000000000"
 _TIMEOUT_S: Final = 300.0
 _DONE: Final = re.compile(r"^ *✅ +(?P<stack>\S+)(?P<same> \(no changes\))?$", re.MULTILINE)
@@ -99,7 +100,7 @@ class Cdk:
         log_path.unlink(missing_ok=True)
         process = ServerProcess(
             f"cdk {command}",
-            [_node(), str(CDK), command, *arguments, "--no-color", "--no-notices"],
+            [str(_PROGRAMS / "node"), str(CDK), command, *arguments, "--no-color", "--no-notices"],
             log_path=log_path,
             env=self._environment,
             cwd=ROOT,
@@ -115,15 +116,10 @@ class Cdk:
         return log_path.read_text()
 
 
-def _node() -> str:
-    """The one of the environment that we run in."""
-    return str(Path(sys.executable).parent / "node")
-
-
 def _environment(folder: Path, aws: Mapping[str, Any]) -> Mapping[str, str]:
     """Neither AWS settings of the user's own nor a proxy nor the CDK's home."""
     return {
-        "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.defpath)),
+        "PATH": os.pathsep.join((str(_PROGRAMS), os.defpath)),
         "HOME": str(folder),
         "CDK_HOME": str(folder / "home"),
         "CDK_DISABLE_CLI_TELEMETRY": "true",

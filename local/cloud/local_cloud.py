@@ -124,8 +124,8 @@ class LocalCloud:
         flows = flows_in(FLOWS)
         on_step("artifacts for this machine; Kafka broker; LocalStack, and cdk bootstrap")
         with ThreadPoolExecutor(3) as pool:
-            steps = [pool.submit(step) for step in (_build, self._start_broker, self._start_aws)]
-            for step in steps:
+            broker = pool.submit(self._start_part, self._broker)
+            for step in (pool.submit(_build), broker, pool.submit(self._start_aws)):
                 step.result()
         on_step("cdk deploy")
         outputs = self.deploy().outputs
@@ -183,9 +183,6 @@ class LocalCloud:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-
-    def _start_broker(self) -> None:
-        self._start_part(self._broker)
 
     def _start_aws(self) -> None:
         self._start_part(self._aws)

@@ -62,7 +62,7 @@ class Sender:
             answers.append(answer)
             if answer.status == ACCEPTED and to_repeat:
                 to_repeat -= 1
-            elif self.is_worth_another_try(answer.status) and time.monotonic() < give_up_s:
+            elif answer.status in _WORTH_ANOTHER_TRY and time.monotonic() < give_up_s:
                 await asyncio.sleep(retry_after_s)
             else:
                 return SentMessage.of(device.device_id, message, answers)
@@ -71,10 +71,6 @@ class Sender:
         """Count a receipt; answers without one count nothing."""
         if answer.landed is not None:
             self.landed[answer.landed] += 1
-
-    @staticmethod
-    def is_worth_another_try(status: int | None) -> bool:
-        return status in _WORTH_ANOTHER_TRY
 
     @staticmethod
     def pause_s(response: HttpAnswer | None) -> float:
@@ -172,7 +168,7 @@ class _Waiting:
     @property
     def is_done(self) -> bool:
         """Whether nothing is gained by sending it again."""
-        return bool(self.answers) and not Sender.is_worth_another_try(self.answers[-1].status)
+        return bool(self.answers) and self.answers[-1].status not in _WORTH_ANOTHER_TRY
 
     def sent(self) -> SentMessage:
         relayed = self.relayed
@@ -191,15 +187,10 @@ async def sent_batch(sender: Sender, token: str, batch: Batch) -> list[SentMessa
         await asyncio.sleep(retry_after_s)
 
 
-def batch_document(relayed: Sequence[RelayedMessage]) -> bytes:
-    """Write a CloudEvents JSON batch; bodies are always Base64."""
-    return orjson.dumps([_entry(one) for one in relayed])
-
-
 async def _send_once(sender: Sender, token: str, left: Sequence[_Waiting]) -> float:
     """Send what is left; gives after how many seconds to try again."""
     headers = {"Authorization": f"Bearer {token}", "Content-Type": _CONTENT_TYPE}
-    document = batch_document([one.relayed for one in left])
+    document = orjson.dumps([_entry(one.relayed) for one in left])
     try:
         response = await sender.api.post(_PATH, document, headers)
     except NoAnswerError:
@@ -225,6 +216,7 @@ def _answers(response: HttpAnswer | None, entries: int) -> Iterator[Answer]:
 
 
 def _entry(one: RelayedMessage) -> dict[str, str]:
+    """A message as a CloudEvents JSON batch holds it; bodies are always Base64."""
     message = one.message
     entry = {
         "specversion": "1.0",
