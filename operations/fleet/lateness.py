@@ -9,16 +9,7 @@ from operations.fleet.fleet import IN_WINDOW, Bin, Fleet
 LATE_OVER_MS: Final = HOUR_MS
 LATE_SHARE_MIN: Final = 0.5
 LATE_MESSAGES_MIN: Final = 5
-LAG_BOUNDS_MS: Final = (
-    -1,
-    10_000,
-    60_000,
-    600_000,
-    HOUR_MS,
-    6 * HOUR_MS,
-    DAY_MS,
-    7 * DAY_MS,
-)
+LAG_BOUNDS_MS: Final = (-1, 10_000, 60_000, 600_000, HOUR_MS, 6 * HOUR_MS, DAY_MS, 7 * DAY_MS)
 """Upper bounds of the lag bins. Below zero the device's clock is ahead of ours."""
 
 LATE_SQL: Final = f"""
@@ -59,11 +50,7 @@ class LateDevice:
 
 
 def late(
-    fleet: Fleet,
-    *,
-    days: int,
-    over_ms: int = LATE_OVER_MS,
-    share_min: float = LATE_SHARE_MIN,
+    fleet: Fleet, *, days: int, over_ms: int = LATE_OVER_MS, share_min: float = LATE_SHARE_MIN
 ) -> list[LateDevice]:
     """Chronically late devices: of enough messages, at least ``share_min`` later than ``over_ms``.
 

@@ -92,11 +92,7 @@ def days_of(fleet: Fleet, device_id: str, *, days: int = HISTORY_DAYS) -> list[D
 
 
 def gaps(
-    fleet: Fleet,
-    *,
-    days: int,
-    device_id: str | None = None,
-    gaps_max: int = 1_000,
+    fleet: Fleet, *, days: int, device_id: str | None = None, gaps_max: int = 1_000
 ) -> list[Gap]:
     """The longest times without data between stated ranges, of one device or of all.
 

@@ -37,36 +37,32 @@ class MessageResult:
 def result_of(receipt: Receipt, found: MessageEvidence | None) -> MessageResult:
     """The result by what is in Kafka; no payload is fetched."""
     if found is None:
-        return MessageResult(problem="accepted, but nothing of it is in Kafka")
+        return _lost("accepted, but nothing of it is in Kafka")
     if found.attempt is None:
-        problem = "landed, but never attempted" if found.landings else "never landed"
-        return MessageResult(problem=problem)
+        return _lost("landed, but never attempted" if found.landings else "never landed")
     if receipt.sha256 and found.landed_sha256 not in (None, receipt.sha256):
-        problem = f"landed with SHA-256 {found.landed_sha256}, sent with {receipt.sha256}"
-        return MessageResult(problem=problem)
+        return _lost(f"landed with SHA-256 {found.landed_sha256}, sent with {receipt.sha256}")
     match found.attempt.outcome:
         case Outcome.DIVERTED:
-            problem = f"diverted in attempt {found.attempt.attempt}, never finished"
-            return MessageResult(problem=problem)
+            return _lost(f"diverted in attempt {found.attempt.attempt}, never finished")
         case Outcome.PARKED:
             return _on_parked(receipt, found)
         case Outcome.PARSED | Outcome.EMPTY:
             return _on_parsed(receipt, found, found.attempt)
 
 
+def _lost(problem: str) -> MessageResult:
+    return MessageResult(problem=problem)
+
+
 def _on_parsed(receipt: Receipt, found: MessageEvidence, attempt: Parsed) -> MessageResult:
     there = found.events_found
     if there < attempt.events:
-        return MessageResult(
-            problem=f"parsed to {attempt.events} events, of which {there} are there"
-        )
+        return _lost(f"parsed to {attempt.events} events, of which {there} are there")
     if found.not_unique:
-        problem = f"parsed, but {len(found.not_unique)} of its events are in no unique topic"
-        return MessageResult(problem=problem)
+        return _lost(f"parsed, but {len(found.not_unique)} of its events are in no unique topic")
     if receipt.events not in (None, attempt.events):
-        return MessageResult(
-            problem=f"parsed to {attempt.events} events, {receipt.events} were sent"
-        )
+        return _lost(f"parsed to {attempt.events} events, {receipt.events} were sent")
     problem = f"parsed, not parked as {receipt.parked}" if receipt.parked else ""
     return MessageResult(outcome=attempt.outcome, problem=problem)
 
@@ -75,10 +71,10 @@ def _on_parked(receipt: Receipt, found: MessageEvidence) -> MessageResult:
     wanted = receipt.sha256 or found.landed_sha256
     copies = found.parked
     if not copies:
-        return MessageResult(problem="reported as parked, but not in parked")
+        return _lost("reported as parked, but not in parked")
     copy = next(iter(copies.values())) if wanted is None else copies.get(wanted)
     if copy is None:
-        return MessageResult(problem=f"parked with other bytes than those sent, SHA-256 {wanted}")
+        return _lost(f"parked with other bytes than those sent, SHA-256 {wanted}")
     problem = ""
     if receipt.parked is None and receipt.events is not None:
         problem = f"parked as {copy.reason}, {receipt.events} events were sent"

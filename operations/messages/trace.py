@@ -125,8 +125,14 @@ def _raw_id_of(store: RecordStore, event_id: str, since_ms: int | None) -> str:
 def _take(record: Record, trace: MessageTrace) -> None:
     raw_id, topic, value = trace.raw_id.encode(), record.topic, record.value or b""
     if topic == PARKED or topic.startswith("raw."):
-        if (ce.ID, raw_id) in record.headers:
-            _take_copy(record, trace)
+        message = message_in(record) if (ce.ID, raw_id) in record.headers else None
+        if message is not None and topic == PARKED:
+            trace.parked.append((parked_message(record), message))
+        elif message is not None:
+            landing = Landing(
+                position=record.position, written_ms=record.timestamp_ms, message=message
+            )
+            trace.landings.append(landing)
     elif raw_id not in value:
         return
     elif topic == FLEET_RECEIVED:
@@ -140,14 +146,3 @@ def _take(record: Record, trace: MessageTrace) -> None:
                 position=record.position, written_ms=record.timestamp_ms, event=event
             )
             trace.events.append(place)
-
-
-def _take_copy(record: Record, trace: MessageTrace) -> None:
-    message = message_in(record)
-    if message is None:
-        return
-    if record.topic == PARKED:
-        trace.parked.append((parked_message(record), message))
-        return
-    landing = Landing(position=record.position, written_ms=record.timestamp_ms, message=message)
-    trace.landings.append(landing)

@@ -1,6 +1,6 @@
 """Sections on messages: by lag and by size, malformed ones by firmware, parse times by parser."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from operations.fleet.fleet import Bin
@@ -63,20 +63,19 @@ def _firmware_chart(firmware: Sequence[FirmwareHealth]) -> Chart:
 def parsers_section(figures: FleetFigures) -> Section:
     parsers = figures.parsers
     table = ShownTable(table=tables.PARSERS.of(parsers), command=_COMMAND)
+    answer = "No parser ran."
+    if parsers:
+        answer = (
+            f"{parsers[0].parser} is the slowest: p95 {micros(parsers[0].p95_us)}, "
+            f"median {micros(parsers[0].p50_us)} per attempt."
+        )
     return Section(
         key="parsers",
         title="Parse times",
-        answer=_parsers_answer(parsers[0]) if parsers else "No parser ran.",
+        answer=answer,
         meaning=_PARSERS_MEANING,
         chart=_parsers_chart(parsers) if parsers else None,
         tables=(table,) if parsers else (),
-    )
-
-
-def _parsers_answer(slowest: ParserTime) -> str:
-    return (
-        f"{slowest.parser} is the slowest: p95 {micros(slowest.p95_us)}, "
-        f"median {micros(slowest.p50_us)} per attempt."
     )
 
 
@@ -124,15 +123,9 @@ def late_section(figures: FleetFigures) -> Section:
         title="Late messages",
         answer=answer if dated else "No message states its data's end time.",
         meaning=_LATE_MEANING,
-        chart=_lags_chart(figures.lags) if dated else None,
+        chart=_histogram(figures.lags, lag_label, by="lag") if dated else None,
         tables=tuple(shown) if dated else (),
     )
-
-
-def _lags_chart(lags: Sequence[Bin]) -> Chart:
-    labels = [lag_label(one) for one in lags]
-    colours = [(WATCH if is_late(one) else GOOD).light for one in lags]
-    return _histogram(lags, labels, colours, by="lag")
 
 
 def sizes_section(figures: FleetFigures) -> Section:
@@ -147,31 +140,26 @@ def sizes_section(figures: FleetFigures) -> Section:
         ShownTable(table=tables.size_bins(bins)),
         ShownTable(table=compression, command="fleetlane fleet sizes"),
     )
-    labels = [size_label(one) for one in bins]
     return Section(
         key="sizes",
         title="Message sizes",
         answer=answer if sizes.count else "There are no messages.",
         meaning=_SIZES_MEANING,
-        chart=_histogram(bins, labels, [GOOD.light] * len(bins), by="size")
-        if sizes.count
-        else None,
+        chart=_histogram(bins, size_label, by="size") if sizes.count else None,
         tables=shown if sizes.count else (),
     )
 
 
-def _histogram(
-    bins: Sequence[Bin], labels: Sequence[str], colours: Sequence[str], *, by: str
-) -> Chart:
+def _histogram(bins: Sequence[Bin], label: Callable[[Bin], str], *, by: str) -> Chart:
     messages = sum(one.messages for one in bins)
     rows = [
         {
-            "label": label,
+            "label": label(one),
             "value": one.messages,
             "words": percent(one.messages, messages),
-            "colour": colour,
+            "colour": (WATCH if by == "lag" and is_late(one) else GOOD).light,
         }
-        for one, label, colour in zip(bins, labels, colours, strict=True)
+        for one in bins
     ]
     most = max(rows, key=lambda row: int(str(row["value"])))
     alt = f"Bar chart of messages by {by}. The longest bar is “{most['label']}”: {most['words']}."
