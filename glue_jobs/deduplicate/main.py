@@ -38,13 +38,9 @@ _PARTITIONS: Final = "spark.sql.shuffle.partitions"
 
 def start(session: SparkSession, arguments: DeduplicateArguments) -> Supervisor:
     """Give what supervises the queries, one for each flow that dedupes; returns at once."""
-
-    def start_one(stream: str, window_s: int) -> StreamingQuery:
-        return started(session, arguments, stream=stream, window_s=window_s)
-
     flows = FlowStore(s3_client(AwsSettings()), arguments.flows_bucket)
     return supervised(
-        start_one,
+        partial(started, session, arguments),
         flows=CachedFlows(flows, max_age_s=arguments.flows_max_age_s),
         deduped=DedupedStreams(HadoopFiles(session, arguments.checkpoint_folder)),
     )
@@ -85,7 +81,7 @@ def query_name(stream: str) -> str:
 
 
 def started(
-    session: SparkSession, arguments: DeduplicateArguments, *, stream: str, window_s: int
+    session: SparkSession, arguments: DeduplicateArguments, stream: str, window_s: int
 ) -> StreamingQuery:
     """Start one stream's query, from the beginning of its topic or from where it was.
 

@@ -1,7 +1,7 @@
 """A batch of ``fleet.received``: runaway devices are quarantined, and sightings are written."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Protocol
@@ -82,7 +82,10 @@ class WatchBatches:
 
     def handle(self, records: DataFrame, _number: int) -> None:
         """Handle a batch; for ``foreachBatch``."""
-        self.handle_activity(_rows(activity(records, window_ms=self._rules.window_ms)))
+        rows = activity(records, window_ms=self._rules.window_ms).toArrow()
+        self.handle_activity(
+            Activity(**row) for some in rows.to_batches(_ROWS_AT_ONCE) for row in some.to_pylist()
+        )
 
     def handle_activity(self, batch: Iterable[Activity]) -> None:
         some = list(batch)
@@ -135,11 +138,6 @@ class WatchBatches:
         except FlowsUnavailableError as problem:
             _log.warning("the platform's rate limit holds for all devices: %s", problem)
             return {}
-
-
-def _rows(rows: DataFrame) -> Iterator[Activity]:
-    for some in rows.toArrow().to_batches(_ROWS_AT_ONCE):
-        yield from (Activity(**row) for row in some.to_pylist())
 
 
 class LastSeen:

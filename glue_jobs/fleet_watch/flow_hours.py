@@ -76,7 +76,8 @@ def findings(
     reported = {at for of_stream in known.values() for at in of_stream}
     for stream in sorted(streams & known.keys()):
         of_stream = known[stream]
-        now = of_stream.get(at_ms, _silent(stream, at_ms))
+        silent = FlowHour(stream=stream, hour_ms=at_ms, devices=0, concluded=0, parked=0)
+        now = of_stream.get(at_ms, silent)
         yield from _low_coverage(now, of_stream, reported)
         yield from _much_parked(now, of_stream)
 
@@ -108,10 +109,6 @@ def _much_parked(now: FlowHour, of_stream: Mapping[int, FlowHour]) -> Iterator[M
     usual = usual_of(shares) or _NOTHING_PARKS
     if now.parked_share > usual.parked_share_max:
         yield MuchParked(hour=now, parked_max=round(usual.parked_share_max * now.concluded))
-
-
-def _silent(stream: str, at_ms: int) -> FlowHour:
-    return FlowHour(stream=stream, hour_ms=at_ms, devices=0, concluded=0, parked=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Which devices to quarantine, for how long, and which alerts: a pure function of their rates."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from fleetlane.events.metadata import Alert, AlertKind
@@ -61,22 +61,14 @@ class DeviceRates:
         oldest_ms = now_ms - STALE_MS
         self._messages = {at: sent for at, sent in self._messages.items() if at[2] >= oldest_ms}
         for one in batch:
-            messages_max = self._messages_max(rate_limit(one.device_id, one.stream))
+            per_minute = rate_limit(one.device_id, one.stream)
+            messages_max = max(1, per_minute * self._window_ms // 60_000)
             if one.window_ms < oldest_ms or one.messages * _SHARE_MIN < messages_max:
                 continue
             at = one.device_id, one.stream, one.window_ms
             sent = self._messages[at] = self._messages.get(at, 0) + one.messages
             if sent > messages_max:
-                whole = Activity(
-                    device_id=one.device_id,
-                    stream=one.stream,
-                    window_ms=one.window_ms,
-                    messages=sent,
-                )
-                yield TooFast(activity=whole, messages_max=messages_max)
-
-    def _messages_max(self, per_minute: int) -> int:
-        return max(1, per_minute * self._window_ms // 60_000)
+                yield TooFast(activity=replace(one, messages=sent), messages_max=messages_max)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,13 +138,9 @@ def with_held(present: Overrides, held: Mapping[str, DeviceOverride], *, now_ms:
 def _worst_of_each(fast: Iterable[TooFast]) -> dict[str, TooFast]:
     """For each device its worst window and stream, the worst device first."""
     worst: dict[str, TooFast] = {}
-    for one in sorted(fast, key=_excess, reverse=True):
+    for one in sorted(fast, key=lambda one: one.activity.messages / one.messages_max, reverse=True):
         worst.setdefault(one.activity.device_id, one)
     return worst
-
-
-def _excess(one: TooFast) -> float:
-    return one.activity.messages / one.messages_max
 
 
 def _is_to_be_longer(known: DeviceOverride | None, rules: QuarantineRules, now_ms: int) -> bool:

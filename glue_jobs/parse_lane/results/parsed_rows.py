@@ -114,14 +114,10 @@ def parsed_rows(batches: Sequence[ParsedBatch], *, lane: Lane) -> ParsedRows:
         "first_event_ms": pa.array(first_ms, mask=first_ms == NO_TIME),
         "last_event_ms": pa.array(last_ms, mask=last_ms == NO_TIME),
     }
-    pieces = [_pieces_of(one.run, lane) for one in batches]
+    chosen = [(one.run.chosen.assignment, one.run.chosen.instead_of) for one in batches]
+    pieces = [_pieces(by.flow.stream, lane, by.parser, before) for by, before in chosen]
     numbers = pa.array(np.repeat(np.arange(len(batches)), lengths))
     return ParsedRows(keys=keys, values=_filled(pieces, numbers, gaps))
-
-
-def _pieces_of(run: WaitingRun, lane: Lane) -> tuple[str, ...]:
-    assignment = run.chosen.assignment
-    return _pieces(assignment.flow.stream, lane, assignment.parser, run.chosen.instead_of)
 
 
 @lru_cache(_FLOWS_KEPT_MAX)
