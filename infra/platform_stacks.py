@@ -20,7 +20,6 @@ from infra.stages import Stage
 
 
 def add_cloud_stacks(app: App, stage: Stage, artifacts: Artifacts, flows: DeployedFlows) -> None:
-    """All six stacks, in AWS."""
     network = Network(app, _name(stage, "network"), stage=stage).private
     stores = Storage(app, _name(stage, "storage"), stage=stage).stores
     assert stores.key is not None, "a stage in AWS has a key of its own"

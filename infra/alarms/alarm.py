@@ -40,7 +40,6 @@ def our_metric(
     minutes: int = 1,
     label: str | None = None,
 ) -> cloudwatch.Metric:
-    """A metric that our functions or jobs publish, over so many minutes."""
     return cloudwatch.Metric(
         namespace=NAMESPACE,
         metric_name=metric,

@@ -23,11 +23,11 @@ def add_dashboard(
     page.add_widgets(
         _graph(
             "Requests per minute",
-            [api.metric(name, statistic="Sum") for name in ("Count", "4XXError", "5XXError")],
+            [api.metric(name, "Sum") for name in ("Count", "4XXError", "5XXError")],
         ),
         _graph(
             "Latency, p99 (ms)",
-            [api.route_metric("Latency", one, statistic="p99") for one in DEVICE_ROUTES],
+            [api.metric("Latency", "p99", route=one) for one in DEVICE_ROUTES],
         ),
         _graph("Accepted messages per minute", [_accepted(lane) for lane in Lane]),
     )

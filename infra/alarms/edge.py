@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from aws_cdk import Duration
-from aws_cdk import aws_cloudwatch as cloudwatch
 
 from fleetlane.events.metrics import Dimension, FunctionMetric, Service
 from infra.alarms.alarm import AlarmRule, our_metric
@@ -46,7 +45,7 @@ def _api_alarms(api: DeviceApi) -> Iterator[AlarmRule]:
         name="api-fails",
         meaning=f"More than {FAILED_PERCENT_MAX} % of requests are answered with a 5xx. "
         "Read ingest's log for `not durable` and `failed`.",
-        metric=api.metric("5XXError", statistic="Average"),
+        metric=api.metric("5XXError", "Average"),
         threshold=FAILED_PERCENT_MAX / 100,
         periods=3,
     )
@@ -57,7 +56,7 @@ def _api_alarms(api: DeviceApi) -> Iterator[AlarmRule]:
             name=f"{_ROUTE_NAMES.get(route, 'standard')}-route-is-slow",
             meaning=f"The p99 latency of POST {route} is above {ms_max} ms. "
             "Compare the routes on the dashboard, and check the brokers.",
-            metric=api.route_metric("Latency", route, statistic="p99"),
+            metric=api.metric("Latency", "p99", route=route),
             threshold=ms_max,
             periods=2 if is_fast else 5,
         )
@@ -151,11 +150,12 @@ def _upload_alarms(uploads: UploadFunctions) -> Iterator[AlarmRule]:
 
 def _spool_alarms() -> Iterator[AlarmRule]:
     """Missing data alarms too: then respool does not run."""
+    by = {Dimension.SERVICE: Service.RESPOOL}
     yield AlarmRule(
         name="spool-is-old",
         meaning=f"Messages have waited in the spool for over {SPOOLED_S_MAX} s, or respool does "
         "not run. Check the brokers, then respool's log.",
-        metric=_spool_metric(FunctionMetric.OLDEST_SPOOLED_SECONDS),
+        metric=our_metric(FunctionMetric.OLDEST_SPOOLED_SECONDS, by, statistic="Maximum"),
         threshold=SPOOLED_S_MAX,
         periods=3,
         silence_alarms=True,
@@ -164,9 +164,5 @@ def _spool_alarms() -> Iterator[AlarmRule]:
         name="spool-is-unreadable",
         meaning="The spool holds an object that respool cannot read; it stays where it is. "
         "Respool's log names it under `unreadable`.",
-        metric=_spool_metric(FunctionMetric.UNREADABLE_SPOOLED),
+        metric=our_metric(FunctionMetric.UNREADABLE_SPOOLED, by, statistic="Maximum"),
     )
-
-
-def _spool_metric(metric: FunctionMetric) -> cloudwatch.Metric:
-    return our_metric(metric, {Dimension.SERVICE: Service.RESPOOL}, statistic="Maximum")

@@ -18,20 +18,19 @@ def main() -> int:
     options = _options()
     folder, platform = options.out.resolve(), options.platform
     targets = IN_AWS if platform is None else Targets(functions=platform, jobs=platform)
+    error: FleetlaneError
     try:
         for artifact in build(ROOT, folder, targets):
             sys.stdout.write(f"{_line(artifact, folder)}\n")
             sys.stdout.flush()
     except FleetlaneError as problem:
-        return _failed(problem)
+        error = problem
     except OSError as problem:
         remedy = "free some disk space, or choose another folder with --out"
-        return _failed(CannotBuildError(str(problem.filename), str(problem.strerror), remedy))
-    return 0
-
-
-def _failed(problem: FleetlaneError) -> int:
-    sys.stderr.write(f"error: {problem}\n")
+        error = CannotBuildError(str(problem.filename), str(problem.strerror), remedy)
+    else:
+        return 0
+    sys.stderr.write(f"error: {error}\n")
     return 1
 
 

@@ -48,7 +48,6 @@ class Artifact:
 
 
 def artifact_at(path: Path) -> Artifact:
-    """Measure a file that was built."""
     data, unpacked_bytes = path.read_bytes(), path.stat().st_size
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:

@@ -36,11 +36,9 @@ class Artifacts:
     folder: Path = ROOT / "build" / "artifacts"
 
     def function(self, name: str) -> Path:
-        """The bundle of a function."""
         return _existing(self.folder / "functions" / f"{entry_of(name).code}.zip")
 
     def jobs_folder(self) -> Path:
-        """The folder with all that the Spark jobs need."""
         for file in (SCRIPT, SOURCES, PACKAGES, PACKAGES_AS_WHEELS):
             self.job_file(file)
         self.jars()
@@ -80,7 +78,6 @@ class Entry:
 
     @property
     def path(self) -> str:
-        """How Lambda finds it in its bundle."""
         return f"lambdas.{self.code}.handler.{self.function}"
 
 

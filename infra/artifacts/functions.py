@@ -21,7 +21,7 @@ from infra.artifacts.archive import (
     source_contents,
     write_archive,
 )
-from infra.artifacts.packages import Group, install
+from infra.artifacts.packages import install
 
 _UNCHECKED_HASH: Final = (1).to_bytes(4, "little")
 """PEP 552: valid whatever its source is, whose size and time are not even read."""
@@ -34,8 +34,8 @@ depend on what else this process has loaded."""
 def with_bytecode(contents: Contents) -> Contents:
     """Contents, and the bytecode of their modules where Python looks for it.
 
-    It is that of the Python that runs this. One of another minor version looks for other names,
-    and compiles as before.
+    So a cold start does not compile what it imports. It is that of the Python that runs this; one
+    of another minor version looks for other names, and compiles as before.
     """
     return {**contents, **dict(_bytecode_files(contents))}
 
@@ -99,8 +99,7 @@ class FunctionBuild:
 
     def _packages(self, name: str) -> Contents:
         folder = self.scratch / name
-        group = Group(name=name.replace("_", "-"), platform=self.platform)
-        install(self.uv, group, folder)
+        install(self.uv, name.replace("_", "-"), self.platform, folder)
         return installed_contents(folder)
 
 

@@ -23,7 +23,7 @@ from infra.artifacts.archive import (
     source_contents,
     write_archive,
 )
-from infra.artifacts.packages import Group, install
+from infra.artifacts.packages import install
 
 ENGINES_BRING: Final = (
     *("boto3", "botocore", "jmespath", "python-dateutil", "s3transfer", "six", "urllib3"),
@@ -48,7 +48,7 @@ def write_jobs(
     Raises:
         CannotBuildError: The packages cannot be installed.
     """
-    install(uv, Group(name="jobs", platform=platform, without=ENGINES_BRING), scratch)
+    install(uv, "jobs", platform, scratch, without=ENGINES_BRING)
     folder.mkdir(parents=True, exist_ok=True)
     code = [source_contents(uv.project, name) for name in ("glue_jobs", "clients")]
     script = Path(shutil.copyfile(uv.project / "glue_jobs" / "host.py", folder / "host.py"))

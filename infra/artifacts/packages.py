@@ -1,7 +1,6 @@
 """Third-party packages, exactly as locked, for the platform where they will run."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from fleetlane.parsers.artifacts.building import CannotBuildError as UvFailedError
@@ -11,24 +10,22 @@ from infra.artifacts.archive import CannotBuildError
 _RETRY = "mend that (`uv lock` renews a stale uv.lock) and run `make artifacts` again"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
-    """A dependency group of pyproject.toml, without the packages that are there already."""
+def install(
+    uv: Uv, group: str, platform: Platform, folder: Path, *, without: Sequence[str] = ()
+) -> None:
+    """Install a dependency group's packages, without our own, into ``folder``.
 
-    name: str
-    platform: Platform
-    without: Sequence[str] = ()
-
-
-def install(uv: Uv, group: Group, folder: Path) -> None:
-    """Install a group's packages, without our own, into ``folder``. Only wheels, by their hashes.
+    Only wheels, by their hashes; none of the packages ``without``, which are there already.
 
     Raises:
         CannotBuildError: The group is missing, uv.lock is stale, or a wheel is unavailable.
     """
-    subject = f"pyproject.toml, group {group.name}"
-    requirements = run_uv(uv, "export", *_of(group), subject=subject)
-    into = install_options(folder, group.platform)
+    subject = f"pyproject.toml, group {group}"
+    not_there = [f"--no-emit-package={name}" for name in without]
+    only = ("--only-group", group, "--no-emit-workspace", *not_there)
+    plain = ("--locked", "--no-header", "--no-annotate")
+    requirements = run_uv(uv, "export", *plain, *only, subject=subject)
+    into = install_options(folder, platform)
     exact = ("--no-deps", "--require-hashes", "--requirements", "-")
     run_uv(uv, "pip", "install", *into, *exact, subject=subject, given=requirements)
 
@@ -56,9 +53,3 @@ def uv_of(root: Path) -> Uv:
         return uv_for(root, ours if ours.is_file() else None)
     except UvFailedError:
         raise CannotBuildError("build/uv/bin/uv", "is missing", "run `make environment`") from None
-
-
-def _of(group: Group) -> list[str]:
-    without = [f"--no-emit-package={name}" for name in group.without]
-    only = ["--only-group", group.name, "--no-emit-workspace", *without]
-    return ["--locked", "--no-header", "--no-annotate", *only]

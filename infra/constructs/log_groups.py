@@ -17,19 +17,13 @@ _DAYS: Final = {
 }
 
 
-def retention_of(days: int) -> logs.RetentionDays:
-    """CloudWatch's constant for one of the numbers of days that a stage may have."""
-    return _DAYS[days]
-
-
 def log_group(
     scope: Construct, name: str, *, days: int, log_group_name: str | None = None
 ) -> logs.LogGroup:
-    """Add a log group that keeps logs for ``days``."""
     return logs.LogGroup(
         scope,
         name,
         log_group_name=log_group_name,
-        retention=retention_of(days),
+        retention=_DAYS[days],
         removal_policy=RemovalPolicy.DESTROY,
     )

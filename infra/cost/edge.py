@@ -54,12 +54,10 @@ def edge_lines(scenario: Scenario, figures: Figures) -> Iterator[Line]:
 
 
 def accepted_line_bytes(figures: Figures) -> float:
-    """Our own line of a message in the log."""
     return figures.measure("accepted_line_bytes") + _EVENT_BYTES
 
 
 def gateway_usd(scenario: Scenario, figures: Figures) -> float:
-    """A month of what a self-hosted edge would replace."""
     lines = edge_lines(scenario, figures)
     return sum(line.growing_usd for line in lines if line.component in _SELF_HOSTED)
 

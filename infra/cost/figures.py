@@ -95,7 +95,6 @@ class Line:
 
 
 def figures_of_files() -> Figures:
-    """Read both files, as they are beside this module."""
     prices = tomllib.loads((_FOLDER / "prices.toml").read_text())
     measures = tomllib.loads((_FOLDER / "measured.toml").read_text())
     return Figures(

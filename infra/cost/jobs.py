@@ -98,7 +98,6 @@ def workers_needed(scenario: Scenario, lane: Lane, figures: Figures) -> int:
 
 
 def workers_of_stage(scenario: Scenario, lane: Lane) -> int:
-    """How many always run."""
     stage = scenario.stage
     workers = (stage.fast_workers, stage.standard_workers, stage.slow_workers)
     return dict(zip((Lane.FAST, Lane.STANDARD, Lane.SLOW), workers, strict=True))[lane]

@@ -39,7 +39,6 @@ class Traffic:
 
     @property
     def messages_per_s(self) -> float:
-        """The mean rate."""
         return self.messages_a_day / DAY_S
 
     @property
@@ -76,7 +75,6 @@ class Scenario:
         return sum(traffic.messages_a_month for traffic in self.traffic.values())
 
     def with_body(self, lane: Lane, body_kib: float) -> "Scenario":
-        """The same, with other bodies in one lane."""
         changed = replace(self.traffic[lane], body_kib=body_kib)
         return replace(self, traffic={**self.traffic, lane: changed})
 

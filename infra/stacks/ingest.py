@@ -96,7 +96,6 @@ class Ingest(Stack):
                 **self._context.device_settings,
                 "RECEIPTS_TABLE": stores.receipts.table_name,
             },
-            in_network=True,
         )
         grant_items(ingest.role, stores.registry, ["dynamodb:BatchGetItem"])
         grant_items(
@@ -135,7 +134,6 @@ class Ingest(Stack):
                 "TOPIC_PARTITIONS": str(stage.topic_partitions),
                 "TOPIC_REPLICATION": str(stage.topic_replication),
             },
-            in_network=True,
         )
         grant_objects(
             activation.role, self._stores.artifacts, (*READ, *WRITE), prefix=s3_keys.FLOWS
@@ -159,7 +157,6 @@ class Ingest(Stack):
                 **self._context.kafka.settings,
                 "SPOOL_BUCKET": self._stores.spool.bucket_name,
             },
-            in_network=True,
         )
         grant_objects(respool.role, self._stores.spool, (*READ, *DELETE), prefix=s3_keys.SPOOL)
         self._context.kafka.grant_write(respool.role, (RAW_TOPICS,))

@@ -10,7 +10,7 @@ from infra.constructs.jobs.emr_engine import EmrEngine
 from infra.constructs.jobs.glue_engine import GlueEngine
 from infra.constructs.jobs.jobs_code import JobsCode
 from infra.constructs.jobs.restarts import KeptRunning
-from infra.constructs.jobs.spark_applications import Places, SparkApplication, spark_applications
+from infra.constructs.jobs.spark_applications import Places, spark_applications
 from infra.constructs.stores.bucket_uploads import BucketUploads
 from infra.constructs.stores.stores import Stores
 from infra.stacks.streaming import Streaming
@@ -38,37 +38,24 @@ class Processing(Stack):
             self, "Uploads", bucket=stores.artifacts, log_retention_days=days
         )
         code = JobsCode(self.uploads, artifacts=artifacts)
-        context = _context(code, stores, streaming, log_retention_days=days)
+        context = _context(code, stores, streaming, days)
         is_glue = stage.engine is Engine.GLUE
         principal = glue_engine.PRINCIPAL if is_glue else emr_engine.PRINCIPAL
         self.engine = (GlueEngine if is_glue else EmrEngine)(self, "Engine", context=context)
         self.kept_running: list[KeptRunning] = []
-        for application in _applications(stage):
+        for application in spark_applications(stage):
             role = ApplicationRole(
-                self,
-                application=application,
-                principal=principal,
-                context=context,
-                kafka=streaming.access,
+                self, application=application, principal=principal, context=context
             )
             self.kept_running.append(self.engine.run(application, role))
         self.engine.node.add_dependency(code.uploaded)
 
 
-def _applications(stage: Stage) -> tuple[SparkApplication, ...]:
-    return spark_applications(
-        fast_workers=stage.fast_workers,
-        standard_workers=stage.standard_workers,
-        slow_workers=stage.slow_workers,
-    )
-
-
-def _context(
-    code: JobsCode, stores: Stores, streaming: Streaming, *, log_retention_days: int
-) -> EngineContext:
+def _context(code: JobsCode, stores: Stores, streaming: Streaming, days: int) -> EngineContext:
     assert stores.key is not None, "a stage in AWS has a key of its own"
     return EngineContext(
         code=code,
+        kafka=streaming.access,
         stores=stores,
         places=Places(
             bootstrap_servers=streaming.kafka.bootstrap_servers,
@@ -81,5 +68,5 @@ def _context(
         ),
         network=streaming.network,
         key=stores.key,
-        log_retention_days=log_retention_days,
+        log_retention_days=days,
     )

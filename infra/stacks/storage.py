@@ -43,9 +43,19 @@ class Storage(Stack):
             lake=self._bucket("Lake"),
             checkpoints=self._bucket("Checkpoints"),
             registry=self._table("Registry", "device_id", has_recovery=True),
-            receipts=self._receipts(),
+            receipts=self._table("Receipts", "receipt_key", expires_by="expires_s"),
         )
-        self._output_names()
+        few_hours = "Receipts live for hours; without them a device's retry lands twice."
+        suppress(self.stores.receipts, "DDB3", few_hours)
+        for what, value in {
+            "PayloadBucket": payloads.bucket_name,
+            "ParkedBucket": self.stores.parked.bucket_name,
+            "FlowsBucket": self.stores.artifacts.bucket_name,
+            "CheckpointsBucket": self.stores.checkpoints.bucket_name,
+            "LakeBucket": self.stores.lake.bucket_name,
+            "RegistryTable": self.stores.registry.table_name,
+        }.items():  # for the laptop that deploys the local stage; operators read the SSM parameter
+            CfnOutput(self, f"{what}Name", value=value)
 
     def _own_key(self) -> kms.Key:
         """CloudWatch and S3 may use it too: for the jobs' logs, to notify an encrypted queue."""
@@ -113,13 +123,6 @@ class Storage(Stack):
         suppress(bucket, "S1", "It holds access logs itself; its own would log their own delivery.")
         return bucket
 
-    def _receipts(self) -> dynamodb.Table:
-        table = self._table("Receipts", "receipt_key", expires_by="expires_s")
-        suppress(
-            table, "DDB3", "Receipts live for hours; without them a device's retry lands twice."
-        )
-        return table
-
     def _table(
         self, name: str, key: str, *, has_recovery: bool = False, expires_by: str | None = None
     ) -> dynamodb.Table:
@@ -138,17 +141,3 @@ class Storage(Stack):
             deletion_protection=self._stage.keeps_data,
             removal_policy=self._removal,
         )
-
-    def _output_names(self) -> None:
-        """For the laptop that deploys the local stage; operators read the SSM parameter."""
-        stores = self.stores
-        names = {
-            "PayloadBucket": stores.payloads.bucket_name,
-            "ParkedBucket": stores.parked.bucket_name,
-            "FlowsBucket": stores.artifacts.bucket_name,
-            "CheckpointsBucket": stores.checkpoints.bucket_name,
-            "LakeBucket": stores.lake.bucket_name,
-            "RegistryTable": stores.registry.table_name,
-        }
-        for name, value in names.items():
-            CfnOutput(self, f"{name}Name", value=value)

@@ -21,7 +21,10 @@ _BY_CDK = "CDK's own function for one call of an API while deploying; it is not 
 
 
 class BootstrapServers(Construct):
-    """Asks once the cluster is there. ``with_iam`` is ``host:port``, several with commas."""
+    """CloudFormation does not give the brokers' addresses, so each deploy asks MSK for them.
+
+    ``with_iam`` is ``host:port``, several with commas.
+    """
 
     def __init__(
         self, scope: Construct, name: str, *, cluster_arn: str, log_retention_days: int

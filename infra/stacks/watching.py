@@ -16,8 +16,7 @@ from fleetlane.events.lanes import Lane
 from infra.alarms.alarm import AlarmRule
 from infra.alarms.dashboard import add_dashboard
 from infra.alarms.edge import Edge, edge_alarms
-from infra.alarms.fleet import fleet_alarms
-from infra.alarms.lanes import application_alarms, lane_alarms
+from infra.alarms.lanes import application_alarms, fleet_alarms, lane_alarms
 from infra.constructs.jobs.restarts import KeptRunning
 from infra.stages import Stage
 

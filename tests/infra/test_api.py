@@ -4,8 +4,8 @@ from http import HTTPStatus
 import pytest
 
 from fleetlane.events.errors import ProblemTag
-from infra.constructs.api.problem_answers import problem_answers
-from infra.constructs.api.route_throttles import SHARES_PERCENT
+from infra.constructs.api.problem_answers import PROBLEMS
+from infra.constructs.api.request_limits import SHARES_PERCENT
 from lambdas.authorizer.handler import authorize
 from local.gateway.event import RESOURCES
 from local.gateway.requests import refused
@@ -145,7 +145,7 @@ def test_the_gateways_own_answers_are_those_of_the_local_gateway(
 
 
 def test_no_answer_of_the_gateway_is_a_500() -> None:
-    statuses = {answer.tag.status for answer in problem_answers()}
+    statuses = {tag.status for tag, _ in PROBLEMS.values()}
 
     assert HTTPStatus.INTERNAL_SERVER_ERROR not in statuses
 

@@ -12,9 +12,13 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from infra.constructs.api.firewall import add_firewall
-from infra.constructs.api.problem_answers import PROBLEM_CONTENT_TYPE, problem_answers
-from infra.constructs.api.route_throttles import throttles
+from infra.constructs.api.problem_answers import (
+    PROBLEM_CONTENT_TYPE,
+    PROBLEMS,
+    RETRY_AFTER_S,
+    problem_body,
+)
+from infra.constructs.api.request_limits import add_firewall, throttles
 from infra.constructs.log_groups import log_group
 from infra.constructs.nag_suppressions import suppress
 from infra.stages import DeviceDomain, Stage
@@ -68,21 +72,12 @@ class DeviceApi(Construct):
 
     @property
     def url(self) -> str:
-        """Where devices find it."""
         domain = self._stage.device_domain
         return self.rest.url if domain is None else f"https://{domain.name}/"
 
-    def metric(self, name: str, *, statistic: str) -> cloudwatch.Metric:
-        """One of API Gateway's metrics of the whole stage."""
-        return self._metric(name, {}, statistic)
-
-    def route_metric(self, name: str, route: str, *, statistic: str) -> cloudwatch.Metric:
-        """The same of one route that devices POST to."""
-        return self._metric(name, {"Method": "POST", "Resource": route}, statistic)
-
-    def _metric(
-        self, name: str, dimensions: Mapping[str, str], statistic: str
-    ) -> cloudwatch.Metric:
+    def metric(self, name: str, statistic: str, *, route: str | None = None) -> cloudwatch.Metric:
+        """One of API Gateway's metrics of the whole stage, or of one route that devices POST to."""
+        dimensions = {} if route is None else {"Method": "POST", "Resource": route}
         return cloudwatch.Metric(
             namespace="AWS/ApiGateway",
             metric_name=name,
@@ -146,9 +141,9 @@ class DeviceApi(Construct):
         authorizer: lambda_.IFunction,
     ) -> None:
         # One permission for the whole API: one a method would soon be too long a policy.
-        ingest_integration = apigateway.LambdaIntegration(ingest, scope_permission_to_method=False)
-        uploads_integration = apigateway.LambdaIntegration(
-            uploads, scope_permission_to_method=False
+        to_ingest, to_uploads = (
+            apigateway.LambdaIntegration(function, scope_permission_to_method=False)
+            for function in (ingest, uploads)
         )
         asks = apigateway.RequestAuthorizer(
             self,
@@ -157,8 +152,7 @@ class DeviceApi(Construct):
             identity_sources=[apigateway.IdentitySource.header("Authorization")],
             results_cache_ttl=Duration.seconds(AUTHORIZER_TTL_S),
         )
-        behind = {**dict.fromkeys(DEVICE_ROUTES, ingest_integration)}
-        behind[UPLOADS_ROUTE] = uploads_integration
+        behind = {**dict.fromkeys(DEVICE_ROUTES, to_ingest), UPLOADS_ROUTE: to_uploads}
         for route, integration in behind.items():
             method = self.rest.root.resource_for_path(route).add_method(
                 "POST",
@@ -168,22 +162,22 @@ class DeviceApi(Construct):
             )
             suppress(method, "COG4", _DEVICES)
         health = self.rest.root.resource_for_path(HEALTH_ROUTE).add_method(
-            "GET", ingest_integration, authorization_type=apigateway.AuthorizationType.NONE
+            "GET", to_ingest, authorization_type=apigateway.AuthorizationType.NONE
         )
         suppress(health, "APIG4", _PUBLIC_HEALTH)
         suppress(health, "COG4", _PUBLIC_HEALTH)
 
     def _add_answers(self) -> None:
-        for answer in problem_answers():
+        for kind, (tag, detail) in PROBLEMS.items():
             headers = {"Content-Type": f"'{PROBLEM_CONTENT_TYPE}'"}
-            if answer.retry_after_s is not None:
-                headers["Retry-After"] = f"'{answer.retry_after_s}'"
+            if tag in RETRY_AFTER_S:
+                headers["Retry-After"] = f"'{RETRY_AFTER_S[tag]}'"
             self.rest.add_gateway_response(
-                answer.kind,
-                type=apigateway.ResponseType.of(answer.kind),
-                status_code=str(answer.tag.status),
+                kind,
+                type=apigateway.ResponseType.of(kind),
+                status_code=str(tag.status),
                 response_headers=headers,
-                templates={"application/json": answer.body},
+                templates={"application/json": problem_body(tag, detail)},
             )
 
     def _keep_failure_logs(self) -> None:

@@ -76,7 +76,7 @@ class PlatformFunction(Construct):
         context: FunctionContext,
         size: FunctionSize,
         environment: Mapping[str, str],
-        in_network: bool,
+        in_network: bool = True,
     ) -> None:
         super().__init__(scope, name)
         network = context.network if in_network else None

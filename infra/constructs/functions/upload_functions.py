@@ -35,7 +35,7 @@ class UploadFunctions(Construct):
     def __init__(self, scope: Construct, name: str, *, context: FunctionContext) -> None:
         super().__init__(scope, name)
         self._context, self._stores = context, context.stores
-        self.queue = context.stores.uploads
+        self.queue = self._stores.uploads
         self.issuing = self._issuing()
         self.landing = self._landing()
         self.sweep = self._sweep()
@@ -97,7 +97,6 @@ class UploadFunctions(Construct):
             context=self._context,
             size=size,
             environment={**self._buckets, **self._context.kafka.settings},
-            in_network=True,
         )
         grant_objects(function.role, self._stores.payloads, READ, prefix=s3_keys.UPLOADS)
         grant_objects(

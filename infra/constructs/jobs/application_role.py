@@ -42,6 +42,7 @@ class EngineContext:
     """What all applications of a stage share, whichever engine runs them."""
 
     code: JobsCode
+    kafka: KafkaAccess
     stores: Stores
     places: Places
     network: PrivateNetwork
@@ -59,14 +60,13 @@ class ApplicationRole(Construct):
         application: SparkApplication,
         principal: str,
         context: EngineContext,
-        kafka: KafkaAccess,
     ) -> None:
         super().__init__(scope, f"{application.name}-role")
         self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal(principal))
         self.logs = log_group(self, "Logs", days=context.log_retention_days)
         self.logs.grant_write(self.role)
         self._grant_metrics()
-        stores = context.stores
+        stores, kafka = context.stores, context.kafka
         self._grant_stores(stores)
         self._grant_topics(application, kafka)
         if application.has_deduplicate:

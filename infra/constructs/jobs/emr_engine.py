@@ -39,7 +39,6 @@ class EmrEngine(Construct):
         self._context = context
 
     def run(self, application: SparkApplication, role: ApplicationRole) -> KeptRunning:
-        """Add the application, and what starts its job."""
         _let_log(role)
         ours = self._application(application, role)
         look = self._call(ours, f"look for {application.name}", "listJobRuns", States=_ALIVE)

@@ -55,7 +55,6 @@ class GlueEngine(Construct):
         self._connection = self._connected()
 
     def run(self, application: SparkApplication, role: ApplicationRole) -> KeptRunning:
-        """Add the application's job, and what starts it."""
         job_name = f"{Stack.of(self).stack_name}-{application.name}"
         self._let_run(role)
         job = self._job(application, role, job_name)

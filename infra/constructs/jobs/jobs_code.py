@@ -20,36 +20,19 @@ class LocalJobsCode(Construct):
 
 
 class JobsCode:
-    """The code in a bucket, in a folder that is named for its content."""
+    """The code in a bucket, in a folder that is named for its content.
+
+    The engines start ``script_url``, which imports ``sources_url``. ``packages_url`` is what our
+    code imports and the engines do not bring, to be unpacked onto the path; ``wheels_url`` is the
+    same in the form that Glue installs. Spark reaches Kafka by ``jar_urls``, in place of what an
+    engine may bring.
+    """
 
     def __init__(self, uploads: BucketUploads, *, artifacts: Artifacts) -> None:
         folder = str(artifacts.jobs_folder())
         prefix = f"jobs/{FileSystem.fingerprint(folder)[:16]}"
-        self._url = f"s3://{uploads.bucket.bucket_name}/{prefix}"
-        self._jars = artifacts.jars()
+        url = f"s3://{uploads.bucket.bucket_name}/{prefix}"
+        self.script_url, self.sources_url = f"{url}/{SCRIPT}", f"{url}/{SOURCES}"
+        self.packages_url, self.wheels_url = f"{url}/{PACKAGES}", f"{url}/{PACKAGES_AS_WHEELS}"
+        self.jar_urls = tuple(f"{url}/{JARS}/{jar}" for jar in artifacts.jars())
         self.uploaded = uploads.add("Jobs", deployment.Source.asset(folder), prefix=prefix)
-
-    @property
-    def script_url(self) -> str:
-        """What the engines start."""
-        return f"{self._url}/{SCRIPT}"
-
-    @property
-    def sources_url(self) -> str:
-        """All of our own that it imports."""
-        return f"{self._url}/{SOURCES}"
-
-    @property
-    def packages_url(self) -> str:
-        """What our code imports and the engines do not bring; to be unpacked onto the path."""
-        return f"{self._url}/{PACKAGES}"
-
-    @property
-    def wheels_url(self) -> str:
-        """The same, in the form that Glue installs."""
-        return f"{self._url}/{PACKAGES_AS_WHEELS}"
-
-    @property
-    def jar_urls(self) -> tuple[str, ...]:
-        """How Spark reaches Kafka: these, in place of what an engine may bring."""
-        return tuple(f"{self._url}/{JARS}/{jar}" for jar in self._jars)

@@ -19,6 +19,7 @@ from fleetlane.events.job_arguments import (
 )
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import NAMESPACE
+from infra.stages import Stage
 
 APPLICATION_PREFIX: Final = "fleetlane-"
 _JOB_NAMES: Final = {
@@ -52,7 +53,6 @@ class Places:
 
     @property
     def common(self) -> dict[str, Any]:
-        """The arguments that every job has."""
         return {
             "kafka_bootstrap_servers": self.bootstrap_servers,
             "kafka_security": self.kafka_security,
@@ -118,19 +118,17 @@ class SparkApplication:
             )
 
 
-def spark_applications(
-    *, fast_workers: int, standard_workers: int, slow_workers: int
-) -> tuple[SparkApplication, ...]:
+def spark_applications(stage: Stage) -> tuple[SparkApplication, ...]:
     """Three, so that what may be slow shares no worker with what must be fast."""
     return (
-        SparkApplication(name="fast", lane=Lane.FAST, workers=fast_workers),
+        SparkApplication(name="fast", lane=Lane.FAST, workers=stage.fast_workers),
         SparkApplication(
-            name="standard", lane=Lane.STANDARD, workers=standard_workers, has_metadata=True
+            name="standard", lane=Lane.STANDARD, workers=stage.standard_workers, has_metadata=True
         ),
         SparkApplication(
             name="slow",
             lane=Lane.SLOW,
-            workers=slow_workers,
+            workers=stage.slow_workers,
             has_deduplicate=True,
             has_lake=True,
             has_watch=True,

@@ -42,12 +42,10 @@ class KafkaAccess:
         }
 
     def grant_write(self, role: iam.Role, topics: Sequence[str]) -> None:
-        """Let ``role`` write, idempotently."""
         self._on_cluster(role, (*_CONNECT, "kafka-cluster:WriteDataIdempotently"))
         self._on("topic", role, topics, _WRITE, why=_NEW_TOPICS)
 
     def grant_read(self, role: iam.Role, topics: Sequence[str]) -> None:
-        """Let ``role`` read as Spark does."""
         self._on_cluster(role, _CONNECT)
         self._on("topic", role, topics, _READ, why=_NEW_TOPICS)
         self._on("group", role, ("spark-kafka-source-*",), _GROUP, why=_SPARK_GROUPS)
@@ -90,7 +88,6 @@ class KafkaEndpoint:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """A function's environment for it."""
         return {
             "KAFKA_BOOTSTRAP_SERVERS": self.bootstrap_servers,
             "KAFKA_SECURITY": self.security,

@@ -38,7 +38,6 @@ def grant_objects(
 
 
 def grant_items(role: iam.Role, table: dynamodb.Table, actions: Sequence[str]) -> None:
-    """Let ``role`` do ``actions`` with a table's items."""
     iam.Grant.add_to_principal(grantee=role, actions=list(actions), resource_arns=[table.table_arn])
     if table.encryption_key is not None:
         grant_key(role, table.encryption_key)
