@@ -4,9 +4,8 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Final
-
-import msgspec
 
 from fleetlane.events.errors import FleetlaneError
 
@@ -74,7 +73,8 @@ def hashed_id(fields: Iterable[bytes]) -> str:
     return f"1{hashlib.blake2b(prefixed, digest_size=16).hexdigest()}"
 
 
-class RawIdRule(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawIdRule:
     """What makes two messages of a device's stream the same one: a key, their bytes, or nothing."""
 
     device_id: str
