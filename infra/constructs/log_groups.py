@@ -6,7 +6,7 @@ from aws_cdk import RemovalPolicy
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-_DAYS: Final = {
+RETENTIONS: Final = {
     1: logs.RetentionDays.ONE_DAY,
     7: logs.RetentionDays.ONE_WEEK,
     14: logs.RetentionDays.TWO_WEEKS,
@@ -24,6 +24,6 @@ def log_group(
         scope,
         name,
         log_group_name=log_group_name,
-        retention=_DAYS[days],
+        retention=RETENTIONS[days],
         removal_policy=RemovalPolicy.DESTROY,
     )

@@ -31,7 +31,7 @@ from infra.artifacts.functions import (
     with_bytecode,
 )
 from infra.artifacts.jobs import write_jars, write_jobs
-from infra.artifacts.packages import Group, install, run_uv, uv_of
+from infra.artifacts.packages import install, run_uv, uv_of
 
 ROOT = Path(__file__).resolve().parents[2]
 HOST = Targets(functions=Platform.HOST, jobs=Platform.HOST)
@@ -285,10 +285,10 @@ def test_in_aws_jobs_get_packages_for_x86(tmp_path: Path) -> None:
 
 
 def test_a_group_that_is_missing_is_named(tmp_path: Path) -> None:
-    group = Group(name="no-such-group", platform=Platform.HOST)
+    uv = uv_of(ROOT)
 
     with pytest.raises(CannotBuildError, match=r"pyproject\.toml, group no-such-group: .*defined"):
-        install(uv_of(ROOT), group, tmp_path)
+        install(uv, "no-such-group", Platform.HOST, tmp_path)
 
 
 def test_a_missing_uv_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

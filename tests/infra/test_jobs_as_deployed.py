@@ -33,6 +33,7 @@ from infra.constructs.jobs.spark_applications import (
     SparkApplication,
     spark_applications,
 )
+from infra.stages import settings_of, stage_from
 from local.checkout import ROOT
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
@@ -55,7 +56,7 @@ owner = "acme"
 use = "json"
 """
 APPLICATIONS = {
-    one.name: one for one in spark_applications(fast_workers=2, standard_workers=4, slow_workers=2)
+    one.name: one for one in spark_applications(stage_from("staging", settings_of("staging")))
 }
 GLUES_OWN = [
     "--true",

@@ -16,6 +16,7 @@ from fleetlane.events.job_arguments import (
 from fleetlane.events.lanes import Lane
 from infra.artifacts.build import IN_AWS
 from infra.constructs.jobs.spark_applications import Places, named_arguments, spark_applications
+from infra.stages import settings_of, stage_from
 from tests.infra.engine_arguments import (
     emr_arguments,
     emr_submits,
@@ -38,7 +39,7 @@ PLACES = Places(
     registry_table="devices",
 )
 APPLICATIONS = {
-    one.name: one for one in spark_applications(fast_workers=2, standard_workers=4, slow_workers=2)
+    one.name: one for one in spark_applications(stage_from("staging", settings_of("staging")))
 }
 
 
