@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from fleetlane.events.envelope import Message
 from fleetlane.events.flows.artifacts import FlowArtifact
@@ -59,7 +59,8 @@ class _NothingToFetch:
 
 def choice_us() -> float:
     """The best of several rounds: the rest is noise."""
-    flows, nothing, limits = _OneVersion(), _NothingToFetch(), LANE_LIMITS[Lane.STANDARD]
+    flows, limits = _OneVersion(), LANE_LIMITS[Lane.STANDARD]
+    nothing: Any = _NothingToFetch()
     programs = Programs(folders=nothing, sandboxes=nothing, memory_bytes_max=1)
     parsers = ChosenParsers(flows=flows, earlier=flows, programs=programs, limits=limits)
     messages = [_message(number) for number in range(MESSAGES)]

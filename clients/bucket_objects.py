@@ -94,6 +94,7 @@ class BucketObjects:
         """
         options = {"ChecksumAlgorithm": "SHA256", "ChecksumSHA256": digest}
         began_s = time.monotonic()
+        answer: PutObjectOutputTypeDef | None
         try:
             answer = self._put(key, body, options)
         except (BotoCoreError, ClientError) as problem:

@@ -56,6 +56,17 @@ class Record:
         return KafkaPosition(topic=self.topic, partition=self.partition, offset=self.offset)
 
 
+_READING: Final = {
+    "group.id": "fleetlane-reader",  # required by the client, never joined
+    "enable.auto.commit": False,
+    "enable.partition.eof": True,
+    "auto.offset.reset": "earliest",
+    "fetch.wait.max.ms": 50,
+    "reconnect.backoff.max.ms": 500,
+    "log_level": 0,
+}
+
+
 class KafkaReader:
     """Reads all partitions of some topics, each record once. Nothing is committed in Kafka.
 
@@ -87,19 +98,9 @@ class KafkaReader:
         Raises:
             KafkaUnreadableError: No token could be made for Kafka, within ten seconds.
         """
-        configuration = {
-            "bootstrap.servers": bootstrap_servers,
-            "group.id": "fleetlane-reader",  # required by the client, never joined
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
-            "auto.offset.reset": "earliest",
-            "fetch.wait.max.ms": 50,
-            "reconnect.backoff.max.ms": 500,
-            "log_level": 0,
-            **security_configuration(security),
-        }
+        reach = {"bootstrap.servers": bootstrap_servers, **security_configuration(security)}
         try:
-            self._consumer = Consumer(configuration)
+            self._consumer = Consumer({**_READING, **reach})
         except KafkaException as problem:
             raise KafkaUnreadableError(str(problem)) from None
         patterns = [*map(re.escape, topics), *([] if pattern is None else [pattern])]

@@ -17,14 +17,11 @@ READINGS_A_MESSAGE: Final = 10
 
 def savings(scenario: Scenario, figures: Figures) -> Iterator[tuple[str, float, float]]:
     """The large ones, each on its own: its name, and what is paid in a month now and then."""
-
-    def bill_usd(of: Scenario) -> float:
-        return bill(of, figures).usd
-
+    in_batches = batched(scenario, READINGS_A_MESSAGE)
     yield (
         f"Batching: a device sends {READINGS_A_MESSAGE} readings in one message",
-        bill_usd(scenario),
-        bill_usd(batched(scenario, READINGS_A_MESSAGE)),
+        bill(scenario, figures).usd,
+        bill(in_batches, figures).usd,
     )
     yield (
         "A self-hosted edge on Fargate instead of API Gateway and Lambda",
@@ -32,7 +29,7 @@ def savings(scenario: Scenario, figures: Figures) -> Iterator[tuple[str, float, 
         self_hosted_usd(scenario, figures),
     )
     on_glue, on_emr = (with_engine(scenario, one) for one in (Engine.GLUE, Engine.EMR))
-    yield "EMR Serverless instead of Glue", bill_usd(on_glue), bill_usd(on_emr)
+    yield "EMR Serverless instead of Glue", bill(on_glue, figures).usd, bill(on_emr, figures).usd
     needed = {lane: workers_needed(scenario, lane, figures) for lane in scenario.traffic}
     running = {lane: max(workers_of_stage(scenario, lane), n) for lane, n in needed.items()}
     few, many = sum(needed.values()), sum(running.values())

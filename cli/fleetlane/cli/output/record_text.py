@@ -109,5 +109,5 @@ def escaped(text: str) -> str:
 
 
 def fields_of(found: object, names: str) -> dict[str, Any]:
-    """Its fields of these names, which stand in one string, for JSON."""
+    """Its fields by name, for JSON; ``names`` has them with spaces between."""
     return {name: getattr(found, name) for name in names.split()}

@@ -23,17 +23,20 @@ class TwoWishesError(FleetlaneError):
     sentence = "Give exactly one: FOLDER, --rollback or --version"
 
 
+FolderArgument = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="FOLDER",
+        file_okay=False,
+        exists=True,
+        help="The folder of flow files.",
+        show_default="./flows",
+    ),
+]
+
+
 def publish(
-    folder: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="FOLDER",
-            file_okay=False,
-            exists=True,
-            help="The folder of flow files.",
-            show_default="./flows",
-        ),
-    ] = None,
+    folder: FolderArgument = None,
     *,
     rollback: Annotated[
         bool, typer.Option("--rollback", help="Go back to the version before.")

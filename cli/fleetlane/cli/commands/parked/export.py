@@ -23,21 +23,24 @@ class WhereToError(FleetlaneError):
     sentence = "Give exactly one: FOLDER or --as-sample PARSER_FOLDER"
 
 
+SampleOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="PARSER_FOLDER",
+        exists=True,
+        file_okay=False,
+        help="Instead: into samples/STREAM/ of a parser's folder.",
+    ),
+]
+
+
 def export(
     folder: Annotated[
         Path | None,
         typer.Argument(metavar="[FOLDER]", file_okay=False, help="Gets one file a message."),
     ] = None,
     *,
-    as_sample: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PARSER_FOLDER",
-            exists=True,
-            file_okay=False,
-            help="Instead: into samples/STREAM/ of a parser's folder.",
-        ),
-    ] = None,
+    as_sample: SampleOption = None,
     ids: Annotated[
         list[str] | None, typer.Option("--id", metavar="ID", help="Only these; may be repeated.")
     ] = None,

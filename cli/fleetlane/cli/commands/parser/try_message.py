@@ -39,11 +39,14 @@ class NotParsedError(FleetlaneError):
     sentence = "{outcome}: {detail}"
 
 
+FileArgument = Annotated[
+    typer.FileBinaryRead,
+    typer.Argument(metavar="FILE", lazy=True, help="The message's bytes; - is stdin."),
+]
+
+
 def try_message(
-    file: Annotated[
-        typer.FileBinaryRead,
-        typer.Argument(metavar="FILE", lazy=True, help="The message's bytes; - is stdin."),
-    ],
+    file: FileArgument,
     *,
     parser: ParserOption = None,
     flow: FlowOption = None,
