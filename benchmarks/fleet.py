@@ -34,7 +34,7 @@ from fleetlane.events.canonical import (
 from fleetlane.events.envelope import Message
 from fleetlane.events.lanes import Lane
 from local.checkout import ROOT
-from operations.fleet import health, lateness, one_device, presence, volume
+from operations.fleet import devices, traffic
 from operations.fleet.fleet import Fleet
 from operations.report.page import write_report
 
@@ -43,18 +43,18 @@ WEEK: Final = 7
 TIMES: Final = 3
 
 QUESTIONS: Final[Mapping[str, Callable[[Fleet, int], object]]] = {
-    "coverage": lambda fleet, days: presence.coverage(fleet, days=days),
-    "coverage_by_day": lambda fleet, days: presence.coverage_by_day(fleet, days=days),
-    "silent": lambda fleet, days: presence.silent(fleet, days=days),
-    "late": lambda fleet, days: lateness.late(fleet, days=days),
-    "lags": lambda fleet, days: lateness.lags(fleet, days=days),
-    "sizes": lambda fleet, days: volume.sizes(fleet, days=days),
-    "size_bins": lambda fleet, days: volume.size_bins(fleet, days=days),
-    "compression": lambda fleet, days: volume.compression(fleet, days=days),
-    "by_firmware": lambda fleet, days: health.by_firmware(fleet, days=days),
-    "parse_times": lambda fleet, days: health.parse_times(fleet, days=days),
-    "gaps": lambda fleet, days: one_device.gaps(fleet, days=days),
-    "one_device": lambda fleet, days: one_device.days_of(fleet, "d-00123", days=days),
+    "coverage": lambda fleet, days: devices.coverage(fleet, days=days),
+    "coverage_by_day": lambda fleet, days: devices.coverage_by_day(fleet, days=days),
+    "silent": lambda fleet, days: devices.silent(fleet, days=days),
+    "late": lambda fleet, days: traffic.late(fleet, days=days),
+    "lags": lambda fleet, days: traffic.lags(fleet, days=days),
+    "sizes": lambda fleet, days: traffic.sizes(fleet, days=days),
+    "size_bins": lambda fleet, days: traffic.size_bins(fleet, days=days),
+    "compression": lambda fleet, days: traffic.compression(fleet, days=days),
+    "by_firmware": lambda fleet, days: traffic.by_firmware(fleet, days=days),
+    "parse_times": lambda fleet, days: traffic.parse_times(fleet, days=days),
+    "gaps": lambda fleet, days: devices.gaps(fleet, days=days),
+    "one_device": lambda fleet, days: devices.days_of(fleet, "d-00123", days=days),
 }
 
 

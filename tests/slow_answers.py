@@ -7,12 +7,9 @@ from math import ceil
 
 from clients.devices.registry import DeviceStatus, RegisteredDevice
 from fleetlane.events.times import DAY_MS
+from operations.fleet.devices import Coverage, DayCoverage, DeviceDay, DeviceSeen, Gap
 from operations.fleet.fleet import Bin, day_of
-from operations.fleet.health import FirmwareHealth, ParserTime
-from operations.fleet.lateness import LateDevice
-from operations.fleet.one_device import DeviceDay, Gap
-from operations.fleet.presence import Coverage, DayCoverage, DeviceSeen
-from operations.fleet.volume import Compression, Quantiles
+from operations.fleet.traffic import Compression, FirmwareHealth, LateDevice, ParserTime, Quantiles
 from tests.known_fleet import ASKED_AT_MS, KnownFleet, Sent
 
 

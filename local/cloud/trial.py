@@ -23,10 +23,8 @@ from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import run_fleet
 from operations.ledger.evidence import LEDGER_TOPICS, Evidence
 from operations.ledger.message_results import Receipt
-from operations.ledger.reconciliation import Ledger, reconcile
-from operations.ledger.settling import SettlingLimits, wait_until_settled
-from operations.sending.device_client import message_url, receipt_of
-from operations.sending.device_key import DeviceKey
+from operations.ledger.reconciliation import Ledger, SettlingLimits, reconcile, wait_until_settled
+from operations.sending.device_client import DeviceKey, message_url, receipt_of
 
 PLAN: Final = FleetPlan(devices=40, messages_per_device=2, connections=4)
 """Small: each function is as many processes as there are requests at a time."""

@@ -23,8 +23,7 @@ from local.simulator.simulator import FleetProgress, FleetRun, run_fleet
 from operations.endpoints import PARKED_BUCKET
 from operations.lanes.tally import Delays, LaneCounts, LaneTally, ParseDelays, TalliedSource
 from operations.ledger.evidence import LEDGER_TOPICS, Evidence, deduped_streams
-from operations.ledger.reconciliation import Ledger, reconcile
-from operations.ledger.settling import SettlingLimits, wait_until_settled
+from operations.ledger.reconciliation import Ledger, SettlingLimits, reconcile, wait_until_settled
 
 _FIRST_DEVICES: Final = 40
 _SENDING_S: Final = 20.0

@@ -21,8 +21,7 @@ from clients.devices.registry import DeviceStatus, RegisteredDevice
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import Lane
 from operations.ledger.message_results import Receipt
-from operations.sending.device_client import UPLOADED
-from operations.sending.device_key import AUDIENCE, DeviceKey
+from operations.sending.device_client import AUDIENCE, UPLOADED, DeviceKey
 
 ACCEPTED = 202
 

@@ -25,12 +25,6 @@ _REGISTERED: Final = pa.schema(
     }
 )
 
-
-LATEST_SQL: Final = """
-    select max(last_received_ms) from daily where first_received_ms <= $asked_at_ms
-"""
-FINAL_OUTCOMES_SQL: Final = "select coalesce(sum(parsed + empty + parked), 0)::bigint from daily"
-
 IN_WINDOW: Final = "day >= $since_day and received_ms > $since_ms and received_ms <= $asked_at_ms"
 """The condition for rows of ``received``. The day comes first: it excludes whole files."""
 
@@ -110,12 +104,15 @@ class Fleet:
 
     def latest_ms(self) -> int | None:
         """When the latest message in the lake arrived; ``None`` if the lake is empty."""
-        latest: int | None = self._value(LATEST_SQL, asked_at_ms=self.asked_at_ms)
+        latest: int | None = self._value(
+            "select max(last_received_ms) from daily where first_received_ms <= $asked_at_ms",
+            asked_at_ms=self.asked_at_ms,
+        )
         return latest
 
     def final_outcomes(self) -> int:
         """Of how many messages the lake has the final outcome."""
-        return int(self._value(FINAL_OUTCOMES_SQL))
+        return int(self._value("select coalesce(sum(parsed + empty + parked), 0) from daily"))
 
     def _value(self, sql: str, **parameters: object) -> Any:
         found = self._connection.execute(sql, parameters).fetchone()

@@ -47,21 +47,19 @@ class ActivationCall:
             ActivationRefusedError: The function refuses it, or cannot be called.
         """
         event = orjson.dumps({"version": version, "in_place_of": in_place_of})
+        # It waits as long as the function may take, and asks once.
+        config = Config(read_timeout=_ANSWER_TIMEOUT_S, retries={"total_max_attempts": 1})
+        if self._aws.endpoint_url is not None:  # on this machine, past any proxy
+            config = config.merge(Config(proxies={}))
         try:
-            answer = self._functions().invoke(FunctionName=self._function, Payload=event)
+            client: Any = boto3.client("lambda", config=config, **self._aws.for_boto3())
+            answer = client.invoke(FunctionName=self._function, Payload=event)
         except (BotoCoreError, ClientError) as problem:
             raise ActivationRefusedError(version, self._function, str(problem)) from problem
         if "FunctionError" in answer:
             error = orjson.loads(answer["Payload"].read())
             kind, said = error.get("errorType", "an error"), error.get("errorMessage", "")
             raise ActivationRefusedError(version, kind, said)
-
-    def _functions(self) -> Any:
-        """A client that waits as long as the function may take, and asks once."""
-        config = Config(read_timeout=_ANSWER_TIMEOUT_S, retries={"total_max_attempts": 1})
-        if self._aws.endpoint_url is not None:  # on this machine, past any proxy
-            config = config.merge(Config(proxies={}))
-        return boto3.client("lambda", config=config, **self._aws.for_boto3())
 
 
 class NotDeployedError(FleetlaneError):
@@ -163,7 +161,10 @@ class FlowPublisher:
             return self.publish(wanted)
         owners = {flow.owner for flow in wanted}
         others = [flow for flow in current.flows if flow.owner not in owners]
-        _check_streams(wanted, others)
+        taken = {flow.stream: flow.owner for flow in others}
+        for flow in wanted:
+            if flow.stream in taken:
+                raise StreamTakenError(flow.stream, taken[flow.stream], flow.owner)
         kept = [one for one in current.artifacts if one.owner not in owners]
         artifacts = (*self.found_artifacts(wanted), *kept)
         version = self.flows.publish([*wanted, *others], artifacts)
@@ -186,13 +187,6 @@ class FlowPublisher:
             raise NothingBeforeError
         self._activate(current.before[0], current.version)
         return current.before[0]
-
-
-def _check_streams(wanted: Iterable[Flow], others: Iterable[Flow]) -> None:
-    taken = {flow.stream: flow.owner for flow in others}
-    for flow in wanted:
-        if flow.stream in taken:
-            raise StreamTakenError(flow.stream, taken[flow.stream], flow.owner)
 
 
 class DeployedParsers:

@@ -1,7 +1,8 @@
 """Where messages are kept: records in Kafka, read up to the present end, and payloads in S3."""
 
 import heapq
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from copy import replace
 from dataclasses import dataclass
@@ -12,10 +13,65 @@ from clients.kafka.reader import KafkaReader, Record
 from clients.s3.payload_bucket import PayloadBucket, parked_key
 from fleetlane.events import headers as ce
 from fleetlane.events.envelope import KafkaPosition, Message, PayloadReference
+from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lanes import BUFFER_BYTES_MAX, Lane
 from fleetlane.events.topics import PARKED, raw_pattern
 from operations.messages.parked import message_in
+
+_POLL_INTERVAL_S: Final = 0.2
+_RECORDS_AT_ONCE: Final = 500
+
+
+class NoSuchTopicError(FleetlaneError):
+    """There is no topic of this name now."""
+
+    reason = "no_such_topic"
+    topic: str
+    topics: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"there is no topic {self.topic!r}; there are: {', '.join(self.topics)}"
+
+
+def tail(
+    bootstrap_servers: str,
+    topic: str,
+    *,
+    from_beginning: bool,
+    silence_s_max: float | None,
+    security: KafkaSecurity = KafkaSecurity.PLAINTEXT,
+) -> Generator[Record]:
+    """Give a topic's records as they are written; ends after ``silence_s_max`` without one.
+
+    Raises:
+        NoSuchTopicError: There is no such topic.
+        KafkaUnreadableError: Kafka does not answer.
+    """
+    reader = KafkaReader(
+        bootstrap_servers, topics=[topic], is_from_end=not from_beginning, security=security
+    )
+    with closing(reader):
+        topics = topic_names(reader)
+        if topic not in topics:
+            raise NoSuchTopicError(topic, topics)
+        newest_s = time.monotonic()
+        while True:
+            records = reader.read_available(records_max=_RECORDS_AT_ONCE)
+            yield from records
+            if records:
+                newest_s = time.monotonic()
+            elif silence_s_max is not None and time.monotonic() - newest_s >= silence_s_max:
+                return
+            else:
+                time.sleep(_POLL_INTERVAL_S)
+
+
+def topic_names(reader: KafkaReader) -> tuple[str, ...]:
+    """All topics, sorted, except for Kafka's own; raises ``KafkaUnreadableError``."""
+    names = dict.fromkeys(name for name, _ in reader.all_partitions())
+    return tuple(name for name in names if not name.startswith("__"))
+
 
 _DELIVERY_TIMEOUT_S: Final = 30.0
 _REFERENCE_HEADERS: Final = frozenset({ce.DATA_REF, ce.DATA_SHA256})
@@ -145,11 +201,9 @@ def latest_records(
     """
     records = stored.matching(PARKED if where == "parked" else raw_pattern(*Lane))
     of_stream = (record for record in records if _stream_of(record) == stream)
-    return heapq.nlargest(records_max, of_stream, key=_order)[::-1]
-
-
-def _order(record: Record) -> tuple[int, int, int]:
-    return record.timestamp_ms, record.partition, record.offset
+    return heapq.nlargest(
+        records_max, of_stream, key=lambda one: (one.timestamp_ms, one.partition, one.offset)
+    )[::-1]
 
 
 def _stream_of(record: Record) -> str | None:

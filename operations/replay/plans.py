@@ -62,7 +62,11 @@ def parked_plan(
     found = newest_parked(store.matching(PARKED, since_ms=since_ms), wanted)
     messages = [one for one in found if one.is_message]
     past = _past_attempts(store, messages)
-    parsed = [one.identity for one in messages if _is_parsed(one, past.get(one.identity))]
+    parsed = [
+        one.identity
+        for one in messages
+        if one.identity in past and past[one.identity].is_parsed(one.revision)
+    ]
     left_out = frozenset(() if includes_parsed else parsed)
     chosen = [one for one in messages if one.identity not in left_out]
     if len(chosen) > messages_max:
@@ -105,10 +109,6 @@ def _past_attempts(store: RecordStore, messages: list[ParkedMessage]) -> dict[st
             if counts_more(parsed, past.best):
                 past.best = parsed
     return found
-
-
-def _is_parsed(parked: ParkedMessage, past: PastAttempts | None) -> bool:
-    return past is not None and past.is_parsed(parked.revision)
 
 
 def _next(parked: ParkedMessage, past: PastAttempts | None) -> NextAttempt:

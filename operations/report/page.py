@@ -5,18 +5,18 @@ from typing import Final
 
 import jinja2
 
+from operations.fleet.devices import Coverage
 from operations.fleet.fleet import Fleet
-from operations.fleet.presence import Coverage
 from operations.report.charts import COLOURS, IN_CHARTS
-from operations.report.figures import REPORT_DAYS, FleetFigures, figures_of
-from operations.report.message_sections import (
+from operations.report.page_sections import (
+    coverage_section,
     firmware_section,
     late_section,
     parsers_section,
+    silent_section,
     sizes_section,
 )
-from operations.report.presence_sections import coverage_section, silent_section
-from operations.report.sections import Headline
+from operations.report.sections import REPORT_DAYS, FleetFigures, Headline, figures_of
 from operations.report.wording import counted, moment, number, percent
 
 _COVERAGE_LOW: Final = 0.9

@@ -4,12 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Self
 
+from operations.fleet.devices import Coverage, DayCoverage, DeviceDay, DeviceSeen, Gap
 from operations.fleet.fleet import Bin
-from operations.fleet.health import FirmwareHealth, ParserTime
-from operations.fleet.lateness import LateDevice
-from operations.fleet.one_device import DeviceDay, Gap
-from operations.fleet.presence import Coverage, DayCoverage, DeviceSeen
-from operations.fleet.volume import Compression, Quantiles
+from operations.fleet.traffic import Compression, FirmwareHealth, LateDevice, ParserTime, Quantiles
 from operations.report.wording import (
     NONE,
     duration,

@@ -1,15 +1,72 @@
-"""The HTTP API as a device uses it: one message in a request, or a large body by upload to S3."""
+"""The HTTP API as a device uses it: its key and tokens; one message, or a large body by upload."""
 
+import base64
 import hashlib
+import json
 import re
 from collections.abc import Mapping
-from typing import IO, Final
+from dataclasses import dataclass
+from typing import IO, Final, Self
 from urllib.parse import quote
 
 import httpx
+import jwt
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import REQUEST_BODY_BYTES_MAX, Lane
+
+AUDIENCE = "fleetlane"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceKey:
+    """An Ed25519 key pair. ``kid`` is the public key's thumbprint (RFC 7638)."""
+
+    kid: str
+    private: Ed25519PrivateKey
+
+    @classmethod
+    def generate(cls) -> Self:
+        return cls.of(Ed25519PrivateKey.generate())
+
+    @classmethod
+    def of(cls, private: Ed25519PrivateKey) -> Self:
+        """Name a key that is there already."""
+        members = {"crv": "Ed25519", "kty": "OKP", "x": _public_text(private)}
+        digest = hashlib.sha256(json.dumps(members, separators=(",", ":")).encode()).digest()
+        return cls(kid=_base64url(digest), private=private)
+
+    @classmethod
+    def from_private_jwk(cls, jwk: Mapping[str, str]) -> Self:
+        """Read what ``private_jwk`` wrote; raises KeyError or ValueError where it is none."""
+        text = jwk["d"]
+        seed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        return cls.of(Ed25519PrivateKey.from_private_bytes(seed))
+
+    @property
+    def public_jwk(self) -> dict[str, str]:
+        """What the registry keeps."""
+        return {"kty": "OKP", "crv": "Ed25519", "x": _public_text(self.private), "kid": self.kid}
+
+    @property
+    def private_jwk(self) -> dict[str, str]:
+        """The whole pair: for the device alone."""
+        return self.public_jwk | {"d": _base64url(self.private.private_bytes_raw())}
+
+    def token(self, device_id: str, *, now_s: int, lifetime_s: int) -> str:
+        """Sign a token for the HTTP API; more than a day is refused there."""
+        claims = {"sub": device_id, "aud": AUDIENCE, "iat": now_s, "exp": now_s + lifetime_s}
+        return jwt.encode(claims, self.private, algorithm="EdDSA", headers={"kid": self.kid})
+
+
+def _public_text(private: Ed25519PrivateKey) -> str:
+    return _base64url(private.public_key().public_bytes_raw())
+
+
+def _base64url(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
 
 UPLOADED: Final = 204
 """What S3 answers once it holds all of a body."""
@@ -122,12 +179,8 @@ def _content_of(answer: httpx.Response, *, wanted: int) -> dict[str, object]:
     except ValueError:
         content = None
     if answer.status_code != wanted or not isinstance(content, dict):
-        raise _refusal(answer, content if isinstance(content, dict) else {})
+        problem = content if isinstance(content, dict) else {}
+        tag = str(problem.get("type", "unexpected")).rpartition(":")[2]  # RFC 9457: a URN
+        detail = str(problem.get("detail") or problem.get("title") or answer.text)
+        raise MessageRefusedError(answer.status_code, tag, detail[:_DETAIL_CHARS_MAX])
     return content
-
-
-def _refusal(answer: httpx.Response, problem: Mapping[str, object]) -> MessageRefusedError:
-    """RFC 9457: the tag is the last part of ``type``, a URN."""
-    tag = str(problem.get("type", "unexpected")).rpartition(":")[2]
-    detail = str(problem.get("detail") or problem.get("title") or answer.text)
-    return MessageRefusedError(answer.status_code, tag, detail[:_DETAIL_CHARS_MAX])

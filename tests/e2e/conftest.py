@@ -19,8 +19,7 @@ from local.simulator.simulator import FleetRun, run_fleet
 from operations.endpoints import PARKED_BUCKET
 from operations.ledger.evidence import LEDGER_TOPICS, Evidence, deduped_streams
 from operations.ledger.message_results import Receipt
-from operations.ledger.reconciliation import Ledger, reconcile
-from operations.ledger.settling import SettlingLimits, wait_until_settled
+from operations.ledger.reconciliation import Ledger, SettlingLimits, reconcile, wait_until_settled
 from tests.e2e.fault_proxy import FaultProxy
 
 SETTLING_LIMITS = SettlingLimits(deadline_s=240.0, quiet_s=90.0)

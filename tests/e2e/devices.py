@@ -11,7 +11,7 @@ import httpx
 from clients.devices.registry import DeviceStatus, RegisteredDevice
 from local.platform import Platform
 from operations.ledger.message_results import Receipt
-from operations.sending.device_key import DeviceKey
+from operations.sending.device_client import DeviceKey
 
 ACCEPTED: Final = 202
 _LIFETIME_S: Final = 3_600

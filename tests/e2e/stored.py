@@ -10,7 +10,7 @@ from fleetlane.events.lanes import Lane
 from fleetlane.events.topics import lane_pattern
 from local.platform import Platform
 from operations.endpoints import PAYLOAD_BUCKET
-from operations.messages.topic_tail import tail
+from operations.messages.stores import tail
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

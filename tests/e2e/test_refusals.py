@@ -14,7 +14,7 @@ from fleetlane.events.lanes import INLINE_BYTES_MAX
 from fleetlane.events.topics import PARKED
 from local.platform import Platform
 from operations.endpoints import PARKED_BUCKET, PAYLOAD_BUCKET
-from operations.sending.device_key import DeviceKey
+from operations.sending.device_client import DeviceKey
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device, post, problem_in
 from tests.e2e.faults import frozen

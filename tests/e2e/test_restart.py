@@ -19,7 +19,7 @@ from local.platform import Platform
 from operations.endpoints import PARKED_BUCKET, PAYLOAD_BUCKET
 from operations.ledger.evidence import LEDGER_TOPICS
 from operations.ledger.message_results import Receipt
-from operations.messages.topic_tail import topic_names
+from operations.messages.stores import topic_names
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device
 from tests.e2e.faults import stopped_and_back

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from fleetlane.cli.commands.device.keys import DeviceKeys, NoDeviceKeyError
 from fleetlane.cli.main import app
 from fleetlane.events.names import BadNameError
-from operations.sending.device_key import AUDIENCE, DeviceKey
+from operations.sending.device_client import AUDIENCE, DeviceKey
 
 
 def test_a_private_key_is_readable_by_its_user_alone(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from fleetlane.cli.main import app
 from fleetlane.events.overrides import RateLimits
 from operations.devices.stores import DeviceStores
 from operations.platform import Platform
-from operations.sending.device_key import DeviceKey
+from operations.sending.device_client import DeviceKey
 from tests.contract.aws_in_process import device_table
 from tests.deployed_stage import STAGE, use_region, write_stage
 

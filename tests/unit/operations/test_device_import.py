@@ -8,7 +8,7 @@ import pytest
 
 from clients.devices.registry import DeviceStatus, RegisteredDevice
 from operations.devices.bulk_import import BadDeviceFileError, DeviceImport, Imported
-from operations.sending.device_key import DeviceKey
+from operations.sending.device_client import DeviceKey
 
 NOW_MS = 1_790_000_000_000
 KEY = DeviceKey.generate()

@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from fleetlane.events.times import HOUR_MS
-from operations.fleet import health, lateness, one_device, presence, volume
+from operations.fleet import devices, traffic
 from operations.fleet.fleet import Fleet
 from tests import slow_answers
 from tests.known_fleet import ASKED_AT_MS, KnownFleet, known_fleet, lake_of
@@ -28,22 +28,22 @@ def fleet(known: KnownFleet, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield fleet
 
 
-@pytest.mark.parametrize("days", presence.COVERAGE_DAYS)
+@pytest.mark.parametrize("days", devices.COVERAGE_DAYS)
 def test_coverage_is_that_of_the_truth(fleet: Fleet, known: KnownFleet, days: int) -> None:
-    assert presence.coverage(fleet, days=days) == slow_answers.coverage(known, days)
+    assert devices.coverage(fleet, days=days) == slow_answers.coverage(known, days)
 
 
 def test_coverage_by_day_is_that_of_the_truth(fleet: Fleet, known: KnownFleet) -> None:
-    assert presence.coverage_by_day(fleet, days=30) == slow_answers.coverage_by_day(known, 30)
+    assert devices.coverage_by_day(fleet, days=30) == slow_answers.coverage_by_day(known, 30)
 
 
 @pytest.mark.parametrize("days", [1, WEEK])
 def test_the_silent_are_those_of_the_truth(fleet: Fleet, known: KnownFleet, days: int) -> None:
-    assert presence.silent(fleet, days=days) == slow_answers.silent(known, days)
+    assert devices.silent(fleet, days=days) == slow_answers.silent(known, days)
 
 
 def test_some_are_silent_though_their_gateway_speaks(fleet: Fleet) -> None:
-    silent = presence.silent(fleet, days=WEEK)
+    silent = devices.silent(fleet, days=WEEK)
 
     assert any(
         device.gateway_ms is not None and device.gateway_ms > ASKED_AT_MS - WEEK * 24 * HOUR_MS
@@ -53,62 +53,62 @@ def test_some_are_silent_though_their_gateway_speaks(fleet: Fleet) -> None:
 
 @pytest.mark.parametrize("over_ms", [60_000, HOUR_MS])
 def test_the_late_are_those_of_the_truth(fleet: Fleet, known: KnownFleet, over_ms: int) -> None:
-    found = lateness.late(fleet, days=WEEK, over_ms=over_ms)
+    found = traffic.late(fleet, days=WEEK, over_ms=over_ms)
 
     assert found == slow_answers.late(known, WEEK, over_ms=over_ms)
     assert found
 
 
 def test_lags_are_those_of_the_truth(fleet: Fleet, known: KnownFleet) -> None:
-    expected = slow_answers.lags(known, WEEK, lateness.LAG_BOUNDS_MS)
+    expected = slow_answers.lags(known, WEEK, traffic.LAG_BOUNDS_MS)
 
-    assert lateness.lags(fleet, days=WEEK) == expected
+    assert traffic.lags(fleet, days=WEEK) == expected
 
 
 def test_sizes_are_those_of_the_truth(fleet: Fleet, known: KnownFleet) -> None:
-    assert volume.sizes(fleet, days=WEEK) == slow_answers.sizes(known, WEEK)
+    assert traffic.sizes(fleet, days=WEEK) == slow_answers.sizes(known, WEEK)
 
 
 def test_size_bins_are_those_of_the_truth(fleet: Fleet, known: KnownFleet) -> None:
     messages = slow_answers.recent(known, WEEK)
-    expected = slow_answers.binned((one.body_bytes for one in messages), volume.SIZE_BOUNDS_BYTES)
+    expected = slow_answers.binned((one.body_bytes for one in messages), traffic.SIZE_BOUNDS_BYTES)
 
-    assert volume.size_bins(fleet, days=WEEK) == expected
+    assert traffic.size_bins(fleet, days=WEEK) == expected
 
 
 def test_compression_is_that_of_the_truth(fleet: Fleet, known: KnownFleet) -> None:
-    assert volume.compression(fleet, days=WEEK) == slow_answers.compression(known, WEEK)
+    assert traffic.compression(fleet, days=WEEK) == slow_answers.compression(known, WEEK)
 
 
 @pytest.mark.parametrize("days", [WEEK, 30])
 def test_malformed_messages_are_those_of_the_truth(
     fleet: Fleet, known: KnownFleet, days: int
 ) -> None:
-    assert health.by_firmware(fleet, days=days) == slow_answers.by_firmware(known, days)
+    assert traffic.by_firmware(fleet, days=days) == slow_answers.by_firmware(known, days)
 
 
 def test_parse_times_are_those_of_the_truth(fleet: Fleet, known: KnownFleet) -> None:
-    assert health.parse_times(fleet, days=WEEK) == slow_answers.parse_times(known, WEEK)
+    assert traffic.parse_times(fleet, days=WEEK) == slow_answers.parse_times(known, WEEK)
 
 
 def test_gaps_are_those_of_the_truth(fleet: Fleet, known: KnownFleet) -> None:
-    found = one_device.gaps(fleet, days=WEEK, gaps_max=100_000)
+    found = devices.gaps(fleet, days=WEEK, gaps_max=100_000)
 
-    assert found == slow_answers.gaps(known, WEEK, gap_min_ms=one_device.GAP_MIN_MS)
+    assert found == slow_answers.gaps(known, WEEK, gap_min_ms=devices.GAP_MIN_MS)
     assert found
 
 
 def test_a_devices_own_gaps_are_among_those_of_all(fleet: Fleet) -> None:
-    everyones = one_device.gaps(fleet, days=WEEK, gaps_max=100_000)
+    everyones = devices.gaps(fleet, days=WEEK, gaps_max=100_000)
 
-    its = one_device.gaps(fleet, days=WEEK, device_id="d-0001")
+    its = devices.gaps(fleet, days=WEEK, device_id="d-0001")
 
     assert its == [gap for gap in everyones if gap.device_id == "d-0001"]
     assert its
 
 
 def test_a_devices_days_are_those_of_the_truth(fleet: Fleet, known: KnownFleet) -> None:
-    assert one_device.days_of(fleet, "d-0009") == slow_answers.days_of(known, "d-0009", 30)
+    assert devices.days_of(fleet, "d-0009") == slow_answers.days_of(known, "d-0009", 30)
 
 
 def test_the_lake_says_how_far_it_has_come(fleet: Fleet, known: KnownFleet) -> None:

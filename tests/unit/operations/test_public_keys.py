@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from local.simulator.device import Es256Key
-from operations.devices.public_keys import BadPublicKeyError, public_jwk
-from operations.sending.device_key import DeviceKey
+from operations.devices.bulk_import import BadPublicKeyError, public_jwk
+from operations.sending.device_client import DeviceKey
 
 ED25519 = DeviceKey.generate()
 P256 = Es256Key.derived(7)

@@ -6,7 +6,7 @@ from clients.kafka.reader import KafkaUnreadableError
 from fleetlane.events.metadata import Outcome
 from operations.ledger.evidence import Evidence
 from operations.ledger.message_results import Receipt
-from operations.ledger.settling import SettlingLimits, wait_until_settled
+from operations.ledger.reconciliation import SettlingLimits, wait_until_settled
 from tests.unit.operations.kafka_records import (
     RAW_ID,
     FakeRecord,

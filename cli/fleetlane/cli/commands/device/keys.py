@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import checked_device_id
-from operations.sending.device_key import DeviceKey
+from operations.sending.device_client import DeviceKey
 
 
 class NoDeviceKeyError(FleetlaneError):

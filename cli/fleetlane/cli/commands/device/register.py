@@ -15,9 +15,9 @@ from fleetlane.cli.commands.device.options import (
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import NAME_PATTERN, checked_device_id
-from operations.devices.public_keys import public_jwk
+from operations.devices.bulk_import import public_jwk
 from operations.endpoints import LOCAL_STAGE
-from operations.sending.device_key import DeviceKey
+from operations.sending.device_client import DeviceKey
 
 
 class DeviceExistsError(FleetlaneError):

@@ -14,8 +14,7 @@ from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.fleet_tables import FormatOptions
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import checked_device_id
-from operations.fleet import health as health_queries
-from operations.fleet import lateness, one_device, presence, volume
+from operations.fleet import devices, traffic
 from operations.fleet.fleet import Fleet
 from operations.report import tables
 from operations.report.page import write_report
@@ -43,17 +42,17 @@ def coverage(
     Relayed messages do not prove that the device is alive; they are counted separately.
     """
     with _fleet(where) as fleet:
-        windows = [presence.coverage(fleet, days=days) for days in presence.COVERAGE_DAYS]
+        windows = [devices.coverage(fleet, days=days) for days in devices.COVERAGE_DAYS]
         found: list[tables.Table[Any]] = [tables.COVERAGE.of(windows)]
         if by_day:
-            found.insert(0, tables.COVERAGE_BY_DAY.of(presence.coverage_by_day(fleet)))
+            found.insert(0, tables.COVERAGE_BY_DAY.of(devices.coverage_by_day(fleet)))
         formats.show(*found, asked_at_ms=fleet.asked_at_ms)
 
 
 def silent(*, days: DaysOption = 7, formats: FormatOptions, where: PlatformOptions) -> None:
     """Registered devices that sent nothing themselves, the latest to fall silent first."""
     with _fleet(where) as fleet:
-        title, rows = f"Silent for {days} days or more", presence.silent(fleet, days=days)
+        title, rows = f"Silent for {days} days or more", devices.silent(fleet, days=days)
         found = tables.devices(rows, name="silent", title=title, asked_at_ms=fleet.asked_at_ms)
         formats.show(found, asked_at_ms=fleet.asked_at_ms)
 
@@ -73,10 +72,10 @@ def late(
     """Devices whose messages are often late, and all messages by lag."""
     with _fleet(where) as fleet:
         over_ms = over_minutes * 60_000
-        rows = lateness.late(fleet, days=days, over_ms=over_ms, share_min=share)
+        rows = traffic.late(fleet, days=days, over_ms=over_ms, share_min=share)
         formats.show(
             tables.LATE_DEVICES.of(rows),
-            tables.lags(lateness.lags(fleet, days=days)),
+            tables.lags(traffic.lags(fleet, days=days)),
             asked_at_ms=fleet.asked_at_ms,
         )
 
@@ -85,9 +84,9 @@ def sizes(*, days: DaysOption = 7, formats: FormatOptions, where: PlatformOption
     """Messages by size, and each stream's compression."""
     with _fleet(where) as fleet:
         formats.show(
-            tables.size_bins(volume.size_bins(fleet, days=days)),
-            tables.SIZES.of([volume.sizes(fleet, days=days)]),
-            tables.COMPRESSION.of(volume.compression(fleet, days=days)),
+            tables.size_bins(traffic.size_bins(fleet, days=days)),
+            tables.SIZES.of([traffic.sizes(fleet, days=days)]),
+            tables.COMPRESSION.of(traffic.compression(fleet, days=days)),
             asked_at_ms=fleet.asked_at_ms,
         )
 
@@ -96,8 +95,8 @@ def health(*, days: DaysOption = 7, formats: FormatOptions, where: PlatformOptio
     """Malformed messages by firmware, and parse time by parser."""
     with _fleet(where) as fleet:
         formats.show(
-            tables.FIRMWARE.of(health_queries.by_firmware(fleet, days=days)),
-            tables.PARSERS.of(health_queries.parse_times(fleet, days=days)),
+            tables.FIRMWARE.of(traffic.by_firmware(fleet, days=days)),
+            tables.PARSERS.of(traffic.parse_times(fleet, days=days)),
             asked_at_ms=fleet.asked_at_ms,
         )
 
@@ -108,10 +107,10 @@ def device(
     """What one device sent by day, and the gaps in its data's times."""
     checked_device_id(device_id)
     with _fleet(where) as fleet:
-        registered, at_ms = presence.seen(fleet, device_id), fleet.asked_at_ms
+        registered, at_ms = devices.seen(fleet, device_id), fleet.asked_at_ms
         found: Sequence[tables.Table[Any]] = [
-            tables.DEVICE_DAYS.of(one_device.days_of(fleet, device_id, days=days)),
-            tables.GAPS.of(one_device.gaps(fleet, days=days, device_id=device_id)),
+            tables.DEVICE_DAYS.of(devices.days_of(fleet, device_id, days=days)),
+            tables.GAPS.of(devices.gaps(fleet, days=days, device_id=device_id)),
             tables.devices(registered, name="device", title="In the registry", asked_at_ms=at_ms),
         ]
         if not any(table.rows for table in found):

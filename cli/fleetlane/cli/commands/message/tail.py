@@ -9,7 +9,7 @@ import typer
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.record_text import record_line, record_text
 from fleetlane.events.errors import FleetlaneError
-from operations.messages import topic_tail
+from operations.messages.stores import tail as tail_of_topic
 
 
 class TooFewRecordsError(FleetlaneError):
@@ -51,7 +51,7 @@ def tail(
     With both --limit and --timeout-s, exit code 1: fewer records came.
     """
     resources = where.platform().resources
-    records = topic_tail.tail(
+    records = tail_of_topic(
         resources.kafka_bootstrap_servers,
         topic,
         from_beginning=from_beginning,
