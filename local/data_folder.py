@@ -3,7 +3,7 @@
 import fcntl
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -19,10 +19,10 @@ class FolderInUseError(FleetlaneError):
 
     reason = "folder_in_use"
     folder: Path
-
-    def __str__(self) -> str:
-        other = "./fleetlane up --data DIR takes another folder"
-        return f"a platform runs on {self.folder} already: stop it first ({other})"
+    sentence = (
+        "a platform runs on {folder} already: stop it first"
+        " (./fleetlane up --data DIR takes another folder)"
+    )
 
 
 class FolderNotOursError(FleetlaneError):
@@ -74,20 +74,12 @@ def endpoints_of(folder: Path) -> Endpoints:
         PlatformNotRunningError: None runs on it.
     """
     endpoints = Endpoints.read(folder / _ENDPOINTS)
-    if not _is_taken(folder):
-        raise PlatformNotRunningError(folder)
-    return endpoints
-
-
-def _is_taken(folder: Path) -> bool:
     try:
-        with (folder / _LOCK).open("rb") as lock:
+        with suppress(FileNotFoundError), (folder / _LOCK).open("rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
     except BlockingIOError:
-        return True
-    return False
+        return endpoints
+    raise PlatformNotRunningError(folder)
 
 
 def _empty(folder: Path) -> None:

@@ -109,7 +109,9 @@ def answer_from(returned: object, *, request_id: str) -> Response:
         for name, value in (returned.get("headers") or {}).items():
             response.headers[name] = str(value)
         for name, values in (returned.get("multiValueHeaders") or {}).items():
-            _set_all(response, name, values)
+            del response.headers[name]
+            for one in values:
+                response.headers.append(name, str(one))
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         raise BadAnswerError(f"a function returned no proxy answer: {problem!r}") from problem
     response.headers.setdefault("content-type", "application/json")
@@ -121,12 +123,6 @@ def raw_path(request: Request) -> str:
     """The path as sent, not decoded."""
     sent: bytes | None = request.scope.get("raw_path")
     return request.url.path if sent is None else sent.decode("latin-1")
-
-
-def _set_all(response: Response, name: str, values: Iterable[object]) -> None:
-    del response.headers[name]
-    for value in values:
-        response.headers.append(name, str(value))
 
 
 def _multi(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:

@@ -67,16 +67,10 @@ def _end_at_eof(group_id: int, grace_s: float, ended: threading.Event) -> None:
 
 def _wait_until_gone(group_id: int) -> None:
     deadline = time.monotonic() + _GONE_WITHIN_S
-    while _is_there(group_id) and time.monotonic() < deadline:
-        time.sleep(0.01)
-
-
-def _is_there(group_id: int) -> bool:
-    try:
-        os.killpg(group_id, 0)
-    except (ProcessLookupError, PermissionError):
-        return False
-    return True
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        while time.monotonic() < deadline:
+            os.killpg(group_id, 0)
+            time.sleep(0.01)
 
 
 if __name__ == "__main__":

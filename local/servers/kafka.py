@@ -60,6 +60,7 @@ class KafkaBroker(ServerProcess):
         """
         self._java_options = java_options
         self._folder, self._jars, self._heap_mb = folder.resolve(), jars.resolve(), heap_mb
+        self._data, self._properties = self._folder / "data", self._folder / "server.properties"
         self._port: int | None = None
         super().__init__(
             "Kafka",
@@ -95,32 +96,15 @@ class KafkaBroker(ServerProcess):
 
     def _prepare(self) -> None:
         self._port = remembered_port(self._folder / "port.json")
-        settings = self._settings(self._port)
+        controller_port = remembered_port(self._folder / "controller_port.json")
+        settings = _settings(self._data, self._port, controller_port)
         self._properties.write_text("".join(f"{name}={at}\n" for name, at in settings.items()))
         self._format_once()
 
-    def _settings(self, port: int) -> dict[str, object]:
-        controller_port = remembered_port(self._folder / "controller_port.json")
-        return _settings(self._data, port, controller_port)
-
-    @property
-    def _data(self) -> Path:
-        return self._folder / "data"
-
-    @property
-    def _properties(self) -> Path:
-        return self._folder / "server.properties"
-
     def _java(self, *arguments: str) -> list[str]:
         options = ("-Djava.awt.headless=true", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
-        return [
-            "java",
-            f"-Xmx{self._heap_mb}m",
-            *self._java_options,
-            *options,
-            *("-cp", f"{self._jars}/*"),
-            *arguments,
-        ]
+        options = (f"-Xmx{self._heap_mb}m", *self._java_options, *options)
+        return ["java", *options, "-cp", f"{self._jars}/*", *arguments]
 
     def _format_once(self) -> None:
         """Write the cluster's identity. A format cut short is begun again: it held no record."""

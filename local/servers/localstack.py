@@ -17,11 +17,7 @@ from fleetlane.events.errors import FleetlaneError
 from local.checkout import ROOT
 from local.servers.ports import remembered_port
 from local.servers.processes import ServerProcess
-from operations.endpoints import (
-    REGION,
-    localstack_at,
-    variables_for,
-)
+from operations.endpoints import REGION, localstack_at, variables_for
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -93,6 +89,8 @@ class LocalAws(ServerProcess):
             services: What it offers.
         """
         self._folder, self._environment = folder.resolve(), environment.absolute()
+        self._scratch = self._folder / "scratch"
+        self._python = self._environment / "bin" / "python"
         self._services = services
         self._port: int | None = None
         self._variables: dict[str, str] = {}
@@ -160,27 +158,16 @@ class LocalAws(ServerProcess):
         shutil.rmtree(self._scratch, ignore_errors=True)  # of one that was killed
         (self._scratch / "tmp").mkdir(parents=True)
         self._port = remembered_port(self._folder / "port.json")
-        self._variables.update(self._environment_variables(self._port))
-
-    @property
-    def _python(self) -> Path:
-        return self._environment / "bin" / "python"
-
-    @property
-    def _scratch(self) -> Path:
-        return self._folder / "scratch"
-
-    def _environment_variables(self, port: int) -> dict[str, str]:
-        """All that LocalStack sees: nothing of the user's, such as AWS_PROFILE or a proxy."""
-        return {
+        # All that LocalStack sees: nothing of the user's, such as AWS_PROFILE or a proxy.
+        self._variables |= {
             "PATH": os.defpath,
             "HOME": str(self._scratch),
             "PYTHONPATH": str(ROOT),  # the plug-in shares a module with the light gateway
             "TEMP": str(self._scratch / "tmp"),
             "XDG_CACHE_HOME": str(self._environment / "cache"),
             "FILESYSTEM_ROOT": str(self._scratch),
-            "GATEWAY_LISTEN": f"127.0.0.1:{port}",
-            "LOCALSTACK_HOST": f"127.0.0.1:{port}",
+            "GATEWAY_LISTEN": f"127.0.0.1:{self._port}",
+            "LOCALSTACK_HOST": f"127.0.0.1:{self._port}",
             "PROVIDER_OVERRIDE_DYNAMODB": "moto",
             "S3_SKIP_SIGNATURE_VALIDATION": "0",
             "LS_LOG": "warning",

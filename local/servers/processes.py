@@ -29,10 +29,7 @@ class ServerDiedError(FleetlaneError):
     exit_code: int | None
     log_path: Path
     log_tail: str
-
-    def __str__(self) -> str:
-        head = f"{self.name} ended with exit code {self.exit_code}; the end of {self.log_path}:"
-        return f"{head}\n{self.log_tail}"
+    sentence = "{name} ended with exit code {exit_code}; the end of {log_path}:\n{log_tail}"
 
 
 class ServerNotReadyError(FleetlaneError):
@@ -43,10 +40,7 @@ class ServerNotReadyError(FleetlaneError):
     waited_s: float
     log_path: Path
     log_tail: str
-
-    def __str__(self) -> str:
-        head = f"{self.name} gave no answer within {self.waited_s:g} s; the end of {self.log_path}:"
-        return f"{head}\n{self.log_tail}"
+    sentence = "{name} gave no answer within {waited_s:g} s; the end of {log_path}:\n{log_tail}"
 
 
 class ServerAlreadyRunsError(FleetlaneError):
@@ -96,7 +90,8 @@ class ServerProcess:
         self._guard: subprocess.Popen[bytes] | None = None
         self._ended = threading.Event()
         self._ended.set()
-        self._pid: int | None = None
+        self.pid: int | None = None
+        """Of the server itself, not of its guard; None before the first start."""
 
     def start(self) -> None:
         """Start the server; does not wait until it is ready.
@@ -117,10 +112,10 @@ class ServerProcess:
             process.stdin.close()
             process.wait()
             raise
-        self._pid = int(line) if line else None
+        self.pid = int(line) if line else None
         self._ended.clear()
-        threading.Thread(target=self._watch, args=(process, self._pid), daemon=True).start()
-        if self._pid is None:
+        threading.Thread(target=self._watch, args=(process, self.pid), daemon=True).start()
+        if self.pid is None:
             self.stop()
             raise self.death()
 
@@ -135,9 +130,9 @@ class ServerProcess:
 
     def kill(self) -> int | None:
         """End the server with kill -9, as an out-of-memory killer would; returns the exit code."""
-        if self._pid is not None and self.is_alive():
+        if self.pid is not None and self.is_alive():
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self._pid, signal.SIGKILL)
+                os.kill(self.pid, signal.SIGKILL)
         return self.stop()
 
     def wait(self, timeout_s: float | None = None) -> bool:
@@ -164,11 +159,6 @@ class ServerProcess:
 
     def is_alive(self) -> bool:
         return not self._ended.is_set()
-
-    @property
-    def pid(self) -> int | None:
-        """The process id of the server itself, not of its guard; None before the first start."""
-        return self._pid
 
     @property
     def exit_code(self) -> int | None:

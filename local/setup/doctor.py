@@ -172,13 +172,10 @@ def fetched(step: Step) -> Finding:
     name = step.folder.name
     if step.is_current():
         return Finding(name, OK, str(step.folder))
-    said = "is of an older checkout" if _is_there(step.folder) else "is not there yet"
+    is_there = step.folder.is_dir() and any(step.folder.iterdir())
+    said = "is of an older checkout" if is_there else "is not there yet"
     return Finding(name, LATER, f"{step.folder} {said}", f"fetched when needed: {step.title}")
 
 
 def _downloads(checkout: Checkout) -> list[Step]:
     return [step for step in cloud_steps(checkout) if step.title]
-
-
-def _is_there(folder: Path) -> bool:
-    return folder.is_dir() and any(folder.iterdir())

@@ -29,10 +29,15 @@ def _fetch(checkout: Checkout, target: Path) -> None:
     Ivy caches what it fetched in ~/.ivy2, for all checkouts; an interrupted fetch goes on there.
     """
     fresh = target.with_name("jars.new")
+    pattern = f"{fresh}/[conf]/[artifact]-[revision](-[classifier]).[ext]"
     shutil.rmtree(fresh, ignore_errors=True)
     Tool(
         name="Ivy",
-        command=_ivy(checkout, fresh),
+        command=[
+            *(str(java.executable(checkout) or "java"), "-jar", str(_ivy_jar(checkout))),
+            *("-settings", str(SETTINGS), "-ivy", str(DEFINITION)),
+            *("-confs", *CONFIGURATIONS, "-retrieve", pattern),
+        ],
         environment=checkout.environment,
         log=checkout.logs / "jars.log",
         condense=counted(),
@@ -54,19 +59,6 @@ def counted() -> Condense:
         return f"{count:3} {coordinates.partition('#')[2].replace(';', ' ')}"
 
     return condense
-
-
-def _ivy(checkout: Checkout, target: Path) -> list[str]:
-    pattern = f"{target}/[conf]/[artifact]-[revision](-[classifier]).[ext]"
-    return [
-        str(java.executable(checkout) or "java"),
-        "-jar",
-        str(_ivy_jar(checkout)),
-        *("-settings", str(SETTINGS)),
-        *("-ivy", str(DEFINITION)),
-        *("-confs", *CONFIGURATIONS),
-        *("-retrieve", pattern),
-    ]
 
 
 def _ivy_jar(checkout: Checkout) -> Path:

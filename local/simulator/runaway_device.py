@@ -50,7 +50,6 @@ class RunawayRun:
             yield from message.receipts()
 
     def line(self) -> str:
-        """One line for people."""
         rate = f"runaway device: {PER_MINUTE:,} messages a minute, {len(self.sent):,} in all"
         if self.quarantined_after_s is None:
             return f"{rate}; never quarantined"
@@ -98,7 +97,6 @@ def run_runaway_device(
 
 
 def runaway_id(seed: int) -> str:
-    """Its device id."""
     return f"runaway-{seed}"
 
 
@@ -118,7 +116,9 @@ class _RunawayDevice:
         began_s, began_ms = time.monotonic(), _now_ms()
         quarantined_s, released_s = await self._landed_in(Lane.SLOW, pause_s=60 / PER_MINUTE), None
         if quarantined_s is not None:
-            await self._be_silent()
+            until_s = time.monotonic() + _SILENT_S
+            while time.monotonic() < until_s and not self.is_over():
+                await asyncio.sleep(_POLL_INTERVAL_S)
             released_s = await self._landed_in(Lane.STANDARD, pause_s=_CALM_PAUSE_S)
         return RunawayRun(
             began_ms=began_ms,
@@ -127,11 +127,6 @@ class _RunawayDevice:
             quarantined_after_s=None if quarantined_s is None else quarantined_s - began_s,
             released_after_s=None if released_s is None else released_s - began_s,
         )
-
-    async def _be_silent(self) -> None:
-        until_s = time.monotonic() + _SILENT_S
-        while time.monotonic() < until_s and not self.is_over():
-            await asyncio.sleep(_POLL_INTERVAL_S)
 
     async def _landed_in(self, lane: Lane, *, pause_s: float) -> float | None:
         """Send at a steady rate until a message lands in ``lane``; when that was."""

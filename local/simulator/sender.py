@@ -170,10 +170,6 @@ class _Waiting:
         """Whether nothing is gained by sending it again."""
         return bool(self.answers) and self.answers[-1].status not in _WORTH_ANOTHER_TRY
 
-    def sent(self) -> SentMessage:
-        relayed = self.relayed
-        return SentMessage.of(relayed.device.device_id, relayed.message, self.answers)
-
 
 async def sent_batch(sender: Sender, token: str, batch: Batch) -> list[SentMessage]:
     """Send a batch until each of its messages is done with, and later only what is left of it."""
@@ -183,7 +179,10 @@ async def sent_batch(sender: Sender, token: str, batch: Batch) -> list[SentMessa
         left = [one for one in every if not one.is_done]
         retry_after_s = await _send_once(sender, token, left)
         if all(one.is_done for one in every) or time.monotonic() > give_up_s:
-            return [one.sent() for one in every]
+            return [
+                SentMessage.of(one.relayed.device.device_id, one.relayed.message, one.answers)
+                for one in every
+            ]
         await asyncio.sleep(retry_after_s)
 
 
@@ -207,12 +206,8 @@ def _answers(response: HttpAnswer | None, entries: int) -> Iterator[Answer]:
         yield from (Answer(status=status) for _ in range(entries))
         return
     for receipt in orjson.loads(response.content)["receipts"]:
-        is_accepted = receipt["status"] == ACCEPTED
-        yield (
-            Answer.with_receipt(ACCEPTED, receipt)
-            if is_accepted
-            else Answer(status=receipt["status"])
-        )
+        status = receipt["status"]
+        yield Answer.with_receipt(status, receipt) if status == ACCEPTED else Answer(status=status)
 
 
 def _entry(one: RelayedMessage) -> dict[str, str]:

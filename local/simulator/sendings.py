@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import cycle, islice
+from itertools import chain, cycle, islice, repeat
 from random import Random
 from typing import Any, Final
 
@@ -80,15 +80,8 @@ UNUSUAL: Final = (
 
 def roles(devices: int) -> Iterator[Role]:
     """A role for each device. Each unusual one is taken at least once, if there are enough."""
-    return islice(_unending_roles(devices), devices)
-
-
-def _unending_roles(devices: int) -> Iterator[Role]:
-    yield from UNUSUAL
-    for role in UNUSUAL:
-        for _ in range(int(devices * role.per_thousand / 1000) - 1):
-            yield role
-    yield from cycle(_USUAL)
+    again = (repeat(role, int(devices * role.per_thousand / 1000) - 1) for role in UNUSUAL)
+    return islice(chain(UNUSUAL, *again, cycle(_USUAL)), devices)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

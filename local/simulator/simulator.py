@@ -44,7 +44,6 @@ class FleetRun:
     seconds: float
 
     def receipts(self) -> Iterator[Receipt]:
-        """A receipt for each 202 that a device saw."""
         for message in self.sent:
             yield from message.receipts()
 
@@ -111,7 +110,12 @@ async def _run(
     def report() -> None:
         on_progress(FleetProgress(planned=planned, finished=len(sent), landed=dict(sender.landed)))
 
-    reports = asyncio.create_task(_repeat(report))
+    async def report_repeatedly() -> None:
+        while True:
+            report()
+            await asyncio.sleep(_PROGRESS_EVERY_S)
+
+    reports = asyncio.create_task(report_repeatedly())
     try:
         async with asyncio.TaskGroup() as devices:
             for number, one in enumerate(sendings):
@@ -120,12 +124,6 @@ async def _run(
         reports.cancel()
     report()
     return FleetRun(began_ms=began_ms, sent=tuple(sent), seconds=time.monotonic() - started_s)
-
-
-async def _repeat(report: Callable[[], None]) -> None:
-    while True:
-        report()
-        await asyncio.sleep(_PROGRESS_EVERY_S)
 
 
 def _due_s(sending: Sending, number: int, plan: FleetPlan) -> tuple[float, ...]:
