@@ -52,7 +52,11 @@ def taken_data_folder(folder: Path, *, fresh: bool = False) -> Iterator[None]:
         except BlockingIOError:
             raise FolderInUseError(folder) from None
         if fresh:
-            _empty(folder)
+            for path in folder.iterdir():
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                elif path.name != _LOCK:
+                    path.unlink()
         yield
 
 
@@ -80,11 +84,3 @@ def endpoints_of(folder: Path) -> Endpoints:
     except BlockingIOError:
         return endpoints
     raise PlatformNotRunningError(folder)
-
-
-def _empty(folder: Path) -> None:
-    for path in folder.iterdir():
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        elif path.name != _LOCK:
-            path.unlink()

@@ -11,7 +11,6 @@ from fleetlane.events.s3_keys import UPLOADS
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
-    from mypy_boto3_sqs.literals import QueueAttributeNameType
 
 _QUEUE: Final = "fleetlane-uploads"
 _DEAD: Final = f"{_QUEUE}-dead"
@@ -22,13 +21,12 @@ _RECEIVES_MAX: Final = 100
 def ensure_upload_queue(aws: Mapping[str, Any], bucket: str) -> str:
     """Make the queues unless they are there, let S3 notify, and return the queue's URL."""
     with closing(boto3.client("sqs", **aws)) as sqs:
-        dead_arn = _arn(sqs, _made(sqs, _DEAD, {}))
+        dead_arn = _arn(sqs, sqs.create_queue(QueueName=_DEAD)["QueueUrl"])
         redrive = {"deadLetterTargetArn": dead_arn, "maxReceiveCount": _RECEIVES_MAX}
-        url = _made(
-            sqs,
-            _QUEUE,
-            {"VisibilityTimeout": _AGAIN_AFTER_S, "RedrivePolicy": json.dumps(redrive)},
-        )
+        url = sqs.create_queue(
+            QueueName=_QUEUE,
+            Attributes={"VisibilityTimeout": _AGAIN_AFTER_S, "RedrivePolicy": json.dumps(redrive)},
+        )["QueueUrl"]
     notify_of_uploads(aws, bucket)
     return url
 
@@ -49,10 +47,6 @@ def notify_of_uploads(aws: Mapping[str, Any], bucket: str) -> None:
                 ]
             },
         )
-
-
-def _made(sqs: "SQSClient", name: str, attributes: "Mapping[QueueAttributeNameType, str]") -> str:
-    return sqs.create_queue(QueueName=name, Attributes=dict(attributes))["QueueUrl"]
 
 
 def _arn(sqs: "SQSClient", url: str) -> str:

@@ -70,7 +70,17 @@ class Cdk:
             raise CdkMissingError(CDK)
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._region = folder, aws["region_name"]
-        self._environment = _environment(folder, aws)
+        # Neither AWS settings of the user's own nor a proxy nor the CDK's home.
+        self._environment = {
+            "PATH": os.pathsep.join((str(_PROGRAMS), os.defpath)),
+            "HOME": str(folder),
+            "CDK_HOME": str(folder / "home"),
+            "CDK_DISABLE_CLI_TELEMETRY": "true",
+            "CDK_DISABLE_VERSION_CHECK": "true",
+            "JSII_RUNTIME_PACKAGE_CACHE_ROOT": str(_UNPACKED_LIBRARIES),
+            "AWS_REGION": aws["region_name"],
+            **variables_for(aws),
+        }
 
     def bootstrap(self) -> None:
         """Make what every deploy needs; raises ``CdkFailedError``."""
@@ -114,17 +124,3 @@ class Cdk:
         if exit_code != 0:
             raise CdkFailedError(command, exit_code, log_path, process.log_tail())
         return log_path.read_text()
-
-
-def _environment(folder: Path, aws: Mapping[str, Any]) -> Mapping[str, str]:
-    """Neither AWS settings of the user's own nor a proxy nor the CDK's home."""
-    return {
-        "PATH": os.pathsep.join((str(_PROGRAMS), os.defpath)),
-        "HOME": str(folder),
-        "CDK_HOME": str(folder / "home"),
-        "CDK_DISABLE_CLI_TELEMETRY": "true",
-        "CDK_DISABLE_VERSION_CHECK": "true",
-        "JSII_RUNTIME_PACKAGE_CACHE_ROOT": str(_UNPACKED_LIBRARIES),
-        "AWS_REGION": aws["region_name"],
-        **variables_for(aws),
-    }

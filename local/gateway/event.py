@@ -77,7 +77,21 @@ def proxy_event(request: Request, match: Match, body: bytes) -> Event:
         "multiValueQueryStringParameters": multi_query or None,
         "pathParameters": match.parameters or None,
         "stageVariables": None,
-        "requestContext": _request_context(request, match, path),
+        "requestContext": {
+            "accountId": "000000000000",
+            "apiId": "local",
+            "stage": STAGE,
+            "httpMethod": request.method,
+            "path": path,
+            "resourcePath": match.resource.path,
+            "protocol": "HTTP/1.1",
+            "requestId": str(uuid.uuid4()),
+            "requestTimeEpoch": time.time_ns() // 1_000_000,
+            "identity": {
+                "sourceIp": request.client.host if request.client else "",
+                "userAgent": request.headers.get("user-agent"),
+            },
+        },
         "body": base64.b64encode(body).decode() if body else None,
         "isBase64Encoded": bool(body),
     }
@@ -134,21 +148,3 @@ def _multi(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 def _last(multi: Mapping[str, list[str]]) -> dict[str, str]:
     return {name: values[-1] for name, values in multi.items()}
-
-
-def _request_context(request: Request, match: Match, path: str) -> dict[str, Any]:
-    return {
-        "accountId": "000000000000",
-        "apiId": "local",
-        "stage": STAGE,
-        "httpMethod": request.method,
-        "path": path,
-        "resourcePath": match.resource.path,
-        "protocol": "HTTP/1.1",
-        "requestId": str(uuid.uuid4()),
-        "requestTimeEpoch": time.time_ns() // 1_000_000,
-        "identity": {
-            "sourceIp": request.client.host if request.client else "",
-            "userAgent": request.headers.get("user-agent"),
-        },
-    }

@@ -6,8 +6,7 @@ import fcntl
 import hashlib
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
@@ -97,7 +96,13 @@ def make_ready(steps: Sequence[Step], *, lock: Path) -> None:
     """
     if all(step.is_current() for step in steps):
         return
-    with _locked(lock):
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("set-up: another set-up is running in this checkout; waiting for it")
+            fcntl.flock(handle, fcntl.LOCK_EX)
         for step in steps:
             if not step.is_current():
                 step.take()
@@ -111,15 +116,3 @@ def key_of(files: Iterable[Path]) -> str:
         digest.update(f"{path.name} {len(content)}\n".encode())
         digest.update(content)
     return digest.hexdigest()
-
-
-@contextmanager
-def _locked(lock: Path) -> Iterator[None]:
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    with lock.open("w") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say("set-up: another set-up is running in this checkout; waiting for it")
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield

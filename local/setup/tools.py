@@ -91,19 +91,16 @@ class Tool:
             stderr=subprocess.STDOUT,
         )
         try:
-            self._follow(process)
+            with self.log.open("w", encoding="utf-8") as log:
+                for line in _lines(process):
+                    log.write(f"{line}\n")
+                    shown = self.condense(line)
+                    if shown:
+                        say(f"  {shown}")
             if process.wait() != 0:
                 raise self._failure(process.returncode)
         finally:
             _end(process)
-
-    def _follow(self, process: subprocess.Popen[bytes]) -> None:
-        with self.log.open("w", encoding="utf-8") as log:
-            for line in _lines(process):
-                log.write(f"{line}\n")
-                shown = self.condense(line)
-                if shown:
-                    say(f"  {shown}")
 
     def _failure(self, exit_code: int) -> CannotSetUpError:
         output = self.log.read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
 """How devices behave: each behaviour gives the messages that a device sends, in order."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
@@ -31,24 +31,16 @@ class Circumstances:
 type Behaviour = Callable[[Circumstances], Iterator[Outgoing]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Kind:
-    """What a stream's messages usually look like."""
-
-    write: bodies.WriteBody
-    content_type: str
-    events: int
-
-
-_KINDS: Final = {
-    "thermo": _Kind(write=bodies.thermo, content_type=_OCTETS, events=10),
-    "gps": _Kind(write=bodies.gps, content_type=_JSON, events=3),
-    "weather": _Kind(write=bodies.weather, content_type="text/csv", events=5),
-    "counters": _Kind(write=bodies.counters, content_type="application/x-ndjson", events=10),
-    "door": _Kind(write=bodies.door, content_type=_JSON, events=2),
-    "vibration": _Kind(write=bodies.vibration, content_type=_OCTETS, events=1),
-    "diagnostics": _Kind(write=bodies.diagnostics, content_type=_JSON, events=500),
+_USUAL: Final[Mapping[str, tuple[bodies.WriteBody, str, int]]] = {
+    "thermo": (bodies.thermo, _OCTETS, 10),
+    "gps": (bodies.gps, _JSON, 3),
+    "weather": (bodies.weather, "text/csv", 5),
+    "counters": (bodies.counters, "application/x-ndjson", 10),
+    "door": (bodies.door, _JSON, 2),
+    "vibration": (bodies.vibration, _OCTETS, 1),
+    "diagnostics": (bodies.diagnostics, _JSON, 500),
 }
+"""What writes a stream's bodies, their content type, and how many events they usually hold."""
 
 
 def normal(stream: str) -> Behaviour:
@@ -171,17 +163,16 @@ def refused(status: int) -> Behaviour:
 
 
 def _usual(stream: str, at: Circumstances) -> Outgoing:
-    kind = _KINDS[stream]
-    body = kind.write(at.random, at.now_ms, kind.events)
+    write, _, events = _USUAL[stream]
+    body = write(at.random, at.now_ms, events)
     is_fast = stream == "door"
     lane = Lane.FAST if is_fast else Lane.STANDARD
-    message = _message(stream, body, Expected(events=kind.events, lane=lane))
+    message = _message(stream, body, Expected(events=events, lane=lane))
     return replace(message, is_fast=is_fast)
 
 
 def _message(stream: str, body: bytes, expected: Expected) -> Outgoing:
-    kind = _KINDS.get(stream)
-    content_type = _OCTETS if kind is None else kind.content_type
+    content_type = _USUAL[stream][1] if stream in _USUAL else _OCTETS
     return Outgoing(stream=stream, body=body, content_type=content_type, expected=expected)
 
 

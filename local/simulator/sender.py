@@ -82,7 +82,11 @@ class Sender:
     async def _answer(self, message: Outgoing, headers: Mapping[str, str]) -> tuple[Answer, float]:
         """Send once; gives the answer, and after how many seconds to try again."""
         try:
-            response = await self._response(message, headers)
+            if message.is_upload:
+                response = await self._uploaded(message, headers)
+            else:
+                path = f"/v1/{'fast' if message.is_fast else 'streams'}/{message.stream}"
+                response = await self.api.post(path, message.body, headers)
         except NoAnswerError:
             return Answer(status=None), self.pause_s(None)
         if response.status not in (ACCEPTED, UPLOADED):
@@ -90,12 +94,6 @@ class Sender:
         answer = Answer.with_receipt(response.status, orjson.loads(response.content))
         self.count(answer)
         return answer, 0.0
-
-    async def _response(self, message: Outgoing, headers: Mapping[str, str]) -> HttpAnswer:
-        if message.is_upload:
-            return await self._uploaded(message, headers)
-        path = f"/v1/{'fast' if message.is_fast else 'streams'}/{message.stream}"
-        return await self.api.post(path, message.body, headers)
 
     async def _uploaded(self, message: Outgoing, headers: Mapping[str, str]) -> HttpAnswer:
         """Request a form and post the body to S3; the API's refusal, or an answer with the id.
