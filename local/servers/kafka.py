@@ -102,8 +102,8 @@ class KafkaBroker(ServerProcess):
         self._format_once()
 
     def _java(self, *arguments: str) -> list[str]:
-        options = ("-Djava.awt.headless=true", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
-        options = (f"-Xmx{self._heap_mb}m", *self._java_options, *options)
+        quiet = ("-Djava.awt.headless=true", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
+        options = (f"-Xmx{self._heap_mb}m", *self._java_options, *quiet)
         return ["java", *options, "-cp", f"{self._jars}/*", *arguments]
 
     def _format_once(self) -> None:
