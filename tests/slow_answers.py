@@ -100,7 +100,9 @@ def late(fleet: KnownFleet, days: int, *, over_ms: int) -> list[LateDevice]:
                     median_lag_ms=quantile(lags, 0.5),
                 )
             )
-    return sorted(rows, key=lambda row: (-row.share, -row.median_lag_ms, row.device_id))
+    return sorted(
+        rows, key=lambda row: (-row.late / row.messages, -row.median_lag_ms, row.device_id)
+    )
 
 
 def binned(values: Iterable[int], bounds: tuple[int, ...]) -> tuple[Bin, ...]:
@@ -138,7 +140,9 @@ def by_firmware(fleet: KnownFleet, days: int) -> list[FirmwareHealth]:
                 firmware=firmware, messages=len(messages), malformed=malformed, parked=len(parked)
             )
         )
-    return sorted(rows, key=lambda row: (-row.malformed_share, -row.messages, row.firmware or "~"))
+    return sorted(
+        rows, key=lambda row: (-row.malformed / row.messages, -row.messages, row.firmware or "~")
+    )
 
 
 def parse_times(fleet: KnownFleet, days: int) -> list[ParserTime]:

@@ -58,7 +58,8 @@ class Fleet:
         self._connection.execute("set timezone = 'UTC'")
         for name, table in tables.items():
             self._connection.register(name, table.dataset)
-        self._connection.register("registered", _registered_rows(registered))
+        rows = [{name: getattr(one, name) for name in _REGISTERED.names} for one in registered]
+        self._connection.register("registered", pa.Table.from_pylist(rows, schema=_REGISTERED))
 
     @classmethod
     def of(
@@ -129,8 +130,3 @@ class Fleet:
 def day_of(at_ms: int) -> date:
     """The day (UTC) of a time."""
     return (EPOCH + timedelta(milliseconds=at_ms)).date()
-
-
-def _registered_rows(devices: Iterable[RegisteredDevice]) -> pa.Table:
-    rows = [{name: getattr(device, name) for name in _REGISTERED.names} for device in devices]
-    return pa.Table.from_pylist(rows, schema=_REGISTERED)

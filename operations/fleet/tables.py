@@ -97,17 +97,19 @@ def planned_table(catalog: Catalog, table: LakeTable, *, where: str | None) -> P
 
 def _dataset(table: Table, tasks: Iterable[FileScanTask], *, day_at: int) -> ds.Dataset:
     """One fragment per file. Each knows its day, so that a query opens no other days' files."""
-    schema = schema_to_pyarrow(table.schema(), include_field_ids=False)
-    fragments = [_fragment(table, task, task.file.partition[day_at]) for task in tasks]
-    return ds.FileSystemDataset(fragments, schema, _PARQUET)
-
-
-def _fragment(table: Table, task: FileScanTask, days_since_1970: int) -> ds.Fragment:
     io: Any = table.io
-    scheme, netloc, path = PyArrowFileIO.parse_location(task.file.file_path)
-    is_day = ds.field("day") == pa.scalar(days_since_1970, pa.int32()).cast(pa.date32())
-    filesystem = io.fs_by_scheme(scheme, netloc)
-    return _PARQUET.make_fragment(path, filesystem=filesystem, partition_expression=is_day)
+    fragments = []
+    for task in tasks:
+        scheme, netloc, path = PyArrowFileIO.parse_location(task.file.file_path)
+        day = pa.scalar(task.file.partition[day_at], pa.int32()).cast(pa.date32())
+        fragment = _PARQUET.make_fragment(
+            path,
+            filesystem=io.fs_by_scheme(scheme, netloc),
+            partition_expression=ds.field("day") == day,
+        )
+        fragments.append(fragment)
+    schema = schema_to_pyarrow(table.schema(), include_field_ids=False)
+    return ds.FileSystemDataset(fragments, schema, _PARQUET)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

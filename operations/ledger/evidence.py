@@ -128,30 +128,25 @@ class Evidence:
         self.foreign_downstream: set[str] = set()
         """Positions that downstream records without a readable raw id come from."""
         self.by_raw_id = defaultdict[str, MessageEvidence](MessageEvidence)
+        self._folds: Final[Mapping[str, Callable[[Record], None]]] = {
+            PARKED: self._fold_parked,
+            FLEET_PARSED: self._fold_attempt,
+            FLEET_RECEIVED: self._fold_received,
+            "raw": self._fold_raw,
+            "unique": self._fold_unique,
+        }
 
     def fold(self, records: Iterable[Record]) -> None:
         """Add records that were read. The same record must not be added twice."""
         for record in records:
             self.records += 1
             try:
-                self._fold_of(record.topic)(record)
+                fold = self._folds.get(record.topic) or self._folds.get(
+                    record.topic.partition(".")[0], self._fold_canonical
+                )
+                fold(record)
             except (BadEnvelopeError, msgspec.DecodeError):
                 self._take_foreign(record)
-
-    def _fold_of(self, topic: str) -> Callable[[Record], None]:
-        match topic.split(".", 1):
-            case ["parked"]:
-                return self._fold_parked
-            case ["fleet", "parsed"]:
-                return self._fold_attempt
-            case ["fleet", "received"]:
-                return self._fold_received
-            case ["raw", _]:
-                return self._fold_raw
-            case ["unique", _]:
-                return self._fold_unique
-            case _:
-                return self._fold_canonical
 
     def _fold_raw(self, record: Record) -> None:
         message = message_from(record.headers, record.value)

@@ -14,7 +14,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.lanes import REQUEST_BODY_BYTES_MAX, Lane
+from fleetlane.events.lanes import Lane
 
 AUDIENCE = "fleetlane"
 
@@ -114,11 +114,6 @@ def sent(url: str, body: bytes, headers: Mapping[str, str]) -> dict[str, object]
 def receipt_of(answer: httpx.Response) -> dict[str, object]:
     """Read an answer; raises ``MessageRefusedError`` where it is no receipt."""
     return _content_of(answer, wanted=httpx.codes.ACCEPTED)
-
-
-def needs_upload(body: bytes) -> bool:
-    """Whether a body is larger than the API accepts in one request."""
-    return len(body) > REQUEST_BODY_BYTES_MAX
 
 
 def declaration_of(body: bytes, *, content_type: str) -> dict[str, object]:

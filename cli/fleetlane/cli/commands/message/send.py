@@ -11,10 +11,9 @@ from rich.progress import DownloadColumn, Progress
 
 from fleetlane.cli.commands.device.keys import DeviceKeys
 from fleetlane.cli.options.stage import PlatformOptions
-from fleetlane.events.lanes import Lane
+from fleetlane.events.lanes import REQUEST_BODY_BYTES_MAX, Lane
 from operations.sending.device_client import (
     message_url,
-    needs_upload,
     sent,
     upload_form,
     uploaded,
@@ -54,7 +53,7 @@ def send(
         token, content_type=content_type, idempotency_key=idempotency_key, firmware=firmware
     )
     body = file.read()
-    if upload or needs_upload(body):
+    if upload or len(body) > REQUEST_BODY_BYTES_MAX:
         receipt = _uploaded(api, stream, body, headers)
     else:
         receipt = sent(
