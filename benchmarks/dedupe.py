@@ -20,8 +20,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from benchmarks.kept_numbers import write_numbers
 from benchmarks.running.session import session_here
-from glue_jobs.deduplicate.main import state_kept
-from glue_jobs.deduplicate.transforms import unique_records
+from glue_jobs.deduplicate.main import state_kept, unique_records
 from local.checkout import ROOT
 
 BATCH_EVENTS: Final = 100_000

@@ -29,9 +29,8 @@ from fleetlane.events.times import now_ms
 from glue_jobs.deduplicate import main as deduplicate
 from glue_jobs.engine.checkpoint_notes import HadoopFiles
 from glue_jobs.engine.cloudwatch_metrics import published_to
-from glue_jobs.engine.periodic_tasks import Ends, PeriodicTask
 from glue_jobs.engine.session import spark_session
-from glue_jobs.engine.supervisor import STOP_LIMIT_S, stop_between_batches
+from glue_jobs.engine.supervisor import STOP_LIMIT_S, Ends, PeriodicTask, stop_between_batches
 from glue_jobs.fleet_metadata import main as fleet_metadata
 from glue_jobs.fleet_watch import main as fleet_watch
 from glue_jobs.kafka.admin import KafkaAdmin, MirroredOffsets

@@ -7,18 +7,45 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from clients.aws import AwsSettings, s3_client
 from clients.flows.store import CachedFlows, CurrentFlows, FlowStore
 from fleetlane.events.job_arguments import DeduplicateArguments
-from fleetlane.events.topics import canonical_pattern
-from glue_jobs.deduplicate.transforms import STATE, unique_records
+from fleetlane.events.topics import canonical_pattern, unique_topic
 from glue_jobs.engine.checkpoint_notes import DedupedStreams, HadoopFiles
 from glue_jobs.engine.session import run
 from glue_jobs.engine.supervisor import DesiredQuery, Query, Supervisor
 from glue_jobs.kafka.source_and_sink import QueryPlan, raw_records, written_to_kafka
+
+STATE: Final = "ids and revisions of events, in RocksDB"
+"""What the query keeps between batches; change this name whenever that changes."""
+
+
+def unique_records(canonical: DataFrame, *, stream: str, window_s: int) -> DataFrame:
+    """Leave out events that came within the window already; records stay as they are.
+
+    Needs the columns of ``raw_records``; gives topic string, and key, value, headers untouched.
+    A key is forgotten by when it was read, not by any time of a record's: whatever lags, or was
+    in the spool for days, is new when it is new.
+    """
+    return (
+        canonical.withColumn("event", _event())
+        .withColumn("read_at", F.current_timestamp())
+        .withWatermark("read_at", f"{window_s} seconds")
+        .dropDuplicatesWithinWatermark(["event"])
+        .select(F.lit(unique_topic(stream)).alias("topic"), "key", "value", "headers")
+    )
+
+
+def _event() -> Column:
+    """What makes two records the same event. One that is no event of ours is like no other."""
+    read = F.from_json(F.col("value").cast("string"), "id string, revision int")
+    place = F.concat_ws("/", "topic", "partition", "offset")
+    return F.coalesce(F.concat(read["id"], F.lit("#"), read["revision"].cast("string")), place)
+
 
 _STORE: Final = "spark.sql.streaming.stateStore"
 STATE_SETTINGS: Final[Mapping[str, str]] = MappingProxyType(

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from fleetlane.events.job_arguments import JobArguments
 from fleetlane.events.lake.tables import CATALOG
-from glue_jobs.engine.periodic_tasks import Ends
+from glue_jobs.engine.supervisor import Ends
 
 PROMPT_QUERIES: Final = ("parse_lane_fast", "fleet_metadata", "fleet_watch")
 """Each has one slot before any other query has two. Their batches are small; what would wait

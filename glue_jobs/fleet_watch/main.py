@@ -18,9 +18,8 @@ from fleetlane.events.metrics import FLEET_WATCH, Dimension
 from fleetlane.events.times import now_ms
 from fleetlane.events.topics import FLEET_ALERTS, FLEET_RECEIVED
 from glue_jobs.engine.cloudwatch_metrics import published_to
-from glue_jobs.engine.periodic_tasks import PeriodicTask
 from glue_jobs.engine.session import run, use_catalog
-from glue_jobs.engine.supervisor import Supervisor, always_running
+from glue_jobs.engine.supervisor import PeriodicTask, Supervisor, always_running
 from glue_jobs.fleet_watch.batches import WatchBatches, WatchContext
 from glue_jobs.fleet_watch.flow_watch import POLL_INTERVAL_S, FlowWatch, LakeHours
 from glue_jobs.fleet_watch.quarantine import QuarantineRules

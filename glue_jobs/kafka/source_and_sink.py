@@ -13,12 +13,7 @@ from fleetlane.events import headers as ce
 from fleetlane.events.canonical import CANONICAL_CONTENT_TYPE
 from fleetlane.events.job_arguments import JobArguments
 from fleetlane.events.metadata import METADATA_CONTENT_TYPE
-from fleetlane.events.topics import (
-    FLEET_ALERTS,
-    FLEET_PARSED,
-    FLEET_RECEIVED,
-    REROUTED_BYTES_MAX,
-)
+from fleetlane.events.topics import FLEET_ALERTS, FLEET_PARSED, FLEET_RECEIVED, REROUTED_BYTES_MAX
 from glue_jobs.engine.checkpoint_notes import CheckpointPlan, HadoopFiles, note_plan
 from glue_jobs.kafka.admin import cluster_id, kafka_connection
 

@@ -10,24 +10,16 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
-from fleetlane.events.lake.tables import (
-    DAILY,
-    EVENTS,
-    HOURLY,
-    PARKED,
-    PARSED,
-    RECEIVED,
-    LakeTable,
-)
+from fleetlane.events.lake.tables import DAILY, EVENTS, HOURLY, PARKED, PARSED, RECEIVED, LakeTable
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, canonical_topic
 from fleetlane.events.topics import PARKED as PARKED_TOPIC
 from glue_jobs.engine.checkpoint_notes import DedupedStreams
 from glue_jobs.lake.commits import Batch, TableLog
-from glue_jobs.lake.lease_guard import LeaseGuard
 from glue_jobs.lake.merging import Check, Target, merge, write_days
 from glue_jobs.lake.revisions import merge_events
 from glue_jobs.lake.rows import event_rows, parked_rows, parsed_rows, received_rows
 from glue_jobs.lake.summaries import ClosedHours, daily_rows, days_to_count, hourly_rows
+from glue_jobs.lake.upkeep import LeaseGuard
 
 TABLES_OF: Final[Mapping[LakeTables, tuple[LakeTable, ...]]] = MappingProxyType(
     {

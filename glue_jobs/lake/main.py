@@ -1,5 +1,6 @@
 """Job ``lake``: the topics that are to be kept for good, into Iceberg tables."""
 
+import logging
 import re
 import threading
 from collections.abc import Callable, Mapping
@@ -7,15 +8,19 @@ from types import MappingProxyType
 from typing import Any, Final
 from uuid import uuid4
 
+import boto3
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
-from clients.aws import AwsSettings, s3_client
+from clients.aws import AwsSettings, client_config, s3_client
+from clients.flows.store import CurrentFlows, FlowStore
+from clients.lake.glue_catalog import GlueViews, ViewNotPutError
 from clients.s3.lease import Lease, LeaseLostError, LeaseObject
 from clients.s3.upkeep_requests import Upkeep, UpkeepRequests
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
 from fleetlane.events.lake.tables import CATALOG, NAMESPACE, LakeTable
+from fleetlane.events.lake.views import LakeView, views_of
 from fleetlane.events.metrics import Dimension, JobMetric, lake_job
 from fleetlane.events.times import now_ms
 from fleetlane.events.topics import (
@@ -27,17 +32,61 @@ from fleetlane.events.topics import (
 )
 from glue_jobs.engine.checkpoint_notes import DedupedStreams, HadoopFiles
 from glue_jobs.engine.cloudwatch_metrics import published_to
-from glue_jobs.engine.periodic_tasks import PeriodicTask
 from glue_jobs.engine.query_listener import QueryListener, listen
 from glue_jobs.engine.session import run, use_catalog
-from glue_jobs.engine.supervisor import Supervisor, always_running
+from glue_jobs.engine.supervisor import PeriodicTask, Supervisor, always_running
 from glue_jobs.kafka.source_and_sink import in_batches, raw_records
 from glue_jobs.lake.batches import TABLES_OF, LakeBatches
-from glue_jobs.lake.lease_guard import LeaseGuard
-from glue_jobs.lake.stream_views import POLL_INTERVAL_S as VIEWS_INTERVAL_S
-from glue_jobs.lake.stream_views import stream_views
 from glue_jobs.lake.upkeep import POLL_INTERVAL_S as UPKEEP_INTERVAL_S
-from glue_jobs.lake.upkeep import UpkeepSchedule, compacted, erased, expired
+from glue_jobs.lake.upkeep import LeaseGuard, UpkeepSchedule, compacted, erased, expired
+
+VIEWS_INTERVAL_S: Final = 60
+
+_log = logging.getLogger(__name__)
+
+
+class StreamViews:
+    """Puts what is new. A view whose flow is withdrawn stays: its events are still there."""
+
+    def __init__(self, flows: CurrentFlows, views: GlueViews) -> None:
+        self._flows, self._views = flows, views
+        self._version: str | None = None
+        self._due: list[LakeView] = []
+
+    def put_new(self) -> None:
+        """Put the views of flows that changed, and those that could not be put before.
+
+        One that cannot be put is logged, and holds up no other.
+
+        Raises:
+            FlowsUnavailableError: S3 does not answer, or no flows were ever published.
+        """
+        published = self._flows.current()
+        if published.version != self._version:
+            self._version, self._due = published.version, list(views_of(published.flows))
+        self._due = [view for view in self._due if not self._is_put(view)]
+
+    def _is_put(self, view: LakeView) -> bool:
+        try:
+            if self._views.put(view):
+                _log.warning("view %s is put", view.name)
+        except ViewNotPutError as problem:
+            _log.warning("%s; it is tried again", problem)
+            return False
+        return True
+
+
+def stream_views(arguments: LakeArguments) -> StreamViews | None:
+    """What the query of the events puts; ``None`` where no flows, or no Data Catalog, are given."""
+    if (
+        arguments.flows_bucket is None
+        or arguments.tables is not LakeTables.EVENTS
+        or arguments.lake_catalog_uri is not None
+    ):
+        return None
+    flows = FlowStore(s3_client(AwsSettings()), arguments.flows_bucket)
+    return StreamViews(flows, GlueViews(boto3.client("glue", config=client_config())))
+
 
 LAG_INTERVAL_S: Final = 60
 _BEHIND: Final = "maxOffsetsBehindLatest"

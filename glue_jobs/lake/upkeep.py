@@ -4,25 +4,64 @@ Compaction: few large files, one row a key. Expiry: a past that does not grow fo
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import Final
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from clients.s3.lease import LeaseLostError
-from clients.s3.upkeep_requests import (
-    Upkeep,
-    UpkeepAnswer,
-    UpkeepRequest,
-    UpkeepRequests,
-)
+from clients.s3.lease import Lease, LeaseLostError, keep_renewed
+from clients.s3.upkeep_requests import Upkeep, UpkeepAnswer, UpkeepRequest, UpkeepRequests
 from fleetlane.events.lake.tables import CATALOG, LakeTable
 from fleetlane.events.names import checked_device_id
 from fleetlane.events.times import DAY_MS, rfc3339
 from glue_jobs.lake.commits import SNAPSHOTS_KEPT
-from glue_jobs.lake.lease_guard import LeaseGuard
 from glue_jobs.lake.merging import drop_repeats, in_places, places_in, places_with_repeats
+
+type IsKept = Callable[[], bool]
+
+
+class LeaseGuard:
+    """Hands out one turn at a time. The first waits for the lease; then it is kept renewed.
+
+    ``prepare`` is called whenever the lease was taken, before the turn. ``keep`` returns whether it
+    is still renewed: once it is lost, the next turn waits for it again.
+    """
+
+    def __init__(
+        self,
+        lease: Lease,
+        *,
+        prepare: Callable[[], None],
+        keep: Callable[[Lease], IsKept] = keep_renewed,
+    ) -> None:
+        self._lease, self._prepare, self._keep = lease, prepare, keep
+        self._lock = threading.Lock()
+        self._is_kept: IsKept | None = None
+        self._is_prepared = False
+        self.token = 0
+        """Grows whenever the lease was taken: what was known of the tables before may be old."""
+
+    @contextmanager
+    def turn(self) -> Iterator[Callable[[], None]]:
+        """A turn, and what raises ``LeaseLostError`` once nothing may be written any more.
+
+        Raises:
+            LeaseLostError: The lease cannot be relied on at this moment.
+        """
+        with self._lock:
+            if self._is_kept is None or not self._is_kept():
+                self.token = self._lease.take()
+                self._is_kept, self._is_prepared = self._keep(self._lease), False
+            if not self._is_prepared:
+                self._prepare()
+                self._is_prepared = True
+            self._lease.check()
+            yield self._lease.check
+
 
 POLL_INTERVAL_S: Final = 5
 UPKEEP_INTERVAL_MS: Final = DAY_MS
@@ -71,20 +110,18 @@ class UpkeepSchedule:
                     _log.warning("%s: %s", upkeep, self._done(work))
 
     def _answered(self, request: UpkeepRequest) -> UpkeepAnswer:
+        device_id = request.device_id
         try:
-            done = self._done(self._work_of(request))
+            if device_id is None:
+                done = self._done(self._works[request.upkeep])
+            else:
+                done = self._done(partial(self._erase, device_id))
         except LeaseLostError:
             raise
         except Exception as problem:  # noqa: BLE001 - the edge of an operator's request
             text = str(problem).partition("\n")[0]
             return UpkeepAnswer(request_id=request.request_id, problem=text)
         return UpkeepAnswer(request_id=request.request_id, done=done)
-
-    def _work_of(self, request: UpkeepRequest) -> Work:
-        device_id = request.device_id
-        if device_id is None:
-            return self._works[request.upkeep]
-        return lambda: self._erase(device_id)
 
     def _done(self, work: Work) -> dict[str, str]:
         with self._guard.turn():

@@ -15,13 +15,9 @@ from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.results import Attempt, NotedAttempts
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
-from glue_jobs.parse_lane.halting.halt_on_error import HaltOnError
+from glue_jobs.parse_lane.halting import HaltOnError
 from glue_jobs.parse_lane.parsers.attempt_result import AttemptResult
-from glue_jobs.parse_lane.parsers.chosen_parsers import (
-    ChosenParser,
-    ChosenParsers,
-    NoParser,
-)
+from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParser, ChosenParsers, NoParser
 from glue_jobs.parse_lane.reading.fast_path import FastPathMessages, fast_path_messages
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord

@@ -14,10 +14,9 @@ from fleetlane.events.metrics import Dimension
 from fleetlane.events.times import now_ms
 from fleetlane.events.topics import blocking_pattern, lane_pattern
 from glue_jobs.engine.cloudwatch_metrics import published_to
-from glue_jobs.engine.periodic_tasks import PeriodicTask
 from glue_jobs.engine.query_listener import listen
 from glue_jobs.engine.session import run
-from glue_jobs.engine.supervisor import POLL_INTERVAL_S
+from glue_jobs.engine.supervisor import POLL_INTERVAL_S, PeriodicTask
 from glue_jobs.kafka.admin import KafkaAdmin
 from glue_jobs.kafka.source_and_sink import (
     QueryPlan,
@@ -25,12 +24,8 @@ from glue_jobs.kafka.source_and_sink import (
     with_content_type,
     written_to_kafka,
 )
-from glue_jobs.parse_lane.halting.queries import BlockingQueries
-from glue_jobs.parse_lane.lane_metrics import (
-    LaneListener,
-    observing_arrivals,
-    observing_outputs,
-)
+from glue_jobs.parse_lane.halting import BlockingQueries
+from glue_jobs.parse_lane.lane_metrics import LaneListener, observing_arrivals, observing_outputs
 from glue_jobs.parse_lane.parse import parsing
 from glue_jobs.parse_lane.results.output_batches import OUTPUT_SCHEMA
 

@@ -21,7 +21,7 @@ from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.lanes import Lane
 from fleetlane.events.times import now_ms
 from fleetlane.parsers.sandbox.platforms import sandboxes_for_this_system
-from glue_jobs.parse_lane.halting.halt_on_error import BlockedError, HaltOnError
+from glue_jobs.parse_lane.halting import BlockedError, HaltOnError
 from glue_jobs.parse_lane.lane_parser import LaneParser, Output
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.parsers.programs import ParserFolders, Programs

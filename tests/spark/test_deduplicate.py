@@ -21,8 +21,7 @@ from fleetlane.events.flows.flow import topics_of
 from fleetlane.events.job_arguments import DeduplicateArguments, KafkaSecurity
 from glue_jobs import host
 from glue_jobs.deduplicate.main import started
-from glue_jobs.engine.periodic_tasks import Ends
-from glue_jobs.engine.supervisor import stop_between_batches
+from glue_jobs.engine.supervisor import Ends, stop_between_batches
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
 from tests.spark.lake_records import Sent

@@ -8,7 +8,7 @@ from pyspark.sql import Row, SparkSession
 
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Received
-from glue_jobs.fleet_watch.transforms import activity
+from glue_jobs.fleet_watch.batches import activity
 
 pytestmark = pytest.mark.spark
 

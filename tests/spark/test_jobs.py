@@ -25,7 +25,7 @@ from fleetlane.events.metadata import parsed_from, received_from
 from fleetlane.events.names import random_raw_id
 from fleetlane.events.topics import raw_key
 from glue_jobs import host
-from glue_jobs.engine.periodic_tasks import Ends
+from glue_jobs.engine.supervisor import Ends
 from local.flow_activation import example_artifact
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws

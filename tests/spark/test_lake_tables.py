@@ -18,12 +18,11 @@ from glue_jobs.fleet_watch.flow_hours import FlowHour
 from glue_jobs.fleet_watch.flow_watch import LakeHours
 from glue_jobs.lake.batches import TABLES_OF, LakeBatches
 from glue_jobs.lake.commits import Batch, TableLog
-from glue_jobs.lake.lease_guard import LeaseGuard
 from glue_jobs.lake.main import ensure_table
 from glue_jobs.lake.merging import Target, merge
 from glue_jobs.lake.rows import event_rows
 from glue_jobs.lake.summaries import SETTLED_AFTER_MS
-from glue_jobs.lake.upkeep import compacted, erased, expired
+from glue_jobs.lake.upkeep import LeaseGuard, compacted, erased, expired
 from tests.lease_in_memory import LeaseInMemory
 from tests.spark.lake_records import DAY_MS, HOUR_MS, MINUTE_MS, NOON_MS, Record, Sent, read
 

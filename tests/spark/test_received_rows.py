@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from fleetlane.events.envelope import Header, Message, PayloadReference, headers_of
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Received, received_from
-from glue_jobs.fleet_metadata.transforms import as_records, received_rows
+from glue_jobs.fleet_metadata.main import as_records, received_rows
 
 pytestmark = pytest.mark.spark
 

@@ -6,11 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol, TypeGuard
 
-from clients.flows.store import (
-    FlowsNotPublishedError,
-    FlowsUnavailableError,
-    FlowsUnreadableError,
-)
+from clients.flows.store import FlowsNotPublishedError, FlowsUnavailableError, FlowsUnreadableError
 from fleetlane.events.envelope import Message
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.flows.artifacts import parser_rule_for

@@ -12,8 +12,7 @@ from fleetlane.cli.main import app
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import LakeTables
 from fleetlane.events.times import HOUR_MS
-from glue_jobs.lake.lease_guard import LeaseGuard
-from glue_jobs.lake.upkeep import UpkeepSchedule
+from glue_jobs.lake.upkeep import LeaseGuard, UpkeepSchedule
 from tests.contract.aws_in_process import buckets
 from tests.deployed_stage import STAGE, use_region, write_stage
 from tests.lease_in_memory import LeaseInMemory

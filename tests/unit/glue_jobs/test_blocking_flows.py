@@ -13,8 +13,12 @@ from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metadata import parsed_from
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.results import Verdict
-from glue_jobs.parse_lane.halting.halt_on_error import BlockedError, DeferredError, HaltOnError
-from glue_jobs.parse_lane.halting.queries import BlockingQueries
+from glue_jobs.parse_lane.halting import (
+    BlockedError,
+    BlockingQueries,
+    DeferredError,
+    HaltOnError,
+)
 from glue_jobs.parse_lane.lane_parser import LaneParser
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from tests.contract.aws_in_process import buckets

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 
 from fleetlane.events.errors import FleetlaneError
-from glue_jobs.engine.periodic_tasks import PeriodicTask
+from glue_jobs.engine.supervisor import PeriodicTask
 
 WAIT_S = 10.0
 

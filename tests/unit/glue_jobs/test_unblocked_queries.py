@@ -8,7 +8,7 @@ from clients.flows.store import CurrentFlows, FlowsUnavailableError
 from clients.s3.blocked_messages import BlockedMessages
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.lanes import Lane
-from glue_jobs.parse_lane.halting.queries import BlockingQueries
+from glue_jobs.parse_lane.halting import BlockingQueries
 from tests.contract.aws_in_process import buckets
 from tests.unit.glue_jobs.conftest import FixedFlows
 from tests.unit.glue_jobs.test_blocking_flows import (

@@ -1,4 +1,4 @@
-"""Queries of blocking flows: one for each topic, which waits while a message has no answer."""
+"""Flows that halt on an error: their own queries, which wait for an operator's answer."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
@@ -6,12 +6,78 @@ from functools import partial
 from typing import Final, Protocol
 
 from clients.flows.store import CurrentFlows, FlowsUnavailableError
-from clients.s3.blocked_messages import BlockedMessages
+from clients.s3.blocked_messages import BlockedMessage, BlockedMessages
+from fleetlane.events.envelope import KafkaPosition
+from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
+from fleetlane.events.metadata import Deferral, Outcome
 from fleetlane.events.metrics import LaneMetric
 from fleetlane.events.topics import RawTopic, UnknownTopicError, parsed_raw_topic
-from glue_jobs.engine.periodic_tasks import PeriodicTask
-from glue_jobs.engine.supervisor import DesiredQuery, Query, Supervisor
+from glue_jobs.engine.supervisor import DesiredQuery, PeriodicTask, Query, Supervisor
+from glue_jobs.parse_lane.parsers.attempt_result import AttemptResult
+from glue_jobs.parse_lane.reading.raw_batches import RawRecord
+
+
+class BlockedError(FleetlaneError):
+    """A blocking flow's message cannot be parsed. Its query stops until an operator answers."""
+
+    reason = "blocked"
+    position: KafkaPosition
+    problem: str
+    sentence = "{position} blocks its flow ({problem}): see `fleetlane unblock`"
+
+
+class DeferredError(FleetlaneError):
+    """A blocking flow's message could not be tried now. Its query stops, and is started again."""
+
+    reason = "not_tried"
+    position: KafkaPosition
+    deferral: Deferral
+    sentence = "{position} was not tried: {deferral}"
+
+
+class HaltOnError:
+    """Stops a query at a message that would be parked or diverted, unless it is to be skipped."""
+
+    def __init__(self, blocked: BlockedMessages, *, now_ms: Callable[[], int]) -> None:
+        self._blocked, self._now_ms = blocked, now_ms
+
+    def outcome(self, record: RawRecord, result: AttemptResult, outcome: Outcome) -> Outcome:
+        """What becomes of a message after all; as it is where its flow does not block any more.
+
+        Raises:
+            BlockedError: No operator has answered yet that it is to be skipped.
+            DeferredError: Nothing is known against it, but it could not be tried.
+        """
+        if (
+            result.flow is None
+            or not result.flow.blocks
+            or outcome in (Outcome.PARSED, Outcome.EMPTY)
+        ):
+            return outcome
+        if result.deferral is not None:
+            raise DeferredError(record.position, result.deferral)
+        found = self._blocked.found(record.position)
+        if found is None:
+            found = self._note(record, result)
+        if found.is_skipped:
+            return Outcome.PARKED
+        raise BlockedError(record.position, f"{found.reason}: {found.detail}")
+
+    def _note(self, record: RawRecord, result: AttemptResult) -> BlockedMessage:
+        assert result.reason is not None, "nothing blocks without a reason"
+        blocked = BlockedMessage(
+            topic=record.topic,
+            partition=record.partition,
+            offset=record.offset,
+            reason=result.reason,
+            detail=result.detail,
+            parser=result.parser,
+            blocked_ms=self._now_ms(),
+        )
+        self._blocked.put(blocked)
+        return blocked
+
 
 METRICS_INTERVAL_S: Final = 60
 """CloudWatch keeps a minute's values, and each call costs."""
@@ -44,11 +110,13 @@ class BlockingQueries:
         publish: Callable[[Mapping[str, float]], None],
     ) -> None:
         self._lane, self._start, self._topics = lane, start, topics
-        self._blocked, self._flows, self._publish = blocked, flows, publish
+        self._blocked, self._flows = blocked, flows
         self._waiting: set[str] = set()
         self._supervisor = Supervisor(self._desired, restart_s=0)
         self._metric = PeriodicTask(
-            name="blocked streams", run=self._publish_waiting, interval_s=METRICS_INTERVAL_S
+            name="blocked streams",
+            run=lambda: publish({LaneMetric.BLOCKED_STREAMS: len(self._waiting)}),
+            interval_s=METRICS_INTERVAL_S,
         )
 
     def check(self) -> None:
@@ -63,9 +131,6 @@ class BlockingQueries:
 
     def stop(self) -> None:
         self._supervisor.stop()
-
-    def _publish_waiting(self) -> None:
-        self._publish({LaneMetric.BLOCKED_STREAMS: len(self._waiting)})
 
     def _desired(self) -> Mapping[str, DesiredQuery]:
         found = map(_raw_topic, self._topics.topics())
