@@ -22,10 +22,10 @@ from fleetlane.events.job_arguments import LakeArguments, LakeTables
 from fleetlane.events.lake.tables import EVENTS
 from fleetlane.events.times import DAY_MS
 from glue_jobs.engine.session import use_catalog
+from glue_jobs.lake.batches import merge_events
 from glue_jobs.lake.commits import Batch, TableLog
 from glue_jobs.lake.main import ensure_table
 from glue_jobs.lake.merging import Target
-from glue_jobs.lake.revisions import merge_events
 from glue_jobs.lake.rows import DAY_CLOCK
 from local.checkout import ROOT
 from local.spark.jobs import LocalLake

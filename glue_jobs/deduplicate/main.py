@@ -23,6 +23,21 @@ from glue_jobs.kafka.source_and_sink import QueryPlan, raw_records, written_to_k
 STATE: Final = "ids and revisions of events, in RocksDB"
 """What the query keeps between batches; change this name whenever that changes."""
 
+_STORE: Final = "spark.sql.streaming.stateStore"
+STATE_SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        f"{_STORE}.providerClass": (
+            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+        ),
+        # A batch writes what it changed, not its whole state.
+        f"{_STORE}.rocksdb.changelogCheckpointing.enabled": "true",
+        # All states of a worker share so much, however many flows there are.
+        f"{_STORE}.rocksdb.boundedMemoryUsage": "true",
+        f"{_STORE}.rocksdb.maxMemoryUsageMB": "256",
+    }
+)
+_PARTITIONS: Final = "spark.sql.shuffle.partitions"
+
 
 def unique_records(canonical: DataFrame, *, stream: str, window_s: int) -> DataFrame:
     """Leave out events that came within the window already; records stay as they are.
@@ -45,22 +60,6 @@ def _event() -> Column:
     read = F.from_json(F.col("value").cast("string"), "id string, revision int")
     place = F.concat_ws("/", "topic", "partition", "offset")
     return F.coalesce(F.concat(read["id"], F.lit("#"), read["revision"].cast("string")), place)
-
-
-_STORE: Final = "spark.sql.streaming.stateStore"
-STATE_SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        f"{_STORE}.providerClass": (
-            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-        ),
-        # A batch writes what it changed, not its whole state.
-        f"{_STORE}.rocksdb.changelogCheckpointing.enabled": "true",
-        # All states of a worker share so much, however many flows there are.
-        f"{_STORE}.rocksdb.boundedMemoryUsage": "true",
-        f"{_STORE}.rocksdb.maxMemoryUsageMB": "256",
-    }
-)
-_PARTITIONS: Final = "spark.sql.shuffle.partitions"
 
 
 def start(session: SparkSession, arguments: DeduplicateArguments) -> Supervisor:

@@ -101,9 +101,6 @@ class DedupedStreams:
         self._files.write(_DEDUPED, msgspec.json.encode(dict(windows_s), order="deterministic"))
 
 
-_PATH: Final = "org.apache.hadoop.fs.Path"
-
-
 class FilesUnavailableError(FleetlaneError):
     """The file system does not answer. Trying again later may succeed."""
 
@@ -147,7 +144,7 @@ class HadoopFiles:
     @contextmanager
     def _opened(self, name: str) -> Iterator[tuple[Any, Any]]:
         url, context = f"{self._folder}/{name}", self._session.sparkContext
-        path = java_class(self._session, _PATH)(url)
+        path = java_class(self._session, "org.apache.hadoop.fs.Path")(url)
         try:
             yield path.getFileSystem(context._jsc.hadoopConfiguration()), path  # noqa: SLF001 - no other way
         except Py4JError as problem:

@@ -1,4 +1,4 @@
-"""Queries that should run: started, started again when they end, and stopped between batches."""
+"""Queries that should run, started again when they end, and tasks repeated beside them."""
 
 import logging
 import threading
@@ -8,6 +8,20 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from fleetlane.events.errors import FleetlaneError
+
+POLL_INTERVAL_S: Final = 5
+RESTART_S: Final = 30
+
+STOP_LIMIT_S: Final = 600.0
+"""How long a batch may still take when its application stops; then it is cancelled, and its outputs
+come again."""
+
+REPLACE_LIMIT_S: Final = 60.0
+"""Likewise, when its query is started again with other settings."""
+
+_BATCH_POLL_INTERVAL_S: Final = 0.01
+
+_log = logging.getLogger(__name__)
 
 
 class Ends(Protocol):
@@ -68,21 +82,6 @@ class PeriodicTask:
                 raise
             is_known = isinstance(problem, FleetlaneError)
             _log.warning("%s: failed this time: %s", self.name, problem, exc_info=not is_known)
-
-
-POLL_INTERVAL_S: Final = 5
-RESTART_S: Final = 30
-
-STOP_LIMIT_S: Final = 600.0
-"""How long a batch may still take when its application stops; then it is cancelled, and its outputs
-come again."""
-
-REPLACE_LIMIT_S: Final = 60.0
-"""Likewise, when its query is started again with other settings."""
-
-_BATCH_POLL_INTERVAL_S: Final = 0.01
-
-_log = logging.getLogger(__name__)
 
 
 class Query(Protocol):

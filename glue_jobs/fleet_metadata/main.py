@@ -18,6 +18,8 @@ from glue_jobs.kafka.source_and_sink import (
     written_to_kafka,
 )
 
+_TEXT = "cast(header['{}'] as string)"
+
 
 def received_rows(raw: DataFrame) -> DataFrame:
     """One row for each first attempt. Records that are no message of ours are left out.
@@ -63,9 +65,6 @@ def as_records(rows: DataFrame) -> DataFrame:
         F.to_json(F.struct("*")).cast("binary").alias("value"),
         F.lit(None).cast("array<struct<key:string,value:binary>>").alias("headers"),
     )
-
-
-_TEXT = "cast(header['{}'] as string)"
 
 
 def _text(name: str) -> Column:

@@ -29,6 +29,12 @@ from glue_jobs.fleet_watch.quarantine import (
 )
 from glue_jobs.kafka.source_and_sink import fields_of
 
+_ROWS_AT_ONCE: Final = 1_000
+
+DEVICES_MAX: Final = 1_000_000
+"""How many devices are cached; beyond that DynamoDB itself rejects a second write of a day."""
+
+_log = logging.getLogger(__name__)
 _RECEIVED = (
     "id string, device_id string, stream string, via string, firmware string, received_ms long"
 )
@@ -61,14 +67,6 @@ def activity(records: DataFrame, *, window_ms: int) -> DataFrame:
         F.max(by_itself_ms).alias("seen_ms"),
         F.max_by(F.substring("firmware", 1, _FIRMWARE_CHARS_MAX), by_itself_ms).alias("firmware"),
     )
-
-
-_ROWS_AT_ONCE: Final = 1_000
-
-DEVICES_MAX: Final = 1_000_000
-"""How many devices are cached; beyond that DynamoDB itself rejects a second write of a day."""
-
-_log = logging.getLogger(__name__)
 
 
 class OverridesObject(Protocol):

@@ -123,9 +123,7 @@ class HoursUnavailableError(FleetlaneError):
 
     reason = "hours_unavailable"
     problem: str
-
-    def __str__(self) -> str:
-        return f"{HOURLY.full_name} cannot be read: {self.problem}"
+    sentence = f"{HOURLY.full_name} cannot be read: {{problem}}"
 
 
 class LakeHours:

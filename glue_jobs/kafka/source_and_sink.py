@@ -115,7 +115,7 @@ def written_to_kafka(
 
 def written_at_once(records: DataFrame, arguments: JobArguments) -> None:
     """Write a few ``records``, none of a stream, to the topics that they name; blocks till then."""
-    (records.write.format("kafka").options(**kafka_connection(arguments), **_DURABLY).save())
+    records.write.format("kafka").options(**kafka_connection(arguments), **_DURABLY).save()
 
 
 def in_batches(
@@ -137,7 +137,6 @@ def in_batches(
 def _writer(
     records: DataFrame, arguments: JobArguments, *, name: str, trigger_ms: int
 ) -> DataStreamWriter:
-    """A query's writer; its ``name`` is its scheduler pool and its checkpoint's folder."""
     records.sparkSession.sparkContext.setLocalProperty("spark.scheduler.pool", name)
     return (
         records.writeStream.queryName(name)

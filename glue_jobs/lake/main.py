@@ -41,7 +41,22 @@ from glue_jobs.lake.upkeep import POLL_INTERVAL_S as UPKEEP_INTERVAL_S
 from glue_jobs.lake.upkeep import LeaseGuard, UpkeepSchedule, compacted, erased, expired
 
 VIEWS_INTERVAL_S: Final = 60
+LAG_INTERVAL_S: Final = 60
+_BEHIND: Final = "maxOffsetsBehindLatest"
+TOPICS_OF: Final[Mapping[LakeTables, str]] = MappingProxyType(
+    {
+        LakeTables.EVENTS: f"{canonical_pattern()}|{unique_pattern()}|{PARKED}",
+        LakeTables.FLEET: "|".join(map(re.escape, (FLEET_RECEIVED, FLEET_PARSED))),
+    }
+)
+_CREATING: Final = threading.Lock()
+"""Of two threads that find the namespace missing and create it, one would fail."""
 
+_PROPERTIES: Final = {
+    "format-version": "2",
+    "write.metadata.delete-after-commit.enabled": "true",
+    "write.metadata.previous-versions-max": "20",
+}
 _log = logging.getLogger(__name__)
 
 
@@ -86,24 +101,6 @@ def stream_views(arguments: LakeArguments) -> StreamViews | None:
         return None
     flows = FlowStore(s3_client(AwsSettings()), arguments.flows_bucket)
     return StreamViews(flows, GlueViews(boto3.client("glue", config=client_config())))
-
-
-LAG_INTERVAL_S: Final = 60
-_BEHIND: Final = "maxOffsetsBehindLatest"
-TOPICS_OF: Final[Mapping[LakeTables, str]] = MappingProxyType(
-    {
-        LakeTables.EVENTS: f"{canonical_pattern()}|{unique_pattern()}|{PARKED}",
-        LakeTables.FLEET: "|".join(map(re.escape, (FLEET_RECEIVED, FLEET_PARSED))),
-    }
-)
-_CREATING: Final = threading.Lock()
-"""Of two threads that find the namespace missing and create it, one would fail."""
-
-_PROPERTIES: Final = {
-    "format-version": "2",
-    "write.metadata.delete-after-commit.enabled": "true",
-    "write.metadata.previous-versions-max": "20",
-}
 
 
 class LakeLag(QueryListener):

@@ -21,7 +21,17 @@ from fleetlane.events.times import DAY_MS, rfc3339
 from glue_jobs.lake.commits import SNAPSHOTS_KEPT
 from glue_jobs.lake.merging import drop_repeats, in_places, places_in, places_with_repeats
 
+POLL_INTERVAL_S: Final = 5
+UPKEEP_INTERVAL_MS: Final = DAY_MS
+SNAPSHOT_DAYS: Final = 5
+"""How long a reader may hold on to what a table was. Nothing of a batch's mark hangs on it."""
+
+_FILES_TO_REWRITE_MIN: Final = 4
+_log = logging.getLogger(__name__)
 type IsKept = Callable[[], bool]
+type Work = Callable[[], Mapping[str, str]]
+type Erase = Callable[[str], Mapping[str, str]]
+"""Takes a device's rows out of all tables."""
 
 
 class LeaseGuard:
@@ -61,18 +71,6 @@ class LeaseGuard:
                 self._is_prepared = True
             self._lease.check()
             yield self._lease.check
-
-
-POLL_INTERVAL_S: Final = 5
-UPKEEP_INTERVAL_MS: Final = DAY_MS
-SNAPSHOT_DAYS: Final = 5
-"""How long a reader may hold on to what a table was. Nothing of a batch's mark hangs on it."""
-
-_FILES_TO_REWRITE_MIN: Final = 4
-_log = logging.getLogger(__name__)
-type Work = Callable[[], Mapping[str, str]]
-type Erase = Callable[[str], Mapping[str, str]]
-"""Takes a device's rows out of all tables."""
 
 
 class UpkeepSchedule:

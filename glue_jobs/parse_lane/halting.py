@@ -17,6 +17,11 @@ from glue_jobs.engine.supervisor import DesiredQuery, PeriodicTask, Query, Super
 from glue_jobs.parse_lane.parsers.attempt_result import AttemptResult
 from glue_jobs.parse_lane.reading.raw_batches import RawRecord
 
+METRICS_INTERVAL_S: Final = 60
+"""CloudWatch keeps a minute's values, and each call costs."""
+
+_log = logging.getLogger(__name__)
+
 
 class BlockedError(FleetlaneError):
     """A blocking flow's message cannot be parsed. Its query stops until an operator answers."""
@@ -77,12 +82,6 @@ class HaltOnError:
         )
         self._blocked.put(blocked)
         return blocked
-
-
-METRICS_INTERVAL_S: Final = 60
-"""CloudWatch keeps a minute's values, and each call costs."""
-
-_log = logging.getLogger(__name__)
 
 
 class Topics(Protocol):

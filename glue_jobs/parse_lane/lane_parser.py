@@ -105,12 +105,14 @@ class LaneParser:
         slow_rows = self._slow_rows(batch, fast, waiting)
         with closing(self._slow_path.read(batch, slow_rows)) as slow:
             for read in slow:
-                if isinstance(read, Failed):
-                    yield from self._failed(read)
-                    continue
-                waiting.add(read.row, read.waiting, read.chosen)
-                if waiting.is_full:
-                    yield from self._parsed(waiting, read.row + 1)
+                if not isinstance(read, Failed):
+                    waiting.add(read.row, read.waiting, read.chosen)
+                    if waiting.is_full:
+                        yield from self._parsed(waiting, read.row + 1)
+                elif read.message is None:
+                    yield self._parked(read.record, read.result, None)
+                else:
+                    yield from self._rerouted(read.record, read.message, read.result)
         yield from self._parsed(waiting, len(batch))
 
     def _slow_rows(
@@ -148,12 +150,6 @@ class LaneParser:
                 parsed.clear()
         if parsed:
             yield parsed_rows(parsed, lane=self._lane)
-
-    def _failed(self, failed: Failed) -> Iterator[OutputRecord]:
-        if failed.message is None:
-            yield self._parked(failed.record, failed.result, None)
-        else:
-            yield from self._rerouted(failed.record, failed.message, failed.result)
 
     def _after(self, run: WaitingRun, place: int, attempt: Attempt) -> Iterator[OutputRecord]:
         record, message, body = run.at(place)

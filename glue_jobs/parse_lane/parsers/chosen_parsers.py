@@ -195,11 +195,7 @@ class ChosenParsers:
         return unavailable
 
     def _log_unusable(
-        self,
-        flow: Flow,
-        rule: ParserRule,
-        problem: str | None,
-        older: Choice | None,
+        self, flow: Flow, rule: ParserRule, problem: str | None, older: Choice | None
     ) -> None:
         """Log it once for each parser, not for each device."""
         if (flow.stream, rule.use) in self._logged:

@@ -211,10 +211,7 @@ class Programs:
         except _BROKEN as problem:
             return MissingProgram(problem=f"{type(problem).__name__}: {problem}")
         program = Program(
-            use=use,
-            options=options,
-            memory_bytes_max=self._memory_bytes_max,
-            location=folder,
+            use=use, options=options, memory_bytes_max=self._memory_bytes_max, location=folder
         )
         load_problem = self._sandboxes.load_problem(program)
         return FoundProgram(
