@@ -1,7 +1,7 @@
 """The root of every error of ours, and the closed tables of reasons that other systems read."""
 
 from enum import StrEnum
-from typing import Any, ClassVar, dataclass_transform, get_origin
+from typing import Any, ClassVar, Self, dataclass_transform, get_origin
 
 
 @dataclass_transform(eq_default=False)
@@ -55,28 +55,22 @@ class ParkedReason(StrEnum):
 
 
 class ProblemTag(StrEnum):
-    """The last part of an RFC 9457 problem's ``type``. Closed: firmware may switch over it."""
+    """The last part of an RFC 9457 problem's ``type``. Closed: firmware may switch over it.
 
-    BAD_REQUEST = "bad_request"
-    UNAUTHENTICATED = "unauthenticated"
-    FORBIDDEN = "forbidden"
-    NO_ROUTE = "no_route"
-    TOO_LARGE = "too_large"
-    SLOW_DOWN = "slow_down"
-    TRY_LATER = "try_later"
+    ``status`` is the HTTP status that always goes with it.
+    """
 
-    @property
-    def status(self) -> int:
-        """The HTTP status that always goes with this tag."""
-        return _STATUSES[self]
+    status: int
 
+    BAD_REQUEST = "bad_request", 400
+    UNAUTHENTICATED = "unauthenticated", 401
+    FORBIDDEN = "forbidden", 403
+    NO_ROUTE = "no_route", 404
+    TOO_LARGE = "too_large", 413
+    SLOW_DOWN = "slow_down", 429
+    TRY_LATER = "try_later", 503
 
-_STATUSES = {
-    ProblemTag.BAD_REQUEST: 400,
-    ProblemTag.UNAUTHENTICATED: 401,
-    ProblemTag.FORBIDDEN: 403,
-    ProblemTag.NO_ROUTE: 404,
-    ProblemTag.TOO_LARGE: 413,
-    ProblemTag.SLOW_DOWN: 429,
-    ProblemTag.TRY_LATER: 503,
-}
+    def __new__(cls, tag: str, status: int) -> Self:
+        member = str.__new__(cls, tag)
+        member._value_, member.status = tag, status
+        return member

@@ -27,32 +27,8 @@ DATA_SHA256: Final = "ce_datasha256"
 TRUNCATED_FROM: Final = "ce_truncatedfrom"
 VIA: Final = "ce_via"
 
-ENVELOPE: Final = frozenset(
-    {
-        SPECVERSION,
-        CONTENT_TYPE,
-        ID,
-        SOURCE,
-        TYPE,
-        TIME,
-        ARRIVAL_MILLIS,
-        LANE,
-        ATTEMPT,
-        SLOW_TRIES,
-        REVISION,
-        DEVICE_TYPE,
-        FIRMWARE,
-        START_MILLIS,
-        END_MILLIS,
-        BODY_ENCODING,
-        BODY_BYTES,
-        DATA_REF,
-        DATA_SHA256,
-        TRUNCATED_FROM,
-        VIA,
-    }
-)
-"""The headers that an envelope may have. Others travel on unchanged."""
+ENVELOPE: Final = frozenset(header for name, header in list(vars().items()) if name.isupper())
+"""The headers above, which an envelope may have. Others travel on unchanged."""
 
 PARKED_PREFIX: Final = "ce_parked"
 """Headers whose names begin so are added by parking, and by nothing else."""

@@ -109,7 +109,6 @@ def parsed_from(value: bytes) -> Parsed:
 
 
 def parsed_value(parsed: Parsed) -> bytes:
-    """Write a record of ``fleet.parsed``."""
     return orjson.dumps(parsed)
 
 

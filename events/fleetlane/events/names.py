@@ -29,7 +29,6 @@ class BadNameError(FleetlaneError):
 
 
 def is_name(value: str) -> bool:
-    """Whether ``value`` may name a stream or a device type."""
     return NAME.fullmatch(value) is not None
 
 
@@ -97,7 +96,6 @@ def keyed_raw_id(device_id: str, stream: str, idempotency_key: str, body_sha256:
 
 
 def content_raw_id(device_id: str, stream: str, body_sha256: bytes) -> str:
-    """Id of a message whose flow dedupes by content."""
     return hashed_id((device_id.encode(), stream.encode(), body_sha256))
 
 

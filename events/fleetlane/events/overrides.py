@@ -94,7 +94,6 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
         return replace(self, devices=self.devices | dict.fromkeys(device_ids, override))
 
     def released(self, device_ids: Iterable[str]) -> "Overrides":
-        """Hold devices back no longer."""
         gone = frozenset(device_ids)
         kept = {one: override for one, override in self.devices.items() if one not in gone}
         return replace(self, devices=kept)

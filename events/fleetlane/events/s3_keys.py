@@ -35,10 +35,8 @@ STOP_MARKERS: Final = "stop/"
 
 
 def version_key(version: str) -> str:
-    """Where a published version of the flows is."""
     return f"{FLOW_VERSIONS}{version}.json"
 
 
 def owners_prefix(owner: str) -> str:
-    """Where an owner's parser artifacts are."""
     return f"{PARSERS}{owner}/"

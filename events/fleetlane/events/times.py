@@ -22,7 +22,6 @@ _RFC3339: Final = re.compile(
 
 
 def now_ms() -> int:
-    """The clock of this machine."""
     return time.time_ns() // 1_000_000
 
 

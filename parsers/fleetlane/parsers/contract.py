@@ -39,7 +39,6 @@ class BufferParser(Protocol):
 
 
 def accepts_buffer(parser: Parser | BufferParser) -> bool:
-    """Whether a parser declares itself a ``BufferParser``."""
     return getattr(parser, "accepts_buffer", False) is True
 
 

@@ -154,17 +154,9 @@ def integer_of_64_bits(number: int) -> int:
     return number
 
 
-def _base64url(octets: bytes) -> str:
-    return urlsafe_b64encode(octets).rstrip(b"=").decode()
-
-
-def _base64(octets: bytes) -> str:
-    return b64encode(octets).decode()
-
-
 BYTES_WRITERS: Final[Mapping[BytesAs, Callable[[bytes], str]]] = {
-    "base64url": _base64url,
-    "base64": _base64,
+    "base64url": lambda octets: urlsafe_b64encode(octets).rstrip(b"=").decode(),
+    "base64": lambda octets: b64encode(octets).decode(),
     "hex": bytes.hex,
 }
 

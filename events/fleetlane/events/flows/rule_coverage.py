@@ -34,7 +34,9 @@ def gaps(flow: Flow) -> Iterator[str]:
     """Name a device that no rule is for, for each kind of device that has one, in a sentence."""
     kinds = sorted(flow.device_types)
     for kind in (*kinds, None):
-        rules = [rule for rule in flow.parsers if rule.device_types is None or kind in _kinds(rule)]
+        rules = [
+            rule for rule in flow.parsers if rule.device_types is None or kind in rule.device_types
+        ]
         if not rules:
             yield f"a device of any type but {', '.join(kinds)} fits no [[parsers]]: it is parked"
         elif all(rule.firmware is not None for rule in rules):
@@ -61,10 +63,6 @@ def _common_kinds(one: ParserRule, other: ParserRule) -> tuple[str, ...] | None:
     return tuple(kind for kind in one.device_types if kind in other.device_types) or None
 
 
-def _kinds(rule: ParserRule) -> tuple[str, ...]:
-    return rule.device_types or ()
-
-
 def _described(kind: str | None) -> str:
     return "a device" if kind is None else f"a device of type {kind}"
 
@@ -76,7 +74,9 @@ _AFTER_ALL_POSTS: Final = 10**9
 def common_firmware(one: str, other: str) -> str | None:
     """A version in both ranges; ``None`` where they do not overlap."""
     ranges = SpecifierSet(one), SpecifierSet(other)
-    return next((str(probe) for probe in _probes(ranges) if _all_hold(ranges, probe)), None)
+    return next(
+        (str(probe) for probe in _probes(ranges) if all(_holds(one, probe) for one in ranges)), None
+    )
 
 
 def missing_firmware(ranges: Iterable[str]) -> str | None:
@@ -85,10 +85,6 @@ def missing_firmware(ranges: Iterable[str]) -> str | None:
     missing = (probe for probe in _probes(sets) if not any(_holds(one, probe) for one in sets))
     plainest = min(missing, key=_plainness, default=None)
     return None if plainest is None else str(plainest)
-
-
-def _all_hold(ranges: Iterable[SpecifierSet], version: Version) -> bool:
-    return all(_holds(one, version) for one in ranges)
 
 
 def _holds(specifiers: SpecifierSet, version: Version) -> bool:

@@ -88,7 +88,6 @@ def view_of(flow: Flow) -> LakeView | None:
 
 
 def views_of(flows: Iterable[Flow]) -> Iterator[LakeView]:
-    """The views of all flows that have one."""
     views = (view_of(flow) for flow in flows)
     return (view for view in views if view is not None)
 

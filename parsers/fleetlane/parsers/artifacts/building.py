@@ -112,11 +112,12 @@ def built(uv: Uv, platform: Platform) -> Built:
         left_out: tuple[str, ...] = ()
         if _needs_others(itself, brought):
             left_out = _install_locked(uv, itself.name, site, platform, brought)
+        built_for = sysconfig.get_platform() if platform is Platform.HOST else platform.value
         package = Package(
             name=itself.name,
             version=itself.version,
             parsers=_parsers_of(itself, uv),
-            platform=_platform_name(platform) if _is_compiled(site) else ANY_PLATFORM,
+            platform=built_for if _is_compiled(site) else ANY_PLATFORM,
         )
         return Built(package=package, contents=dict(_contents(site)), left_out=left_out)
 
@@ -180,7 +181,7 @@ def _brought_by_jobs() -> set[str]:
 def _install_locked(
     uv: Uv, name: str, site: Path, platform: Platform, brought: Sequence[str]
 ) -> tuple[str, ...]:
-    if not _has_lock(uv.project):
+    if not any((one / "uv.lock").is_file() for one in (uv.project, *uv.project.parents)):
         raise CannotBuildError(uv.project.name, "it has dependencies and no uv.lock: run `uv lock`")
     pruned = [f"--prune={one}" for one in OURS]
     plain = ("--no-header", "--no-annotate", "--no-dev", "--no-editable", "--no-emit-project")
@@ -191,10 +192,6 @@ def _install_locked(
         given = ("--no-deps", "--requirements", "-")
         uv.run("pip", "install", *install_options(site, platform), *given, given=needed)
     return tuple(sorted({*_names_in(locked)} - {*_names_in(needed)}))
-
-
-def _has_lock(folder: Path) -> bool:
-    return any((one / "uv.lock").is_file() for one in (folder, *folder.parents))
 
 
 def _names_in(requirements: str) -> Iterator[str]:
@@ -222,10 +219,6 @@ def _is_compiled(site: Path) -> bool:
         "Root-Is-Purelib: false" in path.read_text(encoding="utf-8")
         for path in site.glob("*.dist-info/WHEEL")
     )
-
-
-def _platform_name(platform: Platform) -> str:
-    return sysconfig.get_platform() if platform is Platform.HOST else platform.value
 
 
 def _contents(site: Path) -> Iterator[tuple[str, bytes]]:

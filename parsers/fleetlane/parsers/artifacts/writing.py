@@ -127,7 +127,9 @@ def unpack(path: Path, folder: Path) -> Manifest:
             manifest = manifest_in(archive, artifact=artifact)
             _check_names(archive, manifest, artifact)
             for name, member in manifest.members.items():
-                _write(folder / name, _checked(archive, name, member, artifact))
+                data = _checked(archive, name, member, artifact)
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_bytes(data)
     except (FileExistsError, IsADirectoryError, NotADirectoryError) as problem:
         raise BadArtifactError(artifact, f"a file is a folder too: {problem.filename}") from None
     return manifest
@@ -168,8 +170,3 @@ def _checked(archive: zipfile.ZipFile, name: str, member: Member, artifact: str)
         problem = f"file {name!r:.200} has the digest {digest}; its manifest says {member.sha256}"
         raise BadArtifactError(artifact, problem)
     return data
-
-
-def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)

@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple
 import re2  # type: ignore[import-untyped]
 
 from fleetlane.parsers.contract import MalformedMessage
-from fleetlane.parsers.text_cells import CELL_READERS, CellType, utf8_text
+from fleetlane.parsers.formats.csv import CELL_READERS, CellType, utf8_text
 
 LINE_BYTES_MAX: Final = 131_072
 
@@ -54,7 +54,7 @@ class Lines:
             if line.isspace():
                 continue
             _check_length(line, line_number)
-            match = expression.fullmatch(_without_end(line))
+            match = expression.fullmatch(line.removesuffix(b"\n").removesuffix(b"\r"))
             if match:
                 yield self._event(match.groups(), groups, line_number)
             elif self.unmatched == "refuse":
@@ -110,7 +110,3 @@ def _check_length(line: bytes, line_number: int) -> None:
         raise MalformedMessage(
             f"line {line_number} has {len(line)} bytes; allowed: {LINE_BYTES_MAX} bytes"
         )
-
-
-def _without_end(line: bytes) -> bytes:
-    return line.removesuffix(b"\n").removesuffix(b"\r")

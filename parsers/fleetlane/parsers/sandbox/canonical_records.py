@@ -135,7 +135,6 @@ class Columns:
     def append_message(
         self, topic_indexes: bytes | bytearray, keys: Sequence[bytes], values: Sequence[bytes]
     ) -> None:
-        """Append all records of a message."""
         self.topic_indexes += topic_indexes
         for columns, ends, strings in (
             (self.keys, self.key_ends, keys),

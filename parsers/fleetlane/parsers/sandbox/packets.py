@@ -113,7 +113,8 @@ class ChunkMessages:
         """
         bodies: Iterator[Body] = _strings(self.memory, self.body_bounds)
         if as_views:
-            bodies = _views(memoryview(self.memory), self.body_bounds)
+            view = memoryview(self.memory)
+            bodies = map(view.__getitem__, map(slice, self.body_bounds, self.body_bounds[1:]))
         return zip(_strings(self.memory, self.envelope_bounds), bodies, strict=True)
 
 
@@ -155,10 +156,6 @@ def _bounds(memory: mmap | bytes, ends_at: int, first: int, count: int, data_at:
 
 
 def _strings(memory: mmap | bytes, bounds: Sequence[int]) -> Iterator[bytes]:
-    return map(memory.__getitem__, map(slice, bounds, bounds[1:]))
-
-
-def _views(memory: memoryview, bounds: Sequence[int]) -> Iterator[memoryview]:
     return map(memory.__getitem__, map(slice, bounds, bounds[1:]))
 
 

@@ -145,7 +145,6 @@ class NotedAttempts:
         self._part, self._without = part, without
 
     def failed(self) -> list[tuple[int, Attempt]]:
-        """Those that were not ``OK``."""
         return [
             (self.first + place, attempt)
             for place, attempt in self._part.failed().items()

@@ -11,13 +11,12 @@ from fleetlane.parsers.testkit.contract_checks import (
     purity_findings,
     some_bodies,
 )
-from fleetlane.parsers.testkit.findings import Finding, kept
 from fleetlane.parsers.testkit.parser_process import ParserProcess
 from fleetlane.parsers.testkit.samples import Sample, sample_findings, samples_of
 from fleetlane.parsers.testkit.settings import environment
 from fleetlane.parsers.testkit.sites import Project, Sites, project_at
 from fleetlane.parsers.testkit.subjects import subjects_in
-from fleetlane.parsers.testkit.trials import Subject
+from fleetlane.parsers.testkit.trials import Finding, Subject, kept
 
 EXAMPLES: Final = 200
 

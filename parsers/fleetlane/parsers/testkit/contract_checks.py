@@ -8,9 +8,8 @@ from typing import Final
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from fleetlane.parsers.testkit.findings import Finding, shown
 from fleetlane.parsers.testkit.parser_process import ParserProcess
-from fleetlane.parsers.testkit.trials import Outcome, Subject, Trial
+from fleetlane.parsers.testkit.trials import Finding, Outcome, Subject, Trial, shown
 
 PURE_BODIES_MAX: Final = 200
 _ANOTHER_SECOND_S: Final = 1.1
@@ -88,7 +87,6 @@ def _essence(outcome: Outcome) -> tuple[object, ...]:
 
 
 def _wrong(body: bytes, outcome: Outcome) -> str | None:
-    """A sentence where the contract is broken."""
     if not outcome.is_well_behaved:
         came = f"{outcome.reason}: {outcome.detail}"
         return f"{shown(body)} end as {came}; allowed: events, or MalformedMessage"

@@ -51,7 +51,6 @@ class Difference:
 
 
 def difference(old: Outcome, new: Outcome) -> Difference:
-    """Compare two outcomes of one message."""
     before, now = _described(old), _described(new)
     if old.reason is None and new.reason is None:
         changes = tuple(_event_changes(old.data, new.data))

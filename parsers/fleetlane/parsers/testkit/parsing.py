@@ -47,7 +47,6 @@ def serve(questions: BinaryIO, answers: BinaryIO, *, is_sandboxed: bool) -> None
 
 
 def outcomes_of(sandboxes: ParsesRuns, subject: Subject, trials: Sequence[Trial]) -> list[Outcome]:
-    """Try messages, and give their outcomes in the same order."""
     run = Run(
         program=subject.program,
         assignment=subject.assignment,

@@ -19,9 +19,8 @@ from fleetlane.events.lanes import PAYLOAD_BYTES_MAX
 from fleetlane.events.record_json import record_from_json
 from fleetlane.parsers.body_encoding import decoded_body
 from fleetlane.parsers.testkit.differences import changed_fields
-from fleetlane.parsers.testkit.findings import Finding
 from fleetlane.parsers.testkit.sites import Project
-from fleetlane.parsers.testkit.trials import Outcome, Subject, Trial, counted_events
+from fleetlane.parsers.testkit.trials import Finding, Outcome, Subject, Trial, counted_events
 
 
 class BodyElsewhereError(FleetlaneError):
@@ -101,7 +100,8 @@ class Sample:
 
     @property
     def expected_path(self) -> Path:
-        return self.path.with_name(f"{_name_of(self.path)}.json")
+        name = self.path.name.removesuffix(_RECORD).removesuffix(".bin")
+        return self.path.with_name(f"{name}.json")
 
     @property
     def expected(self) -> object | None:
@@ -120,7 +120,6 @@ class Sample:
 
 
 def found_form(outcome: Outcome) -> object:
-    """An outcome as it is written beside a sample."""
     if outcome.reason is None:
         return outcome.data
     return {"reason": outcome.reason, "detail": outcome.detail}
@@ -171,10 +170,6 @@ def _subject_for(
     flow = subjects[0].flow
     rule = parser_rule_for(flow, device_type=device_type, firmware=firmware)
     return next((one for one in subjects if one.rule is rule), None)
-
-
-def _name_of(path: Path) -> str:
-    return path.name.removesuffix(_RECORD).removesuffix(".bin")
 
 
 CHECK = "samples"

@@ -1,5 +1,9 @@
-"""Trials and their outcomes: all that crosses to a parser's process and back."""
+"""Trials and their outcomes, which cross to a parser's process and back; findings from them."""
 
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -76,7 +80,6 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def data(self) -> list[dict[str, object]]:
-        """What the parser yielded."""
         return [event.data for event in self.events]
 
     @property
@@ -86,5 +89,41 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def counted_events(count: int) -> str:
-    """A number of events, in a sentence."""
     return "1 event" if count == 1 else f"{count} events"
+
+
+FAILURES: Final = "failures"
+
+_HEX_SHOWN_BYTES: Final = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """``check`` is the part of the contract that is broken, ``body`` the message that breaks it."""
+
+    check: str
+    sentence: str
+    body: bytes | None = None
+
+    def __str__(self) -> str:
+        return f"{self.check}: {self.sentence}"
+
+
+def kept(findings: Iterable[Finding], folder: Path) -> Iterator[str]:
+    """Each finding's sentence, once its message's hex is in a file below ``folder``."""
+    for finding in findings:
+        if finding.body is None:
+            yield str(finding)
+            continue
+        digest = hashlib.sha256(finding.body).hexdigest()[:8]
+        path = folder / FAILURES / f"{finding.check.replace(' ', '-')}-{digest}.hex"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{finding.body.hex()}\n", encoding="ascii")
+        yield f"{finding}\n    the message: {path}"
+
+
+def shown(body: bytes) -> str:
+    """A message in a sentence: its size, and how it begins."""
+    beginning = body[:_HEX_SHOWN_BYTES].hex()
+    more = "…" if len(body) > _HEX_SHOWN_BYTES else ""
+    return f"{len(body)} bytes ({beginning}{more})" if body else "0 bytes"

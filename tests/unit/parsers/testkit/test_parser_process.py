@@ -67,7 +67,7 @@ for missing in ("fcntl", "resource", "pwd", "grp", "termios"):
     sys.modules[missing] = None
 import fleetlane.parsers.testkit.parsing
 import fleetlane.parsers.testkit.checking
-import fleetlane.parsers.testkit.timing
+import fleetlane.parsers.testkit.parser_process
 import fleetlane.cli.main
 import fleetlane.cli.commands.parser.diff, fleetlane.parsers.artifacts.building
 """

@@ -17,10 +17,9 @@ from fleetlane.cli.commands.parser.subject import (
 from fleetlane.cli.options.checkout import uv_program
 from fleetlane.cli.output.counting import number_of
 from fleetlane.cli.output.parser_results import enforcement, printable
-from fleetlane.parsers.testkit.parser_process import ParserProcess
+from fleetlane.parsers.testkit.parser_process import ParserProcess, Timing, timed
 from fleetlane.parsers.testkit.samples import recorded_message
 from fleetlane.parsers.testkit.sites import Sites
-from fleetlane.parsers.testkit.timing import Timing, timed
 from fleetlane.parsers.testkit.trials import Trial
 
 

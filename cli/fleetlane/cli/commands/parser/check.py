@@ -10,8 +10,8 @@ from fleetlane.cli.output.counting import number_of
 from fleetlane.cli.output.parser_results import enforcement
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.parsers.testkit.checking import checks
-from fleetlane.parsers.testkit.findings import kept
 from fleetlane.parsers.testkit.sites import project_at
+from fleetlane.parsers.testkit.trials import kept
 
 
 class ChecksFailedError(FleetlaneError):

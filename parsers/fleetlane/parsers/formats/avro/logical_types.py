@@ -91,13 +91,9 @@ def _duration(raw: bytes) -> object:
     return dict(zip(("months", "days", "millis"), _DURATION.unpack(raw), strict=True))
 
 
-def _uuid(raw: bytes) -> object:
-    return str(UUID(bytes=raw))
-
-
 _OF_FIXED: Mapping[tuple[object, object, object], Convert] = {
     ("fixed", "duration", _DURATION.size): _duration,
-    ("fixed", "uuid", _UUID_BYTES): _uuid,
+    ("fixed", "uuid", _UUID_BYTES): lambda raw: str(UUID(bytes=raw)),
 }
 _OF_NUMBERS: Mapping[tuple[object, object], Convert] = {
     ("int", "date"): _date,

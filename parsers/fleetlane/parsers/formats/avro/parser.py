@@ -77,7 +77,8 @@ class Avro(EventsInDocument):
         if magic:
             raise MalformedMessage(f"the first byte is 0x{magic:02x}; allowed: 0x00")
         if schema_id not in self._read_by_id:
-            raise MalformedMessage(f"no schema {schema_id}; known: {_listed(self._read_by_id)}")
+            known = ", ".join(map(str, sorted(self._read_by_id)))
+            raise MalformedMessage(f"no schema {schema_id}; known: {known}")
         return self._read_by_id[schema_id](message, start=_FRAME.size, count=1)
 
 
@@ -106,10 +107,6 @@ def _compiled(name: str, text: str, bytes_as: BytesAs) -> ReadData:
         return compile_schema(text.encode(), bytes_as)
     except ValueError as problem:
         raise ValueError(f"schema {name}: {problem}") from None
-
-
-def _listed(ids: Mapping[int, object]) -> str:
-    return ", ".join(map(str, sorted(ids)))
 
 
 INFLATED_BYTES_MAX = 64 << 20

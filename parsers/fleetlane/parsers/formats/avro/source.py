@@ -111,10 +111,6 @@ def read_string(source: Source) -> str:
         raise source.malformed(f"a string has byte 0x{byte:02x}, which is not UTF-8") from None
 
 
-def _null(_: Source) -> object:
-    return None
-
-
 def _boolean(source: Source) -> object:
     byte = source.take(1)[0]
     if byte > 1:
@@ -129,14 +125,6 @@ def _int(source: Source) -> object:
     return number
 
 
-def _float(source: Source) -> object:
-    return _finite(source, _FLOAT.unpack(source.take(4))[0])
-
-
-def _double(source: Source) -> object:
-    return _finite(source, _DOUBLE.unpack(source.take(8))[0])
-
-
 def _finite(source: Source, number: float) -> float:
     if not math.isfinite(number):
         raise source.malformed(f"a number is {number}; numbers are finite")
@@ -144,12 +132,12 @@ def _finite(source: Source, number: float) -> float:
 
 
 PRIMITIVES: Mapping[str, Read] = {
-    "null": _null,
+    "null": lambda _: None,
     "boolean": _boolean,
     "int": _int,
     "long": Source.long,
-    "float": _float,
-    "double": _double,
+    "float": lambda source: _finite(source, _FLOAT.unpack(source.take(4))[0]),
+    "double": lambda source: _finite(source, _DOUBLE.unpack(source.take(8))[0]),
     "string": read_string,
     "bytes": read_bytes,
 }

@@ -147,14 +147,10 @@ def _text(each: Field) -> Convert:
     return text
 
 
-def _bytes(_: Field) -> Convert:
-    return bytes.hex
-
-
 _CONVERTS: Mapping[str, Callable[[Field], Convert | None]] = {
     "number": _number,
     "text": _text,
-    "bytes": _bytes,
+    "bytes": lambda _: bytes.hex,
 }
 
 

@@ -131,7 +131,7 @@ def _map_writer(entry_class: Any, scope: _Scope) -> Write:
     key_field, value_field = (
         entry_class.DESCRIPTOR.fields_by_name[name] for name in ("key", "value")
     )
-    write_key = _MAP_KEYS.get(key_field.type, _key)
+    write_key = _MAP_KEYS.get(key_field.type, str)
     write = _value_writer(value_field, scope)
 
     def write_map(entries: Any, walk: Walk) -> object:
@@ -158,7 +158,7 @@ def _value_writer(each: Any, scope: _Scope) -> Write:
         return lambda value, _: scope.write_bytes(value)
     if each.type in (FieldDescriptor.TYPE_FLOAT, FieldDescriptor.TYPE_DOUBLE):
         return _finite
-    return _text if each.type == FieldDescriptor.TYPE_STRING else _plain
+    return _text if each.type == FieldDescriptor.TYPE_STRING else lambda value, _: value
 
 
 def _enum_writer(enumeration: Any) -> Write:
@@ -166,10 +166,6 @@ def _enum_writer(enumeration: Any) -> Write:
         return lambda *_: None
     names = {number: value.name for number, value in enumeration.values_by_number.items()}
     return lambda number, _: names.get(number, number)
-
-
-def _plain(value: object, _: Walk) -> object:
-    return value
 
 
 def _text(value: object, _: Walk) -> object:
@@ -189,10 +185,6 @@ def _json_text(message: Any, _: Walk) -> object:
         return message.ToJsonString()
     except ValueError as problem:
         raise MalformedMessage(f"{message.DESCRIPTOR.name}: {problem}") from None
-
-
-def _key(key: object) -> str:
-    return str(key)
 
 
 _MAP_KEYS: Mapping[object, Callable[[Any], str]] = {

@@ -79,7 +79,8 @@ class ZygoteProcess:
     def _kill_strays(self) -> None:
         """Orphans of parsers, also those that left the group. Ours until waited for."""
         for _ in range(_STRAY_ROUNDS_MAX):
-            strays = _children_of_this_process() - self._children
+            listing = Path(f"/proc/self/task/{os.getpid()}/children").read_text()
+            strays = set(map(int, listing.split())) - self._children
             if not strays:
                 return
             for pid in strays:
@@ -116,11 +117,6 @@ def _close_all_but(*kept: int) -> None:
         if descriptor not in kept:
             with suppress(OSError):
                 os.close(descriptor)
-
-
-def _children_of_this_process() -> set[int]:
-    listing = Path(f"/proc/self/task/{os.getpid()}/children").read_text()
-    return set(map(int, listing.split()))
 
 
 def main(control: int, worker: int) -> None:

@@ -70,7 +70,6 @@ class Feeding:
                 self._slots.release(chunk)
 
     def _step(self) -> Iterator[Result]:
-        """Go on by one reply, one retry or one death."""
         if not self._asked:
             first = self._waiting[0]
             if isinstance(first, Retry):
