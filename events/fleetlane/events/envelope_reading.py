@@ -110,17 +110,14 @@ class _Reader:
         try:
             return read(value.decode())
         except ValueError as problem:
-            raise BadEnvelopeError(name, f"{value[:80]!r} {_why(problem)}") from None
+            why = "is not UTF-8" if isinstance(problem, UnicodeDecodeError) else problem
+            raise BadEnvelopeError(name, f"{value[:80]!r} {why}") from None
 
     def required[T](self, name: str, read: Callable[[str], T]) -> T:
         value = self.optional(name, read)
         if value is None:
             raise BadEnvelopeError(name, "is missing")
         return value
-
-
-def _why(problem: ValueError) -> str:
-    return "is not UTF-8" if isinstance(problem, UnicodeDecodeError) else str(problem)
 
 
 def _text(value: str) -> str:

@@ -67,16 +67,13 @@ def _data_item(
     except cbor2.CBORDecodeError as error:
         if isinstance(error.__cause__, MalformedMessage):  # of a tag
             raise error.__cause__ from None
-        raise MalformedMessage(f"not CBOR: {_why(error)}") from None
+        why = f": {error.__cause__!s:.120}" if error.__cause__ else ""
+        raise MalformedMessage(f"not CBOR: {error!s:.120}{why}") from None
     if source.tell() != len(message):
         raise MalformedMessage(
             f"{len(message) - source.tell()} bytes follow the data item; allowed: none"
         )
     return item
-
-
-def _why(error: cbor2.CBORDecodeError) -> str:
-    return f"{error!s:.120}: {error.__cause__!s:.120}" if error.__cause__ else f"{error!s:.120}"
 
 
 def _simple(value: object) -> object:

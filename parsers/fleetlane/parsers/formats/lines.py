@@ -53,7 +53,10 @@ class Lines:
         for line_number, line in enumerate(lines, start=1):
             if line.isspace():
                 continue
-            _check_length(line, line_number)
+            if len(line) > LINE_BYTES_MAX:
+                raise MalformedMessage(
+                    f"line {line_number} has {len(line)} bytes; allowed: {LINE_BYTES_MAX} bytes"
+                )
             match = expression.fullmatch(line.removesuffix(b"\n").removesuffix(b"\r"))
             if match:
                 yield self._event(match.groups(), groups, line_number)
@@ -103,10 +106,3 @@ def _compiled(pattern: str) -> _Expression:
     if len(named) != len(_GROUP_NAME.findall(pattern)):  # RE2 would keep the first
         raise ValueError(f"pattern {pattern!r:.80}: two groups have one name")
     return _Expression(expression, tuple(_Group(*item) for item in named))
-
-
-def _check_length(line: bytes, line_number: int) -> None:
-    if len(line) > LINE_BYTES_MAX:
-        raise MalformedMessage(
-            f"line {line_number} has {len(line)} bytes; allowed: {LINE_BYTES_MAX} bytes"
-        )

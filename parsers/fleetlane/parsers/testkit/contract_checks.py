@@ -104,7 +104,9 @@ def mutated(sample: bytes) -> Iterator[bytes]:
     """Some 250 corrupted versions of a sample, always the same ones."""
     chance = random.Random(0)  # noqa: S311 - to corrupt, not to hide
     for bit in _spread(len(sample) * 8, _FLIPS_MAX, chance):
-        yield _flipped(sample, bit)
+        flipped = bytearray(sample)
+        flipped[bit // 8] ^= 1 << bit % 8
+        yield bytes(flipped)
     for length in _spread(len(sample), _CUTS_MAX, chance):
         yield sample[:length]
     yield sample + sample
@@ -119,11 +121,6 @@ def mutated(sample: bytes) -> Iterator[bytes]:
 def _spread(count: int, at_most: int, chance: random.Random) -> list[int]:
     """All numbers below ``count``, or ``at_most`` of them."""
     return sorted(chance.sample(range(count), min(count, at_most)))
-
-
-def _flipped(sample: bytes, bit: int) -> bytes:
-    place, mask = bit // 8, 1 << bit % 8
-    return sample[:place] + bytes([sample[place] ^ mask]) + sample[place + 1 :]
 
 
 _SHRINK_S_MAX: Final = 10.0

@@ -27,7 +27,6 @@ _trials = msgspec.json.Decoder(tuple[Trial, ...])
 
 
 def main(*, is_sandboxed: bool) -> None:
-    """Answer until standard input ends."""
     logging.disable()  # the outcomes are enough
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -16,8 +16,6 @@ from fleetlane.parsers.sandbox.runs import Assignment, Program
 DEVICE_ID: Final = "device"
 ARRIVAL_MILLIS: Final = 1_762_178_709_123
 
-_OPTIONS_FORM: Final = orjson.OPT_SORT_KEYS
-
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """A flow's rule, as a lane would run it. ``location`` is the folder of the parser's code."""
@@ -38,7 +36,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     def program(self) -> Program:
         return Program(
             use=self.rule.use,
-            options=orjson.dumps(self.rule.options, option=_OPTIONS_FORM),
+            options=orjson.dumps(self.rule.options, option=orjson.OPT_SORT_KEYS),
             memory_bytes_max=LANE_LIMITS[self.lane].memory_bytes_max,
             location=self.location,
         )

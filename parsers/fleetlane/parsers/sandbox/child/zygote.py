@@ -100,16 +100,14 @@ def _become_child(zygote: int, program: dict[str, object], descriptors: list[int
             _close_all_but(0, 1, 2, *descriptors)
             doorbell, input_memory, progress = descriptors
             child = socket.socket(fileno=doorbell)
-            serve(_program_from(program), child, input_memory, progress)
+            options = str(program["options"]).encode()
+            started = Program(**{**program, "options": options})  # type: ignore[arg-type] # as zygote_client writes it
+            serve(started, child, input_memory, progress)
             code = os.EX_OK
     except BaseException:  # noqa: BLE001 - the process's edge
         traceback.print_exc()
     finally:
         os._exit(code)
-
-
-def _program_from(written: dict[str, object]) -> Program:
-    return Program(**{**written, "options": str(written["options"]).encode()})  # type: ignore[arg-type] # as zygote_client writes it
 
 
 def _close_all_but(*kept: int) -> None:
