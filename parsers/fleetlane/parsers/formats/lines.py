@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple
 import re2  # type: ignore[import-untyped]
 
 from fleetlane.parsers.contract import MalformedMessage
-from fleetlane.parsers.formats.csv import CELL_READERS, CellType, utf8_text
+from fleetlane.parsers.text_cells import CELL_READERS, CellType, utf8_text
 
 LINE_BYTES_MAX: Final = 131_072
 

@@ -1,0 +1,75 @@
+"""Text messages: their decoding, and the types of their cells."""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Final, Literal
+
+from fleetlane.parsers.contract import MalformedMessage
+from fleetlane.parsers.json_domain import INTEGER_MAX, INTEGER_MIN
+
+CellType = Literal["int", "float", "str", "bool"]
+
+_BYTE_ORDER_MARK = "\ufeff"  # spreadsheets write it
+_INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
+_FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+
+
+def utf8_text(message: bytes) -> str:
+    """Decode ``message``, without a byte order mark.
+
+    Raises:
+        MalformedMessage: It is not UTF-8; says where, by line.
+    """
+    try:
+        return message.decode().removeprefix(_BYTE_ORDER_MARK)
+    except UnicodeDecodeError as error:
+        line_number = message.count(b"\n", 0, error.start) + 1
+        offset = error.start - message.rfind(b"\n", 0, error.start) - 1
+        raise MalformedMessage(
+            f"line {line_number}: byte 0x{message[error.start]:02x} at offset {offset} of the line"
+            " is not UTF-8"
+        ) from None
+
+
+def _integer(cell: str) -> int | None:
+    digits = cell.strip(" ")
+    if not digits:
+        return None
+    if not _INTEGER.fullmatch(digits):
+        raise ValueError(f"{cell!r:.80} is not an integer")
+    number = int(digits)
+    if not INTEGER_MIN <= number <= INTEGER_MAX:
+        raise ValueError(f"{digits:.80} is beyond 64 bits: {INTEGER_MIN} to {INTEGER_MAX}")
+    return number
+
+
+def _float(cell: str) -> float | None:
+    digits = cell.strip(" ")
+    if not digits:
+        return None
+    if not _FLOAT.fullmatch(digits):
+        raise ValueError(f"{cell!r:.80} is not a number")
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits:.80} is beyond the range of a float")
+    return number
+
+
+def _boolean(cell: str) -> bool | None:
+    word = cell.strip(" ").lower()
+    if not word:
+        return None
+    if word not in _BOOLEANS:
+        raise ValueError(f"{cell!r:.80} is none of: {', '.join(_BOOLEANS)}")
+    return _BOOLEANS[word]
+
+
+CELL_READERS: Final[Mapping[CellType, Callable[[str], object]]] = {
+    "int": _integer,
+    "float": _float,
+    "bool": _boolean,
+    "str": str,
+}
+"""Each reads a cell, an empty one of any type but ``str`` as null, or raises ``ValueError``."""
