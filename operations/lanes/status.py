@@ -106,7 +106,7 @@ _PARSERS: Final = f"{MIRRORED_GROUPS}parse-"
 
 
 class Positions(Protocol):
-    """Where topics and groups are; ``operations.lanes.status.KafkaPositions`` is one."""
+    """Where topics and groups are; ``KafkaPositions`` is one."""
 
     def partitions(self, pattern: str) -> list[Partition]: ...
     def groups(self, prefix: str) -> Mapping[str, Mapping[Partition, Position]]: ...
@@ -190,6 +190,7 @@ def _lane(
     partitions = kafka.partitions(raw_pattern(lane))
     begins, ends = _unread(kafka, partitions, groups), kafka.ends(partitions)
     first = {one: min(begins[one] + 1, ends[one]) for one in partitions}
+    keys = (record.key or b"" for record in kafka.records(begins, first))  # arrival times
     counts = tally.counts[lane]
     good, attempts = counts.parsed + counts.empty, counts.parsed + counts.empty + counts.parked
     return LaneStatus(
@@ -197,7 +198,7 @@ def _lane(
         parsed_per_s=good / window_s,
         parked_percent=100 * counts.parked / attempts if attempts else None,
         waiting=sum(max(0, ends[one] - begins[one]) for one in partitions),
-        oldest_arrival_ms=_oldest(kafka.records(begins, first)),
+        oldest_arrival_ms=min((int(key) for key in keys if key.isdigit()), default=None),
     )
 
 
@@ -211,12 +212,6 @@ def _unread(kafka: Positions, partitions: list[Partition], groups: Groups) -> Of
     }
     beginnings = kafka.beginnings(partitions)
     return {one: max(read.get(one, 0), beginnings[one]) for one in partitions}
-
-
-def _oldest(records: Iterable[Record]) -> int | None:
-    """The earliest arrival, by the keys of raw records."""
-    keys = (record.key or b"" for record in records)
-    return min((int(key) for key in keys if key.isdigit()), default=None)
 
 
 def _query(kafka: Positions, group: str, read: Mapping[Partition, Position]) -> QueryStatus:

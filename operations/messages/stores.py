@@ -200,12 +200,7 @@ def latest_records(
         KafkaUnreadableError: Kafka does not answer.
     """
     records = stored.matching(PARKED if where == "parked" else raw_pattern(*Lane))
-    of_stream = (record for record in records if _stream_of(record) == stream)
+    of_stream = (record for record in records if (ce.TYPE, stream.encode()) in record.headers)
     return heapq.nlargest(
         records_max, of_stream, key=lambda one: (one.timestamp_ms, one.partition, one.offset)
     )[::-1]
-
-
-def _stream_of(record: Record) -> str | None:
-    found = next((value for name, value in record.headers if name == ce.TYPE), None)
-    return None if found is None else found.decode(errors="replace")

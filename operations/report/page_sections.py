@@ -14,7 +14,6 @@ from operations.fleet.traffic import (
 from operations.report import tables
 from operations.report.charts import ASIDE, GOOD, WATCH, Chart, Colour, bars_chart, days_chart
 from operations.report.sections import REPORT_DAYS, FleetFigures, Section, ShownTable
-from operations.report.tables import lag_label, size_label
 from operations.report.wording import counted, micros, number, percent, size
 
 _DIRECT: Final = "sent directly"
@@ -208,7 +207,7 @@ def late_section(figures: FleetFigures) -> Section:
         title="Late messages",
         answer=answer if dated else "No message states its data's end time.",
         meaning=_LATE_MEANING,
-        chart=_histogram(figures.lags, lag_label, by="lag") if dated else None,
+        chart=_histogram(figures.lags, tables.lag_label, by="lag") if dated else None,
         tables=tuple(shown) if dated else (),
     )
 
@@ -230,7 +229,7 @@ def sizes_section(figures: FleetFigures) -> Section:
         title="Message sizes",
         answer=answer if sizes.count else "There are no messages.",
         meaning=_SIZES_MEANING,
-        chart=_histogram(bins, size_label, by="size") if sizes.count else None,
+        chart=_histogram(bins, tables.size_label, by="size") if sizes.count else None,
         tables=shown if sizes.count else (),
     )
 

@@ -5,8 +5,7 @@ from typing import Final
 
 from fleetlane.events.times import DAY_MS, EPOCH, HOUR_MS
 
-_MINUTE_MS: Final = 60_000
-_UNITS: Final = ((DAY_MS, "day"), (HOUR_MS, "h"), (_MINUTE_MS, "min"), (1_000, "s"))
+_UNITS: Final = ((DAY_MS, "day"), (HOUR_MS, "h"), (60_000, "min"), (1_000, "s"))
 NONE: Final = "\N{EN DASH}"
 NARROW_SPACE: Final = "\N{NARROW NO-BREAK SPACE}"
 _TENTH: Final = 0.001
