@@ -1,4 +1,4 @@
-"""Options that select: since when, until when, of how many days, at most how many."""
+"""What commands select by: a device, since when, until when, how many days or messages."""
 
 import re
 import time
@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
+from fleetlane.events.names import DEVICE_ID_PATTERN
 from fleetlane.events.times import DAY_MS, HOUR_MS, millis_from_rfc3339
 
 _AGO: Final = re.compile(r"([0-9]{1,9})([smhd])")
@@ -26,6 +27,7 @@ def moment(text: str) -> int:
     return found
 
 
+DeviceId = Annotated[str, typer.Argument(metavar="ID", help=f"Its id: {DEVICE_ID_PATTERN}")]
 SinceOption = Annotated[
     int | None,
     typer.Option(

@@ -48,7 +48,8 @@ def _value_lines(record: Record) -> list[str]:
         return ["  (empty)"]
     found = _our_json(record.topic, record.value)
     if found is not None:
-        text = _safe_json(found, indent=2)
+        readable = json.dumps(found, ensure_ascii=False, indent=2)
+        text = readable if _is_printable(readable) else json.dumps(found, indent=2)
     else:
         plain = _text(record.value)
         text = _cut_hex(record.value) if plain is None else plain
@@ -72,11 +73,6 @@ def _is_raw(topic: str) -> bool:
     except UnknownTopicError:
         return False
     return True
-
-
-def _safe_json(value: object, *, indent: int) -> str:
-    readable = json.dumps(value, ensure_ascii=False, indent=indent)
-    return readable if _is_printable(readable) else json.dumps(value, indent=indent)
 
 
 def _text(value: bytes) -> str | None:

@@ -51,7 +51,8 @@ def import_devices(
     stores = where.platform().devices
 
     importing = DeviceImport(file, stores.registry, now_ms=int(time.time() * 1000))
-    lines = _lines_in(file)
+    with file.open("rb") as opened:
+        lines = sum(1 for _ in opened)
     with _progress("checking", lines) as on_line:
         problems = 0
         for problem in importing.problems(on_line):
@@ -73,8 +74,3 @@ def _progress(title: str, lines: int) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task(title, total=lines)
         yield lambda line: progress.update(task, completed=line)
-
-
-def _lines_in(file: Path) -> int:
-    with file.open("rb") as opened:
-        return sum(1 for _ in opened)

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from clients.s3.upkeep_requests import Upkeep
-from fleetlane.cli.commands.device.options import DeviceId
 from fleetlane.cli.commands.lake.upkeep import PatienceOption, ask_lake
+from fleetlane.cli.options.selection import DeviceId
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.counting import counted
 from fleetlane.events.names import checked_device_id
@@ -56,7 +56,8 @@ def erase(
 def _show_found(device_id: str, devices: DeviceStores, traces: DeviceTraces) -> None:
     is_registered = devices.administration.is_there(device_id)
     typer.echo(f"registry: {'registered' if is_registered else 'not registered'}")
-    is_overridden = _is_overridden(device_id, devices.overrides.read())
+    overrides = devices.overrides.read()
+    is_overridden = device_id in overrides.devices or device_id in overrides.device_rate_limits
     typer.echo(f"overrides: {'some' if is_overridden else 'none'}")
     typer.echo(f"bodies in S3: up to {len(traces.landed) + len(traces.parked)} objects")
     for topic, records in traces.records.items():
@@ -99,7 +100,3 @@ def _show_remaining(traces: DeviceTraces) -> None:
     typer.echo("  receipts: hashes without its id, up to 7 days")
     typer.echo("  the lake's past: five days and a hundred commits; see docs/lake.md")
     typer.echo("  the spool, and what is not parsed yet: lands, so erase once more in a day")
-
-
-def _is_overridden(device_id: str, overrides: Overrides) -> bool:
-    return device_id in overrides.devices or device_id in overrides.device_rate_limits

@@ -14,10 +14,10 @@ class NoDeviceKeyError(FleetlaneError):
     reason = "no_device_key"
     device_id: str
     path: Path
-
-    def __str__(self) -> str:
-        make = f"make one with ./fleetlane device add {self.device_id}"
-        return f"there is no key of device {self.device_id} in {self.path}: {make}"
+    sentence = (
+        "there is no key of device {device_id} in {path}:"
+        " make one with ./fleetlane device add {device_id}"
+    )
 
 
 class DeviceKeys:

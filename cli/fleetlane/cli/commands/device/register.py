@@ -8,16 +8,24 @@ import typer
 
 from clients.devices.registry import RegisteredDevice
 from fleetlane.cli.commands.device.keys import DeviceKeys
-from fleetlane.cli.commands.device.options import (
-    DeviceId,
-    PublicKeyOption,
-)
+from fleetlane.cli.options.selection import DeviceId
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import NAME_PATTERN, checked_device_id
 from operations.devices.bulk_import import public_jwk
 from operations.endpoints import LOCAL_STAGE
 from operations.sending.device_client import DeviceKey
+
+PublicKeyOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--public-key",
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        help="The device's own public key, as PEM or JWK: P-256 or Ed25519.",
+    ),
+]
 
 
 class DeviceExistsError(FleetlaneError):

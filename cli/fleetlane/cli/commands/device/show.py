@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from clients.devices.registry import DeviceStatus, RegisteredDevice, UnknownDeviceError
-from clients.devices.sightings import Sighting
-from fleetlane.cli.commands.device.options import DeviceId
+from fleetlane.cli.options.selection import DeviceId
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events.names import checked_device_id
 from fleetlane.events.overrides import Overrides
@@ -48,12 +47,7 @@ def list_devices(
         typer.echo(json.dumps(_facts(device)) if as_json else _row(device))
 
 
-def show(
-    device_id: DeviceId,
-    *,
-    as_json: JsonOption = False,
-    where: PlatformOptions,
-) -> None:
+def show(device_id: DeviceId, *, as_json: JsonOption = False, where: PlatformOptions) -> None:
     """Print a device: its keys, its status, when it was last seen, and its overrides.
 
     "Last seen" is noted at most once a day (UTC), and not for messages that a gateway relays.
@@ -65,7 +59,11 @@ def show(
     if device is None:
         raise UnknownDeviceError(device_id)
     overrides = stores.overrides.read()
-    seen = _seen(stores.sightings.find(device_id))
+    sighting = stores.sightings.find(device_id)
+    seen = {
+        "last_seen": sighting and _time_text(sighting.seen_ms),
+        "firmware": sighting and sighting.firmware,
+    }
     facts = _facts(device) | seen | _held(device_id, overrides, now_ms=int(time.time() * 1000))
     if as_json:
         typer.echo(json.dumps(facts))
@@ -83,13 +81,6 @@ def _facts(device: RegisteredDevice) -> dict[str, Any]:
         "keys": {key["kid"]: key["crv"] for key in device.keys},
         "gateway_id": device.gateway_id,
         "registered": _time_text(device.registered_ms),
-    }
-
-
-def _seen(sighting: Sighting | None) -> dict[str, Any]:
-    return {
-        "last_seen": None if sighting is None else _time_text(sighting.seen_ms),
-        "firmware": None if sighting is None else sighting.firmware,
     }
 
 

@@ -5,14 +5,13 @@ from typing import Annotated
 
 import typer
 
-from fleetlane.cli.commands.device.options import (
-    DeviceIds,
-)
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import checked_device_id
 from fleetlane.events.overrides import Overrides, RateLimits, Restriction
 from operations.platform import Platform
+
+DeviceIds = Annotated[list[str], typer.Argument(metavar="ID...", help="One or more ids.")]
 
 
 class BadRateLimitError(FleetlaneError):
@@ -23,29 +22,17 @@ class BadRateLimitError(FleetlaneError):
     sentence = "{problem}"
 
 
-def quarantine(
-    device_ids: DeviceIds,
-    *,
-    where: PlatformOptions,
-) -> None:
+def quarantine(device_ids: DeviceIds, *, where: PlatformOptions) -> None:
     """Divert these devices' messages to the slow lane, within 15 seconds."""
     _restrict(device_ids, Restriction.QUARANTINED, where.platform())
 
 
-def revoke(
-    device_ids: DeviceIds,
-    *,
-    where: PlatformOptions,
-) -> None:
+def revoke(device_ids: DeviceIds, *, where: PlatformOptions) -> None:
     """Refuse these devices' messages, within 15 seconds, whatever their tokens."""
     _restrict(device_ids, Restriction.REVOKED, where.platform())
 
 
-def release(
-    device_ids: DeviceIds,
-    *,
-    where: PlatformOptions,
-) -> None:
+def release(device_ids: DeviceIds, *, where: PlatformOptions) -> None:
     """Lift quarantine and revocation; a refused token is accepted after five more minutes."""
     stores = where.platform().devices
     stores.trust.release(_checked(device_ids), now_ms=_now_ms())

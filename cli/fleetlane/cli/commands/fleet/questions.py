@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fleetlane.cli.commands.device.options import DeviceId
-from fleetlane.cli.options.selection import DaysOption
+from fleetlane.cli.options.selection import DaysOption, DeviceId
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.fleet_tables import FormatOptions
 from fleetlane.events.errors import FleetlaneError

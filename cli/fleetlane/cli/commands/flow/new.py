@@ -29,15 +29,11 @@ def new(
 ) -> None:
     """Make the flow file of a stream: it takes it, parses it, and says no more."""
     path = folder / f"{checked_name(stream, kind='stream')}.toml"
-    text = flow_text(stream, checked_name(owner, kind="owner"), parser)
+    checked_name(owner, kind="owner")
+    text = f'stream = "{stream}"\nowner = "{owner}"\n\n[[parsers]]\nuse = "{parser}"\n'
     flow_from_toml(text, file=str(path))
     if path.exists():
         raise FlowThereError(path)
     folder.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     typer.echo(f"made {path}; docs/flows.md says what else it may hold")
-
-
-def flow_text(stream: str, owner: str, use: str) -> str:
-    """The shortest flow file."""
-    return f'stream = "{stream}"\nowner = "{owner}"\n\n[[parsers]]\nuse = "{use}"\n'

@@ -26,10 +26,7 @@ class NoAnswerError(FleetlaneError):
     reason = "no_answer"
     tables: str
     waited_s: int
-
-    def __str__(self) -> str:
-        later = "the request stays queued"
-        return f"the lake job's {self.tables} gave no answer in {self.waited_s} s; {later}"
+    sentence = "the lake job's {tables} gave no answer in {waited_s} s; the request stays queued"
 
 
 class UpkeepFailedError(FleetlaneError):

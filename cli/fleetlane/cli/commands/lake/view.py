@@ -21,7 +21,6 @@ from fleetlane.events.lake.views import DataColumn, Kind, LakeView, OwnColumn, v
 from fleetlane.events.times import DAY_MS
 from operations.fleet.fleet import day_of
 from operations.fleet.tables import ViewRows, newest
-from operations.platform import Platform
 
 _OWN_SHOWN: Final = ("arrived_at", "device_id", "event_at")
 """What a person sees of the columns that every view has."""
@@ -62,8 +61,9 @@ def view(
         typer.echo(create_view(described, Engine(sql)))
         return
     asked_at_ms = int(time.time() * 1000)
-    since_ms = asked_at_ms - days * DAY_MS
-    found = _newest(platform, described, since_ms=since_ms, rows_max=limit)
+    since = day_of(asked_at_ms - days * DAY_MS)
+    with platform.lake() as catalog:
+        found = newest(catalog, described, since=since, rows_max=limit)
     _show_rows(found, formats, asked_at_ms=asked_at_ms)
 
 
@@ -75,11 +75,6 @@ def _view(stream: str, flows: FlowStore) -> LakeView:
     if described is None:
         raise NoViewError(stream, "declares no schema")
     return described
-
-
-def _newest(platform: Platform, described: LakeView, *, since_ms: int, rows_max: int) -> ViewRows:
-    with platform.lake() as catalog:
-        return newest(catalog, described, since=day_of(since_ms), rows_max=rows_max)
 
 
 def _show_rows(found: ViewRows, formats: FormatOptions, *, asked_at_ms: int) -> None:

@@ -1,7 +1,6 @@
 """``fleetlane replay``: what a stream sent in a while, once more, in a new revision."""
 
 import json
-from collections.abc import Sequence
 from typing import Annotated, Final
 
 import typer
@@ -29,7 +28,10 @@ class PayloadsExpiredError(FleetlaneError):
     raw_ids: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"not replayed, as the payload has expired: {_some(self.raw_ids)}"
+        more = len(self.raw_ids) - _SHOWN_MAX
+        others = f" and {more} more" if more > 0 else ""
+        shown = ", ".join(self.raw_ids[:_SHOWN_MAX])
+        return f"not replayed, as the payload has expired: {shown}{others}"
 
 
 class RecordsExpiredError(FleetlaneError):
@@ -91,11 +93,6 @@ def _json(plan: ReplayPlan, landed: int) -> str:
             "no_messages": plan.unreadable,
         }
     )
-
-
-def _some(raw_ids: Sequence[str]) -> str:
-    more = len(raw_ids) - _SHOWN_MAX
-    return ", ".join(raw_ids[:_SHOWN_MAX]) + (f" and {more} more" if more > 0 else "")
 
 
 class EmptyRangeError(FleetlaneError):

@@ -20,10 +20,7 @@ class TooFewRecordsError(FleetlaneError):
     seen: int
     wanted: int
     silence_s: float
-
-    def __str__(self) -> str:
-        came = f"{self.seen} of {self.wanted} records"
-        return f"{self.topic}: no record for {self.silence_s:g} s after {came}"
+    sentence = "{topic}: no record for {silence_s:g} s after {seen} of {wanted} records"
 
 
 def tail(

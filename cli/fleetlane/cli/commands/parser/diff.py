@@ -187,12 +187,8 @@ def diff(
 
     Each version runs in a process of its own, with the flow's options.
     """
-    wanted = Wanted(
-        flow=None if flow is None else flow_at(flow),
-        stream=stream,
-        parser=parser,
-        where=where,
-    )
+    chosen = None if flow is None else flow_at(flow)
+    wanted = Wanted(flow=chosen, stream=stream, parser=parser, where=where)
     messages = messages_from([*sources, *(more_files or ())], wanted, messages_max=limit)
     trials, pair = list(messages.values()), []
     with Sites(uv=uv_program()) as sites:

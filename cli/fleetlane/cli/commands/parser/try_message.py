@@ -27,7 +27,7 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.parsers.testkit.parser_process import ParserProcess
 from fleetlane.parsers.testkit.samples import RecordedMessage, recorded_message
 from fleetlane.parsers.testkit.sites import Sites
-from fleetlane.parsers.testkit.trials import Outcome, Trial
+from fleetlane.parsers.testkit.trials import Trial
 
 
 class NotParsedError(FleetlaneError):
@@ -79,7 +79,8 @@ def try_message(
         with ParserProcess(subject) as process:
             outcome = process.outcomes([message.trial])[0]
     if as_json:
-        typer.echo(_json(outcome, subject.identifier))
+        document = {"parser": subject.identifier, **msgspec.to_builtins(outcome)}
+        typer.echo(json.dumps(document, indent=2))
     if outcome.reason is not None:
         raise NotParsedError(outcome.reason, outcome.detail)
     if not as_json:
@@ -95,7 +96,3 @@ def _message(content: bytes, name: str, *, is_hex: bool, is_record: bool) -> Rec
     body = bytes_from_hex(content, name) if is_hex else content
     trial = Trial(body=body, arrival_millis=int(time.time() * 1000))
     return RecordedMessage(trial=trial, stream="", device_type=None, firmware=None)
-
-
-def _json(outcome: Outcome, parser: str) -> str:
-    return json.dumps({"parser": parser, **msgspec.to_builtins(outcome)}, indent=2)

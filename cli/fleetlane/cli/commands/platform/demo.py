@@ -1,5 +1,6 @@
 """``fleetlane demo``: the whole platform under a simulated fleet, and the proof that it holds."""
 
+import signal
 import time
 from collections.abc import Callable
 from dataclasses import fields
@@ -11,7 +12,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from fleetlane.cli.commands.platform.interruption import INTERRUPTED, sigterm_as_ctrl_c
+from fleetlane.cli.commands.platform.up import sigterm_as_ctrl_c
 from fleetlane.cli.output.steps import StepsShown
 from local.demo.demo import DemoEvents, DemoProgress, DemoResult, DemoSettings, run_demo
 from operations.lanes.tally import Delays, LaneCounts
@@ -60,7 +61,7 @@ def progress_table(progress: DemoProgress) -> Table:
     """A row a lane, what the devices did above it."""
     table = Table(title=_summary(progress), title_justify="left", title_style="bold")
     table.add_column("lane")
-    for name in _columns(progress):
+    for name in _numbers(next(iter(progress.lanes.values()))):
         table.add_column(name, justify="right", min_width=8)
     for lane, counts in progress.lanes.items():
         table.add_row(lane.value, *(f"{number:,}" for number in _numbers(counts).values()))
@@ -98,10 +99,6 @@ def _summary(progress: DemoProgress) -> str:
     return f"{progress.elapsed_s:.0f} s: {sent}{waiting}{landed}"
 
 
-def _columns(progress: DemoProgress) -> list[str]:
-    return list(_numbers(next(iter(progress.lanes.values()))))
-
-
 def _numbers(counts: LaneCounts) -> dict[str, int]:
     return {field.name: getattr(counts, field.name) for field in fields(counts)}
 
@@ -122,7 +119,7 @@ def demo(
             result = _run(settings)
     except KeyboardInterrupt:
         typer.echo("stopped; nothing is left running", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(128 + signal.SIGINT) from None
     _show(result, settings)
     if not result.ledger.is_balanced:
         raise typer.Exit(1)

@@ -2,17 +2,19 @@
 
 import json
 import shlex
+import signal
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from fleetlane.cli.commands.platform.interruption import sigterm_as_ctrl_c
 from fleetlane.cli.options.stage import DataOption, data_folder
+from fleetlane.cli.output.record_text import fields_of
 from fleetlane.cli.output.steps import StepsShown
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.times import rfc3339
@@ -43,6 +45,16 @@ def up(
             typer.echo(f"stopped; the data stays in {folder}")
 
 
+@contextmanager
+def sigterm_as_ctrl_c() -> Iterator[None]:
+    """Raise ``KeyboardInterrupt`` on SIGTERM too, for the block; main thread only."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def _run(platform: Platform, data: Path | None) -> None:
     notes = Console(stderr=True)
     with StepsShown(notes) as on_step:
@@ -67,12 +79,7 @@ def _run(platform: Platform, data: Path | None) -> None:
 
 def addresses(endpoints: Endpoints) -> str:
     """The addresses as a small table."""
-    rows = {
-        "api": endpoints.api,
-        "kafka": endpoints.kafka,
-        "s3": endpoints.s3,
-        "dynamodb": endpoints.dynamodb,
-    }
+    rows = fields_of(endpoints, "api kafka s3 dynamodb")
     return "\n".join(f"{name:<10}{address}" for name, address in rows.items())
 
 
