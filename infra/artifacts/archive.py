@@ -74,9 +74,11 @@ def archive_bytes(contents: Contents) -> bytes:
 
     Folders get entries of their own: without them Python finds no namespace package in a zip.
     """
+    parents = {parent for name in contents for parent in PurePosixPath(name).parents}
+    folders = (f"{parent}/" for parent in parents if parent.name)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        for name in sorted({*contents, *_folders_of(contents)}):
+        for name in sorted({*contents, *folders}):
             archive.writestr(_entry(name), contents.get(name, b""))
     return buffer.getvalue()
 
@@ -93,11 +95,6 @@ def merged(*parts: Contents) -> Contents:
             if whole.setdefault(name, data) != data:
                 raise CannotBuildError(name, "comes from two packages", "take one of them out")
     return whole
-
-
-def _folders_of(contents: Contents) -> set[str]:
-    folders = {parent for name in contents for parent in PurePosixPath(name).parents}
-    return {f"{folder}/" for folder in folders if folder.name}
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
@@ -156,12 +153,8 @@ def _files_in(folder: Path) -> Iterator[Path]:
 def _is_needed(path: PurePosixPath) -> bool:
     if not is_shipped(path) or "tests" in path.parts[:-1]:
         return False
-    return not _is_of_another_service(path.parts)
-
-
-def _is_of_another_service(parts: tuple[str, ...]) -> bool:
-    match parts:
+    match path.parts:
         case (sdk, "data", service, _, *_) if sdk in _SDKS:
-            return service not in AWS_SERVICES
+            return service in AWS_SERVICES
         case _:
-            return False
+            return True

@@ -4,7 +4,6 @@ import importlib.util
 import marshal
 import sys
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -37,15 +36,13 @@ def with_bytecode(contents: Contents) -> Contents:
     So a cold start does not compile what it imports. It is that of the Python that runs this; one
     of another minor version looks for other names, and compiles as before.
     """
-    return {**contents, **dict(_bytecode_files(contents))}
-
-
-def _bytecode_files(contents: Contents) -> Iterator[tuple[str, bytes]]:
+    whole = dict(contents)
     for name, source in contents.items():
         path = PurePosixPath(name)
         if path.suffix == ".py" and (bytecode := _bytecode(name, source)) is not None:
             cached = f"{path.stem}.{sys.implementation.cache_tag}.pyc"
-            yield (path.parent / "__pycache__" / cached).as_posix(), bytecode
+            whole[(path.parent / "__pycache__" / cached).as_posix()] = bytecode
+    return whole
 
 
 @cache

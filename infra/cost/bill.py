@@ -1,16 +1,32 @@
-"""A month's bill, with what stores messages and what is fixed, and its share for a message."""
+"""A month's bill, its share for a message, and the effect of what would lower it."""
 
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from fleetlane.events.lanes import Lane
+from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.topics import RawTopic, canonical_topic, topic_settings
-from infra.cost.edge import edge_lines
+from infra.cost.edge import accepted_line_bytes, edge_lines, gateway_usd, self_hosted_usd
 from infra.cost.figures import Figures, Line
-from infra.cost.jobs import job_lines
-from infra.cost.scenario import DAY_S, DAYS_A_MONTH, GB, HOURS_A_MONTH, Scenario, Traffic
+from infra.cost.jobs import (
+    checkpoints_usd,
+    job_lines,
+    worker_hour_usd,
+    workers_needed,
+    workers_of_stage,
+)
+from infra.cost.scenario import (
+    DAY_S,
+    DAYS_A_MONTH,
+    GB,
+    HOURS_A_MONTH,
+    Scenario,
+    Traffic,
+    batched,
+    with_engine,
+)
+from infra.stages import Engine
 
 _DAY_MS: Final = 24 * 60 * 60 * 1000
 _KIB: Final = 1024
@@ -176,3 +192,51 @@ def _output_bytes(traffic: Traffic, figures: Figures) -> float:
     events_kib = traffic.body_kib * figures.measure("canonical_kib_per_body_kib")
     kib = events_kib + figures.measure("metadata_kib")
     return kib * _KIB * figures.measure("output_compressed_share")
+
+
+READINGS_A_MESSAGE: Final = 10
+
+
+def savings(scenario: Scenario, figures: Figures) -> Iterator[tuple[str, float, float]]:
+    """The large ones, each on its own: its name, and what is paid in a month now and then."""
+    in_batches = batched(scenario, READINGS_A_MESSAGE)
+    yield (
+        f"Batching: a device sends {READINGS_A_MESSAGE} readings in one message",
+        bill(scenario, figures).usd,
+        bill(in_batches, figures).usd,
+    )
+    yield (
+        "A self-hosted edge on Fargate instead of API Gateway and Lambda",
+        gateway_usd(scenario, figures),
+        self_hosted_usd(scenario, figures),
+    )
+    on_glue, on_emr = (with_engine(scenario, one) for one in (Engine.GLUE, Engine.EMR))
+    yield "EMR Serverless instead of Glue", bill(on_glue, figures).usd, bill(on_emr, figures).usd
+    needed = {lane: workers_needed(scenario, lane, figures) for lane in scenario.traffic}
+    running = {lane: max(workers_of_stage(scenario, lane), n) for lane, n in needed.items()}
+    few, many = sum(needed.values()), sum(running.values())
+    worker_usd = worker_hour_usd(scenario.stage.engine, figures) * HOURS_A_MONTH
+    yield (
+        f"{few} workers, as many as the CPU load needs, instead of {many}",
+        worker_usd * many,
+        worker_usd * few,
+    )
+    fast_usd, slow_usd = (
+        checkpoints_usd(LANE_LIMITS[lane].trigger_ms, figures) for lane in (Lane.FAST, Lane.SLOW)
+    )
+    yield "The fast lane at the slow lane's trigger", fast_usd, slow_usd
+    by_broker = scenario.stage.broker_count * figures.measure("kafka_metrics_per_broker")
+    yield (
+        "MSK's metrics by broker instead of by topic",
+        figures.usd("metric_month", kafka_metrics(scenario, figures)),
+        figures.usd("metric_month", by_broker),
+    )
+    logged_gb = accepted_line_bytes(figures) * scenario.messages_a_month / GB
+    yield "No line in the log for each accepted message", figures.usd("log_gb", logged_gb), 0.0
+    receipts_usd = receipt_usd(figures) * scenario.messages_a_month
+    yield "Receipts, if all streams opted in", 0.0, receipts_usd
+
+
+def receipt_usd(figures: Figures) -> float:
+    """A message's: read before it lands, and written after."""
+    return figures.usd("dynamodb_read") + figures.usd("dynamodb_write")

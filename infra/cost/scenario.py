@@ -7,7 +7,7 @@ from typing import Final
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import INLINE_BYTES_MAX, LANE_LIMITS, Lane
-from infra.stages import Stage
+from infra.stages import Engine, Stage
 
 DAYS_A_MONTH: Final = 365 / 12
 HOURS_A_MONTH: Final = 24 * DAYS_A_MONTH
@@ -95,6 +95,25 @@ def usual_traffic(
         )
         for lane, share in LANE_SHARES.items()
     }
+
+
+def batched(scenario: Scenario, readings: int) -> Scenario:
+    """The same readings in fewer messages; the slow lane's messages stay as they are."""
+    traffic = {
+        lane: one
+        if lane is Lane.SLOW
+        else replace(
+            one,
+            messages_a_day=one.messages_a_day / readings,
+            body_kib=min(INLINE_KIB_MAX, one.body_kib * readings),
+        )
+        for lane, one in scenario.traffic.items()
+    }
+    return replace(scenario, traffic=traffic)
+
+
+def with_engine(scenario: Scenario, engine: Engine) -> Scenario:
+    return replace(scenario, stage=replace(scenario.stage, engine=engine))
 
 
 def _check_lane(lane: Lane, traffic: Traffic) -> None:

@@ -5,12 +5,17 @@ from dataclasses import replace
 from typing import Final
 
 from fleetlane.events.lanes import LANE_LIMITS, Lane
-from infra.cost.bill import MILLION, Bill, bill, store_lines
+from infra.cost.bill import MILLION, Bill, bill, receipt_usd, savings, store_lines
 from infra.cost.edge import break_even_messages_per_s, edge_lines
 from infra.cost.figures import Figures
 from infra.cost.jobs import batches_a_month, checkpoints_usd, worker_hour_usd
-from infra.cost.savings import batched, receipt_usd, savings, with_engine
-from infra.cost.scenario import HOURS_A_MONTH, INLINE_KIB_MAX, Scenario
+from infra.cost.scenario import (
+    HOURS_A_MONTH,
+    INLINE_KIB_MAX,
+    Scenario,
+    batched,
+    with_engine,
+)
 from infra.stages import Engine
 
 SIZES_KIB: Final = (0.25, 1, 10, 100, 1_000, 4_000)

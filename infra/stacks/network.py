@@ -44,7 +44,13 @@ class Network(Stack):
                 client, ec2.Port.tcp(KAFKA_IAM_PORT), "Kafka with IAM, over TLS"
             )
         self._add_endpoints(clients)
-        self._log_flows()
+        self._vpc.add_flow_log(
+            "FlowLog",
+            destination=ec2.FlowLogDestination.to_cloud_watch_logs(
+                log_group(self, "FlowLogs", days=stage.log_retention_days)
+            ),
+            traffic_type=ec2.FlowLogTrafficType.REJECT,
+        )
 
     def _add_vpc(self, subnet_type: ec2.SubnetType) -> ec2.Vpc:
         private = ec2.SubnetConfiguration(name="private", subnet_type=subnet_type)
@@ -83,11 +89,3 @@ class Network(Stack):
             self._vpc.add_interface_endpoint(
                 name, service=service, open=False, security_groups=[group]
             )
-
-    def _log_flows(self) -> None:
-        group = log_group(self, "FlowLogs", days=self._stage.log_retention_days)
-        self._vpc.add_flow_log(
-            "FlowLog",
-            destination=ec2.FlowLogDestination.to_cloud_watch_logs(group),
-            traffic_type=ec2.FlowLogTrafficType.REJECT,
-        )

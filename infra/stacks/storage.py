@@ -7,7 +7,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from infra.constructs.nag_suppressions import suppress
+from infra.constructs.rights import suppress
 from infra.constructs.stores.stores import Stores, UploadQueue, check_payload_ttl
 from infra.stages import Stage
 

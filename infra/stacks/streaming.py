@@ -13,8 +13,8 @@ from constructs import Construct
 from fleetlane.events.topics import platform_topics, topic_settings
 from infra.constructs.kafka.access import KafkaAccess, KafkaEndpoint
 from infra.constructs.log_groups import log_group
-from infra.constructs.nag_suppressions import BASIC_LAMBDA_POLICY, suppress
 from infra.constructs.network import PrivateNetwork
+from infra.constructs.rights import BASIC_LAMBDA_POLICY, suppress
 from infra.stages import Stage
 
 _BY_CDK = "CDK's own function for one call of an API while deploying; it is not called in between."
@@ -46,9 +46,6 @@ class BootstrapServers(Construct):
             policy=custom.AwsCustomResourcePolicy.from_sdk_calls(resources=[cluster_arn]),
         )
         self.with_iam: str = asked.get_response_field("BootstrapBrokerStringSaslIam")
-        self._explain_function()
-
-    def _explain_function(self) -> None:
         singleton = custom.AwsCustomResource.PROVIDER_FUNCTION_UUID.replace("-", "")
         function = Stack.of(self).node.find_child(f"AWS{singleton}")
         suppress(function, "L1", _BY_CDK)
@@ -86,6 +83,7 @@ class Streaming(Stack):
             description="Fleetlane: Kafka and its topics",
         )
         self._stage = stage
+        self._removal = RemovalPolicy.RETAIN if stage.keeps_data else RemovalPolicy.DESTROY
         self.cluster_name = f"fleetlane-{stage.name}"
         self.network = network
         self._arn = self._cluster(network, key).attr_arn
@@ -116,10 +114,6 @@ class Streaming(Stack):
         )
         cluster.apply_removal_policy(self._removal)
         return cluster
-
-    @property
-    def _removal(self) -> RemovalPolicy:
-        return RemovalPolicy.RETAIN if self._stage.keeps_data else RemovalPolicy.DESTROY
 
     def _brokers(self, network: PrivateNetwork) -> msk.CfnCluster.BrokerNodeGroupInfoProperty:
         broker_type = self._stage.broker_type

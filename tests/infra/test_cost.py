@@ -14,8 +14,14 @@ from infra.cost.bill import bill
 from infra.cost.edge import break_even_messages_per_s, gateway_usd, self_hosted_usd
 from infra.cost.figures import Figures, UnknownFigureError, figures_of_files
 from infra.cost.jobs import WORKER_GIB, WORKER_VCPUS, checkpoints_usd
-from infra.cost.savings import batched, with_engine
-from infra.cost.scenario import BadScenarioError, Scenario, Traffic, usual_traffic
+from infra.cost.scenario import (
+    BadScenarioError,
+    Scenario,
+    Traffic,
+    batched,
+    usual_traffic,
+    with_engine,
+)
 from infra.stages import Engine, settings_of, stage_from
 from tests.infra.synthesis import ROOT, Synthesized
 

@@ -20,7 +20,7 @@ from infra.constructs.api.problem_answers import (
 )
 from infra.constructs.api.request_limits import add_firewall, throttles
 from infra.constructs.log_groups import log_group
-from infra.constructs.nag_suppressions import suppress
+from infra.constructs.rights import suppress
 from infra.stages import DeviceDomain, Stage
 
 STAGE: Final = "live"
@@ -64,7 +64,9 @@ class DeviceApi(Construct):
         self._add_routes(ingest, uploads, authorizer)
         self._add_answers()
         if stage.is_cloud:  # nobody reads an API's logs on a laptop
-            self._keep_failure_logs()
+            # Otherwise API Gateway creates this group itself, and keeps it for ever.
+            group_name = f"API-Gateway-Execution-Logs_{self.rest.rest_api_id}/{STAGE}"
+            log_group(self, "FailureLogs", days=stage.log_retention_days, log_group_name=group_name)
         if stage.has_firewall:
             add_firewall(self, self.rest.deployment_stage)
         if stage.device_domain is not None:
@@ -179,15 +181,6 @@ class DeviceApi(Construct):
                 response_headers=headers,
                 templates={"application/json": problem_body(tag, detail)},
             )
-
-    def _keep_failure_logs(self) -> None:
-        """Otherwise API Gateway creates this group itself, and keeps it for ever."""
-        log_group(
-            self,
-            "FailureLogs",
-            days=self._stage.log_retention_days,
-            log_group_name=f"API-Gateway-Execution-Logs_{self.rest.rest_api_id}/{STAGE}",
-        )
 
 
 def _access_log_format() -> apigateway.AccessLogFormat:

@@ -70,16 +70,11 @@ def throttles(
     A route with settings of its own has none of the stage's: ``options`` repeat those.
     """
     return {
-        _deployed(route): apigateway.MethodDeploymentOptions(
+        # As deployment options name a route: path first, then method.
+        "/".join(reversed(route.split())): apigateway.MethodDeploymentOptions(
             throttling_rate_limit=max(1, requests_per_s * percent // 100),
             throttling_burst_limit=max(1, requests_burst * percent // 100),
             **options,
         )
         for route, percent in SHARES_PERCENT.items()
     }
-
-
-def _deployed(route: str) -> str:
-    """A route as deployment options name it: path first, then method."""
-    method, path = route.split()
-    return f"{path}/{method}"

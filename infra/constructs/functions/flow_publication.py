@@ -18,7 +18,7 @@ from fleetlane.events.flows.flow import FlowSet, topic_collisions
 from fleetlane.events.s3_keys import PARSERS, version_key
 from infra.artifacts.folder import Artifacts
 from infra.constructs.log_groups import log_group
-from infra.constructs.nag_suppressions import seen_arn, suppress, suppress_wildcard
+from infra.constructs.rights import seen_arn, suppress, suppress_wildcard
 from infra.constructs.stores.bucket_uploads import BucketUploads
 
 
@@ -42,7 +42,8 @@ def deployed_flows(folder: Path, artifacts: Artifacts) -> DeployedFlows:
         raise BadFlowError(
             str(folder), "holds no flow file, and without one every message is parked; add one"
         )
-    _check_topics(flows, folder)
+    for stream, problem in topic_collisions(flows.values()):
+        raise BadFlowError(str(folder / f"{stream}.toml"), problem)
     published = PublishedFlows.of(flows.values(), _artifacts(flows, folder, artifacts))
     return DeployedFlows(published=published, parsers=artifacts.parsers_folder())
 
@@ -58,12 +59,6 @@ def _artifacts(flows: FlowSet, folder: Path, artifacts: Artifacts) -> Iterator[F
                 "with `fleetlane flow publish` in place of deploying it",
             )
         yield found
-
-
-def _check_topics(flows: FlowSet, folder: Path) -> None:
-    """Refuse flows of which one writes to another's canonical topic."""
-    for stream, problem in topic_collisions(flows.values()):
-        raise BadFlowError(str(folder / f"{stream}.toml"), problem)
 
 
 _BY_CDK: Final = "CDK's own function, which forwards a deploy's call; CDK chooses its runtime."

@@ -13,8 +13,8 @@ from constructs import Construct
 from infra.artifacts.folder import Artifacts, entry_of
 from infra.constructs.kafka.access import KafkaEndpoint
 from infra.constructs.log_groups import log_group
-from infra.constructs.nag_suppressions import suppress, suppress_wildcard
 from infra.constructs.network import PrivateNetwork
+from infra.constructs.rights import grant, suppress, suppress_wildcard
 from infra.constructs.stores.stores import Stores
 from infra.stages import Stage
 
@@ -103,9 +103,7 @@ class PlatformFunction(Construct):
         role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         group.grant_write(role)
         if in_network:
-            iam.Grant.add_to_principal(
-                grantee=role, actions=list(_NETWORK_ACTIONS), resource_arns=["*"]
-            )
+            grant(role, _NETWORK_ACTIONS, ["*"])
             suppress_wildcard(role, "*", _INTERFACES)
         return role
 

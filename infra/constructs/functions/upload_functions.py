@@ -1,6 +1,5 @@
 """The functions of ``lambdas/uploads``: for devices, for notifications, for what was missed."""
 
-from collections.abc import Mapping
 from typing import Final
 
 from aws_cdk import Duration
@@ -35,6 +34,10 @@ class UploadFunctions(Construct):
     def __init__(self, scope: Construct, name: str, *, context: FunctionContext) -> None:
         super().__init__(scope, name)
         self._context, self._stores = context, context.stores
+        self._buckets = {
+            "PAYLOAD_BUCKET": self._stores.payloads.bucket_name,
+            "FLOWS_BUCKET": self._stores.artifacts.bucket_name,
+        }
         self.queue = self._stores.uploads
         self.issuing = self._issuing()
         self.landing = self._landing()
@@ -105,10 +108,3 @@ class UploadFunctions(Construct):
         grant_objects(function.role, self._stores.artifacts, READ, prefix=s3_keys.FLOWS)
         self._context.kafka.grant_write(function.role, (RAW_TOPICS,))
         return function
-
-    @property
-    def _buckets(self) -> Mapping[str, str]:
-        return {
-            "PAYLOAD_BUCKET": self._stores.payloads.bucket_name,
-            "FLOWS_BUCKET": self._stores.artifacts.bucket_name,
-        }

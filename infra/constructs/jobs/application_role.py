@@ -19,8 +19,8 @@ from infra.constructs.jobs.jobs_code import JobsCode
 from infra.constructs.jobs.spark_applications import Places, SparkApplication
 from infra.constructs.kafka.access import CANONICAL_TOPICS, RAW_TOPICS, UNIQUE_TOPICS, KafkaAccess
 from infra.constructs.log_groups import log_group
-from infra.constructs.nag_suppressions import suppress_wildcard
 from infra.constructs.network import PrivateNetwork
+from infra.constructs.rights import grant, suppress_wildcard
 from infra.constructs.stores.access import DELETE, READ, WRITE, grant_items, grant_objects
 from infra.constructs.stores.stores import Stores
 
@@ -124,13 +124,10 @@ def _grant_catalog(role: iam.Role) -> None:
     stack = Stack.of(role)
     tables = [("table", f"{LAKE_NAMESPACE}/{table.name}") for table in TABLES]
     resources = [("catalog", None), ("database", LAKE_NAMESPACE), *tables, ("table", _VIEWS)]
-    iam.Grant.add_to_principal(
-        grantee=role,
-        actions=list(_CATALOG_ACTIONS),
-        resource_arns=[
-            stack.format_arn(service="glue", resource=kind, resource_name=name)
-            for kind, name in resources
-        ],
-    )
+    arns = [
+        stack.format_arn(service="glue", resource=kind, resource_name=name)
+        for kind, name in resources
+    ]
+    grant(role, _CATALOG_ACTIONS, arns)
     seen = f"arn:aws:glue:{stack.region}:<AWS::AccountId>:table/{_VIEWS}"
     suppress_wildcard(role, seen, _NEW_VIEWS)

@@ -13,7 +13,7 @@ from constructs import Construct
 from infra.constructs.jobs.application_role import ApplicationRole, EngineContext
 from infra.constructs.jobs.restarts import KeptRunning
 from infra.constructs.jobs.spark_applications import SparkApplication
-from infra.constructs.nag_suppressions import suppress_wildcard
+from infra.constructs.rights import grant, suppress_wildcard
 
 PRINCIPAL: Final = "emr-serverless.amazonaws.com"
 RELEASE: Final = "emr-spark-8.1.0"
@@ -157,7 +157,6 @@ class EmrEngine(Construct):
 
 def _let_log(role: ApplicationRole) -> None:
     """EMR looks for the log group, as the application's role, before it writes."""
-    grants = (("logs:DescribeLogGroups", "*"), ("logs:DescribeLogStreams", role.logs.log_group_arn))
-    for action, resource in grants:
-        iam.Grant.add_to_principal(grantee=role.role, actions=[action], resource_arns=[resource])
+    grant(role.role, ["logs:DescribeLogGroups"], ["*"])
+    grant(role.role, ["logs:DescribeLogStreams"], [role.logs.log_group_arn])
     suppress_wildcard(role.role, "*", _NAMELESS)

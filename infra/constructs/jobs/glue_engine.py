@@ -5,7 +5,6 @@ from typing import Final
 from aws_cdk import Acknowledgment, Aws, Stack, Validations
 from aws_cdk import aws_events as events
 from aws_cdk import aws_glue as glue
-from aws_cdk import aws_iam as iam
 from aws_cdk import aws_stepfunctions as stepfunctions
 from aws_cdk import aws_stepfunctions_tasks as tasks
 from constructs import Construct
@@ -13,7 +12,7 @@ from constructs import Construct
 from infra.constructs.jobs.application_role import ApplicationRole, EngineContext
 from infra.constructs.jobs.restarts import KeptRunning
 from infra.constructs.jobs.spark_applications import SparkApplication, named_arguments
-from infra.constructs.nag_suppressions import suppress_wildcard
+from infra.constructs.rights import grant, suppress_wildcard
 
 PRINCIPAL: Final = "glue.amazonaws.com"
 GLUE_VERSION: Final = "6.0"
@@ -167,15 +166,9 @@ class GlueEngine(Construct):
             for resource, name in names.items()
         ]
         group = f"arn:aws:logs:{stack.region}:{Aws.ACCOUNT_ID}:log-group:{_LOG_GROUPS}/*"
-        grants = (
-            (("glue:GetConnection",), connection),
-            (_LOG_ACTIONS, [group, role.logs.log_group_arn]),
-            (_NETWORK_ACTIONS, ["*"]),
-        )
-        for actions, resources in grants:
-            iam.Grant.add_to_principal(
-                grantee=role.role, actions=list(actions), resource_arns=resources
-            )
+        grant(role.role, ["glue:GetConnection"], connection)
+        grant(role.role, _LOG_ACTIONS, [group, role.logs.log_group_arn])
+        grant(role.role, _NETWORK_ACTIONS, ["*"])
         suppress_wildcard(role.role, "*", _NAMELESS)
         seen = f"arn:aws:logs:{stack.region}:<AWS::AccountId>:log-group:{_LOG_GROUPS}/*"
         suppress_wildcard(role.role, seen, _GROUPS_BY_GLUE)

@@ -9,7 +9,7 @@ from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct
 
 from infra.constructs.log_groups import log_group
-from infra.constructs.nag_suppressions import suppress
+from infra.constructs.rights import suppress
 
 CHECK_MINUTES: Final = 5
 _OWN_LOGS: Final = "The delivery of a state machine's logs and traces has no resources to name."

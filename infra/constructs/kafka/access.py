@@ -9,7 +9,7 @@ from aws_cdk import aws_iam as iam
 
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.topics import MIRRORED_GROUPS, PARKED
-from infra.constructs.nag_suppressions import suppress_wildcard
+from infra.constructs.rights import grant, suppress_wildcard
 
 RAW_TOPICS: Final = "raw.*"
 CANONICAL_TOPICS: Final = "canonical.*"
@@ -42,11 +42,12 @@ class KafkaAccess:
         }
 
     def grant_write(self, role: iam.Role, topics: Sequence[str]) -> None:
-        self._on_cluster(role, (*_CONNECT, "kafka-cluster:WriteDataIdempotently"))
+        connect = (*_CONNECT, "kafka-cluster:WriteDataIdempotently")
+        grant(role, connect, [self._cluster_arn])
         self._on("topic", role, topics, _WRITE, why=_NEW_TOPICS)
 
     def grant_read(self, role: iam.Role, topics: Sequence[str]) -> None:
-        self._on_cluster(role, _CONNECT)
+        grant(role, _CONNECT, [self._cluster_arn])
         self._on("topic", role, topics, _READ, why=_NEW_TOPICS)
         self._on("group", role, ("spark-kafka-source-*",), _GROUP, why=_SPARK_GROUPS)
 
@@ -56,20 +57,14 @@ class KafkaAccess:
 
     def grant_create(self, role: iam.Role, topics: Sequence[str]) -> None:
         """Let ``role`` create topics, and see which there are; never change or delete one."""
-        self._on_cluster(role, _CONNECT)
+        grant(role, _CONNECT, [self._cluster_arn])
         self._on("topic", role, topics, _CREATE, why=_NEW_TOPICS)
         self._on("topic", role, (FLEET_TOPICS, PARKED), _SEE, why=_OUR_TOPICS)
-
-    def _on_cluster(self, role: iam.Role, actions: Sequence[str]) -> None:
-        iam.Grant.add_to_principal(
-            grantee=role, actions=list(actions), resource_arns=[self._cluster_arn]
-        )
 
     def _on(
         self, kind: str, role: iam.Role, names: Sequence[str], actions: Sequence[str], *, why: str
     ) -> None:
-        arns = [f"{self._arns[kind]}/{name}" for name in names]
-        iam.Grant.add_to_principal(grantee=role, actions=list(actions), resource_arns=arns)
+        grant(role, actions, [f"{self._arns[kind]}/{name}" for name in names])
         for name in names:
             if "*" in name:
                 suppress_wildcard(role, f"{self._exported[kind]}/{name}", why)

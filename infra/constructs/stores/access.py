@@ -8,7 +8,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 
-from infra.constructs.nag_suppressions import seen_arn, suppress_wildcard
+from infra.constructs.rights import grant, seen_arn, suppress_wildcard
 
 READ: Final = ("s3:GetObject",)
 WRITE: Final = ("s3:PutObject", "s3:AbortMultipartUpload")
@@ -25,12 +25,8 @@ def grant_objects(
 
     It may list the bucket too: S3 says that an object is missing only to those who may.
     """
-    iam.Grant.add_to_principal(
-        grantee=role, actions=list(actions), resource_arns=[bucket.arn_for_objects(f"{prefix}*")]
-    )
-    iam.Grant.add_to_principal(
-        grantee=role, actions=["s3:ListBucket"], resource_arns=[bucket.bucket_arn]
-    )
+    grant(role, actions, [bucket.arn_for_objects(f"{prefix}*")])
+    grant(role, ["s3:ListBucket"], [bucket.bucket_arn])
     seen = seen_arn(bucket, bucket.bucket_arn, reader=role)
     suppress_wildcard(role, f"{seen}/{prefix}*", _KEYS)
     if bucket.encryption_key is not None:
@@ -38,13 +34,11 @@ def grant_objects(
 
 
 def grant_items(role: iam.Role, table: dynamodb.Table, actions: Sequence[str]) -> None:
-    iam.Grant.add_to_principal(grantee=role, actions=list(actions), resource_arns=[table.table_arn])
+    grant(role, actions, [table.table_arn])
     if table.encryption_key is not None:
         grant_key(role, table.encryption_key)
 
 
 def grant_key(role: iam.Role, key: kms.IKey) -> None:
     """Let ``role`` read and write what ``key`` encrypts."""
-    iam.Grant.add_to_principal(
-        grantee=role, actions=["kms:Decrypt", "kms:GenerateDataKey"], resource_arns=[key.key_arn]
-    )
+    grant(role, ["kms:Decrypt", "kms:GenerateDataKey"], [key.key_arn])

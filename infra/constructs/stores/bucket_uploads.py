@@ -8,7 +8,7 @@ from aws_cdk import aws_s3_deployment as deployment
 from constructs import Construct
 
 from infra.constructs.log_groups import log_group
-from infra.constructs.nag_suppressions import BASIC_LAMBDA_POLICY, seen_arn, suppress
+from infra.constructs.rights import BASIC_LAMBDA_POLICY, seen_arn, suppress
 
 _BY_CDK: Final = (
     "CDK's own function, which copies code and flows while deploying, from the bucket of the "

@@ -1,5 +1,6 @@
-"""Suppressed findings of cdk-nag, each with its reason, on the resource that it is about."""
+"""What a role may do, and suppressed findings of cdk-nag, each with its reason."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from aws_cdk import Acknowledgment, Resource, Stack, Validations
@@ -9,6 +10,10 @@ from constructs import IConstruct
 BASIC_LAMBDA_POLICY: Final = (
     "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole]"
 )
+
+
+def grant(role: iam.Role, actions: Sequence[str], arns: Sequence[str]) -> None:
+    iam.Grant.add_to_principal(grantee=role, actions=list(actions), resource_arns=list(arns))
 
 
 def suppress(construct: IConstruct, rule: str, reason: str) -> None:
