@@ -1,7 +1,6 @@
 """Alarms of the lanes and their applications: the fast lane's are the strictest."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
@@ -69,21 +68,8 @@ def _metric(metric: JobMetric, *, job: str, minutes: int = _PUBLISHED_MINUTES) -
     return our_metric(metric, {Dimension.JOB: job}, statistic="Maximum", minutes=minutes)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaneTolerance:
-    """How long a lane may be too late, and how much of it may be parked, before it alarms."""
-
-    minutes_late: int
-    parked_percent: float
-
-
-TOLERANCES: Final = MappingProxyType(
-    {
-        Lane.FAST: LaneTolerance(minutes_late=2, parked_percent=1),
-        Lane.STANDARD: LaneTolerance(minutes_late=5, parked_percent=5),
-        Lane.SLOW: LaneTolerance(minutes_late=15, parked_percent=50),
-    }
-)
+MINUTES_LATE_MAX: Final = MappingProxyType({Lane.FAST: 2, Lane.STANDARD: 5, Lane.SLOW: 15})
+PARKED_PERCENT_MAX: Final = MappingProxyType({Lane.FAST: 1, Lane.STANDARD: 5, Lane.SLOW: 50})
 OLDER_MINUTES: Final = 5
 """Workers that have not fetched the new parser yet use the old one for less than this."""
 RESTARTS_MAX: Final = 3
@@ -95,22 +81,22 @@ def lane_metric(metric: LaneMetric, lane: Lane, *, statistic: str = "Sum") -> cl
 
 def lane_alarms(lane: Lane) -> Iterator[AlarmRule]:
     """Missing data counts as late: the job does not run."""
-    tolerance, lag_s_max = TOLERANCES[lane], LANE_LIMITS[lane].lag_alarm_s
+    lag_s_max, parked_percent_max = LANE_LIMITS[lane].lag_alarm_s, PARKED_PERCENT_MAX[lane]
     yield AlarmRule(
         name=f"{lane}-lane-is-late",
         meaning=f"Messages of the {lane} lane wait over {lag_s_max} s to be parsed, or its job "
         "reports nothing. Check on the dashboard whether it runs and keeps up.",
         metric=lane_metric(LaneMetric.LAG_SECONDS, lane, statistic="Maximum"),
         threshold=lag_s_max,
-        periods=tolerance.minutes_late,
+        periods=MINUTES_LATE_MAX[lane],
         silence_alarms=True,
     )
     yield AlarmRule(
         name=f"{lane}-lane-parks",
-        meaning=f"Over {tolerance.parked_percent} % of the {lane} lane's messages are parked. "
+        meaning=f"Over {parked_percent_max} % of the {lane} lane's messages are parked. "
         "Find the reason and the stream: `fleetlane parked list`.",
         metric=_parked_percent(lane),
-        threshold=tolerance.parked_percent,
+        threshold=parked_percent_max,
         periods=5,
     )
     yield AlarmRule(

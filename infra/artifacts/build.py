@@ -18,11 +18,12 @@ from infra.artifacts.archive import (
     CannotBuildError,
     artifact_at,
     merged,
+    run_uv,
+    uv_of,
     wheel_contents,
 )
 from infra.artifacts.functions import FunctionBuild, function_names
 from infra.artifacts.jobs import write_jars, write_jobs
-from infra.artifacts.packages import run_uv, uv_of
 
 WHEEL_BYTES_MAX: Final = 1_000_000
 

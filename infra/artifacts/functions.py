@@ -15,12 +15,12 @@ from infra.artifacts.archive import (
     Artifact,
     ArtifactTooLargeError,
     CannotBuildError,
+    install,
     installed_contents,
     merged,
     source_contents,
     write_archive,
 )
-from infra.artifacts.packages import install
 
 _UNCHECKED_HASH: Final = (1).to_bytes(4, "little")
 """PEP 552: valid whatever its source is, whose size and time are not even read."""

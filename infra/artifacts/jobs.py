@@ -18,12 +18,12 @@ from infra.artifacts.archive import (
     CannotBuildError,
     archive_bytes,
     artifact_at,
+    install,
     installed_contents,
     merged,
     source_contents,
     write_archive,
 )
-from infra.artifacts.packages import install
 
 ENGINES_BRING: Final = (
     *("boto3", "botocore", "jmespath", "python-dateutil", "s3transfer", "six", "urllib3"),

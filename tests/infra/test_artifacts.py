@@ -19,8 +19,11 @@ from infra.artifacts.archive import (
     ArtifactTooLargeError,
     CannotBuildError,
     archive_bytes,
+    install,
     merged,
+    run_uv,
     source_contents,
+    uv_of,
     wheel_contents,
 )
 from infra.artifacts.build import WHEEL_BYTES_MAX, Targets, build
@@ -31,7 +34,6 @@ from infra.artifacts.functions import (
     with_bytecode,
 )
 from infra.artifacts.jobs import write_jars, write_jobs
-from infra.artifacts.packages import install, run_uv, uv_of
 
 ROOT = Path(__file__).resolve().parents[2]
 HOST = Targets(functions=Platform.HOST, jobs=Platform.HOST)

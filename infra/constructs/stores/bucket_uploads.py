@@ -53,10 +53,6 @@ class BucketUploads(Construct):
             memory_limit=512,
             log_group=self._logs,
         )
-        self._explain_function()
-        return uploaded
-
-    def _explain_function(self) -> None:
         stack = Stack.of(self)
         uploads = f"arn:aws:s3:::cdk-hnb659fds-assets-<AWS::AccountId>-{stack.region}/*"
         ours = f"{seen_arn(self.bucket, self.bucket.bucket_arn, reader=self)}/*"
@@ -67,3 +63,4 @@ class BucketUploads(Construct):
             suppress(function, f"IAM5[Resource::{resource}]", _BY_CDK)
         for action in _ITS_ACTIONS:
             suppress(function, f"IAM5[Action::{action}]", _BY_CDK)
+        return uploaded
