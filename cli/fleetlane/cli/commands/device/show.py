@@ -44,7 +44,12 @@ def list_devices(
     if not as_json:
         typer.echo(_COLUMNS.format("id", "type", "status", "keys", "registered"))
     for device in stores.administration.all(status=wanted, device_type=device_type):
-        typer.echo(json.dumps(_facts(device)) if as_json else _row(device))
+        if as_json:
+            typer.echo(json.dumps(_facts(device)))
+            continue
+        registered = _time_text(device.registered_ms)
+        names = (device.device_id, device.device_type, device.status.value)
+        typer.echo(_COLUMNS.format(*names, len(device.keys), registered))
 
 
 def show(device_id: DeviceId, *, as_json: JsonOption = False, where: PlatformOptions) -> None:
@@ -95,16 +100,6 @@ def _held(device_id: str, overrides: Overrides, *, now_ms: int) -> dict[str, Any
         "soft_ceiling": None if rate_limits is None else rate_limits.soft_per_minute,
         "hard_ceiling": None if rate_limits is None else rate_limits.hard_per_minute,
     }
-
-
-def _row(device: RegisteredDevice) -> str:
-    return _COLUMNS.format(
-        device.device_id,
-        device.device_type,
-        device.status.value,
-        len(device.keys),
-        _time_text(device.registered_ms),
-    )
 
 
 def _time_text(at_ms: int) -> str:
