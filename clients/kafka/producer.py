@@ -8,9 +8,17 @@ from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException
 
-from clients.kafka.delivery import REFUSALS, Delivery, is_fatal, kafka_error
 from clients.kafka.producer_record import ProducerRecord
-from clients.kafka.raw_producer import Connect, RawProducer, connected, producer_configuration
+from clients.kafka.raw_producer import (
+    REFUSALS,
+    Connect,
+    Delivery,
+    RawProducer,
+    connected,
+    is_fatal,
+    kafka_error,
+    producer_configuration,
+)
 from clients.kafka.security import RememberedToken, security_configuration
 from fleetlane.events.envelope import KafkaPosition
 from fleetlane.events.errors import FleetlaneError

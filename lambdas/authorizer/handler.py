@@ -10,8 +10,7 @@ from aws_lambda_powertools import Logger
 from clients.aws import AwsSettings, dynamodb_table
 from clients.devices.registry import DeviceRegistry, DeviceStatus, RegisteredDevice
 from clients.environment import read_settings
-from lambdas.authorizer.service import Devices, Proven, proven_by
-from lambdas.authorizer.unproven import TokenRefusedError
+from lambdas.authorizer.service import Devices, Proven, TokenRefusedError, proven_by
 
 logger = Logger(service="authorizer")
 

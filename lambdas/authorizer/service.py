@@ -1,12 +1,92 @@
 """Whether a token is a device's own: signed with a key that the registry has for it."""
 
+import json
+from base64 import urlsafe_b64decode
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, NoReturn, Protocol
 
 import jwt
 
 from clients.devices.registry import Jwk, RegisteredDevice
-from lambdas.authorizer.unproven import ALGORITHMS, TokenRefusedError, claimed_by
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.names import is_device_id
+
+TOKEN_CHARS_MAX: Final = 4_096
+KID_CHARS_MAX: Final = 128
+ALGORITHMS: Final = ("ES256", "EdDSA")
+
+_HEADER_NAMES: Final = frozenset({"alg", "kid", "typ"})
+
+
+class TokenRefusedError(FleetlaneError):
+    """A token proves nothing. ``why`` is for our logs alone; the caller learns nothing of it."""
+
+    reason = "token_refused"
+    why: str
+    device_id: str | None = None
+    sentence = "token refused: {why}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimed:
+    """Which key of which device a token says that it was signed with."""
+
+    kid: str
+    device_id: str
+
+
+def claimed_by(token: str) -> Claimed:
+    """Read whose token this says that it is.
+
+    A header or claim that appears twice could mean one thing to us and another to whoever
+    made it, so it is refused; so is any header but ``alg``, ``kid`` and ``typ``, of which some
+    would have us fetch a key, or unpack another token.
+
+    Raises:
+        TokenRefusedError: It is no token of ours, whoever signed it.
+    """
+    if not token:
+        raise TokenRefusedError("no_token")
+    if len(token) > TOKEN_CHARS_MAX:
+        raise TokenRefusedError("token_too_large")
+    parts = token.split(".")
+    if len(parts) != 3:  # noqa: PLR2004 - header, payload, signature
+        raise TokenRefusedError("malformed")
+    header = _object(parts[0])
+    if header.get("alg") not in ALGORITHMS:
+        raise TokenRefusedError("wrong_algorithm")
+    if not header.keys() <= _HEADER_NAMES:
+        raise TokenRefusedError("unknown_header")
+    kid, device_id = header.get("kid"), _object(parts[1]).get("sub")
+    if not isinstance(kid, str) or len(kid) > KID_CHARS_MAX:
+        raise TokenRefusedError("malformed")
+    if not isinstance(device_id, str) or not is_device_id(device_id):
+        raise TokenRefusedError("malformed")
+    return Claimed(kid=kid, device_id=device_id)
+
+
+def _object(part: str) -> Mapping[str, Any]:
+    try:
+        text = urlsafe_b64decode(part + "=" * (-len(part) % 4))
+        read = json.loads(text, object_pairs_hook=_each_once, parse_constant=_refused)
+    except (ValueError, RecursionError):
+        raise TokenRefusedError("malformed") from None
+    if not isinstance(read, dict):
+        raise TokenRefusedError("malformed")
+    return read
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    read = dict(pairs)
+    if len(read) < len(pairs):
+        raise TokenRefusedError("repeated_name")
+    return read
+
+
+def _refused(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
+
 
 AUDIENCE: Final = "fleetlane"
 LIFETIME_S_MAX: Final = 24 * 60 * 60

@@ -9,13 +9,31 @@ from clients.devices.registry import RegistryUnavailableError
 from clients.kafka.producer import NotDurableError
 from clients.s3.payload_bucket import PayloadUnavailableError
 from fleetlane.events.errors import FleetlaneError, ProblemTag
+from fleetlane.events.metrics import Dimension, FunctionMetric, Service
+from lambdas.http.embedded_metrics import MetricLine
 from lambdas.http.problems import OF_REQUESTS, Problem, ProblemTable
 from lambdas.http.rate_limiter import RevokedDeviceError, TooManyMessagesError
 from lambdas.http.senders import NotItsGatewayError
 from lambdas.ingest.answers import Answer, problem_answer
 from lambdas.ingest.batch_document import BatchTooLongError
-from lambdas.ingest.metrics import REFUSED
 from lambdas.ingest.service import BodyTooLargeError
+
+ACCEPTED: Final = MetricLine(
+    Service.INGEST,
+    {FunctionMetric.ACCEPTED: "Count", FunctionMetric.BODY_BYTES: "Bytes"},
+    dimension=Dimension.LANE,
+)
+REFUSED: Final = MetricLine(
+    Service.INGEST, {FunctionMetric.REFUSED: "Count"}, dimension=Dimension.TAG
+)
+OVERRIDES_UNAVAILABLE: Final = MetricLine(
+    Service.INGEST, {FunctionMetric.OVERRIDES_UNAVAILABLE: "Count"}
+)
+FLOWS_UNAVAILABLE: Final = MetricLine(Service.INGEST, {FunctionMetric.FLOWS_UNAVAILABLE: "Count"})
+RECEIPTS_UNAVAILABLE: Final = MetricLine(
+    Service.INGEST, {FunctionMetric.RECEIPTS_UNAVAILABLE: "Count"}
+)
+
 
 type Jitter = Callable[[int, int], int]
 

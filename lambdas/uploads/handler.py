@@ -17,9 +17,8 @@ from clients.devices.registry import RegistryUnavailableError
 from clients.environment import read_settings
 from clients.flows.store import CachedFlows, FlowStore, FlowsUnavailableError
 from clients.kafka.producer import KafkaProducer
-from clients.s3.issued_upload import UploadTooLargeError
 from clients.s3.upload_bucket import UploadBucket
-from clients.s3.upload_form import UploadForms, signing_client
+from clients.s3.upload_form import UploadForms, UploadTooLargeError, signing_client
 from fleetlane.events.envelope import Message
 from fleetlane.events.errors import FleetlaneError, ProblemTag
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, KafkaSecurity
@@ -33,11 +32,9 @@ from lambdas.http.rate_limiter import (
     TooManyMessagesError,
 )
 from lambdas.http.senders import NotItsGatewayError
-from lambdas.uploads.declaration import declaration_from
 from lambdas.uploads.landing import Landing
-from lambdas.uploads.notifications import failed_messages
-from lambdas.uploads.service import EXPIRES_S, Issuing
-from lambdas.uploads.sweep import Sweep, SweepReport
+from lambdas.uploads.service import EXPIRES_S, Issuing, declaration_from
+from lambdas.uploads.sweep import Sweep, SweepReport, failed_messages
 
 logger = Logger(service="uploads")
 

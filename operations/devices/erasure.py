@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from clients.s3.payload_bucket import parked_key
-from clients.s3.upload_keys import landed_key
+from clients.s3.upload_bucket import landed_key
 from fleetlane.events import headers as ce
 from fleetlane.events.envelope import SOURCE_PREFIX
 from fleetlane.events.lanes import Lane

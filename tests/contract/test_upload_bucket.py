@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from clients.aws import AwsSettings, s3_client
-from clients.s3.issued_upload import UPLOAD_FIELD, IssuedUpload
 from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
-from clients.s3.upload_bucket import ListedUpload, StoredUpload, UploadBucket
-from clients.s3.upload_keys import NotAnUploadError, issued_since, upload_key
+from clients.s3.upload_bucket import (
+    ListedUpload,
+    NotAnUploadError,
+    StoredUpload,
+    UploadBucket,
+    issued_since,
+    upload_key,
+)
+from clients.s3.upload_form import UPLOAD_FIELD, IssuedUpload
 from local.servers.localstack import LocalAws
 from operations.endpoints import REGION
 from tests.contract.aws_in_process import buckets

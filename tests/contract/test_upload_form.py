@@ -10,10 +10,8 @@ import httpx
 import pytest
 
 from clients.aws import AwsSettings, s3_client
-from clients.s3.issued_upload import IssuedUpload
-from clients.s3.upload_bucket import UploadBucket
-from clients.s3.upload_form import UploadForm, UploadForms, signing_client
-from clients.s3.upload_keys import upload_key
+from clients.s3.upload_bucket import UploadBucket, upload_key
+from clients.s3.upload_form import IssuedUpload, UploadForm, UploadForms, signing_client
 from local.servers.localstack import LocalAws
 from operations.endpoints import REGION
 from operations.sending.device_client import form_answer

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import boto3
 import pytest
 
-from lambdas.uploads.notifications import uploaded_keys
+from lambdas.uploads.sweep import uploaded_keys
 from local.checkout import LOCALSTACK_ENVIRONMENT
 from local.servers.localstack import LocalAws
 from local.upload_queue import ensure_upload_queue

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.s3.issued_upload import IssuedUpload, NotIssuedError, issued_from
+from clients.s3.upload_form import IssuedUpload, NotIssuedError, issued_from
 
 VISIBLE = "".join(map(chr, range(33, 127)))
 METADATA_BYTES_MAX = 2048

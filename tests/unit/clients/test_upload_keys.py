@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.s3.upload_keys import (
+from clients.s3.upload_bucket import (
     NotAnUploadError,
     issued_since,
     key_of_landed,

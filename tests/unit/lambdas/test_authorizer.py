@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from clients.devices.registry import DeviceStatus, RegisteredDevice, RegistryUnavailableError
 from lambdas.authorizer.handler import authorize
-from lambdas.authorizer.service import proven_by
-from lambdas.authorizer.unproven import TokenRefusedError
+from lambdas.authorizer.service import TokenRefusedError, proven_by
 from tests.unit.lambdas.fakes import FakeDevices
 from tests.unit.lambdas.hostile_tokens import (
     DAY_S,

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from clients.kafka.producer import NotDurableError
-from clients.s3.issued_upload import IssuedUpload
 from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
-from clients.s3.upload_keys import NotAnUploadError, upload_key
+from clients.s3.upload_bucket import NotAnUploadError, upload_key
+from clients.s3.upload_form import IssuedUpload
 from fleetlane.events.envelope import Message, PayloadReference
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.errors import FleetlaneError
@@ -17,7 +17,7 @@ from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import LATE_AFTER_MS, Lane
 from lambdas.uploads.landing import Landing
-from lambdas.uploads.notifications import BadNotificationError, failed_messages
+from lambdas.uploads.sweep import BadNotificationError, failed_messages
 from tests.unit.lambdas.fakes import FakeFlows, FakeKafka
 from tests.unit.lambdas.upload_fakes import FakeUploads
 

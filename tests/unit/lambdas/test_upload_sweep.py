@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from clients.kafka.producer import NotDurableError
-from clients.s3.issued_upload import IssuedUpload
-from clients.s3.upload_keys import NotAnUploadError, issued_since, upload_key
+from clients.s3.upload_bucket import NotAnUploadError, issued_since, upload_key
+from clients.s3.upload_form import IssuedUpload
 from fleetlane.events.times import DAY_MS, HOUR_MS
 from lambdas.uploads.handler import SweepFoundFaultsError, reported
 from lambdas.uploads.sweep import Sweep, SweepReport

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterable
 
-from clients.s3.issued_upload import IssuedUpload
 from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
-from clients.s3.upload_bucket import ListedUpload, StoredUpload
-from clients.s3.upload_form import UploadForm
-from clients.s3.upload_keys import raw_id_in
+from clients.s3.upload_bucket import ListedUpload, StoredUpload, raw_id_in
+from clients.s3.upload_form import IssuedUpload, UploadForm
 
 
 class FakeUploads:
