@@ -19,7 +19,8 @@ from fleetlane.events.envelope import KafkaPosition
 from fleetlane.events.flows.files import PublishedFlows, flows_in
 from fleetlane.events.overrides import Overrides, RateLimits
 from lambdas.http.rate_limiter import RateLimiter
-from lambdas.ingest.dispatcher import Dispatcher, IngestDependencies, services_on
+from lambdas.ingest.assembly import IngestDependencies, services_on
+from lambdas.ingest.dispatcher import Dispatcher
 from local.checkout import FLOWS
 
 ACCEPTED: Final = 202

@@ -27,12 +27,9 @@ class StaleIfErrorCache[T, E: FleetlaneError]:
     ) -> None:
         """Describe it; nothing is read yet.
 
-        Args:
-            read: Gives the value, or raises an error of the type of ``unanswered``.
-            unanswered: Raised as long as nothing is known and the first read is still under way.
-            max_age_s: A value this old, or a failure, is followed by another read.
-            wait_s: The longest that a caller waits for a read; ``None``: as long as it takes.
-            monotonic: The clock.
+        ``read`` raises errors of the type of ``unanswered``, which itself is raised as long as
+        nothing is known and the first read is still under way. A value as old as ``max_age_s``, or
+        a failure, is followed by another read.
         """
         self._read, self._unanswered, self._failure = read, unanswered, type(unanswered)
         self._max_age_s, self._wait_s, self._monotonic = max_age_s, wait_s, monotonic

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -94,14 +94,7 @@ class ReceiptStore:
 
 
 def _item(key: str, kept: KeptReceipt) -> dict[str, Any]:
-    return {
-        "receipt_key": key,
-        "raw_id": kept.raw_id,
-        "lane": kept.lane.value,
-        "landed": kept.landed,
-        "sha256": kept.sha256,
-        "expires_s": kept.expires_s,
-    }
+    return {"receipt_key": key, **asdict(kept), "lane": kept.lane.value}
 
 
 def _kept(item: Mapping[str, Any]) -> KeptReceipt:

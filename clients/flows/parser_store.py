@@ -96,7 +96,9 @@ class ParserStore:
                 None, key, body, ChecksumAlgorithm="SHA256", ChecksumSHA256=digest
             )
         if written is None:
-            self._check_same(key, sha256)
+            with tempfile.TemporaryDirectory() as folder:
+                if self._fetched(key, Path(folder) / "artifact.zip") != sha256:
+                    raise VersionTakenError(key)
         return key
 
     def fetch(self, artifact: FlowArtifact, path: Path) -> None:
@@ -150,11 +152,6 @@ class ParserStore:
             path = Path(folder) / "artifact.zip"
             sha256 = self._fetched(key, path)
             return sha256, read_manifest(path, artifact=key)
-
-    def _check_same(self, key: str, sha256: str) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            if self._fetched(key, Path(folder) / "artifact.zip") != sha256:
-                raise VersionTakenError(key)
 
     def _fetched(self, key: str, path: Path) -> str:
         """Write an object into a file, piece by piece, and return its digest."""

@@ -65,12 +65,8 @@ class KafkaProducer:
     ) -> None:
         """Open a producer; nothing waits for the broker yet.
 
-        Args:
-            bootstrap_servers: ``host:port``, several separated by commas.
-            security: How to reach them; or librdkafka's own settings for that.
-            delivery_timeout_s: The longest that ``land`` and ``land_all`` block.
-            connect: Makes the producer beneath from librdkafka's configuration.
-            clock_s: Seconds since 1970: tokens end by them.
+        ``security`` may be librdkafka's own settings. ``delivery_timeout_s`` is the longest that
+        ``land`` and ``land_all`` block. Tokens end by ``clock_s``, in seconds since 1970.
         """
         self._delivery_timeout_s = delivery_timeout_s
         self._connect, self._clock_s = connect, clock_s

@@ -19,14 +19,10 @@ class ProducerRecord(msgspec.Struct, frozen=True, kw_only=True):
 def raw_record(message: Message, flow: Flow | None) -> ProducerRecord:
     """Write a message down. Without a flow it lands in its lane's shared topic."""
     return ProducerRecord(
-        topic=_topic_of(message, flow),
+        topic=raw_topic(message.lane, stream=message.stream)
+        if flow is None
+        else flow.raw_topic(message.lane, device_type=message.device_type),
         key=raw_key(message.arrival_millis),
         value=message.body,
         headers=headers_of(message),
     )
-
-
-def _topic_of(message: Message, flow: Flow | None) -> str:
-    if flow is None:
-        return raw_topic(message.lane, stream=message.stream)
-    return flow.raw_topic(message.lane, device_type=message.device_type)

@@ -86,14 +86,10 @@ class KafkaReader:
     ) -> None:
         """Describe what is to be read; nothing waits for the broker yet.
 
-        Args:
-            bootstrap_servers: ``host:port``, several separated by commas.
-            topics: Names of topics to read. One that is missing is read once it appears.
-            pattern: A regular expression; topics whose whole name matches are read too.
-            is_from_end: Leave out what is there at the first reading. Topics and partitions that
-                appear later are read from their beginning either way.
-            since_ms: Leave out what was written before, by Kafka's timestamps.
-            security: How to reach Kafka.
+        Topics whose whole name matches ``pattern`` are read too; one that is missing is read once
+        it appears. ``since_ms`` leaves out what was written before, by Kafka's timestamps,
+        ``is_from_end`` what is there at the first reading: topics and partitions that appear later
+        are read from their beginning either way.
 
         Raises:
             KafkaUnreadableError: No token could be made for Kafka, within ten seconds.

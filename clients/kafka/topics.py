@@ -39,14 +39,7 @@ class KafkaTopics:
         replication: int,
         security: KafkaSecurity = KafkaSecurity.PLAINTEXT,
     ) -> None:
-        """Describe them; nothing is asked of the broker yet.
-
-        Args:
-            bootstrap_servers: ``host:port``, several separated by commas.
-            partitions: How many a new topic gets.
-            replication: How many brokers hold each record of a new topic.
-            security: How to reach them.
-        """
+        """Describe them, and what a new one gets; nothing is asked of the broker yet."""
         self._partitions, self._replication = partitions, replication
         # Kept: the results of its calls never come once it is gone.
         self._admin = AdminClient(

@@ -88,12 +88,7 @@ class PayloadBucket:
         return PayloadReference(key=key, sha256=sha256_hex)
 
     def get(self, reference: PayloadReference, *, body_bytes: int, bytes_max: int) -> bytes:
-        """Fetch a body and check that it is the one that was put.
-
-        Args:
-            reference: Where it is, and its digest.
-            body_bytes: Its size, as its message says.
-            bytes_max: The most that may be fetched.
+        """Fetch a body, ``body_bytes`` long by its message, and check that it is what was put.
 
         Raises:
             PayloadTooLargeError: It is larger than ``bytes_max``; nothing was fetched.

@@ -10,7 +10,7 @@ from aws_lambda_powertools import Logger
 from clients.aws import AwsSettings, dynamodb_table
 from clients.devices.registry import DeviceRegistry, DeviceStatus, RegisteredDevice
 from clients.environment import read_settings
-from lambdas.authorizer.service import Devices, Proven, TokenRefusedError, proven_by
+from lambdas.authorizer.service import Devices, TokenRefusedError, proven_by
 
 logger = Logger(service="authorizer")
 
@@ -39,7 +39,9 @@ def authorize(event: Mapping[str, Any], *, devices: Devices) -> dict[str, Any]:
     except TokenRefusedError as refused:
         logger.warning("refused", extra={"why": refused.why, "device_id": refused.device_id})
         raise Exception("Unauthorized") from None
-    _note_rotation(proven)
+    if len(proven.device.keys) > 1:  # the other may go once the new one is seen
+        signed = {"device_id": proven.device.device_id, "kid": proven.kid}
+        logger.info("signed with one of two keys", extra=signed)
     return _policy(proven.device, event["methodArn"])
 
 
@@ -60,13 +62,6 @@ def _bearer_token(event: Mapping[str, Any]) -> str:
         return ""
     scheme, _, token = values[0].partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
-
-
-def _note_rotation(proven: Proven) -> None:
-    """While a device has two keys, say which it uses: the other may go once the new one is seen."""
-    if len(proven.device.keys) > 1:
-        signed = {"device_id": proven.device.device_id, "kid": proven.kid}
-        logger.info("signed with one of two keys", extra=signed)
 
 
 def _policy(device: RegisteredDevice, method_arn: str) -> dict[str, Any]:

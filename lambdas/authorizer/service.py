@@ -154,8 +154,5 @@ def _verified(token: str, key: Jwk, device_id: str) -> dict[str, Any]:
             options={"require": ["sub", "aud", "iat", "exp"]},
         )
     except _MALFORMED as problem:
-        raise TokenRefusedError(_why(problem), device_id) from None
-
-
-def _why(problem: Exception) -> str:
-    return next((why for error, why in _REASONS if isinstance(problem, error)), "malformed")
+        why = next((why for error, why in _REASONS if isinstance(problem, error)), "malformed")
+        raise TokenRefusedError(why, device_id) from None

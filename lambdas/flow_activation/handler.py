@@ -9,7 +9,7 @@ of CloudFormation's, to which a version is what identifies the resource.
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from aws_lambda_powertools import Logger
@@ -58,33 +58,19 @@ def answer(
 
 
 def _activate(version: str, in_place_of: str | None) -> Activation:
-    activation = activate(
-        version,
-        store=_store(),
-        topics=_topics(),
-        artifacts=_artifacts(),
-        in_place_of=in_place_of,
-    )
+    activation = _activating()(version, in_place_of=in_place_of)
     logger.info("activated", extra=dataclasses.asdict(activation))
     return activation
 
 
 @cache
-def _store() -> FlowStore:
-    return FlowStore(s3_client(AwsSettings()), read_settings(Settings).flows_bucket)
-
-
-@cache
-def _artifacts() -> ParserStore:
-    return ParserStore(s3_client(AwsSettings()), read_settings(Settings).flows_bucket)
-
-
-@cache
-def _topics() -> KafkaTopics:
-    ours = read_settings(Settings)
-    return KafkaTopics(
+def _activating() -> partial[Activation]:
+    ours, s3 = read_settings(Settings), s3_client(AwsSettings())
+    topics = KafkaTopics(
         bootstrap_servers=ours.kafka_bootstrap_servers,
         partitions=ours.topic_partitions,
         replication=ours.topic_replication,
         security=ours.kafka_security,
     )
+    store, artifacts = FlowStore(s3, ours.flows_bucket), ParserStore(s3, ours.flows_bucket)
+    return partial(activate, store=store, topics=topics, artifacts=artifacts)

@@ -6,8 +6,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from fleetlane.events.errors import ProblemTag
-from lambdas.http.declarations import BadRequestError
-from lambdas.http.device_request import NoRouteError, RevokedError, UnauthenticatedError
+from lambdas.http.device_request import (
+    BadRequestError,
+    NoRouteError,
+    RevokedError,
+    UnauthenticatedError,
+)
 
 PROBLEM_CONTENT_TYPE: Final = "application/problem+json"
 _TYPE_PREFIX: Final = "urn:fleetlane:problem:"

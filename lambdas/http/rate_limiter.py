@@ -102,12 +102,9 @@ class RateLimiter:
     ) -> None:
         """Start with full allowances for everybody.
 
-        Args:
-            overrides: They count before the stage's rate limits.
-            of_stage: The stage's rate limits; ``None``: only those in the overrides apply.
-            on_over_rate_limit: Receives a device's id and what becomes of its message when it goes
-                over a rate limit; called once a minute for each device.
-            devices_max: How many devices are remembered.
+        The overrides count before the stage's rate limits. ``on_over_rate_limit`` receives a
+        device's id and what becomes of its message when it goes over one; it is called once a
+        minute for each device.
         """
         self._overrides, self._of_stage = overrides, of_stage
         self._on_over_rate_limit, self._devices_max = on_over_rate_limit, devices_max

@@ -9,13 +9,11 @@ import msgspec
 from clients.devices.bound_devices import CachedBoundDevices
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
-from lambdas.http.declarations import BadRequestError
-from lambdas.http.device_request import Sender
+from lambdas.http.device_request import BadRequestError, Sender
 from lambdas.http.senders import Senders
 from lambdas.ingest.batch_document import Entry, RawEntry, entries_in, entry_from
-from lambdas.ingest.inbound import InboundMessage
 from lambdas.ingest.intake import Intake
-from lambdas.ingest.service import ANSWER_S, Receipt
+from lambdas.ingest.service import ANSWER_S, InboundMessage, Receipt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

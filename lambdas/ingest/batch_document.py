@@ -10,7 +10,7 @@ import msgspec
 from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE, SOURCE_PREFIX
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import DEVICE_ID_PATTERN, NAME_PATTERN, is_device_id, is_name
-from lambdas.http.declarations import (
+from lambdas.http.device_request import (
     BODY_ENCODING,
     CONTENT_TYPE,
     FIRMWARE,

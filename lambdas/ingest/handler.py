@@ -21,7 +21,8 @@ from clients.s3.spool import Spool
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lanes import REQUEST_BODY_BYTES_MAX
 from lambdas.http.dependencies import DeviceSettings, LazyRegistry, rate_limiter
-from lambdas.ingest.dispatcher import Dispatcher, IngestDependencies, services_on
+from lambdas.ingest.assembly import IngestDependencies, services_on
+from lambdas.ingest.dispatcher import Dispatcher
 from lambdas.ingest.problems import FLOWS_UNAVAILABLE, OVERRIDES_UNAVAILABLE, RECEIPTS_UNAVAILABLE
 
 logger = Logger(service="ingest")

@@ -6,10 +6,17 @@ from typing import Any, Final
 import msgspec
 
 from fleetlane.events.lanes import Lane
-from lambdas.http.declarations import BadRequestError, refusal
-from lambdas.http.device_request import body_of, checked_stream, declared_in, headers_in, sender_of
+from lambdas.http.device_request import (
+    BadRequestError,
+    body_of,
+    checked_stream,
+    declared_in,
+    headers_in,
+    refusal,
+    sender_of,
+)
 from lambdas.ingest.batch import Batch
-from lambdas.ingest.inbound import InboundMessage
+from lambdas.ingest.service import InboundMessage
 
 _CLOUDEVENTS_BATCH: Final = "application/cloudevents-batch+json"
 _OF_ONE_MESSAGE: Final = {

@@ -15,9 +15,8 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.flow import Flow, UploadRule
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
 from lambdas.http.rate_limiter import RateLimiter
-from lambdas.ingest.inbound import InboundMessage
 from lambdas.ingest.repeats import Remembered, Repeats, first_receipt, is_same, repeat_key
-from lambdas.ingest.service import ANSWER_S, Ingest, Notice, Receipt
+from lambdas.ingest.service import ANSWER_S, InboundMessage, Ingest, Notice, Receipt
 
 _NO_RULE: Final = UploadRule()
 _DIGEST_BYTES: Final = 8

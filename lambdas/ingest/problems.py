@@ -1,8 +1,10 @@
 """The errors of ingest as the caller sees them, and as we count and log them."""
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, Final
 
+import msgspec
 from aws_lambda_powertools import Logger
 
 from clients.devices.registry import RegistryUnavailableError
@@ -11,12 +13,97 @@ from clients.s3.payload_bucket import PayloadUnavailableError
 from fleetlane.events.errors import FleetlaneError, ProblemTag
 from fleetlane.events.metrics import Dimension, FunctionMetric, Service
 from lambdas.http.embedded_metrics import MetricLine
-from lambdas.http.problems import OF_REQUESTS, Problem, ProblemTable
+from lambdas.http.problems import OF_REQUESTS, PROBLEM_CONTENT_TYPE, Problem, ProblemTable
 from lambdas.http.rate_limiter import RevokedDeviceError, TooManyMessagesError
 from lambdas.http.senders import NotItsGatewayError
-from lambdas.ingest.answers import Answer, problem_answer
 from lambdas.ingest.batch_document import BatchTooLongError
-from lambdas.ingest.service import BodyTooLargeError
+from lambdas.ingest.service import BodyTooLargeError, Receipt
+from lambdas.ingest.sink_health import Condition, Sink
+
+_JSON: Final = "application/json"
+_ACCEPTED: Final = HTTPStatus.ACCEPTED.value
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What a device is answered. ``retry_after_s`` says when to send the same again."""
+
+    status: int
+    body: str
+    content_type: str = _JSON
+    retry_after_s: int | None = None
+
+    def as_proxy(self) -> dict[str, Any]:
+        """Write it as API Gateway (REST, v1) wants it."""
+        headers = {"Content-Type": [self.content_type]}
+        if self.retry_after_s is not None:
+            headers["Retry-After"] = [str(self.retry_after_s)]
+        return {
+            "statusCode": self.status,
+            "body": self.body,
+            "isBase64Encoded": False,
+            "multiValueHeaders": headers,
+        }
+
+
+def receipt_answer(receipt: Receipt) -> Answer:
+    """202: the message is durable."""
+    body = msgspec.json.encode(receipt_members(receipt)).decode()
+    return Answer(status=_ACCEPTED, body=body)
+
+
+def problem_answer(problem: Problem) -> Answer:
+    """The problem's own status; ``Retry-After`` where it is worth another try."""
+    return Answer(
+        status=problem.tag.status,
+        body=problem.body(),
+        content_type=PROBLEM_CONTENT_TYPE,
+        retry_after_s=problem.retry_after_s,
+    )
+
+
+def batch_answer(outcomes: Sequence[Receipt | Problem]) -> Answer:
+    """202 if every entry is durable, else 207: only a 202 may be taken as it is.
+
+    Each entry's receipt or problem is at the entry's place, with a status of its own.
+    """
+    problems = [one for one in outcomes if isinstance(one, Problem)]
+    again_s = max((one.retry_after_s or 0 for one in problems), default=0)
+    return Answer(
+        status=HTTPStatus.MULTI_STATUS.value if problems else _ACCEPTED,
+        body=_json({"receipts": [_entry_members(one) for one in outcomes]}),
+        retry_after_s=again_s or None,
+    )
+
+
+def health_answer(conditions: Mapping[Sink, Condition]) -> Answer:
+    """200 whatever the sinks are like: it says that this API answers."""
+    body = _json({"status": "ok", "sinks": dict(conditions)})
+    return Answer(status=HTTPStatus.OK.value, body=body)
+
+
+def receipt_members(receipt: Receipt) -> dict[str, Any]:
+    """The members of a receipt's JSON; ``notices`` only where there are some."""
+    members: dict[str, Any] = {
+        "id": receipt.id,
+        "lane": receipt.lane,
+        "landed": receipt.landed,
+        "next_upload_after_s": receipt.next_upload_after_s,
+    }
+    if receipt.notices:
+        members["notices"] = receipt.notices
+    return members
+
+
+def _entry_members(outcome: Receipt | Problem) -> dict[str, Any]:
+    if isinstance(outcome, Receipt):
+        return {"status": _ACCEPTED, **receipt_members(outcome)}
+    again_s = outcome.retry_after_s
+    return outcome.members() | ({} if again_s is None else {"retry_after_s": again_s})
+
+
+def _json(members: Mapping[str, Any]) -> str:
+    return msgspec.json.encode(members).decode()
+
 
 ACCEPTED: Final = MetricLine(
     Service.INGEST,

@@ -10,8 +10,7 @@ from typing import Protocol
 
 from clients.circuit_breaker import CircuitBreaker, Turn
 from clients.devices.receipts import KeptReceipt, ReceiptsUnavailableError, receipt_key
-from lambdas.ingest.inbound import InboundMessage
-from lambdas.ingest.service import Landed, Notice, Receipt
+from lambdas.ingest.service import InboundMessage, Landed, Notice, Receipt
 
 
 class ReceiptStore(Protocol):

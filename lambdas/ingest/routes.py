@@ -10,11 +10,20 @@ from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 from fleetlane.events.errors import ProblemTag
 from fleetlane.events.lanes import Lane
 from lambdas.http.problems import Problem
-from lambdas.ingest.answers import Answer, batch_answer, health_answer
+from lambdas.ingest.assembly import Services
 from lambdas.ingest.batch import Outcome
-from lambdas.ingest.dispatcher import Services
 from lambdas.ingest.http_request import batch_from
-from lambdas.ingest.problems import ACCEPTED, REFUSED, Jitter, NoSuchPathError, problem_of, refused
+from lambdas.ingest.problems import (
+    ACCEPTED,
+    REFUSED,
+    Answer,
+    Jitter,
+    NoSuchPathError,
+    batch_answer,
+    health_answer,
+    problem_of,
+    refused,
+)
 from lambdas.ingest.service import Receipt
 
 

@@ -149,12 +149,10 @@ def _refusal(error: Exception) -> dict[str, Any]:
     elif problem.retry_after_s is not None:
         logger.warning("not issued", extra={"problem": str(error)})
     _REFUSED.write(1, of=problem.tag)
-    retry_after = (
-        {} if problem.retry_after_s is None else {"Retry-After": str(problem.retry_after_s)}
-    )
-    return _answer(problem.tag.status, PROBLEM_CONTENT_TYPE, problem.body()) | {
-        "headers": {"Content-Type": PROBLEM_CONTENT_TYPE, **retry_after}
-    }
+    answer = _answer(problem.tag.status, PROBLEM_CONTENT_TYPE, problem.body())
+    if problem.retry_after_s is not None:
+        answer["headers"]["Retry-After"] = str(problem.retry_after_s)
+    return answer
 
 
 def _answer(status: int, content_type: str, body: str) -> dict[str, Any]:

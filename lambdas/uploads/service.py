@@ -14,10 +14,13 @@ from clients.s3.upload_bucket import upload_key
 from clients.s3.upload_form import IssuedUpload, UploadForm, UploadTooLargeError
 from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE, SOURCE_PREFIX
 from fleetlane.events.names import DEVICE_ID_PATTERN, RawIdRule
-from lambdas.http.declarations import CONTENT_TYPE, BadRequestError, Declared, checked
 from lambdas.http.device_request import (
+    CONTENT_TYPE,
+    BadRequestError,
+    Declared,
     Sender,
     body_of,
+    checked,
     checked_stream,
     declared_in,
     headers_in,

@@ -10,7 +10,8 @@ from clients.devices.bound_devices import ManyDevices
 from clients.devices.overrides import CachedOverrides
 from clients.flows.store import CurrentFlows
 from lambdas.http.rate_limiter import RateLimiter
-from lambdas.ingest.dispatcher import Dispatcher, IngestDependencies, services_on
+from lambdas.ingest.assembly import IngestDependencies, services_on
+from lambdas.ingest.dispatcher import Dispatcher
 from lambdas.ingest.repeats import ReceiptStore
 from lambdas.ingest.service import PayloadStore, RecordLander
 from tests.unit.lambdas.fake_overrides import FakeOverrides

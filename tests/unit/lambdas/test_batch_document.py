@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetlane.events.errors import FleetlaneError
-from lambdas.http.declarations import BadRequestError
+from lambdas.http.device_request import BadRequestError
 from lambdas.ingest.batch_document import BatchTooLongError, Entry, entries_in, entry_from
 
 START = b'[{"specversion":"1.0","id":"e","source":"/devices/d-1","type":"thermo"'

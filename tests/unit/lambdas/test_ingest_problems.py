@@ -2,7 +2,7 @@ import pytest
 
 from clients.kafka.producer import NotDurableError
 from fleetlane.events.errors import ProblemTag
-from lambdas.http.declarations import BadRequestError
+from lambdas.http.device_request import BadRequestError
 from lambdas.http.problems import Problem
 from lambdas.ingest.problems import problem_of
 

@@ -12,10 +12,9 @@ from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import INLINE_BYTES_MAX, LATE_AFTER_MS, Lane
-from lambdas.ingest.inbound import InboundMessage
 from lambdas.ingest.intake import Intake
 from lambdas.ingest.repeats import Repeats
-from lambdas.ingest.service import Ingest, Landed, Receipt
+from lambdas.ingest.service import InboundMessage, Ingest, Landed, Receipt
 from tests.unit.lambdas.api_gateway import unlimited
 from tests.unit.lambdas.fake_receipts import FakeReceipts
 from tests.unit.lambdas.fakes import (

@@ -11,10 +11,9 @@ from clients.kafka.producer import NotDurableError
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
-from lambdas.ingest.inbound import InboundMessage
 from lambdas.ingest.intake import Intake, next_upload_after_s
 from lambdas.ingest.repeats import Repeats
-from lambdas.ingest.service import Ingest, Notice, Receipt
+from lambdas.ingest.service import InboundMessage, Ingest, Notice, Receipt
 from tests.unit.lambdas.api_gateway import unlimited
 from tests.unit.lambdas.fake_receipts import FakeReceipts
 from tests.unit.lambdas.fakes import FakeFlows, FakeKafka, FakePayloads

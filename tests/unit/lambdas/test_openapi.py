@@ -9,7 +9,7 @@ import yaml
 
 from fleetlane.events.errors import ProblemTag
 from fleetlane.events.lanes import PAYLOAD_BYTES_MAX, Lane
-from lambdas.http.declarations import (
+from lambdas.http.device_request import (
     BODY_ENCODING,
     BODY_ENCODINGS,
     CONTENT_TYPE,
