@@ -87,8 +87,7 @@ def _trial(
     total = arguments.warm_up + arguments.messages
     before = services.end_offset(FLEET_PARSED)
     land_all(
-        services,
-        (message_for(one, stream=streams[one % len(streams)]) for one in range(total)),
+        services, (message_for(one, stream=streams[one % len(streams)]) for one in range(total))
     )
     run = next(one for number in count() if not (one := services.folder / f"run_{number}").exists())
     with running(services, run, "parse_lane --lane standard") as application:

@@ -135,10 +135,7 @@ class LocalStage(msgspec.Struct, frozen=True, kw_only=True):
 def localstack_at(endpoint_url: str, region: str = REGION) -> AwsSettings:
     """The LocalStack that answers there."""
     return AwsSettings(
-        endpoint_url=endpoint_url,
-        region=region,
-        access_key_id=_ANY_KEY,
-        secret_access_key=_ANY_KEY,
+        endpoint_url=endpoint_url, region=region, access_key_id=_ANY_KEY, secret_access_key=_ANY_KEY
     )
 
 

@@ -53,10 +53,7 @@ def _coverage_on(day: date, messages: Sequence[Sent]) -> DayCoverage:
     itself = {one.device_id for one in messages if one.via is None}
     anyhow = {one.device_id for one in messages}
     return DayCoverage(
-        day=day,
-        reported=len(itself),
-        through_gateway=len(anyhow - itself),
-        messages=len(messages),
+        day=day, reported=len(itself), through_gateway=len(anyhow - itself), messages=len(messages)
     )
 
 

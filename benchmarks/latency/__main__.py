@@ -37,8 +37,7 @@ SHIPPED: Final = Jobs(
     fast="parse_lane --lane fast", others="parse_lane --lane standard; parse_lane --lane slow"
 )
 EXCHANGED: Final = Jobs(
-    fast="parse_lane --lane fast --trigger_ms 1",
-    others="parse_lane --lane standard --trigger_ms 0",
+    fast="parse_lane --lane fast --trigger_ms 1", others="parse_lane --lane standard --trigger_ms 0"
 )
 LOAD: Final = 0.2
 SLOW_LIMITS: Final = LANE_LIMITS[Lane.SLOW]

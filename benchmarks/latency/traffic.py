@@ -56,9 +56,7 @@ class Span:
 def stored_by_the_brokers_clock(services: Services) -> None:
     """Let records of canonical topics carry when the broker stored them."""
     entry = ConfigEntry(
-        "message.timestamp.type",
-        "LogAppendTime",
-        incremental_operation=AlterConfigOpType.SET,
+        "message.timestamp.type", "LogAppendTime", incremental_operation=AlterConfigOpType.SET
     )
     resources = [
         ConfigResource(ResourceType.TOPIC, canonical_topic(stream), incremental_configs=[entry])

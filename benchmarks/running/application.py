@@ -49,10 +49,7 @@ def submitted(folder: Path, machine: Machine = Machine()) -> list[str]:
 
 
 def submitted_lanes(
-    services: Services,
-    folder: Path,
-    jobs: str,
-    machine: Machine = Machine(),
+    services: Services, folder: Path, jobs: str, machine: Machine = Machine()
 ) -> Sequence[str]:
     """The command that runs ``jobs``, written as for ``glue_jobs/host.py``."""
     shared = {
@@ -75,10 +72,7 @@ def submitted_lanes(
 
 @contextmanager
 def running(
-    services: Services,
-    folder: Path,
-    jobs: str,
-    machine: Machine = Machine(),
+    services: Services, folder: Path, jobs: str, machine: Machine = Machine()
 ) -> Iterator[ServerProcess]:
     """Start an application in a folder of its own; returns at once, and kills it in the end."""
     folder.mkdir()

@@ -34,11 +34,7 @@ class Watched:
     """Processes that do messages; ``done`` counts those that they did."""
 
     def __init__(
-        self,
-        processes: Sequence[ServerProcess],
-        *,
-        done: Callable[[], float],
-        seconds_max: float,
+        self, processes: Sequence[ServerProcess], *, done: Callable[[], float], seconds_max: float
     ) -> None:
         self._processes, self._done = processes, done
         self._until_s = time.monotonic() + seconds_max

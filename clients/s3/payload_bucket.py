@@ -140,9 +140,7 @@ class PayloadBucket:
         copied = self._objects.ask(
             key,
             lambda: self._s3.copy_object(
-                Bucket=other_bucket,
-                Key=parked_key,
-                CopySource={"Bucket": self._bucket, "Key": key},
+                Bucket=other_bucket, Key=parked_key, CopySource={"Bucket": self._bucket, "Key": key}
             ),
         )
         if copied is None:

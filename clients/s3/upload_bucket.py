@@ -135,8 +135,7 @@ class UploadBucket:
 
     def _head(self, key: str) -> "HeadObjectOutputTypeDef | None":
         return self._objects.ask(
-            key,
-            lambda: self._s3.head_object(Bucket=self._bucket, Key=key, ChecksumMode="ENABLED"),
+            key, lambda: self._s3.head_object(Bucket=self._bucket, Key=key, ChecksumMode="ENABLED")
         )
 
 

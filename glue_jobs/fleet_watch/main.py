@@ -61,22 +61,21 @@ def start(session: SparkSession, arguments: FleetWatchArguments) -> Supervisor:
         )
         if arguments.lake_warehouse is not None:
             use_catalog(session, warehouse=arguments.lake_warehouse, uri=arguments.lake_catalog_uri)
-            watch = FlowWatch(
-                LakeHours(session),
-                context.flows,
-                send=context.send,
-                publish=context.publish,
-                now_ms=now_ms,
-            )
-            PeriodicTask(
-                name="comparison of flows with what is usual",
-                run=watch.judge_last_hour,
-                interval_s=POLL_INTERVAL_S,
-                is_first_at_once=False,
-            ).run_beside(query)
+            _comparison(session, context).run_beside(query)
         return query
 
     return always_running(FLEET_WATCH, start_query)
+
+
+def _comparison(session: SparkSession, context: WatchContext) -> PeriodicTask:
+    hours, flows = LakeHours(session), context.flows
+    watch = FlowWatch(hours, flows, send=context.send, publish=context.publish, now_ms=now_ms)
+    return PeriodicTask(
+        name="comparison of flows with what is usual",
+        run=watch.judge_last_hour,
+        interval_s=POLL_INTERVAL_S,
+        is_first_at_once=False,
+    )
 
 
 def _context(session: SparkSession, arguments: FleetWatchArguments) -> WatchContext:

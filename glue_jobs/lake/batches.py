@@ -40,10 +40,7 @@ from glue_jobs.lake.summaries import ClosedHours, daily_rows, days_to_count, hou
 from glue_jobs.lake.upkeep import LeaseGuard
 
 TABLES_OF: Final[Mapping[LakeTables, tuple[LakeTable, ...]]] = MappingProxyType(
-    {
-        LakeTables.EVENTS: (EVENTS, PARKED),
-        LakeTables.FLEET: (RECEIVED, PARSED, DAILY, HOURLY),
-    }
+    {LakeTables.EVENTS: (EVENTS, PARKED), LakeTables.FLEET: (RECEIVED, PARSED, DAILY, HOURLY)}
 )
 
 _QUERY_ID: Final = "sql.streaming.queryId"

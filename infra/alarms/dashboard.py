@@ -26,8 +26,7 @@ def add_dashboard(
             [api.metric(name, "Sum") for name in ("Count", "4XXError", "5XXError")],
         ),
         _graph(
-            "Latency, p99 (ms)",
-            [api.metric("Latency", "p99", route=one) for one in DEVICE_ROUTES],
+            "Latency, p99 (ms)", [api.metric("Latency", "p99", route=one) for one in DEVICE_ROUTES]
         ),
         _graph("Accepted messages per minute", [_accepted(lane) for lane in Lane]),
     )

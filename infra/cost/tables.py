@@ -9,13 +9,7 @@ from infra.cost.bill import MILLION, Bill, bill, receipt_usd, savings, store_lin
 from infra.cost.edge import break_even_messages_per_s, edge_lines
 from infra.cost.figures import Figures
 from infra.cost.jobs import batches_a_month, checkpoints_usd, worker_hour_usd
-from infra.cost.scenario import (
-    HOURS_A_MONTH,
-    INLINE_KIB_MAX,
-    Scenario,
-    batched,
-    with_engine,
-)
+from infra.cost.scenario import HOURS_A_MONTH, INLINE_KIB_MAX, Scenario, batched, with_engine
 from infra.stages import Engine
 
 SIZES_KIB: Final = (0.25, 1, 10, 100, 1_000, 4_000)
@@ -42,8 +36,7 @@ def report(scenario: Scenario, figures: Figures) -> str:
         _table(("readings a message", "all costs", "what grows"), _batches(scenario, figures)),
         "### Trigger intervals, in USD a month and query that always has messages",
         _table(
-            ("trigger", "checkpoints", "checkpoints without async progress"),
-            _triggers(figures),
+            ("trigger", "checkpoints", "checkpoints without async progress"), _triggers(figures)
         ),
         "### Rates worth knowing",
         _rates(scenario, figures),

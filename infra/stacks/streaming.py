@@ -67,13 +67,7 @@ class Streaming(Stack):
     """The cluster, its topics, and where clients with IAM reach it."""
 
     def __init__(
-        self,
-        scope: Construct,
-        name: str,
-        *,
-        stage: Stage,
-        network: PrivateNetwork,
-        key: kms.Key,
+        self, scope: Construct, name: str, *, stage: Stage, network: PrivateNetwork, key: kms.Key
     ) -> None:
         super().__init__(
             scope,
@@ -137,8 +131,7 @@ class Streaming(Stack):
             server_properties="\n".join(BROKER_SETTINGS),
         )
         return msk.CfnCluster.ConfigurationInfoProperty(
-            arn=configuration.attr_arn,
-            revision=configuration.attr_latest_revision_revision,
+            arn=configuration.attr_arn, revision=configuration.attr_latest_revision_revision
         )
 
     def _logging(self) -> msk.CfnCluster.LoggingInfoProperty:

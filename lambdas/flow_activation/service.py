@@ -8,12 +8,7 @@ from typing import Protocol
 from clients.flows.parser_store import ArtifactChangedError, ArtifactMissingError
 from clients.flows.store import FlowsNotPublishedError, FlowsUnreadableError
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flows.artifacts import (
-    BadArtifactError,
-    FlowArtifact,
-    Manifest,
-    team_rules,
-)
+from fleetlane.events.flows.artifacts import BadArtifactError, FlowArtifact, Manifest, team_rules
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import topics_of
 from fleetlane.events.lake.views import breaking_changes

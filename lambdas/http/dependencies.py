@@ -62,11 +62,7 @@ class DeviceSettings:
 
 
 def rate_limiter(
-    settings: DeviceSettings,
-    s3: "S3Client",
-    *,
-    logger: Logger,
-    unavailable_line: MetricLine,
+    settings: DeviceSettings, s3: "S3Client", *, logger: Logger, unavailable_line: MetricLine
 ) -> RateLimiter:
     """The function's rate limiter; ``logger`` names who is over a limit.
 

@@ -65,10 +65,7 @@ def _dependencies() -> IngestDependencies:
     )
     return IngestDependencies(
         rate_limiter=rate_limiter(
-            ours.devices,
-            s3,
-            logger=logger,
-            unavailable_line=OVERRIDES_UNAVAILABLE,
+            ours.devices, s3, logger=logger, unavailable_line=OVERRIDES_UNAVAILABLE
         ),
         flows=CachedFlows(
             FlowStore(s3, ours.devices.flows_bucket), max_age_s=ours.devices.flows_max_age_s

@@ -90,10 +90,7 @@ def repeat_key(inbound: InboundMessage) -> str:
 def first_receipt(kept: KeptReceipt) -> Receipt:
     """The receipt that the first of these messages was answered with."""
     return Receipt(
-        id=kept.raw_id,
-        lane=kept.lane,
-        landed=Landed(kept.landed),
-        notices=(Notice.REPEATED,),
+        id=kept.raw_id, lane=kept.lane, landed=Landed(kept.landed), notices=(Notice.REPEATED,)
     )
 
 

@@ -27,10 +27,7 @@ from fleetlane.events.metrics import Dimension, FunctionMetric, Service
 from lambdas.http.dependencies import DeviceSettings, LazyRegistry, rate_limiter
 from lambdas.http.embedded_metrics import MetricLine
 from lambdas.http.problems import OF_REQUESTS, PROBLEM_CONTENT_TYPE, ProblemTable
-from lambdas.http.rate_limiter import (
-    RevokedDeviceError,
-    TooManyMessagesError,
-)
+from lambdas.http.rate_limiter import RevokedDeviceError, TooManyMessagesError
 from lambdas.http.senders import NotItsGatewayError
 from lambdas.uploads.landing import Landing
 from lambdas.uploads.service import EXPIRES_S, Issuing, declaration_from
@@ -114,8 +111,7 @@ def sweep(event: object, context: Any) -> dict[str, Any]:
         uploads=_uploads(), land=_land, after_s=read_settings(LandingSettings).sweep_after_s
     )
     report = sweep.run(
-        now_ms=_now_ms(),
-        may_go_on=lambda: context.get_remaining_time_in_millis() > _SWEEP_ENDS_MS,
+        now_ms=_now_ms(), may_go_on=lambda: context.get_remaining_time_in_millis() > _SWEEP_ENDS_MS
     )
     return reported(report)
 

@@ -97,9 +97,38 @@ class KafkaBroker(ServerProcess):
     def _prepare(self) -> None:
         self._port = remembered_port(self._folder / "port.json")
         controller_port = remembered_port(self._folder / "controller_port.json")
-        settings = _settings(self._data, self._port, controller_port)
+        settings = self._settings(controller_port)
         self._properties.write_text("".join(f"{name}={at}\n" for name, at in settings.items()))
         self._format_once()
+
+    def _settings(self, controller_port: int) -> dict[str, object]:
+        return {
+            "process.roles": "broker,controller",
+            "node.id": 1,
+            "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
+            "controller.listener.names": "CONTROLLER",
+            "listeners": f"PLAINTEXT://127.0.0.1:{self._port},CONTROLLER://127.0.0.1:{controller_port}",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "inter.broker.listener.name": "PLAINTEXT",
+            "log.dirs": self._data,
+            "auto.create.topics.enable": "false",
+            "default.replication.factor": 1,
+            "offsets.topic.replication.factor": 1,
+            "offsets.topic.num.partitions": 3,
+            "transaction.state.log.replication.factor": 1,
+            "transaction.state.log.min.isr": 1,
+            "transaction.state.log.num.partitions": 3,
+            "share.coordinator.state.topic.replication.factor": 1,
+            "share.coordinator.state.topic.min.isr": 1,
+            "group.initial.rebalance.delay.ms": 0,
+            "num.network.threads": 2,
+            "num.io.threads": 4,
+            # After kill -9 the controller must first forget the old broker: 6 s instead of 12.
+            "broker.session.timeout.ms": 3000,
+            "broker.heartbeat.interval.ms": 500,
+            # Its default alone is a third of the heap.
+            "log.cleaner.dedupe.buffer.size": 16 * 1024 * 1024,
+        }
 
     def _java(self, *arguments: str) -> list[str]:
         quiet = ("-Djava.awt.headless=true", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
@@ -135,33 +164,3 @@ def _answers(admin: AdminClient) -> bool:
         return bool(admin.list_topics(timeout=1).brokers)
     except KafkaException:
         return False
-
-
-def _settings(data: Path, port: int, controller_port: int) -> dict[str, object]:
-    return {
-        "process.roles": "broker,controller",
-        "node.id": 1,
-        "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
-        "controller.listener.names": "CONTROLLER",
-        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-        "inter.broker.listener.name": "PLAINTEXT",
-        "log.dirs": data,
-        "auto.create.topics.enable": "false",
-        "default.replication.factor": 1,
-        "offsets.topic.replication.factor": 1,
-        "offsets.topic.num.partitions": 3,
-        "transaction.state.log.replication.factor": 1,
-        "transaction.state.log.min.isr": 1,
-        "transaction.state.log.num.partitions": 3,
-        "share.coordinator.state.topic.replication.factor": 1,
-        "share.coordinator.state.topic.min.isr": 1,
-        "group.initial.rebalance.delay.ms": 0,
-        "num.network.threads": 2,
-        "num.io.threads": 4,
-        # After kill -9 the controller must first forget the old broker: 6 s instead of 12.
-        "broker.session.timeout.ms": 3000,
-        "broker.heartbeat.interval.ms": 500,
-        # Its default alone is a third of the heap.
-        "log.cleaner.dedupe.buffer.size": 16 * 1024 * 1024,
-    }

@@ -75,10 +75,7 @@ class Answer:
     @classmethod
     def with_receipt(cls, status: int, receipt: Mapping[str, Any]) -> Self:
         return cls(
-            status=status,
-            raw_id=receipt["id"],
-            lane=receipt.get("lane"),
-            landed=receipt["landed"],
+            status=status, raw_id=receipt["id"], lane=receipt.get("lane"), landed=receipt["landed"]
         )
 
 

@@ -216,10 +216,7 @@ class DeviceImport:
 
 
 def _conflicts(
-    line: int,
-    device: RegisteredDevice,
-    there: Mapping[str, RegisteredDevice],
-    seen: dict[str, int],
+    line: int, device: RegisteredDevice, there: Mapping[str, RegisteredDevice], seen: dict[str, int]
 ) -> Iterator[str]:
     first = seen.setdefault(device.device_id, line)
     if first != line:

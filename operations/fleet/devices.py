@@ -85,6 +85,11 @@ class Coverage:
     through_gateway: int
     unregistered: int
 
+    @property
+    def share(self) -> float | None:
+        """``reported`` of ``registered``; ``None`` if no device is registered."""
+        return self.reported / self.registered if self.registered else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayCoverage:

@@ -47,6 +47,10 @@ class LateDevice:
     late: int
     median_lag_ms: int
 
+    @property
+    def share(self) -> float:
+        return self.late / self.messages
+
 
 def late(
     fleet: Fleet, *, days: int, over_ms: int = LATE_OVER_MS, share_min: float = LATE_SHARE_MIN
@@ -210,6 +214,10 @@ class FirmwareHealth:
     messages: int
     malformed: int
     parked: int
+
+    @property
+    def malformed_share(self) -> float:
+        return self.malformed / self.messages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

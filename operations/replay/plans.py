@@ -71,10 +71,8 @@ def parked_plan(
     chosen = [one for one in messages if one.identity not in left_out]
     if len(chosen) > messages_max:
         raise TooManyMessagesError(len(chosen), messages_max)
-    attempts, expired = with_payloads(
-        ((one.identity, one.position, _next(one, past.get(one.identity))) for one in chosen),
-        payloads,
-    )
+    again = ((one.identity, one.position, _next(one, past.get(one.identity))) for one in chosen)
+    attempts, expired = with_payloads(again, payloads)
     return ReplayPlan(
         pattern=PARKED,
         since_ms=since_ms,

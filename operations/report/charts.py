@@ -157,9 +157,7 @@ def _data(rows: Iterable[Row]) -> altair.InlineData:
 
 def _chart(drawn: Callable[[int], Drawn], alt: str, wide_px: int) -> Chart:
     return Chart(
-        alt=alt,
-        wide_svg=_svg(drawn(wide_px), wide_px),
-        phone_svg=_svg(drawn(PHONE_PX), PHONE_PX),
+        alt=alt, wide_svg=_svg(drawn(wide_px), wide_px), phone_svg=_svg(drawn(PHONE_PX), PHONE_PX)
     )
 
 

@@ -62,15 +62,17 @@ def headlines(figures: FleetFigures) -> tuple[Headline, ...]:
 
 
 def _coverage(coverage: Coverage, label: str) -> Headline:
+    share = coverage.share
     registered = counted(coverage.registered, "registered device")
     return Headline(
         value=percent(coverage.reported, coverage.registered),
         label=label,
         meaning=f"{number(coverage.reported)} of {registered}",
-        is_notable=coverage.reported < _COVERAGE_LOW * coverage.registered,
+        is_notable=share is not None and share < _COVERAGE_LOW,
     )
 
 
+_HERE: Final = Path(__file__).parent
 _SECTIONS: Final = (
     coverage_section,
     silent_section,
@@ -93,7 +95,7 @@ def write_report(fleet: Fleet, path: Path) -> None:
 def page_of(figures: FleetFigures) -> str:
     """The whole report as one HTML document that loads nothing and runs nothing."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        loader=jinja2.FileSystemLoader(_HERE),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -134,7 +134,7 @@ def _firmware_chart(firmware: Sequence[FirmwareHealth]) -> Chart:
     rows = [
         {
             "label": one.firmware or "not declared",
-            "value": 100 * (one.malformed / one.messages),
+            "value": 100 * one.malformed_share,
             "words": percent(one.malformed, one.messages),
             "colour": (WATCH if one.firmware else ASIDE).light,
         }

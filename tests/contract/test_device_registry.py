@@ -68,9 +68,7 @@ def test_registering_again_replaces_the_device(devices: Devices) -> None:
     assert devices.find("d-1") == _device("d-1", keys=(NEW_KEY,))
 
 
-def test_many_are_registered_at_once_and_the_last_of_one_id_stays(
-    registry: DeviceRegistry,
-) -> None:
+def test_many_are_registered_at_once_and_the_last_of_one_id_stays(registry: DeviceRegistry) -> None:
     fleet = [_device(f"d-{n}", keys=(OLD_KEY,)) for n in range(60)]
 
     registry.register_all([*fleet, _device("d-7", keys=(NEW_KEY,))])

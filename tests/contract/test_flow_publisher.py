@@ -80,9 +80,7 @@ def test_a_stream_of_another_owner_is_not_taken(publisher: FlowPublisher) -> Non
     assert streams(publisher) == ["a", "c"]
 
 
-def test_a_parser_that_nobody_deployed_is_named_with_the_commands(
-    publisher: FlowPublisher,
-) -> None:
+def test_a_parser_that_nobody_deployed_is_named_with_the_commands(publisher: FlowPublisher) -> None:
     with pytest.raises(NotDeployedError, match=r"parser deploy FILE\.zip --owner blue"):
         publisher.publish([flow("tank", "blue", "tank==1.0")])
 

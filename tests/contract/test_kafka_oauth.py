@@ -25,9 +25,9 @@ class OauthBroker(KafkaBroker):
 
     oauth_servers: str
 
-    def _settings(self, port: int) -> dict[str, object]:
+    def _settings(self, controller_port: int) -> dict[str, object]:
         """With Kafka's own validator of unsigned tokens; a connection ends with its token."""
-        settings = super()._settings(port)
+        settings = super()._settings(controller_port)
         self.oauth_servers = f"127.0.0.1:{remembered_port(self._folder / 'oauth_port.json')}"
         module = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
         of_listener = "listener.name.oauth.oauthbearer"

@@ -161,10 +161,7 @@ def test_a_producer_whose_idempotence_broke_while_nobody_waited_lands_again(
         opened.append(connected(configuration))
         return opened[-1]
 
-    producer = KafkaProducer(
-        bootstrap_servers=servers,
-        connect=connect,
-    )
+    producer = KafkaProducer(bootstrap_servers=servers, connect=connect)
     record = ProducerRecord(topic=topic, key=b"1", value=b"x")
     first = producer.land(record)
 

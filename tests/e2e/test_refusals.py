@@ -195,7 +195,7 @@ def test_a_message_whose_payload_was_altered_is_parked_with_what_is_there(
 
     parked = record_of(platform, PARKED, receipt.raw_id)
     kept = (header(parked, "ce_dataref") or b"").decode()
-    assert (
-        header(parked, "ce_parkedreason"),
-        object_bytes(platform.s3, PARKED_BUCKET, kept),
-    ) == (b"payload_corrupt", altered)
+    assert (header(parked, "ce_parkedreason"), object_bytes(platform.s3, PARKED_BUCKET, kept)) == (
+        b"payload_corrupt",
+        altered,
+    )

@@ -94,11 +94,6 @@ def _run(script: str, edge: Platform, device: Device) -> dict[str, Any]:
         "TOKEN": device.token(),
         "DEVICE": device.device_id,
     }
-    done = subprocess.run(
-        [*BASH, script],
-        env=environment,
-        capture_output=True,
-        check=True,
-    )
+    done = subprocess.run([*BASH, script], env=environment, capture_output=True, check=True)
     found: dict[str, Any] = orjson.loads(done.stdout)
     return found

@@ -258,9 +258,7 @@ def test_flow_activation_creates_topics_and_can_neither_change_nor_delete_one(
     assert created == {"canonical.*", "raw.*", "unique.*"}
 
 
-def test_a_deploy_may_call_flow_activation_and_no_other_function(
-    cloud_stage: Synthesized,
-) -> None:
+def test_a_deploy_may_call_flow_activation_and_no_other_function(cloud_stage: Synthesized) -> None:
     called = [
         (_listed(statement["Action"]), resource)
         for statement in _of_role(cloud_stage, "FlowsRole")

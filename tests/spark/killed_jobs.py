@@ -45,11 +45,7 @@ def running_job(settings: JobSettings, script: str, *argv: str) -> Iterator[Serv
     """A file of ``glue_jobs`` as spark-submit starts it; killed at the end, if not before."""
     process = ServerProcess(
         script,
-        [
-            *spark_submit(settings.folder, task_slots=2),
-            str(ROOT / "glue_jobs" / script),
-            *argv,
-        ],
+        [*spark_submit(settings.folder, task_slots=2), str(ROOT / "glue_jobs" / script), *argv],
         log_path=settings.folder / "spark.log",
         env=job_environment(settings),
         cwd=ROOT,

@@ -91,10 +91,7 @@ class LaneJob:
 
 @pytest.fixture
 def job(
-    spark: SparkSession,
-    kafka_broker: KafkaBroker,
-    local_aws: LocalAws,
-    tmp_path: Path,
+    spark: SparkSession, kafka_broker: KafkaBroker, local_aws: LocalAws, tmp_path: Path
 ) -> Iterator[LaneJob]:
     local_aws.ensure_bucket("blocking-parked")
     local_aws.ensure_bucket("blocking-flows")

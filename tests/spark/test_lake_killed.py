@@ -10,12 +10,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from clients.kafka.producer import KafkaProducer
 from clients.kafka.producer_record import ProducerRecord
 from clients.kafka.topics import KafkaTopics
-from fleetlane.events.job_arguments import (
-    HostArguments,
-    KafkaSecurity,
-    LakeArguments,
-    LakeTables,
-)
+from fleetlane.events.job_arguments import HostArguments, KafkaSecurity, LakeArguments, LakeTables
 from fleetlane.events.lake.tables import CATALOG, DAILY, PARSED, RECEIVED, LakeTable
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED
 from local.servers.kafka import KafkaBroker

@@ -133,10 +133,7 @@ def committed(admin: AdminClient, group: str) -> dict[str, int]:
 
 
 def test_an_application_reads_new_topics_tells_kafka_and_ends_between_batches(
-    application: threading.Thread,
-    spark: SparkSession,
-    kafka_broker: KafkaBroker,
-    checkpoints: Path,
+    application: threading.Thread, spark: SparkSession, kafka_broker: KafkaBroker, checkpoints: Path
 ) -> None:
     servers = kafka_broker.bootstrap_servers
     producer, admin = (

@@ -11,13 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
-from tests.unit.parsers.sandbox.conftest import (
-    HOSTILE,
-    body_of,
-    no_time_limit,
-    program,
-    run_of,
-)
+from tests.unit.parsers.sandbox.conftest import HOSTILE, body_of, no_time_limit, program, run_of
 from tests.unit.parsers.sandbox.machine import (
     descendants_of,
     holders_of,

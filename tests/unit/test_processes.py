@@ -95,8 +95,7 @@ def test_a_server_that_ignores_sigterm_is_killed_after_the_grace(start: Start) -
 
 def test_kill_9_of_the_supervisor_leaves_nothing_running(tmp_path: Path) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", SUPERVISOR, str(tmp_path / "log"), str(ROOT)],
-        stdout=subprocess.PIPE,
+        [sys.executable, "-c", SUPERVISOR, str(tmp_path / "log"), str(ROOT)], stdout=subprocess.PIPE
     ) as supervisor:
         assert supervisor.stdout is not None
         pid = int(supervisor.stdout.readline())

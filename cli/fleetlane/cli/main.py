@@ -27,11 +27,7 @@ _FLOW: Final = {
     "publish": "publish:publish",
     "list": "publish:versions",
 }
-_LAKE: Final = {
-    "view": "view:view",
-    "compact": "upkeep:compact",
-    "expire": "upkeep:expire",
-}
+_LAKE: Final = {"view": "view:view", "compact": "upkeep:compact", "expire": "upkeep:expire"}
 _PARKED: Final = {
     "list": "list_and_show:list_parked",
     "show": "list_and_show:show",

@@ -11,12 +11,7 @@ from fleetlane.parsers.sandbox.results import Attempt, Verdict
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParser, NoParser
 
 MAY_PASS_NEXT_TIME: Final = frozenset(
-    {
-        ParkedReason.TIMEOUT,
-        ParkedReason.PARSER_FAILED,
-        ParkedReason.MEMORY,
-        ParkedReason.CRASHED,
-    }
+    {ParkedReason.TIMEOUT, ParkedReason.PARSER_FAILED, ParkedReason.MEMORY, ParkedReason.CRASHED}
 )
 """Failures that another attempt may not have. The same bytes fail again for any other reason."""
 

@@ -23,9 +23,7 @@ def diverted_record(
 ) -> OutputRecord:
     """The same message for another attempt in the slow lane."""
     again = replace(
-        message,
-        attempt=message.attempt + 1,
-        slow_tries=message.slow_tries + counts_as_slow_try,
+        message, attempt=message.attempt + 1, slow_tries=message.slow_tries + counts_as_slow_try
     )
     topic = str(RawTopic(lane=Lane.SLOW))
     return OutputRecord(topic, record.key, record.value, headers_of(again))

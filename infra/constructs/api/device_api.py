@@ -137,10 +137,7 @@ class DeviceApi(Construct):
         )
 
     def _add_routes(
-        self,
-        ingest: lambda_.IFunction,
-        uploads: lambda_.IFunction,
-        authorizer: lambda_.IFunction,
+        self, ingest: lambda_.IFunction, uploads: lambda_.IFunction, authorizer: lambda_.IFunction
     ) -> None:
         # One permission for the whole API: one a method would soon be too long a policy.
         to_ingest, to_uploads = (

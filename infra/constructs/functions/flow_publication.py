@@ -107,11 +107,7 @@ class FlowPublication(Construct):
         role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         group.grant_write(role)
         provider = custom.Provider(
-            self,
-            "Call",
-            on_event_handler=activation,
-            framework_on_event_role=role,
-            log_group=group,
+            self, "Call", on_event_handler=activation, framework_on_event_role=role, log_group=group
         )
         suppress(provider, "L1", _BY_CDK)
         called = seen_arn(activation, activation.function_arn, reader=self)

@@ -114,8 +114,7 @@ class ApplicationRole(Construct):
         kafka.grant_read(self.role, (read,))
         kafka.grant_mirror(self.role)
         kafka.grant_write(
-            self.role,
-            (CANONICAL_TOPICS, f"raw.{Lane.SLOW}*", PARKED, FLEET_PARSED, *received),
+            self.role, (CANONICAL_TOPICS, f"raw.{Lane.SLOW}*", PARKED, FLEET_PARSED, *received)
         )
 
 

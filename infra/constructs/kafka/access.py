@@ -83,10 +83,7 @@ class KafkaEndpoint:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        return {
-            "KAFKA_BOOTSTRAP_SERVERS": self.bootstrap_servers,
-            "KAFKA_SECURITY": self.security,
-        }
+        return {"KAFKA_BOOTSTRAP_SERVERS": self.bootstrap_servers, "KAFKA_SECURITY": self.security}
 
     def grant_write(self, role: iam.Role, topics: Sequence[str]) -> None:
         """Let ``role`` write, where rights are needed at all."""

@@ -66,11 +66,7 @@ def test_a_file_of_something_else_counts_as_none(tmp_path: Path, content: str) -
 
 
 def test_a_second_platform_on_the_folder_is_refused(tmp_path: Path) -> None:
-    with (
-        taken_data_folder(tmp_path),
-        pytest.raises(FolderInUseError),
-        taken_data_folder(tmp_path),
-    ):
+    with taken_data_folder(tmp_path), pytest.raises(FolderInUseError), taken_data_folder(tmp_path):
         pass
 
 

@@ -138,10 +138,7 @@ def test_a_folder_without_flows_says_how_to_make_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (
-            ["--rollback", "--version", "0" * 16],
-            "Give exactly one: FOLDER, --rollback",
-        ),
+        (["--rollback", "--version", "0" * 16], "Give exactly one: FOLDER, --rollback"),
         ([".", "--rollback"], "Give exactly one: FOLDER, --rollback"),
         (["--stage", "dev", "--data", "."], "give --stage or --data, not both"),
     ],

@@ -114,8 +114,7 @@ def test_the_statement_is_printed(ask: Ask, engine: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stream", "problem"),
-    [("bare", "declares no schema"), ("nobody", "has no flow in force")],
+    ("stream", "problem"), [("bare", "declares no schema"), ("nobody", "has no flow in force")]
 )
 def test_a_stream_without_a_view_is_an_error(ask: Ask, stream: str, problem: str) -> None:
     answer = ask(stream)

@@ -40,11 +40,7 @@ def known(
     source: Source, clock: Clock, *, wait_s: float | None = LONG_S
 ) -> StaleIfErrorCache[str, AwayError]:
     return StaleIfErrorCache(
-        source.read,
-        unanswered=AwayError("not yet"),
-        max_age_s=15,
-        wait_s=wait_s,
-        monotonic=clock,
+        source.read, unanswered=AwayError("not yet"), max_age_s=15, wait_s=wait_s, monotonic=clock
     )
 
 

@@ -81,8 +81,7 @@ def test_what_is_no_time_is_missing(value: object, unit: TimeUnit) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "unit"),
-    [(NOW, TEXT), ("2026-11-03T14:05:09Z", MS), ("2026-11-03T14:05:09Z", S)],
+    ("value", "unit"), [(NOW, TEXT), ("2026-11-03T14:05:09Z", MS), ("2026-11-03T14:05:09Z", S)]
 )
 def test_a_time_of_another_unit_is_missing(value: object, unit: TimeUnit) -> None:
     assert at(value, unit) == NOTHING

@@ -109,10 +109,7 @@ def test_without_flows_the_platforms_topics_are_needed() -> None:
     ("lines", "own"),
     [
         ("", set()),
-        (
-            'topic = "stream"',
-            {f"raw.{lane}.stream.thermo" for lane in Lane},
-        ),
+        ('topic = "stream"', {f"raw.{lane}.stream.thermo" for lane in Lane}),
         ('topic = "device_type"', set()),
         ("dedupe = { window_s = 60 }", {"unique.thermo"}),
     ],

@@ -155,18 +155,8 @@ NOT_ALLOWED_OF_A_PARSER = {
     "use with a range": ('use = "json>=1"', "use", "'json>=1'", "allowed: text matching"),
     "use with a line's end": ('use = "json\\n"', "use", r"'json\n'", "allowed: text matching"),
     "firmware": ('use = "json"\nfirmware = 2', "firmware", "2", "expected `str | null`"),
-    "device types": (
-        'use = "json"\ndevice_types = []',
-        "device_types",
-        "[]",
-        "length >= 1",
-    ),
-    "a device type": (
-        'use = "json"\ndevice_types = ["t1", "T2"]',
-        "device_types.1",
-        "'T2'",
-        NAME,
-    ),
+    "device types": ('use = "json"\ndevice_types = []', "device_types", "[]", "length >= 1"),
+    "a device type": ('use = "json"\ndevice_types = ["t1", "T2"]', "device_types.1", "'T2'", NAME),
     "options": ('use = "json"\noptions = 1', "options", "1", "expected `object`"),
 }
 

@@ -2,13 +2,7 @@ import hashlib
 
 import pytest
 
-from fleetlane.events.names import (
-    content_raw_id,
-    hashed_id,
-    is_raw_id,
-    keyed_raw_id,
-    random_raw_id,
-)
+from fleetlane.events.names import content_raw_id, hashed_id, is_raw_id, keyed_raw_id, random_raw_id
 
 SHA256 = hashlib.sha256(b"body").digest()
 

@@ -17,9 +17,7 @@ SOME = RateLimits(soft_per_minute=10, hard_per_minute=20)
 MANY = RateLimits(soft_per_minute=100, hard_per_minute=200)
 
 restrictions = st.builds(
-    DeviceOverride,
-    status=st.sampled_from(Restriction),
-    until_ms=st.none() | st.integers(0, 2**53),
+    DeviceOverride, status=st.sampled_from(Restriction), until_ms=st.none() | st.integers(0, 2**53)
 )
 rate_limits = st.integers(1, 1000).map(
     lambda soft: RateLimits(soft_per_minute=soft, hard_per_minute=2 * soft)

@@ -3,11 +3,7 @@ import json
 import pytest
 
 from fleetlane.events.job_arguments import KafkaSecurity
-from fleetlane.events.stage_resources import (
-    BadStageResourcesError,
-    StageResources,
-    parameter_name,
-)
+from fleetlane.events.stage_resources import BadStageResourcesError, StageResources, parameter_name
 
 DEV = StageResources(
     stage="dev",

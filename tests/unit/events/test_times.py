@@ -4,13 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fleetlane.events.times import (
-    MILLIS_MAX,
-    MILLIS_MIN,
-    hour_bucket,
-    millis_from_rfc3339,
-    rfc3339,
-)
+from fleetlane.events.times import MILLIS_MAX, MILLIS_MIN, hour_bucket, millis_from_rfc3339, rfc3339
 
 every_millisecond = st.integers(MILLIS_MIN, MILLIS_MAX)
 

@@ -80,9 +80,7 @@ class Worker:
             flows=CachedFlows(self.flows, max_age_s=0),
             earlier=self,
             programs=Programs(
-                folders=self.cache(),
-                sandboxes=sandboxes,
-                memory_bytes_max=limits.memory_bytes_max,
+                folders=self.cache(), sandboxes=sandboxes, memory_bytes_max=limits.memory_bytes_max
             ),
             limits=limits,
             monotonic=lambda: self.now_s,

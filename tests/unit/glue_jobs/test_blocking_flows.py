@@ -13,12 +13,7 @@ from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metadata import parsed_from
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.results import Verdict
-from glue_jobs.parse_lane.halting import (
-    BlockedError,
-    BlockingQueries,
-    DeferredError,
-    HaltOnError,
-)
+from glue_jobs.parse_lane.halting import BlockedError, BlockingQueries, DeferredError, HaltOnError
 from glue_jobs.parse_lane.lane_parser import LaneParser
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from tests.contract.aws_in_process import buckets
@@ -250,10 +245,7 @@ def topics() -> SomeTopics:
 
 @pytest.fixture
 def queries(
-    started: Started,
-    topics: SomeTopics,
-    blocked: BlockedMessages,
-    told: list[Mapping[str, float]],
+    started: Started, topics: SomeTopics, blocked: BlockedMessages, told: list[Mapping[str, float]]
 ) -> BlockingQueries:
     return BlockingQueries(
         Lane.STANDARD,

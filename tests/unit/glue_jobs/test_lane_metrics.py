@@ -33,22 +33,13 @@ class Observed:
                     attempts=10, parked=2, diverted=1, by_older_parser=3, used_up=1
                 ),
             },
-            {
-                "LagSeconds": 2.5,
-                "Parsed": 7,
-                "Parked": 2,
-                "ByOlderParser": 3,
-                "ChildrenUsedUp": 1,
-            },
+            {"LagSeconds": 2.5, "Parsed": 7, "Parked": 2, "ByOlderParser": 3, "ChildrenUsedUp": 1},
         ),
         (
             {"arrivals": Observed(oldest_ms=None), "outputs": Observed(attempts=0, parked=1)},
             {**IDLE, "Parked": 1},
         ),
-        (
-            {"arrivals": Observed(oldest_ms=NOW_MS + 9)},
-            IDLE,
-        ),
+        ({"arrivals": Observed(oldest_ms=NOW_MS + 9)}, IDLE),
     ],
     ids=["idle", "busy", "no-message-of-ours", "clocks-differ"],
 )

@@ -90,10 +90,7 @@ def test_a_query_that_failed_has_no_orderly_end() -> None:
 def test_in_its_caller_s_thread_it_runs_at_once_and_then_once_an_interval() -> None:
     calls, now_s = list[float](), [100.0]
     task = PeriodicTask(
-        name="a test",
-        run=lambda: calls.append(now_s[0]),
-        interval_s=10,
-        monotonic=lambda: now_s[0],
+        name="a test", run=lambda: calls.append(now_s[0]), interval_s=10, monotonic=lambda: now_s[0]
     )
 
     for now_s[0] in (100.0, 109.0, 110.0, 119.0):

@@ -33,10 +33,7 @@ def test_two_versions_of_one_parser_run_in_two_flows_of_one_batch(
     versions, told = batch(worker.lane(sandboxes), "old", "new", "old")
 
     assert sorted(map(str, versions)) == ["1.0", "1.0", "2.0"]
-    assert {(one.stream, one.parser) for one in told} == {
-        ("old", "tank@1.0"),
-        ("new", "tank@2.0"),
-    }
+    assert {(one.stream, one.parser) for one in told} == {("old", "tank@1.0"), ("new", "tank@2.0")}
 
 
 def test_a_new_artifact_is_used_from_the_next_batch_on_without_a_restart(

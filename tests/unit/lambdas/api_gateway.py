@@ -16,12 +16,7 @@ from lambdas.ingest.repeats import ReceiptStore
 from lambdas.ingest.service import PayloadStore, RecordLander
 from tests.unit.lambdas.fake_overrides import FakeOverrides
 from tests.unit.lambdas.fake_receipts import FakeReceipts
-from tests.unit.lambdas.fakes import (
-    FakeDevices,
-    FakeFlows,
-    FakeKafka,
-    FakePayloads,
-)
+from tests.unit.lambdas.fakes import FakeDevices, FakeFlows, FakeKafka, FakePayloads
 
 NOW_MS = 1_790_000_000_000
 ACTIVE: Mapping[str, str] = {

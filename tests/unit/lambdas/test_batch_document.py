@@ -27,8 +27,7 @@ def refusal_of(rest: bytes) -> str:
 
 
 @pytest.mark.parametrize(
-    "data",
-    [b"21.50", b'{ "b": 1,  "a": [1e2] }', b'"text"', b"null", b"{}", b'"\\u00e9 \xc3\xa9"'],
+    "data", [b"21.50", b'{ "b": 1,  "a": [1e2] }', b'"text"', b"null", b"{}", b'"\\u00e9 \xc3\xa9"']
 )
 def test_json_data_is_taken_as_it_is_in_the_document(data: bytes) -> None:
     entry = read(b' ,  "data" :  ' + data + b"  ")

@@ -37,10 +37,7 @@ def routes(kafka: FakeKafka, devices: FakeDevices) -> Dispatcher:
 
 
 def registered(
-    device_id: str,
-    *,
-    gateway_id: str | None = None,
-    status: DeviceStatus = DeviceStatus.ACTIVE,
+    device_id: str, *, gateway_id: str | None = None, status: DeviceStatus = DeviceStatus.ACTIVE
 ) -> RegisteredDevice:
     return RegisteredDevice(
         device_id=device_id,

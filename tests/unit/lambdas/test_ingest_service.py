@@ -17,12 +17,7 @@ from lambdas.ingest.repeats import Repeats
 from lambdas.ingest.service import InboundMessage, Ingest, Landed, Receipt
 from tests.unit.lambdas.api_gateway import unlimited
 from tests.unit.lambdas.fake_receipts import FakeReceipts
-from tests.unit.lambdas.fakes import (
-    FakeFlows,
-    FakeKafka,
-    FakePayloads,
-    FakeSpool,
-)
+from tests.unit.lambdas.fakes import FakeFlows, FakeKafka, FakePayloads, FakeSpool
 
 LARGE = bytes(range(256)) * 1024 + b"!"
 NOW_MS = 1_790_000_000_000
@@ -199,12 +194,7 @@ def test_the_same_key_and_body_have_the_same_id() -> None:
 
 @pytest.mark.parametrize(
     "other",
-    [
-        {"body": b"other"},
-        {"idempotency_key": "k-2"},
-        {"device_id": "d-2"},
-        {"stream": "other"},
-    ],
+    [{"body": b"other"}, {"idempotency_key": "k-2"}, {"device_id": "d-2"}, {"stream": "other"}],
     ids=str,
 )
 def test_the_same_key_with_anything_else_is_another_message(other: dict[str, object]) -> None:
@@ -224,9 +214,7 @@ def test_a_flow_that_dedupes_by_content_gives_equal_bodies_one_id() -> None:
 
 
 @pytest.mark.parametrize("body", [b"hello", LARGE], ids=["inside", "by reference"])
-def test_a_message_that_kafka_does_not_take_is_spooled_as_it_would_be_there(
-    body: bytes,
-) -> None:
+def test_a_message_that_kafka_does_not_take_is_spooled_as_it_would_be_there(body: bytes) -> None:
     world, spool = World(), FakeSpool()
     world.kafka.is_up = False
     world.ingest = replace(world.ingest, producer=kafka_or_spool(world.kafka, spool))

@@ -85,9 +85,7 @@ def test_respool_reads_from_where_to_where() -> None:
     read = read_settings(respool.Settings, KAFKA | {"SPOOL_BUCKET": "spool"})
 
     assert read == respool.Settings(
-        kafka_bootstrap_servers="b-1:9098",
-        kafka_security=KafkaSecurity.IAM,
-        spool_bucket="spool",
+        kafka_bootstrap_servers="b-1:9098", kafka_security=KafkaSecurity.IAM, spool_bucket="spool"
     )
 
 

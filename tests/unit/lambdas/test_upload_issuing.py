@@ -45,10 +45,7 @@ class World:
     """Issuing, and the forms that it signed."""
 
     def __init__(
-        self,
-        *flows: Flow,
-        overrides: Overrides | None = None,
-        registry: ManyDevices | None = None,
+        self, *flows: Flow, overrides: Overrides | None = None, registry: ManyDevices | None = None
     ) -> None:
         self.forms, self.flows = FakeForms(), FakeFlows(*flows)
         self.issuing = Issuing(

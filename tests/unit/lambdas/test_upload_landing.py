@@ -95,11 +95,7 @@ def test_an_upload_lands_as_it_was_issued_by_reference() -> None:
         (replace(ISSUED, body_bytes=1000), "", Lane.STANDARD),
         (replace(ISSUED, body_bytes=1000), 'lane = "slow"', Lane.SLOW),
         (replace(ISSUED, body_bytes=1000, is_quarantined=True), "", Lane.SLOW),
-        (
-            replace(ISSUED, body_bytes=1000, end_millis=STORED_MS - LATE_AFTER_MS - 1),
-            "",
-            Lane.SLOW,
-        ),
+        (replace(ISSUED, body_bytes=1000, end_millis=STORED_MS - LATE_AFTER_MS - 1), "", Lane.SLOW),
     ],
 )
 def test_its_lane_is_what_the_rules_of_lanes_say(

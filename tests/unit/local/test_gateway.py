@@ -5,14 +5,7 @@ import threading
 
 import pytest
 
-from tests.unit.local.gateway_calls import (
-    NOT_UTF8,
-    TOKEN,
-    FakeFunctions,
-    Send,
-    post,
-    tag_of,
-)
+from tests.unit.local.gateway_calls import NOT_UTF8, TOKEN, FakeFunctions, Send, post, tag_of
 
 
 def test_a_function_gets_the_body_s_very_bytes(send: Send, functions: FakeFunctions) -> None:

@@ -7,13 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.unit.local.gateway_calls import (
-    NOT_UTF8,
-    FakeFunctions,
-    Send,
-    post,
-    tag_of,
-)
+from tests.unit.local.gateway_calls import NOT_UTF8, FakeFunctions, Send, post, tag_of
 
 
 @pytest.mark.parametrize("size_bytes", [10 * 1024 * 1024 + 1, 5_000_000])

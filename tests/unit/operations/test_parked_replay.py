@@ -33,11 +33,7 @@ def planned(kept: StoredPayloads) -> Plan:
         store: FakeStore, *, includes_parsed: bool = False, messages_max: int = 10
     ) -> ReplayPlan:
         return parked_plan(
-            store,
-            kept,
-            ParkedFilter(),
-            includes_parsed=includes_parsed,
-            messages_max=messages_max,
+            store, kept, ParkedFilter(), includes_parsed=includes_parsed, messages_max=messages_max
         )
 
     return plan

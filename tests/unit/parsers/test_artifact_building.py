@@ -94,10 +94,7 @@ def test_what_is_compiled_is_taken_for_the_platform(tmp_path: Path, platform: Pl
     assert (
         found.contents["sums.py"].decode().strip()[-len(machine) :],
         found.package.platform,
-    ) == (
-        machine,
-        platform.value,
-    )
+    ) == (machine, platform.value)
 
 
 def test_dependencies_without_a_lock_are_refused(tmp_path: Path) -> None:

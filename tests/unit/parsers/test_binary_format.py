@@ -288,10 +288,7 @@ def test_what_another_encoder_writes_is_read(written: tuple[list[str], list[list
 
 
 @quick
-@given(
-    widths=st.lists(st.integers(1, 16), min_size=1, max_size=4),
-    word=st.integers(0, 2**64 - 1),
-)
+@given(widths=st.lists(st.integers(1, 16), min_size=1, max_size=4), word=st.integers(0, 2**64 - 1))
 def test_bits_put_together_are_the_word(widths: list[int], word: int) -> None:
     bits = [{"name": f"b{i}", "bits": width} for i, width in enumerate(widths)]
     parser = Binary(header=({"type": "u64le", "bits": bits},))

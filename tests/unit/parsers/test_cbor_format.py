@@ -188,11 +188,7 @@ def test_tags_say_what_a_byte_string_is(item: str, value: object) -> None:
 
 @pytest.mark.parametrize(
     ("parser", "text"),
-    [
-        (Cbor(), "-_8"),
-        (Cbor(bytes_as="base64"), "+/8="),
-        (Cbor(bytes_as="hex"), "fbff"),
-    ],
+    [(Cbor(), "-_8"), (Cbor(bytes_as="base64"), "+/8="), (Cbor(bytes_as="hex"), "fbff")],
 )
 def test_byte_strings_are_written_as_the_flow_says(parser: Cbor, text: str) -> None:
     (event,) = parser.parse(under_x("42fbff"))

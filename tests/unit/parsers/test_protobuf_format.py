@@ -4,10 +4,7 @@ from base64 import b64encode
 from importlib.resources import files
 
 import pytest
-from google.protobuf.descriptor_pb2 import (  # type: ignore[import-untyped]
-    FileDescriptorProto,
-    FileDescriptorSet,
-)
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -66,11 +63,7 @@ EVERY_TYPE = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("message", "name", "value"),
-    EVERY_TYPE,
-    ids=str,
-)
+@pytest.mark.parametrize(("message", "name", "value"), EVERY_TYPE, ids=str)
 def test_every_type_is_read(message: str, name: str, value: object) -> None:
     (event,) = EVERY.parse(bytes.fromhex(message))
 

@@ -159,9 +159,7 @@ def _strings(memory: mmap | bytes, bounds: Sequence[int]) -> Iterator[bytes]:
     return map(memory.__getitem__, map(slice, bounds, bounds[1:]))
 
 
-def data_packets(
-    columns: Sequence[bytes | bytearray | memoryview],
-) -> Iterator[list[memoryview]]:
+def data_packets(columns: Sequence[bytes | bytearray | memoryview]) -> Iterator[list[memoryview]]:
     """Columns, each filled up to a word, cut into packets; a packet is in several pieces."""
     packet, room = list[memoryview](), DATA_PACKET_BYTES
     for column in columns:

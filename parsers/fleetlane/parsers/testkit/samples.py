@@ -62,9 +62,7 @@ def recorded_message(record: Recorded) -> RecordedMessage:
     message = message_from(raw_headers(record.headers), record.value)
     return RecordedMessage(
         trial=Trial(
-            body=_body(message),
-            device_id=message.device_id,
-            arrival_millis=message.arrival_millis,
+            body=_body(message), device_id=message.device_id, arrival_millis=message.arrival_millis
         ),
         stream=message.stream,
         device_type=message.device_type,

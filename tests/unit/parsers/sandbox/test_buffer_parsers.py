@@ -9,13 +9,7 @@ from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.worker.chunks import CHUNK_BODY_BYTES
 from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
-from tests.unit.parsers.sandbox.conftest import (
-    Install,
-    Outcomes,
-    no_time_limit,
-    program,
-    run_of,
-)
+from tests.unit.parsers.sandbox.conftest import Install, Outcomes, no_time_limit, program, run_of
 
 BUFFER_PARSER = """
 class Buffers:

@@ -9,13 +9,7 @@ import pytest
 from fleetlane.parsers.sandbox.results import Verdict
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
-from tests.unit.parsers.sandbox.conftest import (
-    PARSE_S,
-    body_of,
-    children_of,
-    outcomes_of,
-    run_of,
-)
+from tests.unit.parsers.sandbox.conftest import PARSE_S, body_of, children_of, outcomes_of, run_of
 from tests.unit.parsers.sandbox.machine import loaded_at_twice_its_cores
 
 VERDICTS = {

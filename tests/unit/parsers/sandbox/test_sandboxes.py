@@ -274,10 +274,7 @@ def test_a_machine_that_pauses_condemns_no_message(hostile: Program) -> None:
 
 @pytest.mark.faults
 def test_a_machine_loaded_at_twice_its_cores_condemns_no_message(
-    sandboxes: Sandboxes,
-    hostile: Program,
-    *,
-    faults_are_full: bool,
+    sandboxes: Sandboxes, hostile: Program, *, faults_are_full: bool
 ) -> None:
     bodies = [body_of(number, "works-a-while", work_s=0.04) for number in range(60)]
     runs = [run_of(hostile, bodies, parse_s=0.1) for _ in range(10 if faults_are_full else 1)]
@@ -290,10 +287,7 @@ def test_a_machine_loaded_at_twice_its_cores_condemns_no_message(
 
 @pytest.mark.faults
 def test_memory_stays_flat_over_many_messages(
-    sandboxes: Sandboxes,
-    hostile: Program,
-    *,
-    faults_are_full: bool,
+    sandboxes: Sandboxes, hostile: Program, *, faults_are_full: bool
 ) -> None:
     bodies = [body_of(number) for number in range(1_000)]
     run, runs = run_of(hostile, bodies), 1_000 if faults_are_full else 20

@@ -18,10 +18,7 @@ ACME = ROOT / "examples" / "acme-sensors"
 def artifact(folder: Path, *names: str) -> Path:
     lines = "".join(f"{name} = tank:Tank\n" for name in names)
     package = Package(
-        name="tank",
-        version="1.0",
-        parsers=dict.fromkeys(names, "tank:Tank"),
-        platform=ANY_PLATFORM,
+        name="tank", version="1.0", parsers=dict.fromkeys(names, "tank:Tank"), platform=ANY_PLATFORM
     )
     contents = {
         "tank-1.0.dist-info/METADATA": b"Name: tank\nVersion: 1.0\n",

@@ -87,8 +87,7 @@ def rotate(
     *,
     public_key: PublicKeyOption = None,
     remove: Annotated[
-        str | None,
-        typer.Option(metavar="KID", help="Instead: remove this key."),
+        str | None, typer.Option(metavar="KID", help="Instead: remove this key.")
     ] = None,
     where: PlatformOptions,
 ) -> None:

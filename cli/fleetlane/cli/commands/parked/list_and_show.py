@@ -22,8 +22,7 @@ from operations.messages.stores import MessageStores, records_at
 from operations.replay.plans import read_since
 
 Ids = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="[ID]...", help="Raw ids; without any, all messages."),
+    list[str] | None, typer.Argument(metavar="[ID]...", help="Raw ids; without any, all messages.")
 ]
 
 

@@ -54,8 +54,7 @@ def build(
 
 def deploy(
     file: Annotated[
-        Path,
-        typer.Argument(metavar="FILE.zip", dir_okay=False, exists=True, help="The artifact."),
+        Path, typer.Argument(metavar="FILE.zip", dir_okay=False, exists=True, help="The artifact.")
     ],
     *,
     owner: Annotated[str, typer.Option(metavar="TEAM", help="The owner of the flows it is for.")],

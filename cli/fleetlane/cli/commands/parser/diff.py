@@ -166,8 +166,7 @@ OnlyStreamOption = Annotated[
 
 def diff(
     old: Annotated[
-        str,
-        typer.Argument(metavar="OLD", help="name==version, an artifact (.zip), or a folder."),
+        str, typer.Argument(metavar="OLD", help="name==version, an artifact (.zip), or a folder.")
     ],
     new: Annotated[str, typer.Argument(metavar="NEW", help="Likewise.")],
     more_files: MoreFilesArgument = None,

@@ -7,12 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fleetlane.parsers.contract import MalformedMessage
-from fleetlane.parsers.formats.binary.fields import (
-    NUMBER_CODES,
-    BitField,
-    Conversion,
-    Field,
-)
+from fleetlane.parsers.formats.binary.fields import NUMBER_CODES, BitField, Conversion, Field
 
 type Convert = Callable[[Any], object]
 """From what ``struct`` found to a JSON value."""

@@ -100,12 +100,7 @@ class Attempts:
         self._rows = list[int]()
 
     def part(
-        self,
-        messages: Iterable[tuple[bytes, Body]],
-        count: int,
-        *,
-        mark: int,
-        budget_us: int,
+        self, messages: Iterable[tuple[bytes, Body]], count: int, *, mark: int, budget_us: int
     ) -> Part:
         """Parse so many messages, an envelope and a body each, or fewer where the part gets large.
 

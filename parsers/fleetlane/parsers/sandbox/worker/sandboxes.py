@@ -8,11 +8,7 @@ from fleetlane.events.token_bucket import TokenBucket
 from fleetlane.parsers.sandbox.results import Result
 from fleetlane.parsers.sandbox.runs import Program, Run
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
-from fleetlane.parsers.sandbox.worker.children import (
-    Children,
-    respawn_rate_limit,
-    retry_rate_limit,
-)
+from fleetlane.parsers.sandbox.worker.children import Children, respawn_rate_limit, retry_rate_limit
 from fleetlane.parsers.sandbox.worker.feeding import Feeding
 from fleetlane.parsers.sandbox.worker.parser_child import ParserNotLoadedError
 from fleetlane.parsers.sandbox.worker.zygote_client import Zygote
