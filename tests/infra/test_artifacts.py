@@ -36,6 +36,7 @@ from infra.artifacts.functions import (
 from infra.artifacts.jobs import write_jars, write_jobs
 
 ROOT = Path(__file__).resolve().parents[2]
+SITE_PACKAGES = Path(boto3.__file__).parents[1]
 HOST = Targets(functions=Platform.HOST, jobs=Platform.HOST)
 
 ELF_ARM64, ELF_X86_64 = 183, 62
@@ -322,7 +323,7 @@ def test_bytecode_does_not_depend_on_what_the_building_process_has_loaded() -> N
     name = "clients/s3/payload_bucket.py"
     script = f"""
 import hashlib, sys
-sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / "events")!r}]
+sys.path[:0] = {[*map(str, (ROOT, ROOT / "events", ROOT / "parsers", SITE_PACKAGES))]!r}
 from infra.artifacts.functions import with_bytecode
 source = open({str(ROOT / name)!r}, "rb").read()
 for data in with_bytecode({{{name!r}: source}}).values():

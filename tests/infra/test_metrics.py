@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from importlib import import_module
 from itertools import product
+from pkgutil import iter_modules
 
 import pytest
 
@@ -43,11 +44,12 @@ type Published = tuple[str, frozenset[tuple[str, str]]]
 
 def published_by_functions() -> Iterator[Published]:
     for service in Service:
-        module = import_module(f"lambdas.{service}.metrics")
-        for line in vars(module).values():
-            if isinstance(line, MetricLine):
-                assert line.service == service
-                yield from _published_in(line)
+        package = import_module(f"lambdas.{service}")
+        for module in iter_modules(package.__path__, f"{package.__name__}."):
+            for line in vars(import_module(module.name)).values():
+                if isinstance(line, MetricLine):
+                    assert line.service == service
+                    yield from _published_in(line)
 
 
 def _published_in(line: MetricLine) -> Iterator[Published]:

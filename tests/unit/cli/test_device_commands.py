@@ -112,6 +112,7 @@ def test_a_stage_without_credentials_says_so(monkeypatch: pytest.MonkeyPatch) ->
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
         monkeypatch.setenv(name, "/dev/null")
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setattr("boto3.DEFAULT_SESSION", None)  # it remembers credentials
 
     result = CliRunner().invoke(app, ["device", "list", "--stage", "dev"])
 
