@@ -6,10 +6,11 @@ from typing import Final
 
 import numpy as np
 
+from clients.s3.payload_bucket import PayloadUnavailableError
 from fleetlane.events.envelope import Message, Parking
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import Lane, LaneLimits
-from fleetlane.events.metadata import Outcome, Parsed, parsed_value
+from fleetlane.events.metadata import Deferral, Outcome, Parsed, parsed_value
 from fleetlane.events.topics import FLEET_PARSED
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
@@ -25,7 +26,12 @@ from glue_jobs.parse_lane.reading.runs import WaitingMessages, WaitingRun
 from glue_jobs.parse_lane.reading.slow_path import Failed, SlowPath
 from glue_jobs.parse_lane.results.output_batches import OutputRecord, ParsedRows
 from glue_jobs.parse_lane.results.parsed_rows import ParsedBatch, good_and_others, parsed_rows
-from glue_jobs.parse_lane.results.rerouted import deferred_record, diverted_record, parked_record
+from glue_jobs.parse_lane.results.rerouted import (
+    deferred_record,
+    diverted_record,
+    parked_record,
+    untouched_record,
+)
 
 BATCHES_TO_ALARM: Final = 3
 """A batch's budget of time: so many batches that use theirs up bring the lane's lag to an alarm."""
@@ -79,6 +85,7 @@ class LaneParser:
     def begin_batch(self) -> None:
         """Use the current flows from now on; in the slow lane, refill each flow's time budget."""
         self._parsers.begin_batch()
+        self._payloads.begin_batch()
         self._time_budget.begin_batch()
         if self.is_slow:  # what it defers comes back to it
             self._time_budget = self._full_time_budget()
@@ -110,7 +117,8 @@ class LaneParser:
                     if waiting.is_full:
                         yield from self._parsed(waiting, read.row + 1)
                 elif read.message is None:
-                    yield self._parked(read.record, read.result, None)
+                    parked = self._parked(read.record, read.result, None)
+                    yield untouched_record(read.record) if parked is None else parked
                 else:
                     yield from self._rerouted(read.record, read.message, read.result)
         yield from self._parsed(waiting, len(batch))
@@ -163,18 +171,23 @@ class LaneParser:
         outcome = result.outcome(lane=self._lane, slow_tries=message.slow_tries)
         if self._halt is not None:
             outcome = self._halt.outcome(record, result, outcome)
-        if outcome is Outcome.DIVERTED:
-            if self.is_slow and result.deferral is not None:
-                yield deferred_record(record, message)
-            else:
-                yield diverted_record(record, message, counts_as_slow_try=self.is_slow)
-        elif outcome is Outcome.PARKED:
-            yield self._parked(record, result, message)
+        parked = self._parked(record, result, message) if outcome is Outcome.PARKED else None
+        if outcome is Outcome.PARKED and parked is None:
+            deferred = result.deferred(Deferral.PAYLOAD_UNAVAILABLE)
+            yield from self._rerouted(record, message, deferred)
+            return
+        if parked is not None:
+            yield parked
+        elif outcome is Outcome.DIVERTED and self.is_slow and result.deferral is not None:
+            yield deferred_record(record, message)
+        elif outcome is Outcome.DIVERTED:
+            yield diverted_record(record, message, counts_as_slow_try=self.is_slow)
         yield self._metadata(record, message, result, outcome)
 
     def _parked(
         self, record: RawRecord, result: AttemptResult, message: Message | None
-    ) -> OutputRecord:
+    ) -> OutputRecord | None:
+        """The parked record; ``None`` where S3 does not keep its bytes, though it answers."""
         assert result.reason is not None, "nothing is parked without a reason"
         parking = Parking(
             reason=result.reason,
@@ -183,7 +196,12 @@ class LaneParser:
             parser=result.parser,
             parked_millis=self._now_ms(),
         )
-        return parked_record(record, parking, message=message, payloads=self._payloads)
+        try:
+            return parked_record(record, parking, message=message, payloads=self._payloads)
+        except PayloadUnavailableError as problem:
+            if self.is_slow and not self._payloads.answers(problem.key):
+                raise
+            return None
 
     def _metadata(
         self, record: RawRecord, message: Message, result: AttemptResult, outcome: Outcome

@@ -28,9 +28,9 @@ class AttemptResult:
     ``flow`` is the one that the parser was chosen by, ``None`` where the message has none; nothing
     looks it up again. ``instead_of`` is the parser that it names, where that is unavailable.
 
-    With ``deferral`` the attempt was deferred: nothing is known against the message. Its payload
-    could not be fetched, or its flow or parser takes more than its share. In the slow lane that
-    does not count as a try.
+    With ``deferral`` the attempt was deferred: nothing is held against the message. Its payload
+    could not be fetched, or not be copied to where nothing expires, or its flow or parser takes
+    more than its share. In the slow lane that does not count as a try.
     """
 
     reason: ParkedReason | None = None
@@ -66,6 +66,12 @@ class AttemptResult:
         if problem.reason is None:
             return cls(deferral=Deferral.PARSER_UNAVAILABLE, flow=problem.flow)
         return cls(reason=problem.reason, detail=problem.problem, flow=problem.flow)
+
+    def deferred(self, deferral: Deferral) -> Self:
+        """The same attempt as one that never was, because its outcome could not be kept."""
+        return type(self)(
+            parser=self.parser, instead_of=self.instead_of, flow=self.flow, deferral=deferral
+        )
 
     def outcome(self, *, lane: Lane, slow_tries: int) -> Outcome:
         """What becomes of a message that was tried in ``lane``, after ``slow_tries`` before."""

@@ -1,8 +1,9 @@
 """Payloads by reference: where they wait, and where they go when their message is parked."""
 
 from collections import deque
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, Protocol
@@ -14,6 +15,8 @@ from fleetlane.events.lanes import BUFFER_BYTES_MAX, PAYLOAD_BYTES_MAX
 FETCHED_BYTES_MAX: Final = PAYLOAD_BYTES_MAX
 FETCHES_MAX: Final = 8
 MESSAGES_AHEAD_MAX: Final = 1_000
+COPIES_FAILED_MAX: Final = 3
+"""A batch waits for so many copies that fail; after them it tries none."""
 
 
 class Bucket(Protocol):
@@ -33,6 +36,11 @@ class Payloads:
 
     def __init__(self, *, landed: Bucket, parked: Bucket, parked_bucket: str) -> None:
         self._landed, self._parked, self._parked_bucket = landed, parked, parked_bucket
+        self._copies_failed = 0
+
+    def begin_batch(self) -> None:
+        """Try copies again."""
+        self._copies_failed = 0
 
     def fetched(self, reference: PayloadReference, *, body_bytes: int) -> bytes:
         """Fetch a body and check its size and digest; raises the errors of ``PayloadBucket``.
@@ -40,16 +48,16 @@ class Payloads:
         What cannot be reached is asked for once more, beside the tries of the client itself: that
         does not repeat a body which broke off. May be called by several threads at once.
         """
-        bucket = self._bucket_of(reference)
+        bucket = self._bucket_of(reference.key)
         try:
             return bucket.get(reference, body_bytes=body_bytes, bytes_max=BUFFER_BYTES_MAX)
         except PayloadUnavailableError:
             return bucket.get(reference, body_bytes=body_bytes, bytes_max=BUFFER_BYTES_MAX)
 
-    def answers(self, reference: PayloadReference) -> bool:
+    def answers(self, key: str) -> bool:
         """Whether S3 answers at all, by asking it for the name of a payload, not for its bytes."""
         try:
-            self._bucket_of(reference).has(reference.key)
+            self._bucket_of(key).has(key)
         except PayloadUnavailableError:
             return False
         return True
@@ -61,22 +69,43 @@ class Payloads:
             PayloadMissingError: There is nothing to copy.
             PayloadUnavailableError: S3 did not confirm the copy.
         """
-        if _is_parked(reference):
+        if _is_parked(reference.key):
             return reference
         key = parked_key(reference.key)
-        self._landed.copy_to(self._parked_bucket, reference.key, key)
+        with self._copying(reference.key):
+            self._landed.copy_to(self._parked_bucket, reference.key, key)
         return PayloadReference(key=key, sha256=reference.sha256)
 
     def stored(self, body: bytes, *, name: str) -> PayloadReference:
-        """Keep for ever a body that no parked record could hold."""
-        return self._parked.put(parked_key(name), body, sha256(body).hexdigest())
+        """Keep for ever a body that no parked record could hold.
 
-    def _bucket_of(self, reference: PayloadReference) -> Bucket:
-        return self._parked if _is_parked(reference) else self._landed
+        Raises:
+            PayloadUnavailableError: S3 did not confirm it.
+        """
+        key = parked_key(name)
+        with self._copying(key):
+            return self._parked.put(key, body, sha256(body).hexdigest())
+
+    @contextmanager
+    def _copying(self, key: str) -> Iterator[None]:
+        """Each copy that fails takes as long as S3's time-outs: not for every message of a batch.
+
+        For one thread, unlike fetching.
+        """
+        if self._copies_failed >= COPIES_FAILED_MAX:
+            raise PayloadUnavailableError(key, "other copies failed in this batch")
+        try:
+            yield
+        except PayloadUnavailableError:
+            self._copies_failed += 1
+            raise
+
+    def _bucket_of(self, key: str) -> Bucket:
+        return self._parked if _is_parked(key) else self._landed
 
 
-def _is_parked(reference: PayloadReference) -> bool:
-    return reference.key == parked_key(reference.key)
+def _is_parked(key: str) -> bool:
+    return key == parked_key(key)
 
 
 class Fetches(Protocol):

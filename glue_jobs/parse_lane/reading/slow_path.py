@@ -113,7 +113,7 @@ class SlowPath:
         for one, problem in not_given:
             reference = one.message.reference
             if self._lane is Lane.SLOW and reference is not None and not is_s3_there:
-                is_s3_there = self._payloads.answers(reference)
+                is_s3_there = self._payloads.answers(reference.key)
                 if not is_s3_there:
                     raise problem
             assignment = one.chosen.assignment

@@ -39,7 +39,13 @@ def deferred_record(record: RawRecord, message: Message) -> OutputRecord:
     headers = headers_of(again)
     if not message.slow_tries:
         headers.append((ce.SLOW_TRIES, b"0"))
-    return OutputRecord(str(RawTopic(lane=Lane.SLOW)), record.key, record.value, headers)
+    deferred = OutputRecord(str(RawTopic(lane=Lane.SLOW)), record.key, record.value, headers)
+    return deferred if _size_bytes(deferred) <= REROUTED_BYTES_MAX else untouched_record(record)
+
+
+def untouched_record(record: RawRecord) -> OutputRecord:
+    """The record as it came, for the slow lane again: it could not be parked just now."""
+    return OutputRecord(str(RawTopic(lane=Lane.SLOW)), record.key, record.value, record.headers)
 
 
 def parked_record(
@@ -51,7 +57,7 @@ def parked_record(
     for its topic is parked by reference, its value kept in the bucket of parked payloads.
 
     Raises:
-        PayloadUnavailableError: S3 does not answer; nothing is parked yet.
+        PayloadUnavailableError: S3 does not keep its bytes; nothing is parked yet.
     """
     headers = parked_headers(record.headers, parking)
     if message is not None and message.reference is not None:

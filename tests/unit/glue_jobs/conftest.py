@@ -58,6 +58,7 @@ class MemoryBucket:
         self.objects: dict[str, bytes] = {}
         self.is_down = False
         self.unreachable = set[str]()
+        self.copies_asked = 0
         self._others = others or {}
 
     def put(self, key: str, body: bytes, sha256_hex: str) -> PayloadReference:
@@ -81,10 +82,14 @@ class MemoryBucket:
         return key in self.objects
 
     def copy_to(self, other_bucket: str, key: str, parked_key: str) -> None:
+        self.copies_asked += 1
         self._reach(key)
         if key not in self.objects:
             raise PayloadMissingError(key)
-        self._others[other_bucket].objects[parked_key] = self.objects[key]
+        other = self._others[other_bucket]
+        if other.is_down:
+            raise PayloadUnavailableError(key, "connection refused")
+        other.objects[parked_key] = self.objects[key]
 
     def _reach(self, key: str) -> None:
         if self.is_down or key in self.unreachable:

@@ -11,6 +11,7 @@ from fleetlane.events.errors import ParkedReason
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metadata import parsed_from
+from fleetlane.events.topics import REROUTED_BYTES_MAX
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.results import Verdict
 from glue_jobs.parse_lane.halting import BlockedError, BlockingQueries, DeferredError, HaltOnError
@@ -123,6 +124,17 @@ def test_a_message_that_is_to_be_skipped_is_parked(
     blocked.skip(*blocked.waiting(TOPIC))
 
     assert _topics(parser_of(BLOCKING), b"{nope") == ["parked", "fleet.parsed"]
+
+
+def test_a_skipped_message_that_s3_does_not_keep_waits(
+    parser_of: Parsers, blocked: BlockedMessages
+) -> None:
+    too_large = (("x", b"x" * REROUTED_BYTES_MAX),)
+    message = message_of(b"{nope", stream="door", other_headers=too_large)
+    blocked.skip(WAITING)
+
+    with pytest.raises(DeferredError, match="payload_unavailable"):
+        rows_of(parser_of(BLOCKING).outputs_of([record_of(message, topic=TOPIC)]))
 
 
 def test_a_flow_that_blocks_no_more_parks(parser_of: Parsers, blocked: BlockedMessages) -> None:
