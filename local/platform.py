@@ -195,7 +195,6 @@ class Platform:
             "RECEIPTS_TABLE": RECEIPTS_TABLE,
             "RECEIPTS_WAIT_MS": str(_RECEIPTS_WAIT_MS),
             "POWERTOOLS_LOG_LEVEL": "WARNING",
-            "POWERTOOLS_METRICS_DISABLED": "true",  # a line a request
             **self.settings.functions_environment,
         }
 

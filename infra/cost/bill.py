@@ -97,6 +97,9 @@ def _fixed_lines(scenario: Scenario, figures: Figures) -> Iterator[Line]:
         "VPC endpoints": figures.usd("endpoint_hour", endpoint_hours),
         "MSK: metrics by topic": figures.usd("metric_month", kafka_metrics(scenario, figures)),
         "CloudWatch: metrics, alarms, dashboard": watching_usd,
+        "CloudWatch: accepted messages by stream": figures.usd(
+            "metric_month", figures.measure("stream_lane_metrics")
+        ),
         "KMS keys": figures.usd("kms_key_month", figures.measure("kms_keys")),
     }
     for component, usd in fixed_usd.items():

@@ -12,7 +12,8 @@ from enum import StrEnum
 from functools import cache
 from typing import Any
 
-from fleetlane.events.metrics import NAMESPACE, Dimension, Service
+from fleetlane.events.lanes import Lane
+from fleetlane.events.metrics import NAMESPACE, Dimension, FunctionMetric, Service
 
 
 class MetricLine:
@@ -48,6 +49,51 @@ class MetricLine:
             now_ms = time.time_ns() // 1_000_000
             gaps = (now_ms, *values) if of is None else (now_ms, of, *values)
             sys.stdout.write(self._template % gaps)
+
+
+class AcceptedLine:
+    """The line of accepted messages: by lane, and their number by stream and lane besides.
+
+    Its time is their arrival, so that each is counted in the minute that its record names.
+    """
+
+    __slots__ = ("_repeats", "_template", "description", "service")
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        count = {"Name": FunctionMetric.ACCEPTED, "Unit": "Count"}
+        size = {"Name": FunctionMetric.BODY_BYTES, "Unit": "Bytes"}
+        by_lane = [Dimension.SERVICE, Dimension.LANE]
+        by_stream = [Dimension.SERVICE, Dimension.STREAM, Dimension.LANE]
+        self.description: dict[str, Any] = _directive(by_lane, [count, size])
+        self._repeats = self._template_of(self.description)
+        self._template = self._template_of(self.description, _directive(by_stream, [count]))
+
+    def write(
+        self, count: int, body_bytes: int, *, lane: Lane, stream: str | None, arrival_millis: int
+    ) -> None:
+        """Write the line of ``count`` messages that arrived together.
+
+        Without a ``stream`` they are repeats of messages that were counted, and stored, before:
+        they are answered once more, and are no more records of their stream.
+        """
+        if not _is_disabled():
+            template = self._repeats if stream is None else self._template
+            # The name of a stream is checked, or our own: no character of it needs an escape.
+            gaps = (arrival_millis, stream or "", lane, count, body_bytes)
+            sys.stdout.write(template % gaps)
+
+    def _template_of(self, *directives: dict[str, Any]) -> str:
+        about = json.dumps(directives, separators=(",", ":"))  # each byte is paid a message
+        return (
+            f'{{"_aws":{{"Timestamp":%d,"CloudWatchMetrics":{about}}},'
+            f'"service":"{self.service}","{Dimension.STREAM}":"%s","{Dimension.LANE}":"%s",'
+            f'"{FunctionMetric.ACCEPTED}":[%s],"{FunctionMetric.BODY_BYTES}":[%s]}}\n'
+        )
+
+
+def _directive(dimensions: list[Dimension], metrics: list[dict[str, str]]) -> dict[str, Any]:
+    return {"Namespace": NAMESPACE, "Dimensions": [dimensions], "Metrics": metrics}
 
 
 @cache

@@ -42,7 +42,13 @@ class Dispatcher:
     def _landed(self, event: Mapping[str, Any], stream: str, asked: Lane) -> Answer:
         inbound = inbound_from(event, stream=stream, asked=asked, arrival_millis=self._now_ms())
         receipt = self._services.intake.land(inbound)
-        ACCEPTED.write(1, len(inbound.body), of=receipt.lane)
+        ACCEPTED.write(
+            1,
+            len(inbound.body),
+            lane=receipt.lane,
+            stream=receipt.counted_stream,
+            arrival_millis=inbound.arrival_millis,
+        )
         return receipt_answer(receipt)
 
     def _others(self) -> "OneThreadResolver":

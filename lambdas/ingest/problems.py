@@ -12,7 +12,7 @@ from clients.kafka.producer import NotDurableError
 from clients.s3.payload_bucket import PayloadUnavailableError
 from fleetlane.events.errors import FleetlaneError, ProblemTag
 from fleetlane.events.metrics import Dimension, FunctionMetric, Service
-from lambdas.http.embedded_metrics import MetricLine
+from lambdas.http.embedded_metrics import AcceptedLine, MetricLine
 from lambdas.http.problems import OF_REQUESTS, PROBLEM_CONTENT_TYPE, Problem, ProblemTable
 from lambdas.http.rate_limiter import RevokedDeviceError, TooManyMessagesError
 from lambdas.http.senders import NotItsGatewayError
@@ -105,11 +105,7 @@ def _json(members: Mapping[str, Any]) -> str:
     return msgspec.json.encode(members).decode()
 
 
-ACCEPTED: Final = MetricLine(
-    Service.INGEST,
-    {FunctionMetric.ACCEPTED: "Count", FunctionMetric.BODY_BYTES: "Bytes"},
-    dimension=Dimension.LANE,
-)
+ACCEPTED: Final = AcceptedLine(Service.INGEST)
 REFUSED: Final = MetricLine(
     Service.INGEST, {FunctionMetric.REFUSED: "Count"}, dimension=Dimension.TAG
 )

@@ -50,7 +50,7 @@ def other_routes(
         arrival_millis = now_ms()
         batch = batch_from(app.current_event.raw_event, arrival_millis=arrival_millis)
         outcomes = services.batches.land(batch)
-        return _response(_batch_answer(outcomes, jitter))
+        return _response(_batch_answer(outcomes, jitter, arrival_millis=arrival_millis))
 
     @app.get("/v1/health")
     def get_health() -> Response[str]:
@@ -61,24 +61,35 @@ def other_routes(
     return app
 
 
-def _batch_answer(outcomes: Sequence[Outcome], jitter: Jitter) -> Answer:
+type _Counted = tuple[Lane, str | None]
+
+
+def _batch_answer(outcomes: Sequence[Outcome], jitter: Jitter, *, arrival_millis: int) -> Answer:
     results = [one.result for one in outcomes]
     answers = [one if isinstance(one, Receipt) else problem_of(one, jitter) for one in results]
-    _count_batch(answers, body_bytes=[one.body_bytes for one in outcomes])
+    body_bytes = [one.body_bytes for one in outcomes]
+    _count_batch(answers, body_bytes=body_bytes, arrival_millis=arrival_millis)
     return batch_answer(answers)
 
 
-def _count_batch(outcomes: Sequence[Receipt | Problem], *, body_bytes: Sequence[int]) -> None:
-    """Write one line of metrics a lane and one a tag, however many entries there are."""
-    messages, bytes_of, refusals = Counter[Lane](), Counter[Lane](), Counter[ProblemTag]()
+def _count_batch(
+    outcomes: Sequence[Receipt | Problem], *, body_bytes: Sequence[int], arrival_millis: int
+) -> None:
+    """Write one line of metrics a lane and stream, and one a tag, however many entries there are.
+
+    Streams without a flow are one together.
+    """
+    messages, bytes_of, refusals = Counter[_Counted](), Counter[_Counted](), Counter[ProblemTag]()
     for outcome, size_bytes in zip(outcomes, body_bytes, strict=True):
         if isinstance(outcome, Problem):
             refusals[outcome.tag] += 1
         else:
-            messages[outcome.lane] += 1
-            bytes_of[outcome.lane] += size_bytes
-    for lane, count in messages.items():
-        ACCEPTED.write(count, bytes_of[lane], of=lane)
+            counted = outcome.lane, outcome.counted_stream
+            messages[counted] += 1
+            bytes_of[counted] += size_bytes
+    for (lane, stream), count in messages.items():
+        size_bytes = bytes_of[lane, stream]
+        ACCEPTED.write(count, size_bytes, lane=lane, stream=stream, arrival_millis=arrival_millis)
     for tag, count in refusals.items():
         REFUSED.write(count, of=tag)
 

@@ -20,6 +20,7 @@ from fleetlane.events.envelope import KafkaPosition, Message, PayloadReference
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane, LaneFacts, lane_for
+from fleetlane.events.metrics import NO_FLOW_STREAM
 from fleetlane.events.names import RawIdRule
 from lambdas.http.device_request import Declared
 
@@ -121,13 +122,18 @@ class BodyTooLargeError(PayloadTooLargeError):
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a device: its message is durable, and this is its id."""
+    """The answer to a device: its message is durable, and this is its id.
+
+    ``counted_stream`` is ours alone: under which stream the message counts as accepted. ``None``
+    where it was counted before, with the first receipt of its key.
+    """
 
     id: str
     lane: Lane
     landed: Landed
     next_upload_after_s: int = 0
     notices: tuple[Notice, ...] = ()
+    counted_stream: str | None = None
 
 
 class RecordLander(Protocol):
@@ -169,7 +175,7 @@ class Ingest:
         self.check_size(len(inbound.body))
         message, record = self._prepared(inbound, flow)
         (place,) = self.producer.land_all([record], until_s=until_s)
-        outcome = _outcome(message, place)
+        outcome = _outcome(message, flow, place)
         if isinstance(outcome, NotDurableError):
             raise outcome
         return outcome
@@ -186,8 +192,8 @@ class Ingest:
         records = [one[1] for one in prepared if not isinstance(one, FleetlaneError)]
         places = iter(self.producer.land_all(records, until_s=until_s) if records else ())
         return [
-            one if isinstance(one, FleetlaneError) else _outcome(one[0], next(places))
-            for one in prepared
+            one if isinstance(one, FleetlaneError) else _outcome(one[0], flow, next(places))
+            for one, (_, flow) in zip(prepared, inbound, strict=True)
         ]
 
     def check_size(self, size_bytes: int) -> None:
@@ -227,11 +233,14 @@ type _Prepared = tuple[Message, ProducerRecord]
 
 
 def _outcome(
-    message: Message, place: KafkaPosition | Spooled | NotDurableError
+    message: Message, flow: Flow | None, place: KafkaPosition | Spooled | NotDurableError
 ) -> Receipt | NotDurableError:
     if isinstance(place, NotDurableError):
         return place
     landed = Landed.KAFKA if message.reference is None else Landed.OBJECT
     if isinstance(place, Spooled):
         landed = Landed.SPOOL
-    return Receipt(id=message.raw_id, lane=message.lane, landed=landed)
+    counted_stream = NO_FLOW_STREAM if flow is None else flow.stream
+    return Receipt(
+        id=message.raw_id, lane=message.lane, landed=landed, counted_stream=counted_stream
+    )

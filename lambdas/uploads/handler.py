@@ -23,9 +23,9 @@ from fleetlane.events.envelope import Message
 from fleetlane.events.errors import FleetlaneError, ProblemTag
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, KafkaSecurity
 from fleetlane.events.lanes import PAYLOAD_BYTES_MAX
-from fleetlane.events.metrics import Dimension, FunctionMetric, Service
+from fleetlane.events.metrics import NO_FLOW_STREAM, Dimension, FunctionMetric, Service
 from lambdas.http.dependencies import DeviceSettings, LazyRegistry, rate_limiter
-from lambdas.http.embedded_metrics import MetricLine
+from lambdas.http.embedded_metrics import AcceptedLine, MetricLine
 from lambdas.http.problems import OF_REQUESTS, PROBLEM_CONTENT_TYPE, ProblemTable
 from lambdas.http.rate_limiter import RevokedDeviceError, TooManyMessagesError
 from lambdas.http.senders import NotItsGatewayError
@@ -50,11 +50,7 @@ _ISSUED: Final = MetricLine(Service.UPLOADS, {FunctionMetric.ISSUED: "Count"})
 _REFUSED: Final = MetricLine(
     Service.UPLOADS, {FunctionMetric.REFUSED: "Count"}, dimension=Dimension.TAG
 )
-_LANDED: Final = MetricLine(
-    Service.UPLOADS,
-    {FunctionMetric.ACCEPTED: "Count", FunctionMetric.BODY_BYTES: "Bytes"},
-    dimension=Dimension.LANE,
-)
+_LANDED: Final = AcceptedLine(Service.UPLOADS)
 _SWEPT: Final = MetricLine(Service.UPLOADS, {FunctionMetric.SWEPT: "Count"})
 _OVERRIDES_UNAVAILABLE: Final = MetricLine(
     Service.UPLOADS, {FunctionMetric.OVERRIDES_UNAVAILABLE: "Count"}
@@ -161,9 +157,17 @@ def _answer(status: int, content_type: str, body: str) -> dict[str, Any]:
 
 
 def _land(key: str) -> Message | None:
-    message = _landing().land(key)
+    landing = _landing()
+    message = landing.land(key)
     if message is not None:
-        _LANDED.write(1, message.body_bytes, of=message.lane)
+        has_flow = message.stream in landing.flows.current().by_stream
+        _LANDED.write(
+            1,
+            message.body_bytes,
+            lane=message.lane,
+            stream=message.stream if has_flow else NO_FLOW_STREAM,
+            arrival_millis=message.arrival_millis,
+        )
     return message
 
 

@@ -24,7 +24,7 @@ from fleetlane.events.metrics import (
     lake_job,
 )
 from infra.constructs.jobs.spark_applications import APPLICATION_PREFIX
-from lambdas.http.embedded_metrics import MetricLine
+from lambdas.http.embedded_metrics import AcceptedLine, MetricLine
 from tests.infra.synthesis import ROOT, Resource, Synthesized
 
 OF_AWS = {"AWS/ApiGateway", "AWS/Events", "AWS/Kafka", "AWS/Lambda", "AWS/SQS"}
@@ -47,12 +47,12 @@ def published_by_functions() -> Iterator[Published]:
         package = import_module(f"lambdas.{service}")
         for module in iter_modules(package.__path__, f"{package.__name__}."):
             for line in vars(import_module(module.name)).values():
-                if isinstance(line, MetricLine):
+                if isinstance(line, MetricLine | AcceptedLine):
                     assert line.service == service
                     yield from _published_in(line)
 
 
-def _published_in(line: MetricLine) -> Iterator[Published]:
+def _published_in(line: MetricLine | AcceptedLine) -> Iterator[Published]:
     service = (Dimension.SERVICE, line.service)
     ((_, *others),) = line.description["Dimensions"]
     values = [[(other, value) for value in VALUES[other]] for other in others]

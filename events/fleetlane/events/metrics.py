@@ -11,10 +11,15 @@ FLEET_WATCH: Final = "fleet_watch"
 """The value of ``job`` for the fleet watch."""
 
 
+NO_FLOW_STREAM: Final = "(none)"
+"""The value of ``stream`` for all streams without a flow: devices invent names, we do not."""
+
+
 class Dimension(StrEnum):
     """What a metric is reported by. Each metric has exactly those that its class names."""
 
     SERVICE = "service"
+    STREAM = "stream"
     LANE = "lane"
     TAG = "tag"
     APPLICATION = "application"
@@ -33,6 +38,7 @@ class FunctionMetric(StrEnum):
     """Published by a function, by ``service``; some by ``lane`` or problem ``tag`` besides."""
 
     ACCEPTED = "Accepted"
+    """By ``lane``, and by ``stream`` and ``lane``, in the minute of the messages' arrival."""
     BODY_BYTES = "BodyBytes"
     REFUSED = "Refused"
     OVERRIDES_UNAVAILABLE = "OverridesUnavailable"

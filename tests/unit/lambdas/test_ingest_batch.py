@@ -313,5 +313,6 @@ def test_a_batch_is_counted_in_a_line_a_lane_and_a_line_a_tag(
     post_batch(routes, entry("e-1", data=12345), entry("e-2", data=1), entry("e-3", id=""), "no")
 
     logged = capsys.readouterr().out
+    assert '"stream":"(none)"' in logged
     assert '"Accepted":[2],"BodyBytes":[6]' in logged
     assert '"Refused":[2]' in logged

@@ -1,3 +1,4 @@
+import json
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -12,9 +13,10 @@ from clients.kafka.producer_record import ProducerRecord
 from clients.kafka_or_spool import KafkaOrSpool
 from fleetlane.events.envelope import KafkaPosition, Message
 from fleetlane.events.envelope_reading import message_from
+from fleetlane.events.flows.files import flow_from_toml
 from lambdas.ingest.dispatcher import Dispatcher
 from tests.unit.lambdas.api_gateway import ACTIVE, NOW_MS, event, ingest_routes, post, send
-from tests.unit.lambdas.fakes import FakeKafka, FakePayloads, FakeSpool
+from tests.unit.lambdas.fakes import FakeFlows, FakeKafka, FakePayloads, FakeSpool
 
 RAW_TOPICS = ("raw.fast", "raw.standard", "raw.slow")
 
@@ -324,6 +326,20 @@ def test_a_message_is_counted_by_lane_and_size(
     logged = capsys.readouterr().out
     assert '"lane":"standard"' in logged
     assert '"Accepted":[1],"BodyBytes":[5]' in logged
+    assert f'"Timestamp":{NOW_MS}' in logged
+
+
+def test_a_message_is_counted_for_its_stream_only_where_that_has_a_flow(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    flow = 'stream = "thermo"\nowner = "acme"\n[[parsers]]\nuse = "json"\n'
+    routes = ingest_routes(flows=FakeFlows(flow_from_toml(flow, file="thermo.toml")))
+
+    for stream in ("thermo", "of-no-flow"):
+        post(routes, f"/v1/streams/{stream}")
+
+    counted = [json.loads(line)["stream"] for line in capsys.readouterr().out.splitlines()]
+    assert counted == ["thermo", "(none)"]
 
 
 def test_a_refusal_is_counted_by_its_tag(
