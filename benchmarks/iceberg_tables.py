@@ -10,18 +10,26 @@ from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import (
+    BinaryType,
     BooleanType,
     DateType,
     IcebergType,
     IntegerType,
+    ListType,
     LongType,
     NestedField,
     StringType,
+    StructType,
 )
 
 from fleetlane.events.lake.tables import CATALOG, NAMESPACE, LakeTable
 
+_HEADER: Final = StructType(
+    NestedField(902, "key", StringType()), NestedField(903, "value", BinaryType())
+)
 _TYPES: Final[dict[str, IcebergType]] = {
+    "array<struct<key:string,value:binary>>": ListType(901, _HEADER, element_required=False),
+    "binary": BinaryType(),
     "bigint": LongType(),
     "boolean": BooleanType(),
     "date": DateType(),

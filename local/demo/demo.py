@@ -23,7 +23,9 @@ from local.simulator.simulator import FleetProgress, FleetRun, run_fleet
 from operations.endpoints import PARKED_BUCKET
 from operations.lanes.tally import Delays, LaneCounts, LaneTally, ParseDelays, TalliedSource
 from operations.ledger.evidence import LEDGER_TOPICS, Evidence, deduped_streams
+from operations.ledger.lake_settling import wait_for_lake
 from operations.ledger.reconciliation import Ledger, SettlingLimits, reconcile, wait_until_settled
+from operations.platform import Platform as OperatorsPlatform
 
 _FIRST_DEVICES: Final = 40
 _SENDING_S: Final = 20.0
@@ -32,6 +34,7 @@ _RUNAWAY_AFTER_S: Final = 5.0
 
 _POLL_INTERVAL_S: Final = 0.5
 _LAKE_PATIENCE_S: Final = 60.0
+_LAKE_LIMITS: Final = SettlingLimits(deadline_s=120, quiet_s=120, poll_interval_s=1)
 _SETTLING_LIMITS: Final = SettlingLimits(deadline_s=300, quiet_s=90)
 """A busy machine may need more than a minute until its Spark jobs run."""
 
@@ -169,11 +172,13 @@ class _Demonstration:
             wait_until_settled(
                 receipts, self._evidence, source, limits=_SETTLING_LIMITS, on_progress=self._show
             )
+        platform = OperatorsPlatform.on_laptop(self._platform.endpoints, self._settings.data)
         ledger = reconcile(
             receipts,
             self._evidence,
             payloads=PayloadBucket(self._platform.s3, PARKED_BUCKET),
             seconds=time.monotonic() - self._began_s,
+            lake=wait_for_lake(receipts, self._evidence, platform.lake, limits=_LAKE_LIMITS),
         )
         return DemoResult(
             ledger=ledger,

@@ -1,30 +1,22 @@
-"""What Kafka holds of each message, gathered record by record."""
+"""What Kafka holds of all messages, gathered record by record."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
 from clients.kafka.reader import Record
 from fleetlane.events import headers as ce
 from fleetlane.events.canonical import CanonicalEvent, canonical_event_from
-from fleetlane.events.envelope import BadEnvelopeError, Message, PayloadReference
+from fleetlane.events.envelope import BadEnvelopeError, Message
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import Lane
-from fleetlane.events.metadata import Parsed, counts_more, parsed_from, received_from
+from fleetlane.events.metadata import counts_more, parsed_from, received_from
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED, raw_pattern
-
-
-class EventKey(NamedTuple):
-    """What makes two canonical records the same event."""
-
-    stream: str
-    event_id: str
-    revision: int
+from operations.ledger.message_evidence import EventKey, MessageEvidence, ParkedCopy
 
 
 def deduped_streams(flows: Mapping[str, Flow]) -> frozenset[str]:
@@ -78,41 +70,6 @@ LEDGER_TOPICS: Final = (
 """The regular expression of all topics that count as evidence."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParkedCopy:
-    """A message as it is parked; ``reference`` if its bytes are in the bucket."""
-
-    body_bytes: int
-    reason: str
-    reference: PayloadReference | None
-
-
-@dataclass(slots=True, kw_only=True)
-class MessageEvidence:
-    """All that Kafka holds of one raw id. ``attempt`` is the best one, if there is any.
-
-    ``event_ids`` are by revision: each replaces those below it.
-    """
-
-    landings: int = 0
-    landed_sha256: str | None = None
-    is_received: bool = False
-    attempt: Parsed | None = None
-    event_ids: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
-    parked: dict[str, ParkedCopy] = field(default_factory=dict)
-    not_unique: set[EventKey] = field(default_factory=set)
-    """Events that should be in ``unique.<stream>`` too, and are not yet."""
-
-    @property
-    def events_found(self) -> int:
-        """How many events there are of the best attempt."""
-        return 0 if self.attempt is None else len(self.event_ids.get(self.attempt.revision, ()))
-
-    @property
-    def is_downstream(self) -> bool:
-        return bool(self.attempt or self.event_ids or self.parked)
-
-
 class Evidence:
     """Gathers records, in any order, by raw id. Holds no bodies.
 
@@ -150,13 +107,13 @@ class Evidence:
 
     def _fold_raw(self, record: Record) -> None:
         message = message_from(record.headers, record.value)
+        digest = _digest(message) if message.truncated_from_bytes is None else None
+        found = self.by_raw_id[message.raw_id]
+        found.digests[record.topic, record.partition, record.offset] = digest
         if message.attempt != 1:
             return  # a diversion lands nothing anew
-        found = self.by_raw_id[message.raw_id]
-        self.repeats += found.landings > 0
-        found.landings += 1
-        if message.truncated_from_bytes is None:
-            found.landed_sha256 = _digest(message)
+        self.repeats += found.landings[digest] > 0
+        found.landings[digest] += 1
 
     def _fold_received(self, record: Record) -> None:
         found = self.by_raw_id[received_from(record.value or b"").id]
@@ -165,9 +122,10 @@ class Evidence:
 
     def _fold_attempt(self, record: Record) -> None:
         parsed = parsed_from(record.value or b"")
-        found = self.by_raw_id[parsed.id]
-        if counts_more(parsed, found.attempt):
-            found.attempt = parsed
+        place = parsed.source_topic, parsed.source_partition, parsed.source_offset
+        attempts = self.by_raw_id[parsed.id].attempts
+        if counts_more(parsed, attempts.get(place)):
+            attempts[place] = parsed
 
     def _fold_canonical(self, record: Record) -> None:
         event = canonical_event_from(record.value or b"")

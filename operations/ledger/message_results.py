@@ -1,10 +1,11 @@
-"""What became of one accepted message, by all that Kafka holds of it."""
+"""What became of one accepted message, by all that Kafka and the lake hold of it."""
 
 from dataclasses import dataclass
 
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.metadata import Outcome, Parsed
-from operations.ledger.evidence import MessageEvidence, ParkedCopy
+from operations.ledger.lake_evidence import LakeEvidence
+from operations.ledger.message_evidence import MessageEvidence, ParkedCopy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,47 +35,59 @@ class MessageResult:
     copy: ParkedCopy | None = None
 
 
-def result_of(receipt: Receipt, found: MessageEvidence | None) -> MessageResult:
-    """The result by what is in Kafka; no payload is fetched."""
+def result_of(
+    receipt: Receipt, found: MessageEvidence | None, lake: LakeEvidence | None = None
+) -> MessageResult:
+    """The result by what is in Kafka, and in the ``lake`` if given; no payload is fetched."""
     if found is None:
         return _lost("accepted, but nothing of it is in Kafka")
-    if found.attempt is None:
+    if found.landings and not found.has_landed(receipt.sha256):
+        landed = ", ".join(filter(None, found.landings))
+        return _lost(f"landed with SHA-256 {landed}, sent with {receipt.sha256}")
+    attempt = found.attempt_of(receipt.sha256)
+    if attempt is None:
         return _lost("landed, but never attempted" if found.landings else "never landed")
-    if receipt.sha256 and found.landed_sha256 not in (None, receipt.sha256):
-        return _lost(f"landed with SHA-256 {found.landed_sha256}, sent with {receipt.sha256}")
-    match found.attempt.outcome:
+    match attempt.outcome:
         case Outcome.DIVERTED:
-            return _lost(f"diverted in attempt {found.attempt.attempt}, never finished")
+            return _lost(f"diverted in attempt {attempt.attempt}, never finished")
         case Outcome.PARKED:
-            return _on_parked(receipt, found)
+            return _on_parked(receipt, found, lake)
         case Outcome.PARSED | Outcome.EMPTY:
-            return _on_parsed(receipt, found, found.attempt)
+            return _on_parsed(receipt, found, attempt, lake)
 
 
 def _lost(problem: str) -> MessageResult:
     return MessageResult(problem=problem)
 
 
-def _on_parsed(receipt: Receipt, found: MessageEvidence, attempt: Parsed) -> MessageResult:
-    there = found.events_found
-    if there < attempt.events:
-        return _lost(f"parsed to {attempt.events} events, of which {there} are there")
+def _on_parsed(
+    receipt: Receipt, found: MessageEvidence, attempt: Parsed, lake: LakeEvidence | None
+) -> MessageResult:
+    events, there = found.events_given(attempt), found.events_there(attempt)
+    if there < events:
+        return _lost(f"parsed to {events} events, of which {there} are there")
     if found.not_unique:
         return _lost(f"parsed, but {len(found.not_unique)} of its events are in no unique topic")
     if receipt.events not in (None, attempt.events):
         return _lost(f"parsed to {attempt.events} events, {receipt.events} were sent")
+    unkept = 0 if lake is None else len(found.event_ids[attempt.revision] - lake.event_ids)
+    if unkept:
+        return _lost(f"parsed, but {unkept} of its events are not in the lake")
     problem = f"parsed, not parked as {receipt.parked}" if receipt.parked else ""
     return MessageResult(outcome=attempt.outcome, problem=problem)
 
 
-def _on_parked(receipt: Receipt, found: MessageEvidence) -> MessageResult:
-    wanted = receipt.sha256 or found.landed_sha256
-    copies = found.parked
-    if not copies:
+def _on_parked(
+    receipt: Receipt, found: MessageEvidence, lake: LakeEvidence | None
+) -> MessageResult:
+    if not found.parked:
         return _lost("reported as parked, but not in parked")
-    copy = next(iter(copies.values())) if wanted is None else copies.get(wanted)
+    wanted = receipt.sha256 or next(filter(None, found.landings), None) or next(iter(found.parked))
+    copy = found.parked.get(wanted)
     if copy is None:
         return _lost(f"parked with other bytes than those sent, SHA-256 {wanted}")
+    if lake is not None and (receipt.raw_id, wanted) not in lake.parked:
+        return _lost("parked, but not in the lake")
     problem = ""
     if receipt.parked is None and receipt.events is not None:
         problem = f"parked as {copy.reason}, {receipt.events} events were sent"

@@ -15,6 +15,8 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import BUFFER_BYTES_MAX
 from fleetlane.events.metadata import Outcome
 from operations.ledger.evidence import Evidence
+from operations.ledger.findings import Finding, Findings
+from operations.ledger.lake_evidence import LakeEvidence
 from operations.ledger.message_results import MessageResult, Receipt, result_of
 
 _MANY_RECORDS: Final = 5_000
@@ -54,7 +56,7 @@ def wait_until_settled(
     ``on_progress`` is called at each poll with the number of messages without a final outcome.
     Returns whether all have one; False if a limit was reached.
     """
-    waiting = {receipt.raw_id: receipt for receipt in receipts}
+    waiting = {(receipt.raw_id, receipt.sha256): receipt for receipt in receipts}
     started_s = moved_s = limits.clock_s()
     while True:
         new_records = _folded(source, evidence)
@@ -84,41 +86,6 @@ def _folded(source: RecordSource, evidence: Evidence) -> int | None:
 def _is_unsettled(receipt: Receipt, evidence: Evidence) -> bool:
     found = evidence.by_raw_id.get(receipt.raw_id)
     return result_of(receipt, found).outcome is None or not (found and found.is_received)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """A problem with one id; of a record without an id, its position."""
-
-    raw_id: str
-    problem: str
-
-    def __str__(self) -> str:
-        return f"{self.raw_id}: {self.problem}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
-    """The first few problems of each kind, and two counts.
-
-    ``unexpected`` messages are not lost, but their outcome is not what the device expected.
-    ``repeats`` are records whose id was already there, which is fine. ``unreceived`` are ids that
-    landed and are not in ``fleet.received``.
-    """
-
-    lost: tuple[Finding, ...] = ()
-    invented: tuple[Finding, ...] = ()
-    unexpected: tuple[Finding, ...] = ()
-    repeats: int = 0
-    unreceived: int = 0
-
-    def lines(self) -> Iterator[str]:
-        """A line for each finding that needs attention."""
-        for kind in ("lost", "invented", "unexpected"):
-            for finding in getattr(self, kind):
-                yield f"{kind}: {finding}"
-        if self.unreceived:
-            yield f"unreceived: {self.unreceived} messages landed without a row in fleet.received"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,22 +138,32 @@ class ParkedPayloads(Protocol):
 
 
 def reconcile(
-    receipts: Iterable[Receipt], evidence: Evidence, *, payloads: ParkedPayloads, seconds: float
+    receipts: Iterable[Receipt],
+    evidence: Evidence,
+    *,
+    payloads: ParkedPayloads,
+    seconds: float,
+    lake: LakeEvidence | None = None,
 ) -> Ledger:
-    """Compare what devices were answered with what is in Kafka, after ``seconds``.
+    """Compare what devices were answered with what is in Kafka and the lake, after ``seconds``.
 
-    There is a receipt for each 202 that a device received, repeats of an id included. ``evidence``
-    holds all that was read from ``LEDGER_TOPICS``; ``payloads`` is the bucket of parked bodies.
+    There is a receipt for each 202 that a device received, repeats of a message included: those
+    with equal id and digest. ``evidence`` holds all that was read from ``LEDGER_TOPICS``;
+    ``payloads`` is the bucket of parked bodies. Without a ``lake`` only Kafka is looked at.
     """
     seen = list(receipts)
-    accepted = {receipt.raw_id: receipt for receipt in seen}
-    results = {
-        raw_id: _checked(result_of(receipt, evidence.by_raw_id.get(raw_id)), payloads)
-        for raw_id, receipt in accepted.items()
-    }
-    landed = [raw_id for raw_id, found in evidence.by_raw_id.items() if found.landings]
+    accepted = {(receipt.raw_id, receipt.sha256): receipt for receipt in seen}
+    results = [
+        (
+            receipt.raw_id,
+            _checked(result_of(receipt, evidence.by_raw_id.get(receipt.raw_id), lake), payloads),
+        )
+        for receipt in accepted.values()
+    ]
+    answered = accepted.keys() | {(raw_id, None) for raw_id, _ in accepted}  # a truncated body's
+    landed = [(raw_id, found) for raw_id, found in evidence.by_raw_id.items() if found.landings]
     invented = list(_invented(evidence))
-    outcomes = Counter(result.outcome for result in results.values())
+    outcomes = Counter(result.outcome for _, result in results)
     return Ledger(
         accepted=len(seen),
         duplicate=len(seen) - len(accepted),
@@ -195,14 +172,18 @@ def reconcile(
         parked=outcomes[Outcome.PARKED],
         lost=outcomes[None],
         invented=len(invented),
-        unanswered=sum(raw_id not in accepted for raw_id in landed),
+        unanswered=sum(
+            (raw_id, digest) not in answered and (raw_id, None) not in accepted
+            for raw_id, found in landed
+            for digest in found.landings
+        ),
         seconds=round(seconds, 3),
         findings=Findings(
             lost=_shown(_problems(results, are_lost=True)),
             invented=_shown(invented),
             unexpected=_shown(_problems(results, are_lost=False)),
             repeats=evidence.repeats,
-            unreceived=sum(not evidence.by_raw_id[raw_id].is_received for raw_id in landed),
+            unreceived=sum(not found.is_received for _, found in landed),
         ),
     )
 
@@ -219,20 +200,22 @@ def _checked(result: MessageResult, payloads: ParkedPayloads) -> MessageResult:
     return result
 
 
-def _problems(results: dict[str, MessageResult], *, are_lost: bool) -> Iterator[Finding]:
-    for raw_id, result in results.items():
+def _problems(results: Iterable[tuple[str, MessageResult]], *, are_lost: bool) -> Iterator[Finding]:
+    for raw_id, result in results:
         if result.problem and (result.outcome is None) is are_lost:
             yield Finding(raw_id=raw_id, problem=result.problem)
 
 
 def _invented(evidence: Evidence) -> Iterator[Finding]:
     for raw_id, found in evidence.by_raw_id.items():
-        attempt, there = found.attempt, found.events_found
+        attempt = found.attempt_of(None)
         if found.is_downstream and not found.landings:
             yield Finding(raw_id=raw_id, problem="is downstream, but never landed")
-        elif attempt is not None and attempt.outcome is Outcome.PARSED and there > attempt.events:
-            problem = f"has {there} events; its parser gave {attempt.events}"
-            yield Finding(raw_id=raw_id, problem=problem)
+        elif attempt is not None and attempt.outcome is Outcome.PARSED:
+            events, there = found.events_given(attempt), found.events_there(attempt)
+            if there > events:
+                problem = f"has {there} events; its parser gave {events}"
+                yield Finding(raw_id=raw_id, problem=problem)
     for topic, event_id in evidence.unique.invented():
         yield Finding(raw_id=event_id, problem=f"is in {topic}, but in no canonical topic")
     for place in sorted(evidence.foreign_downstream - evidence.foreign_raw):

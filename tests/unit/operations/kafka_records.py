@@ -49,9 +49,11 @@ def message_of(raw_id: str = RAW_ID, *, body: bytes | None = BODY, **changes: An
     return Message(**fields | changes)  # type: ignore[arg-type] # a test's own fields
 
 
-def landed(raw_id: str = RAW_ID, **changes: Any) -> FakeRecord:
+def landed(raw_id: str = RAW_ID, *, offset: int = 0, **changes: Any) -> FakeRecord:
     message = message_of(raw_id, **changes)
-    return FakeRecord(topic="raw.standard", value=message.body, headers=tuple(headers_of(message)))
+    return FakeRecord(
+        topic="raw.standard", value=message.body, headers=tuple(headers_of(message)), offset=offset
+    )
 
 
 def received(raw_id: str = RAW_ID) -> FakeRecord:
@@ -71,7 +73,13 @@ def received(raw_id: str = RAW_ID) -> FakeRecord:
 
 
 def tried(
-    outcome: Outcome, raw_id: str = RAW_ID, *, attempt: int = 1, events: int = 0, revision: int = 0
+    outcome: Outcome,
+    raw_id: str = RAW_ID,
+    *,
+    attempt: int = 1,
+    events: int = 0,
+    revision: int = 0,
+    offset: int = 0,
 ) -> FakeRecord:
     row = Parsed(
         id=raw_id,
@@ -81,7 +89,7 @@ def tried(
         lane=Lane.STANDARD,
         source_topic="raw.standard",
         source_partition=0,
-        source_offset=0,
+        source_offset=offset,
         outcome=outcome,
         parsed_ms=ARRIVAL_MILLIS,
         events=events,

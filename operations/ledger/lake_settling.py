@@ -1,0 +1,42 @@
+"""Waiting until the lake holds what came of all accepted messages."""
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, suppress
+
+from pyiceberg.catalog import Catalog
+
+from operations.fleet.tables import LakeMissingError
+from operations.ledger.evidence import Evidence
+from operations.ledger.lake_evidence import LakeEvidence
+from operations.ledger.message_results import Receipt, result_of
+from operations.ledger.reconciliation import SettlingLimits
+
+_NOTHING = LakeEvidence(event_ids=frozenset(), parked=frozenset())
+
+
+def wait_for_lake(
+    receipts: Iterable[Receipt],
+    evidence: Evidence,
+    lake_opened: Callable[[], AbstractContextManager[Catalog]],
+    *,
+    limits: SettlingLimits,
+) -> LakeEvidence:
+    """Read the lake until it lacks nothing that Kafka has of accepted messages, or no longer.
+
+    Blocks for ``deadline_s`` at most, and returns what it read last: nothing where the lake's job
+    has not written yet. ``lake_opened`` is the platform's ``lake``.
+    """
+    give_up_s = limits.clock_s() + limits.deadline_s
+    waiting = [
+        (receipt, found)
+        for receipt in receipts
+        if result_of(receipt, found := evidence.by_raw_id.get(receipt.raw_id)).outcome is not None
+    ]
+    while True:
+        is_last, lake = limits.clock_s() > give_up_s, _NOTHING
+        with suppress(LakeMissingError), lake_opened() as catalog:
+            lake = LakeEvidence.read(catalog)
+        waiting = [one for one in waiting if result_of(*one, lake).outcome is None]
+        if is_last or not waiting:
+            return lake
+        limits.wait(limits.poll_interval_s)
