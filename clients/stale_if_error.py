@@ -55,9 +55,26 @@ class StaleIfErrorCache[T, E: FleetlaneError]:
             else:
                 self._read_aside(age_s, self._wait_s)
         if self._known is None:
-            problem = self._problem or self._unanswered
-            raise type(problem)(*problem.args)  # anew: a traceback grows with each raise
+            raise self._unavailable()
         return self._known
+
+    def fresh(self, *, max_age_s: float) -> T:
+        """Give the value as it was read at most ``max_age_s`` ago.
+
+        While reading fails it is asked as often as by ``current``.
+
+        Raises:
+            FleetlaneError: Of the type of ``unanswered``: the last value is older.
+        """
+        value = self.current(max_age_s=max_age_s)
+        if self._has_failed or self._monotonic() > self._read_s + max_age_s:
+            raise self._unavailable()
+        return value
+
+    def _unavailable(self) -> E:
+        """The last problem, anew: a traceback grows with each raise."""
+        problem = self._problem or self._unanswered
+        return type(problem)(*problem.args)
 
     def _read_aside(self, age_s: float, wait_s: float) -> None:
         with self._starting:

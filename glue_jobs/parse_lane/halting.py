@@ -54,6 +54,8 @@ class HaltOnError:
             BlockedError: No operator has answered yet that it is to be skipped.
             DeferredError: Nothing is known against it, but it could not be tried.
         """
+        if result.deferral is Deferral.FLOW_UNAVAILABLE:  # it may be one that blocks
+            raise DeferredError(record.position, result.deferral)
         if (
             result.flow is None
             or not result.flow.blocks

@@ -29,8 +29,9 @@ class AttemptResult:
     looks it up again. ``instead_of`` is the parser that it names, where that is unavailable.
 
     With ``deferral`` the attempt was deferred: nothing is held against the message. Its payload
-    could not be fetched, or not be copied to where nothing expires, or its flow or parser takes
-    more than its share. In the slow lane that does not count as a try.
+    could not be fetched, or not be copied to where nothing expires; its flow is not known, and may
+    be newer than those that are; or its flow or parser takes more than its share. In the slow lane
+    that does not count as a try.
     """
 
     reason: ParkedReason | None = None
@@ -64,7 +65,7 @@ class AttemptResult:
     @classmethod
     def without_parser(cls, problem: NoParser) -> Self:
         if problem.reason is None:
-            return cls(deferral=Deferral.PARSER_UNAVAILABLE, flow=problem.flow)
+            return cls(deferral=problem.deferral, flow=problem.flow)
         return cls(reason=problem.reason, detail=problem.problem, flow=problem.flow)
 
     def deferred(self, deferral: Deferral) -> Self:

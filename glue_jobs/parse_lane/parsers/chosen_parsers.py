@@ -13,6 +13,7 @@ from fleetlane.events.flows.artifacts import parser_rule_for
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow, ParserRule
 from fleetlane.events.lanes import PARSE_GRACE_FACTOR, LaneLimits
+from fleetlane.events.metadata import Deferral
 from fleetlane.parsers.sandbox.runs import Assignment, Program
 from glue_jobs.parse_lane.parsers.programs import FoundProgram, MissingProgram, Programs
 
@@ -46,17 +47,23 @@ class ChosenParser:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoParser:
-    """Why the messages of a ``flow`` have no parser; without a ``reason`` S3 does not answer."""
+    """Why the messages of a ``flow`` have no parser; without a ``reason`` there is a ``deferral``.
+
+    By default that S3 does not answer.
+    """
 
     problem: str
     flow: Flow | None = None
     reason: ParkedReason | None = None
+    deferral: Deferral = Deferral.PARSER_UNAVAILABLE
 
 
 class Flows(Protocol):
-    """Where the current flows come from."""
+    """Where the current flows come from; ``CachedFlows`` is one."""
 
-    def current(self, *, max_age_s: float | None = None) -> PublishedFlows: ...
+    def current(self) -> PublishedFlows: ...
+
+    def fresh(self, *, max_age_s: float) -> PublishedFlows: ...
 
 
 class EarlierFlows(Protocol):
@@ -138,18 +145,21 @@ class ChosenParsers:
         if len(self._choices) >= CHOICES_MAX:
             self._choices.clear()
         flow = None
-        for published in self._current_versions():
-            flow = published.by_stream.get(kind.stream)
-            rule = None if flow is None else kind.rule_of(flow)
-            if flow is not None and rule is not None:
-                choice = self._choices[kind] = self._choice(published, flow, rule, kind)
-                return choice
+        try:
+            for published in self._current_versions():
+                flow = published.by_stream.get(kind.stream)
+                rule = None if flow is None else kind.rule_of(flow)
+                if flow is not None and rule is not None:
+                    choice = self._choices[kind] = self._choice(published, flow, rule, kind)
+                    return choice
+        except FlowsUnavailableError as stale:  # its flow may be newer than those that are known
+            return NoParser(problem=str(stale), flow=flow, deferral=Deferral.FLOW_UNAVAILABLE)
         return _no_flow(flow, kind)  # not remembered: the next may have one
 
     def _current_versions(self) -> Iterator[PublishedFlows]:
         assert self._published is not None, "the flows are read before"
         yield self._published
-        yield self._flows.current(max_age_s=NO_FLOW_AGE_S_MAX)
+        yield self._flows.fresh(max_age_s=NO_FLOW_AGE_S_MAX)
 
     def _choice(
         self, published: PublishedFlows, flow: Flow, rule: ParserRule, kind: _Kind

@@ -158,3 +158,25 @@ def _until(value: StaleIfErrorCache[str, AwayError], wanted: str) -> None:
     assert reader is not None
     reader.join(LONG_S)
     assert value.current() == wanted
+
+
+def test_a_fresh_value_is_read_when_it_is_too_old() -> None:
+    source, clock = Source(), Clock()
+    value = known(source, clock)
+    value.current()
+    source.value, clock.now_s = "second", 1.0
+
+    assert value.fresh(max_age_s=1) == "second"
+
+
+def test_no_value_is_fresh_while_reading_fails_and_reading_is_not_repeated_at_once() -> None:
+    source, clock = Source(), Clock()
+    value = known(source, clock)
+    value.current()
+    source.value, clock.now_s = None, 1.0
+
+    for _ in range(10):
+        with pytest.raises(AwayError, match="down"):
+            value.fresh(max_age_s=1)
+
+    assert (value.current(), source.asked) == ("first", 2)

@@ -104,8 +104,11 @@ class FixedFlows:
         self._published = PublishedFlows(version="1", flows=tuple(flows[: len(tomls)]))
         self._youngest = PublishedFlows(version="2", flows=tuple(flows))
 
-    def current(self, *, max_age_s: float | None = None) -> PublishedFlows:
-        return self._published if max_age_s is None else self._youngest
+    def current(self) -> PublishedFlows:
+        return self._published
+
+    def fresh(self, *, max_age_s: float) -> PublishedFlows:
+        return self._youngest
 
     def published(self, version: str) -> PublishedFlows:
         raise FlowsNotPublishedError(version)
