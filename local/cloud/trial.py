@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from clients.device_api import DeviceKey, message_url, receipt_of
 from clients.devices.registry import DeviceRegistry, DeviceStatus, RegisteredDevice
 from clients.kafka.reader import KafkaReader
 from clients.s3.payload_bucket import PayloadBucket
@@ -24,7 +25,6 @@ from local.simulator.simulator import run_fleet
 from operations.ledger.evidence import LEDGER_TOPICS, Evidence
 from operations.ledger.message_results import Receipt
 from operations.ledger.reconciliation import Ledger, SettlingLimits, reconcile, wait_until_settled
-from operations.sending.device_client import DeviceKey, message_url, receipt_of
 
 PLAN: Final = FleetPlan(devices=40, messages_per_device=2, connections=4)
 """Small: each function is as many processes as there are requests at a time."""

@@ -17,11 +17,11 @@ from cryptography.hazmat.primitives.asymmetric.ec import (
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from jwt.algorithms import ECAlgorithm
 
+from clients.device_api import AUDIENCE, UPLOADED, DeviceKey
 from clients.devices.registry import DeviceStatus, RegisteredDevice
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import Lane
 from operations.ledger.message_results import Receipt
-from operations.sending.device_client import AUDIENCE, UPLOADED, DeviceKey
 
 ACCEPTED = 202
 

@@ -12,11 +12,11 @@ from typing import Final, Protocol
 import httpx
 import orjson
 
+from clients import device_api
+from clients.device_api import UPLOADED, declaration_of, form_answer
 from fleetlane.events.envelope import SOURCE_PREFIX
 from local.simulator.device import ACCEPTED, Answer, Outgoing, SentMessage, SimulatedDevice
 from local.simulator.http_api import HttpAnswer, NoAnswerError
-from operations.sending import device_client
-from operations.sending.device_client import UPLOADED, declaration_of, form_answer
 
 _TOKEN_LIFETIME_S: Final = 12 * 60 * 60
 _RETRY_AFTER_S_MAX: Final = 2.0
@@ -29,7 +29,7 @@ _PATH: Final = "/v1/batch"
 _ANSWERED: Final = frozenset({HTTPStatus.ACCEPTED, HTTPStatus.MULTI_STATUS})
 
 type PostForm = Callable[[str, Mapping[str, str], bytes], httpx.Response]
-"""Posts a form to S3 and gives its answer; raises ``device_client.NoAnswerError``."""
+"""Posts a form to S3 and gives its answer; raises ``device_api.NoAnswerError``."""
 
 
 class Api(Protocol):
@@ -113,7 +113,7 @@ class Sender:
             stored = await asyncio.to_thread(
                 self._post_form, form["url"], form["fields"], message.body
             )
-        except device_client.NoAnswerError as problem:
+        except device_api.NoAnswerError as problem:
             raise NoAnswerError(str(problem)) from None
         if stored.status_code != UPLOADED:
             raise NoAnswerError(f"{stored.status_code}: {stored.text[:200]}")

@@ -8,13 +8,13 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from clients.device_api import form_answer
 from clients.devices.registry import RegisteredDevice
 from local.simulator.device import SentMessage
 from local.simulator.http_api import HttpApi
 from local.simulator.sender import Api, Batch, PostForm, Sender, sent_batch
 from local.simulator.sendings import FleetPlan, Sending, sendings_of
 from operations.ledger.message_results import Receipt
-from operations.sending.device_client import form_answer
 
 _PROGRESS_EVERY_S: Final = 0.2
 _HERD_AT: Final = 0.5

@@ -10,11 +10,11 @@ import httpx
 import pytest
 
 from clients.aws import AwsSettings, s3_client
+from clients.device_api import form_answer
 from clients.s3.upload_bucket import UploadBucket, upload_key
 from clients.s3.upload_form import IssuedUpload, UploadForm, UploadForms, signing_client
 from local.servers.localstack import LocalAws
 from operations.endpoints import REGION
-from operations.sending.device_client import form_answer
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client

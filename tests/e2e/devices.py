@@ -8,10 +8,10 @@ from typing import Final, Self
 
 import httpx
 
+from clients.device_api import DeviceKey
 from clients.devices.registry import DeviceStatus, RegisteredDevice
 from local.platform import Platform
 from operations.ledger.message_results import Receipt
-from operations.sending.device_client import DeviceKey
 
 ACCEPTED: Final = 202
 _LIFETIME_S: Final = 3_600

@@ -7,6 +7,7 @@ from typing import Final
 import orjson
 import pytest
 
+from clients.device_api import DeviceKey
 from clients.devices.registry import DeviceStatus
 from clients.s3.payload_bucket import payload_key
 from fleetlane.events.envelope_reading import message_from
@@ -14,7 +15,6 @@ from fleetlane.events.lanes import INLINE_BYTES_MAX
 from fleetlane.events.topics import PARKED
 from local.platform import Platform
 from operations.endpoints import PARKED_BUCKET, PAYLOAD_BUCKET
-from operations.sending.device_client import DeviceKey
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device, post, problem_in
 from tests.e2e.faults import frozen

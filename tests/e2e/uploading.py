@@ -7,11 +7,11 @@ from io import BytesIO
 
 import boto3
 
+from clients.device_api import upload_form, uploaded
 from local.platform import Platform
 from local.upload_queue import notify_of_uploads
 from operations.endpoints import PAYLOAD_BUCKET
 from operations.ledger.message_results import Receipt
-from operations.sending.device_client import upload_form, uploaded
 from tests.e2e.devices import Device
 
 type Form = dict[str, object]

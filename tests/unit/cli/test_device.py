@@ -7,10 +7,10 @@ import jwt
 import pytest
 from typer.testing import CliRunner
 
+from clients.device_api import AUDIENCE, DeviceKey
 from fleetlane.cli.commands.device.keys import DeviceKeys, NoDeviceKeyError
 from fleetlane.cli.main import app
 from fleetlane.events.names import BadNameError
-from operations.sending.device_client import AUDIENCE, DeviceKey
 
 
 def test_a_private_key_is_readable_by_its_user_alone(tmp_path: Path) -> None:

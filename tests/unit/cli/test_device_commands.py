@@ -10,12 +10,12 @@ import boto3
 import pytest
 from typer.testing import CliRunner, Result
 
+from clients.device_api import DeviceKey
 from clients.devices.registry import DeviceStatus, Jwk
 from fleetlane.cli.main import app
 from fleetlane.events.overrides import RateLimits
 from operations.devices.stores import DeviceStores
 from operations.platform import Platform
-from operations.sending.device_client import DeviceKey
 from tests.contract.aws_in_process import device_table
 from tests.deployed_stage import STAGE, use_region, write_stage
 

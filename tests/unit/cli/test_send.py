@@ -3,9 +3,9 @@
 import httpx
 import pytest
 
+from clients.device_api import MessageRefusedError, message_url, receipt_of
 from fleetlane.cli.commands.message.send import request_headers
 from fleetlane.events.lanes import Lane
-from operations.sending.device_client import MessageRefusedError, message_url, receipt_of
 
 API = "http://127.0.0.1:1"
 

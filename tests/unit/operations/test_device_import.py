@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from clients.device_api import DeviceKey
 from clients.devices.registry import DeviceStatus, RegisteredDevice
 from operations.devices.bulk_import import BadDeviceFileError, DeviceImport, Imported
-from operations.sending.device_client import DeviceKey
 
 NOW_MS = 1_790_000_000_000
 KEY = DeviceKey.generate()

@@ -13,9 +13,9 @@ from cryptography.hazmat.primitives.serialization import (
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clients.device_api import DeviceKey
 from local.simulator.device import Es256Key
 from operations.devices.bulk_import import BadPublicKeyError, public_jwk
-from operations.sending.device_client import DeviceKey
 
 ED25519 = DeviceKey.generate()
 P256 = Es256Key.derived(7)

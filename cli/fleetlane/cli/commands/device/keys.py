@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
+from clients.device_api import DeviceKey
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import checked_device_id
-from operations.sending.device_client import DeviceKey
 
 
 class NoDeviceKeyError(FleetlaneError):

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from clients.device_api import DeviceKey
 from clients.devices.registry import RegisteredDevice
 from fleetlane.cli.commands.device.keys import DeviceKeys
 from fleetlane.cli.options.selection import DeviceId
@@ -14,7 +15,6 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import NAME_PATTERN, checked_device_id
 from operations.devices.bulk_import import public_jwk
 from operations.endpoints import LOCAL_STAGE
-from operations.sending.device_client import DeviceKey
 
 PublicKeyOption = Annotated[
     Path | None,

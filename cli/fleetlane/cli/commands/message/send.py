@@ -9,10 +9,10 @@ import typer
 from rich.console import Console
 from rich.progress import DownloadColumn, Progress
 
+from clients.device_api import message_url, sent, upload_form, uploaded
 from fleetlane.cli.commands.device.keys import DeviceKeys
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events.lanes import REQUEST_BODY_BYTES_MAX, Lane
-from operations.sending.device_client import message_url, sent, upload_form, uploaded
 
 _TOKEN_LIFETIME_S = 300
 

@@ -1,1 +1,0 @@
-"""Sending messages as a device does."""
