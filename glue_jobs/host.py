@@ -8,7 +8,7 @@ import logging
 import shlex
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pyspark.sql import SparkSession
@@ -23,7 +23,7 @@ from fleetlane.events.job_arguments import (
     LakeArguments,
     ParseLaneArguments,
 )
-from fleetlane.events.metrics import ApplicationMetric, Dimension
+from fleetlane.events.metrics import ApplicationMetric, Dimension, lake_job
 from fleetlane.events.s3_keys import STOP_MARKERS
 from fleetlane.events.times import now_ms
 from glue_jobs.deduplicate import main as deduplicate
@@ -59,15 +59,30 @@ def start(session: SparkSession, jobs: str, shared: Sequence[str]) -> list[Ends]
     Raises:
         BadArgumentsError: A job is not known, or an argument of it is missing or not allowed.
     """
-    return [_started(session, shlex.split(job), shared) for job in jobs.split(";") if job.strip()]
+    return [_JOBS[name][0](session, arguments) for name, arguments in _read(jobs, shared)]
 
 
-def _started(session: SparkSession, job: Sequence[str], shared: Sequence[str]) -> Ends:
-    name, *own = job
-    if name not in _JOBS:
-        raise BadArgumentsError("host", f"job {name!r} is none of {', '.join(_JOBS)}")
-    start_job, arguments_type = _JOBS[name]
-    return start_job(session, arguments_type.from_argv([*shared, *own]))
+def query_names(jobs: str, shared: Sequence[str]) -> list[str]:
+    """The names of all queries of ``jobs``, or what theirs begin with; raises as ``start`` does."""
+    return [_query_name(name, arguments) for name, arguments in _read(jobs, shared)]
+
+
+def _query_name(job: str, arguments: JobArguments) -> str:
+    match arguments:
+        case ParseLaneArguments(lane=lane):
+            return f"{job}_{lane}"
+        case LakeArguments(tables=tables):
+            return lake_job(tables)
+        case _:
+            return job
+
+
+def _read(jobs: str, shared: Sequence[str]) -> Iterator[tuple[str, JobArguments]]:
+    for job in filter(str.strip, jobs.split(";")):
+        name, *own = shlex.split(job)
+        if name not in _JOBS:
+            raise BadArgumentsError("host", f"job {name!r} is none of {', '.join(_JOBS)}")
+        yield name, _JOBS[name][1].from_argv([*shared, *own])
 
 
 def main(argv: Sequence[str]) -> None:
@@ -82,7 +97,9 @@ def main(argv: Sequence[str]) -> None:
     files = HadoopFiles(session, shared.checkpoint_folder)
     marker = f"{STOP_MARKERS}{arguments.application}"
     queries = start(session, arguments.jobs, argv)
-    offsets = MirroredOffsets(KafkaAdmin(session, shared), now_ms=now_ms)
+    offsets = MirroredOffsets(
+        KafkaAdmin(session, shared), query_names=query_names(arguments.jobs, argv), now_ms=now_ms
+    )
     watch = ApplicationWatch(
         is_marked=lambda: files.exists(marker),
         mirrored=lambda: offsets.mirror(session.streams.active),

@@ -3,6 +3,7 @@
 It logs in as the jobs' source and sink do.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import cached_property
@@ -76,11 +77,16 @@ class KafkaAdmin:
             if entry.getValue() is not None
         }
 
+    def groups(self) -> list[str]:
+        """The names of all groups that these jobs may know of."""
+        found = self._asked(lambda: self._admin.listConsumerGroups().all().get())
+        return [listed.groupId() for listed in found]
+
     def beginnings(self, partitions: Iterable[Partition]) -> Offsets:
-        """The offset of the first record that each partition still has."""
-        admin, asked = self._admin, self._class("java.util.HashMap")()
+        """The offset of the first record that each partition still has; none of missing topics."""
+        admin, asked, topics = self._admin, self._class("java.util.HashMap")(), self.topics()
         earliest = self._class(f"{_CLIENTS}.admin.OffsetSpec").earliest()
-        named = {partition: self._partition(partition) for partition in partitions}
+        named = {one: self._partition(one) for one in partitions if one[0] in topics}
         for one in named.values():
             asked.put(one, earliest)
         found = self._asked(lambda: admin.listOffsets(asked).all().get())
@@ -162,6 +168,7 @@ class Query(Protocol):
 class Groups(Protocol):
     """Kafka's consumer groups and topics; ``KafkaAdmin`` is one."""
 
+    def groups(self) -> Iterable[str]: ...
     def commit(self, group: str, offsets: Offsets, *, note: str) -> None: ...
     def committed(self, group: str) -> Offsets: ...
     def beginnings(self, partitions: Iterable[Partition]) -> Offsets: ...
@@ -170,18 +177,32 @@ class Groups(Protocol):
 class MirroredOffsets:
     """Commits for queries what they have read, under the names of ``mirrored_group``."""
 
-    def __init__(self, groups: Groups, *, now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self, groups: Groups, *, query_names: Sequence[str], now_ms: Callable[[], int]
+    ) -> None:
+        """``query_names`` are those of all queries that should run, or what theirs begin with."""
         self._groups, self._now_ms = groups, now_ms
+        owned = [mirrored_group(name) for name in query_names]
+        self._owned = re.compile("|".join(f"{re.escape(group)}([-.].+)?" for group in owned))
 
     def mirror(self, queries: Sequence[Query]) -> int:
         """Commit for all queries; returns how many records expired before their query read them.
 
-        How far a query without a batch came before is read from Kafka.
+        How far a query without a batch came before is read from Kafka, and so it is for those that
+        should run and do not.
 
         Raises:
             KafkaAdminError: Kafka does not answer.
         """
-        return sum(self._expired(query, self._read_by(query)) for query in queries)
+        read = [self._read_by(query) for query in queries]
+        groups = {mirrored_group(query.name or "") for query in queries}
+        missing = [
+            group
+            for group in self._groups.groups()
+            if group not in groups and self._owned.fullmatch(group)
+        ]
+        read += [self._groups.committed(group) for group in missing]
+        return sum(map(self._expired, read))
 
     def _read_by(self, query: Query) -> Offsets:
         group = mirrored_group(query.name or "")
@@ -190,7 +211,7 @@ class MirroredOffsets:
             self._groups.commit(group, read, note=seen_note(self._now_ms()))
         return read
 
-    def _expired(self, query: Query, read: Offsets) -> int:
+    def _expired(self, read: Offsets) -> int:
         beginnings = self._groups.beginnings(read) if read else {}
         return sum(max(0, begin - read[partition]) for partition, begin in beginnings.items())
 

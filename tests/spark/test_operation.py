@@ -203,19 +203,20 @@ def test_records_that_expired_before_they_were_read_are_counted(
         landed(producer, topic)
     kafka = kafka_admin(spark, kafka_broker)
     kafka.commit("fleetlane-parse-fast-expiring", {(topic, 0): 4}, note="0")
-    mirrored, query = (
-        MirroredOffsets(kafka, now_ms=lambda: 0),
-        QuietQuery("parse_lane_fast_expiring"),
-    )
+    query = QuietQuery("parse_lane_fast_expiring")
+    mirrored = MirroredOffsets(kafka, query_names=["parse_lane_fast_expiring"], now_ms=lambda: 0)
     before = mirrored.mirror([query])
 
     admin = AdminClient({"bootstrap.servers": servers})
     for deleted in admin.delete_records([TopicPartition(topic, 0, 7)]).values():
         deleted.result()
-    after = mirrored.mirror([query])
+    after, without_query = mirrored.mirror([query]), mirrored.mirror([])
+    for deleted in admin.delete_topics([topic]).values():
+        deleted.result()
+    is_forgotten = soon(lambda: mirrored.mirror([]) == 0)
     kafka.close()
 
-    assert (before, after) == (0, 3)
+    assert (before, after, without_query, is_forgotten) == (0, 3, 3, True)
 
 
 def test_a_lane_s_checkpoint_refuses_what_it_cannot_take(

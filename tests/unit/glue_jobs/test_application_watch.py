@@ -8,7 +8,7 @@ import pytest
 
 from fleetlane.events.topics import mirrored_group
 from glue_jobs.engine.supervisor import stop_between_batches
-from glue_jobs.host import ApplicationWatch
+from glue_jobs.host import ApplicationWatch, query_names
 from glue_jobs.kafka.admin import (
     KafkaAdminError,
     MirroredOffsets,
@@ -73,6 +73,9 @@ class FakeGroups:
     notes: list[str] = field(default_factory=list)
     first: int = 0
 
+    def groups(self) -> Iterable[str]:
+        return self.committed_by
+
     def commit(self, group: str, offsets: Offsets, *, note: str) -> None:
         self.committed_by[group] = offsets
         self.notes.append(note)
@@ -105,6 +108,11 @@ class Clock:
         return self.now_s
 
 
+def mirrored(groups: FakeGroups) -> MirroredOffsets:
+    names = ["parse_lane_fast", "deduplicate"]
+    return MirroredOffsets(groups, query_names=names, now_ms=lambda: NOW_MS)
+
+
 def test_a_query_s_group_has_its_name_as_kafka_s_tools_show_it() -> None:
     names = ["parse_lane_fast", "parse_lane_slow_gps-2", "fleet_metadata"]
 
@@ -126,7 +134,7 @@ def test_what_a_query_read_of_kafka_is_read_from_its_progress() -> None:
 def test_kafka_receives_how_far_a_query_is_and_when_it_was_seen_alive() -> None:
     groups = FakeGroups()
 
-    MirroredOffsets(groups, now_ms=lambda: NOW_MS).mirror([FakeQuery(lastProgress=FakeProgress())])
+    mirrored(groups).mirror([FakeQuery(lastProgress=FakeProgress())])
 
     assert groups.committed_by == {"fleetlane-parse-fast": {AT: 7}}
     assert groups.notes == [f"{NOW_MS};"]
@@ -139,9 +147,40 @@ def test_a_query_without_a_batch_yet_stands_where_it_stood(
 ) -> None:
     groups = FakeGroups({"fleetlane-parse-fast": {AT: 4}}, first=10)
 
-    expired = MirroredOffsets(groups, now_ms=lambda: NOW_MS).mirror([FakeQuery(isActive=is_active)])
+    expired = mirrored(groups).mirror([FakeQuery(isActive=is_active)])
 
     assert (expired, groups.notes) == (6, notes)
+
+
+@pytest.mark.parametrize(
+    ("dead", "expired"),
+    [
+        ("fleetlane-parse-fast", 6),
+        ("fleetlane-parse-fast-door", 6),
+        ("fleetlane-parse-fast.over", 6),
+        ("fleetlane-deduplicate-gps", 6),
+        ("fleetlane-parse-faster", 0),
+        ("fleetlane-parse-slow", 0),
+    ],
+)
+def test_what_expires_before_a_query_that_should_run_and_does_not_counts_too(
+    dead: str, expired: int
+) -> None:
+    groups = FakeGroups({dead: {AT: 4}}, first=10)
+    runs = FakeQuery(name="parse_lane_fast_gate", lastProgress=FakeProgress())
+    groups.committed_by["fleetlane-parse-fast-gate"] = {AT: 7}
+
+    assert mirrored(groups).mirror([runs]) == expired + 3
+
+
+def test_the_names_of_queries_follow_from_what_their_jobs_are_given() -> None:
+    shared = "--kafka_bootstrap_servers k --checkpoint_folder /c --flows_bucket f --lake_bucket l"
+    buckets = "--payload_bucket p --parked_bucket q --lake_warehouse w --tables events"
+    jobs = "parse_lane --lane fast; fleet_metadata; deduplicate; lake"
+
+    names = query_names(jobs, f"{shared} {buckets}".split())
+
+    assert names == ["parse_lane_fast", "fleet_metadata", "deduplicate", "lake_events"]
 
 
 def test_an_application_stops_once_its_marker_is_there_and_not_before() -> None:
