@@ -29,6 +29,7 @@ from fleetlane.events.times import now_ms
 from glue_jobs.deduplicate import main as deduplicate
 from glue_jobs.engine.checkpoint_notes import HadoopFiles
 from glue_jobs.engine.cloudwatch_metrics import published_to
+from glue_jobs.engine.ended_queries import ended_queries
 from glue_jobs.engine.session import spark_session
 from glue_jobs.engine.supervisor import STOP_LIMIT_S, Ends, PeriodicTask, stop_between_batches
 from glue_jobs.fleet_metadata import main as fleet_metadata
@@ -103,6 +104,7 @@ def main(argv: Sequence[str]) -> None:
     watch = ApplicationWatch(
         is_marked=lambda: files.exists(marker),
         mirrored=lambda: offsets.mirror(session.streams.active),
+        restarts=ended_queries().taken,
         publish=published_to(
             shared.metrics_namespace, Dimension.APPLICATION, arguments.application
         ),
@@ -141,7 +143,8 @@ class ApplicationWatch:
     """Polls in the thread that waits for the queries. What cannot be polled is logged.
 
     ``is_marked`` says whether the application is to stop. ``mirrored`` commits to Kafka how far the
-    queries are, and returns how many records expired before their query read them.
+    queries are, and returns how many records expired before their query read them. ``restarts``
+    gives how often a supervised query ended, or could not be started, since it was asked last.
     """
 
     def __init__(
@@ -149,16 +152,18 @@ class ApplicationWatch:
         *,
         is_marked: Callable[[], bool],
         mirrored: Callable[[], int],
+        restarts: Callable[[], int],
         publish: Callable[[Mapping[str, float]], None],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._is_marked, self._mirrored, self._publish = is_marked, mirrored, publish
+        self._restarts = restarts
         self._is_to_stop, self._expired = False, 0
 
         def task(name: str, run: Callable[[], None], interval_s: int) -> PeriodicTask:
             return PeriodicTask(name=name, run=run, interval_s=interval_s, monotonic=monotonic)
 
-        self._metric = task("expired records", self._publish_expired, METRICS_INTERVAL_S)
+        self._metrics = task("the application's metrics", self._publish_all, METRICS_INTERVAL_S)
         self._offsets = task("mirrored offsets", self._mirror, OFFSETS_INTERVAL_S)
         self._stop = task("the file that stops the application", self._poll, STOP_POLL_INTERVAL_S)
 
@@ -175,10 +180,15 @@ class ApplicationWatch:
         self._expired = self._mirrored()
         if self._expired:
             _log.error("%d records expired before they were read", self._expired)
-        self._metric.run_if_due()
+        self._metrics.run_if_due()
 
-    def _publish_expired(self) -> None:
-        self._publish({ApplicationMetric.EXPIRED_UNREAD: self._expired})
+    def _publish_all(self) -> None:
+        self._publish(
+            {
+                ApplicationMetric.EXPIRED_UNREAD: self._expired,
+                ApplicationMetric.QUERY_RESTARTS: self._restarts(),
+            }
+        )
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from fleetlane.events.errors import FleetlaneError
+from glue_jobs.engine.ended_queries import EndedQueries, ended_queries
 
 POLL_INTERVAL_S: Final = 5
 RESTART_S: Final = 30
@@ -114,7 +115,7 @@ class Supervisor:
 
     One that ended starts again ``restart_s`` later, however often, so that it never ends those that
     share its application. One that is desired no longer is left as it is. Only ``check``, which
-    ``awaitTermination`` calls, starts anything.
+    ``awaitTermination`` calls, starts anything. ``ended`` counts what did not run as it should.
     """
 
     def __init__(
@@ -123,8 +124,10 @@ class Supervisor:
         *,
         restart_s: float = RESTART_S,
         clock_s: Callable[[], float] = time.monotonic,
+        ended: EndedQueries | None = None,
     ) -> None:
         self._desired, self._restart_s, self._clock_s = desired, restart_s, clock_s
+        self._ended = ended or ended_queries()
         self._running: dict[str, tuple[Query, object]] = {}
         self._ended_at_s: dict[str, float] = {}
         self._over = threading.Event()
@@ -152,15 +155,25 @@ class Supervisor:
         for query, _ in self._running.values():
             query.stop()
 
-    def check(self) -> None:
-        """Start what should run and does not, and what has other settings.
+    def check(self, *, hides_errors: bool = True) -> None:
+        """Start what should run and does not, and what has other settings; each on its own.
 
         Raises:
             FleetlaneError: It cannot be read what should run. What runs goes on.
+            Exception: With ``hides_errors`` unset, one of a start that is not of ours.
         """
         for name, desired in sorted(self._desired().items()):
-            if self._is_to_start(name, desired):
-                self._start(name, desired)
+            try:
+                if self._is_to_start(name, desired):
+                    self._running.pop(name, None)
+                    self._running[name] = desired.start(), desired.settings
+            except Exception as problem:
+                is_known = isinstance(problem, FleetlaneError)
+                if not (hides_errors or is_known):
+                    raise
+                message = "query %s cannot be started, and is tried again: %s"
+                _log.error(message, name, problem, exc_info=not is_known)
+                self._note_end(name)
 
     def _is_to_start(self, name: str, desired: DesiredQuery) -> bool:
         query, settings = self._running.get(name, (None, None))
@@ -172,24 +185,20 @@ class Supervisor:
         if query is not None:
             _log.error("query %s ended, and is started again: %s", name, query.exception())
             del self._running[name]
-            self._ended_at_s[name] = self._clock_s()
+            self._note_end(name)
         ended_at_s = self._ended_at_s.get(name)
         is_paused = ended_at_s is not None and self._clock_s() - ended_at_s < self._restart_s
         return not is_paused and not desired.must_wait()
 
-    def _start(self, name: str, desired: DesiredQuery) -> None:
-        try:
-            self._running[name] = desired.start(), desired.settings
-        except FleetlaneError as problem:
-            _log.error("query %s cannot be started, and is tried again: %s", name, problem)
-            self._running.pop(name, None)
-            self._ended_at_s[name] = self._clock_s()
+    def _note_end(self, name: str) -> None:
+        self._ended_at_s[name] = self._clock_s()
+        self._ended.add()
 
 
 def always_running(name: str, start: Callable[[], Query]) -> Supervisor:
-    """Start one query, and give what keeps it running."""
+    """Start one query, and give what keeps it running. An error that is not ours is not hidden."""
     supervisor = Supervisor(lambda: {name: DesiredQuery(start=start)})
-    supervisor.check()
+    supervisor.check(hides_errors=False)
     return supervisor
 
 

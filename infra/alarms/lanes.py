@@ -73,6 +73,8 @@ PARKED_PERCENT_MAX: Final = MappingProxyType({Lane.FAST: 1, Lane.STANDARD: 5, La
 OLDER_MINUTES: Final = 5
 """Workers that have not fetched the new parser yet use the old one for less than this."""
 RESTARTS_MAX: Final = 3
+QUERY_RESTARTS_MAX: Final = 1
+"""One alone may be an outage, or a blocking flow that halted."""
 
 
 def lane_metric(metric: LaneMetric, lane: Lane, *, statistic: str = "Sum") -> cloudwatch.Metric:
@@ -136,16 +138,19 @@ def application_alarms(kept: KeptRunning) -> Iterator[AlarmRule]:
         metric=restarts,
         threshold=RESTARTS_MAX,
     )
+    by = {Dimension.APPLICATION: f"{APPLICATION_PREFIX}{kept.application}"}
+    yield AlarmRule(
+        name=f"{kept.application}-query-restarts",
+        meaning=f"A query of the {kept.application} application ends again and again, or cannot be "
+        "started; the others go on. The application's log names it: `is started again`.",
+        metric=our_metric(ApplicationMetric.QUERY_RESTARTS, by, minutes=30),
+        threshold=QUERY_RESTARTS_MAX,
+    )
     yield AlarmRule(
         name=f"{kept.application}-messages-expired-unread",
         meaning=f"Messages expired before the {kept.application} job read them: data is lost. "
         "Start its query with a new checkpoint, so that it reads what is left.",
-        metric=our_metric(
-            ApplicationMetric.EXPIRED_UNREAD,
-            {Dimension.APPLICATION: f"{APPLICATION_PREFIX}{kept.application}"},
-            statistic="Maximum",
-            minutes=5,
-        ),
+        metric=our_metric(ApplicationMetric.EXPIRED_UNREAD, by, statistic="Maximum", minutes=5),
     )
 
 

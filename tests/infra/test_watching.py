@@ -21,6 +21,7 @@ def test_every_lane_has_its_alarms(cloud_stage: Synthesized) -> None:
         "parser-is-older",
         "stream-is-blocked",
         "job-restarts",
+        "query-restarts",
         "messages-expired-unread",
     )
     assert {f"{lane}-{kind}" for lane in Lane for kind in kinds} <= names

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from fleetlane.events.topics import mirrored_group
+from glue_jobs.engine.ended_queries import EndedQueries
 from glue_jobs.engine.supervisor import stop_between_batches
 from glue_jobs.host import ApplicationWatch, query_names
 from glue_jobs.kafka.admin import (
@@ -186,7 +187,11 @@ def test_the_names_of_queries_follow_from_what_their_jobs_are_given() -> None:
 def test_an_application_stops_once_its_marker_is_there_and_not_before() -> None:
     marks, clock = list[str](), Clock()
     watch = ApplicationWatch(
-        is_marked=lambda: bool(marks), mirrored=Expired(), publish=lambda _: None, monotonic=clock
+        is_marked=lambda: bool(marks),
+        mirrored=Expired(),
+        restarts=EndedQueries().taken,
+        publish=lambda _: None,
+        monotonic=clock,
     )
     before = watch.is_to_stop()
 
@@ -197,23 +202,33 @@ def test_an_application_stops_once_its_marker_is_there_and_not_before() -> None:
     assert (before, at_once, watch.is_to_stop()) == (False, False, True)
 
 
-def test_expired_records_are_published_once_a_minute_none_too() -> None:
+def test_expired_records_and_ended_queries_are_published_once_a_minute_none_too() -> None:
     mirrored, clock, published = Expired(), Clock(), list[Mapping[str, float]]()
+    ended = EndedQueries()
     watch = ApplicationWatch(
-        is_marked=lambda: False, mirrored=mirrored, publish=published.append, monotonic=clock
+        is_marked=lambda: False,
+        mirrored=mirrored,
+        restarts=ended.taken,
+        publish=published.append,
+        monotonic=clock,
     )
 
     for mirrored.records in (0, 0, 3, 3, 3, 3, 3):
         watch.is_to_stop()
+        ended.add()
         clock.now_s += 10
 
-    assert published == [{"ExpiredUnread": 0}, {"ExpiredUnread": 3}]
+    assert published == [
+        {"ExpiredUnread": 0, "QueryRestarts": 0},
+        {"ExpiredUnread": 3, "QueryRestarts": 6},
+    ]
 
 
 def test_a_kafka_that_does_not_answer_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
     watch = ApplicationWatch(
         is_marked=lambda: True,
         mirrored=Expired(is_unavailable=True),
+        restarts=EndedQueries().taken,
         publish=lambda _: None,
         monotonic=Clock(),
     )

@@ -1,11 +1,14 @@
 """Desired queries are kept running: each starts again after a pause, and holds up no other."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
+from clients.s3.blocked_messages import BlockedMessagesUnavailableError
 from glue_jobs.engine.checkpoint_notes import PlanChangedError
+from glue_jobs.engine.ended_queries import EndedQueries
 from glue_jobs.engine.supervisor import RESTART_S, DesiredQuery, Supervisor, always_running
 
 
@@ -31,23 +34,31 @@ class World:
         self.names, self.settings, self.now_s = names, 0, 0.0
         self.started: list[str] = []
         self.queries: list[Query] = []
-        self.refused = self.waiting = ""
-        self.supervisor = Supervisor(self.desired, clock_s=lambda: self.now_s)
+        self.refused = self.broken = self.waiting = self.unknown = ""
+        self.ended = EndedQueries()
+        self.supervisor = Supervisor(self.desired, clock_s=lambda: self.now_s, ended=self.ended)
 
     def desired(self) -> dict[str, DesiredQuery]:
         return {
             name: DesiredQuery(
                 start=self.starting(name),
                 settings=self.settings,
-                must_wait=lambda name=name: name == self.waiting,  # type: ignore[misc] # its own
+                must_wait=partial(self.must_wait, name),
             )
             for name in self.names
         }
+
+    def must_wait(self, name: str) -> bool:
+        if name == self.unknown:
+            raise BlockedMessagesUnavailableError(name, "connection refused")
+        return name == self.waiting
 
     def starting(self, name: str) -> Callable[[], Query]:
         def start() -> Query:
             if name == self.refused:
                 raise PlanChangedError(name, "it is of another cluster")
+            if name == self.broken:
+                raise RuntimeError("the JVM says no")
             self.started.append(name)
             self.queries.append(Query())
             return self.queries[-1]
@@ -93,6 +104,28 @@ def test_a_query_that_cannot_be_started_holds_up_no_other_and_has_its_pause() ->
     world.supervisor.check()
 
     assert (at_once, world.started) == (["thermo"], ["thermo", "gps"])
+
+
+def test_whatever_one_start_raises_the_queries_behind_it_are_started() -> None:
+    world = World("a", "door", "gps", "thermo")
+    world.refused, world.broken, world.unknown = "a", "door", "gps"
+
+    world.supervisor.check()
+
+    assert world.started == ["thermo"]
+
+
+def test_queries_that_end_or_cannot_be_started_are_counted_and_those_that_wait_are_not() -> None:
+    world = World("door", "gps", "lamp", "thermo")
+    world.broken, world.waiting = "door", "lamp"
+    world.supervisor.check()
+    cannot_start = world.ended.taken()
+    world.queries[0].isActive = False
+
+    for _ in range(3):
+        world.supervisor.check()
+
+    assert (cannot_start, world.ended.taken(), world.ended.taken()) == (1, 1, 0)
 
 
 def test_other_settings_start_a_query_anew_once_the_old_one_stopped() -> None:
