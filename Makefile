@@ -34,6 +34,10 @@ test-browser: environment ## the report in Chromium; as root it installs Debian'
 test-faults: cloud ## faults and fuzzing at full length
 	$(pytest) -m "faults or full_length" --faults=full
 
+.PHONY: soak
+soak: platform ## two hours of mixed traffic with a fault every five minutes, into build/soak/; MINUTES=20 SEED=7 for others
+	$(pytest) --capture=no tests/soak --faults=full --soak-minutes=$(or $(MINUTES),120) --soak-seed=$(or $(SEED),1)
+
 .PHONY: artifacts
 artifacts: cloud ## build what a deploy uploads: functions, job archives, wheels; sets up the CDK
 	$(bin)/python -m infra.artifacts

@@ -18,7 +18,7 @@ from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.overrides import RateLimits
 from local.checkout import BROKER_JARS, DATA, FLOWS, LOCALSTACK_ENVIRONMENT
 from local.flow_activation import activation_here, deploy_example, publish_new_flows
-from local.servers.gateway_process import LocalGateway
+from local.servers.gateway_process import GATEWAY, LocalGateway
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
 from local.servers.processes import ServerProcess
@@ -59,14 +59,17 @@ class PlatformSettings:
     """Where the platform keeps its data, the flows that were published among it.
 
     Without ``has_jobs`` messages land, and nothing parses them; without ``has_lake`` nothing is
-    kept longer than in Kafka. ``functions_environment`` is what
-    the functions see besides, and before, all else.
+    kept longer than in Kafka. ``functions_environment`` and ``jobs_environment`` are what
+    the functions, and the jobs, see besides, and before, all else. ``gateway_module`` is what
+    runs as the gateway.
     """
 
     folder: Path = DATA
     has_jobs: bool = True
     has_lake: bool = True
     functions_environment: Mapping[str, str] = field(default_factory=dict)
+    jobs_environment: Mapping[str, str] = field(default_factory=dict)
+    gateway_module: str = GATEWAY
 
 
 class Platform:
@@ -154,6 +157,7 @@ class Platform:
             self._folder("gateway"),
             self._gateway_environment(),
             upload_queue_url=ensure_upload_queue(self.aws.client_settings, PAYLOAD_BUCKET),
+            module=self.settings.gateway_module,
         )
         self.jobs = LocalJobs(self._job_settings())
         self._start_together(self.gateway, *([self.jobs] if self.settings.has_jobs else []))
@@ -209,6 +213,6 @@ class Platform:
             overrides_bucket=OVERRIDES_BUCKET,
             registry_table=REGISTRY_TABLE,
             lake=LocalLake(self._folder("lake")),
-            environment=self.aws.client_environment,
+            environment={**self.aws.client_environment, **self.settings.jobs_environment},
             jobs=ALL_JOBS if self.settings.has_lake else JOBS_WITHOUT_LAKE,
         )

@@ -11,7 +11,7 @@ from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
 
 WITH_SPARK: Final = (
-    *("tests/e2e/", "tests/e2e_cloud/", "tests/readme/", "tests/spark/"),
+    *("tests/e2e/", "tests/e2e_cloud/", "tests/readme/", "tests/soak/", "tests/spark/"),
     "tests/infra/test_jobs_as_deployed.py",
 )
 STAGES: Final = "tests/infra/"
@@ -27,6 +27,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="short",
         help="how long faults last and fuzzing goes on",
     )
+    soak = parser.getgroup("soak", "tests/soak")
+    soak.addoption("--soak-minutes", type=float, default=20.0, help="how long it is")
+    soak.addoption("--soak-fault-minutes", type=float, default=5.0, help="between two faults")
+    soak.addoption("--soak-seed", type=int, default=1, help="of its fleet and its faults")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -52,10 +52,16 @@ def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
 
 @cache
 def _dispatcher() -> Dispatcher:
-    return Dispatcher(services_on(_dependencies()), now_ms=_now_ms, jitter=random.randint)
+    return dispatcher(now_ms=_now_ms)
 
 
-def _dependencies() -> IngestDependencies:
+def dispatcher(*, now_ms: Callable[[], int]) -> Dispatcher:
+    """Ingest put together by the settings of its environment, with a clock."""
+    services = services_on(_dependencies(now_ms))
+    return Dispatcher(services, now_ms=now_ms, jitter=random.randint)
+
+
+def _dependencies(now_ms: Callable[[], int]) -> IngestDependencies:
     ours = read_settings(Settings)
     s3 = s3_client(AwsSettings(), config=request_config())
     kafka = KafkaProducer(
@@ -74,7 +80,7 @@ def _dependencies() -> IngestDependencies:
             producer=kafka,
             spool=Spool(s3, ours.spool_bucket),
             breaker=CircuitBreaker(),
-            now_ms=_now_ms,
+            now_ms=now_ms,
         ),
         payloads=PayloadBucket(s3, ours.payload_bucket),
         receipts=_LazyReceipts(),

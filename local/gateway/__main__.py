@@ -15,6 +15,7 @@ from lambdas.respool import handler as respool
 from lambdas.uploads import handler as uploads
 from local.gateway.app import Gateway, GatewaySettings
 from local.gateway.event_sources import QueueSource, Schedule
+from local.gateway.functions import Handler
 
 _GRACE_S = 5
 _RESPOOL_EVERY_S = 1.0
@@ -23,13 +24,13 @@ _SWEEP_EVERY_S = 5.0
 """In AWS it is a quarter of an hour."""
 
 
-def main() -> None:
+def main(handle_ingest: Handler = ingest.handle) -> None:
     parser = argparse.ArgumentParser(prog="python -m local.gateway")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--upload-queue", metavar="URL", required=True)
     arguments = parser.parse_args()
     gateway = Gateway(
-        ingest=ingest.handle,
+        ingest=handle_ingest,
         uploads=uploads.handle,
         authorizer=authorizer.handle,
         settings=GatewaySettings(),

@@ -11,6 +11,8 @@ from local.checkout import ROOT
 from local.servers.ports import remembered_port
 from local.servers.processes import ServerProcess
 
+GATEWAY: Final = "local.gateway"
+
 _READY_TIMEOUT_S: Final = 30.0
 _ANSWER_TIMEOUT_S: Final = 2.0
 
@@ -19,17 +21,23 @@ class LocalGateway(ServerProcess):
     """The emulation of API Gateway with the real handlers inside; keeps its port across restarts.
 
     ``environment`` is all that its process sees: the handlers read their settings from it.
+    ``module`` is what runs.
     """
 
     def __init__(
-        self, folder: Path, environment: Mapping[str, str], *, upload_queue_url: str
+        self,
+        folder: Path,
+        environment: Mapping[str, str],
+        *,
+        upload_queue_url: str,
+        module: str = GATEWAY,
     ) -> None:
         port = remembered_port(folder / "port.json")
         self.url = f"http://127.0.0.1:{port}"
         super().__init__(
             "Gateway",
             [
-                *(sys.executable, "-m", "local.gateway"),
+                *(sys.executable, "-m", module),
                 *("--port", str(port)),
                 *("--upload-queue", upload_queue_url),
             ],

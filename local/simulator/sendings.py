@@ -91,7 +91,8 @@ class FleetPlan:
     ``seconds`` is the time over which the messages are spread; ``None``: as fast as possible.
     ``messages_per_device`` holds for most devices; a few have only one to send. ``patience_s`` is
     how long a device keeps trying one message before the simulation gives up on it; firmware
-    never would.
+    never would. ``round_number`` counts the runs of one fleet: the devices are the same, their
+    messages are new.
     """
 
     devices: int = 2_000
@@ -100,6 +101,7 @@ class FleetPlan:
     seconds: float | None = None
     connections: int = 64
     patience_s: float = 120.0
+    round_number: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,21 +128,24 @@ class Sending:
 
 def sendings_of(plan: FleetPlan, *, now_ms: int) -> Iterator[Sending]:
     """Make a plan's fleet; the devices behind gateways come on top of those that it counts."""
-    random = Random(plan.seed)  # noqa: S311 - a simulation, to be repeated
+    keys = Random(plan.seed)  # noqa: S311 - a simulation, to be repeated
+    random = Random(f"{plan.seed}/{plan.round_number}")  # noqa: S311
     for number, role in enumerate(roles(plan.devices)):
-        device = _device(role, f"{role.name}-{plan.seed}-{number:05d}", number, random)
+        device = _device(role, f"{role.name}-{plan.seed}-{number:05d}", number, keys)
         at = Circumstances(random=random, now_ms=now_ms, messages=plan.messages_per_device)
         token = token_of(device, now_ms=now_ms)
         if role.behind:
-            yield _gateway(device, token, role, at)
+            yield _gateway(device, token, role, at, keys)
         else:
             yield Sending(device=device, token=token, parcels=tuple(role.behaviour(at)))
 
 
-def _gateway(device: SimulatedDevice, token: str, role: Role, at: Circumstances) -> Sending:
+def _gateway(
+    device: SimulatedDevice, token: str, role: Role, at: Circumstances, keys: Random
+) -> Sending:
     """A gateway sends, at each time, one message of its own and one of each device behind it."""
     behind = tuple(
-        _device(role, f"{device.device_id}-{place}", place, at.random, gateway=device)
+        _device(role, f"{device.device_id}-{place}", place, keys, gateway=device)
         for place in range(role.behind)
     )
     messages = [[(one, message) for message in role.behaviour(at)] for one in (device, *behind)]
@@ -156,18 +161,13 @@ def _relayed(device: SimulatedDevice, message: Outgoing, random: Random) -> Rela
 
 
 def _device(
-    role: Role,
-    device_id: str,
-    number: int,
-    random: Random,
-    *,
-    gateway: SimulatedDevice | None = None,
+    role: Role, device_id: str, number: int, keys: Random, *, gateway: SimulatedDevice | None = None
 ) -> SimulatedDevice:
     return SimulatedDevice(
         device_id=device_id,
         device_type=role.device_type,
         firmware=_FIRMWARES[number % len(_FIRMWARES)],
         status=role.status,
-        key=signing_key(number, random),
+        key=signing_key(number, keys),
         gateway_id=None if gateway is None else gateway.device_id,
     )

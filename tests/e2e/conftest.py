@@ -2,9 +2,9 @@
 
 import threading
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import pytest
@@ -26,10 +26,12 @@ SETTLING_LIMITS = SettlingLimits(deadline_s=240.0, quiet_s=90.0)
 
 
 class Keeper:
-    """Starts parts again when they die."""
+    """Starts parts again when they die; ``on_restart`` is called with the name of each."""
 
-    def __init__(self, platform: Platform) -> None:
-        self._platform = platform
+    def __init__(
+        self, platform: Platform, *, on_restart: Callable[[str], None] = lambda _: None
+    ) -> None:
+        self._platform, self._on_restart = platform, on_restart
         self._start()
 
     @contextmanager
@@ -47,8 +49,8 @@ class Keeper:
 
     def _start(self) -> None:
         self._over = threading.Event()
-        keep, until = self._platform.keep_running, {"until": self._over}
-        self._thread = threading.Thread(target=keep, kwargs=until)
+        how = {"until": self._over, "on_restart": self._on_restart}
+        self._thread = threading.Thread(target=self._platform.keep_running, kwargs=how)
         self._thread.start()
 
 
@@ -109,21 +111,41 @@ class RunningPlatform:
 @pytest.fixture(scope="package")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningPlatform]:
     folder = tmp_path_factory.mktemp("platform")
+    settings = PlatformSettings(
+        folder=folder,
+        has_lake=False,  # its commits take the cores of what is tested here
+    )
+    with running_platform(settings) as platform:
+        yield platform
+
+
+@contextmanager
+def running_platform(
+    settings: PlatformSettings,
+    *,
+    is_whole: bool = False,
+    on_restart: Callable[[str], None] = lambda _: None,
+) -> Iterator[RunningPlatform]:
+    """Start a platform whose S3 and registry can be made to fail: the functions', or all parts'."""
     with (
         FaultProxy(lambda: platform.aws.endpoint_url) as s3,
         FaultProxy(lambda: platform.aws.endpoint_url) as registry,
-        Platform(
-            PlatformSettings(
-                folder=folder,
-                has_lake=False,  # its commits take the cores of what is tested here
-                functions_environment={
-                    "AWS_ENDPOINT_URL_S3": s3.url,
-                    "AWS_ENDPOINT_URL_DYNAMODB": registry.url,
-                },
-            )
-        ) as platform,
+        Platform(_behind(settings, s3, registry, is_whole=is_whole)) as platform,
     ):
         platform.start(lambda _: None)
-        keeper = Keeper(platform)
-        yield RunningPlatform(platform=platform, s3=s3, registry=registry, keeper=keeper)
-        keeper.stop()
+        keeper = Keeper(platform, on_restart=on_restart)
+        try:
+            yield RunningPlatform(platform=platform, s3=s3, registry=registry, keeper=keeper)
+        finally:
+            keeper.stop()
+
+
+def _behind(
+    settings: PlatformSettings, s3: FaultProxy, registry: FaultProxy, *, is_whole: bool
+) -> PlatformSettings:
+    reach = {"AWS_ENDPOINT_URL_S3": s3.url, "AWS_ENDPOINT_URL_DYNAMODB": registry.url}
+    return replace(
+        settings,
+        functions_environment={**settings.functions_environment, **reach},
+        jobs_environment=reach if is_whole else {},
+    )

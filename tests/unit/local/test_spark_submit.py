@@ -25,6 +25,13 @@ def test_an_application_gets_the_compilers_and_plans_that_were_asked_for(
     assert (C1_ALONE in java_options, INTERPRETED in command) == found
 
 
+def test_a_jvm_with_one_compiler_has_room_for_the_code_of_hours(tmp_path: Path) -> None:
+    command = spark_submit(tmp_path, jvm=LAPTOP)
+
+    java_options = next(one for one in command if "spark.driver.extraJavaOptions" in one)
+    assert "-XX:ReservedCodeCacheSize=240m" in java_options
+
+
 def test_a_laptops_application_interprets_its_plans(tmp_path: Path) -> None:
     command = spark_submit(tmp_path)
 

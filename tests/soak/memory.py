@@ -1,0 +1,123 @@
+"""The memory of a platform's processes, by role; sampled in a thread.
+
+A JVM fills its heap up to its limit before it collects all of it, so its role is two: what it has
+outside the heap, and what is left in the heap after each full collection.
+"""
+
+import os
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from local.platform import Platform
+from tests.soak.judgement import MemorySample
+from tests.soak.jvm_counters import Heap
+from tests.unit.parsers.sandbox.machine import descendants_of
+
+_EVERY_S: Final = 5.0
+_STARTED: Final = 19
+"""The field of ``/proc/PID/stat`` behind the name that says when it started, in ticks."""
+_JVM: Final = "java"
+_DRIVER: Final = "host.py"
+_BROKER: Final = "Kafka broker"
+_SPARK: Final = "Spark JVM"
+_JVMS: Final = frozenset({_BROKER, _SPARK})
+
+
+class MemorySampler:
+    """Samples while it runs; ``by_role`` is what it found, in order."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self.by_role: defaultdict[str, list[MemorySample]] = defaultdict(list)
+        self._booted_s = _booted_s()
+        self._full_collections: dict[int, int] = {}
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._sample_on, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _sample_on(self) -> None:
+        while not self._over.wait(_EVERY_S):
+            for role, pids in self._roles():
+                if role in _JVMS:
+                    self._sample_jvms(role, pids)
+                else:
+                    self._keep(role, pids, sum(map(_mib, pids)))
+
+    def _roles(self) -> Iterator[tuple[str, set[int]]]:
+        platform = self._platform
+        parts = {_BROKER: platform.broker, "LocalStack": platform.aws, "gateway": platform.gateway}
+        for role, part in parts.items():
+            if part.is_alive() and part.pid is not None:
+                yield role, {part.pid, *descendants_of(part.pid)}
+        jobs = platform.jobs
+        if not jobs.is_alive() or jobs.pid is None:
+            return
+        of_jobs = {jobs.pid, *descendants_of(jobs.pid)}
+        jvms = {pid for pid in of_jobs if _command(pid).split("\0")[0].endswith(_JVM)}
+        drivers = {pid for pid in of_jobs - jvms if _DRIVER in _command(pid)}
+        yield _SPARK, jvms
+        yield "Spark driver in Python", drivers
+        yield "Python workers", of_jobs - jvms - drivers
+
+    def _sample_jvms(self, role: str, pids: Iterable[int]) -> None:
+        for pid in pids:
+            heap = Heap.of(pid)
+            if heap is None:
+                continue  # it begins, or ends
+            self._keep(f"{role}, outside its heap", [pid], _mib(pid) - heap.committed_mib)
+            known = self._full_collections.setdefault(pid, heap.full_collections)
+            if heap.full_collections > known:
+                self._full_collections[pid] = heap.full_collections
+                self._keep(f"{role}, heap after full collections", [pid], heap.old_mib)
+
+    def _keep(self, role: str, pids: Iterable[int], mib: float) -> None:
+        started = [started_s for pid in pids if (started_s := _started_s(pid)) is not None]
+        if started:
+            self.by_role[role].append(
+                MemorySample(
+                    at_s=time.time(),
+                    began_s=self._booted_s + min(started),
+                    mib=mib,
+                    processes=len(started),
+                )
+            )
+
+
+def _mib(pid: int) -> float:
+    """What it has in RAM; of what several share, its part."""
+    for line in _text(Path(f"/proc/{pid}/smaps_rollup")).splitlines():
+        if line.startswith("Pss:"):
+            return int(line.split()[1]) / 1_024
+    return 0.0
+
+
+def _started_s(pid: int) -> float | None:
+    """When it started, in seconds after the machine did."""
+    stat = _text(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+    return int(stat[_STARTED]) / os.sysconf("SC_CLK_TCK") if stat else None
+
+
+def _booted_s() -> float:
+    lines = Path("/proc/stat").read_text().splitlines()
+    return float(next(line.split()[1] for line in lines if line.startswith("btime")))
+
+
+def _command(pid: int) -> str:
+    return _text(Path(f"/proc/{pid}/cmdline"))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:  # it has ended
+        return ""

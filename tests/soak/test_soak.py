@@ -1,0 +1,52 @@
+"""Hours of mixed traffic and faults: nothing is lost, nothing grows, backlogs go away."""
+
+from typing import Final
+
+import pytest
+
+from local.checkout import ROOT
+from tests.soak.report import SoakReport
+from tests.soak.soak import SoakSettings, platform_to_soak, tell
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.kafka,
+    pytest.mark.localstack,
+    pytest.mark.faults,
+    pytest.mark.full_length,
+]
+
+FOLDER: Final = ROOT / "build" / "soak"
+
+
+@pytest.fixture(scope="module")
+def report(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> SoakReport:
+    settings = SoakSettings(
+        minutes=pytestconfig.getoption("soak_minutes"),
+        fault_every_s=60 * pytestconfig.getoption("soak_fault_minutes"),
+        seed=pytestconfig.getoption("soak_seed"),
+        folder=tmp_path_factory.mktemp("soak"),
+    )
+    with platform_to_soak(settings) as soak:
+        report = soak.run()
+    tell(report.write(FOLDER))
+    return report
+
+
+def test_nothing_is_lost_and_nothing_invented(report: SoakReport) -> None:
+    ledger = report.ledger
+
+    assert (ledger.lost, ledger.invented, list(ledger.findings.lines())) == (0, 0, [])
+
+
+def test_every_backlog_is_back_to_normal_in_time(report: SoakReport) -> None:
+    assert report.faults
+    assert [one for one in report.faults if not one.is_ok] == []
+
+
+def test_no_role_s_memory_grows(report: SoakReport) -> None:
+    assert [one for one in report.memory if not one.is_flat] == []
+
+
+def test_no_part_dies_when_nothing_befell_it(report: SoakReport) -> None:
+    assert report.calm_restarts == ()
