@@ -15,7 +15,15 @@ from typing import Final
 
 from benchmarks.kept_numbers import write_numbers
 from benchmarks.latency.cluster import Cores, Jobs, lanes_running
-from benchmarks.latency.traffic import STREAMS, Load, Span, Traffic, stored_by_the_brokers_clock
+from benchmarks.latency.percentiles import percentile_ms, percentiles
+from benchmarks.latency.traffic import (
+    STREAMS,
+    Load,
+    Measured,
+    Span,
+    Traffic,
+    stored_by_the_brokers_clock,
+)
 from benchmarks.parse.workload import EVENTS, PARTITIONS
 from benchmarks.running.messages import (
     Act,
@@ -91,26 +99,28 @@ class _Phases:
             slow = Load(lane=Lane.SLOW, per_s=SLOW_PER_S)
             loads = (fast, standard, slow)
             self.keep({"messages_per_s": {load.lane: load.per_s for load in loads}})
-            alone = self._traffic.latencies([fast], self._span)
-            self.keep({"fast_alone": alone})
-            self.keep({"all_lanes": self._traffic.latencies(loads, self._span)})
+            alone = self._traffic.measured([fast], self._span)
+            self.keep({"fast_alone": _percentiles(alone)})
+            all_lanes = self._traffic.measured(loads, self._span)
+            self.keep({"all_lanes": _percentiles(all_lanes)})
             disturbed = self._disturbed(fast, standard)
-            ratio = disturbed[Lane.FAST]["p99_ms"] / alone[Lane.FAST]["p99_ms"]
-            self.keep({"disturbed": disturbed, "fast_p99_ratio": round(ratio, 2)})
+            self.keep({"disturbed": _percentiles(disturbed)})
+            self.keep(_ratios(alone=alone, all_lanes=all_lanes, disturbed=disturbed))
 
     def exchanged(self) -> None:
         self._services.delete_records(str(RawTopic(lane=lane)) for lane in Lane)
         self._land_to_warm_up()
         folder = self._folder / "exchanged"
         with lanes_running(self._services, folder, EXCHANGED, self._cores) as jobs:
-            self.keep({"exchanged": self._traffic.latencies(self._loads(jobs), self._span)})
+            measured = self._traffic.measured(self._loads(jobs), self._span)
+            self.keep({"exchanged": _percentiles(measured)})
 
-    def _disturbed(self, fast: Load, standard: Load) -> Mapping[str, Mapping[str, int]]:
+    def _disturbed(self, fast: Load, standard: Load) -> Mapping[Lane, Measured]:
         self._land(Lane.SLOW, SATURATING, SATURATING_MS)
         sick = Load(lane=Lane.STANDARD, per_s=standard.per_s, acts=SOMETIMES_SLOW)
         seconds = self._arguments.seconds + _UNTIL_SATURATED_S
         span = Span(seconds=seconds, unmeasured_s=_UNTIL_SATURATED_S)
-        return self._traffic.latencies([fast, sick], span)
+        return self._traffic.measured([fast, sick], span)
 
     def _land_to_warm_up(self) -> None:
         for lane in Lane:
@@ -147,6 +157,34 @@ class _Phases:
         )
         began = watched.look_after(messages // 2)
         return watched.look_after(messages).messages_a_second_since(began)
+
+
+def _percentiles(measured: Mapping[Lane, Measured]) -> dict[str, dict[str, int]]:
+    return {lane: percentiles(of.latencies_ms) for lane, of in measured.items()}
+
+
+def _ratios(
+    *,
+    alone: Mapping[Lane, Measured],
+    all_lanes: Mapping[Lane, Measured],
+    disturbed: Mapping[Lane, Measured],
+) -> dict[str, object]:
+    """How much the lanes were disturbed; ``None`` where nothing came out."""
+
+    def ratio(over: list[int], under: list[int], share: float) -> float | None:
+        if not over or not under:
+            return None
+        return round(percentile_ms(over, share) / percentile_ms(under, share), 2)
+
+    sick, well = disturbed[Lane.STANDARD], all_lanes[Lane.STANDARD]
+    return {
+        "fast_p99_ratio": ratio(
+            disturbed[Lane.FAST].latencies_ms, alone[Lane.FAST].latencies_ms, 0.99
+        ),
+        "standard_quick": percentiles(sick.quick_ms),
+        "standard_quick_share": round(len(sick.quick_ms) / sick.quick_sent, 3),
+        "standard_quick_p95_ratio": ratio(sick.quick_ms, well.quick_ms, 0.95),
+    }
 
 
 def _arguments() -> argparse.Namespace:

@@ -10,11 +10,12 @@ def percentile_ms(latencies_ms: Sequence[int], share: float) -> int:
 
 
 def percentiles(latencies_ms: Sequence[int]) -> dict[str, int]:
-    """Median, 99th percentile and how many there are; of none only that."""
+    """Median, 95th and 99th percentile and how many there are; of none only that."""
     if not latencies_ms:
         return {"messages": 0}
     return {
         "messages": len(latencies_ms),
         "p50_ms": percentile_ms(latencies_ms, 0.5),
+        "p95_ms": percentile_ms(latencies_ms, 0.95),
         "p99_ms": percentile_ms(latencies_ms, 0.99),
     }

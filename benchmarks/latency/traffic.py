@@ -1,8 +1,8 @@
 """What is sent to each lane, and when what came of it was stored."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import count
 from threading import Event, Thread
 from typing import Final
@@ -10,7 +10,6 @@ from typing import Final
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
-from benchmarks.latency.percentiles import percentiles
 from benchmarks.parse.workload import EVENTS
 from benchmarks.running.delivered import events_in
 from benchmarks.running.messages import (
@@ -53,6 +52,18 @@ class Span:
     unmeasured_s: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What came out of a lane, in milliseconds.
+
+    ``quick_ms`` are of those without an act, of which ``quick_sent`` were sent.
+    """
+
+    latencies_ms: list[int] = field(default_factory=list)
+    quick_ms: list[int] = field(default_factory=list)
+    quick_sent: int
+
+
 def stored_by_the_brokers_clock(services: Services) -> None:
     """Let records of canonical topics carry when the broker stored them."""
     entry = ConfigEntry(
@@ -71,11 +82,12 @@ class Traffic:
 
     def __init__(self, services: Services) -> None:
         self._services, self._numbers = services, count()
+        self._quick_arrivals: dict[Lane, dict[int, int]] = {lane: {} for lane in STREAMS}
 
-    def latencies(self, loads: Sequence[Load], span: Span) -> dict[str, dict[str, int]]:
-        """Send for a while, and give the latencies of each lane that was sent to.
+    def measured(self, loads: Sequence[Load], span: Span) -> dict[Lane, Measured]:
+        """Send for a while, and give what came out of each lane until nothing more did.
 
-        A message's is from its producing to the storing of its last event.
+        A message takes from its producing to the storing of its last event.
         """
         begins = {load.lane: self._offsets(load.lane) for load in loads}
         began_ms, stop = now_ms(), Event()
@@ -87,15 +99,17 @@ class Traffic:
         counted_from_ms = began_ms + round(span.unmeasured_s * 1000)
         self._wait_until_quiet(loads)
         return {
-            load.lane: percentiles(list(self._measured(load, begins[load.lane], counted_from_ms)))
+            load.lane: self._measured(load.lane, begins[load.lane], counted_from_ms)
             for load in loads
         }
 
     def record(self, lane: Lane, act: Act) -> Record:
         """The next message of a lane's flow, which arrives now."""
-        number = next(self._numbers)
+        number, arrival_ms = next(self._numbers), now_ms()
+        if act is None:
+            self._quick_arrivals[lane][number] = arrival_ms
         return record_of(
-            message_for(number, stream=STREAMS[lane], lane=lane, act=act, arrival_ms=now_ms())
+            message_for(number, stream=STREAMS[lane], lane=lane, act=act, arrival_ms=arrival_ms)
         )
 
     def _sender(self, load: Load, seconds: float, stop: Event) -> Thread:
@@ -110,10 +124,16 @@ class Traffic:
 
         return Thread(target=send, daemon=True)
 
-    def _measured(self, load: Load, begins: list[int], from_ms: int) -> Iterator[int]:
-        for event in events_in(self._services, canonical_topic(STREAMS[load.lane]), begins):
+    def _measured(self, lane: Lane, begins: list[int], from_ms: int) -> Measured:
+        quick = self._quick_arrivals[lane]
+        measured = Measured(quick_sent=sum(arrival >= from_ms for arrival in quick.values()))
+        for event in events_in(self._services, canonical_topic(STREAMS[lane]), begins):
             if event.ordinal == EVENTS - 1 and event.arrival_ms >= from_ms:
-                yield event.stored_ms - event.arrival_ms
+                latency_ms = event.stored_ms - event.arrival_ms
+                measured.latencies_ms.append(latency_ms)
+                if event.message in quick:
+                    measured.quick_ms.append(latency_ms)
+        return measured
 
     def _wait_until_quiet(self, loads: Sequence[Load]) -> None:
         """Wait until nothing more comes out for a trigger of the slowest lane sent to."""

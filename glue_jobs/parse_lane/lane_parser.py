@@ -94,8 +94,12 @@ class LaneParser:
         if self._halt is not None:  # it takes no other flow's time
             return TimeBudget(flow_s_max=_NO_END_S)
         share = BUDGET_SHARE_MAX if self.is_slow else DIVERTED_BUDGET_SHARE_MAX
+        flow_s_max = self._limits.lag_alarm_s / BATCHES_TO_ALARM * share
         return TimeBudget(
-            flow_s_max=self._limits.lag_alarm_s / BATCHES_TO_ALARM * share, regained_share=share
+            flow_s_max=flow_s_max,
+            # what is cut short in the slow lane would come back to it, and its time would be lost
+            overdraft_s_max=0 if self.is_slow else flow_s_max,
+            regained_share=share,
         )
 
     def outputs_of(self, records: RawBatch | Iterable[RawRecord]) -> Iterator[Output]:

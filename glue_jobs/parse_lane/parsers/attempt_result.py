@@ -17,6 +17,7 @@ MAY_PASS_NEXT_TIME: Final = frozenset(
 
 _DEFERRALS: Final = {
     Verdict.NOT_TRIED: Deferral.TIME_BUDGET_USED_UP,
+    Verdict.CUT_SHORT: Deferral.TIME_BUDGET_USED_UP,
     Verdict.CHILDREN_USED_UP: Deferral.CHILDREN_USED_UP,
 }
 

@@ -192,7 +192,9 @@ def test_a_message_without_a_flow_is_not_looked_up_again(parser_of: Parsers) -> 
     assert _topics(parser_of(flows), b"{nope") == ["parked", "fleet.parsed"]
 
 
-@pytest.mark.parametrize("verdict", [Verdict.NOT_TRIED, Verdict.CHILDREN_USED_UP])
+@pytest.mark.parametrize(
+    "verdict", [Verdict.NOT_TRIED, Verdict.CUT_SHORT, Verdict.CHILDREN_USED_UP]
+)
 def test_a_message_that_had_no_turn_blocks_nothing(
     parser_of: Parsers, blocked: BlockedMessages, verdict: Verdict
 ) -> None:

@@ -86,6 +86,7 @@ def test_messages_of_several_flows_in_one_batch_come_out_once_each(sandboxes: Pa
     ("verdict", "put_off"),
     [
         (Verdict.NOT_TRIED, Deferral.TIME_BUDGET_USED_UP),
+        (Verdict.CUT_SHORT, Deferral.TIME_BUDGET_USED_UP),
         (Verdict.CHILDREN_USED_UP, Deferral.CHILDREN_USED_UP),
     ],
 )

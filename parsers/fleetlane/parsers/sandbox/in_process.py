@@ -17,8 +17,8 @@ from fleetlane.parsers.registry import load_parser
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords, Columns
 from fleetlane.parsers.sandbox.child.attempts import Attempts
 from fleetlane.parsers.sandbox.child.encoding import Encoder
-from fleetlane.parsers.sandbox.results import Attempt, NotedAttempts, Result, Verdict
-from fleetlane.parsers.sandbox.runs import Body, Program, Run
+from fleetlane.parsers.sandbox.results import Attempt, NotedAttempts, Part, Result, Verdict
+from fleetlane.parsers.sandbox.runs import Body, Program, Run, TimeAllowance
 from fleetlane.parsers.sandbox.time_budget import TimeBudget, run_queue_ns
 
 
@@ -36,10 +36,10 @@ class InProcess:
             yield Result(attempts, CanonicalRecords.none(run.assignment.topics))
             return
         while place < len(run.bodies):
-            result, charged_us = _part(run, parser, place, time_budget.left_us(run.assignment))
-            time_budget.charge(run.assignment, charged_us)
-            place += len(result.attempts)
-            yield result
+            part, records = _part(run, parser, place, time_budget.allowance(run.assignment))
+            time_budget.charge(run.assignment, part.charged_us, part.notes.parse_us)
+            yield Result(NotedAttempts(part, first=place), records)
+            place += part.messages
 
     def load_problem(self, program: Program) -> str | None:
         """Load the program, if it is not yet, and give the problem, if there is one."""
@@ -82,7 +82,9 @@ def _parser_of(program: Program) -> Parser:
                 del sys.modules[name]
 
 
-def _part(run: Run, parser: Parser, first: int, budget_us: int) -> tuple[Result, int]:
+def _part(
+    run: Run, parser: Parser, first: int, allowance: TimeAllowance
+) -> tuple[Part, CanonicalRecords]:
     columns, progress = Columns(), memoryview(array.array("q", [0]))
     encoder = Encoder(run.assignment, parser, columns)
     bodies: Sequence[Body] = run.bodies[first:]
@@ -93,7 +95,6 @@ def _part(run: Run, parser: Parser, first: int, budget_us: int) -> tuple[Result,
         zip(run.envelopes[first:], bodies, strict=True),
         len(bodies),
         mark=first,
-        budget_us=budget_us,
+        allowance=allowance,
     )
-    records = columns.taken(run.assignment.topics)
-    return Result(NotedAttempts(part, first=first), records), part.charged_us
+    return part, columns.taken(run.assignment.topics)

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Self
 
 from fleetlane.parsers.sandbox.canonical_records import offsets_and_data
 from fleetlane.parsers.sandbox.results import NOTE_BYTES
-from fleetlane.parsers.sandbox.runs import Body
+from fleetlane.parsers.sandbox.runs import Body, TimeAllowance
 
 OWN_MEMORY: Final = -1
 IDLE: Final = -1
@@ -26,7 +26,7 @@ DATA_PACKET_BYTES: Final = 64 << 10
 
 _WORD: Final = 8
 _CHUNK_SIZES: Final = struct.Struct("<3q")
-_REQUEST: Final = struct.Struct("<6q")
+_REQUEST: Final = struct.Struct("<9q")
 _REPLY: Final = struct.Struct("<9q")
 REQUEST_BYTES: Final = _REQUEST.size
 REPLY_BYTES: Final = _REPLY.size
@@ -38,6 +38,9 @@ class Request(NamedTuple):
     The chunk is ``chunk_bytes`` long and begins at ``begin`` of the slots, or has memory of its
     own, whose descriptor comes along. No other message of the child has a number from ``mark``,
     which is that of the chunk's first, to ``mark`` plus the chunk's length.
+
+    ``charged_us`` is all that the child has charged in replies that the worker has read: what it
+    charges beyond that, for requests before this one, leaves less of the allowance.
     """
 
     mark: int
@@ -45,14 +48,17 @@ class Request(NamedTuple):
     chunk_bytes: int
     first: int
     messages: int
-    budget_us: int
+    charged_us: int
+    allowance: TimeAllowance
 
     def packed(self) -> bytes:
-        return _REQUEST.pack(*self)
+        *numbers, allowance = self
+        return _REQUEST.pack(*numbers, *allowance)
 
     @classmethod
     def unpacked(cls, packet: bytes) -> Self:
-        return cls(*_REQUEST.unpack(packet))
+        *numbers, budget_us, overdraft_us, short_us = _REQUEST.unpack(packet)
+        return cls(*numbers, TimeAllowance(budget_us, overdraft_us, short_us))
 
 
 class Reply(NamedTuple):

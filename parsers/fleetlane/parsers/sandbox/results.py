@@ -14,8 +14,9 @@ DETAIL_CHARS_MAX: Final = 1024
 class Verdict(IntEnum):
     """The outcome of one message, as a number that crosses between processes.
 
-    ``NOT_TRIED``: its flow has used up its time in this batch. ``CHILDREN_USED_UP``: not tried
-    either: its parser is over its respawn rate limit.
+    Three say nothing against it. ``NOT_TRIED``: its flow has used up its time budget.
+    ``CUT_SHORT``: likewise, and it took longer than what is usual for the flow.
+    ``CHILDREN_USED_UP``: its parser is over its respawn rate limit.
     """
 
     OK = 0
@@ -29,12 +30,18 @@ class Verdict(IntEnum):
     TOO_LARGE = 8
     NOT_TRIED = 9
     CHILDREN_USED_UP = 10
+    CUT_SHORT = 11
 
     @property
     def reason(self) -> ParkedReason | None:
-        if self in (Verdict.OK, Verdict.NOT_TRIED, Verdict.CHILDREN_USED_UP):
+        if self in _WITHOUT_REASON:
             return None
         return ParkedReason(self.name.lower())
+
+
+_WITHOUT_REASON: Final = frozenset(
+    {Verdict.OK, Verdict.NOT_TRIED, Verdict.CUT_SHORT, Verdict.CHILDREN_USED_UP}
+)
 
 
 class Attempt(NamedTuple):
@@ -103,7 +110,7 @@ def notes_of(rows: list[int]) -> Notes:
 class Part(NamedTuple):
     """What is known of messages that were parsed one after another; ``details`` of failures.
 
-    ``charged_us`` is what they took beyond what is usual, less what the process waited for a CPU.
+    ``charged_us`` is what they used of their flow's time budget.
     ``is_out_of_memory`` means that the last one was.
     """
 

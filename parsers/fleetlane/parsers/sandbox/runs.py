@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple, Self
 
 import msgspec
 
@@ -59,6 +60,25 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def encoded(self) -> bytes:
         return msgspec.json.encode(self)
+
+
+class TimeAllowance(NamedTuple):
+    """What is left of a flow's time budget for some of its messages, in microseconds.
+
+    Once they have used ``budget_us`` (from the start where it is negative), each is cut after
+    ``short_us``. Once what that cuts has cost ``overdraft_us`` more, the rest is not tried.
+    """
+
+    budget_us: int
+    overdraft_us: int
+    short_us: int
+
+    def less(self, used_us: int) -> Self:
+        return self._replace(budget_us=self.budget_us - used_us)
+
+    @property
+    def total_s(self) -> float:
+        return (max(0, self.budget_us) + self.overdraft_us) / 1e6
 
 
 @dataclass(frozen=True, kw_only=True)

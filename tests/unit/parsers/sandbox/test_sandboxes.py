@@ -202,6 +202,40 @@ def test_a_flow_that_used_up_its_time_is_not_tried_and_others_are(
     assert others.verdicts == {0: Verdict.OK}
 
 
+def test_a_flow_that_used_up_its_time_has_its_slow_messages_cut_short_by_the_same_child(
+    sandboxes: Sandboxes, hostile: Program
+) -> None:
+    budget = TimeBudget(flow_s_max=0.1, overdraft_s_max=1)
+    outcomes_of(sandboxes, run_of(hostile, [body_of(0)]), budget)
+    children = children_of(sandboxes.zygote_pid)
+    bodies = [body_of(number, "sleeps" if number % 20 == 5 else "good") for number in range(200)]
+
+    outcomes = outcomes_of(sandboxes, run_of(hostile, bodies), budget)
+
+    slow = [outcomes.verdicts.pop(place) for place in range(5, 200, 20)]
+    assert slow == [Verdict.TIMEOUT] + [Verdict.CUT_SHORT] * 9
+    assert set(outcomes.verdicts.values()) == {Verdict.OK}
+    assert children_of(sandboxes.zygote_pid) == children
+
+
+def test_a_flow_that_used_up_its_overdraft_too_is_not_tried(
+    sandboxes: Sandboxes, hostile: Program
+) -> None:
+    budget = TimeBudget(flow_s_max=0.1, overdraft_s_max=0.4)
+    slow = [body_of(number, "sleeps") for number in range(50)]
+
+    outcomes = outcomes_of(sandboxes, run_of(hostile, slow), budget)
+
+    verdicts = [outcomes.verdicts[place] for place in range(50)]
+    cut = verdicts.count(Verdict.CUT_SHORT)
+    assert 1 <= cut <= 20
+    assert verdicts == [
+        Verdict.TIMEOUT,
+        *[Verdict.CUT_SHORT] * cut,
+        *[Verdict.NOT_TRIED] * (49 - cut),
+    ]
+
+
 def test_results_that_nobody_takes_disturb_no_later_run(
     sandboxes: Sandboxes, hostile: Program
 ) -> None:

@@ -1,6 +1,8 @@
 """A flow's time budget is used up by its messages, and comes back as time passes."""
 
-from fleetlane.parsers.sandbox.time_budget import TimeBudget
+import pytest
+
+from fleetlane.parsers.sandbox.time_budget import SHORT_US_MIN, TimeBudget
 from tests.unit.parsers.sandbox.conftest import program, run_of
 
 SECOND_US = 1_000_000
@@ -45,3 +47,39 @@ def test_without_a_share_nothing_comes_back() -> None:
     clock.now_s += 1_000
 
     assert budget.left_us(GPS) == -SECOND_US
+
+
+@pytest.mark.parametrize(
+    ("usual_us", "short_us"), [(60, SHORT_US_MIN), (3_000, 12_000), (20_000, 25_000)]
+)
+def test_the_shorter_limit_is_four_times_what_is_usual_within_a_tenth_of_the_limit(
+    usual_us: int, short_us: int
+) -> None:
+    budget = TimeBudget(flow_s_max=1, monotonic=Clock())
+
+    for _ in range(10):
+        budget.charge(GPS, 0, [*[usual_us] * 95, *[200_000] * 5])
+
+    assert budget.allowance(GPS).short_us == short_us
+
+
+def test_a_flow_whose_messages_all_take_longer_than_they_did_has_a_longer_limit_soon() -> None:
+    budget = TimeBudget(flow_s_max=1, monotonic=Clock())
+    budget.charge(GPS, 0, [60] * 1_000)
+
+    budget.charge(GPS, 0, [*[5_500] * 500, *[0] * 500])
+
+    assert budget.allowance(GPS).short_us > 2 * 5_500
+
+
+def test_an_overdraft_is_used_up_later_than_the_budget() -> None:
+    clock = Clock()
+    budget = TimeBudget(flow_s_max=2, overdraft_s_max=1, regained_share=0.5, monotonic=clock)
+
+    tried = []
+    for charged_s, passed_s in ((2.5, 0), (1, 0), (0, 2)):
+        budget.charge(GPS, charged_s * SECOND_US)
+        clock.now_s += passed_s
+        tried.append((budget.allowance(GPS).budget_us, budget.may_try(GPS)))
+
+    assert tried == [(-500_000, True), (-1_000_000, False), (-500_000, True)]

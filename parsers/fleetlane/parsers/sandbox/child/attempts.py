@@ -10,6 +10,7 @@ from typing import Final, Self
 from fleetlane.events.canonical import NotJsonError
 from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.sandbox.canonical_records import Columns
+from fleetlane.parsers.sandbox.child.charge import Charge
 from fleetlane.parsers.sandbox.child.encoding import Encoder
 from fleetlane.parsers.sandbox.packets import IDLE
 from fleetlane.parsers.sandbox.results import (
@@ -21,7 +22,7 @@ from fleetlane.parsers.sandbox.results import (
     Verdict,
     notes_of,
 )
-from fleetlane.parsers.sandbox.runs import Assignment, Body
+from fleetlane.parsers.sandbox.runs import Assignment, Body, TimeAllowance
 from fleetlane.parsers.sandbox.time_budget import Stopwatch
 
 _TICK_S_MIN: Final = 0.002
@@ -45,9 +46,10 @@ class SoftLimit:
     """
 
     def __init__(self, limit_s: float) -> None:
-        self._limit_s, self._tick_s = limit_s, max(limit_s / 10, _TICK_S_MIN)
+        self.limit_s, self._tick_s = limit_s, max(limit_s / 10, _TICK_S_MIN)
         self._stopwatch: Stopwatch | None = None
         self._seen = self.message = NO_MESSAGE
+        self.is_short = self._is_in_tick = False
 
     def __enter__(self) -> Self:
         if hasattr(signal, "setitimer"):
@@ -55,19 +57,30 @@ class SoftLimit:
             signal.setitimer(signal.ITIMER_REAL, self._tick_s, self._tick_s)
         return self
 
+    def shorten(self, limit_s: float) -> None:
+        """Cut the messages from the next one on so early: not for a failure of theirs."""
+        self.is_short = True
+        self.limit_s, self._tick_s = limit_s, max(limit_s / 10, _TICK_S_MIN)
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, self._tick_s, self._tick_s)
+
     def __exit__(self, *_: object) -> None:
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, self._earlier)
 
     def _tick(self, _signal: int, _frame: FrameType | None) -> None:
-        if self.message == NO_MESSAGE:
+        if self._is_in_tick or self.message == NO_MESSAGE:
             return
-        if self._stopwatch is None or self.message != self._seen:
-            self._seen = self.message
-            self._stopwatch = Stopwatch(os.getpid(), tick_s=self._tick_s)
-        elif self._stopwatch.read() >= self._limit_s:
-            raise TimeIsUp
+        self._is_in_tick = True  # the next tick may come while this one waits for a CPU
+        try:
+            if self._stopwatch is None or self.message != self._seen:
+                self._seen = self.message
+                self._stopwatch = Stopwatch(os.getpid(), tick_s=self._tick_s)
+            elif self._stopwatch.read() >= self.limit_s:
+                raise TimeIsUp
+        finally:
+            self._is_in_tick = False
 
 
 PART_BYTES: Final = 4 << 20
@@ -95,32 +108,40 @@ class Attempts:
     ) -> None:
         self._encoder, self._columns, self._progress = encoder, columns, progress
         self._waited_ns = waited_ns
-        self._limit_s, self._usual_us = assignment.parse_s, int(assignment.usual_s * 1e6)
+        self._usual_us = int(assignment.usual_s * 1e6)
         self._soft_limit = SoftLimit(assignment.parse_s)
         self._rows = list[int]()
 
     def part(
-        self, messages: Iterable[tuple[bytes, Body]], count: int, *, mark: int, budget_us: int
+        self,
+        messages: Iterable[tuple[bytes, Body]],
+        count: int,
+        *,
+        mark: int,
+        allowance: TimeAllowance,
     ) -> Part:
         """Parse so many messages, an envelope and a body each, or fewer where the part gets large.
 
-        Once they have used ``budget_us`` beyond what is usual, the rest is not tried.
+        Each is cut, or the rest not tried, as the allowance says.
         """
-        self._rows, details, charge = [], dict[int, str](), _Charge(budget_us, self._waited_ns)
-        waiting, verdict, detail = iter(messages), Verdict.OK, ""
+        charge = Charge(allowance, usual_us=self._usual_us, waited_ns=self._waited_ns)
+        self._rows, details, waiting = [], dict[int, str](), iter(messages)
+        verdict, detail = Verdict.OK, ""
         with self._soft_limit:
             began_ns = time.perf_counter_ns()
             for number in range(count):
-                if charge.is_used_up:
+                if charge.is_overdrawn:
                     self._rows += _NOT_TRIED
                     continue
+                if charge.is_short and not self._soft_limit.is_short:
+                    self._soft_limit.shorten(allowance.short_us / 1e6)
                 events = len(self._columns.topic_indexes)
                 verdict, detail = self._one(waiting, mark + number)
                 ended_ns = time.perf_counter_ns()  # where the next one begins: one call, not two
                 took_us, began_ns = (ended_ns - began_ns) // 1000, ended_ns
-                if took_us > self._usual_us:
+                if took_us >= charge.charged_from_us:
                     took_us = min(took_us, PARSE_US_MAX)
-                    charge.add(took_us - self._usual_us)
+                    charge.add(took_us, was_cut_short=verdict is Verdict.CUT_SHORT)
                 self._note(verdict, events, took_us)
                 if detail:
                     details[number] = detail
@@ -128,7 +149,7 @@ class Attempts:
                     break
         self._progress[0] = IDLE
         notes, is_out = notes_of(self._rows), verdict is Verdict.MEMORY
-        return Part(notes, details, charge.used_us, is_out_of_memory=is_out)
+        return Part(notes, details, charge.used_us(), is_out_of_memory=is_out)
 
     def _one(self, waiting: Iterator[tuple[bytes, Body]], mark: int) -> tuple[Verdict, str]:
         """Parse one message; what a failed one appended to the columns is taken back.
@@ -149,7 +170,9 @@ class Attempts:
                 soft_limit.message = NO_MESSAGE
         except TimeIsUp:
             soft_limit.message = NO_MESSAGE
-            failure = Verdict.TIMEOUT, late_detail(self._limit_s)
+            failure = Verdict.TIMEOUT, late_detail(soft_limit.limit_s)
+            if soft_limit.is_short:
+                failure = Verdict.CUT_SHORT, ""
         except KeyboardInterrupt:
             raise
         except BaseException as problem:  # noqa: BLE001 - SystemExit too is one message's failure
@@ -165,19 +188,6 @@ class Attempts:
             first_ms = last_ms = NO_TIME
         events = len(self._columns.topic_indexes) - events_before
         self._rows += (verdict, events, took_us, first_ms, last_ms)
-
-
-class _Charge:
-    def __init__(self, us_max: int, waited_ns: Callable[[], int]) -> None:
-        self._us_max, self._taken_us, self.used_us = us_max, 0, 0
-        self._now_ns, self._before_ns = waited_ns, waited_ns()
-        self.is_used_up = us_max < 0
-
-    def add(self, us: int) -> None:
-        self._taken_us += us
-        waited_us = (self._now_ns() - self._before_ns) // 1000
-        self.used_us = max(0, self._taken_us - waited_us)
-        self.is_used_up = self.used_us > self._us_max
 
 
 def late_detail(limit_s: float) -> str:

@@ -128,7 +128,7 @@ class _Server:
         self._parser, self._connection = parser, connection
         self._takes_views = accepts_buffer(parser)
         self._slots, self._progress = shared
-        self._memory, self._own = memory, own
+        self._memory, self._own, self._charged_us = memory, own, 0
         self._pid, self._threads_and_children = os.getpid(), own.threads_and_children()
 
     def serve(self) -> None:
@@ -167,8 +167,9 @@ class _Server:
             messages.pairs(as_views=self._takes_views),
             request.messages - done,
             mark=request.mark + request.first + done,
-            budget_us=request.budget_us,
+            allowance=request.allowance.less(self._charged_us - request.charged_us),
         )
+        self._charged_us += part.charged_us
         has_left_any = self._own.threads_and_children() != self._threads_and_children
         is_fit = not (part.is_out_of_memory or has_left_any or self._memory.is_half_used())
         if os.getpid() != self._pid:  # a copy that the parser forked: it must not answer

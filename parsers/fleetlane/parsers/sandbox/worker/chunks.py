@@ -7,7 +7,7 @@ from typing import Final
 from fleetlane.parsers.sandbox.canonical_records import fitting
 from fleetlane.parsers.sandbox.packets import OWN_MEMORY, Request, chunk_buffers
 from fleetlane.parsers.sandbox.results import Attempt
-from fleetlane.parsers.sandbox.runs import Run
+from fleetlane.parsers.sandbox.runs import Run, TimeAllowance
 from fleetlane.parsers.sandbox.shared_memory import WorkerMemory
 
 SLOTS: Final = 3
@@ -34,14 +34,17 @@ class Chunk:
     memory: WorkerMemory | None = None
     is_suspect: bool = False
 
-    def request(self, first: int, count: int, *, budget_us: int) -> Request:
+    def request(
+        self, first: int, count: int, *, charged_us: int, allowance: TimeAllowance
+    ) -> Request:
         return Request(
             mark=self.mark,
             begin=OWN_MEMORY if self.memory else self.slot * SLOT_BYTES,
             chunk_bytes=self.size_bytes,
             first=first,
             messages=count,
-            budget_us=budget_us,
+            charged_us=charged_us,
+            allowance=allowance,
         )
 
     @property
@@ -51,11 +54,15 @@ class Chunk:
 
 @dataclass(slots=True, kw_only=True)
 class Piece:
-    """Messages of a chunk, by their places in it, that the current child is to parse."""
+    """Messages of a chunk, by their places in it, that the current child is to parse.
+
+    ``allowed_s`` is what they may use of their flow's time budget, once they are sent.
+    """
 
     chunk: Chunk
     first: int
     count: int
+    allowed_s: float = 0.0
 
     @property
     def places(self) -> range:

@@ -86,7 +86,7 @@ class Feeding:
                 return
         try:
             self._ask()
-            reply = self._children.current().reply(self._limits(self._asked[0].count))
+            reply = self._children.current().reply(self._limits(self._asked[0]))
             if reply is not None:
                 yield from self._answered(*reply)
                 return
@@ -98,7 +98,7 @@ class Feeding:
             self._after(_of_invalid_reply(death, problem))
 
     def _refusal(self) -> Attempt | None:
-        if self._time_budget.left_us(self._run.assignment) < 0:
+        if not self._time_budget.may_try(self._run.assignment):
             return NOT_TRIED
         return self._refused
 
@@ -112,19 +112,22 @@ class Feeding:
             if piece.chunk.is_suspect and piece.count > 1:
                 self._put_back(piece.chunk, (piece.first + 1, piece.count - 1))
                 piece.count = 1
-            self._send(child, piece.chunk, piece.first, piece.count)
+            self._send(child, piece)
             self._asked.append(piece)
 
-    def _send(self, child: ParserChild, chunk: Chunk, first: int, count: int) -> None:
-        left_us = max(0, self._time_budget.left_us(self._run.assignment))
-        child.ask(chunk.request(first, count, budget_us=left_us), chunk.descriptor)
+    def _send(self, child: ParserChild, piece: Piece) -> None:
+        allowance = self._time_budget.allowance(self._run.assignment)
+        piece.allowed_s = allowance.total_s
+        request = piece.chunk.request(
+            piece.first, piece.count, charged_us=child.charged_us, allowance=allowance
+        )
+        child.ask(request, piece.chunk.descriptor)
 
-    def _limits(self, count: int) -> WaitLimits:
+    def _limits(self, piece: Piece) -> WaitLimits:
         """How long to wait; the second limit is for a parser that fakes progress."""
         assignment = self._run.assignment
-        budget_s = max(0, self._time_budget.left_us(assignment)) / 1e6
-        honest_s = count * assignment.usual_s + budget_s + assignment.kill_s
-        request_s = min(count * assignment.kill_s, honest_s)
+        honest_s = piece.count * assignment.usual_s + piece.allowed_s + assignment.kill_s
+        request_s = min(piece.count * assignment.kill_s, honest_s)
         return WaitLimits(message_s=assignment.kill_s, request_s=request_s)
 
     def _answered(self, reply: Reply, columns: memoryview) -> Iterator[Result]:
@@ -151,7 +154,7 @@ class Feeding:
         is_next = (reply.mark, reply.first) == (piece.chunk.mark, piece.first)
         if not is_next or not 0 < part.messages <= piece.count:
             raise InvalidReplyError("a reply to what it was not asked")
-        self._time_budget.charge(self._run.assignment, reply.charged_us)
+        self._time_budget.charge(self._run.assignment, reply.charged_us, part.notes.parse_us)
         return part, records
 
     def _after(self, death: ChildExit) -> None:
@@ -197,10 +200,10 @@ class Feeding:
             is_untried = earlier is NOT_TRIED
             return (self._refusal() or earlier) if is_untried else earlier, nothing, None
         try:
-            self._send(child, chunk, place, 1)
-            reply = child.reply(self._limits(1))
+            only = Piece(chunk=chunk, first=place, count=1)
+            self._send(child, only)
+            reply = child.reply(self._limits(only))
             if reply is not None:
-                only = Piece(chunk=chunk, first=place, count=1)
                 part, records = self._read(*reply, only)
                 if reply[0].is_retiring:
                     child.end()

@@ -30,6 +30,7 @@ from fleetlane.parsers.sandbox.worker.zygote_client import Ending, Zygote, Zygot
 TICK_S: Final = 0.05
 LOAD_S_MAX: Final = 20.0
 REPLY_BYTES_MAX: Final = 4 * OUTPUT_BYTES_MAX
+_CHARGED_US_MAX: Final = 1 << 62
 _UNREAD_BYTES_MAX: Final = 4 << 20
 """Of replies, in the kernel, or as many as it allows: a child that is ahead by so much waits."""
 
@@ -62,7 +63,10 @@ class WaitLimits:
 
 
 class ParserChild:
-    """A child, and the worker's end of its socket. Not for use by several threads."""
+    """A child, and the worker's end of its socket. Not for use by several threads.
+
+    ``charged_us`` is the sum of its replies.
+    """
 
     def __init__(self, zygote: Zygote, program: Program, slots: WorkerMemory) -> None:
         self._zygote, self._memory_bytes_max = zygote, program.memory_bytes_max
@@ -84,6 +88,7 @@ class ParserChild:
         self._seen, self._seen_from_s = IDLE, 0.0
         self._killed_at: int | None = None
         self._is_watched = self.accepts_buffer = False
+        self.charged_us = 0
 
     def await_parser(self) -> None:
         """Wait until the parser is loaded.
@@ -130,6 +135,7 @@ class ParserChild:
             raise InvalidReplyError(
                 f"a reply of {size} bytes; the limit is {REPLY_BYTES_MAX} bytes"
             )
+        self.charged_us = min(self.charged_us + reply.charged_us, _CHARGED_US_MAX)
         columns = memoryview(bytearray(size))
         for at in range(0, size, DATA_PACKET_BYTES):
             if not self._has_received(columns[at : at + DATA_PACKET_BYTES], limits):
