@@ -23,10 +23,12 @@ class StaleIfErrorCache[T, E: FleetlaneError]:
         unanswered: E,
         max_age_s: float,
         wait_s: float | None = None,
+        kept: Callable[[], T | None] = lambda: None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """Describe it; nothing is read yet.
 
+        ``kept`` gives an older value, if there is any, for where the first read fails.
         ``read`` raises errors of the type of ``unanswered``, which itself is raised as long as
         nothing is known and the first read is still under way. A value as old as ``max_age_s``, or
         a failure, is followed by another read.
@@ -34,6 +36,7 @@ class StaleIfErrorCache[T, E: FleetlaneError]:
         self._read, self._unanswered, self._failure = read, unanswered, type(unanswered)
         self._max_age_s, self._wait_s, self._monotonic = max_age_s, wait_s, monotonic
         self._reading, self._starting = threading.Lock(), threading.Lock()
+        self._kept = kept
         self._reader: threading.Thread | None = None
         self._known: T | None = None
         self._problem: E | None = None
@@ -102,3 +105,5 @@ class StaleIfErrorCache[T, E: FleetlaneError]:
             self._has_failed = False
         except self._failure as problem:
             self._problem, self._has_failed = problem, True
+            if self._known is None:
+                self._known = self._kept()

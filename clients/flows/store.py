@@ -134,6 +134,7 @@ class CachedFlows(StaleIfErrorCache[PublishedFlows, FlowsUnavailableError]):
     """The flows in force, read again when they are too old; older ones while S3 fails.
 
     May be used by several threads. With ``wait_s`` nobody waits longer than that for S3.
+    ``kept`` gives flows for where S3 fails from the beginning: old ones, so ``fresh`` raises.
     ``current`` raises ``FlowsUnavailableError``: S3 fails, and no flows were ever read.
     """
 
@@ -143,6 +144,7 @@ class CachedFlows(StaleIfErrorCache[PublishedFlows, FlowsUnavailableError]):
         *,
         max_age_s: float = FLOWS_MAX_AGE_S,
         wait_s: float | None = None,
+        kept: Callable[[], PublishedFlows | None] = lambda: None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(
@@ -150,5 +152,6 @@ class CachedFlows(StaleIfErrorCache[PublishedFlows, FlowsUnavailableError]):
             unanswered=FlowsUnavailableError(CURRENT_FLOWS_KEY, "S3 has not answered yet"),
             max_age_s=max_age_s,
             wait_s=wait_s,
+            kept=kept,
             monotonic=monotonic,
         )

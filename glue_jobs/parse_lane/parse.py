@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clients.aws import AwsSettings, s3_client
+from clients.flows.kept_flows import KeptFlows
 from clients.flows.parser_store import ParserStore
 from clients.flows.store import CachedFlows, FlowStore
 from clients.s3.blocked_messages import BlockedMessages
@@ -99,7 +100,8 @@ def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
     s3 = s3_client(AwsSettings())
     flows, limits = FlowStore(s3, arguments.flows_bucket), arguments.limits
     artifacts = ParserStore(s3, arguments.flows_bucket, body_s_max=ARTIFACT_S_MAX)
-    in_force = CachedFlows(flows, max_age_s=arguments.flows_max_age_s)
+    kept = KeptFlows(flows, parsers_folder())
+    in_force = CachedFlows(kept, max_age_s=arguments.flows_max_age_s, kept=kept.last)
     lane_parser = LaneParser(
         lane=arguments.lane,
         limits=limits,
@@ -128,7 +130,7 @@ def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
 
 
 def parsers_folder() -> Path:
-    """Where all workers of this user keep what they fetched."""
+    """Where all workers of this user keep what they fetched: parsers, and the flows in force."""
     return Path(tempfile.gettempdir()) / f"fleetlane-parsers-{os.getuid()}"
 
 
