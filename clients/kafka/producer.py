@@ -27,6 +27,9 @@ from fleetlane.events.job_arguments import KafkaSecurity
 CONNECT_S: Final = 0.5
 """A broker that cannot be reached for so long is given up."""
 
+ANSWER_S: Final = 2.0
+"""A broker that answers nothing for so long does not answer."""
+
 _POLL_S: Final = 0.05
 _TAKE_OVER_S: Final = 0.005
 
@@ -124,6 +127,14 @@ class KafkaProducer:
             delivery.position or self._not_durable(record, delivery, began_s)
             for record, delivery in zip(records, deliveries, strict=True)
         ]
+
+    def answers(self, topic: str) -> bool:
+        """Whether any broker answers at all, when asked about a topic. Blocks for two seconds."""
+        try:
+            self._producer.list_topics(topic, timeout=ANSWER_S)
+        except KafkaException:
+            return False
+        return True
 
     def serve(self) -> None:
         """Take note of what came from Kafka meanwhile, such as a late confirmation."""

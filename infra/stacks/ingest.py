@@ -158,7 +158,8 @@ class Ingest(Stack):
                 "SPOOL_BUCKET": self._stores.spool.bucket_name,
             },
         )
-        grant_objects(respool.role, self._stores.spool, (*READ, *DELETE), prefix=s3_keys.SPOOL)
+        rights = (*READ, *WRITE, *DELETE)
+        grant_objects(respool.role, self._stores.spool, rights, prefix=s3_keys.SPOOL)
         self._context.kafka.grant_write(respool.role, (RAW_TOPICS,))
         every_minute = Duration.minutes(1)
         events.Rule(

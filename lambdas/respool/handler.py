@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import Any, Final
 
 from aws_lambda_powertools import Logger
@@ -15,10 +16,12 @@ from clients.s3.spool import Spool
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.metrics import FunctionMetric, Service
 from lambdas.http.embedded_metrics import MetricLine
-from lambdas.respool.service import Limits, Report, Respool
+from lambdas.respool.run import Limits, Report
+from lambdas.respool.service import Respool
 
 _CONFIRMED_WITHIN_S: Final = 5.0
 """Longer than ingest waits: a Kafka that is slow is to be caught up with all the same."""
+_SHOWN_MAX: Final = 20
 _RUN: Final = MetricLine(
     Service.RESPOOL,
     {FunctionMetric.RESPOOLED_RECORDS: "Count", FunctionMetric.UNREADABLE_SPOOLED: "Count"},
@@ -43,6 +46,8 @@ def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
     numbers = numbers_of(report, now_ms=time.time_ns() // 1_000_000)
     for unreadable in report.unreadable:
         logger.error("unreadable", extra={"problem": str(unreadable)})
+    for key, why in islice(report.stuck.items(), _SHOWN_MAX):
+        logger.error("stuck", extra={"key": key, "problem": why})
     if report.problem is not None:
         logger.warning("not done", extra={"problem": report.problem, **numbers})
     elif any(numbers.values()):
@@ -60,6 +65,7 @@ def numbers_of(report: Report, *, now_ms: int) -> dict[str, int]:
         "objects": report.objects,
         "records": report.records,
         "refused": report.refused,
+        "stuck": len(report.stuck),
         "unreadable": len(report.unreadable),
     }
     if report.oldest_since_ms is not None:

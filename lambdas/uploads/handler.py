@@ -82,7 +82,7 @@ class LandingSettings:
 
 
 class SweepFoundFaultsError(FleetlaneError):
-    """Uploads were found that can never land. All others have been seen to."""
+    """Uploads were found that do not land. All others have been seen to."""
 
     reason = "sweep_found_faults"
     count: int

@@ -8,17 +8,20 @@ from urllib.parse import unquote_plus
 import msgspec
 
 from clients.flows.store import FlowsUnavailableError
-from clients.kafka.producer import NotDurableError
+from clients.kafka.producer import NotDurableError, RecordRefusedError
 from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
 from clients.s3.upload_bucket import ListedUpload, NotAnUploadError, issued_since
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.times import DAY_MS
 
 OUTAGES: Final = (NotDurableError, PayloadUnavailableError, FlowsUnavailableError)
-"""Errors that are no upload's fault: the next one would meet them too."""
+"""Errors that are no upload's fault: the next one may meet them too."""
 
-FAULTS: Final = (NotAnUploadError, PayloadMissingError)
-"""Errors of one upload alone."""
+FAULTS: Final = (NotAnUploadError, PayloadMissingError, RecordRefusedError)
+"""Errors of one upload alone. A record that Kafka refuses is taken once its topic is there."""
+
+OUTAGES_MAX: Final = 3
+"""So many in a row are of all uploads; one may be of a topic without a leader, or of an object."""
 
 
 class BadNotificationError(FleetlaneError):
@@ -36,20 +39,22 @@ def failed_messages(
 ) -> list[str]:
     """Land what a batch of messages tells of; give the ids of those that are to come again.
 
-    After an outage nothing more is tried: a batch waits for Kafka or S3 once, not once a message.
+    In an outage nothing more is tried: a batch waits for Kafka or S3 a few times, not once a
+    message.
     """
     failed: list[str] = []
-    is_out = False
+    in_a_row = 0
     for message in messages:
         try:
-            if not is_out:
+            if in_a_row < OUTAGES_MAX:
                 for key in uploaded_keys(message["body"]):
                     land(key)
+                in_a_row = 0
                 continue
-        except OUTAGES as problem:
-            is_out = True
-            on_failure(problem)
         except (*FAULTS, BadNotificationError) as problem:
+            on_failure(problem)
+        except OUTAGES as problem:
+            in_a_row += 1
             on_failure(problem)
         failed.append(message["messageId"])
     return failed
@@ -113,7 +118,7 @@ class SweptUploads(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class SweepReport:
-    """What one run did. ``faults`` are of uploads that can never land; ``outage`` ended the run."""
+    """What one run did. ``faults`` are of uploads that did not land; ``outage`` ended the run."""
 
     looked_at: int = 0
     landed: list[str] = field(default_factory=list)
@@ -126,8 +131,9 @@ class Sweep:
     """Lands what S3 took at least ``after_s`` ago and nobody landed, oldest issue first.
 
     Its position is kept in S3, so that a run goes on where the one before it ended. At the end of
-    the listing it goes back by a day: what was still being uploaded is seen then. Losing the
-    position costs one look at everything that there is.
+    the listing it goes back by a day: what was still being uploaded is seen then; or to the first
+    that did not land and may later, which holds up none behind it. Losing the position costs one
+    look at everything that there is.
     """
 
     uploads: SweptUploads
@@ -145,21 +151,28 @@ class Sweep:
 
     def _run(self, report: SweepReport, now_ms: int, may_go_on: Callable[[], bool]) -> None:
         began = position = self.uploads.sweep_position()
+        in_a_row, not_passed = 0, None
         try:
             while may_go_on():
                 page = self.uploads.listed(after=position, uploads_max=_PAGE)
                 for upload in self._missing(page, position, now_ms):
                     if not may_go_on():
                         return
-                    self._land(upload.key, report)
+                    problem = self._land(upload.key, report)
+                    if isinstance(problem, OUTAGES) and not_passed is None:
+                        not_passed = position
+                    in_a_row = in_a_row + 1 if _is_outage(problem) else 0
+                    if problem is not None and in_a_row >= OUTAGES_MAX:
+                        raise problem
                 report.looked_at += len(page)
                 if len(page) < _PAGE:
                     position = issued_since(now_ms - LOOK_BACK_MS)
                     return
                 position = page[-1].key
         finally:
-            if report.looked_at and position != began:
-                self.uploads.keep_sweep_position(position)
+            kept = position if not_passed is None else min(position, not_passed)
+            if report.looked_at and kept != began:
+                self.uploads.keep_sweep_position(kept)
 
     def _missing(self, page: list[ListedUpload], after: str, now_ms: int) -> list[ListedUpload]:
         """Those without a mark; the youngest are left to their notifications."""
@@ -169,9 +182,16 @@ class Sweep:
         latest_ms = now_ms - self.after_s * 1000
         return [one for one in page if one.key not in landed and one.stored_millis <= latest_ms]
 
-    def _land(self, key: str, report: SweepReport) -> None:
+    def _land(self, key: str, report: SweepReport) -> FleetlaneError | None:
+        """Land one; gives why not, which the report has too."""
         try:
             if self.land(key) is not None:
                 report.landed.append(key)
-        except FAULTS as problem:
+        except (*FAULTS, *OUTAGES) as problem:
             report.faults.append(problem)
+            return problem
+        return None
+
+
+def _is_outage(problem: FleetlaneError | None) -> bool:
+    return isinstance(problem, OUTAGES) and not isinstance(problem, FAULTS)

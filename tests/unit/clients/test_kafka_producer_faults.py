@@ -89,3 +89,20 @@ def test_an_unreachable_broker_is_given_up_long_before_the_deadline() -> None:
         producer.land(RECORD)
 
     assert time.monotonic() - began_s < 30
+
+
+class Unreachable(Broken):
+    """A producer beneath that no broker answers."""
+
+    def list_topics(self, topic: str, timeout: float) -> object:
+        raise KafkaException(KafkaError(KafkaError._TRANSPORT, "all brokers are down"))
+
+
+@pytest.mark.parametrize(("kind", "answers"), [(Broken, True), (Unreachable, False)])
+def test_a_broker_that_answers_is_told_from_none(
+    kind: type[Broken],
+    answers: bool,  # noqa: FBT001 - pytest passes parameters by name
+) -> None:
+    producer = KafkaProducer(bootstrap_servers="unused", connect=Connections(kind))
+
+    assert producer.answers("raw.fast") is answers

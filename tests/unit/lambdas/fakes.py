@@ -19,12 +19,14 @@ from fleetlane.events.flows.flow import Flow
 class FakeKafka:
     """Topics in memory, one partition each. ``is_up`` says whether Kafka answers.
 
+    Topics that are ``leaderless`` confirm nothing.
     ``asked`` counts how often it was waited for.
     """
 
     def __init__(self, topics: Iterable[str]) -> None:
         self.topics: dict[str, list[ProducerRecord]] = {topic: [] for topic in topics}
         self.is_up = True
+        self.leaderless = set[str]()
         self.asked = 0
         self.confirmed_s = -math.inf
 
@@ -44,6 +46,9 @@ class FakeKafka:
         self.asked += 1
         return [self._landed(record) for record in records]
 
+    def answers(self, topic: str) -> bool:
+        return self.is_up
+
     def serve(self) -> None:
         """Nothing comes late."""
 
@@ -57,6 +62,8 @@ class FakeKafka:
             return NotDurableError(record.topic, 4.0, "all brokers are down")
         if record.topic not in self.topics:
             return RecordRefusedError(record.topic, 0.0, "Local: Unknown topic")
+        if record.topic in self.leaderless:
+            return NotDurableError(record.topic, 5.0, "Local: Message timed out")
         self.topics[record.topic].append(record)
         self.confirmed_s = time.monotonic()
         offset = len(self.topics[record.topic]) - 1
@@ -87,14 +94,18 @@ class FakePayloads:
 
 
 class FakeSpool:
-    """A spool in memory. ``is_up`` says whether S3 answers."""
+    """A spool in memory. ``is_up`` says whether S3 answers; it does not give what is ``sick``."""
 
     def __init__(self) -> None:
         self.objects: dict[str, tuple[int, bytes]] = {}
-        self.is_up = True
+        self.is_up, self.takes_more = True, True
+        self.sick = set[str]()
+        self.asked_for: list[str] = []
 
     def put(self, records: Sequence[ProducerRecord], *, now_ms: int) -> Spooled:
         self._check()
+        if not self.takes_more:
+            raise SpoolUnavailableError("S3 did not take it")
         content = spooled_bytes(records)
         key = f"spool/0/{now_ms:015d}/{hashlib.sha256(content).hexdigest()}"
         self.objects[key] = (now_ms // 60_000 * 60_000, content)
@@ -108,6 +119,9 @@ class FakeSpool:
 
     def get(self, key: str) -> list[ProducerRecord] | None:
         self._check()
+        self.asked_for.append(key)
+        if key in self.sick:
+            raise SpoolUnavailableError("Read timed out")
         return records_in(self.objects[key][1], key=key) if key in self.objects else None
 
     def delete(self, keys: Sequence[str]) -> None:

@@ -1,14 +1,11 @@
-import math
-from collections.abc import Sequence
 from itertools import count
 
 import pytest
 
-from clients.kafka.producer import NotDurableError
 from clients.kafka.producer_record import ProducerRecord
-from fleetlane.events.envelope import KafkaPosition
 from lambdas.respool.handler import count_run, numbers_of
-from lambdas.respool.service import Limits, Respool
+from lambdas.respool.run import Limits
+from lambdas.respool.service import Respool
 from tests.unit.lambdas.fakes import FakeKafka, FakeSpool
 
 MINUTE_MS = 60_000
@@ -22,12 +19,16 @@ class World:
 
     def __init__(self, *, tick_s: float = 0.0, limits: Limits = WIDE) -> None:
         self.spool, self.kafka = FakeSpool(), FakeKafka([TOPIC])
+        self._tick_s = tick_s
+        self.respool = self.respool_with(limits)
+
+    def respool_with(self, limits: Limits) -> Respool:
         clock = count()
-        self.respool = Respool(
+        return Respool(
             spool=self.spool,
             producer=self.kafka,
             limits=limits,
-            clock_s=lambda: next(clock) * tick_s,
+            clock_s=lambda: next(clock) * self._tick_s,
         )
 
     def spooled(self, *names: str, minutes_ago: int = 0, topic: str = TOPIC) -> str:
@@ -121,24 +122,9 @@ def test_what_landed_and_was_not_deleted_lands_again_with_the_ids_it_had() -> No
 
 
 def test_nothing_is_deleted_before_kafka_confirms_it() -> None:
-    class Forgetful(FakeKafka):
-        """Takes the first record of each call alone."""
-
-        def land_all(
-            self,
-            records: Sequence[ProducerRecord],
-            *,
-            within_s: float = math.inf,
-            until_s: float = math.inf,
-        ) -> list[KafkaPosition | NotDurableError]:
-            first = super().land_all(records[:1], within_s=within_s, until_s=until_s)
-            return first + [NotDurableError(TOPIC, 5.0, "no answer") for _ in records[1:]]
-
     world = World()
-    world.respool = Respool(
-        spool=world.spool, producer=Forgetful([TOPIC]), limits=Limits(), clock_s=lambda: 0.0
-    )
     kept = world.spooled("a", "b")
+    world.kafka.leaderless.add(TOPIC)
 
     world.respool.run()
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from clients.kafka.producer import NotDurableError
+from clients.kafka.producer import NotDurableError, RecordRefusedError
 from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
 from clients.s3.upload_bucket import NotAnUploadError, upload_key
 from clients.s3.upload_form import IssuedUpload
@@ -17,7 +17,7 @@ from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import LATE_AFTER_MS, Lane
 from lambdas.uploads.landing import Landing
-from lambdas.uploads.sweep import BadNotificationError, failed_messages
+from lambdas.uploads.sweep import OUTAGES_MAX, BadNotificationError, failed_messages
 from tests.unit.lambdas.fakes import FakeFlows, FakeKafka
 from tests.unit.lambdas.upload_fakes import FakeUploads
 
@@ -186,7 +186,7 @@ def test_a_batch_names_what_failed_and_the_rest_is_done_with() -> None:
 
 
 @pytest.mark.parametrize("broken", ["kafka", "uploads"])
-def test_in_an_outage_the_whole_batch_comes_again_after_one_try(broken: str) -> None:
+def test_in_an_outage_the_whole_batch_comes_again_after_a_few_tries(broken: str) -> None:
     world = World()
     problems: list[FleetlaneError] = []
     getattr(world, broken).is_up = False
@@ -198,7 +198,36 @@ def test_in_an_outage_the_whole_batch_comes_again_after_one_try(broken: str) -> 
     )
 
     assert len(failed) == 10
-    assert [type(one) for one in problems] in ([NotDurableError], [PayloadUnavailableError])
+    assert [type(one) for one in problems] in (
+        [NotDurableError] * OUTAGES_MAX,
+        [PayloadUnavailableError] * OUTAGES_MAX,
+    )
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        RecordRefusedError("raw.slow.stream.gone", 1.0, "Local: Unknown topic"),
+        NotDurableError("raw.slow.stream.dumps", 4.0, "Local: Message timed out"),
+    ],
+    ids=["refused", "a topic without a leader"],
+)
+def test_an_upload_that_kafka_does_not_take_holds_up_no_other_of_its_batch(
+    problem: FleetlaneError,
+) -> None:
+    landed, problems = list[str](), list[FleetlaneError]()
+
+    def land(key: str) -> None:
+        if key == "uploads/bad":
+            raise problem
+        landed.append(key)
+
+    keys = ["uploads/bad", *(f"uploads/{number}" for number in range(5))]
+    failed = failed_messages(
+        [notification(f"m-{key}", key) for key in keys], land, on_failure=problems.append
+    )
+
+    assert (failed, problems, landed) == (["m-uploads/bad"], [problem], keys[1:])
 
 
 def test_a_key_in_a_notification_is_decoded() -> None:

@@ -4,12 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
-from clients.kafka.producer import NotDurableError
+from clients.kafka.producer import NotDurableError, RecordRefusedError
+from clients.s3.payload_bucket import PayloadUnavailableError
 from clients.s3.upload_bucket import NotAnUploadError, issued_since, upload_key
 from clients.s3.upload_form import IssuedUpload
 from fleetlane.events.times import DAY_MS, HOUR_MS
 from lambdas.uploads.handler import SweepFoundFaultsError, reported
-from lambdas.uploads.sweep import Sweep, SweepReport
+from lambdas.uploads.sweep import OUTAGES_MAX, Sweep, SweepReport
 from tests.unit.lambdas.upload_fakes import FakeUploads
 
 NOW_MS = 1_793_714_705_000
@@ -112,16 +113,15 @@ def test_a_sweep_that_is_cut_short_goes_on_where_it_stopped() -> None:
     assert 1000 <= len(first) < 1500
 
 
-def test_an_outage_ends_it_and_passes_nothing_by() -> None:
+def test_an_outage_passes_nothing_by() -> None:
     world = World()
     key = world.take(1, age_ms=HOUR_MS)
     world.refuse[key] = NotDurableError("raw.slow", 4.0, "down")
 
-    report = world.sweep()
+    world.sweep()
     world.refuse.clear()
     world.sweep()
 
-    assert isinstance(report.outage, NotDurableError)
     assert world.landed == [key]
 
 
@@ -136,6 +136,38 @@ def test_one_that_cannot_land_holds_up_none() -> None:
         [good],
         [f"{bad!r} is no upload of a device: it was put by hand"],
     )
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        RecordRefusedError("raw.slow.stream.gone", 1.0, "Local: Unknown topic"),
+        NotDurableError("raw.slow.stream.dumps", 4.0, "Local: Message timed out"),
+        PayloadUnavailableError("uploads/x", "Read timed out"),
+    ],
+    ids=["refused", "a topic without a leader", "an object that S3 does not give"],
+)
+def test_one_that_does_not_land_now_holds_up_none_and_is_not_passed_by(problem: Exception) -> None:
+    world = World()
+    bad, good = world.take(1, age_ms=5 * DAY_MS), world.take(2, age_ms=HOUR_MS)
+    world.refuse[bad] = problem
+
+    first = world.sweep()
+    world.refuse.clear()
+    world.sweep()
+
+    assert (first.landed, first.faults, first.outage) == ([good], [problem], None)
+    assert world.landed == [good, bad]
+
+
+def test_an_outage_ends_it_after_a_few_tries() -> None:
+    world, problem = World(), NotDurableError("raw.slow", 4.0, "down")
+    for number in range(20):
+        world.refuse[world.take(number, age_ms=HOUR_MS)] = problem
+
+    report = world.sweep()
+
+    assert (report.outage, len(report.faults)) == (problem, OUTAGES_MAX)
 
 
 def test_a_sweep_that_found_what_cannot_land_fails_when_all_is_done() -> None:
