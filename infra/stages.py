@@ -46,7 +46,8 @@ class Stage:
     """One deployed platform.
 
     ``keeps_data``: nothing that holds data can be deleted with its stack. Without ``alarm_email``
-    alarms notify nobody; without ``device_domain`` devices use API Gateway's own address. The
+    alarms notify nobody; without ``device_domain`` devices use API Gateway's own address. With 0
+    ``raw_archive_days`` raw records are not archived. The
     rate limits are of one device's messages a minute, as one running function counts them.
     """
 
@@ -57,6 +58,7 @@ class Stage:
     nat_gateways: int
     keeps_data: bool
     payload_ttl_days: int
+    raw_archive_days: int
     log_retention_days: int
     broker_type: str | None
     broker_count: int
@@ -98,6 +100,7 @@ _SIDE_BY_SIDE: Final[Mapping[str, tuple[Any, Any, Any, Any]]] = MappingProxyType
     "nat_gateways":           (0,              0,                0,                 0),
     "keeps_data":             (False,          False,            False,             True),
     "payload_ttl_days":       (14,             14,               14,                21),
+    "raw_archive_days":       (90,             90,               90,                90),
     "log_retention_days":     (7,              7,                30,                90),
     "broker_type":            (None,           "t3.small",       "m7g.large",       "m7g.xlarge"),
     "broker_count":           (1,              3,                3,                 3),

@@ -1,6 +1,6 @@
 """One platform as operators' commands see it: the one on this machine, or a deployed stage."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from clients.s3.blocked_messages import BlockedMessages
 from clients.s3.payload_bucket import PayloadBucket
 from clients.s3.upkeep_requests import UpkeepRequests
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, LakeTables
+from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, LakeTables, lake_tables
 from fleetlane.events.lake.tables import CATALOG, RECEIVED
 from fleetlane.events.stage_resources import StageResources, parameter_name
 from operations.devices.stores import DeviceAdministration, DeviceStores
@@ -166,6 +166,11 @@ class Platform:
             self.activate or call,
             flows_max_age_s=self.flows_max_age_s,
         )
+
+    @property
+    def lake_tables(self) -> Sequence[LakeTables]:
+        """What the lake's job writes here."""
+        return lake_tables(self.resources.raw_archive_days)
 
     def upkeep_requests(self, tables: LakeTables) -> UpkeepRequests:
         """What is asked of the job that writes these tables of the lake."""

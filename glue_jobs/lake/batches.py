@@ -15,10 +15,20 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
-from fleetlane.events.lake.tables import DAILY, EVENTS, HOURLY, PARKED, PARSED, RECEIVED, LakeTable
+from fleetlane.events.lake.tables import (
+    DAILY,
+    EVENTS,
+    HOURLY,
+    PARKED,
+    PARSED,
+    RAW,
+    RECEIVED,
+    LakeTable,
+)
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, canonical_topic
 from fleetlane.events.topics import PARKED as PARKED_TOPIC
 from glue_jobs.engine.checkpoint_notes import DedupedStreams
+from glue_jobs.lake.archive import ArchivedBodies, write_raw
 from glue_jobs.lake.commits import Batch, TableLog
 from glue_jobs.lake.merging import (
     Check,
@@ -40,7 +50,11 @@ from glue_jobs.lake.summaries import ClosedHours, daily_rows, days_to_count, hou
 from glue_jobs.lake.upkeep import LeaseGuard
 
 TABLES_OF: Final[Mapping[LakeTables, tuple[LakeTable, ...]]] = MappingProxyType(
-    {LakeTables.EVENTS: (EVENTS, PARKED), LakeTables.FLEET: (RECEIVED, PARSED, DAILY, HOURLY)}
+    {
+        LakeTables.EVENTS: (EVENTS, PARKED),
+        LakeTables.FLEET: (RECEIVED, PARSED, DAILY, HOURLY),
+        LakeTables.ARCHIVE: (RAW,),
+    }
 )
 
 _QUERY_ID: Final = "sql.streaming.queryId"
@@ -144,8 +158,10 @@ class LakeBatches:
         guard: LeaseGuard,
         *,
         deduped: DedupedStreams,
+        bodies: ArchivedBodies | None = None,
     ) -> None:
         self._arguments, self._guard, self._deduped = arguments, guard, deduped
+        self._bodies = bodies
         self._token, self._hours = 0, ClosedHours()
         self._logs = {table: TableLog(session, table) for table in TABLES_OF[arguments.tables]}
 
@@ -154,6 +170,7 @@ class LakeBatches:
 
         Raises:
             FilesUnavailableError: It cannot be read which streams are deduped.
+            PayloadUnavailableError: S3 does not answer, and bodies are to be archived.
             LeaseLostError: Another writes these tables by now.
         """
         query = records.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
@@ -168,6 +185,9 @@ class LakeBatches:
                     self._write_events(records, batch, check)
                 case LakeTables.FLEET:
                     self._write_fleet(records, batch, check)
+                case LakeTables.ARCHIVE:
+                    assert self._bodies is not None, "the archive keeps bodies too"
+                    write_raw(records, self._target(RAW, batch, check), self._bodies)
 
     def read_again(self) -> None:
         """Forget what the tables' last commits were; others than batches made some."""

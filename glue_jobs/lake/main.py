@@ -1,6 +1,5 @@
 """Job ``lake``: the topics that are to be kept for good, into Iceberg tables."""
 
-import logging
 import re
 import threading
 from collections.abc import Callable, Mapping
@@ -8,19 +7,17 @@ from types import MappingProxyType
 from typing import Any, Final
 from uuid import uuid4
 
-import boto3
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
-from clients.aws import AwsSettings, client_config, s3_client
-from clients.flows.store import CurrentFlows, FlowStore
-from clients.lake.glue_catalog import GlueViews, ViewNotPutError
+from clients.aws import AwsSettings, hasty_config, s3_client
 from clients.s3.lease import Lease, LeaseLostError, LeaseObject
+from clients.s3.payload_bucket import PayloadBucket
 from clients.s3.upkeep_requests import Upkeep, UpkeepRequests
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
 from fleetlane.events.lake.tables import CATALOG, NAMESPACE, LakeTable
-from fleetlane.events.lake.views import LakeView, views_of
+from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import Dimension, JobMetric, lake_job
 from fleetlane.events.times import now_ms
 from fleetlane.events.topics import (
@@ -28,15 +25,18 @@ from fleetlane.events.topics import (
     FLEET_RECEIVED,
     PARKED,
     canonical_pattern,
+    raw_pattern,
     unique_pattern,
 )
 from glue_jobs.engine.checkpoint_notes import DedupedStreams, HadoopFiles
 from glue_jobs.engine.cloudwatch_metrics import published_to
 from glue_jobs.engine.query_listener import QueryListener, listen
-from glue_jobs.engine.session import run, use_catalog
+from glue_jobs.engine.session import java_class, run, use_catalog
 from glue_jobs.engine.supervisor import PeriodicTask, Supervisor, always_running
 from glue_jobs.kafka.source_and_sink import in_batches, raw_records
+from glue_jobs.lake.archive import COPY_S_MAX, ArchivedBodies, delete_bodies, delete_old_days
 from glue_jobs.lake.batches import TABLES_OF, LakeBatches
+from glue_jobs.lake.stream_views import stream_views
 from glue_jobs.lake.upkeep import POLL_INTERVAL_S as UPKEEP_INTERVAL_S
 from glue_jobs.lake.upkeep import LeaseGuard, UpkeepSchedule, compacted, erased, expired
 
@@ -47,6 +47,7 @@ TOPICS_OF: Final[Mapping[LakeTables, str]] = MappingProxyType(
     {
         LakeTables.EVENTS: f"{canonical_pattern()}|{unique_pattern()}|{PARKED}",
         LakeTables.FLEET: "|".join(map(re.escape, (FLEET_RECEIVED, FLEET_PARSED))),
+        LakeTables.ARCHIVE: raw_pattern(*Lane),
     }
 )
 _CREATING: Final = threading.Lock()
@@ -56,51 +57,10 @@ _PROPERTIES: Final = {
     "format-version": "2",
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "20",
+    "write.parquet.compression-codec": "zstd",
 }
-_log = logging.getLogger(__name__)
-
-
-class StreamViews:
-    """Puts what is new. A view whose flow is withdrawn stays: its events are still there."""
-
-    def __init__(self, flows: CurrentFlows, views: GlueViews) -> None:
-        self._flows, self._views = flows, views
-        self._version: str | None = None
-        self._due: list[LakeView] = []
-
-    def put_new(self) -> None:
-        """Put the views of flows that changed, and those that could not be put before.
-
-        One that cannot be put is logged, and holds up no other.
-
-        Raises:
-            FlowsUnavailableError: S3 does not answer, or no flows were ever published.
-        """
-        published = self._flows.current()
-        if published.version != self._version:
-            self._version, self._due = published.version, list(views_of(published.flows))
-        self._due = [view for view in self._due if not self._is_put(view)]
-
-    def _is_put(self, view: LakeView) -> bool:
-        try:
-            if self._views.put(view):
-                _log.warning("view %s is put", view.name)
-        except ViewNotPutError as problem:
-            _log.warning("%s; it is tried again", problem)
-            return False
-        return True
-
-
-def stream_views(arguments: LakeArguments) -> StreamViews | None:
-    """What the query of the events puts; ``None`` where no flows, or no Data Catalog, are given."""
-    if (
-        arguments.flows_bucket is None
-        or arguments.tables is not LakeTables.EVENTS
-        or arguments.lake_catalog_uri is not None
-    ):
-        return None
-    flows = FlowStore(s3_client(AwsSettings()), arguments.flows_bucket)
-    return StreamViews(flows, GlueViews(boto3.client("glue", config=client_config())))
+_SORTED: Final = {"write.distribution-mode": "hash", "write.target-file-size-bytes": str(256 << 20)}
+"""A file a partition and commit; by ranges, Iceberg's own choice, the batch would be read twice."""
 
 
 class LakeLag(QueryListener):
@@ -148,7 +108,7 @@ def _start_query(
     session: SparkSession, arguments: LakeArguments, guard: LeaseGuard, lag: LakeLag
 ) -> StreamingQuery:
     deduped = DedupedStreams(HadoopFiles(session, arguments.checkpoint_folder))
-    batches = LakeBatches(session, arguments, guard, deduped=deduped)
+    batches = LakeBatches(session, arguments, guard, deduped=deduped, bodies=_bodies(arguments))
     records = raw_records(
         session,
         arguments,
@@ -178,6 +138,12 @@ def _start_query(
     return query
 
 
+def _bodies(arguments: LakeArguments) -> ArchivedBodies:
+    s3 = s3_client(AwsSettings(), config=hasty_config(seconds=COPY_S_MAX))
+    waiting, archived = arguments.payload_bucket, arguments.lake_bucket
+    return ArchivedBodies(PayloadBucket(s3, waiting), PayloadBucket(s3, archived), archived)
+
+
 def _lease_guard(session: SparkSession, arguments: LakeArguments) -> LeaseGuard:
     place = LeaseObject(s3_client(AwsSettings()), arguments.lake_bucket, lake_job(arguments.tables))
     lease = Lease(place, holder=str(uuid4()), lease_s=arguments.lake_lease_s)
@@ -192,20 +158,27 @@ def _lease_guard(session: SparkSession, arguments: LakeArguments) -> LeaseGuard:
 def _upkeep(
     session: SparkSession, arguments: LakeArguments, guard: LeaseGuard, batches: LakeBatches
 ) -> UpkeepSchedule:
-    tables = TABLES_OF[arguments.tables]
+    tables, is_archive = TABLES_OF[arguments.tables], arguments.tables is LakeTables.ARCHIVE
 
     def reread(done: Mapping[str, str]) -> Mapping[str, str]:
         batches.read_again()
         return done
 
+    def expire() -> Mapping[str, str]:
+        if is_archive:
+            delete_old_days(session, now_ms=now_ms(), days_max=arguments.archive_days)
+        return reread(expired(session, tables, now_ms=now_ms()))
+
+    def erase(device_id: str) -> Mapping[str, str]:
+        if is_archive:
+            delete_bodies(session, _bodies(arguments), device_id)
+        return reread(erased(session, tables, device_id))
+
     return UpkeepSchedule(
         UpkeepRequests(s3_client(AwsSettings()), arguments.lake_bucket, arguments.tables),
         guard,
-        works={
-            Upkeep.COMPACT: lambda: reread(compacted(session, tables)),
-            Upkeep.EXPIRE: lambda: reread(expired(session, tables, now_ms=now_ms())),
-        },
-        erase=lambda device_id: reread(erased(session, tables, device_id)),
+        works={Upkeep.COMPACT: lambda: reread(compacted(session, tables)), Upkeep.EXPIRE: expire},
+        erase=erase,
         now_ms=now_ms,
     )
 
@@ -216,17 +189,33 @@ def ensure_table(session: SparkSession, table: LakeTable) -> None:
     One that an older release made gets the columns that it lacks; its rows have nothing in them.
     """
     columns = ", ".join(map(str, table.columns))
-    properties = ", ".join(f"'{name}'='{value}'" for name, value in _PROPERTIES.items())
+    given = _PROPERTIES | (_SORTED if table.sorted_by else {})
+    properties = ", ".join(f"'{name}'='{value}'" for name, value in given.items())
     with _CREATING:
         session.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{NAMESPACE}")
         session.sql(
             f"CREATE TABLE IF NOT EXISTS {table.full_name} ({columns}) USING iceberg"
-            f" PARTITIONED BY ({', '.join(table.partitioned_by)}) TBLPROPERTIES ({properties})"
+            f" PARTITIONED BY ({', '.join(table.partitions)}) TBLPROPERTIES ({properties})"
         )
         there = set(session.table(table.full_name).columns)
         missing = [str(column) for column in table.columns if column.name not in there]
         if missing:
             session.sql(f"ALTER TABLE {table.full_name} ADD COLUMNS ({', '.join(missing)})")
+        if table.sorted_by:
+            _sort(session, table)
+
+
+def _sort(session: SparkSession, table: LakeTable) -> None:
+    """Let Iceberg sort what is written; its own SQL for that needs an extension of Spark's."""
+    tables = java_class(session, "org.apache.iceberg.spark.Spark3Util")
+    terms = java_class(session, "org.apache.iceberg.expressions.Expressions")
+    nulls = java_class(session, "org.apache.iceberg.NullOrder").NULLS_FIRST
+    loaded = tables.loadIcebergTable(session._jsparkSession, table.full_name)  # noqa: SLF001 - PySpark has no other way in
+    if loaded.sortOrder().isUnsorted():
+        order = loaded.replaceSortOrder()
+        for name in table.sorted_by:
+            order.asc(terms.ref(name), nulls)
+        order.commit()
 
 
 if __name__ == "__main__":

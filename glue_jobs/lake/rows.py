@@ -15,11 +15,15 @@ from fleetlane.events import headers as ce
 from fleetlane.events.canonical import TimeQuality
 from fleetlane.events.envelope import SOURCE_PREFIX
 from fleetlane.events.errors import ParkedReason
-from fleetlane.events.lake.tables import EVENTS, PARKED, PARSED, RECEIVED, LakeTable
+from fleetlane.events.lake.tables import EVENTS, PARKED, PARSED, RECEIVED, LakeTable, NoBody
+from fleetlane.events.times import MILLIS_MAX
 from glue_jobs.kafka.source_and_sink import fields_of
 
 DAY_CLOCK: Final = "day_clock_ms"
+WAITS_AT: Final = "waits_at"
 
+_HEADERS: Final = "array<struct<key:string,value:binary>>"
+_SHA256: Final = "^[0-9a-f]{64}$"
 _CANONICAL: Final = (
     "id string, source string, type string, rawid string, arrivalmillis string, parser string,"
     " revision int, timequality string, time string, data string"
@@ -78,7 +82,7 @@ def parked_rows(records: DataFrame) -> DataFrame:
             "headers",
             _header(ce.ID).alias("id"),
             _header(ce.ATTEMPT).try_cast("int").alias("attempt"),
-            F.regexp_extract(_header(ce.SOURCE), f"^{SOURCE_PREFIX}(.+)$", 1).alias("device_id"),
+            _device_id().alias("device_id"),
             _header(ce.TYPE).alias("stream"),
             F.col("value").alias("body"),
             _header(ce.DATA_REF).alias("reference"),
@@ -90,6 +94,41 @@ def parked_rows(records: DataFrame) -> DataFrame:
     )
     known = F.when(is_message, F.concat_ws("/", F.col("id"), F.col("attempt").cast("string")))
     return _whole(rows.withColumn("key", F.coalesce(known, "parked_from")), PARKED)
+
+
+def raw_rows(records: DataFrame) -> DataFrame:
+    """Every record, and ``waits_at``: where a body by reference is that is to be archived.
+
+    Of another attempt at a message only the headers are kept: the body is in the row of the first
+    landing, or in ``parked``. A record that is no message has its body.
+    """
+    record = records.withColumn("header", F.map_from_entries("headers"))
+    attempt, arrival_ms = (
+        _header(name).try_cast("bigint") for name in (ce.ATTEMPT, ce.ARRIVAL_MILLIS)
+    )
+    kafka_ms, digest, body = F.unix_millis("timestamp"), _header(ce.DATA_SHA256), F.col("value")
+    is_repeated = F.coalesce(_header(ce.ID).isNotNull() & (attempt > 1), F.lit(False))  # noqa: FBT003
+    by_reference = F.when(body.isNull() & digest.rlike(_SHA256), _header(ce.DATA_REF))
+    day_ms = F.when(arrival_ms.between(0, MILLIS_MAX), arrival_ms).otherwise(kafka_ms)
+    return record.select(
+        _day(day_ms).alias("day"),
+        *("topic", "partition", "offset", "key"),
+        kafka_ms.alias("kafka_ms"),
+        F.coalesce("headers", F.expr(f"cast(array() as {_HEADERS})")).alias("headers"),
+        F.when(by_reference.isNotNull(), digest)
+        .otherwise(F.sha2(F.coalesce(body, F.lit(b"")), 256))
+        .alias("sha256"),
+        F.when(~is_repeated, body).alias("value"),
+        _header(ce.ID).alias("id"),
+        _device_id().alias("device_id"),
+        *(_header(name).alias(column) for column, name in (("stream", ce.TYPE), ("lane", ce.LANE))),
+        attempt.try_cast("int").alias("attempt"),
+        F.coalesce(_header(ce.REVISION).try_cast("int"), F.lit(0)).alias("revision"),
+        arrival_ms.alias("arrival_ms"),
+        F.coalesce(_header(ce.BODY_BYTES).try_cast("bigint"), F.length(body)).alias("body_bytes"),
+        F.when(is_repeated, NoBody.REPEATED.value).alias("no_body"),
+        F.when(~is_repeated, by_reference).alias(WAITS_AT),
+    )
 
 
 def _metadata(records: DataFrame, table: LakeTable) -> DataFrame:
@@ -108,6 +147,10 @@ def _value() -> Column:
 
 def _day(millis: Column) -> Column:
     return F.timestamp_millis(millis).cast("date")
+
+
+def _device_id() -> Column:
+    return F.regexp_extract(_header(ce.SOURCE), f"^{SOURCE_PREFIX}(.+)$", 1)
 
 
 def _header(name: str) -> Column:

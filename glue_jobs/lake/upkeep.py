@@ -134,6 +134,7 @@ def compacted(session: SparkSession, tables: Iterable[LakeTable]) -> dict[str, s
         [files] = _call(
             session,
             f"rewrite_data_files(table => '{table.identifier}',"
+            f" strategy => '{'sort' if table.sorted_by else 'binpack'}',"
             f" options => map('min-input-files', '{_FILES_TO_REWRITE_MIN}'))",
         )
         _call(session, f"rewrite_manifests(table => '{table.identifier}')")

@@ -7,7 +7,7 @@ from typing import Final
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
-from fleetlane.events.job_arguments import LakeTables
+from fleetlane.events.job_arguments import LakeTables, lake_tables
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metrics import (
     FLEET_WATCH,
@@ -17,9 +17,11 @@ from fleetlane.events.metrics import (
     LaneMetric,
     lake_job,
 )
+from fleetlane.events.topics import RawTopic, topic_settings
 from infra.alarms.alarm import AlarmRule, our_metric
 from infra.constructs.jobs.restarts import KeptRunning
 from infra.constructs.jobs.spark_applications import APPLICATION_PREFIX
+from infra.stages import Stage
 
 _PUBLISHED_MINUTES: Final = 5
 """The watch publishes what it found about flows at least this often."""
@@ -27,8 +29,13 @@ _PUBLISHED_MINUTES: Final = 5
 LAKE_LAG_S_MAX: Final = 3_600
 """Twelve of the lake's trigger intervals."""
 
+ARCHIVE_LAG_S_MAX: Final = min(
+    topic_settings(str(RawTopic(lane=lane))).retention_ms // 4_000 for lane in Lane
+)
+"""A quarter of the time for which the raw topics keep what the archive has not read yet."""
 
-def fleet_alarms() -> Iterator[AlarmRule]:
+
+def fleet_alarms(stage: Stage) -> Iterator[AlarmRule]:
     """One runaway device is held back and reported in ``fleet.alerts``; many raise an alarm."""
     yield AlarmRule(
         name="too-many-runaway-devices",
@@ -52,13 +59,14 @@ def fleet_alarms() -> Iterator[AlarmRule]:
             JobMetric.MUCH_PARKED_FLOWS, job=FLEET_WATCH, minutes=2 * _PUBLISHED_MINUTES
         ),
     )
-    for tables in LakeTables:
+    for tables in lake_tables(stage.raw_archive_days):
+        lag_s_max = ARCHIVE_LAG_S_MAX if tables is LakeTables.ARCHIVE else LAKE_LAG_S_MAX
         yield AlarmRule(
             name=f"lake-{tables}-is-late",
-            meaning=f"The lake's {tables} tables are over {LAKE_LAG_S_MAX} s behind their topics. "
+            meaning=f"The lake's {tables} tables are over {lag_s_max} s behind their topics. "
             "Read the slow application's log for `a query failed`.",
             metric=_metric(JobMetric.LAKE_LAG_SECONDS, job=lake_job(tables)),
-            threshold=LAKE_LAG_S_MAX,
+            threshold=lag_s_max,
             periods=3,
             silence_alarms=True,
         )

@@ -68,6 +68,7 @@ class Ingest(Stack):
             payload_bucket=stores.payloads.bucket_name,
             parked_bucket=stores.parked.bucket_name,
             lake_bucket=stores.lake.bucket_name,
+            raw_archive_days=stage.raw_archive_days,
             flow_activation_function=self.flow_activation.function.function_name,
         )
         ssm.StringParameter(

@@ -1,5 +1,7 @@
 """What must outlive all code: buckets, tables and the key that they are encrypted with."""
 
+from collections.abc import Sequence
+
 from aws_cdk import Aws, CfnOutput, Duration, RemovalPolicy, Stack
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
@@ -7,8 +9,14 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from fleetlane.events.s3_keys import ARCHIVED_BODIES
 from infra.constructs.rights import suppress
-from infra.constructs.stores.stores import Stores, UploadQueue, check_payload_ttl
+from infra.constructs.stores.stores import (
+    ARCHIVED_BODY_MARGIN_DAYS,
+    Stores,
+    UploadQueue,
+    check_payload_ttl,
+)
 from infra.stages import Stage
 
 
@@ -40,7 +48,7 @@ class Storage(Stack):
             parked=self._bucket("Parked"),
             spool=self._bucket("Spool"),
             artifacts=self._bucket("Artifacts", versioned=True),
-            lake=self._bucket("Lake"),
+            lake=self._bucket("Lake", rules=[_archived_bodies(stage)]),
             checkpoints=self._bucket("Checkpoints"),
             registry=self._table("Registry", "device_id", has_recovery=True),
             receipts=self._table("Receipts", "receipt_key", expires_by="expires_s"),
@@ -78,9 +86,14 @@ class Storage(Stack):
         return key
 
     def _bucket(
-        self, name: str, *, ttl_days: int | None = None, versioned: bool = False
+        self,
+        name: str,
+        *,
+        ttl_days: int | None = None,
+        versioned: bool = False,
+        rules: Sequence[s3.LifecycleRule] = (),
     ) -> s3.Bucket:
-        """A bucket that keeps its objects forever unless it has a TTL."""
+        """A bucket that keeps its objects forever unless it has a TTL, or ``rules`` for some."""
         expiration = None if ttl_days is None else Duration.days(ttl_days)
         key = self._key
         return s3.Bucket(
@@ -99,7 +112,8 @@ class Storage(Stack):
                     id="ttl" if expiration else "leftovers",
                     expiration=expiration,
                     abort_incomplete_multipart_upload_after=Duration.days(1),
-                )
+                ),
+                *rules,
             ],
             server_access_logs_bucket=self._access_logs,
             server_access_logs_prefix=f"{name.lower()}/" if self._access_logs else None,
@@ -141,3 +155,11 @@ class Storage(Stack):
             deletion_protection=self._stage.keeps_data,
             removal_policy=self._removal,
         )
+
+
+def _archived_bodies(stage: Stage) -> s3.LifecycleRule:
+    return s3.LifecycleRule(
+        id="archived-bodies",
+        prefix=ARCHIVED_BODIES,
+        expiration=Duration.days(stage.raw_archive_days + ARCHIVED_BODY_MARGIN_DAYS),
+    )

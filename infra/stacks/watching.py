@@ -86,7 +86,7 @@ class Watching(Stack):
             *(rule for kept in kept_running for rule in application_alarms(kept)),
             *edge_alarms(edge),
             *kafka_alarms(cluster_name, brokers=stage.broker_count),
-            *fleet_alarms(),
+            *fleet_alarms(stage),
         ]
         alarms = [self._alarm(rule) for rule in rules]
         add_dashboard(self, f"fleetlane-{stage.name}", api=edge.api, alarms=alarms)

@@ -49,6 +49,7 @@ WATCH_MESSAGES_PER_MINUTE_MAX: Final = 6_000
 
 DEDUPE_TRIGGER_MS: Final = 1_000
 LAKE_TRIGGER_MS: Final = 10_000
+ARCHIVE_TRIGGER_MS: Final = 15_000
 LAKE_LEASE_S: Final = 15
 """How long the lake waits after its jobs were killed, for they might still be writing."""
 
@@ -64,7 +65,12 @@ JOBS_WITHOUT_LAKE: Final = "; ".join(
     )
 )
 ALL_JOBS: Final = "; ".join(
-    (JOBS_WITHOUT_LAKE, *(f"lake --tables {tables}" for tables in LakeTables))
+    (
+        JOBS_WITHOUT_LAKE,
+        f"lake --tables {LakeTables.EVENTS}",
+        f"lake --tables {LakeTables.FLEET}",
+        f"lake --tables {LakeTables.ARCHIVE} --lake_trigger_ms {ARCHIVE_TRIGGER_MS}",
+    )
 )
 
 

@@ -60,6 +60,7 @@ def test_what_may_be_slow_shares_no_application_with_what_must_be_fast() -> None
             (DeduplicateArguments, None),
             (LakeArguments, LakeTables.EVENTS),
             (LakeArguments, LakeTables.FLEET),
+            (LakeArguments, LakeTables.ARCHIVE),
             (FleetWatchArguments, None),
         ],
     }
@@ -116,7 +117,7 @@ def test_glue_and_emr_start_the_same_jobs_with_the_same_arguments(
     by_emr = [jobs_of(argv) for argv in emr_arguments(staging)]
 
     assert by_glue == by_emr
-    assert [len(jobs) for jobs in by_glue] == [1, 2, 5]
+    assert [len(jobs) for jobs in by_glue] == [1, 2, 6]
 
 
 @pytest.mark.parametrize("engine", ["glue", "emr"])

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from copy import replace
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from itertools import count
 
 import orjson
@@ -28,7 +29,7 @@ from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed
 
 SCHEMA = (
-    "key binary, value binary, topic string, partition int, offset long,"
+    "key binary, value binary, topic string, partition int, offset long, timestamp timestamp,"
     " headers array<struct<key: string, value: binary>>"
 )
 NOON_MS = 1_762_171_200_000
@@ -36,6 +37,8 @@ NOON_MS = 1_762_171_200_000
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
 DAY_MS = 24 * HOUR_MS
+
+WRITTEN_AT = datetime(2025, 11, 3, 12, tzinfo=UTC)
 
 type Record = tuple[str, bytes | None, Sequence[Header]]
 
@@ -137,6 +140,7 @@ def read(session: SparkSession, records: Iterable[Record]) -> DataFrame:
     """What a query is given of ``records``."""
     offsets = count()
     rows = [
-        (None, value, topic, 0, next(offsets), list(headers)) for topic, value, headers in records
+        (None, value, topic, 0, next(offsets), WRITTEN_AT, list(headers))
+        for topic, value, headers in records
     ]
     return session.createDataFrame(rows, SCHEMA)

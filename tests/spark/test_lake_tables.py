@@ -106,6 +106,7 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
         tables=LakeTables.EVENTS,
         lake_warehouse=folder.as_uri(),
         lake_bucket="none",
+        payload_bucket="none",
         lake_catalog_uri=f"jdbc:sqlite:{folder}/catalog.db",
     )
     session = spark.newSession()

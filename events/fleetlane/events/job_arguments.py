@@ -169,6 +169,12 @@ class LakeTables(StrEnum):
 
     EVENTS = "events"
     FLEET = "fleet"
+    ARCHIVE = "archive"
+
+
+def lake_tables(archive_days: int) -> Sequence[LakeTables]:
+    """The queries of the lake that there are where raw records are archived for so long."""
+    return [one for one in LakeTables if archive_days or one is not LakeTables.ARCHIVE]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,13 +184,16 @@ class LakeArguments(JobArguments):
     Without ``lake_catalog_uri``, a JDBC address, the catalog is AWS's Glue Data Catalog.
 
     With a ``flows_bucket``, which holds the published flows, streams with a schema have views in
-    the Glue Data Catalog.
+    the Glue Data Catalog. The archive copies bodies from the ``payload_bucket``, and keeps its rows
+    for ``archive_days``.
     """
 
     tables: LakeTables
     lake_warehouse: str
     lake_bucket: str
+    payload_bucket: str
     flows_bucket: str | None = None
+    archive_days: int = 90
     lake_catalog_uri: str | None = None
     lake_trigger_ms: int = 300_000
     lake_records_per_batch_max: int = 200_000

@@ -25,6 +25,7 @@ OVERRIDES: Final = "overrides/"
 OVERRIDES_KEY: Final = f"{OVERRIDES}current.json"
 
 # Beside the lake's tables.
+ARCHIVED_BODIES: Final = "archive/"
 LEASES: Final = "leases/"
 UPKEEP_REQUESTS: Final = "requests/"
 UPKEEP_ANSWERS: Final = "answers/"
@@ -32,6 +33,11 @@ UPKEEP_SCHEDULED: Final = "scheduled/"
 
 # Beside the checkpoints.
 STOP_MARKERS: Final = "stop/"
+
+
+def archived_key(sha256: str) -> str:
+    """Where the raw archive keeps a body by reference: equal bodies are one object."""
+    return ARCHIVED_BODIES + sha256
 
 
 def version_key(version: str) -> str:

@@ -20,8 +20,8 @@ class StageResources(msgspec.Struct, frozen=True, kw_only=True):
     """The names and addresses that commands need of one stage.
 
     ``flows_bucket`` holds flows and parsers' artifacts, ``lake_bucket`` the requests to the job
-    that writes the lake. Unknown fields are ignored: an older command can read what a newer deploy
-    wrote.
+    that writes the lake, and archived bodies. Unknown fields are ignored, and one that came later
+    has a default: commands and deploys may differ in age.
     """
 
     stage: str
@@ -36,6 +36,7 @@ class StageResources(msgspec.Struct, frozen=True, kw_only=True):
     parked_bucket: str
     lake_bucket: str
     flow_activation_function: str
+    raw_archive_days: int = 0
 
     def to_json(self) -> str:
         return msgspec.json.encode(self).decode()

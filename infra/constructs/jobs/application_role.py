@@ -73,7 +73,7 @@ class ApplicationRole(Construct):
             kafka.grant_read(self.role, (CANONICAL_TOPICS,))
             kafka.grant_write(self.role, (UNIQUE_TOPICS,))
         if application.has_lake:
-            self._grant_lake(stores, kafka)
+            self._grant_lake(stores, kafka, has_archive=application.archive_days > 0)
         if application.has_watch:
             self._grant_watch(stores, kafka)
 
@@ -94,10 +94,10 @@ class ApplicationRole(Construct):
         grant_objects(self.role, stores.parked, (*READ, *WRITE))
         grant_objects(self.role, stores.checkpoints, (*READ, *WRITE, *DELETE))
 
-    def _grant_lake(self, stores: Stores, kafka: KafkaAccess) -> None:
-        """Reads what is kept for good, and writes the lake: nobody else does."""
+    def _grant_lake(self, stores: Stores, kafka: KafkaAccess, *, has_archive: bool) -> None:
+        """Reads what is kept, and writes the lake with the bodies beside it: nobody else does."""
         kept = (CANONICAL_TOPICS, UNIQUE_TOPICS, PARKED, FLEET_PARSED, FLEET_RECEIVED)
-        kafka.grant_read(self.role, kept)
+        kafka.grant_read(self.role, (*kept, RAW_TOPICS) if has_archive else kept)
         grant_objects(self.role, stores.lake, (*READ, *WRITE, *DELETE))
         _grant_catalog(self.role)
 

@@ -14,8 +14,8 @@ from fleetlane.events.job_arguments import (
     JobArguments,
     KafkaSecurity,
     LakeArguments,
-    LakeTables,
     ParseLaneArguments,
+    lake_tables,
 )
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import NAMESPACE
@@ -66,7 +66,10 @@ class Places:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkApplication:
-    """Jobs that share a driver and workers. ``workers`` counts the driver's."""
+    """Jobs that share a driver and workers. ``workers`` counts the driver's.
+
+    With 0 ``archive_days`` its lake has no raw archive.
+    """
 
     name: str
     lane: Lane
@@ -75,6 +78,7 @@ class SparkApplication:
     has_deduplicate: bool = False
     has_lake: bool = False
     has_watch: bool = False
+    archive_days: int = 0
 
     def argv(self, places: Places) -> list[str]:
         """The arguments of ``glue_jobs/host.py``, in which each job finds all of its own."""
@@ -98,14 +102,16 @@ class SparkApplication:
             yield FleetMetadataArguments(**common)
         if self.has_deduplicate:
             yield DeduplicateArguments(**common, flows_bucket=flows_bucket)
-        for tables in LakeTables if self.has_lake else ():
+        for tables in lake_tables(self.archive_days) if self.has_lake else ():
             yield LakeArguments(
                 **common,
                 tables=tables,
                 metrics_namespace=NAMESPACE,
                 lake_warehouse=places.lake_warehouse,
                 lake_bucket=places.lake_bucket,
+                payload_bucket=places.payload_bucket,
                 flows_bucket=flows_bucket,
+                archive_days=self.archive_days,
             )
         if self.has_watch:
             yield FleetWatchArguments(
@@ -132,6 +138,7 @@ def spark_applications(stage: Stage) -> tuple[SparkApplication, ...]:
             has_deduplicate=True,
             has_lake=True,
             has_watch=True,
+            archive_days=stage.raw_archive_days,
         ),
     )
 

@@ -19,7 +19,7 @@ from fleetlane.events.flows.flow import Flow
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
 from fleetlane.events.lake.tables import NAMESPACE
 from fleetlane.events.lake.views import view_of
-from glue_jobs.lake.main import StreamViews, stream_views
+from glue_jobs.lake.stream_views import StreamViews, stream_views
 from tests.contract.aws_in_process import SETTINGS, buckets
 
 if TYPE_CHECKING:
@@ -173,6 +173,7 @@ ARGUMENTS = LakeArguments(
     tables=LakeTables.EVENTS,
     lake_warehouse="s3://lake/tables",
     lake_bucket="lake",
+    payload_bucket="none",
     flows_bucket=BUCKET,
 )
 

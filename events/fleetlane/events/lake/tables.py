@@ -1,10 +1,12 @@
 """The lake's tables as plain data: what the lake job writes, and what queries read."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 CATALOG: Final = "lake"
 NAMESPACE: Final = "fleetlane"
+BUCKETS: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,13 +25,16 @@ class Column:
 class LakeTable:
     """An Iceberg table of format version 2, partitioned by the values of ``partitioned_by``.
 
-    ``key`` is what one row is kept of, within the days that a batch touches.
+    And, behind them, by a hash of the column ``bucketed_by`` into ``BUCKETS``. ``key`` is what one
+    row is kept of, within the days that a batch touches. Rows lie in files by ``sorted_by``.
     """
 
     name: str
     columns: tuple[Column, ...]
     key: tuple[str, ...]
     partitioned_by: tuple[str, ...] = ("day",)
+    bucketed_by: str | None = None
+    sorted_by: tuple[str, ...] = ()
 
     @property
     def identifier(self) -> str:
@@ -44,6 +49,12 @@ class LakeTable:
     @property
     def column_names(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns)
+
+    @property
+    def partitions(self) -> tuple[str, ...]:
+        """What it is partitioned by, as SQL wants it."""
+        buckets = () if self.bucketed_by is None else (f"bucket({BUCKETS}, {self.bucketed_by})",)
+        return (*self.partitioned_by, *buckets)
 
 
 def _columns(required: str, optional: str = "") -> tuple[Column, ...]:
@@ -156,4 +167,37 @@ for them. Messages count by their outcome as in ``daily``.
 
 LATE_MESSAGE_AFTER_MS: Final = 60 * 60 * 1000
 
-TABLES: Final = (EVENTS, RECEIVED, PARSED, PARKED, DAILY, HOURLY)
+RAW: Final = LakeTable(
+    name="raw",
+    columns=_columns(
+        "day date, topic string, partition int, offset bigint, kafka_ms bigint, "
+        "headers array<struct<key:string,value:binary>>, sha256 string",
+        "key binary, value binary, id string, device_id string, stream string, lane string, "
+        "attempt int, revision int, arrival_ms bigint, body_bytes bigint, reference string, "
+        "no_body string",
+    ),
+    key=("topic", "partition", "offset", "kafka_ms"),
+    bucketed_by="stream",
+    sorted_by=("stream", "topic", "partition", "offset"),
+)
+"""The raw archive: every record of the raw topics. ``day`` is its message's arrival day.
+
+A record that is no message has no ``id``, and the day of its Kafka timestamp, ``kafka_ms``, which
+also tells a topic from one that had its name before. ``sha256`` is the body's, in hex. The body is
+``value`` or, where it came by reference, the object ``reference`` of the lake's bucket; where there
+is neither, ``no_body`` says why: see ``NoBody``.
+"""
+
+
+class NoBody(StrEnum):
+    """Why a row of ``raw`` has no body."""
+
+    REPEATED = "repeated"
+    """Another attempt at a message: the row of its first landing has the body."""
+    PAYLOAD_MISSING = "payload_missing"
+    """It was by reference, and its object was gone already."""
+    PAYLOAD_UNAVAILABLE = "payload_unavailable"
+    """It was by reference, and S3 did not give this one object."""
+
+
+TABLES: Final = (EVENTS, RECEIVED, PARSED, PARKED, DAILY, HOURLY, RAW)

@@ -9,7 +9,6 @@ import typer
 from clients.s3.upkeep_requests import Upkeep, UpkeepRequest, UpkeepRequests
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.job_arguments import LakeTables
 from operations.platform import Platform
 
 _POLL_INTERVAL_S = 0.5
@@ -57,7 +56,7 @@ def ask_lake(
         NoAnswerError: None came in time.
         UpkeepFailedError: One of them could not.
     """
-    writers = {tables: platform.upkeep_requests(tables) for tables in LakeTables}
+    writers = {tables: platform.upkeep_requests(tables) for tables in platform.lake_tables}
     asked = {tables: _asked(writer, upkeep, device_id) for tables, writer in writers.items()}
     until_s = time.monotonic() + wait_s
     for tables, request_id in asked.items():

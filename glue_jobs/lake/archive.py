@@ -1,0 +1,141 @@
+"""Records of the raw topics into the archive, and their bodies by reference beside it."""
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, Protocol
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
+from fleetlane.events.lake.tables import RAW, NoBody
+from fleetlane.events.s3_keys import archived_key
+from fleetlane.events.times import DAY_MS, rfc3339
+from glue_jobs.lake.merging import Target, commit, without_known
+from glue_jobs.lake.rows import WAITS_AT, raw_rows
+
+COPIES_AT_ONCE: Final = 16
+COPY_S_MAX: Final = 20.0
+"""S3 copies 64 MiB in a few seconds, and says nothing meanwhile."""
+
+_TRIES: Final = 2
+_log = logging.getLogger(__name__)
+
+
+class Bucket(Protocol):
+    """A bucket of bodies; ``clients.s3.payload_bucket.PayloadBucket`` is one."""
+
+    def copy_to(self, other_bucket: str, key: str, parked_key: str) -> None: ...
+    def has(self, key: str) -> bool: ...
+    def delete(self, key: str) -> None: ...
+
+
+class ArchivedBodies:
+    """Copies bodies from where they expire to keys by their digest in the archive's bucket."""
+
+    def __init__(self, waiting: Bucket, archived: Bucket, archived_bucket: str) -> None:
+        self._waiting, self._archived, self._bucket = waiting, archived, archived_bucket
+
+    def copied(self, places: Iterable[tuple[str, str]]) -> Mapping[str, NoBody]:
+        """Copy bodies, given by digest and key; says of which digests there is none, and why.
+
+        A copy onto one that is there is made all the same: it begins to age anew.
+
+        Raises:
+            PayloadUnavailableError: S3 does not answer at all. What is one object's fault is none.
+        """
+        keys = defaultdict[str, list[str]](list)
+        for digest, key in places:
+            keys[digest].append(key)
+        with ThreadPoolExecutor(COPIES_AT_ONCE, thread_name_prefix="archive") as threads:
+            outcomes = dict(zip(keys, threads.map(self._try, keys.keys(), keys.values()), strict=True))
+        missed = {digest: why for digest, why in outcomes.items() if why is not None}
+        if missed:
+            if len(missed) == len(outcomes):
+                self._waiting.has(archived_key(next(iter(missed))))  # raises where S3 is unavailable
+            _log.error("%d bodies of %d cannot be archived: %s", len(missed), len(outcomes), missed)
+        return missed
+
+    def delete(self, digests: Iterable[str]) -> None:
+        """Delete bodies; raises ``PayloadUnavailableError``."""
+        with ThreadPoolExecutor(COPIES_AT_ONCE, thread_name_prefix="archive") as threads:
+            list(threads.map(self._archived.delete, map(archived_key, digests)))
+
+    def _try(self, digest: str, keys: Iterable[str]) -> NoBody | None:
+        problem = NoBody.PAYLOAD_MISSING
+        for key in (key for key in keys for _ in range(_TRIES)):
+            try:
+                self._waiting.copy_to(self._bucket, key, archived_key(digest))
+            except PayloadMissingError:
+                continue
+            except PayloadUnavailableError:
+                problem = NoBody.PAYLOAD_UNAVAILABLE
+            else:
+                return None
+        return problem
+
+
+def write_raw(records: DataFrame, target: Target, bodies: ArchivedBodies) -> None:
+    """Append the records that are not in the archive yet; nothing if the batch was done.
+
+    A record has the same time in Kafka whenever it is read, so only files that have some of the
+    batch's times are looked into.
+    """
+    if target.log.has(target.batch):
+        return
+    rows = raw_rows(records).persist(StorageLevel.DISK_ONLY)
+    facts = rows.agg(
+        F.min("kafka_ms").alias("first_ms"),
+        F.max("kafka_ms").alias("last_ms"),
+        F.collect_set("day").alias("days"),
+        F.collect_set(F.when(F.col(WAITS_AT).isNotNull(), F.struct("sha256", WAITS_AT))).alias(
+            "places"
+        ),
+    ).first()
+    assert facts is not None, "an aggregate has one row"
+    if facts.days:
+        days = F.col("day").isin(facts.days)
+        near = days & F.col("kafka_ms").between(facts.first_ms, facts.last_ms)
+        there = rows.sparkSession.table(RAW.full_name)
+        fresh = without_known(
+            _with_references(rows, bodies.copied(facts.places)), target, there=there, places=near
+        )
+        commit(fresh, target, places=days)
+    rows.unpersist()
+
+
+def _with_references(rows: DataFrame, missed: Mapping[str, NoBody]) -> DataFrame:
+    why = rows.sparkSession.createDataFrame(
+        [(digest, str(reason)) for digest, reason in missed.items()], "sha256 string, why string"
+    )
+    is_archived = F.col(WAITS_AT).isNotNull() & F.col("why").isNull()
+    reference = F.when(is_archived, F.concat(F.lit(archived_key("")), "sha256"))
+    no_body = F.coalesce("no_body", F.when(F.col(WAITS_AT).isNotNull(), F.col("why")))
+    return (
+        rows.join(F.broadcast(why), "sha256", "left")
+        .withColumn("reference", reference)
+        .withColumn("no_body", no_body)
+    )
+
+
+def delete_old_days(session: SparkSession, *, now_ms: int, days_max: int) -> None:
+    """Delete rows that arrived over ``days_max`` days ago: whole partitions, so no file is read."""
+    first = rfc3339(now_ms - days_max * DAY_MS)[:10]
+    session.sql(f"DELETE FROM {RAW.full_name} WHERE day < DATE '{first}'")  # noqa: S608 - ours
+
+
+def delete_bodies(session: SparkSession, bodies: ArchivedBodies, device_id: str) -> None:
+    """Delete a device's bodies, but for those that another device sent too.
+
+    Before its rows, which tell of them: a device whose erasure was cut off is erased once more.
+
+    Raises:
+        PayloadUnavailableError: S3 does not answer.
+    """
+    rows = session.table(RAW.full_name).where("reference is not null")
+    is_own = F.col("device_id").eqNullSafe(device_id)
+    alone = rows.where(is_own).join(rows.where(~is_own), "sha256", "left_anti")
+    bodies.delete([row.sha256 for row in alone.select("sha256").distinct().collect()])

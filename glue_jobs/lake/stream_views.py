@@ -1,0 +1,56 @@
+"""The views of streams with a schema, put into the Glue Data Catalog beside the lake's tables."""
+
+import logging
+
+import boto3
+
+from clients.aws import AwsSettings, client_config, s3_client
+from clients.flows.store import CurrentFlows, FlowStore
+from clients.lake.glue_catalog import GlueViews, ViewNotPutError
+from fleetlane.events.job_arguments import LakeArguments, LakeTables
+from fleetlane.events.lake.views import LakeView, views_of
+
+_log = logging.getLogger(__name__)
+
+
+class StreamViews:
+    """Puts what is new. A view whose flow is withdrawn stays: its events are still there."""
+
+    def __init__(self, flows: CurrentFlows, views: GlueViews) -> None:
+        self._flows, self._views = flows, views
+        self._version: str | None = None
+        self._due: list[LakeView] = []
+
+    def put_new(self) -> None:
+        """Put the views of flows that changed, and those that could not be put before.
+
+        One that cannot be put is logged, and holds up no other.
+
+        Raises:
+            FlowsUnavailableError: S3 does not answer, or no flows were ever published.
+        """
+        published = self._flows.current()
+        if published.version != self._version:
+            self._version, self._due = published.version, list(views_of(published.flows))
+        self._due = [view for view in self._due if not self._is_put(view)]
+
+    def _is_put(self, view: LakeView) -> bool:
+        try:
+            if self._views.put(view):
+                _log.warning("view %s is put", view.name)
+        except ViewNotPutError as problem:
+            _log.warning("%s; it is tried again", problem)
+            return False
+        return True
+
+
+def stream_views(arguments: LakeArguments) -> StreamViews | None:
+    """What the query of the events puts; ``None`` where no flows, or no Data Catalog, are given."""
+    if (
+        arguments.flows_bucket is None
+        or arguments.tables is not LakeTables.EVENTS
+        or arguments.lake_catalog_uri is not None
+    ):
+        return None
+    flows = FlowStore(s3_client(AwsSettings()), arguments.flows_bucket)
+    return StreamViews(flows, GlueViews(boto3.client("glue", config=client_config())))
