@@ -82,6 +82,11 @@ class Stage:
     slow_workers: int
     alarm_email: str | None
 
+    @property
+    def archived_body_days(self) -> int:
+        """A body outlives its row: upkeep is daily, and a reader may hold a snapshot for five."""
+        return self.raw_archive_days + 8
+
 
 _ZONES: Final = ("eu-central-1a", "eu-central-1b", "eu-central-1c")
 _LAPTOP, _GLUE, _EMR = Engine.LAPTOP, Engine.GLUE, Engine.EMR

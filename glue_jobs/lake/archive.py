@@ -51,11 +51,12 @@ class ArchivedBodies:
         for digest, key in places:
             keys[digest].append(key)
         with ThreadPoolExecutor(COPIES_AT_ONCE, thread_name_prefix="archive") as threads:
-            outcomes = dict(zip(keys, threads.map(self._try, keys.keys(), keys.values()), strict=True))
+            results = threads.map(self._try, keys.keys(), keys.values())
+            outcomes = dict(zip(keys, results, strict=True))
         missed = {digest: why for digest, why in outcomes.items() if why is not None}
         if missed:
             if len(missed) == len(outcomes):
-                self._waiting.has(archived_key(next(iter(missed))))  # raises where S3 is unavailable
+                self._waiting.has(archived_key(""))  # raises where S3 is unavailable
             _log.error("%d bodies of %d cannot be archived: %s", len(missed), len(outcomes), missed)
         return missed
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.topics import RawTopic, canonical_topic, topic_settings
+from infra.cost.archive import archive_line
 from infra.cost.edge import accepted_line_bytes, edge_lines, gateway_usd, self_hosted_usd
 from infra.cost.figures import Figures, Line
 from infra.cost.jobs import (
@@ -33,7 +34,7 @@ _KIB: Final = 1024
 _MIB: Final = 1 << 20
 _ZONES: Final = 3
 _READS_OF_RAW: Final = 2
-"""By the lane's job and by fleet_metadata."""
+"""By the lane's job and by fleet_metadata; the raw archive's is one more."""
 MILLION: Final = 1_000_000
 _ENDPOINTS: Final = 3
 
@@ -118,8 +119,9 @@ def store_lines(scenario: Scenario, figures: Figures) -> Iterator[Line]:
     yield _brokers(scenario, figures)
     yield from _disks(scenario, figures)
     for lane, traffic in scenario.traffic.items():
-        yield _between_zones(lane, traffic, figures)
+        yield _between_zones(scenario, lane, traffic, figures)
         yield _payloads(scenario, lane, traffic, figures)
+        yield archive_line(scenario, lane, traffic, figures)
 
 
 def _brokers(scenario: Scenario, figures: Figures) -> Line:
@@ -157,10 +159,11 @@ def _disks(scenario: Scenario, figures: Figures) -> Iterator[Line]:
         yield Line(component="MSK: disks", lane=lane, growing_usd=usd * more * gib / all_kept)
 
 
-def _between_zones(lane: Lane, traffic: Traffic, figures: Figures) -> Line:
+def _between_zones(scenario: Scenario, lane: Lane, traffic: Traffic, figures: Figures) -> Line:
     """Two of three clients reach a leader in another zone. Replication is free."""
     raw = _raw_bytes(traffic, figures)
-    travelled = raw * (1 + _READS_OF_RAW) + _output_bytes(traffic, figures)
+    reads = _READS_OF_RAW + bool(scenario.stage.raw_archive_days)
+    travelled = raw * (1 + reads) + _output_bytes(traffic, figures)
     gigabytes = travelled * traffic.messages_a_month * (1 - 1 / _ZONES) / GB
     usd = figures.usd("cross_zone_gb", gigabytes)
     return Line(component="Between zones", lane=lane, growing_usd=usd)

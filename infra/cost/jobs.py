@@ -10,10 +10,11 @@ from fleetlane.events.job_arguments import (
     FleetWatchArguments,
     JobArguments,
     LakeArguments,
-    LakeTables,
+    lake_tables,
 )
 from fleetlane.events.lake.tables import TABLES
 from fleetlane.events.lanes import LANE_LIMITS, Lane
+from infra.cost.archive import files_a_commit
 from infra.cost.figures import Figures, Line
 from infra.cost.scenario import HOURS_A_MONTH, Scenario
 from infra.stages import Engine
@@ -46,15 +47,17 @@ def job_lines(scenario: Scenario, figures: Figures) -> Iterator[Line]:
         yield Line(component="S3: checkpoints", lane=lane, fixed_usd=puts_usd)
         calls_usd = figures.usd("metrics_call", MINUTES_A_MONTH)
         yield Line(component="CloudWatch: lanes' metrics", lane=lane, fixed_usd=calls_usd)
+    queries = lake_tables(scenario.stage.raw_archive_days)
     lake_ms = _default(LakeArguments, "lake_trigger_ms")
     no_lanes_ms = (
         _default(FleetMetadataArguments, "metadata_trigger_ms"),
         _default(FleetWatchArguments, "watch_trigger_ms"),
-        *(lake_ms for _ in LakeTables),
+        *(lake_ms for _ in queries),
     )
     # Each batch commits to each of its tables; `hourly` is counted as if it did too.
-    commits = figures.measure("puts_per_commit") * batches_a_month(lake_ms, figures) * len(TABLES)
-    calls = MINUTES_A_MONTH * (len(LakeTables) + 1 / _WATCH_PUBLISHES_MINUTES)
+    puts = figures.measure("puts_per_commit") * len(TABLES) + files_a_commit(scenario)
+    commits = puts * batches_a_month(lake_ms, figures)
+    calls = MINUTES_A_MONTH * (len(queries) + 1 / _WATCH_PUBLISHES_MINUTES)
     fixed_usd = {
         "S3: checkpoints": sum(checkpoints_usd(every_ms, figures) for every_ms in no_lanes_ms),
         "S3: the lake's commits": figures.usd("s3_put", commits),

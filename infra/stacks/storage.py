@@ -11,12 +11,7 @@ from constructs import Construct
 
 from fleetlane.events.s3_keys import ARCHIVED_BODIES
 from infra.constructs.rights import suppress
-from infra.constructs.stores.stores import (
-    ARCHIVED_BODY_MARGIN_DAYS,
-    Stores,
-    UploadQueue,
-    check_payload_ttl,
-)
+from infra.constructs.stores.stores import Stores, UploadQueue, check_payload_ttl
 from infra.stages import Stage
 
 
@@ -161,5 +156,5 @@ def _archived_bodies(stage: Stage) -> s3.LifecycleRule:
     return s3.LifecycleRule(
         id="archived-bodies",
         prefix=ARCHIVED_BODIES,
-        expiration=Duration.days(stage.raw_archive_days + ARCHIVED_BODY_MARGIN_DAYS),
+        expiration=Duration.days(stage.archived_body_days),
     )

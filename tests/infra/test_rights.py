@@ -273,13 +273,19 @@ def test_a_deploy_may_call_flow_activation_and_no_other_function(cloud_stage: Sy
     assert all("flowactivationFunction" in resource for _, resource in called)
 
 
-def test_each_application_reads_its_own_lane_and_what_it_keeps_of_all(cloud_stage: Synthesized) -> None:
+def test_each_application_reads_its_own_lane_and_what_it_keeps_of_all(
+    cloud_stage: Synthesized,
+) -> None:
     read = {
         name: _kafka_topics(cloud_stage, f"{name}role", "kafka-cluster:ReadData")
         for name in ("fast", "standard", "slow")
     }
 
-    assert read == {"fast": {"raw.fast*"}, "standard": {"raw.*"}, "slow": {"raw.slow*", "raw.*", *KEPT}}
+    assert read == {
+        "fast": {"raw.fast*"},
+        "standard": {"raw.*"},
+        "slow": {"raw.slow*", "raw.*", *KEPT},
+    }
 
 
 def test_each_application_writes_what_comes_of_its_lane(cloud_stage: Synthesized) -> None:

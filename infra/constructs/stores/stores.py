@@ -26,10 +26,6 @@ SPOOL_DAYS: Final = 2
 """How long a record may wait in the spool for Kafka. The spool itself has no expiry."""
 
 
-ARCHIVED_BODY_MARGIN_DAYS: Final = 8
-"""A body outlives its row in the raw archive: upkeep is daily, and readers may hold a snapshot."""
-
-
 def days_on_the_way() -> int:
     """The longest that a payload may have to be there.
 
