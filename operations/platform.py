@@ -39,6 +39,7 @@ from operations.fleet.fleet import Fleet
 from operations.fleet.tables import LakeMissingError
 from operations.flows.publisher import Activates, ActivationCall, FlowPublisher
 from operations.messages.stores import MessageStores
+from operations.replay.archive import ArchivedPayloads
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
@@ -151,6 +152,11 @@ class Platform:
             landed_bodies=PayloadBucket(s3, resources.payload_bucket),
             parked_bodies=PayloadBucket(s3, resources.parked_bucket),
         )
+
+    @property
+    def archived_payloads(self) -> ArchivedPayloads:
+        archived = PayloadBucket(self._s3, self.resources.lake_bucket)
+        return ArchivedPayloads(stored=self.messages.payloads, archived=archived)
 
     @property
     def blocked_messages(self) -> BlockedMessages:

@@ -4,6 +4,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from typing import Final, Protocol
 
 from pyspark import StorageLevel
@@ -22,6 +23,7 @@ COPY_S_MAX: Final = 20.0
 """S3 copies 64 MiB in a few seconds, and says nothing meanwhile."""
 
 _TRIES: Final = 2
+_LOGGED_MAX: Final = 5
 _log = logging.getLogger(__name__)
 
 
@@ -57,7 +59,8 @@ class ArchivedBodies:
         if missed:
             if len(missed) == len(outcomes):
                 self._waiting.has(archived_key(""))  # raises where S3 is unavailable
-            _log.error("%d bodies of %d cannot be archived: %s", len(missed), len(outcomes), missed)
+            few = dict(islice(missed.items(), _LOGGED_MAX))
+            _log.error("%d bodies of %d cannot be archived: %s", len(missed), len(outcomes), few)
         return missed
 
     def delete(self, digests: Iterable[str]) -> None:

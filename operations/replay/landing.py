@@ -13,7 +13,7 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topics import RawTopic, raw_key
 from operations.messages.parked import message_in
-from operations.messages.stores import RecordStore, StoredPayloads, records_at
+from operations.messages.stores import RecordStore, records_at
 
 _RECORDS_AT_ONCE: Final = 20
 _TRIES_MAX: Final = 10
@@ -65,8 +65,14 @@ class ReplayPlan:
     unreadable: int = 0
 
 
+class Payloads(Protocol):
+    """Where bodies by reference are; ``StoredPayloads`` is one."""
+
+    def located(self, reference: PayloadReference) -> PayloadReference | None: ...
+
+
 def with_payloads(
-    chosen: Iterable[tuple[str, KafkaPosition, NextAttempt]], payloads: StoredPayloads
+    chosen: Iterable[tuple[str, KafkaPosition, NextAttempt]], payloads: Payloads
 ) -> tuple[dict[KafkaPosition, NextAttempt], tuple[str, ...]]:
     """Locate the payload of each chosen message; and the raw ids of those whose payload is gone.
 

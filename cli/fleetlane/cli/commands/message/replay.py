@@ -1,7 +1,7 @@
 """``fleetlane replay``: what a stream sent in a while, once more, in a new revision."""
 
 import json
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -12,8 +12,10 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.names import checked_name
 from fleetlane.events.times import rfc3339
-from operations.messages.stores import MessageStores
+from operations.messages.stores import MessageStores, RecordStore
+from operations.platform import Platform
 from operations.replay import landing
+from operations.replay.archive import ArchivedRecords, archive_plan
 from operations.replay.landing import ReplayPlan
 from operations.replay.plans import ArrivalRange, raw_plan
 
@@ -43,8 +45,17 @@ class RecordsExpiredError(FleetlaneError):
     sentence = "{planned} messages were found, {landed} replayed: the others expired"
 
 
-def carry_out(plan: ReplayPlan, stores: MessageStores, *, dry_run: bool, as_json: bool) -> None:
+def carry_out(
+    plan: ReplayPlan,
+    stores: MessageStores,
+    *,
+    dry_run: bool,
+    as_json: bool,
+    records: RecordStore | None = None,
+) -> None:
     """Replay what is planned, unless it is a dry run, and print the result.
+
+    It is read again from ``records``, which are Kafka's if they are not given.
 
     Raises:
         PayloadsExpiredError, RecordsExpiredError: Some could not be replayed; all others were.
@@ -53,7 +64,7 @@ def carry_out(plan: ReplayPlan, stores: MessageStores, *, dry_run: bool, as_json
     landed = 0
     if not dry_run:
         with counted("replayed") as on_landed:
-            records = stores.records(lambda _: None)
+            records = records or stores.records(lambda _: None)
             landed = landing.replay(plan, records, stores.producer(), on_landed=on_landed)
     typer.echo(_json(plan, landed) if as_json else _text(plan, landed, dry_run=dry_run))
     if plan.expired:
@@ -106,16 +117,24 @@ class EmptyRangeError(FleetlaneError):
         return f"--to is {rfc3339(self.to_ms)}; it must be after --from, {rfc3339(self.from_ms)}"
 
 
+_ARCHIVE: Final = "archive"
+
+
+def _moment_or_archive(text: str) -> int | str:
+    return text if text == _ARCHIVE else moment(text)
+
+
 def replay(
     *,
     flow: Annotated[str, typer.Option(metavar="STREAM", help="The stream.")],
-    from_ms: Annotated[
-        int,
+    from_: Annotated[
+        list[Any],
         typer.Option(
             "--from",
             metavar="WHEN",
-            parser=moment,
-            help="2026-11-03T14:05:00Z, or 12h for 12 hours ago.",
+            parser=_moment_or_archive,
+            help="2026-11-03T14:05:00Z, or 12h for 12 hours ago. Once more as"
+            " `--from archive`: out of the raw archive, where the topics are gone.",
         ),
     ],
     to_ms: Annotated[
@@ -131,12 +150,32 @@ def replay(
     Messages go through the slow lane. Their events have the next revision, and replace the earlier
     ones. Exit code 1: some could not be replayed.
     """
+    moments = [one for one in from_ if one != _ARCHIVE]
+    if len(moments) != 1:
+        raise typer.BadParameter("give --from WHEN once, with or without --from archive")
+    [from_ms] = moments
     if to_ms <= from_ms:
         raise EmptyRangeError(from_ms, to_ms)
     checked_name(flow, kind="stream")
-    stores = where.platform().messages
+    platform, wanted = where.platform(), ArrivalRange(stream=flow, from_ms=from_ms, to_ms=to_ms)
+    if len(from_) > len(moments):
+        _replay_archived(platform, wanted, limit=limit, dry_run=dry_run, as_json=as_json)
+        return
+    stores = platform.messages
 
-    wanted = ArrivalRange(stream=flow, from_ms=from_ms, to_ms=to_ms)
     with counted("records read") as on_read:
         plan = raw_plan(stores.records(on_read), stores.payloads, wanted, messages_max=limit)
     carry_out(plan, stores, dry_run=dry_run, as_json=as_json)
+
+
+def _replay_archived(
+    platform: Platform, wanted: ArrivalRange, *, limit: int, dry_run: bool, as_json: bool
+) -> None:
+    with platform.lake() as catalog:
+        records, payloads = ArchivedRecords.of(catalog, wanted), platform.archived_payloads
+        plan = archive_plan(records, payloads, messages_max=limit)
+        if not dry_run:
+            bucket = platform.resources.payload_bucket
+            plan = payloads.brought_back(plan, payload_bucket=bucket)
+        stores = platform.messages
+        carry_out(plan, stores, dry_run=dry_run, as_json=as_json, records=records)

@@ -1,0 +1,175 @@
+"""Messages of one stream out of the raw archive, whose topics may be gone, to land again."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from copy import replace
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pyarrow import dataset as ds
+from pyiceberg.catalog import Catalog
+
+from clients.kafka.reader import Record
+from clients.s3.payload_bucket import PayloadBucket
+from fleetlane.events.envelope import KafkaPosition, PayloadReference
+from fleetlane.events.lake.tables import RAW, NoBody
+from fleetlane.events.s3_keys import ARCHIVED_BODIES, PAYLOADS, archived_key
+from fleetlane.events.times import rfc3339
+from operations.fleet.tables import planned_table
+from operations.messages.parked import message_in
+from operations.messages.stores import StoredPayloads
+from operations.replay.landing import NextAttempt, ReplayPlan, TooManyMessagesError, with_payloads
+from operations.replay.plans import ArrivalRange
+
+_COPIES_AT_ONCE: Final = 16
+_BATCH_ROWS: Final = 1_000
+_COLUMNS: Final = [
+    *("topic", "partition", "offset", "kafka_ms", "key", "value", "headers"),
+    *("id", "attempt", "revision", "no_body"),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivedRecords:
+    """The archive's records of one stream and range of arrival, in no order.
+
+    Their ``topic`` has its time in Kafka behind it: a topic may have had its name before.
+    """
+
+    rows: ds.Dataset
+    wanted: ArrivalRange
+
+    @classmethod
+    def of(cls, catalog: Catalog, wanted: ArrivalRange) -> "ArchivedRecords":
+        """Plan which files may have them.
+
+        Raises:
+            LakeMissingError: No raw record was ever archived here.
+            RowsDeletedBesideError: It has delete files.
+        """
+        first, last = _day(wanted.from_ms), _day(wanted.to_ms)
+        days = f"day >= '{first}' and day <= '{last}'"
+        where = f"stream = '{wanted.stream}' and {days}"
+        return cls(rows=planned_table(catalog, RAW, where=where).dataset, wanted=wanted)
+
+    def matching(self, pattern: str, *, since_ms: int | None = None) -> Iterator[Record]:
+        """Give the records of first landings; a ``RecordStore``, but that there is one pattern."""
+        del pattern, since_ms
+        return (_record(row) for row in self.read() if _is_first(row))
+
+    def read(self) -> Iterator[dict[str, Any]]:
+        """Give all rows, of other attempts too, a few at a time."""
+        arrival = ds.field("arrival_ms")
+        is_wanted = (
+            ds.field("id").is_valid()
+            & (ds.field("stream") == self.wanted.stream)
+            & (arrival >= self.wanted.from_ms)
+            & (arrival < self.wanted.to_ms)
+        )
+        for batch in self.rows.to_batches(
+            columns=_COLUMNS, filter=is_wanted, batch_size=_BATCH_ROWS
+        ):
+            yield from batch.to_pylist()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivedPayloads:
+    """Bodies by reference: where they were, or else in the archive."""
+
+    stored: StoredPayloads
+    archived: PayloadBucket
+
+    def located(self, reference: PayloadReference) -> PayloadReference | None:
+        """As ``StoredPayloads.located``; what only the archive has must be brought back first.
+
+        Raises:
+            PayloadUnavailableError: S3 does not say.
+        """
+        found = self.stored.located(reference)
+        kept = replace(reference, key=archived_key(reference.sha256))
+        return kept if found is None and self.archived.has(kept.key) else found
+
+    def brought_back(self, plan: ReplayPlan, *, payload_bucket: str) -> ReplayPlan:
+        """Copy what only the archive has to where jobs read it: its time to live begins anew.
+
+        Raises:
+            PayloadMissingError: It is gone from the archive too, since the plan was made.
+            PayloadUnavailableError: S3 does not answer.
+        """
+
+        def back(planned: NextAttempt) -> NextAttempt:
+            reference = planned.reference
+            if reference is None or not reference.key.startswith(ARCHIVED_BODIES):
+                return planned
+            key = PAYLOADS + reference.sha256
+            self.archived.copy_to(payload_bucket, reference.key, key)
+            return replace(planned, reference=replace(reference, key=key))
+
+        with ThreadPoolExecutor(_COPIES_AT_ONCE, thread_name_prefix="archive") as threads:
+            changed = threads.map(back, plan.attempts.values())
+            return replace(plan, attempts=dict(zip(plan.attempts, changed, strict=True)))
+
+
+def archive_plan(
+    records: ArchivedRecords, payloads: ArchivedPayloads, *, messages_max: int
+) -> ReplayPlan:
+    """Read what is archived. Nothing is written. Attempts and revisions are those of ``raw_plan``.
+
+    Each message lands once, with the body of its first landing; where that is not in the archive,
+    or its payload is gone, the plan has it among the expired.
+
+    Raises:
+        TooManyMessagesError: More than ``messages_max`` would land again.
+        PayloadUnavailableError: S3 does not answer.
+    """
+    first = dict[str, tuple[KafkaPosition, PayloadReference | None]]()
+    attempts, revision, unreadable = dict[str, int](), 0, 0
+    for row in records.read():
+        raw_id, record = row["id"], _record(row)
+        message = message_in(record) if _is_first(row) else None
+        if _is_first(row) and message is None:
+            unreadable += 1
+            continue
+        attempts[raw_id] = max(attempts.get(raw_id, 0), row["attempt"] or 1)
+        revision = max(revision, row["revision"])
+        if len(attempts) > messages_max:
+            raise TooManyMessagesError(len(attempts), messages_max)
+        if message is not None:
+            first.setdefault(raw_id, (record.position, message.reference))
+    chosen = (
+        (
+            raw_id,
+            position,
+            NextAttempt(attempt=attempts[raw_id] + 1, revision=revision + 1, reference=reference),
+        )
+        for raw_id, (position, reference) in first.items()
+    )
+    found, expired = with_payloads(chosen, payloads)
+    bodiless = tuple(raw_id for raw_id in attempts if raw_id not in first)
+    return ReplayPlan(
+        pattern=RAW.name,
+        since_ms=None,
+        attempts=found,
+        expired=(*bodiless, *expired),
+        unreadable=unreadable,
+    )
+
+
+def _is_first(row: dict[str, Any]) -> bool:
+    return bool(row["no_body"] != NoBody.REPEATED)
+
+
+def _record(row: dict[str, Any]) -> Record:
+    return Record(
+        topic=f"{row['topic']}@{row['kafka_ms']}",
+        partition=row["partition"],
+        offset=row["offset"],
+        timestamp_ms=row["kafka_ms"],
+        key=row["key"],
+        value=row["value"],
+        headers=tuple((one["key"], one["value"]) for one in row["headers"]),
+    )
+
+
+def _day(millis: int) -> str:
+    return rfc3339(millis)[:10]
