@@ -34,7 +34,8 @@ from glue_jobs.engine.session import spark_session
 from glue_jobs.engine.supervisor import STOP_LIMIT_S, Ends, PeriodicTask, stop_between_batches
 from glue_jobs.fleet_metadata import main as fleet_metadata
 from glue_jobs.fleet_watch import main as fleet_watch
-from glue_jobs.kafka.admin import KafkaAdmin, MirroredOffsets
+from glue_jobs.kafka.admin import KafkaAdmin
+from glue_jobs.kafka.mirrored_offsets import MirroredOffsets
 from glue_jobs.lake import main as lake
 from glue_jobs.parse_lane import main as parse_lane
 
@@ -104,6 +105,7 @@ def main(argv: Sequence[str]) -> None:
     watch = ApplicationWatch(
         is_marked=lambda: files.exists(marker),
         mirrored=lambda: offsets.mirror(session.streams.active),
+        hours_left=offsets.hours_left,
         restarts=ended_queries().taken,
         publish=published_to(
             shared.metrics_namespace, Dimension.APPLICATION, arguments.application
@@ -143,8 +145,9 @@ class ApplicationWatch:
     """Polls in the thread that waits for the queries. What cannot be polled is logged.
 
     ``is_marked`` says whether the application is to stop. ``mirrored`` commits to Kafka how far the
-    queries are, and returns how many records expired before their query read them. ``restarts``
-    gives how often a supervised query ended, or could not be started, since it was asked last.
+    queries are, and returns how many records expired before their query read them; ``hours_left``
+    says when the next will. ``restarts`` gives how often a supervised query ended, or could not be
+    started, since it was asked last.
     """
 
     def __init__(
@@ -152,11 +155,13 @@ class ApplicationWatch:
         *,
         is_marked: Callable[[], bool],
         mirrored: Callable[[], int],
+        hours_left: Callable[[], int],
         restarts: Callable[[], int],
         publish: Callable[[Mapping[str, float]], None],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._is_marked, self._mirrored, self._publish = is_marked, mirrored, publish
+        self._hours_left = hours_left
         self._restarts = restarts
         self._is_to_stop, self._expired = False, 0
 
@@ -183,9 +188,11 @@ class ApplicationWatch:
         self._metrics.run_if_due()
 
     def _publish_all(self) -> None:
+        hours_left = self._hours_left()
         self._publish(
             {
                 ApplicationMetric.EXPIRED_UNREAD: self._expired,
+                ApplicationMetric.EXPIRING_UNREAD: hours_left,
                 ApplicationMetric.QUERY_RESTARTS: self._restarts(),
             }
         )

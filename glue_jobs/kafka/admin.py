@@ -1,29 +1,24 @@
-"""Kafka's own admin client in the driver's JVM, and how far queries have read, committed with it.
+"""Kafka's own admin client in the driver's JVM.
 
 It logs in as the jobs' source and sink do.
 """
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from functools import cached_property
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-import orjson
 from py4j.java_gateway import JavaClass
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import JobArguments, KafkaSecurity
-from fleetlane.events.topics import mirrored_group, seen_note
 from glue_jobs.engine.session import java_class
 
 ANSWER_MS_MAX: Final = 10_000
 _SPARKS_PREFIX: Final = "kafka."
 _CLIENTS: Final = "org.apache.kafka.clients"
-_KAFKAS: Final = "KafkaV2"
-"""How descriptions of Kafka sources begin; other sources have offsets of another form."""
 
 type Partition = tuple[str, int]
 type Offsets = Mapping[Partition, int]
@@ -84,11 +79,23 @@ class KafkaAdmin:
 
     def beginnings(self, partitions: Iterable[Partition]) -> Offsets:
         """The offset of the first record that each partition still has; none of missing topics."""
-        admin, asked, topics = self._admin, self._class("java.util.HashMap")(), self.topics()
         earliest = self._class(f"{_CLIENTS}.admin.OffsetSpec").earliest()
-        named = {one: self._partition(one) for one in partitions if one[0] in topics}
-        for one in named.values():
-            asked.put(one, earliest)
+        return self._listed(dict.fromkeys(partitions, earliest))
+
+    def at_times(self, times_ms: Mapping[Partition, int]) -> Offsets:
+        """The offset of each partition's first record that is not older; the end if all are."""
+        specs = self._class(f"{_CLIENTS}.admin.OffsetSpec")
+        found = self._listed({one: specs.forTimestamp(at) for one, at in times_ms.items()})
+        all_older = [one for one, offset in found.items() if offset < 0]
+        return {**found, **self._listed(dict.fromkeys(all_older, specs.latest()))}
+
+    def _listed(self, specs: Mapping[Partition, Any]) -> dict[Partition, int]:
+        if not specs:
+            return {}
+        admin, asked, topics = self._admin, self._class("java.util.HashMap")(), self.topics()
+        named = {one: self._partition(one) for one in specs if one[0] in topics}
+        for one, java in named.items():
+            asked.put(java, specs[one])
         found = self._asked(lambda: admin.listOffsets(asked).all().get())
         return {partition: found.get(one).offset() for partition, one in named.items()}
 
@@ -145,84 +152,3 @@ def kafka_connection(arguments: JobArguments) -> dict[str, str]:
             return servers
         case KafkaSecurity.IAM:
             return servers | _IAM
-
-
-class Progress(Protocol):
-    """What Spark reports of a query's last batch."""
-
-    @property
-    def json(self) -> str: ...
-
-
-class Query(Protocol):
-    """The part of a streaming query that is read here."""
-
-    @property
-    def name(self) -> str | None: ...
-    @property
-    def isActive(self) -> bool: ...  # noqa: N802 - Spark's name
-    @property
-    def lastProgress(self) -> Progress | None: ...  # noqa: N802 - Spark's name
-
-
-class Groups(Protocol):
-    """Kafka's consumer groups and topics; ``KafkaAdmin`` is one."""
-
-    def groups(self) -> Iterable[str]: ...
-    def commit(self, group: str, offsets: Offsets, *, note: str) -> None: ...
-    def committed(self, group: str) -> Offsets: ...
-    def beginnings(self, partitions: Iterable[Partition]) -> Offsets: ...
-
-
-class MirroredOffsets:
-    """Commits for queries what they have read, under the names of ``mirrored_group``."""
-
-    def __init__(
-        self, groups: Groups, *, query_names: Sequence[str], now_ms: Callable[[], int]
-    ) -> None:
-        """``query_names`` are those of all queries that should run, or what theirs begin with."""
-        self._groups, self._now_ms = groups, now_ms
-        owned = [mirrored_group(name) for name in query_names]
-        self._owned = re.compile("|".join(f"{re.escape(group)}([-.].+)?" for group in owned))
-
-    def mirror(self, queries: Sequence[Query]) -> int:
-        """Commit for all queries; returns how many records expired before their query read them.
-
-        How far a query without a batch came before is read from Kafka, and so it is for those that
-        should run and do not.
-
-        Raises:
-            KafkaAdminError: Kafka does not answer.
-        """
-        read = [self._read_by(query) for query in queries]
-        groups = {mirrored_group(query.name or "") for query in queries}
-        missing = [
-            group
-            for group in self._groups.groups()
-            if group not in groups and self._owned.fullmatch(group)
-        ]
-        read += [self._groups.committed(group) for group in missing]
-        return sum(map(self._expired, read))
-
-    def _read_by(self, query: Query) -> Offsets:
-        group = mirrored_group(query.name or "")
-        read = offsets_after(query.lastProgress) or self._groups.committed(group)
-        if read and query.isActive:
-            self._groups.commit(group, read, note=seen_note(self._now_ms()))
-        return read
-
-    def _expired(self, read: Offsets) -> int:
-        beginnings = self._groups.beginnings(read) if read else {}
-        return sum(max(0, begin - read[partition]) for partition, begin in beginnings.items())
-
-
-def offsets_after(progress: Progress | None) -> Offsets:
-    """The offset of the next record to be read, by partition; nothing where no batch was done."""
-    if progress is None:
-        return {}
-    offsets: dict[Partition, int] = {}
-    for source in orjson.loads(progress.json)["sources"]:
-        if source["description"].startswith(_KAFKAS):
-            for topic, partitions in source["endOffset"].items():
-                offsets |= {(topic, int(number)): at for number, at in partitions.items()}
-    return offsets

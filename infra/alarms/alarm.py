@@ -20,6 +20,7 @@ from fleetlane.events.metrics import (
 class AlarmRule:
     """Alarms when ``metric`` is above ``threshold`` for ``periods`` in a row.
 
+    Or below it, where ``is_low`` is what is wrong.
     ``meaning`` is the alarm's message: what is wrong, and the first thing to do. With
     ``silence_alarms``, missing data alarms too.
     """
@@ -30,6 +31,7 @@ class AlarmRule:
     threshold: float = 0
     periods: int = 1
     silence_alarms: bool = False
+    is_low: bool = False
 
 
 def our_metric(

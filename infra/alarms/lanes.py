@@ -83,6 +83,8 @@ OLDER_MINUTES: Final = 5
 RESTARTS_MAX: Final = 3
 QUERY_RESTARTS_MAX: Final = 1
 """One alone may be an outage, or a blocking flow that halted."""
+HOURS_LEFT_MIN: Final = 48
+"""Two days before the first message expires, of the three that a lane has."""
 
 
 def lane_metric(metric: LaneMetric, lane: Lane, *, statistic: str = "Sum") -> cloudwatch.Metric:
@@ -156,9 +158,18 @@ def application_alarms(kept: KeptRunning) -> Iterator[AlarmRule]:
     )
     yield AlarmRule(
         name=f"{kept.application}-messages-expired-unread",
-        meaning=f"Messages expired before the {kept.application} job read them: data is lost. "
-        "Start its query with a new checkpoint, so that it reads what is left.",
+        meaning=f"Messages expired before the {kept.application} job read them. Start its query "
+        "with a new checkpoint, so that it reads what is left, and replay from the archive.",
         metric=our_metric(ApplicationMetric.EXPIRED_UNREAD, by, statistic="Maximum", minutes=5),
+    )
+    yield AlarmRule(
+        name=f"{kept.application}-messages-expire-soon",
+        meaning=f"In under {HOURS_LEFT_MIN} hours messages expire that the {kept.application} job "
+        "has not read. Let it catch up, or raise its topics' retention; what expires must be "
+        "replayed from the archive.",
+        metric=our_metric(ApplicationMetric.EXPIRING_UNREAD, by, statistic="Minimum", minutes=5),
+        threshold=HOURS_LEFT_MIN,
+        is_low=True,
     )
 
 

@@ -101,7 +101,11 @@ class Watching(Stack):
             threshold=rule.threshold,
             evaluation_periods=rule.periods,
             datapoints_to_alarm=rule.periods,
-            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
+            comparison_operator=(
+                cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
+                if rule.is_low
+                else cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD
+            ),
             treat_missing_data=(
                 cloudwatch.TreatMissingData.BREACHING
                 if rule.silence_alarms

@@ -23,10 +23,12 @@ from fleetlane.events.flows.flow import topics_of
 from fleetlane.events.job_arguments import FleetMetadataArguments, KafkaSecurity
 from fleetlane.events.lanes import Lane
 from fleetlane.events.names import random_raw_id
+from fleetlane.events.times import HOUR_MS
 from fleetlane.events.topics import raw_key
 from glue_jobs import host
 from glue_jobs.engine.checkpoint_notes import HadoopFiles, PlanChangedError, note_plan
-from glue_jobs.kafka.admin import KafkaAdmin, MirroredOffsets
+from glue_jobs.kafka.admin import KafkaAdmin
+from glue_jobs.kafka.mirrored_offsets import MirroredOffsets
 from glue_jobs.kafka.source_and_sink import QueryPlan, noted, written_to_kafka
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
@@ -193,6 +195,13 @@ def test_kafka_s_administration_names_the_topics_there_are(
     assert (is_there_before, is_there) == (False, True)
 
 
+def hours_until_expiry(kafka: KafkaAdmin, query: QuietQuery, *, hours_later: int) -> int:
+    now_ms = time.time_ns() // 1_000_000 + hours_later * HOUR_MS
+    offsets = MirroredOffsets(kafka, query_names=[query.name], now_ms=lambda: now_ms)
+    offsets.mirror([query])
+    return offsets.hours_left()
+
+
 def test_records_that_expired_before_they_were_read_are_counted(
     spark: SparkSession, kafka_broker: KafkaBroker
 ) -> None:
@@ -206,6 +215,7 @@ def test_records_that_expired_before_they_were_read_are_counted(
     query = QuietQuery("parse_lane_fast_expiring")
     mirrored = MirroredOffsets(kafka, query_names=["parse_lane_fast_expiring"], now_ms=lambda: 0)
     before = mirrored.mirror([query])
+    hours_left = [hours_until_expiry(kafka, query, hours_later=hours) for hours in (0, 70, 73)]
 
     admin = AdminClient({"bootstrap.servers": servers})
     for deleted in admin.delete_records([TopicPartition(topic, 0, 7)]).values():
@@ -217,6 +227,7 @@ def test_records_that_expired_before_they_were_read_are_counted(
     kafka.close()
 
     assert (before, after, without_query, is_forgotten) == (0, 3, 3, True)
+    assert hours_left == [71, 1, 0]
 
 
 def test_a_lane_s_checkpoint_refuses_what_it_cannot_take(

@@ -71,6 +71,8 @@ class ApplicationMetric(StrEnum):
 
     EXPIRED_UNREAD = "ExpiredUnread"
     """Records that their topic's retention removed before a query read them."""
+    EXPIRING_UNREAD = "ExpiringUnread"
+    """Hours until the next such record; 72 where there is none for so long."""
     QUERY_RESTARTS = "QueryRestarts"
     """How often a query that is supervised ended, or could not be started, in the last minute."""
 

@@ -6,17 +6,13 @@ from typing import Any
 
 import pytest
 
+from fleetlane.events.times import HOUR_MS
 from fleetlane.events.topics import mirrored_group
 from glue_jobs.engine.ended_queries import EndedQueries
 from glue_jobs.engine.supervisor import stop_between_batches
 from glue_jobs.host import ApplicationWatch, query_names
-from glue_jobs.kafka.admin import (
-    KafkaAdminError,
-    MirroredOffsets,
-    Offsets,
-    Partition,
-    offsets_after,
-)
+from glue_jobs.kafka.admin import KafkaAdminError, Offsets, Partition
+from glue_jobs.kafka.mirrored_offsets import HOURS_LEFT_MAX, MirroredOffsets, offsets_after
 
 NOW_MS = 1_762_178_709_123
 AT: Partition = ("raw.fast", 1)
@@ -73,6 +69,7 @@ class FakeGroups:
     committed_by: dict[str, Offsets] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     first: int = 0
+    began_ms: int = 0
 
     def groups(self) -> Iterable[str]:
         return self.committed_by
@@ -86,6 +83,10 @@ class FakeGroups:
 
     def beginnings(self, partitions: Iterable[Partition]) -> Offsets:
         return dict.fromkeys(partitions, self.first)
+
+    def at_times(self, times_ms: Mapping[Partition, int]) -> Offsets:
+        """A record an hour was written, from ``began_ms`` on."""
+        return {one: -((self.began_ms - at) // HOUR_MS) for one, at in times_ms.items()}
 
 
 @dataclass
@@ -174,6 +175,29 @@ def test_what_expires_before_a_query_that_should_run_and_does_not_counts_too(
     assert mirrored(groups).mirror([runs]) == expired + 3
 
 
+@pytest.mark.parametrize(("hours_ago", "left"), [(1, 71), (30, 42), (71, 1), (80, 0)])
+def test_what_a_query_has_not_read_is_known_days_before_it_expires(
+    hours_ago: int, left: int
+) -> None:
+    groups = FakeGroups(
+        {"fleetlane-parse-fast": {AT: 4}}, began_ms=NOW_MS - (hours_ago + 4) * HOUR_MS
+    )
+    offsets = mirrored(groups)
+    offsets.mirror([])
+
+    assert offsets.hours_left() == left
+
+
+def test_what_is_all_read_or_kept_for_ever_does_not_expire() -> None:
+    groups = FakeGroups(
+        {"fleetlane-parse-fast": {AT: 10**6}, "fleetlane-deduplicate-gps": {("parked", 0): 0}}
+    )
+    offsets = mirrored(groups)
+    offsets.mirror([])
+
+    assert offsets.hours_left() == HOURS_LEFT_MAX
+
+
 def test_the_names_of_queries_follow_from_what_their_jobs_are_given() -> None:
     shared = "--kafka_bootstrap_servers k --checkpoint_folder /c --flows_bucket f --lake_bucket l"
     buckets = "--payload_bucket p --parked_bucket q --lake_warehouse w --tables events"
@@ -189,6 +213,7 @@ def test_an_application_stops_once_its_marker_is_there_and_not_before() -> None:
     watch = ApplicationWatch(
         is_marked=lambda: bool(marks),
         mirrored=Expired(),
+        hours_left=lambda: 72,
         restarts=EndedQueries().taken,
         publish=lambda _: None,
         monotonic=clock,
@@ -208,6 +233,7 @@ def test_expired_records_and_ended_queries_are_published_once_a_minute_none_too(
     watch = ApplicationWatch(
         is_marked=lambda: False,
         mirrored=mirrored,
+        hours_left=lambda: 72,
         restarts=ended.taken,
         publish=published.append,
         monotonic=clock,
@@ -219,8 +245,8 @@ def test_expired_records_and_ended_queries_are_published_once_a_minute_none_too(
         clock.now_s += 10
 
     assert published == [
-        {"ExpiredUnread": 0, "QueryRestarts": 0},
-        {"ExpiredUnread": 3, "QueryRestarts": 6},
+        {"ExpiredUnread": 0, "ExpiringUnread": 72, "QueryRestarts": 0},
+        {"ExpiredUnread": 3, "ExpiringUnread": 72, "QueryRestarts": 6},
     ]
 
 
@@ -228,6 +254,7 @@ def test_a_kafka_that_does_not_answer_ends_nothing(caplog: pytest.LogCaptureFixt
     watch = ApplicationWatch(
         is_marked=lambda: True,
         mirrored=Expired(is_unavailable=True),
+        hours_left=lambda: 72,
         restarts=EndedQueries().taken,
         publish=lambda _: None,
         monotonic=Clock(),
