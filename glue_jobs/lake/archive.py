@@ -58,7 +58,8 @@ class ArchivedBodies:
         missed = {digest: why for digest, why in outcomes.items() if why is not None}
         if missed:
             if len(missed) == len(outcomes):
-                self._waiting.has(archived_key(""))  # raises where S3 is unavailable
+                for bucket in (self._waiting, self._archived):
+                    bucket.has(archived_key(""))  # raises where S3 is unavailable
             few = dict(islice(missed.items(), _LOGGED_MAX))
             _log.error("%d bodies of %d cannot be archived: %s", len(missed), len(outcomes), few)
         return missed

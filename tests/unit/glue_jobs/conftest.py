@@ -91,6 +91,10 @@ class MemoryBucket:
             raise PayloadUnavailableError(key, "connection refused")
         other.objects[parked_key] = self.objects[key]
 
+    def delete(self, key: str) -> None:
+        self._reach(key)
+        self.objects.pop(key, None)
+
     def _reach(self, key: str) -> None:
         if self.is_down or key in self.unreachable:
             raise PayloadUnavailableError(key, "connection refused")
