@@ -48,11 +48,21 @@ def test_payloads_expire_after_every_record_that_may_refer_to_them(any_stage: Sy
 
 
 def test_nothing_else_that_was_landed_expires(any_stage: Synthesized) -> None:
-    kept = ("Parked", "Spool", "Artifacts", "Lake", "Checkpoints")
+    kept = ("Parked", "Spool", "Artifacts", "Checkpoints")
 
     expiring = {name: _rules_that_expire(_bucket(any_stage, name)) for name in kept}
 
     assert expiring == {name: [] for name in kept}
+
+
+def test_of_the_lake_only_archived_bodies_expire_and_later_than_their_rows(
+    any_stage: Synthesized,
+) -> None:
+    rules = _bucket(any_stage, "Lake")["LifecycleConfiguration"]["Rules"]
+    expiring = [(one["Prefix"], one["ExpirationInDays"]) for one in rules if "Prefix" in one]
+
+    assert expiring == [("archive/", 98)]
+    assert _rules_that_expire(_bucket(any_stage, "Lake")) == [98]
 
 
 def test_no_bucket_is_public(any_stage: Synthesized) -> None:

@@ -23,6 +23,7 @@ def test_every_lane_has_its_alarms(cloud_stage: Synthesized) -> None:
         "job-restarts",
         "query-restarts",
         "messages-expired-unread",
+        "messages-expire-soon",
     )
     assert {f"{lane}-{kind}" for lane in Lane for kind in kinds} <= names
 
@@ -62,6 +63,19 @@ def test_every_alarm_says_what_it_means_and_tells_somebody(cloud_stage: Synthesi
     for alarm in _alarms(cloud_stage).values():
         assert alarm["AlarmDescription"].endswith(".")
         assert len(alarm["AlarmActions"]) == 1
+
+
+def test_what_expires_unread_alarms_two_days_before(cloud_stage: Synthesized) -> None:
+    soon = _alarms(cloud_stage)["standard-messages-expire-soon"]
+
+    assert (soon["MetricName"], soon["Statistic"]) == ("ExpiringUnread", "Minimum")
+    assert (soon["ComparisonOperator"], soon["Threshold"]) == ("LessThanThreshold", 48)
+
+
+def test_the_raw_archive_is_late_at_a_quarter_of_the_retention(cloud_stage: Synthesized) -> None:
+    late = _alarms(cloud_stage)["lake-archive-is-late"]
+
+    assert (late["Threshold"], late["TreatMissingData"]) == (18 * 60 * 60, "breaching")
 
 
 def test_one_message_that_expired_unread_alarms(cloud_stage: Synthesized) -> None:
