@@ -133,9 +133,9 @@ class Run:
             self.staying.pop(one.key, None)
         read = self._read(some)
         stuck = {topic for topic, count in self._unconfirmed.items() if count >= UNCONFIRMED_MAX}
-        tried = [record for _, one in read for record in one if record.topic not in stuck]
-        places = self._producer.land_all(tried)
-        self._judge(tried, places)
+        sent = [record for _, one in read for record in one if record.topic not in stuck]
+        places = self._producer.land_all(sent)
+        self._judge(sent, places)
         coming, done = iter(places), list[str]()
         for waiting, records in read:
             failed = dict[int, NotDurableError]()
@@ -177,10 +177,10 @@ class Run:
         self.staying[one.key] = one
         self.report.stuck[one.key] = why
 
-    def _judge(self, tried: Sequence[ProducerRecord], places: Sequence[_Place]) -> None:
+    def _judge(self, sent: Sequence[ProducerRecord], places: Sequence[_Place]) -> None:
         """Tell topics that confirm nothing, whatever the reason, from an outage of all of Kafka."""
         late: NotDurableError | None = None
-        for record, place in zip(tried, places, strict=True):
+        for record, place in zip(sent, places, strict=True):
             if isinstance(place, RecordRefusedError):
                 self.report.refused += 1
             elif isinstance(place, NotDurableError):
