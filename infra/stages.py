@@ -79,6 +79,7 @@ class Stage:
     engine: Engine
     fast_workers: int
     standard_workers: int
+    bulk_workers: int
     slow_workers: int
     alarm_email: str | None
 
@@ -126,6 +127,7 @@ _SIDE_BY_SIDE: Final[Mapping[str, tuple[Any, Any, Any, Any]]] = MappingProxyType
     "engine":                 (_LAPTOP,        _GLUE,            _EMR,              _GLUE),
     "fast_workers":           (1,              2,                2,                 4),
     "standard_workers":       (1,              2,                4,                 10),
+    "bulk_workers":           (1,              2,                2,                 4),
     "slow_workers":           (1,              2,                2,                 6),
     "alarm_email":            (None,           None,             None,              None),
 })

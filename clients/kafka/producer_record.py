@@ -4,6 +4,7 @@ import msgspec
 
 from fleetlane.events.envelope import Header, Message, headers_of
 from fleetlane.events.flows.flow import Flow
+from fleetlane.events.lanes import Lane
 from fleetlane.events.topics import raw_key, raw_topic
 
 
@@ -18,10 +19,11 @@ class ProducerRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 def raw_record(message: Message, flow: Flow | None) -> ProducerRecord:
     """Write a message down. Without a flow it lands in its lane's shared topic."""
+    lane, cause = message.lane, message.bulk_cause if message.lane is Lane.BULK else None
     return ProducerRecord(
-        topic=raw_topic(message.lane, stream=message.stream)
+        topic=raw_topic(lane, stream=message.stream, cause=cause)
         if flow is None
-        else flow.raw_topic(message.lane, device_type=message.device_type),
+        else flow.raw_topic(lane, device_type=message.device_type, cause=cause),
         key=raw_key(message.arrival_millis),
         value=message.body,
         headers=headers_of(message),

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from fleetlane.events.job_arguments import JobArguments
 from fleetlane.events.lake.tables import CATALOG
+from fleetlane.events.lanes import BulkCause
 from glue_jobs.engine.supervisor import Ends
 
 PROMPT_QUERIES: Final = ("parse_lane_fast", "fleet_metadata", "fleet_watch")
@@ -18,6 +19,9 @@ PROMPT_QUERIES: Final = ("parse_lane_fast", "fleet_metadata", "fleet_watch")
 behind the lake's is a device that must be answered, or one that must be held back."""
 
 _WEIGHT: Final = 4
+_BULK_WEIGHT: Final = 2
+"""Of each cause's query in the bulk lane; what is over its flow's budget has half as much."""
+
 _CATALOG: Final = f"spark.sql.catalog.{CATALOG}"
 _GLUE: Final = {
     "catalog-impl": "org.apache.iceberg.aws.glue.GlueCatalog",
@@ -74,10 +78,12 @@ def written_pools(folder: Path) -> str:
     A query's pool has its name. One that is not named here has a weight of 1 and no share.
     """
     file = folder / "pools.xml"
+    weights = dict.fromkeys((f"parse_lane_bulk.{cause}" for cause in BulkCause), (_BULK_WEIGHT, 0))
+    weights |= dict.fromkeys(PROMPT_QUERIES, (_WEIGHT, 1))
     pools = "".join(
         f'<pool name="{name}"><schedulingMode>FAIR</schedulingMode>'
-        f"<weight>{_WEIGHT}</weight><minShare>1</minShare></pool>"
-        for name in PROMPT_QUERIES
+        f"<weight>{weight}</weight><minShare>{share}</minShare></pool>"
+        for name, (weight, share) in weights.items()
     )
     file.write_text(f"<allocations>{pools}</allocations>\n")
     return file.as_uri()

@@ -130,7 +130,7 @@ class Supervisor:
         self._ended = ended or ended_queries()
         self._running: dict[str, tuple[Query, object]] = {}
         self._ended_at_s: dict[str, float] = {}
-        self._over = threading.Event()
+        self._over, self._checking = threading.Event(), threading.Lock()
         self._checks = PeriodicTask(
             name="supervised queries", run=self.check, interval_s=POLL_INTERVAL_S
         )
@@ -162,18 +162,22 @@ class Supervisor:
             FleetlaneError: It cannot be read what should run. What runs goes on.
             Exception: With ``hides_errors`` unset, one of a start that is not of ours.
         """
-        for name, desired in sorted(self._desired().items()):
-            try:
-                if self._is_to_start(name, desired):
-                    self._running.pop(name, None)
-                    self._running[name] = desired.start(), desired.settings
-            except Exception as problem:
-                is_known = isinstance(problem, FleetlaneError)
-                if not (hides_errors or is_known):
-                    raise
-                message = "query %s cannot be started, and is tried again: %s"
-                _log.error(message, name, problem, exc_info=not is_known)
-                self._note_end(name)
+        with self._checking:  # who waits for it checks, and so may others
+            for name, desired in sorted(self._desired().items()):
+                self._check_one(name, desired, hides_errors=hides_errors)
+
+    def _check_one(self, name: str, desired: DesiredQuery, *, hides_errors: bool) -> None:
+        try:
+            if self._is_to_start(name, desired):
+                self._running.pop(name, None)
+                self._running[name] = desired.start(), desired.settings
+        except Exception as problem:
+            is_known = isinstance(problem, FleetlaneError)
+            if not (hides_errors or is_known):
+                raise
+            message = "query %s cannot be started, and is tried again: %s"
+            _log.error(message, name, problem, exc_info=not is_known)
+            self._note_end(name)
 
     def _is_to_start(self, name: str, desired: DesiredQuery) -> bool:
         query, settings = self._running.get(name, (None, None))

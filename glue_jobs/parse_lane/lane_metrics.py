@@ -8,10 +8,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
-from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import OLDER_PARSER_PREFIX, Deferral
 from fleetlane.events.metrics import LaneMetric
-from fleetlane.events.topics import FLEET_PARSED, PARKED, RawTopic
+from fleetlane.events.topics import FLEET_PARSED, PARKED
 from glue_jobs.engine.query_listener import QueryListener
 
 ARRIVALS: Final = "arrivals"
@@ -40,9 +39,13 @@ def observing_arrivals(raw: DataFrame) -> DataFrame:
 
 def observing_outputs(records: DataFrame) -> DataFrame:
     """Let Spark count what came of each batch. Needs: topic string, value binary."""
-    topics = {"attempts": FLEET_PARSED, "parked": PARKED, "diverted": str(RawTopic(lane=Lane.SLOW))}
-    counts = [F.count_if(F.col("topic") == topic).alias(name) for name, topic in topics.items()]
     is_row = F.col("topic") == FLEET_PARSED
+    kinds = {
+        "attempts": is_row,
+        "parked": F.col("topic") == PARKED,
+        "diverted": F.col("topic").startswith("raw."),
+    }
+    counts = [F.count_if(is_kind).alias(name) for name, is_kind in kinds.items()]
     flags = {
         "by_older_parser": F.col("value").startswith(F.lit(OLDER_PARSER_PREFIX)),
         "used_up": is_row & F.contains("value", F.lit(_CHILDREN_USED_UP)),

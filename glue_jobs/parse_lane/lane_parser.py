@@ -1,24 +1,28 @@
-"""What becomes of raw records: canonical events, another attempt in the slow lane, or parked."""
+"""What becomes of raw records: canonical events, another attempt elsewhere, or parked."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from typing import Final
 
 import numpy as np
 
 from clients.s3.payload_bucket import PayloadUnavailableError
 from fleetlane.events.envelope import Message, Parking
 from fleetlane.events.envelope_reading import message_from
-from fleetlane.events.lanes import Lane, LaneLimits
-from fleetlane.events.metadata import Deferral, Outcome, Parsed, parsed_value
+from fleetlane.events.lanes import Lane
+from fleetlane.events.metadata import OVER_BUDGET, Deferral, Outcome, Parsed, parsed_value
 from fleetlane.events.topics import FLEET_PARSED
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.results import Attempt, NotedAttempts
-from fleetlane.parsers.sandbox.time_budget import TimeBudget
+from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.halting import HaltOnError
 from glue_jobs.parse_lane.parsers.attempt_result import AttemptResult
-from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParser, ChosenParsers, NoParser
+from glue_jobs.parse_lane.parsers.chosen_parsers import (
+    ChosenParser,
+    ChosenParsers,
+    NoParser,
+    over_budget,
+)
 from glue_jobs.parse_lane.reading.fast_path import FastPathMessages, fast_path_messages
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord
@@ -29,21 +33,10 @@ from glue_jobs.parse_lane.results.parsed_rows import ParsedBatch, good_and_other
 from glue_jobs.parse_lane.results.rerouted import (
     deferred_record,
     diverted_record,
+    over_record,
     parked_record,
     untouched_record,
 )
-
-BATCHES_TO_ALARM: Final = 3
-"""A batch's budget of time: so many batches that use theirs up bring the lane's lag to an alarm."""
-
-BUDGET_SHARE_MAX: Final = 1 / 5
-"""Of a batch's budget in the slow lane; what one flow may use of it before its messages wait."""
-
-DIVERTED_BUDGET_SHARE_MAX: Final = 1 / 50
-"""Where there is a slower lane: of all time that passes, and of a batch's budget at the most. While
-one message takes its time the others of its task wait, and at a batch's end those of all tasks."""
-
-_NO_END_S: Final = 1e6
 
 type Output = OutputRecord | CanonicalRecords | ParsedRows
 
@@ -54,23 +47,21 @@ class LaneParser:
     def __init__(
         self,
         *,
-        lane: Lane,
-        limits: LaneLimits,
+        budgets: FlowBudgets,
         parsers: ChosenParsers,
         payloads: Payloads,
         sandboxes: ParsesRuns,
         now_ms: Callable[[], int],
+        halt: HaltOnError | None = None,
     ) -> None:
-        self._lane, self._limits, self._parsers = lane, limits, parsers
-        self._payloads, self._sandboxes, self._now_ms = payloads, sandboxes, now_ms
-        self._slow_path = SlowPath(lane=lane, parsers=parsers, payloads=payloads)
-        self._halt: HaltOnError | None = None
-        self._time_budget = self._full_time_budget()
+        """Parse for the lane that ``budgets`` are of.
 
-    def halt_on_errors(self, halt: HaltOnError) -> None:
-        """Let a blocking flow's message that fails stop everything behind it, from now on."""
+        With ``halt`` the records are of a blocking flow, and one that fails stops all behind it.
+        """
+        self._lane, self._budgets, self._parsers = budgets.lane, budgets, parsers
+        self._payloads, self._sandboxes, self._now_ms = payloads, sandboxes, now_ms
+        self._slow_path = SlowPath(parsers=parsers, payloads=payloads, budgets=budgets)
         self._halt = halt
-        self._time_budget = self._full_time_budget()
 
     @property
     def halts_on_errors(self) -> bool:
@@ -82,25 +73,16 @@ class LaneParser:
         """Whether one message may take long here: what is done then does not wait for it."""
         return self._lane is Lane.SLOW
 
+    @property
+    def _waits_for_s3(self) -> bool:
+        """Whether an outage of S3 is waited for: what it would divert is most of these lanes."""
+        return self._lane in (Lane.BULK, Lane.SLOW)
+
     def begin_batch(self) -> None:
-        """Use the current flows from now on; in the slow lane, refill each flow's time budget."""
+        """Use the current flows from now on, and a batch's budgets."""
         self._parsers.begin_batch()
         self._payloads.begin_batch()
-        self._time_budget.begin_batch()
-        if self.is_slow:  # what it defers comes back to it
-            self._time_budget = self._full_time_budget()
-
-    def _full_time_budget(self) -> TimeBudget:
-        if self._halt is not None:  # it takes no other flow's time
-            return TimeBudget(flow_s_max=_NO_END_S)
-        share = BUDGET_SHARE_MAX if self.is_slow else DIVERTED_BUDGET_SHARE_MAX
-        flow_s_max = self._limits.lag_alarm_s / BATCHES_TO_ALARM * share
-        return TimeBudget(
-            flow_s_max=flow_s_max,
-            # what is cut short in the slow lane would come back to it, and its time would be lost
-            overdraft_s_max=0 if self.is_slow else flow_s_max,
-            regained_share=share,
-        )
+        self._budgets.begin_batch()
 
     def outputs_of(self, records: RawBatch | Iterable[RawRecord]) -> Iterator[Output]:
         """Give all that is to be written for records; those of one flow keep their order.
@@ -111,6 +93,8 @@ class LaneParser:
             BlockedError, DeferredError: See ``HaltOnError``.
         """
         batch = records if isinstance(records, RawBatch) else RawBatch.of(records)
+        if self._budgets.are_shared:
+            self._budgets.begin_records(streams=batch.streams())
         fast = fast_path_messages(batch)
         waiting = WaitingMessages(batch, fast)
         slow_rows = self._slow_rows(batch, fast, waiting)
@@ -132,7 +116,7 @@ class LaneParser:
     ) -> dict[int, NoParser | None]:
         """Gather the messages of the fast path that have a parser, and give the rows of all others.
 
-        Those of the fast path among them come with the reason why they have none.
+        Those of the fast path among them come with the reason why they have none, or must wait.
         """
         slow = dict.fromkeys(np.flatnonzero(~fast.is_fast).tolist())
         refused = dict[int, NoParser | None]()
@@ -140,7 +124,10 @@ class LaneParser:
             record = batch.record(int(rows[0]))
             choice = self._parsers.chosen(message_from(record.headers, record.value))
             if isinstance(choice, ChosenParser):
-                waiting.add_fast(rows, choice)
+                admitted = self._budgets.admitted(choice.assignment, len(rows))
+                if admitted:
+                    waiting.add_fast(rows[:admitted], choice)
+                refused |= dict.fromkeys(rows[admitted:].tolist(), over_budget(choice))
             else:
                 refused |= dict.fromkeys(rows.tolist(), choice)
         return dict(sorted((slow | refused).items())) if refused else slow
@@ -148,8 +135,9 @@ class LaneParser:
     def _parsed(self, waiting: WaitingMessages, until: int) -> Iterator[Output]:
         parsed = list[ParsedBatch]()
         for waiting_run in waiting.taken(until):
-            for result in self._sandboxes.parsed(waiting_run.run, self._time_budget):
+            for result in self._sandboxes.parsed(waiting_run.run, self._budgets.time):
                 yield result.records
+                self._budgets.charge_output(waiting_run.chosen.assignment, result.records)
                 attempts = result.attempts
                 if isinstance(attempts, NotedAttempts):
                     good, attempts = good_and_others(attempts, waiting_run)
@@ -182,11 +170,17 @@ class LaneParser:
             return
         if parked is not None:
             yield parked
-        elif outcome is Outcome.DIVERTED and self.is_slow and result.deferral is not None:
-            yield deferred_record(record, message)
         elif outcome is Outcome.DIVERTED:
-            yield diverted_record(record, message, counts_as_slow_try=self.is_slow)
+            yield self._diverted(record, message, result)
         yield self._metadata(record, message, result, outcome)
+
+    def _diverted(self, record: RawRecord, message: Message, result: AttemptResult) -> OutputRecord:
+        has_over = self._lane in (Lane.BULK, Lane.SLOW) and not self._budgets.is_over
+        if has_over and result.deferral in OVER_BUDGET:
+            return over_record(record, message, lane=self._lane)
+        if self.is_slow and result.deferral is not None:
+            return deferred_record(record, message, is_over=self._budgets.is_over)
+        return diverted_record(record, message, counts_as_slow_try=self.is_slow)
 
     def _parked(
         self, record: RawRecord, result: AttemptResult, message: Message | None
@@ -203,7 +197,7 @@ class LaneParser:
         try:
             return parked_record(record, parking, message=message, payloads=self._payloads)
         except PayloadUnavailableError as problem:
-            if self.is_slow and not self._payloads.answers(problem.key):
+            if self._waits_for_s3 and not self._payloads.answers(problem.key):
                 raise
             return None
 

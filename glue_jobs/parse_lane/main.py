@@ -1,6 +1,8 @@
 """Job ``parse_lane``: one lane's raw topics to canonical events, or to where else they go."""
 
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
@@ -10,13 +12,20 @@ from clients.aws import AwsSettings, s3_client
 from clients.flows.store import CachedFlows, FlowStore
 from clients.s3.blocked_messages import BlockedMessages
 from fleetlane.events.job_arguments import ParseLaneArguments
+from fleetlane.events.lanes import BulkCause, Lane
 from fleetlane.events.metrics import Dimension
 from fleetlane.events.times import now_ms
-from fleetlane.events.topics import blocking_pattern, lane_pattern
+from fleetlane.events.topics import blocking_pattern, cause_pattern, lane_pattern, over_pattern
 from glue_jobs.engine.cloudwatch_metrics import published_to
 from glue_jobs.engine.query_listener import listen
 from glue_jobs.engine.session import run
-from glue_jobs.engine.supervisor import POLL_INTERVAL_S, PeriodicTask
+from glue_jobs.engine.supervisor import (
+    POLL_INTERVAL_S,
+    DesiredQuery,
+    Ends,
+    PeriodicTask,
+    Supervisor,
+)
 from glue_jobs.kafka.admin import KafkaAdmin
 from glue_jobs.kafka.source_and_sink import (
     QueryPlan,
@@ -45,10 +54,11 @@ def parsed_records(raw: DataFrame, arguments: ParseLaneArguments) -> DataFrame:
     return with_content_type(observing_outputs(parsed))
 
 
-def start(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQuery:
-    """Start the lane's query, and what supervises those of its blocking flows; returns at once.
+def start(session: SparkSession, arguments: ParseLaneArguments) -> Ends:
+    """Start the lane's queries, and what supervises those of its blocking flows; returns at once.
 
-    The lane's query is what is returned. Others may end and be started again beside it.
+    The lane's shared query is what is returned; in the bulk lane, what supervises those of its
+    causes. Others may end and be started again beside it.
     """
     publish = published_to(arguments.metrics_namespace, Dimension.LANE, arguments.lane)
     listening = set[str]()
@@ -60,7 +70,12 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQuer
             listening.add(name)
         return _started(session, own)
 
-    lane_query = start_query(arguments)
+    parts = {
+        _name(part): DesiredQuery(start=partial(start_query, part)) for part in _parts(arguments)
+    }
+    supervisor = Supervisor(lambda: parts)
+    supervisor.check()
+    lane_query = supervisor if arguments.lane is Lane.BULK else start_query(arguments)
     s3 = s3_client(AwsSettings())
     queries = BlockingQueries(
         arguments.lane,
@@ -72,13 +87,22 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQuer
         ),
         publish=publish,
     )
-    PeriodicTask(
-        name="queries of blocking flows",
-        run=queries.check,
-        interval_s=POLL_INTERVAL_S,
-        at_end=queries.stop,
-    ).run_beside(lane_query)
+    for name, check, stop in (
+        ("queries of blocking flows", queries.check, queries.stop),
+        ("queries of a lane's parts", supervisor.check, supervisor.stop),
+    ):
+        PeriodicTask(name=name, run=check, interval_s=POLL_INTERVAL_S, at_end=stop).run_beside(
+            lane_query
+        )
     return lane_query
+
+
+def _parts(arguments: ParseLaneArguments) -> Iterator[ParseLaneArguments]:
+    """The supervised queries of a lane: of the bulk lane's causes, and of what is over budget."""
+    if arguments.lane is Lane.BULK:
+        yield from (replace(arguments, bulk_cause=cause) for cause in BulkCause)
+    if arguments.lane in (Lane.BULK, Lane.SLOW):
+        yield replace(arguments, is_over=True)
 
 
 def _of_blocking_flow(arguments: ParseLaneArguments, stream: str) -> ParseLaneArguments:
@@ -92,11 +116,11 @@ def _of_blocking_flow(arguments: ParseLaneArguments, stream: str) -> ParseLaneAr
 
 
 def _started(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQuery:
-    lane, stream, limits = arguments.lane, arguments.blocking_stream, arguments.limits
+    limits = arguments.limits
     raw = raw_records(
         session,
         arguments,
-        pattern=lane_pattern(lane) if stream is None else blocking_pattern(lane, stream),
+        pattern=_pattern(arguments),
         messages_per_batch_max=limits.messages_per_batch_max,
     )
     plan = QueryPlan(name=_name(arguments), trigger_ms=limits.trigger_ms)
@@ -104,8 +128,23 @@ def _started(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQ
 
 
 def _name(arguments: ParseLaneArguments) -> str:
-    lane, stream = arguments.lane, arguments.blocking_stream
-    return f"parse_lane_{lane}" if stream is None else f"parse_lane_{lane}_{stream}"
+    """A dot is in no stream's name."""
+    name = f"parse_lane_{arguments.lane}"
+    if arguments.blocking_stream is not None:
+        return f"{name}_{arguments.blocking_stream}"
+    if arguments.is_over:
+        return f"{name}.over"
+    return name if arguments.bulk_cause is None else f"{name}.{arguments.bulk_cause}"
+
+
+def _pattern(arguments: ParseLaneArguments) -> str:
+    if arguments.blocking_stream is not None:
+        return blocking_pattern(arguments.lane, arguments.blocking_stream)
+    if arguments.is_over:
+        return over_pattern(arguments.lane)
+    if arguments.bulk_cause is not None:
+        return cause_pattern(arguments.bulk_cause)
+    return lane_pattern(arguments.lane)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.lanes import Lane
 from fleetlane.events.times import now_ms
 from fleetlane.parsers.sandbox.platforms import sandboxes_for_this_system
+from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.halting import BlockedError, HaltOnError
 from glue_jobs.parse_lane.lane_parser import LaneParser, Output
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
@@ -102,9 +103,12 @@ def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
     artifacts = ParserStore(s3, arguments.flows_bucket, body_s_max=ARTIFACT_S_MAX)
     kept = KeptFlows(flows, parsers_folder())
     in_force = CachedFlows(kept, max_age_s=arguments.flows_max_age_s, kept=kept.last)
-    lane_parser = LaneParser(
-        lane=arguments.lane,
-        limits=limits,
+    blocked = BlockedMessages(s3, arguments.parked_bucket)
+    is_blocking = arguments.blocking_stream is not None
+    return LaneParser(
+        budgets=FlowBudgets(
+            arguments.lane, limits, is_over=arguments.is_over, is_blocking=is_blocking
+        ),
         parsers=ChosenParsers(
             flows=in_force,
             earlier=flows,
@@ -122,11 +126,8 @@ def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
         ),
         sandboxes=_sandboxes(),
         now_ms=now_ms,
+        halt=HaltOnError(blocked, now_ms=now_ms) if is_blocking else None,
     )
-    if arguments.blocking_stream is not None:
-        blocked = BlockedMessages(s3, arguments.parked_bucket)
-        lane_parser.halt_on_errors(HaltOnError(blocked, now_ms=now_ms))
-    return lane_parser
 
 
 def parsers_folder() -> Path:

@@ -70,21 +70,18 @@ def fleet_alarms(stage: Stage) -> Iterator[AlarmRule]:
             periods=3,
             silence_alarms=True,
         )
-    if stage.raw_archive_days:
-        yield AlarmRule(
-            name="lake-archive-lacks-bodies",
-            meaning="S3 did not give large bodies to the raw archive: their rows have none. Read "
-            "the slow application's log for `cannot be archived`.",
-            metric=_metric(JobMetric.UNARCHIVED_BODIES, job=lake_job(LakeTables.ARCHIVE)),
-        )
 
 
 def _metric(metric: JobMetric, *, job: str, minutes: int = _PUBLISHED_MINUTES) -> cloudwatch.Metric:
     return our_metric(metric, {Dimension.JOB: job}, statistic="Maximum", minutes=minutes)
 
 
-MINUTES_LATE_MAX: Final = MappingProxyType({Lane.FAST: 2, Lane.STANDARD: 5, Lane.SLOW: 15})
-PARKED_PERCENT_MAX: Final = MappingProxyType({Lane.FAST: 1, Lane.STANDARD: 5, Lane.SLOW: 50})
+MINUTES_LATE_MAX: Final = MappingProxyType(
+    {Lane.FAST: 2, Lane.STANDARD: 5, Lane.BULK: 15, Lane.SLOW: 15}
+)
+PARKED_PERCENT_MAX: Final = MappingProxyType(
+    {Lane.FAST: 1, Lane.STANDARD: 5, Lane.BULK: 20, Lane.SLOW: 50}
+)
 OLDER_MINUTES: Final = 5
 """Workers that have not fetched the new parser yet use the old one for less than this."""
 RESTARTS_MAX: Final = 3

@@ -79,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--engine", choices=("glue", "emr"), help="instead of the stage's")
     parser.add_argument("--messages-per-day", type=float, default=20_000_000)
     parser.add_argument("--kib", type=float, default=1, help="of a body, in fast and standard")
-    parser.add_argument("--slow-kib", type=float, default=512, help="of a body in the slow lane")
+    parser.add_argument("--bulk-kib", type=float, default=512, help="of a body in bulk and slow")
     parser.add_argument("--authorizer-hits", type=float, default=0.8, help="share by the cache")
     parser.add_argument("--peak", type=float, default=3, help="busiest time over the mean")
     parser.add_argument("--into", type=Path, help="a document, between its markers")
@@ -93,7 +93,7 @@ def _scenario(asked: argparse.Namespace) -> Scenario:
     return Scenario(
         stage=stage,
         traffic=usual_traffic(
-            asked.messages_per_day, body_kib=asked.kib, slow_body_kib=asked.slow_kib
+            asked.messages_per_day, body_kib=asked.kib, bulk_body_kib=asked.bulk_kib
         ),
         authorizer_hits=asked.authorizer_hits,
         peak=asked.peak,

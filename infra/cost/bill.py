@@ -10,13 +10,7 @@ from fleetlane.events.topics import RawTopic, canonical_topic, topic_settings
 from infra.cost.archive import archive_line
 from infra.cost.edge import accepted_line_bytes, edge_lines, gateway_usd, self_hosted_usd
 from infra.cost.figures import Figures, Line
-from infra.cost.jobs import (
-    checkpoints_usd,
-    job_lines,
-    worker_hour_usd,
-    workers_needed,
-    workers_of_stage,
-)
+from infra.cost.jobs import checkpoints_usd, job_lines, worker_hour_usd, workers_needed
 from infra.cost.scenario import (
     DAY_S,
     DAYS_A_MONTH,
@@ -219,7 +213,7 @@ def savings(scenario: Scenario, figures: Figures) -> Iterator[tuple[str, float, 
     on_glue, on_emr = (with_engine(scenario, one) for one in (Engine.GLUE, Engine.EMR))
     yield "EMR Serverless instead of Glue", bill(on_glue, figures).usd, bill(on_emr, figures).usd
     needed = {lane: workers_needed(scenario, lane, figures) for lane in scenario.traffic}
-    running = {lane: max(workers_of_stage(scenario, lane), n) for lane, n in needed.items()}
+    running = {lane: max(scenario.workers[lane], n) for lane, n in needed.items()}
     few, many = sum(needed.values()), sum(running.values())
     worker_usd = worker_hour_usd(scenario.stage.engine, figures) * HOURS_A_MONTH
     yield (

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from fleetlane.events.job_arguments import (
@@ -13,7 +13,7 @@ from fleetlane.events.job_arguments import (
     lake_tables,
 )
 from fleetlane.events.lake.tables import TABLES
-from fleetlane.events.lanes import LANE_LIMITS, Lane
+from fleetlane.events.lanes import LANE_LIMITS, BulkCause, Lane
 from infra.cost.archive import files_a_commit
 from infra.cost.figures import Figures, Line
 from infra.cost.scenario import HOURS_A_MONTH, Scenario
@@ -31,11 +31,20 @@ MINUTES_A_MONTH: Final = HOURS_A_MONTH * 60
 _WATCH_PUBLISHES_MINUTES: Final = 5
 
 
+QUERIES: Final[Mapping[Lane, int]] = {
+    Lane.FAST: 1,
+    Lane.STANDARD: 1,
+    Lane.BULK: len(BulkCause) + 1,
+    Lane.SLOW: 2,
+}
+"""Of a lane: one a cause, and one of what exceeded its flow's budget."""
+
+
 def job_lines(scenario: Scenario, figures: Figures) -> Iterator[Line]:
     """Mostly fixed cost: workers and triggers run at night too."""
     worker_usd = worker_hour_usd(scenario.stage.engine, figures) * HOURS_A_MONTH
     for lane in scenario.traffic:
-        at_least = workers_of_stage(scenario, lane)
+        at_least = scenario.workers[lane]
         more = max(0, workers_needed(scenario, lane, figures) - at_least)
         yield Line(
             component="Spark: workers",
@@ -43,7 +52,7 @@ def job_lines(scenario: Scenario, figures: Figures) -> Iterator[Line]:
             fixed_usd=worker_usd * at_least,
             growing_usd=worker_usd * more,
         )
-        puts_usd = checkpoints_usd(LANE_LIMITS[lane].trigger_ms, figures)
+        puts_usd = QUERIES[lane] * checkpoints_usd(LANE_LIMITS[lane].trigger_ms, figures)
         yield Line(component="S3: checkpoints", lane=lane, fixed_usd=puts_usd)
         calls_usd = figures.usd("metrics_call", MINUTES_A_MONTH)
         yield Line(component="CloudWatch: lanes' metrics", lane=lane, fixed_usd=calls_usd)
@@ -98,12 +107,6 @@ def workers_needed(scenario: Scenario, lane: Lane, figures: Figures) -> int:
         busy_vcpus += messages_per_s * figures.measure("metadata_cpu_us") / 1e6
     of_worker = WORKER_VCPUS * figures.measure("worker_busy_share")
     return _DRIVER + max(1, math.ceil(busy_vcpus * scenario.peak / of_worker))
-
-
-def workers_of_stage(scenario: Scenario, lane: Lane) -> int:
-    stage = scenario.stage
-    workers = (stage.fast_workers, stage.standard_workers, stage.slow_workers)
-    return dict(zip((Lane.FAST, Lane.STANDARD, Lane.SLOW), workers, strict=True))[lane]
 
 
 def _default(arguments: type[JobArguments], name: str) -> int:

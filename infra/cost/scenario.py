@@ -12,7 +12,12 @@ from infra.stages import Engine, Stage
 DAYS_A_MONTH: Final = 365 / 12
 HOURS_A_MONTH: Final = 24 * DAYS_A_MONTH
 INLINE_KIB_MAX: Final = INLINE_BYTES_MAX / 1024
-LANE_SHARES: Final = MappingProxyType({Lane.FAST: 0.10, Lane.STANDARD: 0.89, Lane.SLOW: 0.01})
+LANE_SHARES: Final = MappingProxyType(
+    {Lane.FAST: 0.10, Lane.STANDARD: 0.88, Lane.BULK: 0.01, Lane.SLOW: 0.01}
+)
+
+LARGE_LANES: Final = frozenset({Lane.BULK, Lane.SLOW})
+"""Bodies over 256 KiB are in the bulk lane; in the slow one are those of them that overran."""
 
 DAY_S: Final = 24 * 60 * 60
 GB: Final = 1e9
@@ -68,7 +73,14 @@ class Scenario:
         if self.peak < 1:
             raise BadScenarioError(f"a peak of {self.peak:g} times the mean; allowed: 1 or more")
         for lane, traffic in self.traffic.items():
-            _check_lane(lane, traffic)
+            _check_lane(lane, traffic, workers=self.workers[lane])
+
+    @property
+    def workers(self) -> Mapping[Lane, int]:
+        """The stage's, by lane, the driver's included."""
+        stage = self.stage
+        each = (stage.fast_workers, stage.standard_workers, stage.bulk_workers, stage.slow_workers)
+        return dict(zip(Lane, each, strict=True))
 
     @property
     def messages_a_month(self) -> float:
@@ -85,23 +97,23 @@ class Scenario:
 
 
 def usual_traffic(
-    messages_a_day: float, *, body_kib: float, slow_body_kib: float
+    messages_a_day: float, *, body_kib: float, bulk_body_kib: float
 ) -> Mapping[Lane, Traffic]:
-    """Messages spread over the lanes as they usually are; the slow lane's are larger."""
+    """Messages spread over the lanes as they usually are; those of the last two are larger."""
     return {
         lane: Traffic(
             messages_a_day=messages_a_day * share,
-            body_kib=slow_body_kib if lane is Lane.SLOW else body_kib,
+            body_kib=bulk_body_kib if lane in LARGE_LANES else body_kib,
         )
         for lane, share in LANE_SHARES.items()
     }
 
 
 def batched(scenario: Scenario, readings: int) -> Scenario:
-    """The same readings in fewer messages; the slow lane's messages stay as they are."""
+    """The same readings in fewer messages; those of the last two lanes stay as they are."""
     traffic = {
         lane: one
-        if lane is Lane.SLOW
+        if lane in LARGE_LANES
         else replace(
             one,
             messages_a_day=one.messages_a_day / readings,
@@ -116,21 +128,22 @@ def with_engine(scenario: Scenario, engine: Engine) -> Scenario:
     return replace(scenario, stage=replace(scenario.stage, engine=engine))
 
 
-def _check_lane(lane: Lane, traffic: Traffic) -> None:
+def _check_lane(lane: Lane, traffic: Traffic, *, workers: int) -> None:
     if traffic.messages_a_day <= 0 or traffic.body_kib <= 0:
         raise BadScenarioError(
             f"{traffic.messages_a_day:g} messages a day of {traffic.body_kib:g} KiB in the {lane} "
             "lane; both must be above 0"
         )
-    if traffic.is_by_reference and lane is not Lane.SLOW:
+    if traffic.is_by_reference and lane not in LARGE_LANES:
         raise BadScenarioError(
             f"bodies of {traffic.body_kib:g} KiB in the {lane} lane; over {INLINE_KIB_MAX:g} KiB "
-            "they go to the slow lane"
+            "they go to the bulk lane"
         )
     limits = LANE_LIMITS[lane]
-    per_s_max = limits.messages_per_batch_max * 1000 / max(1, limits.trigger_ms)
+    batch = limits.messages_per_batch_max * (workers - 1 if lane in LARGE_LANES else 1)
+    per_s_max = batch * 1000 / max(1, limits.trigger_ms)
     if traffic.messages_per_s > per_s_max:
         raise BadScenarioError(
             f"{traffic.messages_per_s:,.1f} messages a second in the {lane} lane; it takes "
-            f"{per_s_max:,.0f}: {limits.messages_per_batch_max} in {limits.trigger_ms} ms"
+            f"{per_s_max:,.0f}: {batch} in {limits.trigger_ms} ms"
         )

@@ -9,7 +9,14 @@ from infra.cost.bill import MILLION, Bill, bill, receipt_usd, savings, store_lin
 from infra.cost.edge import break_even_messages_per_s, edge_lines
 from infra.cost.figures import Figures
 from infra.cost.jobs import batches_a_month, checkpoints_usd, worker_hour_usd
-from infra.cost.scenario import HOURS_A_MONTH, INLINE_KIB_MAX, Scenario, batched, with_engine
+from infra.cost.scenario import (
+    HOURS_A_MONTH,
+    INLINE_KIB_MAX,
+    LARGE_LANES,
+    Scenario,
+    batched,
+    with_engine,
+)
 from infra.stages import Engine
 
 SIZES_KIB: Final = (0.25, 1, 10, 100, 1_000, 4_000)
@@ -51,12 +58,13 @@ def _scenario(scenario: Scenario) -> str:
         f"{lane} {one.messages_a_day / messages_a_day:.0%} at {one.body_kib:g} KiB"
         for lane, one in scenario.traffic.items()
     )
-    workers = f"{stage.fast_workers}, {stage.standard_workers} and {stage.slow_workers}"
+    *first, last = scenario.workers.values()
+    workers = f"{', '.join(map(str, first))} and {last}"
     return (
         f"Stage {stage.name} in {stage.region}: {messages_a_day:,.0f} messages a day ({lanes}), "
         f"the peak {scenario.peak:g} times the mean, {scenario.authorizer_hits:.0%} of requests "
         f"answered by the authorizer's cache. {stage.broker_count} brokers {stage.broker_type} "
-        f"with {stage.broker_storage_gib:,} GiB each, {workers} workers in the three "
+        f"with {stage.broker_storage_gib:,} GiB each, {workers} workers in the four "
         f"applications, on {_ENGINES[stage.engine]}. In USD."
     )
 
@@ -76,17 +84,17 @@ def _by_lane(scenario: Scenario, figures: Figures) -> Iterator[Sequence[str]]:
 
 
 def _lane_cell(scenario: Scenario, lane: Lane, kib: float, figures: Figures) -> str:
-    if kib > INLINE_KIB_MAX and lane is not Lane.SLOW:
+    if kib > INLINE_KIB_MAX and lane not in LARGE_LANES:
         return _NO_VALUE
     month = bill(scenario.with_body(lane, kib), figures)
     return _usd(month.lane_usd_a_million(lane))
 
 
 def _growing(scenario: Scenario, figures: Figures) -> Iterator[Sequence[str]]:
-    """Of a standard message, or of one in the slow lane where it is too large; disks full."""
+    """Of a standard message, or of one in the bulk lane where it is too large; disks full."""
     columns = []
     for kib in SIZES_KIB:
-        lane = Lane.SLOW if kib > INLINE_KIB_MAX else Lane.STANDARD
+        lane = Lane.BULK if kib > INLINE_KIB_MAX else Lane.STANDARD
         ours = replace(
             scenario.with_body(lane, kib), stage=replace(scenario.stage, broker_storage_gib=0)
         )
@@ -122,7 +130,8 @@ def _triggers(figures: Figures) -> Iterator[Sequence[str]]:
 def _rates(scenario: Scenario, figures: Figures) -> str:
     even_per_s = break_even_messages_per_s(scenario, figures)
     slow = LANE_LIMITS[Lane.SLOW]
-    slow_per_s = slow.messages_per_batch_max * 1000 / slow.trigger_ms
+    of_worker_per_s = slow.messages_per_batch_max * 1000 / slow.trigger_ms
+    slow_per_s = of_worker_per_s * (scenario.workers[Lane.SLOW] - 1)
     puts = figures.measure("puts_per_checkpoint") * batches_a_month(0, figures)
     workers = [
         f"{_usd(worker_hour_usd(engine, figures) * HOURS_A_MONTH)} {when}on {name}"

@@ -19,7 +19,7 @@ from clients.s3.spool import Spooled
 from fleetlane.events.envelope import KafkaPosition, Message, PayloadReference
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.flow import Flow
-from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane, LaneFacts, lane_for
+from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane, LaneFacts, bulk_cause, lane_for
 from fleetlane.events.metrics import NO_FLOW_STREAM
 from fleetlane.events.names import RawIdRule
 from lambdas.http.device_request import Declared
@@ -53,12 +53,14 @@ def message_of(inbound: InboundMessage, flow: Flow | None) -> Message:
     body = inbound.body
     if flow is not None and flow.oversize == "truncate":
         body = body[:INLINE_BYTES_MAX]
+    facts = _lane_facts(inbound, flow, len(body))
     return Message(
         raw_id=_raw_id(inbound, flow),
         device_id=inbound.device_id,
         stream=inbound.stream,
         arrival_millis=inbound.arrival_millis,
-        lane=lane_for(_lane_facts(inbound, flow, len(body))),
+        lane=lane_for(facts),
+        bulk_cause=bulk_cause(facts),
         body=body,
         body_bytes=len(body),
         content_type=inbound.content_type,

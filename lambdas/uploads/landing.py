@@ -8,7 +8,7 @@ from clients.kafka.producer_record import ProducerRecord, raw_record
 from clients.s3.upload_bucket import StoredUpload
 from fleetlane.events.envelope import Message, PayloadReference
 from fleetlane.events.flows.flow import Flow
-from fleetlane.events.lanes import Lane, LaneFacts, lane_for
+from fleetlane.events.lanes import Lane, LaneFacts, bulk_cause, lane_for
 
 
 class Uploads(Protocol):
@@ -63,13 +63,14 @@ def message_of(stored: StoredUpload, flow: Flow | None) -> Message:
     It arrived when S3 held all of it: from then on it was accepted. It is kept whole even where its
     flow truncates: nobody reads it on the way, so nobody can cut it.
     """
-    issued = stored.issued
+    issued, facts = stored.issued, _lane_facts(stored, flow)
     return Message(
         raw_id=stored.raw_id,
         device_id=issued.device_id,
         stream=issued.stream,
         arrival_millis=stored.stored_millis,
-        lane=lane_for(_lane_facts(stored, flow)),
+        lane=lane_for(facts),
+        bulk_cause=bulk_cause(facts),
         body=None,
         body_bytes=issued.body_bytes,
         reference=PayloadReference(key=stored.key, sha256=issued.sha256),

@@ -78,22 +78,22 @@ def repeats_itself(at: Circumstances) -> Iterator[Outgoing]:
 
 
 def oversize(at: Circumstances) -> Iterator[Outgoing]:
-    """Dumps 300 KiB to 2 MB at once: by reference, in the slow lane."""
+    """Dumps 300 KiB to 2 MB at once: by reference, in the bulk lane."""
     entries = at.random.randint(320, 1_900)
     body = bodies.diagnostics(at.random, at.now_ms, entries)
-    yield _message("diagnostics", body, Expected(events=entries, lane=Lane.SLOW))
+    yield _message("diagnostics", body, Expected(events=entries, lane=Lane.BULK))
 
 
 def oversize_malformed(at: Circumstances) -> Iterator[Outgoing]:
     """Loses the end of such a dump: parked, its bytes kept in the bucket."""
     body = bodies.diagnostics(at.random, at.now_ms, 400)[:-20]
-    yield _message("diagnostics", body, Expected(parked=ParkedReason.MALFORMED, lane=Lane.SLOW))
+    yield _message("diagnostics", body, Expected(parked=ParkedReason.MALFORMED, lane=Lane.BULK))
 
 
 def uploads(at: Circumstances) -> Iterator[Outgoing]:
     """Sends 5 MiB, more than the API takes: it goes straight to S3."""
     body = bodies.core_dump(at.random, at.now_ms, _CORE_DUMP_ENTRIES)
-    expected = Expected(events=_CORE_DUMP_ENTRIES, lane=Lane.SLOW)
+    expected = Expected(events=_CORE_DUMP_ENTRIES, lane=Lane.BULK)
     message = _message("diagnostics", body, expected)
     yield replace(message, is_upload=True, idempotency_key=_key(at))
 
@@ -138,18 +138,18 @@ def empty_body(at: Circumstances) -> Iterator[Outgoing]:
 
 
 def late_backlog(at: Circumstances) -> Iterator[Outgoing]:
-    """Was offline for three days, and states its data's end time: it goes to the slow lane."""
+    """Was offline for three days, and states its data's end time: it goes to the bulk lane."""
     for age_days in range(at.messages + 2, 2, -1):
         then_ms = at.now_ms - age_days * DAY_MS
         message = _usual("counters", replace(at, now_ms=then_ms))
-        expected = replace(message.expected, lane=Lane.SLOW)
+        expected = replace(message.expected, lane=Lane.BULK)
         yield replace(message, expected=expected, end_millis=then_ms)
 
 
 def quarantined(at: Circumstances) -> Iterator[Outgoing]:
-    """Is not trusted just now: whatever it sends goes to the slow lane."""
+    """Is not trusted just now: whatever it sends goes to the bulk lane."""
     for message in normal("gps")(at):
-        yield replace(message, expected=replace(message.expected, lane=Lane.SLOW))
+        yield replace(message, expected=replace(message.expected, lane=Lane.BULK))
 
 
 def refused(status: int) -> Behaviour:

@@ -114,7 +114,7 @@ class _RunawayDevice:
 
     async def run(self) -> RunawayRun:
         began_s, began_ms = time.monotonic(), _now_ms()
-        quarantined_s, released_s = await self._landed_in(Lane.SLOW, pause_s=60 / PER_MINUTE), None
+        quarantined_s, released_s = await self._landed_in(Lane.BULK, pause_s=60 / PER_MINUTE), None
         if quarantined_s is not None:
             until_s = time.monotonic() + _SILENT_S
             while time.monotonic() < until_s and not self.is_over():

@@ -10,8 +10,8 @@ from clients.kafka.producer import NotDurableError, RecordRefusedError
 from clients.kafka.producer_record import ProducerRecord
 from fleetlane.events.envelope import KafkaPosition, Message, PayloadReference, headers_of
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.lanes import Lane
-from fleetlane.events.topics import RawTopic, raw_key
+from fleetlane.events.lanes import BulkCause, Lane, LaneFacts, lane_for
+from fleetlane.events.topics import raw_key, raw_topic
 from operations.messages.parked import message_in
 from operations.messages.stores import RecordStore, records_at
 
@@ -96,7 +96,7 @@ def replay(
     *,
     on_landed: Callable[[int], None] = lambda _: None,
 ) -> int:
-    """Land the planned messages in the slow lane, and return how many they were.
+    """Land the planned messages in the bulk lane, and return how many they were.
 
     They are fewer than planned if records have expired meanwhile. Doing it again is safe: the ids
     of messages and events are the same. ``on_landed`` is called with how many landed so far.
@@ -136,16 +136,24 @@ def _land(records: Sequence[ProducerRecord], producer: DurableProducer) -> None:
 
 
 def replayed_record(message: Message, planned: NextAttempt) -> ProducerRecord:
-    """The same message for the slow lane: another attempt, with its count of slow tries reset."""
+    """The same message for the bulk lane: another attempt, with its count of slow tries reset.
+
+    One whose flow declares the slow lane landed there, and goes there again.
+    """
+    declared = Lane.SLOW if message.lane is Lane.SLOW else Lane.STANDARD
+    lane = lane_for(LaneFacts(declared=declared, is_replayed=True))
+    cause = BulkCause.REPLAYED
     changed = replace(
         message,
+        lane=lane,
+        bulk_cause=cause,
         attempt=planned.attempt,
         slow_tries=0,
         revision=planned.revision,
         reference=planned.reference,
     )
     return ProducerRecord(
-        topic=str(RawTopic(lane=Lane.SLOW)),
+        topic=raw_topic(lane, stream=message.stream, cause=cause if lane is Lane.BULK else None),
         key=raw_key(message.arrival_millis),
         value=message.body,
         headers=headers_of(changed),

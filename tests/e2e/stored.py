@@ -7,7 +7,7 @@ import orjson
 
 from clients.kafka.reader import KafkaReader, Record
 from fleetlane.events.lanes import Lane
-from fleetlane.events.topics import lane_pattern
+from fleetlane.events.topics import raw_pattern
 from local.platform import Platform
 from operations.endpoints import PAYLOAD_BUCKET
 from operations.messages.stores import tail
@@ -26,7 +26,7 @@ class Landings:
         self._s3 = platform.s3
         self._keys = object_keys(self._s3, PAYLOAD_BUCKET)
         self._reader = KafkaReader(
-            platform.endpoints.kafka, pattern=lane_pattern(*Lane), is_from_end=True
+            platform.endpoints.kafka, pattern=raw_pattern(*Lane), is_from_end=True
         )
         self._reader.read_available()
 

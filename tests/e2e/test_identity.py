@@ -74,7 +74,7 @@ def test_a_revoked_device_is_refused_though_its_token_is_known_and_good(
     assert answer.json()["detail"] == f"device {device.device_id} is revoked"
 
 
-def test_a_quarantined_device_lands_in_the_slow_lane_and_a_released_one_where_it_did(
+def test_a_quarantined_device_lands_in_the_bulk_lane_and_a_released_one_where_it_did(
     running: RunningPlatform,
 ) -> None:
     stores = running.seen_by_operators.devices
@@ -83,7 +83,7 @@ def test_a_quarantined_device_lands_in_the_slow_lane_and_a_released_one_where_it
     assert send().json()["lane"] == "standard"
 
     stores.trust.restrict([device.device_id], Restriction.QUARANTINED, now_ms=_now_ms())
-    aside = _until(send, lambda answer: answer.json().get("lane") == "slow")
+    aside = _until(send, lambda answer: answer.json().get("lane") == "bulk")
     stores.trust.release([device.device_id], now_ms=_now_ms())
     back = _until(send, lambda answer: answer.json().get("lane") == "standard")
 

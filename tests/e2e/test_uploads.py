@@ -32,13 +32,13 @@ def body() -> bytes:
     return bodies.core_dump(Random(1), time.time_ns() // 1_000_000, ENTRIES)  # noqa: S311 - a test
 
 
-def test_an_upload_is_parsed_in_the_slow_lane(running: RunningPlatform, body: bytes) -> None:
+def test_an_upload_is_parsed_in_the_bulk_lane(running: RunningPlatform, body: bytes) -> None:
     device = Device.registered(running.platform)
 
     receipt = accepted_by(form_for(device, "diagnostics", body), body, events=ENTRIES)
 
     ledger = running.ledger_on([receipt])
-    landed = record_of(running.platform, "raw.slow", receipt.raw_id)
+    landed = record_of(running.platform, "raw.bulk.large", receipt.raw_id)
     assert (ledger.parsed, ledger.lost, header(landed, "ce_bodybytes")) == (
         1,
         0,
@@ -91,7 +91,7 @@ def test_an_upload_that_is_landed_twice_at_once_is_one_message(
     device = Device.registered(running.platform)
     form = form_for(device, "diagnostics", body)
     receipt = accepted_by(form, body, events=ENTRIES)
-    record_of(running.platform, "raw.slow", receipt.raw_id)
+    record_of(running.platform, "raw.bulk.large", receipt.raw_id)
 
     blind_landing(running.platform, monkeypatch).land(key_in(form))
 

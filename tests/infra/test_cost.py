@@ -34,7 +34,7 @@ A_DAY = 120_000  # 3.65 million in a twelfth of a year
 
 
 def _scenario(messages_a_day: float = A_DAY, *, body_kib: float = 1) -> Scenario:
-    traffic = usual_traffic(messages_a_day, body_kib=body_kib, slow_body_kib=body_kib)
+    traffic = usual_traffic(messages_a_day, body_kib=body_kib, bulk_body_kib=body_kib)
     return Scenario(stage=PROD, traffic=traffic)
 
 

@@ -20,10 +20,10 @@ from fleetlane.events.flows.artifacts import team_rules
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import topics_of
 from fleetlane.events.job_arguments import BadArgumentsError
-from fleetlane.events.lanes import Lane
+from fleetlane.events.lanes import BulkCause, Lane
 from fleetlane.events.metadata import parsed_from, received_from
 from fleetlane.events.names import random_raw_id
-from fleetlane.events.topics import raw_key
+from fleetlane.events.topics import raw_key, raw_topic
 from glue_jobs import host
 from glue_jobs.engine.supervisor import Ends
 from local.flow_activation import example_artifact
@@ -65,7 +65,7 @@ def jobs(
     local_aws: LocalAws,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[list[Ends]]:
-    """The standard lane and the metadata, as one application of AWS runs them."""
+    """The standard lane, the bulk lane and the metadata, as one application of AWS runs them."""
     flows = [flow_from_toml(toml, file="test.toml") for toml in TOMLS]
     local_aws.ensure_bucket(FLOWS_BUCKET)
     s3 = boto3.client("s3", **local_aws.client_settings)
@@ -91,7 +91,8 @@ def jobs(
         *("--parked_bucket", "test-parked"),
         *("--metadata_trigger_ms", "100"),
     ]
-    queries = host.start(spark, "parse_lane --lane standard --trigger_ms 100; fleet_metadata", argv)
+    lanes = (f"parse_lane --lane {lane} --trigger_ms 100" for lane in ("standard", "bulk"))
+    queries = host.start(spark, "; ".join((*lanes, "fleet_metadata")), argv)
     yield queries
     for query in queries:
         query.stop()
@@ -102,20 +103,21 @@ def sent(jobs: list[Ends], kafka_broker: KafkaBroker) -> Callable[..., Message]:
     assert all(query.isActive for query in jobs)
     producer = KafkaProducer(bootstrap_servers=kafka_broker.bootstrap_servers)
 
-    def send(body: bytes, stream: str = "gps") -> Message:
+    def send(body: bytes, stream: str = "gps", cause: BulkCause | None = None) -> Message:
         message = Message(
             raw_id=random_raw_id(),
             device_id="d-17",
             stream=stream,
             arrival_millis=ARRIVAL_MILLIS,
-            lane=Lane.STANDARD,
+            lane=Lane.STANDARD if cause is None else Lane.BULK,
+            bulk_cause=cause,
             body=body,
             body_bytes=len(body),
             other_headers=(("traceparent", b"00-01"), ("x", None)),
         )
         producer.land(
             ProducerRecord(
-                topic="raw.standard",
+                topic=raw_topic(message.lane, stream=stream, cause=cause),
                 key=raw_key(ARRIVAL_MILLIS),
                 value=body,
                 headers=headers_of(message),
@@ -201,6 +203,32 @@ def test_a_message_that_hangs_its_parser_is_diverted_and_its_neighbours_come_out
 
     assert (moved.value, dict(moved.headers)["ce_attempt"]) == (ENDLESS_TRACE, b"2")
     assert len(records) == 20
+
+
+def test_in_the_bulk_lane_a_flow_that_hangs_is_put_over_once_and_others_come_out(
+    sent: Callable[..., Message], kafka_broker: KafkaBroker
+) -> None:
+    endless = {sent(ENDLESS_TRACE, "vibration", BulkCause.LATE).raw_id.encode() for _ in range(12)}
+    good = sent(b'{"a": 1}', "gps", BulkCause.LATE).raw_id.encode()
+
+    came_out = found(kafka_broker, "canonical.gps", lambda one: good in (one.value or b""))
+    failed = found(
+        kafka_broker,
+        "raw.slow",
+        lambda one: dict(one.headers).get("ce_id") in endless,
+        count=len(endless),
+    )
+    over = found(
+        kafka_broker,
+        "raw.bulk.over.late",
+        lambda one: dict(one.headers).get("ce_id") in endless,
+        count=len(endless),
+        wait_s=2.0,
+    )
+
+    assert len(came_out) == 1
+    assert {dict(one.headers)["ce_id"] for one in failed} == endless
+    assert 0 < len(over) == len({dict(one.headers)["ce_id"] for one in over})
 
 
 def test_two_versions_of_one_parser_are_fetched_and_run_side_by_side(

@@ -8,7 +8,7 @@ import msgspec
 
 from fleetlane.events import headers as ce
 from fleetlane.events.errors import FleetlaneError, ParkedReason
-from fleetlane.events.lanes import Lane
+from fleetlane.events.lanes import BulkCause, Lane
 from fleetlane.events.times import rfc3339
 
 type Header = tuple[str, bytes | None]
@@ -38,10 +38,10 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     """One message of one device: ``body``, or ``reference`` to it, never both.
 
     ``revision`` is raised by a replay of what was parsed before: its events take the place of that
-    raw id's earlier ones. ``body_bytes`` is the body's size either way. ``truncated_from_bytes``
-    is its size before its flow cut it. ``via`` is the gateway that spoke for the device.
-    ``other_headers`` are headers that this version does not know; they travel on unchanged, in
-    order.
+    raw id's earlier ones. ``bulk_cause`` is why it is, or was, in the bulk lane. ``body_bytes`` is
+    the body's size either way; ``truncated_from_bytes`` that before its flow cut it. ``via`` is the
+    gateway that spoke for the device. ``other_headers`` are headers that this version does not
+    know; they travel on unchanged, in order.
     """
 
     raw_id: str
@@ -49,6 +49,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     stream: str
     arrival_millis: int
     lane: Lane
+    bulk_cause: BulkCause | None = None
     body: bytes | None
     body_bytes: int
     reference: PayloadReference | None = None
@@ -90,6 +91,8 @@ def headers_of(message: Message) -> list[Header]:
         _LANES[message.lane],
         _FIRST_ATTEMPT if attempt == 1 else (ce.ATTEMPT, b"%d" % attempt),
     ]
+    if message.bulk_cause is not None:
+        written.append((ce.BULK_CAUSE, message.bulk_cause.encode()))
     if message.slow_tries:
         written.append((ce.SLOW_TRIES, b"%d" % message.slow_tries))
     if message.revision:

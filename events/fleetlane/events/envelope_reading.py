@@ -14,7 +14,7 @@ from fleetlane.events.envelope import (
     Message,
     PayloadReference,
 )
-from fleetlane.events.lanes import Lane
+from fleetlane.events.lanes import BulkCause, Lane
 from fleetlane.events.names import is_device_id, is_name, is_raw_id
 from fleetlane.events.times import MILLIS_MAX
 
@@ -45,6 +45,7 @@ def message_from(headers: Iterable[Header], body: bytes | None) -> Message:
         stream=read.required(ce.TYPE, _name),
         arrival_millis=read.required(ce.ARRIVAL_MILLIS, _arrival_millis),
         lane=read.required(ce.LANE, _lane),
+        bulk_cause=read.optional(ce.BULK_CAUSE, _bulk_cause),
         body=None if reference else body or b"",
         body_bytes=body_bytes,
         reference=reference,
@@ -186,9 +187,16 @@ def _lane(value: str) -> Lane:
     return Lane(value)
 
 
+def _bulk_cause(value: str) -> BulkCause:
+    if value not in BulkCause:
+        raise ValueError(f"is not one of {', '.join(BulkCause)}")
+    return BulkCause(value)
+
+
 _READERS: Final[Mapping[str, Callable[[str], object]]] = {
     ce.TYPE: _name,
     ce.LANE: _lane,
+    ce.BULK_CAUSE: _bulk_cause,
     ce.ATTEMPT: _attempt,
     ce.SLOW_TRIES: _count,
     ce.DEVICE_TYPE: _name,

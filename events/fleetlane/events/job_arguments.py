@@ -10,7 +10,13 @@ from typing import Any, Final, Self
 import msgspec
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.lanes import LANE_LIMITS, Lane, LaneLimits
+from fleetlane.events.lanes import (
+    LANE_LIMITS,
+    LARGE_MESSAGES_PER_BATCH_MAX,
+    BulkCause,
+    Lane,
+    LaneLimits,
+)
 
 FLOWS_MAX_AGE_S: Final = 15
 """Functions and jobs read the flows in force again when theirs are so old."""
@@ -89,8 +95,9 @@ class ParseLaneArguments(JobArguments):
     """Arguments of ``parse_lane``. ``flows_bucket`` holds the published flows.
 
     Those in force are read again when they are ``flows_max_age_s`` old. With a ``blocking_stream``
-    the query reads that stream's own topic, and no other. The last three
-    replace the lane's own limits; ``None`` leaves the lane's.
+    the query reads that stream's own topic, and no other; so it does with a ``bulk_cause``, or what
+    ``is_over`` its flow's budget. The bulk and slow lanes' batches grow with the ``workers``. The
+    last three replace the lane's own limits; ``None`` leaves the lane's.
     """
 
     lane: Lane
@@ -99,6 +106,9 @@ class ParseLaneArguments(JobArguments):
     parked_bucket: str
     flows_max_age_s: int = FLOWS_MAX_AGE_S
     blocking_stream: str | None = None
+    bulk_cause: BulkCause | None = None
+    is_over: bool = False
+    workers: int = 1
     trigger_ms: int | None = None
     parse_ms_max: int | None = None
     messages_per_batch_max: int | None = None
@@ -109,10 +119,21 @@ class ParseLaneArguments(JobArguments):
         given = {
             "trigger_ms": self.trigger_ms,
             "parse_ms_max": self.parse_ms_max,
-            "messages_per_batch_max": self.messages_per_batch_max,
+            "messages_per_batch_max": self.messages_per_batch_max or self._messages_of_workers,
         }
         changes = {name: value for name, value in given.items() if value is not None}
         return dataclasses.replace(LANE_LIMITS[self.lane], **changes)
+
+    @property
+    def _messages_of_workers(self) -> int | None:
+        limits = LANE_LIMITS[self.lane]
+        if self.lane not in (Lane.BULK, Lane.SLOW):
+            return None
+        if self.is_over:
+            return self.workers * limits.over_messages_per_batch_max
+        if self.bulk_cause is BulkCause.LARGE:
+            return self.workers * LARGE_MESSAGES_PER_BATCH_MAX
+        return self.workers * limits.messages_per_batch_max
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

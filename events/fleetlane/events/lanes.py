@@ -33,11 +33,28 @@ PARSE_GRACE_FACTOR: Final = 1.2
 
 
 class Lane(StrEnum):
-    """One of three paths through the platform, each with its own topics, job and alarms."""
+    """One of four paths through the platform, each with its own topics, job and alarms.
+
+    Bulk is for what is only large, late, quarantined or replayed; slow for what overran or failed.
+    """
 
     FAST = "fast"
     STANDARD = "standard"
+    BULK = "bulk"
     SLOW = "slow"
+
+
+DECLARED_LANES: Final = (Lane.FAST, Lane.STANDARD, Lane.SLOW)
+"""What a flow may declare; the bulk lane is for what a message is."""
+
+
+class BulkCause(StrEnum):
+    """Why a message is in the bulk lane. Each cause has a topic and a query of its own."""
+
+    LARGE = "large"
+    LATE = "late"
+    QUARANTINED = "quarantined"
+    REPLAYED = "replayed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,13 +62,20 @@ class LaneLimits:
     """What a lane allows one message and one batch, and when it alarms.
 
     A batch has so many messages that children finish it long before the lane is late, though each
-    message took a tenth of its limit. What takes more is charged to its flow's time budget.
+    message took ``uncharged_share`` of its limit. What takes more is charged to its flow's time
+    budget.
+
+    The bulk and slow lanes' batches are those of one worker, and grow with the workers. What of
+    them exceeds its flow's budget goes once to another topic, whose batches have
+    ``over_messages_per_batch_max``, and no budgets.
     """
 
     parse_ms_max: int
     memory_bytes_max: int
     trigger_ms: int
     messages_per_batch_max: int
+    over_messages_per_batch_max: int = 0
+    uncharged_share: float = 0.1
     lag_alarm_s: int
 
 
@@ -71,11 +95,21 @@ LANE_LIMITS: Final[Mapping[Lane, LaneLimits]] = MappingProxyType(
             messages_per_batch_max=100_000,
             lag_alarm_s=300,
         ),
+        Lane.BULK: LaneLimits(
+            parse_ms_max=500,
+            memory_bytes_max=1 << 30,
+            trigger_ms=2_000,
+            messages_per_batch_max=20_000,
+            over_messages_per_batch_max=200,
+            uncharged_share=0,
+            lag_alarm_s=1_800,
+        ),
         Lane.SLOW: LaneLimits(
             parse_ms_max=60_000,
             memory_bytes_max=2 << 30,
             trigger_ms=10_000,
             messages_per_batch_max=200,
+            over_messages_per_batch_max=40,
             lag_alarm_s=3_600,
         ),
     }
@@ -85,11 +119,17 @@ SLOW_TRIES_MAX: Final = 3
 """How often the slow lane tries a message before it is parked, a trigger's time or more apart."""
 
 
+LARGE_MESSAGES_PER_BATCH_MAX: Final = 400
+"""Of large messages, for one worker: of 64 MiB each there are as many bytes as a worker's children
+inflate and parse in some minutes."""
+
+
 class LaneFacts(msgspec.Struct, frozen=True, kw_only=True):
     """All that decides a message's lane.
 
     ``asked`` is the endpoint's lane, ``declared`` the flow's (standard where there is no flow),
-    ``data_age_ms`` arrival minus the declared end of the data, if one was declared.
+    ``data_age_ms`` arrival minus the declared end of the data, if one was declared. ``has_failed``:
+    an attempt overran or failed, or could not be made.
     """
 
     asked: Lane = Lane.STANDARD
@@ -97,21 +137,40 @@ class LaneFacts(msgspec.Struct, frozen=True, kw_only=True):
     body_bytes: int = 0
     data_age_ms: int | None = None
     is_quarantined: bool = False
-    attempt: int = 1
+    is_replayed: bool = False
+    has_failed: bool = False
 
 
 def lane_for(facts: LaneFacts) -> Lane:
     """Decide the lane of a message. The first rule that holds wins.
 
-    Whatever is large, late, retried, quarantined or declared slow goes to the slow lane. The fast
-    lane needs both: the device asked for it, and its flow declares it. The rest is standard.
+    What overran or failed goes to the slow lane, as does all of a flow that declares it. What is
+    replayed, quarantined, large or late goes to the bulk lane. The fast lane needs both: the device
+    asked for it, and its flow declares it. The rest is standard.
     """
-    if facts.is_quarantined or facts.attempt > 1 or facts.declared is Lane.SLOW:
+    if _is_slow(facts):
         return Lane.SLOW
-    if facts.body_bytes > INLINE_BYTES_MAX:
-        return Lane.SLOW
-    if facts.data_age_ms is not None and facts.data_age_ms > LATE_AFTER_MS:
-        return Lane.SLOW
+    if bulk_cause(facts) is not None:
+        return Lane.BULK
     if facts.asked is Lane.FAST and facts.declared is Lane.FAST:
         return Lane.FAST
     return Lane.STANDARD
+
+
+def bulk_cause(facts: LaneFacts) -> BulkCause | None:
+    """Why a message is in the bulk lane, if it is; the first cause that holds."""
+    if _is_slow(facts):
+        return None
+    if facts.is_replayed:
+        return BulkCause.REPLAYED
+    if facts.is_quarantined:
+        return BulkCause.QUARANTINED
+    if facts.body_bytes > INLINE_BYTES_MAX:
+        return BulkCause.LARGE
+    if facts.data_age_ms is not None and facts.data_age_ms > LATE_AFTER_MS:
+        return BulkCause.LATE
+    return None
+
+
+def _is_slow(facts: LaneFacts) -> bool:
+    return facts.has_failed or facts.declared is Lane.SLOW

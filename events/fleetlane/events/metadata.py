@@ -23,13 +23,18 @@ class Outcome(StrEnum):
 
 
 class Deferral(StrEnum):
-    """Why a message goes to the slow lane untried. It does not count against the message."""
+    """Why a message goes elsewhere untried. It does not count against the message."""
 
     PAYLOAD_UNAVAILABLE = "payload_unavailable"
     PARSER_UNAVAILABLE = "parser_unavailable"
     FLOW_UNAVAILABLE = "flow_unavailable"
     TIME_BUDGET_USED_UP = "overtime_used_up"
     CHILDREN_USED_UP = "children_used_up"
+    SHARE_USED_UP = "share_used_up"
+
+
+OVER_BUDGET: Final = frozenset({Deferral.TIME_BUDGET_USED_UP, Deferral.SHARE_USED_UP})
+"""Reasons for which a message goes to what is over its flow's budget, where its lane has that."""
 
 
 class Received(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,7 +147,7 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A record of ``fleet.alerts``. A repeated one has an equal ``id``.
 
     Over its rate limit, a device sent ``messages`` of ``stream`` in ``window_s``, where
-    ``messages_max`` are allowed; until ``quarantined_until_ms`` what it sends goes to the slow
+    ``messages_max`` are allowed; until ``quarantined_until_ms`` what it sends goes to the bulk
     lane, and for longer if it goes on.
 
     An alert about a flow has no ``device_id``, but the flow's ``owner``: in the ``window_s`` from

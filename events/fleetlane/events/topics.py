@@ -1,13 +1,14 @@
 """Kafka's names: topics and their limits, the keys of records, and consumer groups."""
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.lanes import Lane
+from fleetlane.events.lanes import BulkCause, Lane
 from fleetlane.events.names import NAME_PATTERN, checked_name
 from fleetlane.events.times import DAY_MS, hour_bucket
 
@@ -23,13 +24,19 @@ RECORD_BYTES_MAX: Final = 1_000_000
 """The largest record (key, value and headers) that we write to any topic but the two below."""
 
 REROUTED_BYTES_MAX: Final = RECORD_BYTES_MAX + 64 * 1024
-"""``raw.slow`` and ``parked`` take any raw record again, with more headers than it came with."""
+"""``raw.slow``, ``raw.bulk`` and ``parked`` take any raw record again, with more headers than it
+came with."""
+
+_REROUTED_TO: Final = (f"raw.{Lane.BULK}", f"raw.{Lane.SLOW}")
 
 _FRAME_BYTES: Final = 16 * 1024
+_CAUSES: Final = "|".join(BulkCause)
 _RAW = re.compile(
-    rf"raw\.(?P<lane>fast|standard|slow)"
-    rf"(?:\.stream\.(?P<stream>{NAME_PATTERN})|\.type\.(?P<device_type>{NAME_PATTERN})"
-    rf"|\.block\.(?P<blocking_stream>{NAME_PATTERN}))?"
+    rf"raw\.(?:(?P<lane>fast|standard|slow)"
+    rf"(?:\.stream\.(?P<stream>{NAME_PATTERN})|\.type\.(?P<device_type>{NAME_PATTERN})|"
+    rf"\.block\.(?P<blocking_stream>{NAME_PATTERN}))?|(?P<slow_over>slow\.over)|"
+    rf"bulk(?P<bulk_over>\.over)?\.(?P<cause>{_CAUSES})|"
+    rf"bulk\.block\.(?P<blocking_bulk>{NAME_PATTERN}))"
 )
 
 
@@ -53,25 +60,31 @@ class UnknownTopicError(FleetlaneError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawTopic:
-    """A raw topic's name, taken apart. At most one of the three behind the lane is set.
+    """A raw topic's name, taken apart. At most one of the four behind the lane is set.
 
     ``blocking_stream`` is one whose flow blocks on failure: its lane's shared query leaves this
-    topic out, and a query of its own reads it.
+    topic out, and a query of its own reads it. A bulk topic has its ``cause``, unless its flow
+    blocks. What exceeded its flow's budget is ``is_over``.
     """
 
     lane: Lane
     stream: str | None = None
     device_type: str | None = None
     blocking_stream: str | None = None
+    cause: BulkCause | None = None
+    is_over: bool = False
 
     def __str__(self) -> str:
+        over = ".over" if self.is_over else ""
+        if self.cause is not None:
+            return f"raw.{self.lane}{over}.{self.cause}"
         if self.stream is not None:
             return f"raw.{self.lane}.stream.{self.stream}"
         if self.device_type is not None:
             return f"raw.{self.lane}.type.{self.device_type}"
         if self.blocking_stream is not None:
             return f"raw.{self.lane}.block.{self.blocking_stream}"
-        return f"raw.{self.lane}"
+        return f"raw.{self.lane}{over}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,12 +109,17 @@ def raw_topic(
     *,
     stream: str,
     device_type: str | None = None,
+    cause: BulkCause | None = None,
 ) -> str:
     """Name the topic that a message lands in. Without a device type, its lane's shared topic.
+
+    In the bulk lane it is the ``cause``'s, whatever the strategy.
 
     Raises:
         BadNameError: The stream or device type that is to be part of the name is not a name.
     """
+    if cause is not None:
+        return str(RawTopic(lane=lane, cause=cause))
     match strategy:
         case RawStrategy.LANE:
             return str(RawTopic(lane=lane))
@@ -122,27 +140,55 @@ def parsed_raw_topic(topic: str) -> RawTopic:
     if found is None:
         raise UnknownTopicError(topic)
     return RawTopic(
-        lane=Lane(found["lane"]),
+        lane=Lane(topic.split(".")[1]),
         stream=found["stream"],
         device_type=found["device_type"],
-        blocking_stream=found["blocking_stream"],
+        blocking_stream=found["blocking_stream"] or found["blocking_bulk"],
+        cause=BulkCause(found["cause"]) if found["cause"] else None,
+        is_over=bool(found["slow_over"] or found["bulk_over"]),
     )
 
 
-def lane_pattern(*lanes: Lane) -> str:
-    """The regular expression (Python's and Java's) of what the shared queries of lanes read."""
-    return rf"raw\.({'|'.join(lanes)})(\.(stream|type)\.{NAME_PATTERN})?"
+def lane_pattern(lane: Lane) -> str:
+    """The regular expression (Python's and Java's) of what the shared query of a lane reads.
+
+    The bulk lane has a query a cause instead.
+    """
+    return rf"raw\.{lane}(\.(stream|type)\.{NAME_PATTERN})?"
+
+
+def cause_pattern(cause: BulkCause) -> str:
+    """The same of what the query of a bulk cause reads."""
+    return re.escape(str(RawTopic(lane=Lane.BULK, cause=cause)))
+
+
+def over_pattern(lane: Lane) -> str:
+    """The same of what exceeded its flow's budget, in the bulk or the slow lane."""
+    causes = rf"\.({_CAUSES})" if lane is Lane.BULK else ""
+    return rf"raw\.{lane}\.over{causes}"
 
 
 def raw_pattern(*lanes: Lane) -> str:
     """The same of all raw topics of these lanes: of blocking flows too."""
-    return rf"raw\.({'|'.join(lanes)})(\.(stream|type|block)\.{NAME_PATTERN})?"
+    return _of_lanes(lanes, rf"\.(stream|type|block)\.{NAME_PATTERN}")
 
 
 def stream_pattern(stream: str) -> str:
     """The same of all raw topics, of any lane, that a stream's messages may be in."""
     own = checked_name(stream, kind="stream")
-    return rf"raw\.({'|'.join(Lane)})(\.(stream|block)\.{own}|\.type\.{NAME_PATTERN})?"
+    of_stream = rf"\.(stream|block)\.{own}|\.type\.{NAME_PATTERN}"
+    return _of_lanes(tuple(Lane), of_stream, blocking=own)
+
+
+def _of_lanes(lanes: Sequence[Lane], own: str, *, blocking: str = NAME_PATTERN) -> str:
+    """Of lanes: their shared topics, and flows' own. Bulk topics are by cause, or of one flow."""
+    others = [lane for lane in lanes if lane is not Lane.BULK]
+    patterns = [rf"raw\.({'|'.join(others)})({own})?"] if others else []
+    if Lane.SLOW in others:
+        patterns.append(over_pattern(Lane.SLOW))
+    if len(others) < len(lanes):
+        patterns.append(rf"raw\.{Lane.BULK}((\.over)?\.({_CAUSES})|\.block\.{blocking})")
+    return "|".join(patterns)
 
 
 def blocking_pattern(lane: Lane, stream: str) -> str:
@@ -171,15 +217,24 @@ def unique_topic(stream: str) -> str:
 
 def platform_topics() -> tuple[str, ...]:
     """The topics that exist whatever flows there are."""
-    raw = (str(RawTopic(lane=lane)) for lane in Lane)
-    return (*raw, PARKED, FLEET_RECEIVED, FLEET_PARSED, FLEET_ALERTS)
+    shared = [str(RawTopic(lane=lane)) for lane in Lane if lane is not Lane.BULK]
+    return (*shared, *_bulk_topics(), PARKED, FLEET_RECEIVED, FLEET_PARSED, FLEET_ALERTS)
+
+
+def _bulk_topics() -> Iterator[str]:
+    """By cause; and what exceeds its flow's budget, there and in the slow lane."""
+    for is_over in (False, True):
+        yield from (
+            str(RawTopic(lane=Lane.BULK, cause=cause, is_over=is_over)) for cause in BulkCause
+        )
+    yield str(RawTopic(lane=Lane.SLOW, is_over=True))
 
 
 def topic_settings(topic: str) -> TopicSettings:
     """How long a topic keeps its records, and how large one may be."""
     if topic == PARKED:
         return TopicSettings(retention_ms=-1, record_bytes_max=REROUTED_BYTES_MAX)
-    if topic.startswith(str(RawTopic(lane=Lane.SLOW))):
+    if topic.startswith(_REROUTED_TO):
         return TopicSettings(retention_ms=3 * DAY_MS, record_bytes_max=REROUTED_BYTES_MAX)
     days = 3 if topic.startswith("raw.") else 7
     return TopicSettings(retention_ms=days * DAY_MS, record_bytes_max=RECORD_BYTES_MAX)

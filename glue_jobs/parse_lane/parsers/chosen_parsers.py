@@ -58,6 +58,12 @@ class NoParser:
     deferral: Deferral = Deferral.PARSER_UNAVAILABLE
 
 
+def over_budget(chosen: ChosenParser) -> NoParser:
+    """What is to be used instead of ``chosen`` for messages that exceed their flow's share."""
+    problem = "its flow has had its share of this batch"
+    return NoParser(problem=problem, flow=chosen.assignment.flow, deferral=Deferral.SHARE_USED_UP)
+
+
 class Flows(Protocol):
     """Where the current flows come from; ``CachedFlows`` is one."""
 
@@ -104,6 +110,7 @@ class ChosenParsers:
     ) -> None:
         self._flows, self._earlier, self._programs = flows, earlier, programs
         self._parse_s_max = limits.parse_ms_max / 1000
+        self._uncharged_share = limits.uncharged_share
         self._monotonic = monotonic
         self._published: PublishedFlows | None = None
         self._is_batch_new = True
@@ -230,7 +237,10 @@ class ChosenParsers:
         return ChosenParser(
             program=found.program,
             assignment=Assignment(
-                flow=flow, parser=found.parser, parse_s=parse_s * PARSE_GRACE_FACTOR
+                flow=flow,
+                parser=found.parser,
+                parse_s=parse_s * PARSE_GRACE_FACTOR,
+                uncharged_share=self._uncharged_share,
             ),
             accepts_buffer=found.accepts_buffer,
             instead_of=instead_of,

@@ -42,6 +42,7 @@ _REPEATING: Final = frozenset(
         ce.CONTENT_TYPE,
         ce.TYPE,
         ce.LANE,
+        ce.BULK_CAUSE,
         ce.ATTEMPT,
         ce.SLOW_TRIES,
         ce.DEVICE_TYPE,

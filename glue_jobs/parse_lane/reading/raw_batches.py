@@ -4,7 +4,9 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from fleetlane.events import headers as ce
 from fleetlane.events.envelope import Header, KafkaPosition
 
 HEADERS: Final = pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
@@ -51,6 +53,12 @@ class RawBatch:
 
     def __len__(self) -> int:
         return int(self._batch.num_rows)
+
+    def streams(self) -> int:
+        """How many streams its records are of."""
+        headers = self._batch.column("headers").flatten()
+        is_type = pc.equal(headers.field("key"), ce.TYPE)
+        return len(pc.unique(headers.field("value").filter(is_type)))
 
     def column(self, name: str) -> pa.Array:
         return self._batch.column(name)

@@ -17,6 +17,7 @@ from fleetlane.events.lanes import BUFFER_BYTES_MAX, PAYLOAD_BYTES_MAX, Lane
 from fleetlane.events.metadata import Deferral
 from fleetlane.parsers.body_encoding import BodyTooLargeError, decoded_body
 from fleetlane.parsers.contract import MalformedMessage
+from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.parsers.attempt_result import AttemptResult
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParser, ChosenParsers, NoParser
 from glue_jobs.parse_lane.reading.payloads import FetchAhead, Payloads
@@ -62,8 +63,8 @@ type _NotGiven = tuple[_Chosen, PayloadUnavailableError]
 class SlowPath:
     """Reads messages, chooses their parsers and fetches their bodies, several at once."""
 
-    def __init__(self, *, lane: Lane, parsers: ChosenParsers, payloads: Payloads) -> None:
-        self._lane, self._parsers, self._payloads = lane, parsers, payloads
+    def __init__(self, *, parsers: ChosenParsers, payloads: Payloads, budgets: FlowBudgets) -> None:
+        self._parsers, self._payloads, self._budgets = parsers, payloads, budgets
         self._ahead = FetchAhead(payloads)
 
     def read(
@@ -103,6 +104,8 @@ class SlowPath:
         chosen = no_parser or self._parsers.chosen(message)
         if isinstance(chosen, NoParser):
             return Failed(row, record, message, AttemptResult.without_parser(chosen))
+        if self._budgets.is_refused(chosen.assignment, message):
+            return Failed(row, record, message, _deferred(chosen, Deferral.SHARE_USED_UP))
         if message.body_bytes <= _bytes_max(chosen):
             return _Chosen(row, record, message, chosen)
         too_large = PayloadTooLargeError(message.body_bytes, _bytes_max(chosen))
@@ -110,18 +113,14 @@ class SlowPath:
 
     def _deferred(self, not_given: Sequence[_NotGiven], *, is_s3_there: bool) -> Iterator[Failed]:
         """An object that S3 never gives is one message's trouble; an outage is everybody's."""
+        has_outages = self._budgets.lane in (Lane.BULK, Lane.SLOW)
         for one, problem in not_given:
             reference = one.message.reference
-            if self._lane is Lane.SLOW and reference is not None and not is_s3_there:
+            if has_outages and reference is not None and not is_s3_there:
                 is_s3_there = self._payloads.answers(reference.key)
                 if not is_s3_there:
                     raise problem
-            assignment = one.chosen.assignment
-            result = AttemptResult(
-                parser=assignment.parser,
-                flow=assignment.flow,
-                deferral=Deferral.PAYLOAD_UNAVAILABLE,
-            )
+            result = _deferred(one.chosen, Deferral.PAYLOAD_UNAVAILABLE)
             yield Failed(one.row, one.record, one.message, result)
 
     def _ready(self, one: _Chosen, body: Callable[[], bytes]) -> Ready | Failed:
@@ -131,6 +130,11 @@ class SlowPath:
         except _BODY_ERRORS as problem:
             return Failed(row, record, message, _result(chosen, problem))
         return Ready(row, WaitingMessage(record, message, decoded), chosen)
+
+
+def _deferred(chosen: ChosenParser, deferral: Deferral) -> AttemptResult:
+    assignment = chosen.assignment
+    return AttemptResult(parser=assignment.parser, flow=assignment.flow, deferral=deferral)
 
 
 def _result(chosen: ChosenParser, problem: FleetlaneError) -> AttemptResult:

@@ -1,4 +1,4 @@
-"""Raw records that go elsewhere: to the slow lane for another attempt, or to ``parked``."""
+"""Raw records that go elsewhere: to another topic for another attempt, or to ``parked``."""
 
 from collections.abc import Iterable
 from copy import replace
@@ -7,7 +7,7 @@ from typing import Final
 from clients.s3.payload_bucket import PayloadMissingError
 from fleetlane.events import headers as ce
 from fleetlane.events.envelope import Header, Message, Parking, headers_of, parked_headers
-from fleetlane.events.lanes import Lane
+from fleetlane.events.lanes import BulkCause, Lane
 from fleetlane.events.topics import PARKED, REROUTED_BYTES_MAX, RawTopic
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from glue_jobs.parse_lane.reading.raw_batches import RawRecord
@@ -29,7 +29,19 @@ def diverted_record(
     return OutputRecord(topic, record.key, record.value, headers_of(again))
 
 
-def deferred_record(record: RawRecord, message: Message) -> OutputRecord:
+def over_record(record: RawRecord, message: Message, *, lane: Lane) -> OutputRecord:
+    """The same message, which exceeds its flow's budget, for another topic of its lane.
+
+    It comes there once: what reads that topic has no budgets. What landed in a bulk topic without
+    the header of its cause, which ingest always writes, counts as late.
+    """
+    cause = (message.bulk_cause or BulkCause.LATE) if lane is Lane.BULK else None
+    topic = RawTopic(lane=lane, cause=cause, is_over=True)
+    again = replace(message, attempt=message.attempt + 1)
+    return OutputRecord(str(topic), record.key, record.value, headers_of(again))
+
+
+def deferred_record(record: RawRecord, message: Message, *, is_over: bool) -> OutputRecord:
     """The same message for the slow lane again, which could not try it just now.
 
     However often that happens it is one attempt, unlike the first landing, and no try. But it has
@@ -39,7 +51,8 @@ def deferred_record(record: RawRecord, message: Message) -> OutputRecord:
     headers = headers_of(again)
     if not message.slow_tries:
         headers.append((ce.SLOW_TRIES, b"0"))
-    deferred = OutputRecord(str(RawTopic(lane=Lane.SLOW)), record.key, record.value, headers)
+    topic = str(RawTopic(lane=Lane.SLOW, is_over=is_over))
+    deferred = OutputRecord(topic, record.key, record.value, headers)
     return deferred if _size_bytes(deferred) <= REROUTED_BYTES_MAX else untouched_record(record)
 
 

@@ -113,9 +113,9 @@ class ApplicationRole(Construct):
         received = (FLEET_RECEIVED,) if application.has_metadata else ()
         kafka.grant_read(self.role, (read,))
         kafka.grant_mirror(self.role)
-        kafka.grant_write(
-            self.role, (CANONICAL_TOPICS, f"raw.{Lane.SLOW}*", PARKED, FLEET_PARSED, *received)
-        )
+        over = (f"raw.{Lane.BULK}.over*",) if application.lane is Lane.BULK else ()
+        rerouted = (f"raw.{Lane.SLOW}*", *over, PARKED)
+        kafka.grant_write(self.role, (CANONICAL_TOPICS, *rerouted, FLEET_PARSED, *received))
 
 
 def _grant_catalog(role: iam.Role) -> None:

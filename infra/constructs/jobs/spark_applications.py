@@ -1,4 +1,4 @@
-"""The three Spark applications: which jobs share one, and what each is started with."""
+"""The four Spark applications: which jobs share one, and what each is started with."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -93,6 +93,7 @@ class SparkApplication:
         yield ParseLaneArguments(
             **common,
             lane=self.lane,
+            workers=max(1, self.workers - 1),
             flows_bucket=flows_bucket,
             payload_bucket=places.payload_bucket,
             parked_bucket=places.parked_bucket,
@@ -125,12 +126,13 @@ class SparkApplication:
 
 
 def spark_applications(stage: Stage) -> tuple[SparkApplication, ...]:
-    """Three, so that what may be slow shares no worker with what must be fast."""
+    """Four, so that what may be slow shares no worker with what must be fast."""
     return (
         SparkApplication(name="fast", lane=Lane.FAST, workers=stage.fast_workers),
         SparkApplication(
             name="standard", lane=Lane.STANDARD, workers=stage.standard_workers, has_metadata=True
         ),
+        SparkApplication(name="bulk", lane=Lane.BULK, workers=stage.bulk_workers),
         SparkApplication(
             name="slow",
             lane=Lane.SLOW,

@@ -13,7 +13,7 @@ from fleetlane.events.flows.flow import (
     TimeUnit,
     topics_of,
 )
-from fleetlane.events.lanes import Lane
+from fleetlane.events.lanes import DECLARED_LANES, Lane
 from fleetlane.events.topics import CanonicalKey, RawStrategy, platform_topics
 from tests.unit.events.flow_texts import SMALLEST, read
 
@@ -109,7 +109,7 @@ def test_without_flows_the_platforms_topics_are_needed() -> None:
     ("lines", "own"),
     [
         ("", set()),
-        ('topic = "stream"', {f"raw.{lane}.stream.thermo" for lane in Lane}),
+        ('topic = "stream"', {f"raw.{lane}.stream.thermo" for lane in DECLARED_LANES}),
         ('topic = "device_type"', set()),
         ("dedupe = { window_s = 60 }", {"unique.thermo"}),
     ],
@@ -126,7 +126,7 @@ def test_a_flow_by_device_type_needs_the_topics_of_the_types_it_names() -> None:
 
     topics = {topic for topic in topics_of([flow]) if ".type." in topic}
 
-    assert topics == {f"raw.{lane}.type.{kind}" for lane in Lane for kind in ("t1", "t2")}
+    assert topics == {f"raw.{lane}.type.{kind}" for lane in DECLARED_LANES for kind in ("t1", "t2")}
 
 
 def test_a_redirect_needs_its_targets_topic() -> None:

@@ -8,12 +8,14 @@ from fleetlane.events.lanes import (
     LATE_AFTER_MS,
     PARSE_GRACE_FACTOR,
     SLOW_TRIES_MAX,
+    BulkCause,
     Lane,
     LaneFacts,
+    bulk_cause,
     lane_for,
 )
 
-FAST, STANDARD, SLOW = Lane.FAST, Lane.STANDARD, Lane.SLOW
+FAST, STANDARD, BULK, SLOW = Lane
 KIB_256 = 262_144
 DAY_MS = 86_400_000
 
@@ -33,21 +35,24 @@ GOLDEN = {
     "asked slow, declared slow": (facts(asked=SLOW, declared=SLOW), SLOW),
     "empty": (facts(body_bytes=0), FAST),
     "256 KiB": (facts(body_bytes=KIB_256), FAST),
-    "a byte more": (facts(body_bytes=KIB_256 + 1), SLOW),
-    "a byte more, standard": (facts(asked=STANDARD, body_bytes=KIB_256 + 1), SLOW),
+    "a byte more": (facts(body_bytes=KIB_256 + 1), BULK),
+    "a byte more, standard": (facts(asked=STANDARD, body_bytes=KIB_256 + 1), BULK),
     "data from the future": (facts(data_age_ms=-DAY_MS), FAST),
     "data of this moment": (facts(data_age_ms=0), FAST),
     "data of a day ago": (facts(data_age_ms=DAY_MS), FAST),
-    "a millisecond older": (facts(data_age_ms=DAY_MS + 1), SLOW),
-    "a millisecond older, standard": (facts(asked=STANDARD, data_age_ms=DAY_MS + 1), SLOW),
-    "quarantined": (facts(is_quarantined=True), SLOW),
-    "quarantined, standard": (facts(asked=STANDARD, is_quarantined=True), SLOW),
-    "second attempt": (facts(attempt=2), SLOW),
-    "second attempt, standard": (facts(asked=STANDARD, attempt=2), SLOW),
+    "a millisecond older": (facts(data_age_ms=DAY_MS + 1), BULK),
+    "a millisecond older, standard": (facts(asked=STANDARD, data_age_ms=DAY_MS + 1), BULK),
+    "quarantined": (facts(is_quarantined=True), BULK),
+    "quarantined, standard": (facts(asked=STANDARD, is_quarantined=True), BULK),
+    "replayed": (facts(is_replayed=True), BULK),
+    "replayed, declared slow": (facts(declared=SLOW, is_replayed=True), SLOW),
+    "failed": (facts(has_failed=True), SLOW),
+    "failed, replayed before": (facts(is_replayed=True, has_failed=True), SLOW),
     "all at once": (
-        facts(body_bytes=KIB_256 + 1, data_age_ms=DAY_MS + 1, is_quarantined=True, attempt=9),
-        SLOW,
+        facts(body_bytes=KIB_256 + 1, data_age_ms=DAY_MS + 1, is_quarantined=True),
+        BULK,
     ),
+    "large, declared slow": (facts(declared=SLOW, body_bytes=KIB_256 + 1), SLOW),
 }
 
 
@@ -57,8 +62,28 @@ def test_the_golden_table_of_lanes_holds(given: LaneFacts, lane: Lane) -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "cause"),
+    [
+        (facts(), None),
+        (facts(body_bytes=KIB_256 + 1), BulkCause.LARGE),
+        (facts(data_age_ms=DAY_MS + 1), BulkCause.LATE),
+        (facts(body_bytes=KIB_256 + 1, data_age_ms=DAY_MS + 1), BulkCause.LARGE),
+        (facts(body_bytes=KIB_256 + 1, is_quarantined=True), BulkCause.QUARANTINED),
+        (facts(is_quarantined=True, is_replayed=True), BulkCause.REPLAYED),
+        (facts(declared=SLOW, body_bytes=KIB_256 + 1), None),
+        (facts(body_bytes=KIB_256 + 1, has_failed=True), None),
+    ],
+)
+def test_a_message_has_one_cause_to_be_in_the_bulk_lane_and_none_elsewhere(
+    given: LaneFacts, cause: BulkCause | None
+) -> None:
+    assert bulk_cause(given) is cause
+    assert (lane_for(given) is BULK) is (cause is not None)
+
+
+@pytest.mark.parametrize(
     ("lane", "parse_ms_max", "trigger_ms"),
-    [(FAST, 100, 0), (STANDARD, 250, 1_000), (SLOW, 60_000, 10_000)],
+    [(FAST, 100, 0), (STANDARD, 250, 1_000), (BULK, 500, 2_000), (SLOW, 60_000, 10_000)],
 )
 def test_a_lanes_parse_limit_and_trigger_are_the_designs(
     lane: Lane, parse_ms_max: int, trigger_ms: int
@@ -69,10 +94,11 @@ def test_a_lanes_parse_limit_and_trigger_are_the_designs(
 
 
 def test_every_lane_has_limits_and_each_slower_one_is_allowed_more() -> None:
-    fast, standard, slow = (LANE_LIMITS[lane] for lane in Lane)
+    memory_bytes = [LANE_LIMITS[lane].memory_bytes_max for lane in Lane]
+    alarms_s = [LANE_LIMITS[lane].lag_alarm_s for lane in Lane]
 
-    assert fast.memory_bytes_max < standard.memory_bytes_max < slow.memory_bytes_max
-    assert fast.lag_alarm_s < standard.lag_alarm_s < slow.lag_alarm_s
+    assert memory_bytes == sorted(set(memory_bytes))
+    assert alarms_s == sorted(set(alarms_s))
 
 
 def test_the_constants_of_the_rules_are_the_designs() -> None:

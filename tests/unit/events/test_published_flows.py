@@ -16,7 +16,7 @@ from fleetlane.events.flows.flow import (
     Redirect,
     TimeUnit,
 )
-from fleetlane.events.lanes import Lane
+from fleetlane.events.lanes import DECLARED_LANES
 from fleetlane.events.topics import CanonicalKey, RawStrategy
 from tests.unit.events.json_values import json_objects, texts
 from tests.unit.events.messages import names
@@ -50,7 +50,7 @@ flows = st.builds(
     owner=fields,
     parsers=st.lists(parser_rules, min_size=1, max_size=2).map(tuple),
     event_time=event_times,
-    lane=st.sampled_from(Lane),
+    lane=st.sampled_from(DECLARED_LANES),
     topic=st.sampled_from(RawStrategy),
     oversize=st.sampled_from(["slow", "truncate"]),
     dedupe_by_content=st.booleans(),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetlane.events.lanes import Lane
+from fleetlane.events.lanes import BulkCause, Lane
 from fleetlane.events.names import BadNameError
 from fleetlane.events.topics import (
     FLEET_PARSED,
@@ -15,11 +15,14 @@ from fleetlane.events.topics import (
     UnknownTopicError,
     blocking_pattern,
     canonical_topic,
+    cause_pattern,
     lane_pattern,
+    over_pattern,
     parsed_raw_topic,
     platform_topics,
     raw_pattern,
     raw_topic,
+    stream_pattern,
     topic_settings,
     unique_topic,
 )
@@ -37,6 +40,14 @@ RAW_TOPICS = [
     "raw.slow.stream.type",
     f"raw.slow.type.{LONGEST}",
 ]
+BULK_TOPICS = [
+    *(f"raw.bulk.{cause}" for cause in BulkCause),
+    *(f"raw.bulk.over.{cause}" for cause in BulkCause),
+    "raw.slow.over",
+]
+
+SHARED_LANES = [lane for lane in Lane if lane is not Lane.BULK]
+
 OTHER_TOPICS = [
     "",
     "raw",
@@ -61,6 +72,14 @@ OTHER_TOPICS = [
     "rawxfast",
     "raw.fastxstream.a",
     "raw.slower",
+    "raw.bulk",
+    "raw.bulk.huge",
+    "raw.bulk.over",
+    "raw.bulk.over.huge",
+    "raw.bulk.stream.thermo",
+    "raw.fast.over",
+    "raw.slow.large",
+    "raw.slow.over.large",
     "parked",
     "canonical.raw.fast",
 ]
@@ -116,6 +135,9 @@ def test_the_platforms_own_topics_are_the_designs() -> None:
         "raw.fast",
         "raw.standard",
         "raw.slow",
+        *(f"raw.bulk.{cause}" for cause in ("large", "late", "quarantined", "replayed")),
+        *(f"raw.bulk.over.{cause}" for cause in ("large", "late", "quarantined", "replayed")),
+        "raw.slow.over",
         "parked",
         "fleet.received",
         "fleet.parsed",
@@ -123,17 +145,24 @@ def test_the_platforms_own_topics_are_the_designs() -> None:
     )
 
 
-@pytest.mark.parametrize("topic", RAW_TOPICS)
-def test_the_pattern_of_all_lanes_matches_every_raw_topic(topic: str) -> None:
-    assert re.fullmatch(lane_pattern(*Lane), topic)
-
-
 @pytest.mark.parametrize("topic", OTHER_TOPICS)
-def test_the_pattern_of_all_lanes_matches_nothing_else(topic: str) -> None:
-    assert not re.fullmatch(lane_pattern(*Lane), topic)
+def test_the_pattern_of_all_raw_topics_matches_nothing_else(topic: str) -> None:
+    assert not re.fullmatch(raw_pattern(*Lane), topic)
 
 
-@pytest.mark.parametrize("lane", Lane)
+@pytest.mark.parametrize("topic", BULK_TOPICS)
+def test_a_bulk_topic_is_read_by_one_query_alone(topic: str) -> None:
+    patterns = [*map(cause_pattern, BulkCause), over_pattern(Lane.BULK), over_pattern(Lane.SLOW)]
+
+    reading = [pattern for pattern in patterns if re.fullmatch(pattern, topic)]
+
+    assert len(reading) == 1
+    assert not any(re.fullmatch(lane_pattern(lane), topic) for lane in Lane)
+    assert re.fullmatch(stream_pattern("thermo"), topic)
+    assert str(parsed_raw_topic(topic)) == topic
+
+
+@pytest.mark.parametrize("lane", SHARED_LANES)
 def test_a_lanes_pattern_matches_its_own_topics_alone(lane: Lane) -> None:
     matched = [topic for topic in RAW_TOPICS if re.fullmatch(lane_pattern(lane), topic)]
 
@@ -141,12 +170,12 @@ def test_a_lanes_pattern_matches_its_own_topics_alone(lane: Lane) -> None:
 
 
 def test_a_pattern_uses_only_what_javas_expressions_read_alike() -> None:
-    pattern = lane_pattern(Lane.FAST, Lane.SLOW)
+    pattern = lane_pattern(Lane.FAST)
 
-    assert pattern == r"raw\.(fast|slow)(\.(stream|type)\.[a-z][a-z0-9-]{0,47})?"
+    assert pattern == r"raw\.fast(\.(stream|type)\.[a-z][a-z0-9-]{0,47})?"
 
 
-@given(lane=st.sampled_from(Lane), stream=names, device_type=st.none() | names)
+@given(lane=st.sampled_from(SHARED_LANES), stream=names, device_type=st.none() | names)
 def test_a_raw_topics_name_comes_apart_again(
     lane: Lane, stream: str, device_type: str | None
 ) -> None:
@@ -166,7 +195,7 @@ def test_a_blocking_flow_s_topic_is_left_out_by_its_lane_and_read_by_itself() ->
     topic = str(RawTopic(lane=Lane.FAST, blocking_stream="door-2"))
 
     assert topic == "raw.fast.block.door-2"
-    assert not re.fullmatch(lane_pattern(*Lane), topic)
+    assert not re.fullmatch(lane_pattern(Lane.FAST), topic)
     assert re.fullmatch(raw_pattern(Lane.FAST), topic)
     assert re.fullmatch(blocking_pattern(Lane.FAST, "door-2"), topic)
     assert not re.fullmatch(blocking_pattern(Lane.FAST, "door"), topic)

@@ -18,6 +18,7 @@ from fleetlane.events.flows.artifacts import FlowArtifact
 from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
 from fleetlane.events.lanes import LANE_LIMITS, Lane, LaneLimits
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
+from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.lane_parser import LaneParser, Output
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.parsers.programs import ParserFolders, Programs
@@ -162,8 +163,7 @@ def lane_parser(
 ) -> Callable[[Lane], LaneParser]:
     def made(lane: Lane) -> LaneParser:
         return LaneParser(
-            lane=lane,
-            limits=LANE_LIMITS[lane],
+            budgets=FlowBudgets(lane, LANE_LIMITS[lane]),
             parsers=chosen_parsers(FixedFlows(FLOW), sandboxes, LANE_LIMITS[lane]),
             payloads=Payloads(
                 landed=payload_bucket, parked=parked_bucket, parked_bucket="parked-bucket"

@@ -13,6 +13,7 @@ from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metadata import Parsed, parsed_from
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
+from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.lane_parser import LaneParser
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.parsers.programs import BYTES_MAX, ParserFolders, Programs
@@ -86,8 +87,7 @@ class Worker:
             monotonic=lambda: self.now_s,
         )
         return LaneParser(
-            lane=lane,
-            limits=limits,
+            budgets=FlowBudgets(lane, limits),
             parsers=parsers,
             payloads=Payloads(landed=payloads, parked=payloads, parked_bucket="parked"),
             sandboxes=sandboxes,

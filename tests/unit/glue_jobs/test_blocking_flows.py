@@ -14,6 +14,7 @@ from fleetlane.events.metadata import parsed_from
 from fleetlane.events.topics import REROUTED_BYTES_MAX
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.results import Verdict
+from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.halting import BlockedError, BlockingQueries, DeferredError, HaltOnError
 from glue_jobs.parse_lane.lane_parser import LaneParser
 from glue_jobs.parse_lane.reading.payloads import Payloads
@@ -64,16 +65,14 @@ def parser_of(
         flows = FixedFlows(flow) if isinstance(flow, str) else flow
         bucket = MemoryBucket()
         bucket.is_down = True
-        lane_parser = LaneParser(
-            lane=Lane.STANDARD,
-            limits=LANE_LIMITS[Lane.STANDARD],
+        return LaneParser(
+            budgets=FlowBudgets(Lane.STANDARD, LANE_LIMITS[Lane.STANDARD], is_blocking=True),
             parsers=chosen_parsers(flows, parsers or sandboxes, LANE_LIMITS[Lane.STANDARD]),
             payloads=Payloads(landed=bucket, parked=bucket, parked_bucket="parked"),
             sandboxes=parsers or sandboxes,
             now_ms=lambda: NOW_MS,
+            halt=HaltOnError(blocked, now_ms=lambda: NOW_MS),
         )
-        lane_parser.halt_on_errors(HaltOnError(blocked, now_ms=lambda: NOW_MS))
-        return lane_parser
 
     return made
 

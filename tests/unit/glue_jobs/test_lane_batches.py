@@ -12,6 +12,7 @@ from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.results import Attempt, Result, Verdict
 from fleetlane.parsers.sandbox.runs import Program, Run
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
+from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.lane_parser import LaneParser
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from glue_jobs.parse_lane.results.output_batches import ParsedRows, canonical_batch
@@ -52,8 +53,7 @@ class BusyParsers:
 def lane_parser_of(sandboxes: ParsesRuns, lane: Lane = Lane.STANDARD) -> LaneParser:
     bucket = MemoryBucket()
     return LaneParser(
-        lane=lane,
-        limits=LANE_LIMITS[lane],
+        budgets=FlowBudgets(lane, LANE_LIMITS[lane]),
         parsers=chosen_parsers(FixedFlows(FLOW, OTHER_FLOW), sandboxes, LANE_LIMITS[lane]),
         payloads=Payloads(landed=bucket, parked=bucket, parked_bucket="parked-bucket"),
         sandboxes=sandboxes,
@@ -98,7 +98,9 @@ def test_a_message_that_did_not_have_its_turn_is_deferred_and_counts_no_try(
     diverted, told = rows_of(lane_parser_of(BusyParsers(verdict), lane).outputs_of([record]))
 
     again = message_from(diverted.headers or (), diverted.value)
-    assert (diverted.topic, again.slow_tries, again.attempt) == ("raw.slow", 2, 2)
+    is_over = put_off is Deferral.TIME_BUDGET_USED_UP
+    over = {Lane.BULK: "raw.bulk.over.late", Lane.SLOW: "raw.slow.over"} if is_over else {}
+    assert (diverted.topic, again.slow_tries, again.attempt) == (over.get(lane, "raw.slow"), 2, 2)
     parsed = parsed_from(told.value or b"")
     assert (parsed.outcome, parsed.reason, parsed.put_off) == ("diverted", None, put_off)
 

@@ -10,6 +10,7 @@ from fleetlane.events.metadata import Parsed, parsed_from
 from fleetlane.parsers.contract import Parser
 from fleetlane.parsers.sandbox.in_process import InProcess
 from fleetlane.parsers.sandbox.runs import Program
+from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.lane_parser import LaneParser
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from tests.unit.glue_jobs.conftest import (
@@ -56,8 +57,7 @@ def told_of(parser: Parser, body_bytes: int) -> Parsed:
     """What is reported of a message of so many bytes, by reference, with this parser."""
     bucket, parses = LargeObjects(), InProcess({JSON: parser})
     lane_parser = LaneParser(
-        lane=Lane.SLOW,
-        limits=SLOW,
+        budgets=FlowBudgets(Lane.SLOW, SLOW),
         parsers=chosen_parsers(FixedFlows(FLOW), parses, SLOW),
         payloads=Payloads(landed=bucket, parked=bucket, parked_bucket="parked"),
         sandboxes=parses,

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 from xml.etree import ElementTree as ET
 
-from fleetlane.events.lanes import Lane
+from fleetlane.events.lanes import BulkCause, Lane
 from fleetlane.events.metrics import FLEET_WATCH
 from glue_jobs.engine.session import PROMPT_QUERIES, written_pools
 
@@ -15,7 +15,16 @@ def test_each_prompt_query_has_a_pool_with_a_slot_of_its_own(tmp_path: Path) -> 
 
     pools = ET.fromstring(Path(url2pathname(urlsplit(url).path)).read_text())  # noqa: S314 - ours
     shares = {pool.attrib["name"]: pool.findtext("minShare") for pool in pools}
-    assert shares == dict.fromkeys(PROMPT_QUERIES, "1")
+    assert {name for name, share in shares.items() if share == "1"} == set(PROMPT_QUERIES)
+
+
+def test_each_bulk_cause_weighs_more_than_what_is_over_its_budget(tmp_path: Path) -> None:
+    url = written_pools(tmp_path)
+
+    pools = ET.fromstring(Path(url2pathname(urlsplit(url).path)).read_text())  # noqa: S314 - ours
+    weights = {pool.attrib["name"]: pool.findtext("weight") for pool in pools}
+    assert {weights[f"parse_lane_bulk.{cause}"] for cause in BulkCause} == {"2"}
+    assert "parse_lane_bulk.over" not in weights
 
 
 def test_they_are_named_as_the_queries_are() -> None:

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from fleetlane.events.lanes import LANE_LIMITS, PARSE_GRACE_FACTOR, Lane
-from glue_jobs.parse_lane.lane_parser import BATCHES_TO_ALARM, BUDGET_SHARE_MAX
+from glue_jobs.parse_lane.budgets import BATCHES_TO_ALARM, BUDGET_SHARE_MAX
 from glue_jobs.parse_lane.parse import spaced_tries
 
 NOW_MS = 1_762_178_709_500

@@ -8,6 +8,7 @@ from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metadata import Deferral, Outcome, parsed_from
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
+from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.halting import DeferredError, HaltOnError
 from glue_jobs.parse_lane.lane_parser import LaneParser
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
@@ -63,7 +64,11 @@ def published() -> Published:
 
 
 def lane_parser_of(
-    lane: Lane, published: Published, clock: Clock, sandboxes: ParsesRuns
+    lane: Lane,
+    published: Published,
+    clock: Clock,
+    sandboxes: ParsesRuns,
+    halt: HaltOnError | None = None,
 ) -> LaneParser:
     """One that has read the flows, some time ago."""
     limits, bucket = LANE_LIMITS[lane], MemoryBucket()
@@ -74,12 +79,12 @@ def lane_parser_of(
         folders=NoArtifacts(), sandboxes=sandboxes, memory_bytes_max=limits.memory_bytes_max
     )
     return LaneParser(
-        lane=lane,
-        limits=limits,
+        budgets=FlowBudgets(lane, limits),
         parsers=ChosenParsers(flows=flows, earlier=published, programs=programs, limits=limits),
         payloads=Payloads(landed=bucket, parked=bucket, parked_bucket="parked"),
         sandboxes=sandboxes,
         now_ms=lambda: NOW_MS,
+        halt=halt,
     )
 
 
@@ -121,12 +126,10 @@ def test_it_is_parsed_once_the_flows_can_be_read_again(
 def test_in_the_topic_of_a_blocking_flow_it_waits_where_it_is(
     published: Published, clock: Clock, sandboxes: ParsesRuns
 ) -> None:
-    lane_parser = lane_parser_of(Lane.STANDARD, published, clock, sandboxes)
-    published.flows = None
-
     with buckets("parked") as s3:
-        lane_parser.halt_on_errors(
-            HaltOnError(BlockedMessages(s3, "parked"), now_ms=lambda: NOW_MS)
-        )
+        halt = HaltOnError(BlockedMessages(s3, "parked"), now_ms=lambda: NOW_MS)
+        lane_parser = lane_parser_of(Lane.STANDARD, published, clock, sandboxes, halt)
+        published.flows = None
+
         with pytest.raises(DeferredError, match="flow_unavailable"):
             rows_of(lane_parser.outputs_of([RECORD]))

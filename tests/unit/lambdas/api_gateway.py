@@ -60,7 +60,17 @@ def ingest_routes(  # noqa: PLR0913 - each may be a fake of its own
     dependencies = IngestDependencies(
         rate_limiter=rate_limiter or unlimited(),
         flows=flows or FakeFlows(),
-        producer=producer or FakeKafka(["raw.fast", "raw.standard", "raw.slow"]),
+        producer=producer
+        or FakeKafka(
+            [
+                "raw.fast",
+                "raw.standard",
+                "raw.slow",
+                "raw.bulk.large",
+                "raw.bulk.late",
+                "raw.bulk.quarantined",
+            ]
+        ),
         payloads=payloads or FakePayloads(),
         receipts=receipts or FakeReceipts(),
         devices=devices or FakeDevices(),

@@ -18,7 +18,7 @@ RATE_LIMITS = RateLimits(soft_per_minute=2, hard_per_minute=3)
 
 @pytest.fixture
 def kafka() -> FakeKafka:
-    return FakeKafka(["raw.fast", "raw.standard", "raw.slow"])
+    return FakeKafka(["raw.fast", "raw.standard", "raw.bulk.quarantined"])
 
 
 @pytest.fixture
@@ -54,14 +54,18 @@ def test_a_device_revoked_since_its_token_was_checked_is_forbidden_and_nothing_i
     assert (answer.status, answer.tag, kafka.records()) == (403, "forbidden", [])
 
 
-def test_a_device_quarantined_since_its_token_was_checked_lands_in_the_slow_lane(
+def test_a_device_quarantined_since_its_token_was_checked_lands_in_the_bulk_lane(
     routes: Dispatcher, kafka: FakeKafka, overrides: FakeOverrides
 ) -> None:
     hold(overrides, Restriction.QUARANTINED)
 
     answer = post(routes)
 
-    assert (answer.status, answer.body["lane"], len(kafka.topics["raw.slow"])) == (202, "slow", 1)
+    assert (answer.status, answer.body["lane"], len(kafka.topics["raw.bulk.quarantined"])) == (
+        202,
+        "bulk",
+        1,
+    )
 
 
 def test_an_override_ends_by_the_time_of_arrival(
@@ -106,7 +110,7 @@ def test_beyond_its_rate_limits_a_device_is_diverted_first_and_then_asked_to_slo
     answers = [post(routes) for _ in range(4)]
 
     outcomes = [answer.body.get("lane") or answer.tag for answer in answers]
-    assert outcomes == ["standard", "standard", "slow", "slow_down"]
+    assert outcomes == ["standard", "standard", "bulk", "slow_down"]
 
 
 def test_who_is_to_slow_down_is_notified_until_when_and_why(
@@ -148,7 +152,7 @@ def test_of_a_batch_only_what_is_beyond_the_rate_limits_is_held_back(
     answer = post_batch(routes, *(entry(f"e-{number}") for number in range(5)))
 
     lanes = [one.get("lane") for one in answer.body["receipts"]]
-    assert lanes == ["standard", "standard", "slow", None, None]
+    assert lanes == ["standard", "standard", "bulk", None, None]
     assert tags(answer)[3:] == ["slow_down", "slow_down"]
     assert len(kafka.records()) == 3
 

@@ -12,7 +12,7 @@ from tests.unit.lambdas.api_gateway import ACTIVE, NOW_MS, ingest_routes, post
 from tests.unit.lambdas.cloud_events import BATCH, entry, post_batch, tags
 from tests.unit.lambdas.fakes import FakeDevices, FakeKafka, FakePayloads
 
-RAW_TOPICS = ("raw.fast", "raw.standard", "raw.slow")
+RAW_TOPICS = ("raw.fast", "raw.standard", "raw.bulk.large", "raw.bulk.late", "raw.bulk.quarantined")
 
 
 @pytest.fixture
@@ -161,7 +161,7 @@ def test_an_unknown_device_is_refused_as_a_foreign_one_is(routes: Dispatcher) ->
     assert unknown.replace("nobody", "of-another") == foreign
 
 
-def test_what_a_quarantined_device_or_gateway_sends_goes_to_the_slow_lane(
+def test_what_a_quarantined_device_or_gateway_sends_goes_to_the_bulk_lane(
     routes: Dispatcher, kafka: FakeKafka
 ) -> None:
     post_batch(routes, entry("e-1", device="doubtful"), entry("e-2", device="behind"))
@@ -171,7 +171,7 @@ def test_what_a_quarantined_device_or_gateway_sends_goes_to_the_slow_lane(
 
     lanes = [(message.device_id, message.lane) for message in landed(kafka)]
     assert sorted(lanes) == [
-        ("behind", Lane.SLOW), ("behind", Lane.STANDARD), ("doubtful", Lane.SLOW),
+        ("behind", Lane.BULK), ("behind", Lane.STANDARD), ("doubtful", Lane.BULK),
     ]  # fmt: skip
 
 

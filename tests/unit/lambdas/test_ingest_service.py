@@ -37,7 +37,17 @@ class World:
     """Ingest with all that it lands in."""
 
     def __init__(self, *flows: Flow, topics: tuple[str, ...] = ()) -> None:
-        self.kafka = FakeKafka(("raw.fast", "raw.standard", "raw.slow", *topics))
+        self.kafka = FakeKafka(
+            (
+                "raw.fast",
+                "raw.standard",
+                "raw.slow",
+                "raw.bulk.large",
+                "raw.bulk.late",
+                "raw.bulk.quarantined",
+                *topics,
+            )
+        )
         self.payloads = FakePayloads()
         self.flows = FakeFlows(*flows)
         self.flow_problems: list[FlowsUnavailableError] = []
@@ -97,10 +107,10 @@ def test_the_record_s_key_is_its_arrival() -> None:
         ('lane = "fast"', UPLOAD, "raw.standard"),
         ("", replace(UPLOAD, asked=Lane.FAST), "raw.standard"),
         ('lane = "slow"', replace(UPLOAD, asked=Lane.FAST), "raw.slow"),
-        ("", replace(UPLOAD, is_quarantined=True), "raw.slow"),
-        ("", replace(UPLOAD, end_millis=NOW_MS - LATE_AFTER_MS - 1), "raw.slow"),
+        ("", replace(UPLOAD, is_quarantined=True), "raw.bulk.quarantined"),
+        ("", replace(UPLOAD, end_millis=NOW_MS - LATE_AFTER_MS - 1), "raw.bulk.late"),
         ("", replace(UPLOAD, end_millis=NOW_MS - LATE_AFTER_MS), "raw.standard"),
-        ("", replace(UPLOAD, body=LARGE), "raw.slow"),
+        ("", replace(UPLOAD, body=LARGE), "raw.bulk.large"),
     ],
 )
 def test_the_lane_follows_from_what_is_known(

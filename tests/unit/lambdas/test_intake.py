@@ -38,7 +38,16 @@ class World:
     """An intake with all that it needs."""
 
     def __init__(self, declared: str = "") -> None:
-        self.kafka = FakeKafka(("raw.fast", "raw.standard", "raw.slow"))
+        self.kafka = FakeKafka(
+            (
+                "raw.fast",
+                "raw.standard",
+                "raw.slow",
+                "raw.bulk.large",
+                "raw.bulk.late",
+                "raw.bulk.quarantined",
+            )
+        )
         self.receipts = FakeReceipts()
         self.outages: list[ReceiptsUnavailableError] = []
         self.now_s = 0.0
@@ -126,7 +135,7 @@ def test_a_repeat_has_the_lane_in_which_the_first_landed() -> None:
 
     again = world.land()
 
-    assert again.lane is Lane.SLOW
+    assert again.lane is Lane.BULK
 
 
 def test_a_key_that_comes_with_other_bytes_is_landed_and_flagged() -> None:

@@ -140,7 +140,7 @@ def asked_for(**declared: int) -> Answer:
 
 
 def routes(*, is_up: bool = True) -> Dispatcher:
-    kafka = FakeKafka(["raw.standard", "raw.slow"])
+    kafka = FakeKafka(["raw.standard", "raw.bulk.large"])
     kafka.is_up = is_up
     return ingest_routes(producer=kafka)
 

@@ -10,7 +10,7 @@ from tests.unit.lambdas.fakes import FakeKafka, FakePayloads
 
 class World:
     def __init__(self) -> None:
-        self.kafka, self.payloads = FakeKafka(("raw.standard", "raw.slow")), FakePayloads()
+        self.kafka, self.payloads = FakeKafka(("raw.standard", "raw.bulk.large")), FakePayloads()
         self.routes = ingest_routes(producer=self.kafka, payloads=self.payloads)
 
     def health(self) -> Answer:

@@ -15,7 +15,7 @@ from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import Flow
-from fleetlane.events.lanes import LATE_AFTER_MS, Lane
+from fleetlane.events.lanes import LATE_AFTER_MS, BulkCause, Lane
 from lambdas.uploads.landing import Landing
 from lambdas.uploads.sweep import OUTAGES_MAX, BadNotificationError, failed_messages
 from tests.unit.lambdas.fakes import FakeFlows, FakeKafka
@@ -44,7 +44,14 @@ class World:
     """Landing, with one upload in S3."""
 
     def __init__(self, *flows: Flow, issued: IssuedUpload = ISSUED) -> None:
-        topics = ("raw.fast", "raw.standard", "raw.slow", "raw.slow.stream.dumps")
+        topics = (
+            "raw.fast",
+            "raw.standard",
+            "raw.slow",
+            "raw.bulk.large",
+            "raw.bulk.late",
+            "raw.bulk.quarantined",
+        )
         self.kafka, self.uploads = FakeKafka(topics), FakeUploads()
         self.uploads.take(KEY, issued, stored_millis=STORED_MS)
         self.landing = Landing(uploads=self.uploads, flows=FakeFlows(*flows), producer=self.kafka)
@@ -74,7 +81,8 @@ def test_an_upload_lands_as_it_was_issued_by_reference() -> None:
             device_id="d-1",
             stream="dumps",
             arrival_millis=STORED_MS,
-            lane=Lane.SLOW,
+            lane=Lane.BULK,
+            bulk_cause=BulkCause.LARGE,
             body=None,
             body_bytes=6_000_000,
             reference=PayloadReference(key=KEY, sha256="ab" * 32),
@@ -94,8 +102,8 @@ def test_an_upload_lands_as_it_was_issued_by_reference() -> None:
     [
         (replace(ISSUED, body_bytes=1000), "", Lane.STANDARD),
         (replace(ISSUED, body_bytes=1000), 'lane = "slow"', Lane.SLOW),
-        (replace(ISSUED, body_bytes=1000, is_quarantined=True), "", Lane.SLOW),
-        (replace(ISSUED, body_bytes=1000, end_millis=STORED_MS - LATE_AFTER_MS - 1), "", Lane.SLOW),
+        (replace(ISSUED, body_bytes=1000, is_quarantined=True), "", Lane.BULK),
+        (replace(ISSUED, body_bytes=1000, end_millis=STORED_MS - LATE_AFTER_MS - 1), "", Lane.BULK),
     ],
 )
 def test_its_lane_is_what_the_rules_of_lanes_say(
@@ -108,12 +116,12 @@ def test_its_lane_is_what_the_rules_of_lanes_say(
     assert world.messages()[0].lane is lane
 
 
-def test_a_flow_with_a_topic_of_its_own_gets_it_there() -> None:
+def test_a_flow_with_a_topic_of_its_own_gets_a_large_one_by_its_cause() -> None:
     world = World(flow('topic = "stream"'))
 
     world.landing.land(KEY)
 
-    assert len(world.kafka.topics["raw.slow.stream.dumps"]) == 1
+    assert len(world.kafka.topics["raw.bulk.large"]) == 1
 
 
 def test_it_is_kept_whole_even_where_its_flow_truncates() -> None:

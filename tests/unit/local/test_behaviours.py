@@ -81,7 +81,7 @@ def test_an_oversize_message_is_too_large_for_kafka_and_not_for_lambda(
     message = next(behaviour(AT))
 
     assert INLINE_BYTES_MAX < len(message.body) < 2 << 20
-    assert message.expected.lane is Lane.SLOW
+    assert message.expected.lane is Lane.BULK
 
 
 def test_a_wrong_clock_is_years_ahead_or_stands_at_1970() -> None:

@@ -154,12 +154,12 @@ def ingest(event: dict[str, Any], _: object) -> dict[str, Any]:
     if event["path"] == "/v1/batch":
         return batch_answer(event["body"])
     stream = event["pathParameters"]["stream"]
-    is_slow = (
+    is_bulk = (
         len(event["body"] or "") > 350_000
         or "x-data-end-millis" in headers
         or identity["status"] == "quarantined"
     )
-    lane = "fast" if "/fast/" in event["path"] else "slow" if is_slow else "standard"
+    lane = "fast" if "/fast/" in event["path"] else "bulk" if is_bulk else "standard"
     key = headers.get("idempotency-key")
     raw_id = keyed_raw_id(identity["device_id"], stream, key, b"") if key else random_raw_id()
     return {"statusCode": 202, "body": json.dumps({"id": raw_id, "lane": lane, "landed": "kafka"})}

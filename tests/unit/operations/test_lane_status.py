@@ -60,7 +60,7 @@ def test_an_idle_platform_has_no_share_and_nothing_that_waits() -> None:
 
     assert [(one.parked_percent, one.waiting, one.oldest_arrival_ms) for one in lanes] == [
         (None, 0, None)
-    ] * 3
+    ] * len(Lane)
 
 
 def test_a_query_says_how_far_it_is_and_when_it_was_last_seen() -> None:
@@ -93,6 +93,7 @@ def test_a_person_reads_a_line_a_lane_and_a_line_a_query() -> None:
         ["lane", "parsed/s", "parked", "waiting", "oldest", "waiting"],
         ["fast", "0.0", "0.0", "%", "0", "-"],
         ["standard", "0.0", "-", "0", "-"],
+        ["bulk", "0.0", "-", "0", "-"],
         ["slow", "0.0", "-", "1", "2025-11-03T14:03:39.000Z,", "90", "s", "ago"],
         [],
         ["query", "records", "behind", "last", "seen"],

@@ -26,7 +26,7 @@ def test_a_first_landing_counts_for_the_lane_of_its_topic() -> None:
 
     tally.fold([raw("raw.fast.stream.thermo", b"1"), raw("raw.slow", b"1")])
 
-    assert [counts.landed for counts in tally.counts.values()] == [1, 0, 1]
+    assert [counts.landed for counts in tally.counts.values()] == [1, 0, 0, 1]
 
 
 def test_a_diversion_is_no_landing() -> None:

@@ -11,11 +11,12 @@ from clients.kafka.producer import NotDurableError, RecordRefusedError
 from clients.kafka.producer_record import ProducerRecord
 from fleetlane.events.envelope import REVISION_MAX, KafkaPosition, Message
 from fleetlane.events.envelope_reading import message_from
+from fleetlane.events.lanes import BulkCause, Lane
 from operations.replay.landing import NextAttempt, ReplayPlan, replay, replayed_record
 from tests.unit.events.messages import messages
 from tests.unit.operations.stored_messages import OTHER_ID, RAW_ID, FakeStore, message_of
 
-NO_ANSWER = NotDurableError("raw.slow", 1.0, "no answer")
+NO_ANSWER = NotDurableError("raw.bulk.replayed", 1.0, "no answer")
 ONCE_MORE = NextAttempt(attempt=4, revision=1, reference=None)
 
 
@@ -31,7 +32,7 @@ class FakeKafka:
     ) -> Sequence[KafkaPosition | NotDurableError]:
         self.landed.extend(records)
         self._tries_left -= 1
-        position = KafkaPosition(topic="raw.slow", partition=0, offset=0)
+        position = KafkaPosition(topic="raw.bulk.replayed", partition=0, offset=0)
         if self._problem is None or self._tries_left < 0:
             return [position] * len(records)
         is_bad = [("ce_id", RAW_ID.encode()) in one.headers for one in records]
@@ -48,7 +49,7 @@ def plan_of(store: FakeStore, again: NextAttempt = ONCE_MORE) -> ReplayPlan:
 
 
 @given(messages(), st.integers(2, 99), st.integers(0, REVISION_MAX))
-def test_only_attempt_tries_and_revision_change(
+def test_only_attempt_tries_revision_and_lane_change(
     message: Message, attempt: int, revision: int
 ) -> None:
     again = NextAttempt(attempt=attempt, revision=revision, reference=message.reference)
@@ -56,20 +57,27 @@ def test_only_attempt_tries_and_revision_change(
     record = replayed_record(message, again)
 
     assert message_from(record.headers, record.value) == replace(
-        message, attempt=attempt, slow_tries=0, revision=revision
+        message,
+        attempt=attempt,
+        slow_tries=0,
+        revision=revision,
+        lane=Lane.SLOW if message.lane is Lane.SLOW else Lane.BULK,
+        bulk_cause=BulkCause.REPLAYED,
     )
 
 
-def test_all_lands_in_the_slow_lane_without_what_parking_added() -> None:
+def test_all_lands_in_the_bulk_lane_without_what_parking_added() -> None:
     store, kafka = FakeStore(), FakeKafka()
     store.park(message_of(slow_tries=3))
 
     landed = replay(plan_of(store), store, kafka)
 
     (record,) = kafka.landed
-    assert (landed, record.topic, record.value) == (1, "raw.slow", b"\x01\x02")
+    assert (landed, record.topic, record.value) == (1, "raw.bulk.replayed", b"\x01\x02")
     assert not any(name.startswith("ce_parked") for name, _ in record.headers)
-    assert message_from(record.headers, record.value) == message_of(attempt=4, revision=1)
+    assert message_from(record.headers, record.value) == message_of(
+        attempt=4, revision=1, lane=Lane.BULK, bulk_cause=BulkCause.REPLAYED
+    )
 
 
 def test_what_is_not_planned_stays_where_it_is() -> None:
@@ -115,7 +123,7 @@ def test_what_kafka_does_not_confirm_lands_once_more_and_nothing_else() -> None:
 
 @pytest.mark.parametrize(
     ("problem", "landed"),
-    [(NO_ANSWER, 10), (RecordRefusedError("raw.slow", 0.1, "too large"), 1)],
+    [(NO_ANSWER, 10), (RecordRefusedError("raw.bulk.replayed", 0.1, "too large"), 1)],
     ids=["for a while", "refused"],
 )
 def test_what_kafka_never_confirms_is_reported(problem: NotDurableError, landed: int) -> None:

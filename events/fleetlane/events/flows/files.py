@@ -15,6 +15,7 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import FlowArtifact
 from fleetlane.events.flows.event_schema import BadSchemaError, schema_beside
 from fleetlane.events.flows.flow import Flow, FlowSet
+from fleetlane.events.lanes import DECLARED_LANES, Lane
 
 VERSION_CHARS: Final = 16
 """A version is so many lowercase hexadecimal digits."""
@@ -188,7 +189,8 @@ def _choice(kind: inspect.Type) -> str:
         case inspect.StructType():
             return ", ".join(field.encode_name for field in kind.fields)
         case inspect.EnumType():
-            return ", ".join(str(one.value) for one in kind.cls)
+            allowed = DECLARED_LANES if kind.cls is Lane else kind.cls
+            return ", ".join(str(one.value) for one in allowed)
         case inspect.LiteralType():
             return ", ".join(str(value) for value in kind.values)
         case inspect.StrType(pattern=str() as pattern):

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta, field
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from fleetlane.events.lanes import Lane
+from fleetlane.events.lanes import DECLARED_LANES, BulkCause, Lane
 from fleetlane.events.names import NAME_PATTERN
 from fleetlane.events.topics import (
     CanonicalKey,
@@ -181,6 +181,8 @@ class Flow(_Table, frozen=True, kw_only=True):
     schema: dict[str, object] | None = None
 
     def __post_init__(self) -> None:
+        if self.lane not in DECLARED_LANES:
+            raise ValueError(f'lane = "{self.lane}" is for what is large or late: no choice')
         if self.identity.by == "content" and self.event_time is None:
             raise ValueError('identity by = "content" needs [event_time]')
         if self.blocks and self.topic is not RawStrategy.STREAM:
@@ -198,8 +200,10 @@ class Flow(_Table, frozen=True, kw_only=True):
         """The device types that this flow names: with ``topic = "device_type"``, theirs alone."""
         return frozenset(kind for rule in self.parsers for kind in rule.device_types or ())
 
-    def raw_topic(self, lane: Lane, *, device_type: str | None) -> str:
-        """Name the topic that this flow's messages land in.
+    def raw_topic(
+        self, lane: Lane, *, device_type: str | None, cause: BulkCause | None = None
+    ) -> str:
+        """Name the topic that this flow's messages land in; in the bulk lane by their ``cause``.
 
         A device of a type that the flow does not name lands in its lane's shared topic: there is
         no other that is sure to exist.
@@ -207,7 +211,7 @@ class Flow(_Table, frozen=True, kw_only=True):
         if self.on_failure == "block":
             return str(RawTopic(lane=lane, blocking_stream=self.stream))
         kind = device_type if device_type in self.device_types else None
-        return raw_topic(lane, self.topic, stream=self.stream, device_type=kind)
+        return raw_topic(lane, self.topic, stream=self.stream, device_type=kind, cause=cause)
 
 
 type FlowSet = Mapping[str, Flow]
@@ -225,8 +229,9 @@ def _topics_of_each(flows: Iterable[Flow]) -> Iterator[str]:
         if flow.dedupe is not None:
             yield unique_topic(flow.stream)
         yield from (canonical_topic(redirect.to) for redirect in flow.canonical.redirects)
+        lanes = [lane for lane in Lane if flow.blocks or lane in DECLARED_LANES]
         for kind in (None, *flow.device_types):
-            yield from (flow.raw_topic(lane, device_type=kind) for lane in Lane)
+            yield from (flow.raw_topic(lane, device_type=kind) for lane in lanes)
 
 
 def topic_collisions(flows: Iterable[Flow]) -> Iterator[tuple[str, str]]:

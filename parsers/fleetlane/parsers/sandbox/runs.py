@@ -41,6 +41,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     flow: Flow
     parser: str
     parse_s: float
+    uncharged_share: float = 0.1
 
     @property
     def kill_s(self) -> float:
@@ -49,7 +50,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @property
     def usual_s(self) -> float:
         """What a message may take before its flow's time budget is charged."""
-        return self.parse_s / 10
+        return self.parse_s * self.uncharged_share
 
     @cached_property
     def topics(self) -> tuple[str, ...]:

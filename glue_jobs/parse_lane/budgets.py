@@ -1,0 +1,157 @@
+"""What each flow may use of a lane: time everywhere; messages and bytes in the bulk lane."""
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Final
+
+from fleetlane.events.envelope import Message
+from fleetlane.events.lanes import PAYLOAD_BYTES_MAX, Lane, LaneLimits
+from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
+from fleetlane.parsers.sandbox.runs import Assignment
+from fleetlane.parsers.sandbox.time_budget import TimeBudget
+
+BATCHES_TO_ALARM: Final = 3
+"""A batch's budget of time: so many batches that use theirs up bring the lane's lag to an alarm."""
+
+BUDGET_SHARE_MAX: Final = 1 / 5
+"""Of a batch's budget in the slow lane; what one flow may use of it before its messages wait."""
+
+DIVERTED_BUDGET_SHARE_MAX: Final = 1 / 50
+"""Where there is a slower lane: of all time that passes, and of a batch's budget at the most. While
+one message takes its time the others of its task wait, and at a batch's end those of all tasks."""
+
+BULK_FLOW_S_MAX: Final = 1.0
+"""Of each task of a batch in the bulk lane, and charged in full. Its batches are to be short: the
+other flows' next messages wait for their end."""
+
+BULK_MESSAGES_SHARE: Final = 1 / 4
+"""Of a batch of the bulk lane; what one flow has of each task's part while others are in it."""
+
+BULK_BATCH_BYTES_MAX: Final = 4 * PAYLOAD_BYTES_MAX
+"""Fetched and put out by all flows of a task's part of a batch."""
+
+_NO_END_S: Final = 1e6
+_ALL_US: Final = int(_NO_END_S * 1e6)
+
+
+class FlowBudgets:
+    """The budgets of one lane's flows, as one task counts them. For one thread.
+
+    In the fast and standard lanes a flow has time alone, and time gives it back. In the bulk and
+    slow lanes each batch begins with full budgets. What ``is_over`` a budget already, or of a flow
+    that blocks, has no end of them.
+    """
+
+    def __init__(
+        self, lane: Lane, limits: LaneLimits, *, is_over: bool = False, is_blocking: bool = False
+    ) -> None:
+        self.lane, self.is_over = lane, is_over
+        self._limits, self._is_endless = limits, is_over or is_blocking
+        is_shared = lane is Lane.BULK and not self._is_endless
+        self._shares = _Shares(limits) if is_shared else None
+        self.time = self._full_time()
+
+    def begin_batch(self) -> None:
+        self.time.begin_batch()
+        if self.lane in (Lane.BULK, Lane.SLOW):
+            self.time = self._full_time()
+        if self._shares is not None:
+            self._shares = _Shares(self._limits)
+
+    def begin_records(self, *, streams: int) -> None:
+        """Take note of how many streams the next records are of."""
+        if self._shares is not None:
+            self._shares.is_alone = streams <= 1
+
+    @property
+    def are_shared(self) -> bool:
+        """Whether anything but time is counted."""
+        return self._shares is not None
+
+    def admitted(self, assignment: Assignment, messages: int) -> int:
+        """How many of a flow's next messages may be tried; they count as used."""
+        if self._shares is None:
+            return messages
+        if self.time.left_us(assignment) < 0:
+            return 0
+        return self._shares.admitted(assignment.flow.stream, messages)
+
+    def is_refused(self, assignment: Assignment, message: Message) -> bool:
+        """Whether a message is over a budget, before its body is fetched; else it is counted."""
+        if self._shares is None:
+            return False
+        if not self.admitted(assignment, 1):
+            return True
+        is_fetched = message.reference is not None
+        stream, body_bytes = assignment.flow.stream, message.body_bytes
+        return is_fetched and not self._shares.admits_body(stream, body_bytes)
+
+    def charge_output(self, assignment: Assignment, records: CanonicalRecords) -> None:
+        """Count output. A flow that puts out too much stops, as if its time were used up."""
+        if self._shares is None:
+            return
+        output_bytes = len(records.keys) + len(records.values)
+        if not self._shares.put_out(assignment.flow.stream, output_bytes):
+            self.time.charge(assignment, _ALL_US)
+
+    def _full_time(self) -> TimeBudget:
+        if self._is_endless:
+            return TimeBudget(flow_s_max=_NO_END_S)
+        if self.lane is Lane.BULK:
+            return TimeBudget(flow_s_max=BULK_FLOW_S_MAX)
+        is_slow = self.lane is Lane.SLOW
+        share = BUDGET_SHARE_MAX if is_slow else DIVERTED_BUDGET_SHARE_MAX
+        flow_s_max = self._limits.lag_alarm_s / BATCHES_TO_ALARM * share
+        return TimeBudget(
+            flow_s_max=flow_s_max,
+            # what is cut short in the slow lane would come back to it, and its time would be lost
+            overdraft_s_max=0 if is_slow else flow_s_max,
+            regained_share=share,
+        )
+
+
+@dataclass(slots=True)
+class _Used:
+    messages: int = 0
+    fetched_bytes: int = 0
+    output_bytes: int = 0
+
+
+class _Shares:
+    """What is used of a task's part of a batch.
+
+    A flow has its share of messages where it is not alone, and as many bytes as the largest body,
+    of fetched bodies and of output each; its first body is always fetched.
+    """
+
+    def __init__(self, limits: LaneLimits) -> None:
+        self.is_alone = True
+        self._messages_max = math.ceil(limits.messages_per_batch_max * BULK_MESSAGES_SHARE)
+        self._batch_bytes = 0
+        self._by_stream: defaultdict[str, _Used] = defaultdict(_Used)
+
+    def admitted(self, stream: str, messages: int) -> int:
+        used = self._by_stream[stream]
+        left = messages if self.is_alone else max(0, self._messages_max - used.messages)
+        admitted = 0 if self._are_bytes_used_up(used) else min(messages, left)
+        used.messages += admitted
+        return admitted
+
+    def admits_body(self, stream: str, body_bytes: int) -> bool:
+        used = self._by_stream[stream]
+        if used.fetched_bytes and used.fetched_bytes + body_bytes > PAYLOAD_BYTES_MAX:
+            return False
+        used.fetched_bytes += body_bytes
+        self._batch_bytes += body_bytes
+        return True
+
+    def put_out(self, stream: str, output_bytes: int) -> bool:
+        used = self._by_stream[stream]
+        used.output_bytes += output_bytes
+        self._batch_bytes += output_bytes
+        return not self._are_bytes_used_up(used)
+
+    def _are_bytes_used_up(self, used: _Used) -> bool:
+        is_batch_full = self._batch_bytes > BULK_BATCH_BYTES_MAX
+        return is_batch_full or used.output_bytes > PAYLOAD_BYTES_MAX
