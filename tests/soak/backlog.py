@@ -67,7 +67,8 @@ class Outcomes:
     def _land(self, raw_id: str, lane: str, *, is_new: bool) -> None:
         self.landed += is_new
         if raw_id in self._ended_first:
-            self._ended_first.discard(raw_id)
+            if is_new:  # its diversion may still be read
+                self._ended_first.discard(raw_id)
         elif is_new or raw_id in self._lane_of:
             self._lane_of[raw_id] = lane
 

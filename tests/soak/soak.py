@@ -86,7 +86,10 @@ class Soak:
         capacity_per_s, first = self._calibrated()
         offered_per_s = SHARE * capacity_per_s
         devices = round(offered_per_s * ROUND_S / _MESSAGES_A_DEVICE)
-        tell(f"soak: {capacity_per_s:.0f} messages a second; sending {offered_per_s:.0f}")
+        tell(
+            f"soak: seed {self.settings.seed}, {self.settings.minutes:g} minutes; the machine takes"
+            f" {capacity_per_s:.0f} messages a second, sent are {offered_per_s:.0f}"
+        )
         traffic = self._traffic(devices=devices, seed=self.settings.seed)
         self.memory.start()
         began_s = time.time()

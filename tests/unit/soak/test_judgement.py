@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from tests.soak.backlog import Outcomes, Waiting
+from tests.soak.backlog import Waiting
 from tests.soak.faults import AT_ONCE, FAULTS, JOBS_DISK_FULL, LENGTH_S_MAX, dealt
 from tests.soak.judgement import (
     WARM_UP_S,
@@ -211,7 +211,3 @@ def test_a_jvm_s_counters_are_read_by_name() -> None:
 def test_a_file_without_a_jvm_s_mark_has_no_counters() -> None:
     with pytest.raises(ValueError, match="no counters"):
         counters_in(bytes(64))
-
-
-def test_nothing_waits_where_nothing_was_read() -> None:
-    assert Outcomes().waiting() == {}
