@@ -2,7 +2,7 @@
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import Final, Protocol
@@ -38,8 +38,16 @@ class Bucket(Protocol):
 class ArchivedBodies:
     """Copies bodies from where they expire to keys by their digest in the archive's bucket."""
 
-    def __init__(self, waiting: Bucket, archived: Bucket, archived_bucket: str) -> None:
+    def __init__(
+        self,
+        waiting: Bucket,
+        archived: Bucket,
+        archived_bucket: str,
+        *,
+        on_unavailable: Callable[[int], None] = lambda _: None,
+    ) -> None:
         self._waiting, self._archived, self._bucket = waiting, archived, archived_bucket
+        self._on_unavailable = on_unavailable
 
     def copied(self, places: Iterable[tuple[str, str]]) -> Mapping[str, NoBody]:
         """Copy bodies, given by digest and key; says of which digests there is none, and why.
@@ -62,6 +70,7 @@ class ArchivedBodies:
                     bucket.has(archived_key(""))  # raises where S3 is unavailable
             few = dict(islice(missed.items(), _LOGGED_MAX))
             _log.error("%d bodies of %d cannot be archived: %s", len(missed), len(outcomes), few)
+            self._on_unavailable(list(missed.values()).count(NoBody.PAYLOAD_UNAVAILABLE))
         return missed
 
     def delete(self, digests: Iterable[str]) -> None:

@@ -141,7 +141,13 @@ def _start_query(
 def _bodies(arguments: LakeArguments) -> ArchivedBodies:
     s3 = s3_client(AwsSettings(), config=hasty_config(seconds=COPY_S_MAX))
     waiting, archived = arguments.payload_bucket, arguments.lake_bucket
-    return ArchivedBodies(PayloadBucket(s3, waiting), PayloadBucket(s3, archived), archived)
+    publish = published_to(arguments.metrics_namespace, Dimension.JOB, lake_job(LakeTables.ARCHIVE))
+    return ArchivedBodies(
+        PayloadBucket(s3, waiting),
+        PayloadBucket(s3, archived),
+        archived,
+        on_unavailable=lambda bodies: publish({JobMetric.UNARCHIVED_BODIES: bodies}),
+    )
 
 
 def _lease_guard(session: SparkSession, arguments: LakeArguments) -> LeaseGuard:

@@ -70,6 +70,13 @@ def fleet_alarms(stage: Stage) -> Iterator[AlarmRule]:
             periods=3,
             silence_alarms=True,
         )
+    if stage.raw_archive_days:
+        yield AlarmRule(
+            name="lake-archive-lacks-bodies",
+            meaning="S3 did not give large bodies to the raw archive: their rows have none. Read "
+            "the slow application's log for `cannot be archived`.",
+            metric=_metric(JobMetric.UNARCHIVED_BODIES, job=lake_job(LakeTables.ARCHIVE)),
+        )
 
 
 def _metric(metric: JobMetric, *, job: str, minutes: int = _PUBLISHED_MINUTES) -> cloudwatch.Metric:

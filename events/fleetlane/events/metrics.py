@@ -88,6 +88,8 @@ class JobMetric(StrEnum):
     """Flows with more parked messages in the last hour than usual."""
     LAKE_LAG_SECONDS = "LakeLagSeconds"
     """Time since the lake's tables last held everything that their topics did."""
+    UNARCHIVED_BODIES = "UnarchivedBodies"
+    """Bodies by reference that S3 did not give to the raw archive, a batch that lacks any."""
 
 
 def lake_job(tables: LakeTables) -> str:

@@ -21,8 +21,13 @@ def waiting(archived: MemoryBucket) -> MemoryBucket:
 
 
 @pytest.fixture
-def bodies(waiting: MemoryBucket, archived: MemoryBucket) -> ArchivedBodies:
-    return ArchivedBodies(waiting, archived, "lake")
+def reported() -> list[int]:
+    return []
+
+
+@pytest.fixture
+def bodies(waiting: MemoryBucket, archived: MemoryBucket, reported: list[int]) -> ArchivedBodies:
+    return ArchivedBodies(waiting, archived, "lake", on_unavailable=reported.append)
 
 
 def test_equal_bodies_are_one_object(
@@ -46,7 +51,7 @@ def test_a_body_that_is_gone_is_taken_from_another_message_that_has_it(
 
 
 def test_what_is_gone_or_is_not_given_is_reported_and_the_others_are_copied(
-    bodies: ArchivedBodies, waiting: MemoryBucket, archived: MemoryBucket
+    bodies: ArchivedBodies, waiting: MemoryBucket, archived: MemoryBucket, reported: list[int]
 ) -> None:
     waiting.objects |= {"payloads/1": b"body", "payloads/sick": b"sick"}
     waiting.unreachable.add("payloads/sick")
@@ -57,7 +62,7 @@ def test_what_is_gone_or_is_not_given_is_reported_and_the_others_are_copied(
     )
 
     assert missed == {OTHER: NoBody.PAYLOAD_UNAVAILABLE, gone: NoBody.PAYLOAD_MISSING}
-    assert list(archived.objects) == [f"archive/{DIGEST}"]
+    assert (list(archived.objects), reported) == ([f"archive/{DIGEST}"], [1])
 
 
 def test_the_only_body_of_a_batch_does_not_stop_it_either(
