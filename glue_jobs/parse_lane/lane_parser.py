@@ -34,6 +34,7 @@ from glue_jobs.parse_lane.results.rerouted import (
     deferred_record,
     diverted_record,
     over_record,
+    own_topic_record,
     parked_record,
     untouched_record,
 )
@@ -175,6 +176,8 @@ class LaneParser:
         yield self._metadata(record, message, result, outcome)
 
     def _diverted(self, record: RawRecord, message: Message, result: AttemptResult) -> OutputRecord:
+        if result.deferral is Deferral.FLOW_BLOCKS and result.flow is not None:
+            return own_topic_record(record, message, result.flow)
         has_over = self._lane in (Lane.BULK, Lane.SLOW) and not self._budgets.is_over
         if has_over and result.deferral in OVER_BUDGET:
             return over_record(record, message, lane=self._lane)

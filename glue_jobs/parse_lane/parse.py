@@ -118,6 +118,7 @@ def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
                 memory_bytes_max=limits.memory_bytes_max,
             ),
             limits=limits,
+            of_blocking_flow=is_blocking,
         ),
         payloads=Payloads(
             landed=PayloadBucket(s3, arguments.payload_bucket),

@@ -28,6 +28,7 @@ class Deferral(StrEnum):
     PAYLOAD_UNAVAILABLE = "payload_unavailable"
     PARSER_UNAVAILABLE = "parser_unavailable"
     FLOW_UNAVAILABLE = "flow_unavailable"
+    FLOW_BLOCKS = "flow_blocks"
     TIME_BUDGET_USED_UP = "overtime_used_up"
     CHILDREN_USED_UP = "children_used_up"
     SHARE_USED_UP = "share_used_up"

@@ -12,7 +12,7 @@ from fleetlane.events.errors import ParkedReason
 from fleetlane.events.flows.artifacts import parser_rule_for
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow, ParserRule
-from fleetlane.events.lanes import PARSE_GRACE_FACTOR, LaneLimits
+from fleetlane.events.lanes import PARSE_GRACE_FACTOR, BulkCause, LaneLimits
 from fleetlane.events.metadata import Deferral
 from fleetlane.parsers.sandbox.runs import Assignment, Program
 from glue_jobs.parse_lane.parsers.programs import FoundProgram, MissingProgram, Programs
@@ -96,7 +96,8 @@ class ChosenParsers:
     """Chooses parsers by the current flows, which it reads once a batch.
 
     A parser that cannot be fetched, checked or loaded leaves the one before it in use: a bad
-    artifact must not park a day's data.
+    artifact must not park a day's data. ``of_blocking_flow``: the messages come from such a flow's
+    own topic. Elsewhere none of a blocking flow is parsed, but what is replayed.
     """
 
     def __init__(
@@ -106,9 +107,11 @@ class ChosenParsers:
         earlier: EarlierFlows,
         programs: Programs,
         limits: LaneLimits,
+        of_blocking_flow: bool = False,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._flows, self._earlier, self._programs = flows, earlier, programs
+        self._of_blocking_flow = of_blocking_flow
         self._parse_s_max = limits.parse_ms_max / 1000
         self._uncharged_share = limits.uncharged_share
         self._monotonic = monotonic
@@ -132,7 +135,23 @@ class ChosenParsers:
         if self._is_batch_new:
             self._read_flows()
         kind = message.stream, message.device_type, message.firmware
-        return self._choices.get(kind) or self._remembered(_Kind(*kind))
+        choice = self._choices.get(kind) or self._remembered(_Kind(*kind))
+        return self._misplaced(message, choice) or choice
+
+    def _misplaced(self, message: Message, choice: Choice) -> NoParser | None:
+        """Whether a message landed where its flow's order does not hold, as if it did not block."""
+        if self._of_blocking_flow or message.bulk_cause is BulkCause.REPLAYED:
+            return None
+        assert self._published is not None, "the flows are read before"
+        chosen = choice.flow if isinstance(choice, NoParser) else choice.assignment.flow
+        flow = self._published.by_stream.get(message.stream) or chosen
+        if flow is None or not flow.blocks:
+            return None
+        if (flow.stream, "") not in self._logged:
+            self._logged.add((flow.stream, ""))
+            _log.warning("stream %s blocks: its messages here go to its own topic", flow.stream)
+        problem = f"flow {flow.stream!r} blocks, and has a topic of its own"
+        return NoParser(problem=problem, flow=flow, deferral=Deferral.FLOW_BLOCKS)
 
     def _read_flows(self) -> None:
         published, known = self._flows.current(), self._published

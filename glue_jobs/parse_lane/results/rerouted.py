@@ -7,8 +7,9 @@ from typing import Final
 from clients.s3.payload_bucket import PayloadMissingError
 from fleetlane.events import headers as ce
 from fleetlane.events.envelope import Header, Message, Parking, headers_of, parked_headers
+from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import BulkCause, Lane
-from fleetlane.events.topics import PARKED, REROUTED_BYTES_MAX, RawTopic
+from fleetlane.events.topics import PARKED, RECORD_BYTES_MAX, REROUTED_BYTES_MAX, RawTopic
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from glue_jobs.parse_lane.reading.raw_batches import RawRecord
 from glue_jobs.parse_lane.results.output_batches import OutputRecord
@@ -54,6 +55,20 @@ def deferred_record(record: RawRecord, message: Message, *, is_over: bool) -> Ou
     topic = str(RawTopic(lane=Lane.SLOW, is_over=is_over))
     deferred = OutputRecord(topic, record.key, record.value, headers)
     return deferred if _size_bytes(deferred) <= REROUTED_BYTES_MAX else untouched_record(record)
+
+
+def own_topic_record(record: RawRecord, message: Message, flow: Flow) -> OutputRecord:
+    """The same message for the topic that it would have landed in, had its flow been known.
+
+    There it is behind all that landed before it, and the flow halts at it if it fails.
+    """
+    again = replace(message, attempt=message.attempt + 1)
+    headers = headers_of(again)
+    lane = Lane.SLOW if flow.lane is Lane.SLOW else message.lane
+    own = OutputRecord("", record.key, record.value, headers)
+    if _size_bytes(own) > RECORD_BYTES_MAX:  # no other takes it
+        lane = Lane.SLOW
+    return own._replace(topic=flow.raw_topic(lane, device_type=message.device_type))
 
 
 def untouched_record(record: RawRecord) -> OutputRecord:

@@ -133,11 +133,19 @@ class NoArtifacts(ParserFolders):
     def release_all(self) -> None: ...
 
 
-def chosen_parsers(flows: FixedFlows, sandboxes: ParsesRuns, limits: LaneLimits) -> ChosenParsers:
+def chosen_parsers(
+    flows: FixedFlows, sandboxes: ParsesRuns, limits: LaneLimits, *, of_blocking_flow: bool = False
+) -> ChosenParsers:
     programs = Programs(
         folders=NoArtifacts(), sandboxes=sandboxes, memory_bytes_max=limits.memory_bytes_max
     )
-    return ChosenParsers(flows=flows, earlier=flows, programs=programs, limits=limits)
+    return ChosenParsers(
+        flows=flows,
+        earlier=flows,
+        programs=programs,
+        limits=limits,
+        of_blocking_flow=of_blocking_flow,
+    )
 
 
 @pytest.fixture

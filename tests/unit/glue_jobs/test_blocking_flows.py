@@ -67,7 +67,9 @@ def parser_of(
         bucket.is_down = True
         return LaneParser(
             budgets=FlowBudgets(Lane.STANDARD, LANE_LIMITS[Lane.STANDARD], is_blocking=True),
-            parsers=chosen_parsers(flows, parsers or sandboxes, LANE_LIMITS[Lane.STANDARD]),
+            parsers=chosen_parsers(
+                flows, parsers or sandboxes, LANE_LIMITS[Lane.STANDARD], of_blocking_flow=True
+            ),
             payloads=Payloads(landed=bucket, parked=bucket, parked_bucket="parked"),
             sandboxes=parsers or sandboxes,
             now_ms=lambda: NOW_MS,
