@@ -105,7 +105,7 @@ _SIDE_BY_SIDE: Final[Mapping[str, tuple[Any, Any, Any, Any]]] = MappingProxyType
     "availability_zones":     ((),             _ZONES,           _ZONES,            _ZONES),
     "nat_gateways":           (0,              0,                0,                 0),
     "keeps_data":             (False,          False,            False,             True),
-    "payload_ttl_days":       (14,             14,               14,                21),
+    "payload_ttl_days":       (35,             35,               35,                35),
     "raw_archive_days":       (90,             90,               90,                90),
     "log_retention_days":     (7,              7,                30,                90),
     "broker_type":            (None,           "t3.small",       "m7g.large",       "m7g.xlarge"),

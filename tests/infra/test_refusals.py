@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from fleetlane.events.flows.files import BadFlowError
+from fleetlane.events.lanes import SLOW_TRIES_MAX
 from infra.artifacts.folder import Artifacts, MissingArtifactError
 from infra.constructs.functions.flow_publication import deployed_flows
 from infra.constructs.log_groups import RETENTIONS
@@ -71,7 +72,9 @@ def test_a_payload_lives_longer_than_all_retentions_on_its_way() -> None:
     for stage in stages:
         check_payload_ttl(stage)
 
-    assert days_on_the_way() == 2 + 3 + 3 + 5
+    notified, spooled, kept = 5, 2, 3
+    bulk, slow = 2 * kept, SLOW_TRIES_MAX * 2 * kept
+    assert days_on_the_way() == notified + spooled + bulk + slow
 
 
 def test_a_ttl_that_is_no_longer_than_the_way_is_refused_with_the_remedy() -> None:
@@ -81,8 +84,8 @@ def test_a_ttl_that_is_no_longer_than_the_way_is_refused_with_the_remedy() -> No
         check_payload_ttl(stage)
 
     assert str(refused.value) == (
-        "infra/stages.py: stage prod, `payload_ttl_days`: is 13 days, but a record may refer to a "
-        "payload for 13; raise it to 14 or more"
+        "infra/stages.py: stage prod, `payload_ttl_days`: is 31 days, but a record may refer to a "
+        "payload for 31; raise it to 32 or more"
     )
 
 

@@ -1,5 +1,6 @@
 """The stores of a stage, as functions and jobs are given them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,7 +12,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from fleetlane.events.lanes import Lane
+from fleetlane.events.lanes import SLOW_TRIES_MAX, Lane
 from fleetlane.events.s3_keys import UPLOADS
 from fleetlane.events.topics import RawTopic, topic_settings
 from infra.stages import BadStageError, Stage
@@ -29,12 +30,21 @@ SPOOL_DAYS: Final = 2
 def days_on_the_way() -> int:
     """The longest that a payload may have to be there.
 
-    Its notification can wait before its record lands. The record can wait in the spool, wait out
-    its own lane's retention, then that of the slow lane where it is diverted to.
+    Its notification can wait before its record lands. The record can wait in the spool, then for as
+    long as each topic keeps it that it comes to on its way.
     """
-    longest_ms = max(topic_settings(str(RawTopic(lane=lane))).retention_ms for lane in Lane)
-    slow_ms = topic_settings(str(RawTopic(lane=Lane.SLOW))).retention_ms
-    return -(-(longest_ms + slow_ms) // _DAY_MS) + SPOOL_DAYS + DEAD_LETTER_DAYS
+    waits_ms = sum(topic_settings(topic).retention_ms for topic in _topics_on_the_way())
+    return -(-waits_ms // _DAY_MS) + SPOOL_DAYS + DEAD_LETTER_DAYS
+
+
+def _topics_on_the_way() -> Iterator[str]:
+    """The topics of a message's longest way, each as often as it may wait there.
+
+    It lands in the bulk lane, and is tried in the slow lane. Each time it waits for its turn, and
+    once more where its flow's budget is used up.
+    """
+    for lane in (Lane.BULK, *[Lane.SLOW] * SLOW_TRIES_MAX):
+        yield from (str(RawTopic(lane=lane, is_over=is_over)) for is_over in (False, True))
 
 
 def check_payload_ttl(stage: Stage) -> None:
