@@ -5,7 +5,7 @@ metrics: no topic is asked, so that they can be compared with what the topics ho
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import batched
@@ -21,7 +21,7 @@ from fleetlane.events.metrics import NAMESPACE, Dimension, FunctionMetric
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch.client import CloudWatchClient
-    from mypy_boto3_cloudwatch.type_defs import MetricDataResultTypeDef, MetricTypeDef
+    from mypy_boto3_cloudwatch.type_defs import MetricDataResultTypeDef, MetricOutputTypeDef
 
 MINUTE_MS: Final = 60_000
 _AT_ONCE_MAX: Final = 500
@@ -83,7 +83,7 @@ class CloudWatchAcceptedCounts:
             raise AcceptedCountsUnavailableError(str(problem)) from problem
         return {minute: count for minute, count in counts.items() if count}
 
-    def _metrics(self) -> "Collection[MetricTypeDef]":
+    def _metrics(self) -> "Iterable[MetricOutputTypeDef]":
         pages = self._cloudwatch.get_paginator("list_metrics").paginate(
             Namespace=NAMESPACE,
             MetricName=FunctionMetric.ACCEPTED,
@@ -93,8 +93,8 @@ class CloudWatchAcceptedCounts:
         return {_by(metric): metric for metric in metrics}.values()  # a page may repeat one
 
     def _data(
-        self, metrics: "Sequence[MetricTypeDef]", from_ms: int, to_ms: int
-    ) -> "Iterator[tuple[MetricTypeDef, MetricDataResultTypeDef]]":
+        self, metrics: "Sequence[MetricOutputTypeDef]", from_ms: int, to_ms: int
+    ) -> "Iterator[tuple[MetricOutputTypeDef, MetricDataResultTypeDef]]":
         pages = self._cloudwatch.get_paginator("get_metric_data").paginate(
             MetricDataQueries=[_query(number, metric) for number, metric in enumerate(metrics)],
             StartTime=_time_of(-(-from_ms // MINUTE_MS) * MINUTE_MS),
@@ -105,11 +105,11 @@ class CloudWatchAcceptedCounts:
                 yield metrics[int(data["Id"].removeprefix("m"))], data
 
 
-def _by(metric: "MetricTypeDef") -> frozenset[tuple[str, str]]:
+def _by(metric: "MetricOutputTypeDef") -> frozenset[tuple[str, str]]:
     return frozenset((one["Name"], one["Value"]) for one in metric["Dimensions"])
 
 
-def _query(number: int, metric: "MetricTypeDef") -> Any:
+def _query(number: int, metric: "MetricOutputTypeDef") -> Any:
     stat = {"Metric": metric, "Period": MINUTE_MS // 1_000, "Stat": "Sum"}
     return {"Id": f"m{number}", "MetricStat": stat}
 
@@ -119,7 +119,7 @@ def _time_of(at_ms: int) -> datetime:
 
 
 def _counts_of(
-    metric: "MetricTypeDef", data: "MetricDataResultTypeDef"
+    metric: "MetricOutputTypeDef", data: "MetricDataResultTypeDef"
 ) -> Mapping[AcceptedMinute, int]:
     by = dict(_by(metric))
     stream, lane = by[Dimension.STREAM], Lane(by[Dimension.LANE])
@@ -190,7 +190,7 @@ class LoggedAcceptedCounts:
         except msgspec.MsgspecError:
             return  # something else that was printed
         by = (sorted(names) for one in read.about.directives for names in one.dimensions)
-        if _OF_A_STREAM in by:
+        if any(names == _OF_A_STREAM for names in by):
             minute_ms = read.about.timestamp - read.about.timestamp % MINUTE_MS
             minute = AcceptedMinute(stream=read.stream, lane=read.lane, minute_ms=minute_ms)
             self._counts[minute] += sum(read.accepted)

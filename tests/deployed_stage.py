@@ -21,7 +21,7 @@ def use_region(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def write_stage(**names: str) -> None:
     """Write the resources of ``dev``; names that are not given are of nothing."""
-    given = {
+    given: dict[str, Any] = {
         "api_url": "https://api.example/v/",
         "devices_table": "devices",
         "flows_bucket": "artifacts",

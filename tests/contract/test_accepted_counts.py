@@ -35,8 +35,8 @@ INGEST, UPLOADS = AcceptedLine(Service.INGEST), AcceptedLine(Service.UPLOADS)
 class Counted(Protocol):
     """Counts, and where the lines of the functions go to become counts."""
 
-    counts: AcceptedCounts
-
+    @property
+    def counts(self) -> AcceptedCounts: ...
     def log(self, lines: str) -> None: ...
 
 

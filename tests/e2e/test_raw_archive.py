@@ -60,13 +60,7 @@ def replayed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replayed]:
         )
         device = Device.registered(platform)
         receipts = [device.accepted(STREAM, body_of(number)) for number in range(SMALL + 1)]
-        first = until(
-            lambda: (
-                len(found := rows(seen, EVENTS)) == len(receipts)
-                and len(rows(seen, RAW)) >= len(receipts)
-                and found
-            )
-        )
+        first = until(lambda: first_rows(seen, len(receipts)))
         large = receipts[-1].raw_id
         platform.s3.delete_object(Bucket=PAYLOAD_BUCKET, Key=payload_key(large))
         left = emptied(platform.endpoints.kafka)
@@ -106,6 +100,11 @@ def rows(seen: operations.platform.Platform, table: LakeTable) -> Rows:
     return sorted(of_stream, key=lambda row: str(row["id"]))
 
 
+def first_rows(seen: operations.platform.Platform, count: int) -> Rows | None:
+    found, archived = rows(seen, EVENTS), rows(seen, RAW)
+    return found if len(found) == count <= len(archived) else None
+
+
 def is_of_revision(found: Rows, revision: int, count: int) -> Rows | None:
     are_all = len(found) == count and all(row["revision"] == revision for row in found)
     return found if are_all else None
@@ -134,7 +133,7 @@ def fleetlane(platform: Platform, folder: Path) -> str:
     return result.stdout
 
 
-def until[T](found: Callable[[], T]) -> T:
+def until[T](found: Callable[[], T | None]) -> T:
     give_up_s = time.monotonic() + WITHIN_S_MAX
     while not (value := found()):
         assert time.monotonic() < give_up_s

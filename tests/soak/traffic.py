@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import Final
 
+from clients.device_api import UPLOADED
 from clients.devices.registry import RegisteredDevice
 from local.simulator.device import ACCEPTED
 from local.simulator.http_api import HttpApi
 from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import FleetRun, Registry, run_fleet_on
 from operations.ledger.message_results import Receipt
-from operations.sending.device_client import UPLOADED
 
 ROUND_S: Final = 60.0
 CONNECTIONS: Final = 64

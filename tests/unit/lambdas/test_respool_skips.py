@@ -1,8 +1,13 @@
 """What cannot go stays, alone: no object, topic or record of the spool holds up another."""
 
+from collections.abc import Sequence
+
 import pytest
 
+from clients.kafka.producer import NotDurableError
+from clients.kafka.producer_record import ProducerRecord
 from clients.s3.spool import records_in
+from fleetlane.events.envelope import KafkaPosition
 from lambdas.respool.handler import numbers_of
 from lambdas.respool.run import NOT_GIVEN_MAX, UNCONFIRMED_MAX, Limits
 from tests.unit.lambdas.test_respool import NOW_MS, TOPIC, World, record
@@ -53,9 +58,12 @@ def test_a_topic_that_confirms_nothing_is_not_waited_for_piece_after_piece(world
     tried = list[str]()
     land_all = world.kafka.land_all
     world.respool = world.respool_with(Limits(objects_at_a_time=UNCONFIRMED_MAX))
-    world.kafka.land_all = lambda records: (  # type: ignore[method-assign,misc] # counts
-        tried.extend(one.topic for one in records) or land_all(records)
-    )
+
+    def counting(records: Sequence[ProducerRecord]) -> list[KafkaPosition | NotDurableError]:
+        tried.extend(one.topic for one in records)
+        return land_all(records)
+
+    world.kafka.land_all = counting  # type: ignore[method-assign,assignment]
 
     report = world.respool.run()
 

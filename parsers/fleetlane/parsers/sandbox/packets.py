@@ -57,8 +57,8 @@ class Request(NamedTuple):
 
     @classmethod
     def unpacked(cls, packet: bytes) -> Self:
-        *numbers, budget_us, overdraft_us, short_us = _REQUEST.unpack(packet)
-        return cls(*numbers, TimeAllowance(budget_us, overdraft_us, short_us))
+        numbers = _REQUEST.unpack(packet)
+        return cls._make((*numbers[:-3], TimeAllowance._make(numbers[-3:])))
 
 
 class Reply(NamedTuple):

@@ -78,7 +78,7 @@ def test_an_overdraft_is_used_up_later_than_the_budget() -> None:
 
     tried = []
     for charged_s, passed_s in ((2.5, 0), (1, 0), (0, 2)):
-        budget.charge(GPS, charged_s * SECOND_US)
+        budget.charge(GPS, int(charged_s * SECOND_US))
         clock.now_s += passed_s
         tried.append((budget.allowance(GPS).budget_us, budget.may_try(GPS)))
 
