@@ -22,7 +22,9 @@ from operations.replay.landing import NextAttempt, ReplayPlan, TooManyMessagesEr
 from operations.replay.plans import ArrivalRange
 
 _COPIES_AT_ONCE: Final = 16
-_BATCH_ROWS: Final = 1_000
+_BATCH_ROWS: Final = 200
+"""With bodies of 256 KiB, 50 MiB; what is read ahead comes on top."""
+
 _COLUMNS: Final = [
     *("topic", "partition", "offset", "kafka_ms", "key", "value", "headers"),
     *("id", "attempt", "revision", "no_body"),
@@ -67,7 +69,11 @@ class ArchivedRecords:
             & (arrival < self.wanted.to_ms)
         )
         for batch in self.rows.to_batches(
-            columns=_COLUMNS, filter=is_wanted, batch_size=_BATCH_ROWS
+            columns=_COLUMNS,
+            filter=is_wanted,
+            batch_size=_BATCH_ROWS,
+            batch_readahead=1,
+            fragment_readahead=1,
         ):
             yield from batch.to_pylist()
 

@@ -93,6 +93,8 @@ def test_a_parser_may_be_named_as_flows_name_it() -> None:
         (["parked", "export"], "Give exactly one: FOLDER or --as-sample"),
         (["parked", "list", "--stage", "dev", "--data", "."], "give --stage or --data, not both"),
         (["replay", "--flow", "tank", "--from", "1h", "--to", "2h"], "it must be after --from"),
+        (["replay", "--flow", "tank", "--from", "archive", "--to", "1h"], "give --from WHEN once"),
+        (["replay", "--flow", "tank", *2 * ("--from", "2h"), "--to", "1h"], "give --from WHEN"),
         (["replay", "--flow", "No", "--from", "2h", "--to", "1h"], "does not match"),
     ],
 )

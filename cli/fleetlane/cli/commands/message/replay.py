@@ -117,6 +117,13 @@ class EmptyRangeError(FleetlaneError):
         return f"--to is {rfc3339(self.to_ms)}; it must be after --from, {rfc3339(self.from_ms)}"
 
 
+class BadBeginningError(FleetlaneError):
+    """There is no beginning, or more than one."""
+
+    reason = "bad_beginning"
+    sentence = "give --from WHEN once, with or without --from archive beside it"
+
+
 _ARCHIVE: Final = "archive"
 
 
@@ -152,7 +159,7 @@ def replay(
     """
     moments = [one for one in from_ if one != _ARCHIVE]
     if len(moments) != 1:
-        raise typer.BadParameter("give --from WHEN once, with or without --from archive")
+        raise BadBeginningError
     [from_ms] = moments
     if to_ms <= from_ms:
         raise EmptyRangeError(from_ms, to_ms)
