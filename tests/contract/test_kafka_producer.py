@@ -28,6 +28,8 @@ class Lander(Protocol):
         self, records: Sequence[ProducerRecord]
     ) -> list[KafkaPosition | NotDurableError]: ...
 
+    def answers(self, topic: str) -> bool: ...
+
 
 @dataclass(frozen=True)
 class Kafka:
@@ -106,6 +108,13 @@ def test_a_missing_topic_is_named_within_seconds(kafka: Kafka) -> None:
         kafka.producer.land(missing)
 
     assert time.monotonic() - began_s < 5
+
+
+@pytest.mark.parametrize("topic", [TOPIC, "raw.standard.stream.nobody-made-this"])
+def test_a_kafka_that_is_there_answers_whatever_topic_it_is_asked_about(
+    kafka: Kafka, topic: str
+) -> None:
+    assert kafka.producer.answers(topic)
 
 
 def test_many_threads_each_get_their_own_position(kafka: Kafka) -> None:

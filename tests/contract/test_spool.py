@@ -89,6 +89,18 @@ def test_the_oldest_minute_comes_first(spool: RecordSpool) -> None:
     assert len({one.key for one in waiting}) == 15
 
 
+def test_what_takes_an_object_s_place_has_its_age(spool: RecordSpool) -> None:
+    spool.put([record(b"a"), record(b"b")], now_ms=NOW_MS - 9 * MINUTE_MS)
+    spool.put([record(b"c")], now_ms=NOW_MS)
+    before, _ = spool.waiting()
+
+    rest = spool.put([record(b"b")], now_ms=before.since_ms)
+    spool.delete([before.key])
+
+    after, _ = spool.waiting()
+    assert (after.key, after.since_ms) == (rest.key, before.since_ms)
+
+
 def test_an_object_says_how_large_it_is(spool: RecordSpool) -> None:
     spool.put([record(bytes(1_000))], now_ms=NOW_MS)
 

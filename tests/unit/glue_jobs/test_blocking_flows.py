@@ -300,6 +300,28 @@ def test_a_flow_that_is_published_later_has_its_query_too(
     assert started.counts == {"door": 1, "gate": 1}
 
 
+def test_a_stream_whose_query_cannot_be_started_holds_up_no_other(
+    started: Started, blocked: BlockedMessages, told: list[Mapping[str, float]]
+) -> None:
+    def start(stream: str) -> FakeQuery:
+        if stream == "door":
+            raise RuntimeError("the JVM says no")
+        return started(stream)
+
+    queries = BlockingQueries(
+        Lane.STANDARD,
+        start=start,
+        topics=SomeTopics(TOPIC, "raw.standard.block.gate"),
+        blocked=blocked,
+        flows=FixedFlows(BLOCKING),
+        publish=told.append,
+    )
+
+    queries.check()
+
+    assert (started.counts, told) == ({"gate": 1}, [{"BlockedStreams": 0}])
+
+
 def test_a_query_that_failed_is_started_again(queries: BlockingQueries, started: Started) -> None:
     queries.check()
     started.queries["door"][0].stop()

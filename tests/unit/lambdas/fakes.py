@@ -20,14 +20,14 @@ class FakeKafka:
     """Topics in memory, one partition each. ``is_up`` says whether Kafka answers.
 
     Topics that are ``leaderless`` confirm nothing.
-    ``asked`` counts how often it was waited for.
+    ``asked`` counts how often it was waited for, ``records_asked`` for how many records.
     """
 
     def __init__(self, topics: Iterable[str]) -> None:
         self.topics: dict[str, list[ProducerRecord]] = {topic: [] for topic in topics}
         self.is_up = True
         self.leaderless = set[str]()
-        self.asked = 0
+        self.asked, self.records_asked = 0, 0
         self.confirmed_s = -math.inf
 
     def land(self, record: ProducerRecord) -> KafkaPosition:
@@ -44,6 +44,7 @@ class FakeKafka:
         until_s: float = math.inf,
     ) -> list[KafkaPosition | NotDurableError]:
         self.asked += 1
+        self.records_asked += len(records)
         return [self._landed(record) for record in records]
 
     def answers(self, topic: str) -> bool:
