@@ -108,12 +108,15 @@ class Spool:
         found = self._objects.get(key)
         return None if found is None else records_in(found.body, key=key)
 
-    def delete(self, keys: Sequence[str]) -> None:
-        """Delete objects. One that cannot be deleted stays and is no error: it comes again."""
+    def delete(self, keys: Sequence[str]) -> list[str]:
+        """Delete objects, and return the keys of those that S3 did not delete: they come again."""
+        left: list[str] = []
         for some in batched(keys, _DELETED_AT_ONCE_MAX, strict=False):
             wanted: Any = {"Objects": [{"Key": key} for key in some], "Quiet": True}
             call = partial(self._s3.delete_objects, Bucket=self._bucket, Delete=wanted)
-            self._objects.ask(SPOOL, call)
+            answer = self._objects.ask(SPOOL, call)
+            left += [one["Key"] for one in (answer or {}).get("Errors", ())]
+        return left
 
     def _in_shard(self, prefix: str) -> Iterator[Waiting]:
         for found in self._objects.listed(prefix):

@@ -1,9 +1,9 @@
 """One run of respool, piece by piece: what goes, what stays, and what ends it too soon."""
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, Protocol
 
@@ -11,6 +11,7 @@ from clients.kafka.producer import NotDurableError, RecordRefusedError
 from clients.kafka.producer_record import ProducerRecord
 from clients.s3.spool import Spooled, SpoolUnavailableError, SpoolUnreadableError, Waiting
 from fleetlane.events.envelope import KafkaPosition
+from lambdas.respool.report import Report
 
 _READERS: Final = 16
 
@@ -33,7 +34,7 @@ class Spool(Protocol):
 
     def put(self, records: Sequence[ProducerRecord], *, now_ms: int) -> Spooled: ...
 
-    def delete(self, keys: Sequence[str]) -> None: ...
+    def delete(self, keys: Sequence[str]) -> Sequence[str]: ...
 
 
 class Producer(Protocol):
@@ -54,40 +55,23 @@ class Limits:
     bytes_at_a_time: int = 16 << 20
 
 
-@dataclass(slots=True, kw_only=True)
-class Report:
-    """What a run did. ``oldest_since_ms`` is since when the oldest object waits that is left.
+class Run:
+    """One run, piece by piece. ``staying`` are objects that are left for a later one.
 
-    ``unreadable`` objects are left where they are, and told apart. ``stuck`` are those that S3 does
-    not give, or of which Kafka does not take all, with the reason: the others went on.
-    ``refused`` counts records that Kafka refuses, such as for a topic that does not exist.
-    ``problem`` is what ended the run too soon.
+    ``landed`` are those that S3 has not deleted yet, of this run or before: they land no more.
     """
 
-    objects: int = 0
-    records: int = 0
-    oldest_since_ms: int | None = None
-    unreadable: list[SpoolUnreadableError] = field(default_factory=list)
-    stuck: dict[str, str] = field(default_factory=dict)
-    refused: int = 0
-    problem: str | None = None
-
-    def left(self, some: Iterable[Waiting]) -> None:
-        """Take note of objects that stay."""
-        times_ms = [one.since_ms for one in some]
-        if self.oldest_since_ms is not None:
-            times_ms.append(self.oldest_since_ms)
-        self.oldest_since_ms = min(times_ms, default=None)
-
-
-class Run:
-    """One run, piece by piece. ``staying`` are objects that are left for a later one."""
-
     def __init__(
-        self, spool: Spool, producer: Producer, limits: Limits, *, tried_before: frozenset[str]
+        self,
+        spool: Spool,
+        producer: Producer,
+        limits: Limits,
+        *,
+        tried_before: frozenset[str],
+        landed: set[str],
     ) -> None:
         self._spool, self._producer, self._limits = spool, producer, limits
-        self._tried_before = tried_before
+        self._tried_before, self.landed = tried_before, landed
         self._put_back, self._not_given = set[str](), 0
         self._unconfirmed, self._confirming = Counter[str](), set[str]()
         self.report, self.is_kafka_there = Report(), True
@@ -99,7 +83,9 @@ class Run:
 
         def untried() -> Iterator[Waiting]:
             for one in self._spool.waiting():
-                if one.key in self._tried_before:
+                if one.key in self.landed:
+                    self.report.left([one])
+                elif one.key in self._tried_before:
                     before.append(one)
                     self.staying[one.key] = one
                 elif one.key not in self._put_back:
@@ -146,7 +132,15 @@ class Run:
             self.report.records += len(records) - len(failed)
             if self._is_done(waiting, records, failed):
                 done.append(waiting.key)
-        self._spool.delete(done)
+        self.landed.update(done)
+        self.delete(done)
+
+    def delete(self, landed: Sequence[str]) -> None:
+        """Delete objects that landed; raises as ``redrive`` does."""
+        left = self._spool.delete(landed)
+        self.landed.difference_update(landed)
+        self.landed.update(left)
+        self.report.stuck.update(dict.fromkeys(left, "it landed, and S3 does not delete it"))
 
     def _is_done(
         self,

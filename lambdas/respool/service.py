@@ -3,14 +3,15 @@
 from collections.abc import Callable
 
 from clients.s3.spool import SpoolUnavailableError
-from lambdas.respool.run import Limits, Producer, Report, Run, Spool
+from lambdas.respool.report import Report
+from lambdas.respool.run import Limits, Producer, Run, Spool
 
 
 class Respool:
     """Brings the spool to Kafka, run by run. ``clock_s`` gives seconds that only grow.
 
     It remembers which objects could not go: the next run tries them last, so that any number of
-    them holds up no other.
+    them holds up no other. Those that landed and could not be deleted it only deletes again.
     """
 
     def __init__(
@@ -19,6 +20,7 @@ class Respool:
         self._spool, self._producer = spool, producer
         self._limits, self._clock_s = limits, clock_s
         self._stuck: frozenset[str] = frozenset()
+        self._landed = set[str]()
 
     def run(self) -> Report:
         """Land what waits, and delete what Kafka confirmed.
@@ -27,10 +29,13 @@ class Respool:
         left, when a limit is reached, or when all of Kafka or S3 fails: the next run goes on. What
         is landed and not deleted, by a crash in between, is landed again with the ids it had.
         """
-        run = Run(self._spool, self._producer, self._limits, tried_before=self._stuck)
+        run = Run(
+            self._spool, self._producer, self._limits, tried_before=self._stuck, landed=self._landed
+        )
         until_s = self._clock_s() + self._limits.seconds
         report = run.report
         try:
+            run.delete([*self._landed])
             for some in run.pieces():
                 is_over = report.objects >= self._limits.objects or self._clock_s() >= until_s
                 if is_over or report.problem is not None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
+from botocore.stub import Stubber
 
 from clients.aws import AwsSettings, request_config, s3_client
 from clients.kafka.producer_record import ProducerRecord
@@ -27,7 +28,7 @@ class RecordSpool(Protocol):
 
     def get(self, key: str) -> list[ProducerRecord] | None: ...
 
-    def delete(self, keys: Sequence[str]) -> None: ...
+    def delete(self, keys: Sequence[str]) -> list[str]: ...
 
 
 def record(value: bytes | None = b"x") -> ProducerRecord:
@@ -113,7 +114,7 @@ def test_what_is_deleted_is_gone_and_may_be_deleted_again(spool: RecordSpool) ->
     gone, kept = (spool.put([record(value)], now_ms=NOW_MS).key for value in (b"1", b"2"))
 
     for _ in range(2):
-        spool.delete([gone])
+        assert spool.delete([gone]) == []
 
     assert (spool.get(gone), [one.key for one in spool.waiting()]) == (None, [kept])
 
@@ -149,6 +150,16 @@ def test_an_object_of_no_known_format_is_unreadable_and_as_old_as_can_be(
     assert waiting.since_ms == 0
     with pytest.raises(SpoolUnreadableError):
         bucket.get(waiting.key)
+
+
+def test_what_s3_does_not_delete_is_named(s3: "S3Client") -> None:
+    refused = {"Errors": [{"Key": "spool/0/held", "Code": "AccessDenied", "Message": "held"}]}
+
+    with Stubber(s3) as stub:
+        stub.add_response("delete_objects", refused)
+        left = Spool(s3, "spool").delete(["spool/0/held", "spool/0/gone"])
+
+    assert left == ["spool/0/held"]
 
 
 def test_a_bucket_that_is_not_there_is_an_outage(s3: "S3Client") -> None:

@@ -100,7 +100,7 @@ class FakeSpool:
     def __init__(self) -> None:
         self.objects: dict[str, tuple[int, bytes]] = {}
         self.is_up, self.takes_more = True, True
-        self.sick = set[str]()
+        self.sick, self.undeletable = set[str](), set[str]()
         self.asked_for: list[str] = []
 
     def put(self, records: Sequence[ProducerRecord], *, now_ms: int) -> Spooled:
@@ -125,10 +125,11 @@ class FakeSpool:
             raise SpoolUnavailableError("Read timed out")
         return records_in(self.objects[key][1], key=key) if key in self.objects else None
 
-    def delete(self, keys: Sequence[str]) -> None:
+    def delete(self, keys: Sequence[str]) -> list[str]:
         self._check()
-        for key in keys:
+        for key in set(keys) - self.undeletable:
             self.objects.pop(key, None)
+        return [key for key in keys if key in self.undeletable]
 
     def _check(self) -> None:
         if not self.is_up:

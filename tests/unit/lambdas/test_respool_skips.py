@@ -120,3 +120,18 @@ def test_after_an_outage_of_kafka_the_oldest_still_goes_first(world: World) -> N
     world.respool.run()
 
     assert world.landed() == ["3", "2", "1"]
+
+
+def test_what_landed_and_s3_does_not_delete_lands_once_and_is_deleted_later(world: World) -> None:
+    kept = world.spooled("a", minutes_ago=9)
+    world.spool.undeletable.add(kept)
+    first, second = world.respool.run(), world.respool.run()
+    before = list(world.spool.objects)
+    world.spool.undeletable.clear()
+
+    last = world.respool.run()
+
+    assert (world.landed(), before, world.spool.objects) == (["a"], [kept], {})
+    assert [list(one.stuck) for one in (first, second, last)] == [[kept], [kept], []]
+    ages = [numbers_of(one, now_ms=NOW_MS)["oldest_s"] for one in (second, last)]
+    assert ages == [9 * 60, 0]
