@@ -1,5 +1,7 @@
 """What a soak found: as a table for people, as JSON for others."""
 
+import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -113,6 +115,12 @@ class SoakReport:
 
 
 _SURPRISES_SHOWN_MAX: Final = 10
+
+
+def tell(text: str) -> None:
+    """Print a line at once: a soak is long."""
+    sys.stdout.write(f"{time.strftime('%H:%M:%S')} {text}\n")
+    sys.stdout.flush()
 
 
 def seconds(value: float | None) -> str:

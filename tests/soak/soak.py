@@ -1,11 +1,9 @@
 """A soak: capacity first, then traffic at a share of it, with a fault every few minutes."""
 
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Final
 
 from clients.s3.payload_bucket import PayloadBucket
@@ -17,16 +15,11 @@ from operations.ledger.lake_settling import wait_for_lake
 from operations.ledger.reconciliation import Ledger, SettlingLimits, reconcile, wait_until_settled
 from tests.e2e.conftest import RunningPlatform, running_platform
 from tests.soak.backlog import Observer
-from tests.soak.faults import FAULTS, JOBS_DISK_FULL, Fault, Reach, dealt
-from tests.soak.judgement import (
-    FaultRecord,
-    fault_record,
-    memory_verdict,
-    normal_in,
-    recovery_s_max,
-)
+from tests.soak.dealing import DealtFaults, Restart, SoakSettings
+from tests.soak.faults import Reach
+from tests.soak.judgement import memory_verdict, normal_in
 from tests.soak.memory import MemorySampler
-from tests.soak.report import SoakReport, seconds
+from tests.soak.report import SoakReport, tell
 from tests.soak.small_disk import SmallDisk
 from tests.soak.stepped_gateway import CLOCK_FILE_VARIABLE, MODULE
 from tests.soak.traffic import CONNECTIONS, ROUND_S, Traffic
@@ -48,37 +41,16 @@ _MESSAGES_A_DEVICE: Final = 4.9
 """Of five each, as a few send but one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SoakSettings:
-    """How long, how often a fault, and the seed that deals faults and makes the fleet."""
-
-    minutes: float
-    fault_every_s: float
-    seed: int
-    folder: Path
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Restart:
-    name: str
-    at_s: float
-
-
 @dataclass(slots=True, kw_only=True)
 class Soak:
     """One run, step by step."""
 
     settings: SoakSettings
-    reach: Reach
+    running: RunningPlatform
+    faults: DealtFaults
     observer: Observer
     memory: MemorySampler
     api: HttpApi
-    restarts: list[_Restart]
-    records: list[FaultRecord] = field(default_factory=list)
-
-    @property
-    def running(self) -> RunningPlatform:
-        return self.reach.running
 
     def run(self) -> SoakReport:
         """Blocks for a few minutes longer than the settings say."""
@@ -94,10 +66,10 @@ class Soak:
         self.memory.start()
         began_s = time.time()
         with traffic.steady():
-            self._sleep(_RAMP_S)
-            self._sleep(_QUIET_S)
+            time.sleep(_RAMP_S)
+            time.sleep(_QUIET_S)
             normal = normal_in(list(self.observer.history)[-round(_QUIET_S) :])
-            self._befall(normal, until_s=began_s + 60 * self.settings.minutes)
+            self.faults.deal(normal, until_s=began_s + 60 * self.settings.minutes)
             ended_s = time.time()
         self.memory.stop()
         sent_s = time.time() - began_s
@@ -110,13 +82,13 @@ class Soak:
             offered_per_s=offered_per_s,
             accepted_per_s=traffic.accepted() / sent_s,
             normal=normal,
-            faults=tuple(self.records),
-            left_out=self._left_out(),
+            faults=tuple(self.faults.records),
+            left_out=self.faults.left_out,
             memory=tuple(
                 memory_verdict(role, samples, began_s=began_s, ended_s=ended_s)
                 for role, samples in self.memory.by_role.items()
             ),
-            calm_restarts=tuple(self._calm_restarts(began_s)),
+            calm_restarts=tuple(self.faults.calm_restarts(began_s)),
             surprises=tuple(line for one in runs for line in one.surprises()),
             ledger=self._ledger(runs),
             samples=self.memory.by_role,
@@ -150,60 +122,6 @@ class Soak:
         registry = self.running.platform.registry
         return Traffic.of(self.api, registry, devices=devices, seed=seed)
 
-    def _befall(self, normal: dict[str, int], *, until_s: float) -> None:
-        """One fault after another, each when the backlog of the one before is gone."""
-        deck = dealt(self.settings.seed, without=frozenset(self._left_out()))
-        for fault in deck:
-            began_s = time.time()
-            record = self._befallen(fault, normal)
-            self.records.append(record)
-            tell(
-                f"soak: outage {seconds(record.outage_s)} s, recovery"
-                f" {seconds(record.recovery_s)} s of at most {seconds(record.recovery_s_max)}"
-            )
-            next_s = began_s + self.settings.fault_every_s
-            if next_s + fault.length_s > until_s:
-                self._sleep(max(0.0, until_s - time.time()))
-                return
-            self._sleep(max(0.0, next_s - time.time()))
-
-    def _befallen(self, fault: Fault, normal: dict[str, int]) -> FaultRecord:
-        tell(f"soak: {fault.kind} for {fault.length_s} s")
-        restarts_before = len(self.restarts)
-        with self.running.keeper.away():
-            began_s = time.time()
-            with FAULTS[fault.kind](self.reach):
-                time.sleep(fault.length_s)
-            ended_s = time.time()
-        while True:
-            history, outcomes = list(self.observer.history), self.observer.outcomes
-            record = fault_record(
-                fault.kind, (began_s, ended_s), history, normal, outcomes.first_row_s
-            )
-            if record.recovery_s is not None or time.time() > _given_up_s(record):
-                names = tuple(one.name for one in self.restarts[restarts_before:])
-                return FaultRecord(
-                    kind=record.kind,
-                    began_s=began_s,
-                    ended_s=ended_s,
-                    outage_s=record.outage_s,
-                    recovery_s=record.recovery_s,
-                    restarts=names,
-                )
-            time.sleep(_LOOK_EVERY_S)
-
-    def _calm_restarts(self, began_s: float) -> Iterator[str]:
-        """Parts that died while no fault was under way or being recovered from."""
-        for one in self.restarts:
-            spans = ((two.began_s, _over_s(two)) for two in self.records)
-            if one.at_s > began_s and not any(begin <= one.at_s <= end for begin, end in spans):
-                yield f"{one.name}, {one.at_s - began_s:.0f} s after the beginning"
-
-    def _left_out(self) -> dict[str, str]:
-        if self.reach.jobs_disk is not None:
-            return {}
-        return {JOBS_DISK_FULL: "this machine lets us mount no tmpfs"}
-
     def _ledger(self, runs: list[Traffic]) -> Ledger:
         receipts = [receipt for one in runs for receipt in one.receipts()]
         self.observer.stop()
@@ -224,38 +142,13 @@ class Soak:
             lake=lake,
         )
 
-    @staticmethod
-    def _sleep(seconds: float) -> None:
-        time.sleep(seconds)
-
-
-def _given_up_s(record: FaultRecord) -> float:
-    """When a backlog that is still there is there for too long, twice over."""
-    outage_s = time.time() - record.began_s if record.outage_s is None else record.outage_s
-    if record.outage_s is None:
-        return record.ended_s + _CALIBRATED_WITHIN_S_MAX
-    return record.began_s + outage_s + 2 * recovery_s_max(outage_s)
-
-
-def _over_s(record: FaultRecord) -> float:
-    """When a fault was recovered from; long after it where it never was."""
-    if record.outage_s is None or record.recovery_s is None:
-        return _given_up_s(record)
-    return record.began_s + record.outage_s + record.recovery_s
-
-
-def tell(text: str) -> None:
-    """Print a line at once: a soak is long."""
-    sys.stdout.write(f"{time.strftime('%H:%M:%S')} {text}\n")
-    sys.stdout.flush()
-
 
 @contextmanager
 def platform_to_soak(settings: SoakSettings) -> Iterator[Soak]:
     """Start a platform on a folder of its own, its lake included, and all that watches it."""
     data, clock_file = settings.folder / "data", settings.folder / "clock"
     disk = SmallDisk.mounted(data / "jobs", size_mib=JOBS_DISK_MIB)
-    restarts: list[_Restart] = []
+    restarts: list[Restart] = []
     platform_settings = PlatformSettings(
         folder=data,
         gateway_module=MODULE,
@@ -265,19 +158,20 @@ def platform_to_soak(settings: SoakSettings) -> Iterator[Soak]:
         with running_platform(
             platform_settings,
             is_whole=True,
-            on_restart=lambda name: restarts.append(_Restart(name=name, at_s=time.time())),
+            on_restart=lambda name: restarts.append(Restart(name=name, at_s=time.time())),
         ) as running:
             platform = running.platform
             evidence = Evidence(deduped=deduped_streams(platform.flows))
             observer, memory = Observer(platform, evidence), MemorySampler(platform)
             with closing(HttpApi(platform.endpoints.api, connections=CONNECTIONS)) as api:
+                reach = Reach(running=running, clock_file=clock_file, jobs_disk=disk)
                 yield Soak(
                     settings=settings,
-                    reach=Reach(running=running, clock_file=clock_file, jobs_disk=disk),
+                    running=running,
+                    faults=DealtFaults(settings, reach, observer, restarts),
                     observer=observer,
                     memory=memory,
                     api=api,
-                    restarts=restarts,
                 )
             observer.close()
     finally:

@@ -5,8 +5,9 @@ from typing import Final
 import pytest
 
 from local.checkout import ROOT
-from tests.soak.report import SoakReport
-from tests.soak.soak import SoakSettings, platform_to_soak, tell
+from tests.soak.dealing import SoakSettings
+from tests.soak.report import SoakReport, tell
+from tests.soak.soak import platform_to_soak
 
 pytestmark = [
     pytest.mark.spark,
