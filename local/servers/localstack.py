@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 _READY_TIMEOUT_S = 120.0
+_REPLAYED_BYTES_PER_S_MIN = 64 * 1024
+_JOURNAL = "journal"
 _STOP_GRACE_S = 10.0
 _ANSWER_TIMEOUT_S = 20.0
 _CLOUD_SERVICES = (
@@ -46,7 +48,7 @@ class Services(StrEnum):
 
 _VARIABLES: Final[Mapping[Services, Mapping[str, str]]] = MappingProxyType(
     {
-        Services.STORES: {"SERVICES": "s3,dynamodb,sqs", "LOCALSTACK_JOURNAL": "journal"},
+        Services.STORES: {"SERVICES": "s3,dynamodb,sqs", "LOCALSTACK_JOURNAL": _JOURNAL},
         Services.CLOUD: {
             "SERVICES": _CLOUD_SERVICES,
             "LOCALSTACK_FUNCTION_LOGS": "functions",
@@ -127,13 +129,14 @@ class LocalAws(ServerProcess):
             LocalStackMissingError: Its environment is not set up.
             ServerAlreadyRunsError: Another LocalStack runs on the same folder.
             ServerDiedError: It ended before it answered.
-            ServerNotReadyError: It did not answer within two minutes; it has been stopped.
+            ServerNotReadyError: It did not answer in ``ready_within_s``; it has been stopped.
         """
         if not self._python.exists():
             raise LocalStackMissingError(self._environment)
         super().start()
+        timeout_s = ready_within_s(self._folder / _JOURNAL)
         with closing(self._s3()) as s3, closing(self._dynamodb()) as dynamodb:
-            self.wait_ready(lambda: _both_answer(s3, dynamodb), timeout_s=_READY_TIMEOUT_S)
+            self.wait_ready(lambda: _both_answer(s3, dynamodb), timeout_s=timeout_s)
 
     def ensure_bucket(self, name: str) -> None:
         """Make the bucket unless it is there."""
@@ -183,6 +186,12 @@ class LocalAws(ServerProcess):
 
     def _dynamodb(self) -> "DynamoDBClient":
         return boto3.client("dynamodb", config=_direct(), **self.client_settings)
+
+
+def ready_within_s(journal: Path) -> float:
+    """How long a start may take: all that was ever changed is replayed, and days make it much."""
+    journal_bytes = journal.stat().st_size if journal.exists() else 0
+    return _READY_TIMEOUT_S + journal_bytes / _REPLAYED_BYTES_PER_S_MIN
 
 
 def _both_answer(s3: "S3Client", dynamodb: "DynamoDBClient") -> bool:
