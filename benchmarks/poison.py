@@ -38,13 +38,13 @@ STUCK: Final = "stuck"
 STUCK_MS: Final = 60_000
 GOOD_TOPIC: Final = canonical_topic(GOOD)
 RAW: Final = "raw.standard"
-RAW_SLOW: Final = "raw.slow"
+RAW_SLOW: Final = ("raw.slow", "raw.slow.over")
 SECONDS_MAX: Final = 600.0
 STANDARD: Final = "parse_lane --lane standard"
 SLOW: Final = (
     "parse_lane --lane slow --trigger_ms 100 --messages_per_batch_max 50000 --parse_ms_max 50"
 )
-TOPICS: Final = (RAW, RAW_SLOW, FLEET_PARSED, PARKED, GOOD_TOPIC, canonical_topic(STUCK))
+TOPICS: Final = (RAW, *RAW_SLOW, FLEET_PARSED, PARKED, GOOD_TOPIC, canonical_topic(STUCK))
 
 
 def main() -> None:

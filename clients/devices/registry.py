@@ -23,7 +23,7 @@ type Jwk = Mapping[str, str]
 
 
 class DeviceStatus(StrEnum):
-    """How far a device is trusted: quarantined ones go to the slow lane, revoked ones nowhere."""
+    """How far a device is trusted: quarantined ones go to the bulk lane, revoked ones nowhere."""
 
     ACTIVE = "active"
     QUARANTINED = "quarantined"

@@ -13,7 +13,7 @@ DAYS_A_MONTH: Final = 365 / 12
 HOURS_A_MONTH: Final = 24 * DAYS_A_MONTH
 INLINE_KIB_MAX: Final = INLINE_BYTES_MAX / 1024
 LANE_SHARES: Final = MappingProxyType(
-    {Lane.FAST: 0.10, Lane.STANDARD: 0.88, Lane.BULK: 0.01, Lane.SLOW: 0.01}
+    {Lane.FAST: 0.10, Lane.STANDARD: 0.889, Lane.BULK: 0.01, Lane.SLOW: 0.001}
 )
 
 LARGE_LANES: Final = frozenset({Lane.BULK, Lane.SLOW})
@@ -73,7 +73,7 @@ class Scenario:
         if self.peak < 1:
             raise BadScenarioError(f"a peak of {self.peak:g} times the mean; allowed: 1 or more")
         for lane, traffic in self.traffic.items():
-            _check_lane(lane, traffic, workers=self.workers[lane])
+            _check_lane(lane, traffic, batch_messages_max=self.batch_messages_max(lane))
 
     @property
     def workers(self) -> Mapping[Lane, int]:
@@ -81,6 +81,11 @@ class Scenario:
         stage = self.stage
         each = (stage.fast_workers, stage.standard_workers, stage.bulk_workers, stage.slow_workers)
         return dict(zip(Lane, each, strict=True))
+
+    def batch_messages_max(self, lane: Lane) -> int:
+        """Of the lane's batches; those of the last two grow with the workers beside the driver."""
+        of_worker = LANE_LIMITS[lane].messages_per_batch_max
+        return of_worker * (max(1, self.workers[lane] - 1) if lane in LARGE_LANES else 1)
 
     @property
     def messages_a_month(self) -> float:
@@ -128,7 +133,7 @@ def with_engine(scenario: Scenario, engine: Engine) -> Scenario:
     return replace(scenario, stage=replace(scenario.stage, engine=engine))
 
 
-def _check_lane(lane: Lane, traffic: Traffic, *, workers: int) -> None:
+def _check_lane(lane: Lane, traffic: Traffic, *, batch_messages_max: int) -> None:
     if traffic.messages_a_day <= 0 or traffic.body_kib <= 0:
         raise BadScenarioError(
             f"{traffic.messages_a_day:g} messages a day of {traffic.body_kib:g} KiB in the {lane} "
@@ -139,11 +144,10 @@ def _check_lane(lane: Lane, traffic: Traffic, *, workers: int) -> None:
             f"bodies of {traffic.body_kib:g} KiB in the {lane} lane; over {INLINE_KIB_MAX:g} KiB "
             "they go to the bulk lane"
         )
-    limits = LANE_LIMITS[lane]
-    batch = limits.messages_per_batch_max * (workers - 1 if lane in LARGE_LANES else 1)
-    per_s_max = batch * 1000 / max(1, limits.trigger_ms)
+    trigger_ms = LANE_LIMITS[lane].trigger_ms
+    per_s_max = batch_messages_max * 1000 / max(1, trigger_ms)
     if traffic.messages_per_s > per_s_max:
         raise BadScenarioError(
             f"{traffic.messages_per_s:,.1f} messages a second in the {lane} lane; it takes "
-            f"{per_s_max:,.0f}: {batch} in {limits.trigger_ms} ms"
+            f"{per_s_max:,.0f}: {batch_messages_max} in {trigger_ms} ms"
         )

@@ -55,7 +55,7 @@ def _scenario(scenario: Scenario) -> str:
     stage = scenario.stage
     messages_a_day = sum(one.messages_a_day for one in scenario.traffic.values())
     lanes = "; ".join(
-        f"{lane} {one.messages_a_day / messages_a_day:.0%} at {one.body_kib:g} KiB"
+        f"{lane} {100 * one.messages_a_day / messages_a_day:g}% at {one.body_kib:g} KiB"
         for lane, one in scenario.traffic.items()
     )
     *first, last = scenario.workers.values()
@@ -129,9 +129,10 @@ def _triggers(figures: Figures) -> Iterator[Sequence[str]]:
 
 def _rates(scenario: Scenario, figures: Figures) -> str:
     even_per_s = break_even_messages_per_s(scenario, figures)
-    slow = LANE_LIMITS[Lane.SLOW]
-    of_worker_per_s = slow.messages_per_batch_max * 1000 / slow.trigger_ms
-    slow_per_s = of_worker_per_s * (scenario.workers[Lane.SLOW] - 1)
+    bulk_per_s, slow_per_s = (
+        scenario.batch_messages_max(lane) * 1000 / LANE_LIMITS[lane].trigger_ms
+        for lane in (Lane.BULK, Lane.SLOW)
+    )
     puts = figures.measure("puts_per_checkpoint") * batches_a_month(0, figures)
     workers = [
         f"{_usd(worker_hour_usd(engine, figures) * HOURS_A_MONTH)} {when}on {name}"
@@ -143,7 +144,8 @@ def _rates(scenario: Scenario, figures: Figures) -> str:
 - A query at trigger 0 without async progress writes {puts / MILLION:.0f} million checkpoint files \
 a month.
 - A receipt costs {_usd(receipt_usd(figures) * MILLION)} a million messages.
-- The slow lane takes at most {slow_per_s:.0f} messages a second."""
+- A cause of the bulk lane takes at most {bulk_per_s:,.0f} messages a second, the slow lane \
+{slow_per_s:.0f}; both grow with their workers."""
 
 
 def _size_names() -> tuple[str, ...]:

@@ -37,7 +37,7 @@ class TooManyMessagesError(FleetlaneError):
 
 
 class RateDecision(StrEnum):
-    """What becomes of a message: its own lane, the slow lane, or a refusal."""
+    """What becomes of a message: its own lane, the bulk lane, or a refusal."""
 
     ACCEPTED = "accepted"
     DIVERTED = "diverted"
@@ -112,7 +112,7 @@ class RateLimiter:
         self._lock = threading.Lock()
 
     def is_diverted(self, device_id: str, *, now_ms: int, via: str | None = None) -> bool:
-        """Count one more message of a device; true if it belongs into the slow lane.
+        """Count one more message of a device; true if it belongs into the bulk lane.
 
         ``via`` is the gateway that brings it, which must not be held back either; its own rate
         limits are not for what others send.

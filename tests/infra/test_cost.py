@@ -15,6 +15,7 @@ from infra.cost.edge import break_even_messages_per_s, gateway_usd, self_hosted_
 from infra.cost.figures import Figures, UnknownFigureError, figures_of_files
 from infra.cost.jobs import WORKER_GIB, WORKER_VCPUS, checkpoints_usd
 from infra.cost.scenario import (
+    LARGE_LANES,
     BadScenarioError,
     Scenario,
     Traffic,
@@ -56,7 +57,7 @@ def test_a_month_is_what_one_adds_up_by_hand() -> None:
 
     api = 1 * 4 + 2.65 * 2
     calls = 3.65 * (1 + 0.2)  # one request in five asks the authorizer
-    workers = (4 + 10 + 6) * 730
+    workers = (4 + 10 + 4 + 6) * 730
     brokers = 3 * 730
     assert month.growing_usd == pytest.approx(api + calls)
     assert month.fixed_usd == pytest.approx(workers + brokers)
@@ -64,7 +65,7 @@ def test_a_month_is_what_one_adds_up_by_hand() -> None:
 
 def test_a_large_body_is_paid_for_as_an_object() -> None:
     figures = _priced({"s3_put": 1, "s3_get": 1})
-    scenario = _scenario().with_body(Lane.SLOW, 512)
+    scenario = _scenario().with_body(Lane.BULK, 512)
 
     line = bill(scenario, figures).of_component("S3: large bodies")
 
@@ -90,7 +91,7 @@ def test_more_messages_cost_more_in_all_and_less_each() -> None:
 
 @pytest.mark.parametrize("lane", Lane)
 def test_larger_bodies_never_cost_less(lane: Lane) -> None:
-    sizes = (0.25, 1, 10, 100, 256, *((257, 1_000, 4_000) if lane is Lane.SLOW else ()))
+    sizes = (0.25, 1, 10, 100, 256, *((257, 1_000, 4_000) if lane in LARGE_LANES else ()))
 
     costs = [
         bill(_scenario(1e7).with_body(lane, size), FIGURES).lane_usd_a_million(lane)
@@ -146,8 +147,8 @@ def test_a_handler_of_ones_own_pays_from_the_rate_that_is_named() -> None:
 @pytest.mark.parametrize(
     ("lane", "traffic", "problem"),
     [
-        (Lane.FAST, Traffic(messages_a_day=1, body_kib=257), "they go to the slow lane"),
-        (Lane.SLOW, Traffic(messages_a_day=2e6, body_kib=1), "it takes 20: 200 in 10000 ms"),
+        (Lane.FAST, Traffic(messages_a_day=1, body_kib=257), "they go to the bulk lane"),
+        (Lane.SLOW, Traffic(messages_a_day=1e7, body_kib=1), "it takes 100: 1000 in 10000 ms"),
         (Lane.STANDARD, Traffic(messages_a_day=0, body_kib=1), "both must be above 0"),
     ],
 )

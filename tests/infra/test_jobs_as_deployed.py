@@ -55,9 +55,11 @@ owner = "acme"
 [[parsers]]
 use = "json"
 """
-APPLICATIONS = {
-    one.name: one for one in spark_applications(stage_from("staging", settings_of("staging")))
+OF_ENGINES = {
+    engine: spark_applications(stage_from(stage, settings_of(stage)))
+    for engine, stage in (("glue", "dev"), ("emr", "staging"))
 }
+APPLICATIONS = {one.name: one for one in OF_ENGINES["emr"]}
 GLUES_OWN = [
     "--true",
     *("--job-bookmark-option", "job-bookmark-disable"),
@@ -236,7 +238,7 @@ def wait_for_log(process: ServerProcess, sentence: str) -> bool:
 def test_each_engine_gives_the_jobs_the_arguments_of_their_dataclasses(
     given: dict[str, list[list[str]]], ground: Ground, engine: str
 ) -> None:
-    ours = [one.argv(ground.places) for one in APPLICATIONS.values()]
+    ours = [one.argv(ground.places) for one in OF_ENGINES[engine]]
 
     found = [ground.put_into(argv) for argv in given[engine]]
 

@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from fleetlane.events.job_arguments import (
     FleetMetadataArguments,
     FleetWatchArguments,
     HostArguments,
+    JobArguments,
     KafkaSecurity,
     LakeArguments,
     LakeTables,
@@ -55,6 +57,7 @@ def test_what_may_be_slow_shares_no_application_with_what_must_be_fast() -> None
     assert jobs == {
         "fast": [(ParseLaneArguments, Lane.FAST)],
         "standard": [(ParseLaneArguments, Lane.STANDARD), (FleetMetadataArguments, None)],
+        "bulk": [(ParseLaneArguments, Lane.BULK)],
         "slow": [
             (ParseLaneArguments, Lane.SLOW),
             (DeduplicateArguments, None),
@@ -95,6 +98,14 @@ def test_glue_is_given_the_same_arguments_by_name() -> None:
     assert [word for pair in named.items() for word in pair] == argv
 
 
+def _of_one_worker(argv: list[str]) -> list[JobArguments]:
+    """Each stage has workers of its own."""
+    return [
+        replace(job, workers=1) if isinstance(job, ParseLaneArguments) else job
+        for job in jobs_of(argv)
+    ]
+
+
 def _jars_by_emr(stage: Synthesized) -> Iterator[tuple[str, list[str]]]:
     """The script, and the jars: for each application."""
     for submit in emr_submits(stage):
@@ -113,11 +124,11 @@ def _jars_by_glue(stage: Synthesized) -> Iterator[tuple[str, list[str]]]:
 def test_glue_and_emr_start_the_same_jobs_with_the_same_arguments(
     dev: Synthesized, staging: Synthesized
 ) -> None:
-    by_glue = [jobs_of(argv) for argv in glue_arguments(dev)]
-    by_emr = [jobs_of(argv) for argv in emr_arguments(staging)]
+    by_glue = [_of_one_worker(argv) for argv in glue_arguments(dev)]
+    by_emr = [_of_one_worker(argv) for argv in emr_arguments(staging)]
 
     assert by_glue == by_emr
-    assert [len(jobs) for jobs in by_glue] == [1, 2, 6]
+    assert [len(jobs) for jobs in by_glue] == [1, 2, 1, 6]
 
 
 @pytest.mark.parametrize("engine", ["glue", "emr"])
@@ -129,7 +140,7 @@ def test_each_engine_gets_exactly_the_jars_that_were_built_beside_the_script(
 
     given = list(_jars_by_glue(dev) if engine == "glue" else _jars_by_emr(staging))
 
-    assert len(given) == 3
+    assert len(given) == 4
     for script, jars in given:
         folder = script.removesuffix("host.py")
         assert jars == [f"{folder}{path}" for path in paths]
@@ -138,14 +149,14 @@ def test_each_engine_gets_exactly_the_jars_that_were_built_beside_the_script(
 def test_glues_own_connector_stands_behind_ours(dev: Synthesized) -> None:
     first = [arguments["--user-jars-first"] for arguments in glue_named_arguments(dev)]
 
-    assert first == 3 * ["true"]
+    assert first == 4 * ["true"]
 
 
 def test_glue_runs_each_job_once_at_a_time_on_the_version_we_test(prod: Synthesized) -> None:
     jobs = [one["Properties"] for one in prod.resources("AWS::Glue::Job").values()]
 
-    assert [job["GlueVersion"] for job in jobs] == 3 * ["6.0"]
-    assert [job["ExecutionProperty"]["MaxConcurrentRuns"] for job in jobs] == 3 * [1]
+    assert [job["GlueVersion"] for job in jobs] == 4 * ["6.0"]
+    assert [job["ExecutionProperty"]["MaxConcurrentRuns"] for job in jobs] == 4 * [1]
     assert {job["Command"]["Name"] for job in jobs} == {"gluestreaming"}
 
 
@@ -153,8 +164,8 @@ def test_emr_runs_each_job_once_at_a_time_on_the_release_we_test(staging: Synthe
     found = staging.resources("AWS::EMRServerless::Application").values()
     applications = [one["Properties"] for one in found]
 
-    assert [one["ReleaseLabel"] for one in applications] == 3 * ["emr-spark-8.1.0"]
-    assert [one["SchedulerConfiguration"]["MaxConcurrentRuns"] for one in applications] == 3 * [1]
+    assert [one["ReleaseLabel"] for one in applications] == 4 * ["emr-spark-8.1.0"]
+    assert [one["SchedulerConfiguration"]["MaxConcurrentRuns"] for one in applications] == 4 * [1]
 
 
 def test_engines_and_functions_run_on_what_their_packages_are_built_for(
@@ -175,6 +186,6 @@ def test_a_job_that_ended_is_started_again_however_it_ended(cloud_stage: Synthes
     ends = [rule["EventPattern"]["detail"]["state"] for rule in rules if "EventPattern" in rule]
     clocks = [rule["ScheduleExpression"] for rule in rules if "ScheduleExpression" in rule]
 
-    assert len(ends) == 3
+    assert len(ends) == 4
     assert all("FAILED" in states for states in ends)
-    assert clocks == 3 * ["rate(5 minutes)"]
+    assert clocks == 4 * ["rate(5 minutes)"]

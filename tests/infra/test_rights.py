@@ -13,6 +13,8 @@ from tests.infra.synthesis import Resource, Synthesized
 
 pytestmark = pytest.mark.cdk
 
+APPLICATIONS = ("fast", "standard", "bulk", "slow")
+
 NAMELESS = {
     "cloudwatch:PutMetricData",  # only in our namespace: see below
     "ec2:AssignPrivateIpAddresses",
@@ -103,7 +105,7 @@ def test_metrics_are_written_in_our_namespace_alone(cloud_stage: Synthesized) ->
         if "cloudwatch:PutMetricData" in _listed(statement["Action"])
     ]
 
-    assert conditions == 3 * [{"StringEquals": {"cloudwatch:namespace": "Fleetlane"}}]
+    assert conditions == 4 * [{"StringEquals": {"cloudwatch:namespace": "Fleetlane"}}]
 
 
 def test_no_function_receives_a_secret(any_stage: Synthesized) -> None:
@@ -197,7 +199,7 @@ def test_ingest_reads_the_overrides_where_they_are_and_writes_none(
 def test_one_application_holds_devices_back_by_the_overrides(cloud_stage: Synthesized) -> None:
     writers = {
         name
-        for name in ("fast", "standard", "slow")
+        for name in APPLICATIONS
         for one in _of_role(cloud_stage, f"{name}role")
         if f"/{OVERRIDES}*" in json.dumps(one["Resource"])
         and "s3:PutObject" in _listed(one["Action"])
@@ -211,7 +213,7 @@ def test_the_watch_changes_items_of_the_registry_and_neither_reads_nor_deletes_a
 ) -> None:
     rights = {
         (name, action)
-        for name in ("fast", "standard", "slow")
+        for name in APPLICATIONS
         for one in _of_role(cloud_stage, f"{name}role")
         for action in _listed(one["Action"])
         if action.startswith("dynamodb:")
@@ -225,7 +227,7 @@ def test_ingest_writes_raw_topics_and_reads_none(cloud_stage: Synthesized) -> No
     assert _kafka_topics(cloud_stage, "ingestRole", "kafka-cluster:ReadData") == set()
 
 
-def test_respool_reads_and_deletes_what_is_spooled_and_nothing_else_in_s3(
+def test_respool_reads_rewrites_and_deletes_what_is_spooled_and_nothing_else_in_s3(
     cloud_stage: Synthesized,
 ) -> None:
     on_objects = [
@@ -234,7 +236,8 @@ def test_respool_reads_and_deletes_what_is_spooled_and_nothing_else_in_s3(
         if "s3:DeleteObject" in one["Action"] or "s3:GetObject" in one["Action"]
     ]
 
-    assert on_objects == [(["s3:DeleteObject", "s3:GetObject"], f"/{SPOOL}*")]
+    actions = ["s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:PutObject"]
+    assert on_objects == [(actions, f"/{SPOOL}*")]
     assert _kafka_topics(cloud_stage, "respoolRole", "kafka-cluster:WriteData") == {"raw.*"}
 
 
@@ -278,27 +281,29 @@ def test_each_application_reads_its_own_lane_and_what_it_keeps_of_all(
 ) -> None:
     read = {
         name: _kafka_topics(cloud_stage, f"{name}role", "kafka-cluster:ReadData")
-        for name in ("fast", "standard", "slow")
+        for name in APPLICATIONS
     }
 
     assert read == {
         "fast": {"raw.fast*"},
         "standard": {"raw.*"},
+        "bulk": {"raw.bulk*"},
         "slow": {"raw.slow*", "raw.*", *KEPT},
     }
 
 
 def test_each_application_writes_what_comes_of_its_lane(cloud_stage: Synthesized) -> None:
-    common = {"canonical.*", "fleet.parsed", "parked", "raw.slow*"}
+    common = {"canonical.*", "fleet.parsed", "parked", "raw.slow*", "raw.*.block.*"}
 
     written = {
         name: _kafka_topics(cloud_stage, f"{name}role", "kafka-cluster:WriteData")
-        for name in ("fast", "standard", "slow")
+        for name in APPLICATIONS
     }
 
     assert written == {
         "fast": common,
         "standard": common | {"fleet.received"},
+        "bulk": common | {"raw.bulk.over*"},
         "slow": common | {"fleet.alerts", "unique.*"},
     }
 
@@ -311,12 +316,12 @@ def test_the_lake_and_its_catalog_are_one_applications(cloud_stage: Synthesized)
             for action in _listed(one["Action"])
             if action.startswith("glue:") and action != "glue:GetConnection"
         }
-        for name in ("fast", "standard", "slow")
+        for name in APPLICATIONS
     }
 
     assert may["slow"] >= {"glue:CreateTable", "glue:UpdateTable"}
     assert not any("Delete" in action for action in may["slow"])
-    assert may["fast"] == may["standard"] == set()
+    assert may["fast"] == may["standard"] == may["bulk"] == set()
 
 
 def test_the_views_of_streams_are_distinguished_from_the_lakes_tables_by_their_names(

@@ -47,7 +47,7 @@ def test_the_fast_lane_alarms_first(cloud_stage: Synthesized) -> None:
     parked = [alarms[f"{lane}-lane-parks"]["Threshold"] for lane in Lane]
     slow = [alarms[f"{route}-route-is-slow"]["Threshold"] for route in ("fast", "standard")]
 
-    assert list(Lane) == [Lane.FAST, Lane.STANDARD, Lane.SLOW]
+    assert list(Lane) == [Lane.FAST, Lane.STANDARD, Lane.BULK, Lane.SLOW]
     assert patience == sorted(patience)
     assert parked == sorted(parked)
     assert slow == sorted(slow)

@@ -18,7 +18,7 @@ type PerMinute = Annotated[int, Meta(ge=1, le=1_000_000)]
 
 
 class Restriction(StrEnum):
-    """How a device is held back: into the slow lane, or from sending at all."""
+    """How a device is held back: into the bulk lane, or from sending at all."""
 
     QUARANTINED = "quarantined"
     REVOKED = "revoked"
@@ -35,7 +35,7 @@ class BadOverridesError(FleetlaneError):
 class RateLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How many messages a minute one device may send, as one running function counts them.
 
-    Beyond ``soft_per_minute`` they go to the slow lane; beyond ``hard_per_minute`` they are
+    Beyond ``soft_per_minute`` they go to the bulk lane; beyond ``hard_per_minute`` they are
     refused.
     """
 

@@ -17,7 +17,13 @@ from fleetlane.events.metrics import NAMESPACE
 from fleetlane.events.topics import FLEET_ALERTS, FLEET_PARSED, FLEET_RECEIVED, PARKED
 from infra.constructs.jobs.jobs_code import JobsCode
 from infra.constructs.jobs.spark_applications import Places, SparkApplication
-from infra.constructs.kafka.access import CANONICAL_TOPICS, RAW_TOPICS, UNIQUE_TOPICS, KafkaAccess
+from infra.constructs.kafka.access import (
+    BLOCKING_TOPICS,
+    CANONICAL_TOPICS,
+    RAW_TOPICS,
+    UNIQUE_TOPICS,
+    KafkaAccess,
+)
 from infra.constructs.log_groups import log_group
 from infra.constructs.network import PrivateNetwork
 from infra.constructs.rights import grant, suppress_wildcard
@@ -114,7 +120,7 @@ class ApplicationRole(Construct):
         kafka.grant_read(self.role, (read,))
         kafka.grant_mirror(self.role)
         over = (f"raw.{Lane.BULK}.over*",) if application.lane is Lane.BULK else ()
-        rerouted = (f"raw.{Lane.SLOW}*", *over, PARKED)
+        rerouted = (f"raw.{Lane.SLOW}*", *over, BLOCKING_TOPICS, PARKED)
         kafka.grant_write(self.role, (CANONICAL_TOPICS, *rerouted, FLEET_PARSED, *received))
 
 

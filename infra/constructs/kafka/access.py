@@ -12,6 +12,7 @@ from fleetlane.events.topics import MIRRORED_GROUPS, PARKED
 from infra.constructs.rights import grant, suppress_wildcard
 
 RAW_TOPICS: Final = "raw.*"
+BLOCKING_TOPICS: Final = "raw.*.block.*"
 CANONICAL_TOPICS: Final = "canonical.*"
 UNIQUE_TOPICS: Final = "unique.*"
 FLEET_TOPICS: Final = "fleet.*"

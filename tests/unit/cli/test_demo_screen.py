@@ -25,6 +25,7 @@ PROGRESS = DemoProgress(
     lanes={
         Lane.FAST: LaneCounts(),
         Lane.STANDARD: LaneCounts(landed=10_900, parsed=9_000, diverted=3),
+        Lane.BULK: LaneCounts(),
         Lane.SLOW: LaneCounts(landed=100, parked=7),
     },
     elapsed_s=9.7,

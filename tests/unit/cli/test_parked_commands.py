@@ -110,7 +110,7 @@ def test_a_dry_run_says_what_would_be_done(capsys: pytest.CaptureFixture[str]) -
 
     assert capsys.readouterr().out.splitlines() == [
         "201 messages would be replayed, revision 0, 1",
-        "estimated time: about 20 s",
+        "estimated time: 2 s or more",
         "1 left out, parsed since; --again includes them",
         "3 left out: their envelopes cannot be read",
     ]

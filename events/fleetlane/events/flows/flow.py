@@ -142,7 +142,7 @@ class DevicesRule(_Table, frozen=True, kw_only=True):
     """What is expected of each device of a flow.
 
     One that sends more messages a minute than ``messages_per_minute_max`` is a runaway device: its
-    messages go to the slow lane until it is calm. ``None``: the platform's own rate limit.
+    messages go to the bulk lane until it is calm. ``None``: the platform's own rate limit.
     """
 
     messages_per_minute_max: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None

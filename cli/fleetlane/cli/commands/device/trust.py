@@ -23,7 +23,7 @@ class BadRateLimitError(FleetlaneError):
 
 
 def quarantine(device_ids: DeviceIds, *, where: PlatformOptions) -> None:
-    """Divert these devices' messages to the slow lane, within 15 seconds."""
+    """Divert these devices' messages to the bulk lane, within 15 seconds."""
     _restrict(device_ids, Restriction.QUARANTINED, where.platform())
 
 
@@ -45,7 +45,7 @@ def rate_limit(
     ] = None,
     *,
     soft: Annotated[
-        int | None, typer.Option(min=1, help="Messages a minute; beyond, to the slow lane.")
+        int | None, typer.Option(min=1, help="Messages a minute; beyond, to the bulk lane.")
     ] = None,
     hard: Annotated[
         int | None, typer.Option(min=1, help="Messages a minute; beyond, refused (429).")

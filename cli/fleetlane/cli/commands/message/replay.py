@@ -74,7 +74,7 @@ def carry_out(
 
 
 def _text(plan: ReplayPlan, landed: int, *, dry_run: bool) -> str:
-    count, limits = len(plan.attempts), LANE_LIMITS[Lane.SLOW]
+    count, limits = len(plan.attempts), LANE_LIMITS[Lane.BULK]
     batches = -(-count // limits.messages_per_batch_max)
     lines = [
         f"{number_of(count, 'message')} would be replayed"
@@ -85,7 +85,7 @@ def _text(plan: ReplayPlan, landed: int, *, dry_run: bool) -> str:
         revisions = sorted({one.revision for one in plan.attempts.values()})
         lines[0] += f", revision {', '.join(map(str, revisions))}"
         wait_s = batches * limits.trigger_ms / 1000
-        lines.append(f"estimated time: about {wait_s:g} s")
+        lines.append(f"estimated time: {wait_s:g} s or more")
     if plan.parsed:
         lines.append(f"{len(plan.parsed)} left out, parsed since; --again includes them")
     if plan.unreadable:
@@ -154,7 +154,7 @@ def replay(
 ) -> None:
     """Parse a stream's messages of a time range again, with the parser in force now.
 
-    Messages go through the slow lane. Their events have the next revision, and replace the earlier
+    Messages go through the bulk lane. Their events have the next revision, and replace the earlier
     ones. Exit code 1: some could not be replayed.
     """
     moments = [one for one in from_ if one != _ARCHIVE]

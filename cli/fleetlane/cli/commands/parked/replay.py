@@ -1,4 +1,4 @@
-"""``fleetlane parked replay``: parked messages once more through the slow lane."""
+"""``fleetlane parked replay``: parked messages once more through the bulk lane."""
 
 from typing import Annotated
 
@@ -25,7 +25,7 @@ def replay_parked(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
     where: PlatformOptions,
 ) -> None:
-    """Send parked messages through the slow lane, to the parser that is in force now.
+    """Send parked messages through the bulk lane, to the parser that is in force now.
 
     Ids stay the same, so replaying twice duplicates no event. Messages also stay parked. Exit
     code 1: some could not be replayed.
