@@ -54,6 +54,10 @@ bench-parse: platform ## the parse job against others, Kafka to Kafka, into buil
 bench-latency: platform ## from produce to canonical, lane by lane, into build/bench/latency.json
 	$(bin)/python -m benchmarks.latency
 
+.PHONY: bench-bulk
+bench-bulk: platform ## the bulk lane's rate, and others beside its floods, into build/bench/bulk.json
+	$(bin)/python -m benchmarks.bulk
+
 .PHONY: bench-poison
 bench-poison: platform ## good messages while one in five is poison, into build/bench/poison.json
 	$(bin)/python -m benchmarks.poison

@@ -64,10 +64,10 @@ def main() -> None:
     shutil.rmtree(folder, ignore_errors=True)
     cores = Cores.halves(is_broker_beside_fast=arguments.broker == "fast")
     with services(folder) as ready:
-        topics = (*(str(RawTopic(lane=lane)) for lane in Lane), FLEET_PARSED, PARKED)
+        topics = (*(str(RawTopic(lane=lane)) for lane in STREAMS), FLEET_PARSED, PARKED)
         canonical = (canonical_topic(stream) for stream in STREAMS.values())
         ready.create_topics([*topics, *canonical], partitions=PARTITIONS)
-        stored_by_the_brokers_clock(ready)
+        stored_by_the_brokers_clock(ready, STREAMS.values())
         deploy_parser(ready)
         ready.publish(flow_of(stream, lane=lane) for lane, stream in STREAMS.items())
         phases = _Phases(ready, Traffic(ready), arguments, cores)
@@ -108,7 +108,7 @@ class _Phases:
             self.keep(_ratios(alone=alone, all_lanes=all_lanes, disturbed=disturbed))
 
     def exchanged(self) -> None:
-        self._services.delete_records(str(RawTopic(lane=lane)) for lane in Lane)
+        self._services.delete_records(str(RawTopic(lane=lane)) for lane in STREAMS)
         self._land_to_warm_up()
         folder = self._folder / "exchanged"
         with lanes_running(self._services, folder, EXCHANGED, self._cores) as jobs:
@@ -123,7 +123,7 @@ class _Phases:
         return self._traffic.measured([fast, sick], span)
 
     def _land_to_warm_up(self) -> None:
-        for lane in Lane:
+        for lane in STREAMS:
             self._land(lane, 20 if lane is Lane.SLOW else self._arguments.warm_up)
 
     def _land(self, lane: Lane, messages: int, act: Act = None) -> None:

@@ -1,7 +1,7 @@
 """What is sent to each lane, and when what came of it was stored."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from threading import Event, Thread
@@ -64,14 +64,14 @@ class Measured:
     quick_sent: int
 
 
-def stored_by_the_brokers_clock(services: Services) -> None:
-    """Let records of canonical topics carry when the broker stored them."""
+def stored_by_the_brokers_clock(services: Services, streams: Iterable[str]) -> None:
+    """Let records of the streams' canonical topics carry when the broker stored them."""
     entry = ConfigEntry(
         "message.timestamp.type", "LogAppendTime", incremental_operation=AlterConfigOpType.SET
     )
     resources = [
         ConfigResource(ResourceType.TOPIC, canonical_topic(stream), incremental_configs=[entry])
-        for stream in STREAMS.values()
+        for stream in streams
     ]
     for future in services.admin.incremental_alter_configs(resources).values():
         future.result()

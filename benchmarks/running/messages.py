@@ -24,6 +24,8 @@ type Act = str | int | None
 
 REFUSE: Final = "refuse"
 FAIL: Final = "fail"
+REST: Final = "rest"
+HANG: Final = "hang"
 
 _DELIVERED_S: Final = 60.0
 _TICK_S: Final = 0.002

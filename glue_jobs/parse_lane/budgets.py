@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from fleetlane.events.envelope import Message
-from fleetlane.events.lanes import PAYLOAD_BYTES_MAX, Lane, LaneLimits
+from fleetlane.events.lanes import PARSE_GRACE_FACTOR, PAYLOAD_BYTES_MAX, Lane, LaneLimits
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.runs import Assignment
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
@@ -17,9 +17,12 @@ BATCHES_TO_ALARM: Final = 3
 BUDGET_SHARE_MAX: Final = 1 / 5
 """Of a batch's budget in the slow lane; what one flow may use of it before its messages wait."""
 
-DIVERTED_BUDGET_SHARE_MAX: Final = 1 / 50
-"""Where there is a slower lane: of all time that passes, and of a batch's budget at the most. While
-one message takes its time the others of its task wait, and at a batch's end those of all tasks."""
+REGAINED_SHARE: Final = 1 / 50
+"""In the fast and standard lanes: of all time that passes."""
+
+MESSAGES_SAVED_UP: Final = 2
+"""There: what a flow has at most, in messages that take their whole limit. While one does the
+others of its task wait, and at a batch's end those of all tasks."""
 
 BULK_FLOW_S_MAX: Final = 1.0
 """Of each task of a batch in the bulk lane, and charged in full. Its batches are to be short: the
@@ -100,14 +103,14 @@ class FlowBudgets:
             return TimeBudget(flow_s_max=_NO_END_S)
         if self.lane is Lane.BULK:
             return TimeBudget(flow_s_max=BULK_FLOW_S_MAX)
-        is_slow = self.lane is Lane.SLOW
-        share = BUDGET_SHARE_MAX if is_slow else DIVERTED_BUDGET_SHARE_MAX
-        flow_s_max = self._limits.lag_alarm_s / BATCHES_TO_ALARM * share
+        if self.lane is Lane.SLOW:  # what it cut short would come back to it, its time lost
+            batch_s = self._limits.lag_alarm_s / BATCHES_TO_ALARM
+            return TimeBudget(
+                flow_s_max=batch_s * BUDGET_SHARE_MAX, regained_share=BUDGET_SHARE_MAX
+            )
+        saved_up_s = MESSAGES_SAVED_UP * PARSE_GRACE_FACTOR * self._limits.parse_ms_max / 1000
         return TimeBudget(
-            flow_s_max=flow_s_max,
-            # what is cut short in the slow lane would come back to it, and its time would be lost
-            overdraft_s_max=0 if is_slow else flow_s_max,
-            regained_share=share,
+            flow_s_max=saved_up_s, overdraft_s_max=saved_up_s, regained_share=REGAINED_SHARE
         )
 
 

@@ -60,7 +60,7 @@ def replayed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replayed]:
         )
         device = Device.registered(platform)
         receipts = [device.accepted(STREAM, body_of(number)) for number in range(SMALL + 1)]
-        first = until(lambda: first_rows(seen, len(receipts)))
+        first = until(lambda: is_archived_too(seen, len(receipts)))
         large = receipts[-1].raw_id
         platform.s3.delete_object(Bucket=PAYLOAD_BUCKET, Key=payload_key(large))
         left = emptied(platform.endpoints.kafka)
@@ -105,6 +105,12 @@ def first_rows(seen: operations.platform.Platform, count: int) -> Rows | None:
     return found if len(found) == count <= len(archived) else None
 
 
+def is_archived_too(seen: operations.platform.Platform, count: int) -> Rows | None:
+    """The events, once each message has one, and is in the raw archive."""
+    found = is_of_revision(rows(seen, EVENTS), 0, count)
+    return found if len(rows(seen, RAW)) >= count else None
+
+
 def is_of_revision(found: Rows, revision: int, count: int) -> Rows | None:
     are_all = len(found) == count and all(row["revision"] == revision for row in found)
     return found if are_all else None
@@ -135,7 +141,7 @@ def fleetlane(platform: Platform, folder: Path) -> str:
 
 def until[T](found: Callable[[], T | None]) -> T:
     give_up_s = time.monotonic() + WITHIN_S_MAX
-    while not (value := found()):
+    while (value := found()) is None:
         assert time.monotonic() < give_up_s
         time.sleep(1.0)
     return value

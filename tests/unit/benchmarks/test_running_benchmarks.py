@@ -4,11 +4,13 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from copy import replace
 from itertools import islice
 
 import pytest
 
 from benchmarks.backlog import by_tenth
+from benchmarks.bulk.cause_traffic import record_of_bulk
 from benchmarks.latency.cluster import Cores
 from benchmarks.latency.percentiles import percentiles
 from benchmarks.parse.plain_work import PlainWork, Position
@@ -21,7 +23,7 @@ from benchmarks.running.process_tree import pin_tree, tree_resident_mib
 from benchmarks.running.watched import Look
 from fleetlane.events.envelope import headers_of
 from fleetlane.events.envelope_reading import message_from
-from fleetlane.events.lanes import Lane
+from fleetlane.events.lanes import BulkCause, Lane
 from fleetlane.parsers.contract import MalformedMessage
 
 
@@ -31,6 +33,17 @@ def test_a_message_is_read_back_as_it_was_made() -> None:
     record = record_of(made)
 
     assert record.topic == "raw.fast"
+    assert message_from(record.headers, record.value) == made
+
+
+def test_a_message_for_the_bulk_lane_is_in_its_causes_topic() -> None:
+    made = replace(
+        message_for(7, stream="quick", lane=Lane.BULK), bulk_cause=BulkCause.REPLAYED, revision=1
+    )
+
+    record = record_of_bulk(made)
+
+    assert record.topic == "raw.bulk.replayed"
     assert message_from(record.headers, record.value) == made
 
 
