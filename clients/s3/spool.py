@@ -114,8 +114,8 @@ class Spool:
         for some in batched(keys, _DELETED_AT_ONCE_MAX, strict=False):
             wanted: Any = {"Objects": [{"Key": key} for key in some], "Quiet": True}
             call = partial(self._s3.delete_objects, Bucket=self._bucket, Delete=wanted)
-            answer = self._objects.ask(SPOOL, call)
-            left += [one["Key"] for one in (answer or {}).get("Errors", ())]
+            answer: Any = self._objects.ask(SPOOL, call) or {}
+            left += [one["Key"] for one in answer.get("Errors", ())]
         return left
 
     def _in_shard(self, prefix: str) -> Iterator[Waiting]:
