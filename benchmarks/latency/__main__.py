@@ -1,6 +1,6 @@
 """Runs the phases, and writes ``build/bench/latency.json``.
 
-``shipped`` are the lanes as they are: the fast one writes its progress beside its batches, the
+``shipped`` are three lanes as they are: the fast one writes its progress beside its batches, the
 others between them. It has three phases: the fast lane alone; all lanes at 20 % load; and the fast
 lane while the slow one has more than it can do and 1 % of standard messages take 200 or 400 ms.
 ``exchanged`` is the second phase with progress the other way round.
@@ -47,6 +47,10 @@ SHIPPED: Final = Jobs(
 EXCHANGED: Final = Jobs(
     fast="parse_lane --lane fast --trigger_ms 1", others="parse_lane --lane standard --trigger_ms 0"
 )
+RAW_TOPICS: Final = (
+    *(str(RawTopic(lane=lane)) for lane in STREAMS),
+    str(RawTopic(lane=Lane.SLOW, is_over=True)),
+)
 LOAD: Final = 0.2
 SLOW_LIMITS: Final = LANE_LIMITS[Lane.SLOW]
 SLOW_PER_S: Final = LOAD * SLOW_LIMITS.messages_per_batch_max / (SLOW_LIMITS.trigger_ms / 1000)
@@ -64,7 +68,7 @@ def main() -> None:
     shutil.rmtree(folder, ignore_errors=True)
     cores = Cores.halves(is_broker_beside_fast=arguments.broker == "fast")
     with services(folder) as ready:
-        topics = (*(str(RawTopic(lane=lane)) for lane in STREAMS), FLEET_PARSED, PARKED)
+        topics = (*RAW_TOPICS, FLEET_PARSED, PARKED)
         canonical = (canonical_topic(stream) for stream in STREAMS.values())
         ready.create_topics([*topics, *canonical], partitions=PARTITIONS)
         stored_by_the_brokers_clock(ready, STREAMS.values())
@@ -108,7 +112,7 @@ class _Phases:
             self.keep(_ratios(alone=alone, all_lanes=all_lanes, disturbed=disturbed))
 
     def exchanged(self) -> None:
-        self._services.delete_records(str(RawTopic(lane=lane)) for lane in STREAMS)
+        self._services.delete_records(RAW_TOPICS)
         self._land_to_warm_up()
         folder = self._folder / "exchanged"
         with lanes_running(self._services, folder, EXCHANGED, self._cores) as jobs:
