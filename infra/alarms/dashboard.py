@@ -1,6 +1,7 @@
 """The dashboard: alarms first, then the lanes side by side, then the API."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
@@ -11,13 +12,18 @@ from infra.alarms.alarm import our_metric
 from infra.alarms.lanes import lane_metric
 from infra.constructs.api.device_api import DEVICE_ROUTES, DeviceApi
 
+_PAGE_WIDTH: Final = 24
+_LANE_WIDTH: Final = _PAGE_WIDTH // len(Lane)
+
 
 def add_dashboard(
     scope: Construct, name: str, *, api: DeviceApi, alarms: Sequence[cloudwatch.Alarm]
 ) -> None:
     """Add the page; ``name`` is its name in the console."""
     page = cloudwatch.Dashboard(scope, "Dashboard", dashboard_name=name)
-    page.add_widgets(cloudwatch.AlarmStatusWidget(alarms=list(alarms), title="Alarms", width=24))
+    page.add_widgets(
+        cloudwatch.AlarmStatusWidget(alarms=list(alarms), title="Alarms", width=_PAGE_WIDTH)
+    )
     page.add_widgets(*(_lag_of(lane) for lane in Lane))
     page.add_widgets(*(_outcomes_of(lane) for lane in Lane))
     page.add_widgets(
@@ -35,13 +41,15 @@ def add_dashboard(
 def _lag_of(lane: Lane) -> cloudwatch.GraphWidget:
     limit = cloudwatch.HorizontalAnnotation(value=LANE_LIMITS[lane].lag_alarm_s, label="alarm")
     lag = lane_metric(LaneMetric.LAG_SECONDS, lane, statistic="Maximum")
-    return _graph(f"{lane} lane: parse lag (s)", [lag], limits=[limit])
+    return _graph(f"{lane} lane: parse lag (s)", [lag], limits=[limit], width=_LANE_WIDTH)
 
 
 def _outcomes_of(lane: Lane) -> cloudwatch.GraphWidget:
     shown = (LaneMetric.PARSED, LaneMetric.PARKED, LaneMetric.CHILDREN_USED_UP)
     return _graph(
-        f"{lane} lane: messages per minute, by outcome", [lane_metric(one, lane) for one in shown]
+        f"{lane} lane: messages per minute, by outcome",
+        [lane_metric(one, lane) for one in shown],
+        width=_LANE_WIDTH,
     )
 
 
@@ -55,7 +63,8 @@ def _graph(
     metrics: Sequence[cloudwatch.Metric],
     *,
     limits: Sequence[cloudwatch.HorizontalAnnotation] = (),
+    width: int = _PAGE_WIDTH // 3,
 ) -> cloudwatch.GraphWidget:
     return cloudwatch.GraphWidget(
-        title=title, left=list(metrics), left_annotations=list(limits), width=8
+        title=title, left=list(metrics), left_annotations=list(limits), width=width
     )
