@@ -16,6 +16,7 @@ from fleetlane.events.job_arguments import (
     ParseLaneArguments,
 )
 from fleetlane.events.lanes import Lane
+from infra.alarms.lanes import fleet_alarms
 from infra.artifacts.build import IN_AWS
 from infra.constructs.jobs.spark_applications import Places, named_arguments, spark_applications
 from infra.stages import settings_of, stage_from
@@ -88,6 +89,22 @@ def test_the_lake_knows_where_the_flows_are_that_have_views() -> None:
     ]
 
     assert [job.flows_bucket for job in lakes] == [PLACES.flows_bucket] * len(LakeTables)
+
+
+def test_a_stage_that_archives_nothing_has_no_query_for_it() -> None:
+    stage = replace(stage_from("staging", settings_of("staging")), raw_archive_days=0)
+    applications = spark_applications(stage)
+
+    queries = [
+        job.tables
+        for one in applications
+        for job in jobs_of(one.argv(PLACES))
+        if isinstance(job, LakeArguments)
+    ]
+    alarms = [rule.name for rule in fleet_alarms(stage)]
+
+    assert queries == [LakeTables.EVENTS, LakeTables.FLEET]
+    assert not any("archive" in name for name in alarms)
 
 
 def test_glue_is_given_the_same_arguments_by_name() -> None:
