@@ -88,6 +88,11 @@ class Stage:
         """A body outlives its row: upkeep is daily, and a reader may hold a snapshot for five."""
         return self.raw_archive_days + 8
 
+    @property
+    def has_canary(self) -> bool:
+        """A laptop's has no function, and where devices show a certificate it has none to show."""
+        return self.is_cloud and self.device_domain is None
+
 
 _ZONES: Final = ("eu-central-1a", "eu-central-1b", "eu-central-1c")
 _LAPTOP, _GLUE, _EMR = Engine.LAPTOP, Engine.GLUE, Engine.EMR

@@ -16,6 +16,7 @@ from fleetlane.events.flows.files import flows_in
 from fleetlane.events.flows.flow import FlowSet
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.overrides import RateLimits
+from local.canary import LocalCanary
 from local.checkout import BROKER_JARS, DATA, FLOWS, LOCALSTACK_ENVIRONMENT
 from local.flow_activation import activation_here, deploy_example, publish_new_flows
 from local.servers.gateway_process import GATEWAY, LocalGateway
@@ -37,6 +38,7 @@ from operations.endpoints import (
     localstack_at,
 )
 from operations.flows.publisher import FlowPublisher
+from operations.ledger.message_results import Receipt
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -61,7 +63,7 @@ class PlatformSettings:
     Without ``has_jobs`` messages land, and nothing parses them; without ``has_lake`` nothing is
     kept longer than in Kafka. ``functions_environment`` and ``jobs_environment`` are what
     the functions, and the jobs, see besides, and before, all else. ``gateway_module`` is what
-    runs as the gateway.
+    runs as the gateway. The canary sends every ``canary_interval_ms``, or not at all.
     """
 
     folder: Path = DATA
@@ -70,6 +72,7 @@ class PlatformSettings:
     functions_environment: Mapping[str, str] = field(default_factory=dict)
     jobs_environment: Mapping[str, str] = field(default_factory=dict)
     gateway_module: str = GATEWAY
+    canary_interval_ms: int | None = None
 
 
 class Platform:
@@ -83,6 +86,7 @@ class Platform:
     aws: LocalAws
     gateway: LocalGateway
     jobs: LocalJobs
+    canary: LocalCanary | None
     endpoints: Endpoints
     flows: FlowSet
 
@@ -91,6 +95,7 @@ class Platform:
         folder = settings.folder.resolve()
         self.broker = KafkaBroker(folder / "kafka", jars=BROKER_JARS)
         self.aws = LocalAws(folder / "aws", environment=LOCALSTACK_ENVIRONMENT)
+        self.canary = None
         self._started: list[ServerProcess] = []
 
     def start(self, on_step: Callable[[str], None]) -> Endpoints:
@@ -118,8 +123,16 @@ class Platform:
 
     def stop(self) -> None:
         """Stop all parts, last first; what was stopped already stays so."""
+        self.stopped_canary()
         while self._started:
             self._started.pop().stop()
+
+    def stopped_canary(self) -> tuple[Receipt, ...]:
+        """Stop the canary, so that nothing of it lands later, and give what it was answered."""
+        if self.canary is None:
+            return ()
+        self.canary.stop()
+        return self.canary.receipts()
 
     @property
     def registry(self) -> DeviceRegistry:
@@ -161,6 +174,11 @@ class Platform:
         )
         self.jobs = LocalJobs(self._job_settings())
         self._start_together(self.gateway, *([self.jobs] if self.settings.has_jobs else []))
+        if self.settings.canary_interval_ms is not None:
+            self.canary = LocalCanary(
+                self.gateway.url, self.registry, interval_ms=self.settings.canary_interval_ms
+            )
+            self.canary.start()
         self.endpoints = Endpoints(
             api=self.gateway.url,
             kafka=self.broker.bootstrap_servers,

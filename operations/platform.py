@@ -13,6 +13,7 @@ from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.catalog.sql import SqlCatalog
 
 from clients.aws import AwsSettings, client_config, dynamodb_table, s3_client
+from clients.devices.canary_key import CanaryKeyParameter
 from clients.devices.overrides import OverridesStore
 from clients.devices.registry import DeviceRegistry
 from clients.devices.sightings import DeviceSightings
@@ -24,7 +25,7 @@ from clients.s3.upkeep_requests import UpkeepRequests
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, LakeTables, lake_tables
 from fleetlane.events.lake.tables import CATALOG, RECEIVED
-from fleetlane.events.stage_resources import StageResources, parameter_name
+from fleetlane.events.stage_resources import StageResources, canary_key_name, parameter_name
 from operations.devices.stores import DeviceAdministration, DeviceStores
 from operations.endpoints import FLOWS_MAX_AGE_S as LAPTOP_FLOWS_MAX_AGE_S
 from operations.endpoints import (
@@ -142,6 +143,12 @@ class Platform:
             sightings=DeviceSightings(table),
             overrides=OverridesStore(self._s3, self.resources.overrides_bucket),
         )
+
+    @property
+    def canary_key(self) -> CanaryKeyParameter:
+        """Of a deployed stage: a laptop has no Systems Manager."""
+        ssm = boto3.client("ssm", config=client_config(), **self.aws.for_boto3())
+        return CanaryKeyParameter(ssm, canary_key_name(self.resources.stage))
 
     @property
     def messages(self) -> MessageStores:

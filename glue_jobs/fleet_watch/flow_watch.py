@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from clients.flows.store import CurrentFlows
+from fleetlane.events import canary
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lake.tables import HOURLY
 from fleetlane.events.metadata import Alert, AlertKind
@@ -86,7 +87,7 @@ class FlowWatch:
     def _judge(self, at_ms: int) -> None:
         flows = self._flows.current().by_stream
         hours = self._hours.since(at_ms - WEEKS * WEEK_MS)
-        found = list(findings(hours, at_ms=at_ms, streams=flows.keys()))
+        found = list(findings(hours, at_ms=at_ms, streams=flows.keys() - canary.STREAMS))
         now_ms = self._now_ms()
         alerts = [_alert(one, flows[one.hour.stream].owner, now_ms=now_ms) for one in found]
         if alerts:
@@ -134,7 +135,7 @@ class LakeHours:
 
     def latest_ms(self) -> int | None:
         """The beginning of the last hour that was counted; ``None`` where none was."""
-        with _reading():
+        with reading_lake(HoursUnavailableError):
             [row] = self._hours().agg(F.max("hour_ms").alias("latest_ms")).collect()
         latest_ms: int | None = row.latest_ms
         return latest_ms
@@ -145,7 +146,7 @@ class LakeHours:
         is_since = (F.col("day") >= day) & (F.col("hour_ms") >= since_ms)
         concluded = F.col("parsed") + F.col("empty") + F.col("parked")
         names = ("stream", "hour_ms", "devices", "parked")
-        with _reading():
+        with reading_lake(HoursUnavailableError):
             rows = self._hours().where(is_since).select(*names, concluded.alias("concluded"))
             return [FlowHour(**row.asDict()) for row in rows.collect()]
 
@@ -154,8 +155,9 @@ class LakeHours:
 
 
 @contextmanager
-def _reading() -> Iterator[None]:
+def reading_lake(unavailable: Callable[[str], FleetlaneError]) -> Iterator[None]:
+    """Turn what Spark raises inside into what ``unavailable`` makes of its first line."""
     try:
         yield
     except (PySparkException, Py4JError) as problem:
-        raise HoursUnavailableError(str(problem).partition("\n")[0]) from problem
+        raise unavailable(str(problem).partition("\n")[0]) from problem

@@ -13,6 +13,7 @@ from clients.devices.overrides import OverridesStore
 from clients.devices.sightings import DeviceSightings
 from clients.flows.store import CachedFlows, FlowStore
 from fleetlane.events.job_arguments import FleetWatchArguments
+from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Alert
 from fleetlane.events.metrics import FLEET_WATCH, Dimension
 from fleetlane.events.times import now_ms
@@ -21,6 +22,7 @@ from glue_jobs.engine.cloudwatch_metrics import published_to
 from glue_jobs.engine.session import run, use_catalog
 from glue_jobs.engine.supervisor import PeriodicTask, Supervisor, always_running
 from glue_jobs.fleet_watch.batches import WatchBatches, WatchContext
+from glue_jobs.fleet_watch.canary_check import CHECK_INTERVAL_S, CanaryCheck, LakeCanaries
 from glue_jobs.fleet_watch.flow_watch import POLL_INTERVAL_S, FlowWatch, LakeHours
 from glue_jobs.fleet_watch.quarantine import QuarantineRules
 from glue_jobs.kafka.source_and_sink import (
@@ -62,6 +64,7 @@ def start(session: SparkSession, arguments: FleetWatchArguments) -> Supervisor:
         if arguments.lake_warehouse is not None:
             use_catalog(session, warehouse=arguments.lake_warehouse, uri=arguments.lake_catalog_uri)
             _comparison(session, context).run_beside(query)
+            _canary_check(session, arguments).run_beside(query)
         return query
 
     return always_running(FLEET_WATCH, start_query)
@@ -74,6 +77,22 @@ def _comparison(session: SparkSession, context: WatchContext) -> PeriodicTask:
         name="comparison of flows with what is usual",
         run=watch.judge_last_hour,
         interval_s=POLL_INTERVAL_S,
+        is_first_at_once=False,
+    )
+
+
+def _canary_check(session: SparkSession, arguments: FleetWatchArguments) -> PeriodicTask:
+    namespace = arguments.metrics_namespace
+    check = CanaryCheck(
+        LakeCanaries(session),
+        publish=published_to(namespace, Dimension.JOB, FLEET_WATCH),
+        publish_of_lane={lane: published_to(namespace, Dimension.LANE, lane) for lane in Lane},
+        now_ms=now_ms,
+    )
+    return PeriodicTask(
+        name="check of the canary",
+        run=check.run,
+        interval_s=CHECK_INTERVAL_S,
         is_first_at_once=False,
     )
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from aws_cdk import Duration
 
-from fleetlane.events.metrics import Dimension, FunctionMetric, Service
+from fleetlane.events.metrics import FLEET_WATCH, Dimension, FunctionMetric, JobMetric, Service
 from infra.alarms.alarm import AlarmRule, our_metric
 from infra.constructs.api.device_api import BATCH_ROUTE, DEVICE_ROUTES, FAST_ROUTE, DeviceApi
 from infra.constructs.functions.platform_function import PlatformFunction
@@ -17,6 +17,9 @@ STANDARD_MS_MAX: Final = 2_000
 FAILED_PERCENT_MAX: Final = 1
 QUEUE_AGE_S_MAX: Final = 15 * 60
 SPOOLED_S_MAX: Final = 600
+CANARY_ERRORS_MAX: Final = 3
+"""Those of one minute: its call fails, and its two repetitions."""
+CANARY_CHECK_MINUTES: Final = 5
 _ROUTE_NAMES: Final = {FAST_ROUTE: "fast", BATCH_ROUTE: "batch"}
 
 
@@ -29,6 +32,7 @@ class Edge:
     authorizer: PlatformFunction
     flow_activation: PlatformFunction
     uploads: UploadFunctions
+    canary: PlatformFunction | None = None
 
 
 def edge_alarms(edge: Edge) -> Iterator[AlarmRule]:
@@ -37,6 +41,8 @@ def edge_alarms(edge: Edge) -> Iterator[AlarmRule]:
     yield from _unavailable_alarms()
     yield from _upload_alarms(edge.uploads)
     yield from _spool_alarms()
+    if edge.canary is not None:
+        yield from _canary_alarms(edge.canary)
 
 
 def _api_alarms(api: DeviceApi) -> Iterator[AlarmRule]:
@@ -165,4 +171,27 @@ def _spool_alarms() -> Iterator[AlarmRule]:
         meaning="The spool holds an object that respool cannot read; it stays where it is. "
         "Respool's log names it under `unreadable`.",
         metric=our_metric(FunctionMetric.UNREADABLE_SPOOLED, by, statistic="Maximum"),
+    )
+
+
+def _canary_alarms(canary: PlatformFunction) -> Iterator[AlarmRule]:
+    """Missing data alarms too: then nobody looks, or there was no canary for two days."""
+    yield AlarmRule(
+        name="canary-fails",
+        meaning="The canary's messages are not accepted, or it has no key. Devices may be refused "
+        "likewise. Read the function's log for `not accepted`.",
+        metric=canary.function.metric_errors(period=Duration.minutes(5)),
+        threshold=CANARY_ERRORS_MAX,
+    )
+    yield AlarmRule(
+        name="canary-is-missing",
+        meaning="A message of the canary is not in the lake in time, or nobody looks for it. "
+        "The watch's log names it: `fleetlane why` shows how far it came.",
+        metric=our_metric(
+            JobMetric.CANARY_MISSING,
+            {Dimension.JOB: FLEET_WATCH},
+            statistic="Maximum",
+            minutes=CANARY_CHECK_MINUTES,
+        ),
+        silence_alarms=True,
     )

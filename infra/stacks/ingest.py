@@ -10,6 +10,7 @@ from fleetlane.events import s3_keys
 from fleetlane.events.stage_resources import StageResources, parameter_name
 from infra.alarms.edge import Edge
 from infra.constructs.api.device_api import DeviceApi
+from infra.constructs.functions.canary_function import canary_function
 from infra.constructs.functions.platform_function import (
     FunctionContext,
     FunctionSize,
@@ -47,6 +48,9 @@ class Ingest(Stack):
             authorizer=authorizer,
             flow_activation=self.flow_activation,
             uploads=uploads,
+            canary=canary_function(self, context=context, api_url=api.url)
+            if stage.has_canary
+            else None,
         )
         CfnOutput(self, "ApiUrl", value=api.url)
         CfnOutput(self, "ApiId", value=api.rest.rest_api_id)

@@ -12,6 +12,7 @@ from typing import Final
 
 from clients.kafka.reader import KafkaReader
 from clients.s3.payload_bucket import PayloadBucket
+from fleetlane.events import canary
 from fleetlane.events.lanes import Lane
 from local.checkout import ROOT
 from local.data_folder import announced, taken_data_folder
@@ -90,8 +91,8 @@ class DemoResult:
     """The ledger. ``surprises`` are answers that a device should not have received.
 
     ``others_before`` and ``others_during`` are the delays of others until the runaway device came,
-    and until it was quarantined. ``report`` is the page about the fleet; ``None`` where the
-    platform has no lake.
+    and until it was quarantined. The ledger counts the ``canaries`` too. ``report`` is the page
+    about the fleet; ``None`` where the platform has no lake.
     """
 
     ledger: Ledger
@@ -99,6 +100,7 @@ class DemoResult:
     runaway: RunawayRun
     others_before: Delays | None
     others_during: Delays | None
+    canaries: int
     report: Path | None = None
 
 
@@ -111,26 +113,25 @@ def run_demo(settings: DemoSettings, events: DemoEvents) -> DemoResult:
         FleetlaneError: The platform did not start, or a part that died did not come back.
     """
     began_s = time.monotonic()
-    with (
-        taken_data_folder(settings.data, fresh=True),
-        Platform(PlatformSettings(folder=settings.data)) as platform,
-    ):
+    platform_settings = PlatformSettings(folder=settings.data, canary_interval_ms=10_000)
+    with taken_data_folder(settings.data, fresh=True), Platform(platform_settings) as platform:
         settings.ledger_path.unlink(missing_ok=True)
         settings.report_path.unlink(missing_ok=True)
         endpoints = platform.start(events.on_step)
         with announced(endpoints, settings.data):
             result = _Demonstration(platform, settings, events, began_s=began_s).run()
-            result = replace(result, report=_report(platform, settings, result.ledger))
+            result = replace(result, report=_report(platform, settings, result))
     settings.ledger_path.write_bytes(result.ledger.to_json())
     return result
 
 
-def _report(platform: Platform, settings: DemoSettings, ledger: Ledger) -> Path | None:
+def _report(platform: Platform, settings: DemoSettings, result: DemoResult) -> Path | None:
+    ledger = result.ledger  # of the canary's messages no report knows
     is_written = report_written(
         platform.endpoints,
         settings.data,
         settings.report_path,
-        messages=ledger.accepted - ledger.duplicate + ledger.unanswered,
+        messages=ledger.accepted - ledger.duplicate + ledger.unanswered - result.canaries,
         patience_s=_LAKE_PATIENCE_S,
     )
     return settings.report_path if is_written else None
@@ -146,7 +147,7 @@ class _Demonstration:
         self._began_s = began_s
         self._evidence = Evidence(deduped=deduped_streams(platform.flows))
         self._tally = LaneTally()
-        self._delays = ParseDelays(excluded=[runaway_id(settings.seed)])
+        self._delays = ParseDelays(excluded=[runaway_id(settings.seed), canary.DEVICE_ID])
         self._sent_before, self._landed_before = 0, Counter[str]()
         self._fleet = FleetProgress(planned=0, finished=0, landed={})
 
@@ -168,7 +169,8 @@ class _Demonstration:
             source = TalliedSource(reader, self._tally, self._delays)
             first = self._run_first(source)
             rest, runaway = self._run_rest(source)
-            receipts = [*first.receipts(), *rest.receipts(), *runaway.receipts()]
+            canaries = self._platform.stopped_canary()
+            receipts = [*first.receipts(), *rest.receipts(), *runaway.receipts(), *canaries]
             wait_until_settled(
                 receipts, self._evidence, source, limits=_SETTLING_LIMITS, on_progress=self._show
             )
@@ -186,6 +188,7 @@ class _Demonstration:
             runaway=runaway,
             others_before=self._delays.between(rest.began_ms, runaway.began_ms),
             others_during=self._delays.between(runaway.began_ms, runaway.free_until_ms),
+            canaries=len(canaries),
         )
 
     def _run_first(self, source: TalliedSource) -> FleetRun:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyiceberg.catalog import Catalog
 
 from clients.devices.registry import RegisteredDevice
+from fleetlane.events import canary
 from fleetlane.events.times import DAY_MS, EPOCH
 from operations.fleet.tables import PlannedTable, planned_tables
 
@@ -24,6 +25,9 @@ _REGISTERED: Final = pa.schema(
         "registered_ms": pa.int64(),
     }
 )
+
+_OF_FLEET: Final = f"device_id != '{canary.DEVICE_ID}'"
+"""No question about the fleet sees the canary, in whatever table."""
 
 IN_WINDOW: Final = "day >= $since_day and received_ms > $since_ms and received_ms <= $asked_at_ms"
 """The condition for rows of ``received``. The day comes first: it excludes whole files."""
@@ -57,8 +61,10 @@ class Fleet:
         self._connection = duckdb.connect()
         self._connection.execute("set timezone = 'UTC'")
         for name, table in tables.items():
-            self._connection.register(name, table.dataset)
-        rows = [{name: getattr(one, name) for name in _REGISTERED.names} for one in registered]
+            self._connection.register(f"all_of_{name}", table.dataset)
+            self._connection.execute(f"create view {name} as from all_of_{name} where {_OF_FLEET}")
+        devices = [one for one in registered if not canary.is_canary(one.device_id)]
+        rows = [{name: getattr(one, name) for name in _REGISTERED.names} for one in devices]
         self._connection.register("registered", pa.Table.from_pylist(rows, schema=_REGISTERED))
 
     @classmethod

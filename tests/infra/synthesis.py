@@ -14,7 +14,7 @@ from fleetlane.events.flows.artifacts import ANY_PLATFORM
 from fleetlane.parsers.artifacts.writing import Package, write_artifact
 
 ROOT = Path(__file__).resolve().parents[2]
-FUNCTIONS = ("authorizer", "flow_activation", "ingest", "respool", "uploads")
+FUNCTIONS = ("authorizer", "canary", "flow_activation", "ingest", "respool", "uploads")
 SYNTH_LIMIT_S = 60
 LINT_EXCEPTIONS = (
     "W3005",  # CDK writes every dependency out, those that follow from a reference too

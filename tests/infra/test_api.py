@@ -159,6 +159,7 @@ def test_functions_that_call_kafka_run_in_private_subnets(cloud_stage: Synthesiz
         "lambdas.flow_activation.handler.handle": True,
         "lambdas.respool.handler.handle": True,
         "lambdas.authorizer.handler.handle": False,
+        "lambdas.canary.handler.handle": False,
         "lambdas.uploads.handler.handle": False,
         "lambdas.uploads.handler.land": True,
         "lambdas.uploads.handler.sweep": True,

@@ -112,11 +112,13 @@ def test_no_function_receives_a_secret(any_stage: Synthesized) -> None:
     functions = any_stage.resources("AWS::Lambda::Function", of="ingest").values()
     names = {name for one in functions for name in one["Properties"]["Environment"]["Variables"]}
 
-    assert names == {
+    assert names | {"API_URL", "KEY_PARAMETER"} == {
+        "API_URL",
         "FLOWS_BUCKET",
         "HARD_RATE_LIMIT_PER_MINUTE",
         "KAFKA_BOOTSTRAP_SERVERS",
         "KAFKA_SECURITY",
+        "KEY_PARAMETER",
         "OVERRIDES_BUCKET",
         "PAYLOAD_BUCKET",
         "POWERTOOLS_TRACE_DISABLED",
@@ -239,6 +241,19 @@ def test_respool_reads_rewrites_and_deletes_what_is_spooled_and_nothing_else_in_
     actions = ["s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:PutObject"]
     assert on_objects == [(actions, f"/{SPOOL}*")]
     assert _kafka_topics(cloud_stage, "respoolRole", "kafka-cluster:WriteData") == {"raw.*"}
+
+
+def test_the_canary_may_read_its_own_key_and_nothing_else(dev: Synthesized) -> None:
+    allowed = [
+        (action, json.dumps(statement["Resource"]))
+        for statement in _of_role(dev, "canaryRole")
+        for action in _listed(statement["Action"])
+        if not action.startswith("logs:")
+    ]
+
+    [(action, resource)] = allowed
+    assert action == "ssm:GetParameter"
+    assert resource.rstrip('"}]').endswith(":parameter/fleetlane/dev/canary-key")
 
 
 def test_flow_activation_creates_topics_and_can_neither_change_nor_delete_one(

@@ -103,6 +103,17 @@ def test_what_devices_see_and_what_keeps_their_messages_has_alarms(
     } <= names
 
 
+def test_a_canary_that_fails_or_is_missing_alarms_and_so_does_silence_about_it(
+    cloud_stage: Synthesized,
+) -> None:
+    alarms = _alarms(cloud_stage)
+    missing, fails = alarms["canary-is-missing"], alarms["canary-fails"]
+
+    assert (missing["MetricName"], missing["Threshold"]) == ("CanaryMissing", 0)
+    assert missing["TreatMissingData"] == "breaching"
+    assert (fails["Namespace"], fails["MetricName"]) == ("AWS/Lambda", "Errors")
+
+
 def test_each_function_that_asks_the_overrides_alarms_when_it_cannot(
     cloud_stage: Synthesized,
 ) -> None:

@@ -9,6 +9,7 @@ _DEVICE: Final = {
     "import": "bulk_import:import_devices",
     "list": "show:list_devices",
     "show": "show:show",
+    "enroll-canary": "register:enroll_canary",
     "rotate": "register:rotate",
     "quarantine": "trust:quarantine",
     "revoke": "trust:revoke",

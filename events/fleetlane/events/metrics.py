@@ -62,6 +62,8 @@ class LaneMetric(StrEnum):
     """Attempts by an older parser, because the one that the flow names cannot be used."""
     CHILDREN_USED_UP = "ChildrenUsedUp"
     """Messages deferred without an attempt, because their parser kills every child process."""
+    CANARY_MS = "CanaryMs"
+    """The slowest of the canary's last messages, from arrival to canonical. By the fleet watch."""
     BLOCKED_STREAMS = "BlockedStreams"
     """Flows that halt on error and wait for an operator's decision."""
 
@@ -86,6 +88,8 @@ class JobMetric(StrEnum):
     """Flows that received from fewer devices in the last hour than usual for that hour."""
     MUCH_PARKED_FLOWS = "MuchParkedFlows"
     """Flows with more parked messages in the last hour than usual."""
+    CANARY_MISSING = "CanaryMissing"
+    """Messages of the canary that should be in the lake by now, and are not."""
     LAKE_LAG_SECONDS = "LakeLagSeconds"
     """Time since the lake's tables last held everything that their topics did."""
     UNARCHIVED_BODIES = "UnarchivedBodies"

@@ -57,3 +57,8 @@ class StageResources(msgspec.Struct, frozen=True, kw_only=True):
 def parameter_name(stage: str) -> str:
     """The SSM parameter that holds a stage's resources as JSON."""
     return f"/fleetlane/{stage}/resources"
+
+
+def canary_key_name(stage: str) -> str:
+    """The SSM parameter, a SecureString, that holds the private key of the stage's canary."""
+    return f"/fleetlane/{stage}/canary-key"

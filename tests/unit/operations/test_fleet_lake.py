@@ -1,10 +1,15 @@
-"""What the lake answers, held to plain Python over the same truth, through real Iceberg tables."""
+"""What the lake answers, held to plain Python over the same truth, through real Iceberg tables.
+
+The canary is in the tables and in the registry besides, and in no answer.
+"""
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
+from fleetlane.events import canary
 from fleetlane.events.times import HOUR_MS
 from operations.fleet import devices, traffic
 from operations.fleet.fleet import Fleet
@@ -21,11 +26,21 @@ def known() -> KnownFleet:
 
 @pytest.fixture(scope="module")
 def fleet(known: KnownFleet, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    all_of_it = with_canary(known)
     with (
-        closing(lake_of(known, tmp_path_factory.mktemp("lake"))) as catalog,
-        Fleet.of(catalog, known.devices, asked_at_ms=ASKED_AT_MS) as fleet,
+        closing(lake_of(all_of_it, tmp_path_factory.mktemp("lake"))) as catalog,
+        Fleet.of(catalog, all_of_it.devices, asked_at_ms=ASKED_AT_MS) as fleet,
     ):
         yield fleet
+
+
+def with_canary(known: KnownFleet) -> KnownFleet:
+    device = replace(known.devices[0], device_id=canary.DEVICE_ID, device_type=canary.DEVICE_TYPE)
+    sent = [
+        replace(one, id=f"1{number:032x}", device_id=canary.DEVICE_ID, via=None)
+        for number, one in enumerate(known.sent[:200], start=len(known.sent))
+    ]
+    return KnownFleet(devices=(*known.devices, device), sent=(*known.sent, *sent))
 
 
 @pytest.mark.parametrize("days", devices.COVERAGE_DAYS)

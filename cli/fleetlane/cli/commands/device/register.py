@@ -11,10 +11,21 @@ from clients.devices.registry import RegisteredDevice
 from fleetlane.cli.commands.device.keys import DeviceKeys
 from fleetlane.cli.options.selection import DeviceId
 from fleetlane.cli.options.stage import PlatformOptions
+from fleetlane.events import canary
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import NAME_PATTERN, checked_device_id
+from fleetlane.events.times import now_ms
 from operations.devices.bulk_import import public_jwk
+from operations.devices.canary import enrolled
 from operations.endpoints import LOCAL_STAGE
+
+
+class OwnCanaryError(FleetlaneError):
+    """The platform on this machine is to be given a canary's key."""
+
+    reason = "own_canary"
+    sentence = "the platform on this machine makes its canary's key itself: give --stage"
+
 
 PublicKeyOption = Annotated[
     Path | None,
@@ -80,6 +91,19 @@ def add(
     typer.echo(f"registered device {device_id} of type {device_type}, key {jwk['kid']}")
     if private is not None:
         typer.echo(f"private key: {keys.write(device_id, private)}")
+
+
+def enroll_canary(*, where: PlatformOptions) -> None:
+    """Give the canary of a stage a new key.
+
+    The private key goes into a parameter of the stage that only the canary's function reads; the
+    key before stays valid until the next time.
+    """
+    platform = where.platform()
+    if platform.is_laptop:
+        raise OwnCanaryError
+    key = enrolled(platform.devices.registry, platform.canary_key, now_ms=now_ms())
+    typer.echo(f"enrolled device {canary.DEVICE_ID}, key {key.kid}")
 
 
 def rotate(

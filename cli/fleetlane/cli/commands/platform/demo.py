@@ -154,6 +154,7 @@ def _show(result: DemoResult, settings: DemoSettings) -> None:
     typer.echo(result.runaway.line())
     typer.echo(f"others, arrival to parsed: before it {_shown(result.others_before)};")
     typer.echo(f"  until it was quarantined {_shown(result.others_during)}")
+    typer.echo(f"canary: {result.canaries:,} messages known in advance, all in the ledger above")
     typer.echo(f"written to {_from_here(settings.ledger_path)}")
     typer.echo("\nTry next, the last two in another terminal:")
     for command in commands_to_try(_from_here(settings.data)):

@@ -16,6 +16,7 @@ from rich.console import Console
 from fleetlane.cli.options.stage import DataOption, data_folder
 from fleetlane.cli.output.record_text import fields_of
 from fleetlane.cli.output.steps import StepsShown
+from fleetlane.events.canary import INTERVAL_MS
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.times import rfc3339
 from local.data_folder import announced, taken_data_folder
@@ -36,7 +37,7 @@ def up(
     """
     folder = data_folder(data)
 
-    settings = PlatformSettings(folder=folder)
+    settings = PlatformSettings(folder=folder, canary_interval_ms=INTERVAL_MS)
     with taken_data_folder(folder, fresh=fresh), sigterm_as_ctrl_c():
         try:
             with Platform(settings) as platform:

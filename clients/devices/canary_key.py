@@ -1,0 +1,63 @@
+"""The canary's private key: a SecureString of Systems Manager, for its function alone."""
+
+import json
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from clients.device_api import DeviceKey
+from fleetlane.events.errors import FleetlaneError
+
+
+class CanaryKeyUnavailableError(FleetlaneError):
+    """The key cannot be read or written now. Trying again later may succeed."""
+
+    reason = "canary_key_unavailable"
+    parameter: str
+    problem: str
+    sentence = "the canary's key {parameter} is not available: {problem}"
+
+
+class CanaryNotEnrolledError(CanaryKeyUnavailableError):
+    """Nobody has enrolled the canary yet."""
+
+    reason = "canary_not_enrolled"
+    problem = "there is none; run fleetlane device enroll-canary --stage NAME"
+
+
+class CanaryKeyParameter:
+    """Both raise ``CanaryKeyUnavailableError``. ``ssm`` is a client whose maker bounded its waits.
+
+    The parameter is encrypted with the account's own key of Systems Manager.
+    """
+
+    def __init__(self, ssm: Any, name: str) -> None:
+        self._ssm, self._name = ssm, name
+
+    def read(self) -> DeviceKey:
+        """Read the key.
+
+        Raises:
+            CanaryNotEnrolledError: There is none.
+        """
+        try:
+            found = self._ssm.get_parameter(Name=self._name, WithDecryption=True)
+            return DeviceKey.from_private_jwk(json.loads(found["Parameter"]["Value"]))
+        except self._ssm.exceptions.ParameterNotFound:
+            raise CanaryNotEnrolledError(self._name) from None
+        except (BotoCoreError, ClientError) as problem:
+            raise CanaryKeyUnavailableError(self._name, str(problem)) from problem
+        except (ValueError, KeyError, TypeError):  # whose text might hold the key
+            raise CanaryKeyUnavailableError(self._name, "it holds no private key") from None
+
+    def write(self, key: DeviceKey) -> None:
+        """Keep a key, over one that was there."""
+        try:
+            self._ssm.put_parameter(
+                Name=self._name,
+                Value=json.dumps(key.private_jwk),
+                Type="SecureString",
+                Overwrite=True,
+            )
+        except (BotoCoreError, ClientError) as problem:
+            raise CanaryKeyUnavailableError(self._name, str(problem)) from problem

@@ -1,0 +1,1 @@
+"""Sends the canary's messages each minute, as a device does, in every lane."""

@@ -1,0 +1,48 @@
+"""What is called at the beginning of each minute."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import boto3
+from aws_lambda_powertools import Logger
+
+from clients.aws import client_config
+from clients.devices.canary_key import CanaryKeyParameter
+from clients.environment import read_settings
+from fleetlane.events.canary import slot_at
+from fleetlane.events.times import millis_from_rfc3339, now_ms
+from lambdas.canary.service import Canary
+
+logger = Logger(service="canary")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Where the HTTP API is, and the parameter that holds the canary's private key."""
+
+    api_url: str
+    key_parameter: str
+
+
+def handle(event: Mapping[str, Any], context: object) -> dict[str, str]:
+    """Send the messages of the event's minute; its repetition sends the same ones.
+
+    Raises:
+        CanaryNotEnrolledError: There is no key yet.
+        CanaryNotAcceptedError: Some were refused, or got no answer.
+    """
+    at_ms = millis_from_rfc3339(event.get("time", "")) or now_ms()
+    sent = _canary().send_slot(slot_at(at_ms), now_ms=now_ms())
+    for message, problem in sent.problems.items():
+        logger.error("not accepted", extra={"route": message.route, "problem": str(problem)})
+    return {message.route.value: message.raw_id for message in sent.checked()}
+
+
+@cache
+def _canary() -> Canary:
+    ours = read_settings(Settings)
+    ssm = boto3.client("ssm", config=client_config())
+    key = CanaryKeyParameter(ssm, ours.key_parameter).read()
+    return Canary(api_url=ours.api_url.rstrip("/"), key=key)

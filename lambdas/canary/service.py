@@ -1,0 +1,108 @@
+"""Sending the messages of one slot: all routes at once, each again where it may help."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, Final
+
+from clients.device_api import DeviceKey, MessageRefusedError, NoAnswerError, message_url, sent
+from fleetlane.events.canary import DEVICE_ID, CanaryMessage, messages_of
+from fleetlane.events.errors import FleetlaneError
+
+TRIES_MAX: Final = 3
+_AGAIN_AFTER_S: Final = 1.0
+_TOKEN_LIFETIME_S: Final = 300
+
+type Send = Callable[[str, bytes, Mapping[str, str]], Mapping[str, object]]
+
+
+class CanaryNotAcceptedError(FleetlaneError):
+    """Not all of a slot's messages were accepted. All of them were tried."""
+
+    reason = "canary_not_accepted"
+    routes: str
+    problem: str
+    sentence = "the canary's messages were not accepted ({routes}); the first: {problem}"
+
+
+class OtherReceiptError(FleetlaneError):
+    """A message was accepted under another id than the one by which it will be looked for."""
+
+    reason = "other_receipt"
+    wanted: str
+    received: object
+    sentence = "the receipt names {received}, not {wanted}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotSent:
+    """Which messages of a slot were accepted, and why the others were not."""
+
+    accepted: Sequence[CanaryMessage]
+    problems: Mapping[CanaryMessage, FleetlaneError] = field(default_factory=dict)
+
+    def checked(self) -> Sequence[CanaryMessage]:
+        """All of them; raises ``CanaryNotAcceptedError`` where some were not accepted."""
+        if self.problems:
+            routes = ", ".join(message.route for message in self.problems)
+            raise CanaryNotAcceptedError(routes, str(next(iter(self.problems.values()))))
+        return self.accepted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Canary:
+    """The device: where the HTTP API is, ``/v1/…`` being below it, and its key."""
+
+    api_url: str
+    key: DeviceKey
+    send: Send = sent
+    wait: Callable[[float], None] = time.sleep
+
+    def send_slot(self, slot_ms: int, *, now_ms: int) -> SlotSent:
+        """Send the messages of the slot that began at ``slot_ms``; blocks until all have answers.
+
+        Sending a slot again is safe: the ids are the same.
+        """
+        token = self.key.token(DEVICE_ID, now_s=now_ms // 1_000, lifetime_s=_TOKEN_LIFETIME_S)
+        messages = messages_of(slot_ms)
+        with ThreadPoolExecutor(len(messages)) as pool:
+            problems = list(pool.map(lambda one: self._problem_of(one, token), messages))
+        by_message = dict(zip(messages, problems, strict=True))
+        return SlotSent(
+            accepted=[one for one, problem in by_message.items() if problem is None],
+            problems={one: problem for one, problem in by_message.items() if problem is not None},
+        )
+
+    def _problem_of(self, message: CanaryMessage, token: str) -> FleetlaneError | None:
+        for again in range(TRIES_MAX - 1, -1, -1):
+            try:
+                self._send(message, token)
+            except (MessageRefusedError, NoAnswerError, OtherReceiptError) as problem:
+                if not again or not _is_worth_another_try(problem):
+                    return problem
+                self.wait(_AGAIN_AFTER_S)
+            else:
+                break
+        return None
+
+    def _send(self, message: CanaryMessage, token: str) -> None:
+        headers = {
+            "Authorization": f"Bearer {token}",
+            "Content-Type": "application/json",
+            "Idempotency-Key": message.idempotency_key,
+        }
+        if message.end_millis is not None:
+            headers["X-Data-End-Millis"] = str(message.end_millis)
+        url = message_url(self.api_url, message.stream, message.asked)
+        receipt = self.send(url, message.body, headers)
+        if receipt.get("id") != message.raw_id:
+            raise OtherReceiptError(message.raw_id, receipt.get("id"))
+
+
+def _is_worth_another_try(problem: Any) -> bool:
+    if isinstance(problem, MessageRefusedError):
+        status = problem.status
+        return status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    return isinstance(problem, NoAnswerError)

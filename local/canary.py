@@ -1,0 +1,71 @@
+"""The canary beside a platform on this machine: the function's own code, called by a thread."""
+
+import logging
+import threading
+import time
+from typing import Final, Protocol
+
+from clients.device_api import DeviceKey
+from clients.devices.registry import RegisteredDevice
+from fleetlane.events.canary import CanaryMessage, slot_at
+from fleetlane.events.times import now_ms
+from lambdas.canary.service import Canary
+from operations.devices.canary import canary_device
+from operations.ledger.message_results import Receipt
+
+_STOP_S: Final = 15.0
+
+_log = logging.getLogger(__name__)
+
+
+class Registry(Protocol):
+    """Where its device is registered; ``clients.devices.registry.DeviceRegistry`` is one."""
+
+    def register(self, device: RegisteredDevice) -> None: ...
+
+
+class LocalCanary:
+    """Sends the messages of each slot of ``interval_ms`` once, until it is stopped.
+
+    Its key is made at each start, and never leaves the process.
+    """
+
+    def __init__(self, api_url: str, registry: Registry, *, interval_ms: int) -> None:
+        self._api_url, self._registry, self._interval_ms = api_url, registry, interval_ms
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="canary", daemon=True)
+        self._accepted: list[CanaryMessage] = []
+
+    def start(self) -> None:
+        """Register the device and begin; raises ``RegistryUnavailableError``."""
+        key = DeviceKey.generate()
+        self._registry.register(canary_device(key, now_ms=now_ms()))
+        self._canary = Canary(api_url=self._api_url, key=key)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Send no more slots; waits a while for one that is under way."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(_STOP_S)
+
+    def receipts(self) -> tuple[Receipt, ...]:
+        """What it was answered so far."""
+        return tuple(
+            Receipt(raw_id=one.raw_id, sha256=one.sha256, events=1) for one in self._accepted
+        )
+
+    def _run(self) -> None:
+        is_first = True
+        while is_first or not self._stopping.wait(self._until_next_slot_s()):
+            is_first = False
+            at_ms = now_ms()
+            sent = self._canary.send_slot(
+                slot_at(at_ms, interval_ms=self._interval_ms), now_ms=at_ms
+            )
+            self._accepted += sent.accepted
+            for message, problem in sent.problems.items():
+                _log.warning("canary, %s: not accepted: %s", message.route, problem)
+
+    def _until_next_slot_s(self) -> float:
+        return self._interval_ms / 1_000 - time.time() % (self._interval_ms / 1_000)

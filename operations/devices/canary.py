@@ -1,0 +1,41 @@
+"""Enrolling the canary: a key pair, its public half for the registry, the pair for its function."""
+
+from typing import Protocol
+
+from clients.device_api import DeviceKey
+from clients.devices.registry import DeviceRegistry, Jwk, RegisteredDevice
+from fleetlane.events.canary import DEVICE_ID, DEVICE_TYPE
+
+
+class KeyStore(Protocol):
+    """Where the private key is kept; ``clients.devices.canary_key.CanaryKeyParameter`` is one."""
+
+    def write(self, key: DeviceKey) -> None: ...
+
+
+def enrolled(registry: DeviceRegistry, keys: KeyStore, *, now_ms: int) -> DeviceKey:
+    """Give the canary a new key, and register it.
+
+    The key before stays valid besides, until the next time: a running function still signs with it.
+
+    Raises:
+        RegistryUnavailableError: DynamoDB does not answer; nothing was changed.
+        CanaryKeyUnavailableError: The private key was not written; this may be done again.
+    """
+    key, present = DeviceKey.generate(), registry.find(DEVICE_ID)
+    before = () if present is None else present.keys[:1]
+    registry.register(canary_device(key, now_ms=now_ms, keys_before=before))
+    keys.write(key)
+    return key
+
+
+def canary_device(
+    key: DeviceKey, *, now_ms: int, keys_before: tuple[Jwk, ...] = ()
+) -> RegisteredDevice:
+    """The device that signs with this key."""
+    return RegisteredDevice(
+        device_id=DEVICE_ID,
+        device_type=DEVICE_TYPE,
+        keys=(key.public_jwk, *keys_before),
+        registered_ms=now_ms,
+    )

@@ -1,0 +1,84 @@
+"""The canary's messages: in every lane, and known to whoever knows the minute."""
+
+import json
+
+import pytest
+
+from fleetlane.events.canary import (
+    DEVICE_ID,
+    INTERVAL_MS,
+    STREAMS,
+    CanaryMessage,
+    Route,
+    is_canary,
+    messages_between,
+    messages_of,
+    slot_at,
+)
+from fleetlane.events.flows.files import flows_in
+from fleetlane.events.lanes import Lane
+from fleetlane.events.names import RawIdRule
+from local.checkout import FLOWS
+
+MINUTE_MS = 1_790_000_040_000
+
+
+def test_each_minute_has_a_message_in_every_lane() -> None:
+    lanes = {message.lane for message in messages_of(MINUTE_MS)}
+
+    assert lanes == set(Lane)
+
+
+@pytest.mark.parametrize("message", messages_of(MINUTE_MS), ids=list(Route))
+def test_its_id_is_the_one_that_ingest_gives_it(message: CanaryMessage) -> None:
+    rule = RawIdRule(
+        device_id=DEVICE_ID,
+        stream=message.stream,
+        idempotency_key=message.idempotency_key,
+        dedupes_by_content=False,
+    )
+
+    assert message.raw_id == rule.raw_id(lambda: bytes.fromhex(message.sha256))
+
+
+def test_no_two_messages_have_one_id_and_the_same_has_it_always() -> None:
+    messages = list(messages_between(MINUTE_MS, MINUTE_MS + 10 * INTERVAL_MS))
+
+    again = CanaryMessage(route=Route.FAST, slot_ms=MINUTE_MS)
+
+    assert len({message.raw_id for message in messages}) == len(messages) == 10 * len(Route)
+    assert again.raw_id == messages[0].raw_id
+
+
+def test_a_range_has_the_minutes_that_begin_in_it() -> None:
+    slots = [one.slot_ms for one in messages_between(MINUTE_MS - 1, MINUTE_MS + INTERVAL_MS + 1)]
+
+    assert set(slots) == {MINUTE_MS, MINUTE_MS + INTERVAL_MS}
+    assert list(messages_between(MINUTE_MS + 1, MINUTE_MS + INTERVAL_MS)) == []
+
+
+def test_a_time_is_in_the_slot_that_began_last() -> None:
+    assert slot_at(MINUTE_MS + 59_999) == MINUTE_MS
+    assert slot_at(MINUTE_MS + 19_999, interval_ms=10_000) == MINUTE_MS + 10_000
+
+
+def test_its_streams_have_flows_that_declare_the_lanes_it_is_for() -> None:
+    flows = flows_in(FLOWS)
+
+    lanes = {stream: flows[stream].lane for stream in STREAMS}
+
+    assert lanes == {"canary": Lane.FAST, "canary-slow": Lane.SLOW}
+
+
+def test_its_body_is_json_with_the_time_that_its_flows_read() -> None:
+    [first, *_] = messages_of(MINUTE_MS)
+
+    assert json.loads(first.body) == {"at_ms": MINUTE_MS, "route": "fast"}
+
+
+def test_no_other_device_is_a_canary() -> None:
+    assert [is_canary(one) for one in (DEVICE_ID, "canary", "fleetlane-canary-2")] == [
+        True,
+        False,
+        False,
+    ]
