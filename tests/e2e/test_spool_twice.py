@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 import orjson
 import pytest
 
+from clients.kafka.producer_record import ProducerRecord
+from clients.s3.spool import Spool, records_in
 from local.platform import SPOOL_BUCKET
 from operations.ledger.message_results import Receipt
 from tests.e2e.conftest import RunningPlatform
@@ -41,6 +43,30 @@ def test_spooled_messages_that_are_brought_twice_are_parsed_once_and_not_lost(
     assert (len(spooled), ids_in(spooled)) == (MESSAGES, ids_of(receipts))
     assert (ledger.parsed, ledger.lost, ledger.invented) == (MESSAGES, 0, 0)
     assert ledger.findings.repeats >= MESSAGES
+
+
+def test_of_an_object_with_a_record_that_kafka_refuses_all_others_land_and_it_alone_stays(
+    running: RunningPlatform,
+) -> None:
+    s3, device = running.platform.s3, Device.registered(running.platform)
+    refused = ProducerRecord(topic="raw.fast.stream.nobody-made-this", key=b"1", value=b"{}")
+    spool = Spool(s3, SPOOL_BUCKET)
+    with frozen(running.platform.broker):
+        receipts = [device.accepted("gps", body(number)) for number in range(MESSAGES)]
+        spooled = contents(s3)
+        records = [one for key, found in spooled.items() for one in records_in(found, key=key)]
+        spool.put([*records, refused], now_ms=time.time_ns() // 1_000_000)
+        spool.delete([*spooled])
+
+    until(lambda: [records_in(one, key=key) for key, one in contents(s3).items()] == [[refused]])
+    left = object_keys(s3, SPOOL_BUCKET)
+    later = device.accepted("gps", body(MESSAGES))
+    ledger = running.ledger_on([*receipts, later])
+    stays = object_keys(s3, SPOOL_BUCKET)
+    spool.delete(stays)
+
+    assert (ledger.parsed, ledger.lost, ledger.invented) == (MESSAGES + 1, 0, 0)
+    assert stays == left
 
 
 def body(number: int) -> bytes:
