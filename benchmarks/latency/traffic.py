@@ -31,6 +31,7 @@ STREAMS: Final[Mapping[Lane, str]] = {
     Lane.SLOW: "large",
 }
 _ALL_OUT_S_MAX: Final = 30.0
+_QUIET_S: Final = 12.0
 _LOOK_EVERY_S: Final = 0.2
 _LINGER_MS: Final = 1
 
@@ -136,11 +137,10 @@ class Traffic:
         return measured
 
     def _wait_until_quiet(self, loads: Sequence[Load]) -> None:
-        """Wait until nothing more comes out for a trigger of the slowest lane sent to."""
-        quiet_s = 12.0 if any(load.lane is Lane.SLOW for load in loads) else 3.0
+        """Wait until nothing more comes out for a trigger of the slowest lane, and a bit."""
         seen, seen_at_s = None, time.monotonic()
         until_s = seen_at_s + _ALL_OUT_S_MAX
-        while (now_s := time.monotonic()) < until_s and now_s - seen_at_s < quiet_s:
+        while (now_s := time.monotonic()) < until_s and now_s - seen_at_s < _QUIET_S:
             offsets = [self._offsets(load.lane) for load in loads]
             if offsets != seen:
                 seen, seen_at_s = offsets, now_s
