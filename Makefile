@@ -83,6 +83,10 @@ bench-fleet: bench-fleet-merge ## what questions about a fleet, its report, a me
 	$(bin)/python -m benchmarks.fleet_metadata
 	$(bin)/python -m benchmarks.fleet
 
+.PHONY: bench-lake
+bench-lake: platform ## the lake's intake beside the standard lane, into build/bench/lake.json
+	$(bin)/python -m benchmarks.lake_intake
+
 .PHONY: bench-fleet-merge
 bench-fleet-merge: platform ## how a merge into the lake grows with the table, into build/bench/fleet.json
 	$(bin)/python -m benchmarks.fleet_merge

@@ -40,16 +40,14 @@ class Ends(Protocol):
 class PeriodicTask:
     """Calls ``run`` every ``interval_s`` seconds.
 
-    An exception of ``run`` is logged with ``name``, and the next call comes as planned; only
-    ``ends_on`` ends a task that runs beside a query. ``at_end`` is called when that query ended
-    without an error.
+    An exception of ``run`` is logged with ``name``, and the next call comes as planned. ``at_end``
+    is called when the query that it runs beside ended without an error.
     """
 
     name: str
     run: Callable[[], None]
     interval_s: int
     is_first_at_once: bool = True
-    ends_on: type[FleetlaneError] | None = None
     at_end: Callable[[], None] | None = None
     monotonic: Callable[[], float] = time.monotonic
     _due_s: float = field(default=0.0, init=False)
@@ -78,9 +76,7 @@ class PeriodicTask:
     def _call(self) -> None:
         try:
             self.run()
-        except Exception as problem:
-            if self.ends_on is not None and isinstance(problem, self.ends_on):
-                raise
+        except Exception as problem:  # noqa: BLE001 - the next call may succeed
             is_known = isinstance(problem, FleetlaneError)
             _log.warning("%s: failed this time: %s", self.name, problem, exc_info=not is_known)
 

@@ -46,17 +46,29 @@ class QueryPlan:
 
 
 def raw_records(
-    session: SparkSession, arguments: JobArguments, *, pattern: str, messages_per_batch_max: int
+    session: SparkSession,
+    arguments: JobArguments,
+    *,
+    pattern: str,
+    messages_per_batch_max: int,
+    waits_ms_max: int | None = None,
 ) -> DataFrame:
     """Read all topics whose whole name matches ``pattern``, from their beginning.
+
+    With ``waits_ms_max`` a trigger begins a batch only where it would be full, or the last one
+    began so long ago.
 
     Gives key binary, value binary, topic string, partition int, offset long, timestamp, headers
     array<struct<key string, value binary>>. Topics made later are picked up from their first
     record. A query fails, rather than going on silently, when records are gone that it never read.
     """
+    waits: dict[str, Any] = {}
+    if waits_ms_max is not None:
+        waits["minOffsetsPerTrigger"] = messages_per_batch_max
+        waits["maxTriggerDelay"] = f"{waits_ms_max}ms"
     return (
         session.readStream.format("kafka")
-        .options(**kafka_connection(arguments))
+        .options(**kafka_connection(arguments), **waits)
         .option("subscribePattern", f"^(?:{pattern})$")  # Spark looks for it anywhere in a name
         .option("startingOffsets", "earliest")
         .option("includeHeaders", "true")

@@ -190,9 +190,9 @@ class LakeBatches:
                     write_raw(records, self._target(RAW, batch, check), self._bodies)
 
     def read_again(self) -> None:
-        """Forget what the tables' last commits were; others than batches made some."""
+        """Forget what was known of the tables; others than batches of ours wrote them."""
         for log in self._logs.values():
-            log.read_again()
+            log.forget()
 
     def _write_events(self, records: DataFrame, batch: Batch, check: Check) -> None:
         is_parked = F.col("topic") == PARKED_TOPIC
@@ -217,7 +217,7 @@ class LakeBatches:
         touched = came.unionByName(parsed.select("day"), allowMissingColumns=True)
         last = touched.groupBy("day").agg(F.max("received_ms").alias("latest_ms")).collect()
         days = [row.day for row in last]
-        write_days(daily_rows(*_of_days(session, days)), self._target(DAILY, batch, check))
+        write_days(lambda: daily_rows(*_of_days(session, days)), self._target(DAILY, batch, check))
         latest_ms = max((row.latest_ms or 0 for row in last), default=0)
         self._count_hours(session, days, latest_ms, self._target(HOURLY, batch, check))
         received.unpersist()
@@ -231,7 +231,7 @@ class LakeBatches:
         if closed_ms is None:
             return
         days = days_to_count(touched, closed_ms=closed_ms)
-        write_days(hourly_rows(*_of_days(session, days), closed_ms=closed_ms), target)
+        write_days(lambda: hourly_rows(*_of_days(session, days), closed_ms=closed_ms), target)
         self._hours.counted(closed_ms)
 
     def _target(self, table: LakeTable, batch: Batch, check: Check) -> Target:

@@ -41,7 +41,7 @@ class TableLog:
     """The last commits of one table, newest first; read once, and after each commit."""
 
     def __init__(self, session: SparkSession, table: LakeTable) -> None:
-        self._session, self._table = session, table
+        self._session, self.table = session, table
         self._known: Sequence[Snapshot] | None = None
         self._has_revisions: bool | None = None
 
@@ -64,12 +64,16 @@ class TableLog:
         if now:
             self._has_revisions = True
         elif self._has_revisions is None:
-            revised = self._session.table(self._table.full_name).where("revision > 0")
+            revised = self._session.table(self.table.full_name).where("revision > 0")
             self._has_revisions = not revised.isEmpty()
         return self._has_revisions
 
     def read_again(self) -> None:
         self._known = None
+
+    def forget(self) -> None:
+        """Know nothing any more: others may have written what they like."""
+        self._known = self._has_revisions = None
 
     def is_right_after(self, batch: Batch, base_id: int | None) -> bool:
         """Whether ``batch``'s commit follows ``base_id`` directly, with no other between them."""
@@ -81,7 +85,7 @@ class TableLog:
         if self._known is None:
             rows = self._session.sql(
                 f"SELECT snapshot_id, parent_id, summary['{_QUERY}'] AS query,"  # noqa: S608 - names of ours
-                f" CAST(summary['{_BATCH}'] AS BIGINT) AS number FROM {self._table.full_name}"
+                f" CAST(summary['{_BATCH}'] AS BIGINT) AS number FROM {self.table.full_name}"
                 f".snapshots ORDER BY committed_at DESC LIMIT {SNAPSHOTS_KEPT}"
             ).collect()
             self._known = [

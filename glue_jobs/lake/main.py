@@ -2,17 +2,16 @@
 
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 from uuid import uuid4
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
 from clients.aws import AwsSettings, hasty_config, s3_client
-from clients.s3.lease import Lease, LeaseLostError, LeaseObject
+from clients.s3.lease import Lease, LeaseObject
 from clients.s3.payload_bucket import PayloadBucket
 from clients.s3.upkeep_requests import Upkeep, UpkeepRequests
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
@@ -30,19 +29,22 @@ from fleetlane.events.topics import (
 )
 from glue_jobs.engine.checkpoint_notes import DedupedStreams, HadoopFiles
 from glue_jobs.engine.cloudwatch_metrics import published_to
-from glue_jobs.engine.query_listener import QueryListener, listen
+from glue_jobs.engine.query_listener import listen
 from glue_jobs.engine.session import java_class, run, use_catalog
 from glue_jobs.engine.supervisor import PeriodicTask, Supervisor, always_running
 from glue_jobs.kafka.source_and_sink import in_batches, raw_records
 from glue_jobs.lake.archive import COPY_S_MAX, ArchivedBodies, delete_bodies, delete_old_days
 from glue_jobs.lake.batches import TABLES_OF, LakeBatches
+from glue_jobs.lake.lag import LakeLag
 from glue_jobs.lake.stream_views import stream_views
 from glue_jobs.lake.upkeep import POLL_INTERVAL_S as UPKEEP_INTERVAL_S
 from glue_jobs.lake.upkeep import LeaseGuard, UpkeepSchedule, compacted, erased, expired
 
 VIEWS_INTERVAL_S: Final = 60
 LAG_INTERVAL_S: Final = 60
-_BEHIND: Final = "maxOffsetsBehindLatest"
+POLL_MS: Final = 5_000
+"""How often a query looks whether a batch is full by now, so that a full one never waits."""
+
 TOPICS_OF: Final[Mapping[LakeTables, str]] = MappingProxyType(
     {
         LakeTables.EVENTS: f"{canonical_pattern()}|{unique_pattern()}|{PARKED}",
@@ -63,33 +65,6 @@ _SORTED: Final = {"write.distribution-mode": "hash", "write.target-file-size-byt
 """A file a partition and commit; by ranges, Iceberg's own choice, the batch would be read twice."""
 
 
-class LakeLag(QueryListener):
-    """Notes when the query of a name was level with its topics, however often it is started."""
-
-    def __init__(self, query_name: str, *, now_ms: Callable[[], int]) -> None:
-        super().__init__(query_name)
-        self._now_ms = now_ms
-        self._level_ms = now_ms()
-
-    def seconds(self) -> float:
-        return max(0, self._now_ms() - self._level_ms) / 1_000
-
-    def on_batch(self, progress: StreamingQueryProgress) -> None:
-        behind = [source.metrics for source in progress.sources]
-        self.batch_done(behind, took_ms=progress.batchDuration)
-
-    def on_idle(self) -> None:
-        self._level_ms = self._now_ms()
-
-    def batch_done(self, metrics: list[dict[str, Any]], *, took_ms: int) -> None:
-        """Take a batch into account, by its sources' metrics.
-
-        The lake then has all that its topics had at the batch's start, unless the batch was full.
-        """
-        if all(float(of_source.get(_BEHIND, 0)) == 0 for of_source in metrics):
-            self._level_ms = self._now_ms() - took_ms
-
-
 def start(session: SparkSession, arguments: LakeArguments) -> Supervisor:
     """Start the query of some tables, and its periodic tasks; returns at once.
 
@@ -99,7 +74,7 @@ def start(session: SparkSession, arguments: LakeArguments) -> Supervisor:
     use_catalog(session, warehouse=arguments.lake_warehouse, uri=arguments.lake_catalog_uri)
     guard = _lease_guard(session, arguments)
     name = lake_job(arguments.tables)
-    lag = LakeLag(name, now_ms=now_ms)
+    lag = LakeLag(name, now_ms=now_ms, waits_ms_max=arguments.lake_trigger_ms)
     listen(session, lag)
     return always_running(name, lambda: _start_query(session, arguments, guard, lag))
 
@@ -114,15 +89,15 @@ def _start_query(
         arguments,
         pattern=TOPICS_OF[arguments.tables],
         messages_per_batch_max=arguments.lake_records_per_batch_max,
+        waits_ms_max=arguments.lake_trigger_ms,
     )
-    name, trigger_ms = lake_job(arguments.tables), arguments.lake_trigger_ms
+    name, trigger_ms = lake_job(arguments.tables), min(POLL_MS, arguments.lake_trigger_ms)
     query = in_batches(records, arguments, name=name, trigger_ms=trigger_ms, each=batches.write)
     PeriodicTask(
         name="upkeep of the lake's tables",
         run=_upkeep(session, arguments, guard, batches).do_due,
         interval_s=UPKEEP_INTERVAL_S,
         is_first_at_once=False,
-        ends_on=LeaseLostError,
     ).run_beside(query)
     publish = published_to(arguments.metrics_namespace, Dimension.JOB, name)
     PeriodicTask(
@@ -183,7 +158,10 @@ def _upkeep(
     return UpkeepSchedule(
         UpkeepRequests(s3_client(AwsSettings()), arguments.lake_bucket, arguments.tables),
         guard,
-        works={Upkeep.COMPACT: lambda: reread(compacted(session, tables)), Upkeep.EXPIRE: expire},
+        works={
+            Upkeep.COMPACT: lambda: reread(compacted(session, tables, check=guard.check)),
+            Upkeep.EXPIRE: expire,
+        },
         erase=erase,
         now_ms=now_ms,
     )

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from fleetlane.events.lake.tables import LakeTable
 from fleetlane.events.times import HOUR_MS
 from glue_jobs.lake.commits import Batch, TableLog
+from glue_jobs.lake.conflicts import until_unopposed, validated
 from glue_jobs.lake.rows import DAY_CLOCK
 
 NEAR_MS: Final = HOUR_MS
@@ -90,13 +91,22 @@ def commit(rows: DataFrame, target: Target, *, places: Column) -> None:
     confirm(rows.sparkSession, target, base_id=base_id, places=places)
 
 
-def write_days(rows: DataFrame, target: Target) -> None:
-    """Replace the days that ``rows`` are of by ``rows``; nothing if it was done."""
-    if target.log.has(target.batch):
-        return
-    writer = _marked(rows, target)
-    target.check()
-    writer.overwritePartitions()
+def write_days(rows: Callable[[], DataFrame], target: Target) -> None:
+    """Replace the days that ``rows`` are of by ``rows``; nothing if it was done.
+
+    ``rows`` is called again where another wrote these days meanwhile.
+    """
+
+    def attempt() -> bool:
+        if target.log.has(target.batch):
+            return True
+        base_id = target.log.current_id()
+        writer = validated(_marked(rows(), target), base_id)
+        target.check()
+        writer.overwritePartitions()
+        return True
+
+    until_unopposed(attempt, log=target.log)
     target.log.read_again()
 
 
@@ -106,14 +116,31 @@ def confirm(session: SparkSession, target: Target, *, base_id: int | None, place
     One that was paused for long may have lost the lease to another.
     """
     if not target.log.is_right_after(target.batch, base_id):
-        drop_repeats(session.table(target.table.full_name).where(places), target.table)
+        drop_repeats(session, target.table, within=places)
         target.log.read_again()
 
 
-def drop_repeats(rows: DataFrame, table: LakeTable) -> None:
-    """Rewrite whole partitions with one row a key: that of the highest revision, if any."""
-    once = one_of_each(rows, _within_a_partition(table))
-    once.select(*table.column_names).writeTo(table.full_name).overwritePartitions()
+def drop_repeats(
+    session: SparkSession, table: LakeTable, *, within: Column, check: Check = lambda: None
+) -> None:
+    """Rewrite whole partitions with one row a key: that of the highest revision, if any.
+
+    Where another writes them meanwhile, it is done again with what is there then. So it takes
+    nothing away from anybody, and needs no lease.
+    """
+    log = TableLog(session, table)
+
+    def attempt() -> bool:
+        base_id = log.current_id()
+        there = session.sql(f"SELECT * FROM {table.full_name} VERSION AS OF {base_id}")  # noqa: S608 - ours
+        once = one_of_each(there.where(within), _within_a_partition(table))
+        writer = validated(once.select(*table.column_names).writeTo(table.full_name), base_id)
+        check()
+        writer.overwritePartitions()
+        return True
+
+    if log.current_id() is not None:
+        until_unopposed(attempt, log=log)
 
 
 def places_with_repeats(rows: DataFrame, table: LakeTable) -> list[Place]:

@@ -18,8 +18,9 @@ from clients.s3.upkeep_requests import Upkeep, UpkeepAnswer, UpkeepRequest, Upke
 from fleetlane.events.lake.tables import CATALOG, LakeTable
 from fleetlane.events.names import checked_device_id
 from fleetlane.events.times import DAY_MS, rfc3339
-from glue_jobs.lake.commits import SNAPSHOTS_KEPT
-from glue_jobs.lake.merging import drop_repeats, in_places, places_in, places_with_repeats
+from glue_jobs.lake.commits import SNAPSHOTS_KEPT, TableLog
+from glue_jobs.lake.conflicts import until_unopposed
+from glue_jobs.lake.merging import Check, drop_repeats, in_places, places_in, places_with_repeats
 
 POLL_INTERVAL_S: Final = 5
 UPKEEP_INTERVAL_MS: Final = DAY_MS
@@ -54,6 +55,10 @@ class LeaseGuard:
         self._is_prepared = False
         self.token = 0
         """Grows whenever the lease was taken: what was known of the tables before may be old."""
+
+    def check(self) -> None:
+        """Raise ``LeaseLostError`` unless the lease is surely held at this moment."""
+        self._lease.check()
 
     @contextmanager
     def turn(self) -> Iterator[Callable[[], None]]:
@@ -93,7 +98,7 @@ class UpkeepSchedule:
         """Do what an operator requested, and what is due; blocks while a batch has its turn.
 
         Raises:
-            LeaseLostError: This process may write no more.
+            LeaseLostError: This process may write no more, until it has the lease again.
             RequestsUnavailableError: S3 does not answer.
         """
         request = self._requests.waiting()
@@ -104,8 +109,16 @@ class UpkeepSchedule:
         if last_ms is None or now_ms - last_ms >= UPKEEP_INTERVAL_MS:
             self._requests.note_scheduled(now_ms)
             if last_ms is not None:  # a new lake needs no upkeep
-                for upkeep, work in self._works.items():
-                    _log.warning("%s: %s", upkeep, self._done(work))
+                self._do_all(due_since_ms=last_ms)
+
+    def _do_all(self, *, due_since_ms: int) -> None:
+        """What the loss of the lease cut off stays due, for whoever holds it next."""
+        try:
+            for upkeep, work in self._works.items():
+                _log.warning("%s: %s", upkeep, self._done(work))
+        except LeaseLostError:
+            self._requests.note_scheduled(due_since_ms)
+            raise
 
     def _answered(self, request: UpkeepRequest) -> UpkeepAnswer:
         device_id = request.device_id
@@ -126,17 +139,19 @@ class UpkeepSchedule:
             return dict(work())
 
 
-def compacted(session: SparkSession, tables: Iterable[LakeTable]) -> dict[str, str]:
-    """Drop repeats, then join small files; returns what was done, by table."""
+def compacted(
+    session: SparkSession, tables: Iterable[LakeTable], *, check: Check = lambda: None
+) -> dict[str, str]:
+    """Drop repeats, then join small files; returns what was done, by table.
+
+    ``check`` is asked right before each commit. What another wrote meanwhile is left as it is:
+    Iceberg refuses a commit that would take it away, and the work is done again.
+    """
     done = {}
     for table in tables:
-        repeats = _drop_repeats(session, table)
-        [files] = _call(
-            session,
-            f"rewrite_data_files(table => '{table.identifier}',"
-            f" strategy => '{'sort' if table.sorted_by else 'binpack'}',"
-            f" options => map('min-input-files', '{_FILES_TO_REWRITE_MIN}'))",
-        )
+        repeats = _drop_repeats(session, table, check)
+        files = _rewritten_files(session, table, check)
+        check()
         _call(session, f"rewrite_manifests(table => '{table.identifier}')")
         done[table.name] = (
             f"{files['rewritten_data_files_count']} files became {files['added_data_files_count']},"
@@ -182,7 +197,24 @@ def erased(session: SparkSession, tables: Iterable[LakeTable], device_id: str) -
     return done
 
 
-def _drop_repeats(session: SparkSession, table: LakeTable) -> int:
+def _rewritten_files(session: SparkSession, table: LakeTable, check: Check) -> Mapping[str, object]:
+    files: list[dict[str, object]] = []
+
+    def attempt() -> bool:
+        check()
+        files[:] = _call(
+            session,
+            f"rewrite_data_files(table => '{table.identifier}',"
+            f" strategy => '{'sort' if table.sorted_by else 'binpack'}',"
+            f" options => map('min-input-files', '{_FILES_TO_REWRITE_MIN}'))",
+        )
+        return True
+
+    until_unopposed(attempt, log=TableLog(session, table))
+    return files[0]
+
+
+def _drop_repeats(session: SparkSession, table: LakeTable, check: Check) -> int:
     """Look where a partition has more than one file: what a compaction left is as it should be."""
     grown = session.table(f"{table.full_name}.partitions").where("file_count > 1")
     in_grown = in_places(places_in(grown.select("partition.*").collect()))
@@ -191,7 +223,7 @@ def _drop_repeats(session: SparkSession, table: LakeTable) -> int:
     places = places_with_repeats(session.table(table.full_name).where(in_grown), table)
     in_repeated = in_places(places)
     if in_repeated is not None:
-        drop_repeats(session.table(table.full_name).where(in_repeated), table)
+        drop_repeats(session, table, within=in_repeated, check=check)
     return len(places)
 
 

@@ -107,6 +107,18 @@ def test_a_stage_that_archives_nothing_has_no_query_for_it() -> None:
     assert not any("archive" in name for name in alarms)
 
 
+@pytest.mark.parametrize(("stage", "records"), [("dev", 200_000), ("prod", 1_000_000)])
+def test_a_batch_of_the_lake_grows_with_the_workers_of_its_application(
+    stage: str, records: int
+) -> None:
+    slow = {one.name: one for one in spark_applications(stage_from(stage, settings_of(stage)))}
+
+    jobs = jobs_of(slow["slow"].argv(PLACES))
+
+    sizes = {job.lake_records_per_batch_max for job in jobs if isinstance(job, LakeArguments)}
+    assert sizes == {records}
+
+
 def test_glue_is_given_the_same_arguments_by_name() -> None:
     argv = APPLICATIONS["standard"].argv(PLACES)
 

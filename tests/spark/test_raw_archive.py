@@ -27,7 +27,7 @@ from glue_jobs.lake.upkeep import LeaseGuard, compacted, erased, expired
 from local.servers.localstack import LocalAws
 from tests.lease_in_memory import LeaseInMemory
 from tests.spark.lake_records import DAY_MS, NOON_MS, SCHEMA, Sent
-from tests.spark.test_lake_tables import NO_CODE_TO_COMPILE, MemoryFiles
+from tests.spark.lakes import NO_CODE_TO_COMPILE, MemoryFiles
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client

@@ -202,6 +202,9 @@ def lake_tables(archive_days: int) -> Sequence[LakeTables]:
 class LakeArguments(JobArguments):
     """Arguments of ``lake``. ``lake_bucket`` holds the leases, and what operators ask for.
 
+    A batch begins once it is full, ``lake_records_per_batch_max``, or ``lake_trigger_ms`` after
+    the one before.
+
     Without ``lake_catalog_uri``, a JDBC address, the catalog is AWS's Glue Data Catalog.
 
     With a ``flows_bucket``, which holds the published flows, streams with a schema have views in

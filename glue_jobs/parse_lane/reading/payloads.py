@@ -79,12 +79,15 @@ class Payloads:
     def stored(self, body: bytes, *, name: str) -> PayloadReference:
         """Keep for ever a body that no parked record could hold.
 
+        By ``name`` and digest: a topic that is made anew has the same positions once more.
+
         Raises:
             PayloadUnavailableError: S3 did not confirm it.
         """
-        key = parked_key(name)
+        digest = sha256(body).hexdigest()
+        key = parked_key(f"{name}/{digest}")
         with self._copying(key):
-            return self._parked.put(key, body, sha256(body).hexdigest())
+            return self._parked.put(key, body, digest)
 
     @contextmanager
     def _copying(self, key: str) -> Iterator[None]:

@@ -30,6 +30,9 @@ _JOB_NAMES: Final = {
     LakeArguments: "lake",
 }
 
+LAKE_RECORDS_PER_WORKER: Final = 200_000
+"""As many a batch of the lake has for each worker but the driver's: what fits its memory."""
+
 LAKE_TABLES_PREFIX: Final = "tables"
 """Where the lake's bucket holds tables; leases and requests are beside them."""
 
@@ -113,6 +116,7 @@ class SparkApplication:
                 payload_bucket=places.payload_bucket,
                 flows_bucket=flows_bucket,
                 archive_days=self.archive_days,
+                lake_records_per_batch_max=LAKE_RECORDS_PER_WORKER * max(1, self.workers - 1),
             )
         if self.has_watch:
             yield FleetWatchArguments(

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from typer.testing import CliRunner, Result
 
-from clients.s3.lease import Lease
+from clients.s3.lease import Lease, LeaseLostError
 from clients.s3.upkeep_requests import Upkeep, UpkeepAnswer, UpkeepRequest, UpkeepRequests
 from fleetlane.cli.main import app
 from fleetlane.events.errors import FleetlaneError
@@ -109,6 +109,21 @@ def test_upkeep_is_done_unasked_once_a_day(requests: dict[LakeTables, UpkeepRequ
 
     for hours in (0, 23, 24, 30):
         schedule(one, works, now_ms=NOW_MS + hours * HOUR_MS).do_due()
+
+    assert works.done == [Upkeep.COMPACT, Upkeep.EXPIRE]
+
+
+def test_what_a_lost_lease_cut_off_is_done_by_who_has_it_next(
+    requests: dict[LakeTables, UpkeepRequests],
+) -> None:
+    works, one, due_ms = Works(), requests[LakeTables.EVENTS], NOW_MS + 24 * HOUR_MS
+    schedule(one, works).do_due()
+    works.problem = LeaseLostError("lake", "a")
+    with pytest.raises(LeaseLostError):
+        schedule(one, works, now_ms=due_ms).do_due()
+    works.problem = None
+
+    schedule(one, works, now_ms=due_ms + 5_000).do_due()
 
     assert works.done == [Upkeep.COMPACT, Upkeep.EXPIRE]
 

@@ -1,6 +1,6 @@
 """How late the lake is, whatever its query does."""
 
-from glue_jobs.lake.main import LakeLag
+from glue_jobs.lake.lag import LakeLag
 
 
 class Clock:
@@ -40,3 +40,13 @@ def test_a_batch_that_took_in_a_part_alone_makes_nothing_level() -> None:
     lag.batch_done([{"maxOffsetsBehindLatest": "12"}], took_ms=20_000)
 
     assert lag.seconds() == 90
+
+
+def test_an_idle_query_has_all_but_what_waits_for_its_batch_to_fill() -> None:
+    clock = Clock()
+    lag = LakeLag("lake_fleet", now_ms=clock, waits_ms_max=300_000)
+
+    clock.ms += 900_000
+    lag.on_idle()
+
+    assert lag.seconds() == 300

@@ -13,10 +13,6 @@ class UnavailableError(FleetlaneError):
     """Passes by itself."""
 
 
-class LostError(FleetlaneError):
-    """Does not."""
-
-
 class Runs:
     """A query that runs for so many pauses."""
 
@@ -48,7 +44,6 @@ def calls_of(run: Callable[[], None], query: Runs, *, is_first_at_once: bool = F
         run=noted,
         interval_s=1,
         is_first_at_once=is_first_at_once,
-        ends_on=LostError,
         at_end=lambda: calls.append("end"),
     ).run_beside(query)
     for thread in set(threading.enumerate()) - before:
@@ -77,10 +72,6 @@ def test_an_outage_ends_nothing() -> None:
 
 def test_an_unexpected_error_ends_nothing() -> None:
     assert calls_of(raising(RuntimeError("Kafka")), Runs(2)) == ["run", "run", "end"]
-
-
-def test_the_error_that_ends_it_ends_it() -> None:
-    assert calls_of(raising(LostError()), Runs(2)) == ["run"]
 
 
 def test_a_query_that_failed_has_no_orderly_end() -> None:

@@ -10,6 +10,7 @@ from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Deferral, Outcome, parsed_from
 from fleetlane.events.topics import REROUTED_BYTES_MAX
+from glue_jobs.parse_lane.reading.payloads import Payloads
 from glue_jobs.parse_lane.reading.raw_batches import RawRecord
 from glue_jobs.parse_lane.results.output_batches import OutputRecord
 from tests.unit.glue_jobs.conftest import MemoryBucket, message_of, record_of, rows_of
@@ -99,3 +100,15 @@ def test_a_batch_waits_for_a_few_copies_that_fail_and_not_for_each(
 
     assert Counter(row.topic for row in rows) == {"raw.slow": 20, "fleet.parsed": 20}
     assert (asked, payload_bucket.copies_asked) == (3, 4)
+
+
+def test_a_topic_that_is_made_anew_reuses_no_key_of_a_body_that_was_kept() -> None:
+    parked = MemoryBucket()
+    payloads = Payloads(landed=MemoryBucket(), parked=parked, parked_bucket="parked")
+
+    first = payloads.stored(b"first", name="raw.standard/0/3")
+    payloads.stored(b"other", name="raw.standard/0/3")
+    again = payloads.stored(b"first", name="raw.standard/0/3")
+
+    assert sorted(parked.objects.values()) == [b"first", b"other"]
+    assert again == first

@@ -1,0 +1,105 @@
+"""A lake in a folder of its own, and queries that write it, batch by batch."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import Row, SparkSession
+
+from clients.s3.lease import Lease
+from fleetlane.events.job_arguments import KafkaSecurity, LakeArguments, LakeTables
+from fleetlane.events.lake.tables import EVENTS, LakeTable
+from glue_jobs.engine.checkpoint_notes import DedupedStreams
+from glue_jobs.engine.session import use_catalog
+from glue_jobs.lake.batches import TABLES_OF, LakeBatches
+from glue_jobs.lake.main import ensure_table
+from glue_jobs.lake.upkeep import LeaseGuard
+from tests.lease_in_memory import LeaseInMemory
+from tests.spark.lake_records import Record, Sent, read
+
+ONCE = "tracks"
+NO_CODE_TO_COMPILE = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+}
+"""For a handful of rows, compiling takes far longer than running."""
+
+
+class MemoryFiles:
+    """The folder of the checkpoints, in which nothing but the deduped streams is noted."""
+
+    def __init__(self) -> None:
+        self.written: dict[str, bytes] = {}
+
+    def read(self, name: str) -> bytes | None:
+        return self.written.get(name)
+
+    def write(self, name: str, content: bytes) -> None:
+        self.written[name] = content
+
+
+DEDUPED = DedupedStreams(MemoryFiles())
+DEDUPED.remember({ONCE: 600})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lake:
+    session: SparkSession
+    arguments: LakeArguments
+
+    def query(
+        self, name: str, tables: LakeTables = LakeTables.EVENTS, *, lease: Lease | None = None
+    ) -> "Query":
+        return Query(lake=self, name=name, batches=self.batches(tables, lease))
+
+    def batches(self, tables: LakeTables, lease: Lease | None = None) -> LakeBatches:
+        lease = lease or Lease(LeaseInMemory(), holder="a", lease_s=1e6)
+        turns = LeaseGuard(lease, prepare=lambda: self.prepare(tables), keep=lambda _: lambda: True)
+        return LakeBatches(self.session, self.arguments_of(tables), turns, deduped=DEDUPED)
+
+    def prepare(self, tables: LakeTables) -> None:
+        for table in TABLES_OF[tables]:
+            ensure_table(self.session, table)
+
+    def arguments_of(self, tables: LakeTables) -> LakeArguments:
+        argv = [*self.arguments.to_argv(), "--tables", tables]
+        return LakeArguments.from_argv(argv)
+
+    def rows(self, table: LakeTable, *sent: Sent) -> Sequence[Row]:
+        ids = ", ".join(f"'{one.raw_id}'" for one in sent)
+        name = "raw_id" if table is EVENTS else "id"
+        found = self.session.table(table.full_name).where(f"{name} IN ({ids})")
+        return found.orderBy(*table.key).collect()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A query's batches, numbered as given. A query of the same name goes on with it."""
+
+    lake: Lake
+    name: str
+    batches: LakeBatches
+
+    def write(self, number: int, records: Iterable[Record]) -> None:
+        context = self.lake.session.sparkContext
+        context.setLocalProperty("sql.streaming.queryId", self.name)
+        self.batches.write(read(self.lake.session, records), number)
+
+
+def lake_in(folder: Path, spark: SparkSession) -> Lake:
+    arguments = LakeArguments(
+        kafka_bootstrap_servers="none",
+        kafka_security=KafkaSecurity.PLAINTEXT,
+        checkpoint_folder=(folder / "checkpoints").as_uri(),
+        tables=LakeTables.EVENTS,
+        lake_warehouse=folder.as_uri(),
+        lake_bucket="none",
+        payload_bucket="none",
+        lake_catalog_uri=f"jdbc:sqlite:{folder}/catalog.db",
+    )
+    session = spark.newSession()
+    for name, value in NO_CODE_TO_COMPILE.items():
+        session.conf.set(name, value)
+    use_catalog(session, warehouse=arguments.lake_warehouse, uri=arguments.lake_catalog_uri)
+    return Lake(session=session, arguments=arguments)

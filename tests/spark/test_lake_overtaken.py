@@ -1,0 +1,120 @@
+"""Two processes write the lake, one of them paused for so long that the other took over."""
+
+from collections.abc import Callable
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from clients.s3.lease import Lease, LeaseLostError
+from fleetlane.events.job_arguments import LakeTables
+from fleetlane.events.lake.tables import DAILY, EVENTS
+from glue_jobs.lake.commits import Batch, TableLog
+from glue_jobs.lake.merging import drop_repeats
+from glue_jobs.lake.upkeep import compacted
+from tests.lease_in_memory import LeaseInMemory
+from tests.spark.lake_records import Sent
+from tests.spark.lakes import Lake, lake_in
+
+pytestmark = pytest.mark.spark
+
+DAILY_CHECK = 4
+"""The lease is checked at a turn's start, and before `received`, `parsed` and `daily` each."""
+
+
+@pytest.fixture(scope="module")
+def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    return lake_in(tmp_path_factory.mktemp("lake"), spark)
+
+
+class Pausing:
+    """Lets the other write where it is checked for the n-th time: right before a commit."""
+
+    def __init__(self, other: Callable[[], object], *, at: int = 1) -> None:
+        self._other, self._at, self._checks = other, at, 0
+
+    def __call__(self) -> None:
+        self._checks += 1
+        if self._checks == self._at:
+            self._other()
+
+
+class PausingLease(Lease):
+    """A lease in whose checks another may write."""
+
+    def __init__(self, pause: Pausing) -> None:
+        super().__init__(LeaseInMemory(), holder="paused", lease_s=1e6)
+        self._pause = pause
+
+    def check(self) -> None:
+        super().check()
+        self._pause()
+
+
+def test_what_another_commits_while_repeats_are_dropped_stays(lake: Lake) -> None:
+    twice, late = Sent(number=1), Sent(number=2)
+    other = lake.query("late")
+    other.write(0, [twice.event()])
+    lake.session.table(EVENTS.full_name).writeTo(EVENTS.full_name).append()
+    of_day = F.col("day") == lake.rows(EVENTS, twice)[0].day
+
+    drop_repeats(
+        lake.session, EVENTS, within=of_day, check=Pausing(lambda: other.write(1, [late.event()]))
+    )
+
+    assert len(lake.rows(EVENTS, twice, late)) == 2
+    assert TableLog(lake.session, EVENTS).has(Batch(query="late", number=1))
+
+
+def test_what_another_commits_during_compaction_stays(lake: Lake) -> None:
+    twice, of_repeats, of_files = (Sent(number=number) for number in (10, 11, 12))
+    other = lake.query("compaction")
+    other.write(0, [twice.event()])
+    lake.session.table(EVENTS.full_name).writeTo(EVENTS.full_name).append()
+
+    at_repeats = Pausing(lambda: other.write(1, [of_repeats.event()]))
+    compacted(lake.session, [EVENTS], check=at_repeats)
+    at_files = Pausing(lambda: other.write(2, [of_files.event()]))
+    compacted(lake.session, [EVENTS], check=at_files)
+
+    assert len(lake.rows(EVENTS, twice, of_repeats, of_files)) == 3
+
+
+def test_compaction_commits_nothing_without_the_lease(lake: Lake) -> None:
+    def check() -> None:
+        raise LeaseLostError("lake", "a")
+
+    sent = Sent(number=20)
+    lake.query("no-lease").write(0, [sent.event()])
+    lake.session.table(EVENTS.full_name).writeTo(EVENTS.full_name).append()
+
+    with pytest.raises(LeaseLostError):
+        compacted(lake.session, [EVENTS], check=check)
+
+    assert len(lake.rows(EVENTS, sent)) == 2
+    drop_repeats(lake.session, EVENTS, within=F.lit(True))  # noqa: FBT003 - Spark's
+
+
+def test_a_day_that_another_counted_meanwhile_is_counted_anew(lake: Lake) -> None:
+    first, second = (Sent(number=number, device_id="d-days") for number in (30, 31))
+    other = lake.query("counting", LakeTables.FLEET)
+    other.write(0, [first.received()])
+    pause = Pausing(lambda: other.write(1, [second.received()]), at=DAILY_CHECK)
+    paused = lake.query("counted", LakeTables.FLEET, lease=PausingLease(pause))
+
+    paused.write(0, [first.received()])
+
+    (row,) = lake.session.table(DAILY.full_name).where("device_id = 'd-days'").collect()
+    assert row.messages == 2
+
+
+def test_a_new_holder_s_revisions_are_known_once_the_lease_is_back(lake: Lake) -> None:
+    sent = Sent(number=60, stream="leases")
+    before, other = lake.query("before"), lake.query("other")
+    before.write(0, [Sent(number=61, stream="leases").event()])
+    other.write(0, [sent.event(revision=1)])
+    before.batches._guard.token += 1  # as whenever the lease was taken
+
+    before.write(1, [sent.event(3)])
+
+    assert [(row.id[-1], row.revision) for row in lake.rows(EVENTS, sent)] == [("0", 1)]
