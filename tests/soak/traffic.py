@@ -94,5 +94,5 @@ class Traffic:
         return plan
 
     def _run(self, plan: FleetPlan) -> None:
-        registry = self.registry if plan.round_number == 0 else _Registered()
+        registry: Registry = self.registry if plan.round_number == 0 else _Registered()
         self.runs.append(run_fleet_on(self.api, plan, registry=registry))
