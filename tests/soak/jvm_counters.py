@@ -16,12 +16,12 @@ _MIB: Final = 2**20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heap:
-    """A JVM's heap: what it has reserved of RAM, what its old part held when it was last looked at.
+    """A JVM's heap: how large its young part is, what its old part held after the last collection.
 
     ``full_collections`` counts those that went through all of it.
     """
 
-    committed_mib: float
+    young_mib: float
     old_mib: float
     full_collections: int
 
@@ -31,8 +31,7 @@ class Heap:
         try:
             counters = counters_in(Path(f"/tmp/hsperfdata_{getpass.getuser()}/{pid}").read_bytes())  # noqa: S108 - where every JVM has them
             return cls(
-                committed_mib=sum(counters[f"sun.gc.generation.{one}.capacity"] for one in (0, 1))
-                / _MIB,
+                young_mib=counters["sun.gc.generation.0.capacity"] / _MIB,
                 old_mib=counters["sun.gc.generation.1.space.0.used"] / _MIB,
                 full_collections=counters["sun.gc.collector.1.invocations"],
             )

@@ -35,6 +35,7 @@ class MemorySampler:
         self.by_role: defaultdict[str, list[MemorySample]] = defaultdict(list)
         self._booted_s = _booted_s()
         self._full_collections: dict[int, int] = {}
+        self._most_old_mib: defaultdict[int, float] = defaultdict(float)
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._sample_on, daemon=True)
 
@@ -74,7 +75,9 @@ class MemorySampler:
             heap = Heap.of(pid)
             if heap is None:
                 continue  # it begins, or ends
-            self._keep(f"{role}, outside its heap", [pid], _mib(pid) - heap.committed_mib)
+            # RAM that was touched once stays the heap's, also when it holds nothing any more.
+            old_mib = self._most_old_mib[pid] = max(heap.old_mib, self._most_old_mib[pid])
+            self._keep(f"{role}, outside its heap", [pid], _mib(pid) - heap.young_mib - old_mib)
             known = self._full_collections.setdefault(pid, heap.full_collections)
             if heap.full_collections > known:
                 self._full_collections[pid] = heap.full_collections
