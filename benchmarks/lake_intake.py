@@ -100,7 +100,9 @@ def rows_of(lake: LocalLake, table: LakeTable) -> int:
         return 0  # it is not in the catalog yet
     with closing(SqlCatalog(CATALOG, uri=f"sqlite:///{lake.catalog_path}")) as catalog:
         snapshot = catalog.load_table(table.identifier).current_snapshot()
-    return 0 if snapshot is None else int((snapshot.summary or {})["total-records"] or 0)
+    if snapshot is None or snapshot.summary is None:
+        return 0
+    return int(snapshot.summary["total-records"] or 0)
 
 
 def _arguments() -> argparse.Namespace:

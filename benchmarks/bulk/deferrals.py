@@ -1,10 +1,10 @@
 """How often a message was deferred because its flow was over its budget."""
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, Message, TopicPartition
 
 from benchmarks.running.services import Services
 from fleetlane.events import headers as ce
@@ -27,6 +27,11 @@ def deferrals_a_message_max(services: Services, topics: Iterable[str]) -> int:
             if not records:
                 raise TimeoutError(f"{left} records of {topic} did not come within {_WAIT_S:g} s")
             left -= len(records)
-            seen.update(dict(record.headers() or ())[ce.ID] for record in records)
+            seen.update(raw_id for record in records for raw_id in _raw_ids(record))
     consumer.close()
     return max(seen.values(), default=0)
+
+
+def _raw_ids(record: Message) -> Iterator[bytes]:
+    headers: Any = record.headers() or ()
+    yield from (value for name, value in headers if name == ce.ID)

@@ -22,7 +22,7 @@ class CanaryNotEnrolledError(CanaryKeyUnavailableError):
     """Nobody has enrolled the canary yet."""
 
     reason = "canary_not_enrolled"
-    problem = "there is none; run fleetlane device enroll-canary --stage NAME"
+    problem: str = "there is none; run fleetlane device enroll-canary --stage NAME"
 
 
 class CanaryKeyParameter:

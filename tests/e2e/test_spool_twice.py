@@ -63,7 +63,7 @@ def test_of_an_object_with_a_record_that_kafka_refuses_all_others_land_and_it_al
     later = device.accepted("gps", body(MESSAGES))
     ledger = running.ledger_on([*receipts, later])
     stays = object_keys(s3, SPOOL_BUCKET)
-    spool.delete(stays)
+    spool.delete([*stays])
 
     assert (ledger.parsed, ledger.lost, ledger.invented) == (MESSAGES + 1, 0, 0)
     assert stays == left

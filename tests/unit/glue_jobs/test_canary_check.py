@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Collection, Mapping
+from functools import partial
 
 import pytest
 
@@ -23,10 +24,7 @@ class Check:
         CanaryCheck(
             self,
             publish=self.published.append,
-            publish_of_lane={
-                lane: lambda values, lane=lane: self.of_lanes.update({lane: values})
-                for lane in Lane
-            },
+            publish_of_lane={lane: partial(self.of_lanes.__setitem__, lane) for lane in Lane},
             now_ms=lambda: now_ms,
         ).run()
 
