@@ -64,7 +64,7 @@ def choice_us() -> float:
     """The best of several rounds: the rest is noise."""
     flows, limits = _OneVersion(), LANE_LIMITS[Lane.STANDARD]
     nothing: Any = _NothingToFetch()
-    programs = Programs(folders=nothing, sandboxes=nothing, memory_bytes_max=1)
+    programs = Programs(folders=nothing, sandboxes=nothing, limits=LANE_LIMITS[Lane.STANDARD])
     parsers = ChosenParsers(flows=flows, earlier=flows, programs=programs, limits=limits)
     messages = [_message(number) for number in range(MESSAGES)]
     rounds = []

@@ -28,6 +28,9 @@ BULK_FLOW_S_MAX: Final = 1.0
 """Of each task of a batch in the bulk lane, and charged in full. Its batches are to be short: the
 other flows' next messages wait for their end."""
 
+OVER_FLOW_S_MAX: Final = 2.0
+"""The same of what is over a budget already; what exceeds this goes to the slow lane."""
+
 BULK_MESSAGES_SHARE: Final = 1 / 4
 """Of a batch of the bulk lane; what one flow has of each task's part while others are in it."""
 
@@ -42,8 +45,8 @@ class FlowBudgets:
     """The budgets of one lane's flows, as one task counts them. For one thread.
 
     In the fast and standard lanes a flow has time alone, and time gives it back. In the bulk and
-    slow lanes each batch begins with full budgets. What ``is_over`` a budget already, or of a flow
-    that blocks, has no end of them.
+    slow lanes each batch begins with full budgets. What ``is_over`` a budget already has time alone
+    in the bulk lane, and no end of it in the slow one; so has a flow that blocks.
     """
 
     def __init__(
@@ -54,6 +57,10 @@ class FlowBudgets:
         is_shared = lane is Lane.BULK and not self._is_endless
         self._shares = _Shares(limits) if is_shared else None
         self.time = self._full_time()
+
+    @property
+    def _is_over_bulk(self) -> bool:
+        return self.is_over and self.lane is Lane.BULK
 
     def begin_batch(self) -> None:
         self.time.begin_batch()
@@ -83,7 +90,7 @@ class FlowBudgets:
     def is_refused(self, assignment: Assignment, message: Message) -> bool:
         """Whether a message is over a budget, before its body is fetched; else it is counted."""
         if self._shares is None:
-            return False
+            return self._is_over_bulk and self.time.left_us(assignment) < 0
         if not self.admitted(assignment, 1):
             return True
         is_fetched = message.reference is not None
@@ -99,6 +106,8 @@ class FlowBudgets:
             self.time.charge(assignment, _ALL_US)
 
     def _full_time(self) -> TimeBudget:
+        if self._is_over_bulk:
+            return TimeBudget(flow_s_max=OVER_FLOW_S_MAX)
         if self._is_endless:
             return TimeBudget(flow_s_max=_NO_END_S)
         if self.lane is Lane.BULK:

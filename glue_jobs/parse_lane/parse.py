@@ -115,7 +115,7 @@ def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
             programs=Programs(
                 folders=ParserFolders(artifacts, parsers_folder()),
                 sandboxes=_sandboxes(),
-                memory_bytes_max=limits.memory_bytes_max,
+                limits=limits,
             ),
             limits=limits,
             of_blocking_flow=is_blocking,

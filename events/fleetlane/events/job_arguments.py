@@ -11,8 +11,8 @@ import msgspec
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import (
+    BULK_MESSAGES_PER_BATCH_MAX,
     LANE_LIMITS,
-    LARGE_MESSAGES_PER_BATCH_MAX,
     BulkCause,
     Lane,
     LaneLimits,
@@ -131,8 +131,8 @@ class ParseLaneArguments(JobArguments):
             return None
         if self.is_over:
             return self.workers * limits.over_messages_per_batch_max
-        if self.bulk_cause is BulkCause.LARGE:
-            return self.workers * LARGE_MESSAGES_PER_BATCH_MAX
+        if self.bulk_cause is not None:
+            return self.workers * BULK_MESSAGES_PER_BATCH_MAX[self.bulk_cause]
         return self.workers * limits.messages_per_batch_max
 
 

@@ -67,7 +67,8 @@ class LaneLimits:
 
     The bulk and slow lanes' batches are those of one worker, and grow with the workers. What of
     them exceeds its flow's budget goes once to another topic, whose batches have
-    ``over_messages_per_batch_max``, and no budgets.
+    ``over_messages_per_batch_max``. ``niceness`` is that of the parsers' processes, as ``nice``
+    has it: on a machine that lanes share, the quicker ones come first.
     """
 
     parse_ms_max: int
@@ -76,6 +77,7 @@ class LaneLimits:
     messages_per_batch_max: int
     over_messages_per_batch_max: int = 0
     uncharged_share: float = 0.1
+    niceness: int = 0
     lag_alarm_s: int
 
 
@@ -100,8 +102,9 @@ LANE_LIMITS: Final[Mapping[Lane, LaneLimits]] = MappingProxyType(
             memory_bytes_max=1 << 30,
             trigger_ms=2_000,
             messages_per_batch_max=20_000,
-            over_messages_per_batch_max=200,
+            over_messages_per_batch_max=100,
             uncharged_share=0,
+            niceness=5,
             lag_alarm_s=1_800,
         ),
         Lane.SLOW: LaneLimits(
@@ -110,6 +113,7 @@ LANE_LIMITS: Final[Mapping[Lane, LaneLimits]] = MappingProxyType(
             trigger_ms=10_000,
             messages_per_batch_max=200,
             over_messages_per_batch_max=40,
+            niceness=10,
             lag_alarm_s=3_600,
         ),
     }
@@ -119,9 +123,16 @@ SLOW_TRIES_MAX: Final = 3
 """How often the slow lane tries a message before it is parked, a trigger's time or more apart."""
 
 
-LARGE_MESSAGES_PER_BATCH_MAX: Final = 400
-"""Of large messages, for one worker: of 64 MiB each there are as many bytes as a worker's children
-inflate and parse in some minutes."""
+BULK_MESSAGES_PER_BATCH_MAX: Final[Mapping[BulkCause, int]] = MappingProxyType(
+    {
+        BulkCause.LARGE: 400,
+        BulkCause.LATE: 20_000,
+        BulkCause.QUARANTINED: 1_000,
+        BulkCause.REPLAYED: 2_000,
+    }
+)
+"""For one worker. Large messages are few, for one may be 64 MiB. What a runaway device or a replay
+brings without end leaves half of a worker to the others."""
 
 
 class LaneFacts(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ from clients.flows.parser_store import (
 from fleetlane.events.flows.artifacts import BadArtifactError, FlowArtifact, is_of_a_team
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow, ParserRule
+from fleetlane.events.lanes import LaneLimits
 from fleetlane.parsers.artifacts.writing import unpack
 from fleetlane.parsers.registry import UnknownParserError, find_parser
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
@@ -174,10 +175,9 @@ class Programs:
     """Finds programs, and remembers what it found, until ``forget``."""
 
     def __init__(
-        self, *, folders: ParserFolders, sandboxes: ParsesRuns, memory_bytes_max: int
+        self, *, folders: ParserFolders, sandboxes: ParsesRuns, limits: LaneLimits
     ) -> None:
-        self._folders, self._sandboxes = folders, sandboxes
-        self._memory_bytes_max = memory_bytes_max
+        self._folders, self._sandboxes, self._limits = folders, sandboxes, limits
         self._found: dict[_Key, FoundProgram | MissingProgram] = {}
         self._not_given: dict[str, MissingProgram] = {}
         self._not_given_in_a_row = Counter[str]()
@@ -211,7 +211,11 @@ class Programs:
         except _BROKEN as problem:
             return MissingProgram(problem=f"{type(problem).__name__}: {problem}")
         program = Program(
-            use=use, options=options, memory_bytes_max=self._memory_bytes_max, location=folder
+            use=use,
+            options=options,
+            memory_bytes_max=self._limits.memory_bytes_max,
+            location=folder,
+            niceness=self._limits.niceness,
         )
         load_problem = self._sandboxes.load_problem(program)
         return FoundProgram(

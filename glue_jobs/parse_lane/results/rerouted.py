@@ -33,8 +33,8 @@ def diverted_record(
 def over_record(record: RawRecord, message: Message, *, lane: Lane) -> OutputRecord:
     """The same message, which exceeds its flow's budget, for another topic of its lane.
 
-    It comes there once: what reads that topic has no budgets. What landed in a bulk topic without
-    the header of its cause, which ingest always writes, counts as late.
+    It comes there once: what exceeds the budget of time there goes to the slow lane. What landed in
+    a bulk topic without the header of its cause, which ingest always writes, counts as late.
     """
     cause = (message.bulk_cause or BulkCause.LATE) if lane is Lane.BULK else None
     topic = RawTopic(lane=lane, cause=cause, is_over=True)

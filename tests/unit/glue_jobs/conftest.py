@@ -136,9 +136,7 @@ class NoArtifacts(ParserFolders):
 def chosen_parsers(
     flows: FixedFlows, sandboxes: ParsesRuns, limits: LaneLimits, *, of_blocking_flow: bool = False
 ) -> ChosenParsers:
-    programs = Programs(
-        folders=NoArtifacts(), sandboxes=sandboxes, memory_bytes_max=limits.memory_bytes_max
-    )
+    programs = Programs(folders=NoArtifacts(), sandboxes=sandboxes, limits=limits)
     return ChosenParsers(
         flows=flows,
         earlier=flows,

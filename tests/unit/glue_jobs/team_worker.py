@@ -80,9 +80,7 @@ class Worker:
         parsers = ChosenParsers(
             flows=CachedFlows(self.flows, max_age_s=0),
             earlier=self,
-            programs=Programs(
-                folders=self.cache(), sandboxes=sandboxes, memory_bytes_max=limits.memory_bytes_max
-            ),
+            programs=Programs(folders=self.cache(), sandboxes=sandboxes, limits=limits),
             limits=limits,
             monotonic=lambda: self.now_s,
         )

@@ -75,9 +75,7 @@ def lane_parser_of(
     flows = CachedFlows(published, monotonic=clock)
     flows.current()
     clock.now_s += 600
-    programs = Programs(
-        folders=NoArtifacts(), sandboxes=sandboxes, memory_bytes_max=limits.memory_bytes_max
-    )
+    programs = Programs(folders=NoArtifacts(), sandboxes=sandboxes, limits=limits)
     return LaneParser(
         budgets=FlowBudgets(lane, limits),
         parsers=ChosenParsers(flows=flows, earlier=published, programs=programs, limits=limits),

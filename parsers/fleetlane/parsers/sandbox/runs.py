@@ -23,13 +23,15 @@ class Program:
     """What a child runs: a parser with its options. Equal programs share a child.
 
     ``use`` is what the flow writes, ``options`` JSON with sorted keys. ``location`` is the folder
-    or archive that comes first on the child's ``sys.path``: the parser's artifact.
+    or archive that comes first on the child's ``sys.path``: the parser's artifact. ``niceness`` is
+    the child's, as ``nice`` has it.
     """
 
     use: str
     options: bytes
     memory_bytes_max: int
     location: str | None = None
+    niceness: int = 0
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True, dict=True):

@@ -102,6 +102,7 @@ def _become_child(zygote: int, program: dict[str, object], descriptors: list[int
             child = socket.socket(fileno=doorbell)
             options = str(program["options"]).encode()
             started = Program(**{**program, "options": options})  # type: ignore[arg-type] # as zygote_client writes it
+            os.nice(started.niceness)
             serve(started, child, input_memory, progress)
             code = os.EX_OK
     except BaseException:  # noqa: BLE001 - the process's edge

@@ -55,6 +55,7 @@ class Zygote:
             "options": program.options.decode(),
             "memory_bytes_max": program.memory_bytes_max,
             "location": program.location,
+            "niceness": program.niceness,
         }
         try:
             return self._asked({"spawn": written}, descriptors)["pid"]
