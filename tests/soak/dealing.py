@@ -63,7 +63,7 @@ class DealtFaults:
                 f"soak: outage {seconds(record.outage_s)} s, recovery"
                 f" {seconds(record.recovery_s)} s of at most {record.recovery_s_max:.0f} s"
             )
-            next_s = began_s + self._settings.fault_every_s
+            next_s = max(began_s + self._settings.fault_every_s, time.time())
             if next_s + fault.length_s > until_s:
                 time.sleep(max(0.0, until_s - time.time()))
                 return
