@@ -144,7 +144,7 @@ def _rates(scenario: Scenario, figures: Figures) -> str:
 - A query at trigger 0 without async progress writes {puts / MILLION:.0f} million checkpoint files \
 a month.
 - A receipt costs {_usd(receipt_usd(figures) * MILLION)} a million messages.
-- A cause of the bulk lane takes at most {bulk_per_s:,.0f} messages a second, the slow lane \
+- The bulk lane takes at most {bulk_per_s:,.0f} late messages a second, the slow lane \
 {slow_per_s:.0f}; both grow with their workers."""
 
 

@@ -9,7 +9,7 @@ from fleetlane.cli.options.selection import DryRunOption, LimitOption, moment
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.counting import counted, number_of
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.lanes import LANE_LIMITS, Lane
+from fleetlane.events.lanes import BULK_MESSAGES_PER_BATCH_MAX, LANE_LIMITS, BulkCause, Lane
 from fleetlane.events.names import checked_name
 from fleetlane.events.times import rfc3339
 from operations.messages.stores import MessageStores, RecordStore
@@ -74,8 +74,7 @@ def carry_out(
 
 
 def _text(plan: ReplayPlan, landed: int, *, dry_run: bool) -> str:
-    count, limits = len(plan.attempts), LANE_LIMITS[Lane.BULK]
-    batches = -(-count // limits.messages_per_batch_max)
+    count, batch_max = len(plan.attempts), BULK_MESSAGES_PER_BATCH_MAX[BulkCause.REPLAYED]
     lines = [
         f"{number_of(count, 'message')} would be replayed"
         if dry_run
@@ -84,7 +83,7 @@ def _text(plan: ReplayPlan, landed: int, *, dry_run: bool) -> str:
     if count:
         revisions = sorted({one.revision for one in plan.attempts.values()})
         lines[0] += f", revision {', '.join(map(str, revisions))}"
-        wait_s = batches * limits.trigger_ms / 1000
+        wait_s = -(-count // batch_max) * LANE_LIMITS[Lane.BULK].trigger_ms / 1000
         lines.append(f"estimated time: {wait_s:g} s or more")
     if plan.parsed:
         lines.append(f"{len(plan.parsed)} left out, parsed since; --again includes them")
