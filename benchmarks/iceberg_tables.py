@@ -27,8 +27,17 @@ from fleetlane.events.lake.tables import CATALOG, NAMESPACE, LakeTable
 _HEADER: Final = StructType(
     NestedField(902, "key", StringType()), NestedField(903, "value", BinaryType())
 )
+_NAMED: Final = StructType(
+    *(
+        NestedField(912 + at, name, StringType())
+        for at, name in enumerate(("id", "sha256", "problem"))
+    )
+)
 _TYPES: Final[dict[str, IcebergType]] = {
     "array<struct<key:string,value:binary>>": ListType(901, _HEADER, element_required=False),
+    "array<struct<id:string,sha256:string,problem:string>>": ListType(
+        911, _NAMED, element_required=False
+    ),
     "binary": BinaryType(),
     "bigint": LongType(),
     "boolean": BooleanType(),

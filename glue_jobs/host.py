@@ -22,6 +22,7 @@ from fleetlane.events.job_arguments import (
     JobArguments,
     LakeArguments,
     ParseLaneArguments,
+    StandingLedgerArguments,
 )
 from fleetlane.events.metrics import ApplicationMetric, Dimension, lake_job
 from fleetlane.events.s3_keys import STOP_MARKERS
@@ -38,6 +39,7 @@ from glue_jobs.kafka.admin import KafkaAdmin
 from glue_jobs.kafka.mirrored_offsets import MirroredOffsets
 from glue_jobs.lake import main as lake
 from glue_jobs.parse_lane import main as parse_lane
+from glue_jobs.standing_ledger import main as standing_ledger
 
 POLL_INTERVAL_S: Final = 1
 STOP_POLL_INTERVAL_S: Final = 10
@@ -52,6 +54,7 @@ _JOBS: Final[Mapping[str, tuple[Callable[[SparkSession, Any], Ends], type[JobArg
     "fleet_watch": (fleet_watch.start, FleetWatchArguments),
     "deduplicate": (deduplicate.start, DeduplicateArguments),
     "lake": (lake.start, LakeArguments),
+    "standing_ledger": (standing_ledger.start, StandingLedgerArguments),
 }
 
 

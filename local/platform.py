@@ -228,9 +228,11 @@ class Platform:
             payload_bucket=PAYLOAD_BUCKET,
             parked_bucket=PARKED_BUCKET,
             lake_bucket=LAKE_BUCKET,
+            spool_bucket=SPOOL_BUCKET,
             overrides_bucket=OVERRIDES_BUCKET,
             registry_table=REGISTRY_TABLE,
             lake=LocalLake(self._folder("lake")),
+            accepted_log=self.gateway.log_path,
             environment={**self.aws.client_environment, **self.settings.jobs_environment},
             jobs=ALL_JOBS if self.settings.has_lake else JOBS_WITHOUT_LAKE,
         )

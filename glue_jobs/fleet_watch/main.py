@@ -1,11 +1,10 @@
 """Job ``fleet_watch``: quarantines runaway devices, and writes when devices were last seen."""
 
 import re
-from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
-import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from clients.aws import AwsSettings, dynamodb_table, s3_client
@@ -14,10 +13,9 @@ from clients.devices.sightings import DeviceSightings
 from clients.flows.store import CachedFlows, FlowStore
 from fleetlane.events.job_arguments import FleetWatchArguments
 from fleetlane.events.lanes import Lane
-from fleetlane.events.metadata import Alert
 from fleetlane.events.metrics import FLEET_WATCH, Dimension
 from fleetlane.events.times import now_ms
-from fleetlane.events.topics import FLEET_ALERTS, FLEET_RECEIVED
+from fleetlane.events.topics import FLEET_RECEIVED
 from glue_jobs.engine.cloudwatch_metrics import published_to
 from glue_jobs.engine.session import run, use_catalog
 from glue_jobs.engine.supervisor import PeriodicTask, Supervisor, always_running
@@ -25,12 +23,8 @@ from glue_jobs.fleet_watch.batches import WatchBatches, WatchContext
 from glue_jobs.fleet_watch.canary_check import CHECK_INTERVAL_S, CanaryCheck, LakeCanaries
 from glue_jobs.fleet_watch.flow_watch import POLL_INTERVAL_S, FlowWatch, LakeHours
 from glue_jobs.fleet_watch.quarantine import QuarantineRules
-from glue_jobs.kafka.source_and_sink import (
-    in_batches,
-    raw_records,
-    with_content_type,
-    written_at_once,
-)
+from glue_jobs.kafka.alerts import write_alerts
+from glue_jobs.kafka.source_and_sink import in_batches, raw_records
 
 RECORDS_PER_BATCH_MAX: Final = 200_000
 
@@ -100,35 +94,16 @@ def _canary_check(session: SparkSession, arguments: FleetWatchArguments) -> Peri
 def _context(session: SparkSession, arguments: FleetWatchArguments) -> WatchContext:
     s3 = s3_client(AwsSettings())
 
-    def send(alerts: Sequence[Alert]) -> None:
-        written_at_once(with_content_type(_records(session, alerts)), arguments)
-
     return WatchContext(
         flows=CachedFlows(
             FlowStore(s3, arguments.flows_bucket), max_age_s=arguments.flows_max_age_s
         ),
         overrides=OverridesStore(s3, arguments.overrides_bucket),
         sightings=DeviceSightings(dynamodb_table(AwsSettings(), arguments.registry_table)),
-        send=send,
+        send=partial(write_alerts, session, arguments),
         publish=published_to(arguments.metrics_namespace, Dimension.JOB, FLEET_WATCH),
         now_ms=now_ms,
     )
-
-
-_RECORDS: Final = pa.schema(
-    [
-        ("topic", pa.string()),
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
-    ]
-)
-
-
-def _records(session: SparkSession, alerts: Sequence[Alert]) -> DataFrame:
-    """From Arrow: rows of Python would be one task for each slot, whatever their number."""
-    rows = [{"topic": FLEET_ALERTS, "key": one.key, "value": one.to_json()} for one in alerts]
-    return session.createDataFrame(pa.Table.from_pylist(rows, schema=_RECORDS))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 It logs in as the jobs' source and sink do.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import cached_property
 from typing import Any, Final
@@ -77,17 +77,31 @@ class KafkaAdmin:
         found = self._asked(lambda: self._admin.listConsumerGroups().all().get())
         return [listed.groupId() for listed in found]
 
+    def partitions(self, topics: Iterable[str]) -> Sequence[Partition]:
+        """All partitions of some topics."""
+        named = self._class("java.util.HashSet")()
+        for topic in topics:
+            named.add(topic)
+        found = self._asked(lambda: self._admin.describeTopics(named).allTopicNames().get())
+        return [
+            (str(entry.getKey()), number)
+            for entry in found.entrySet()
+            for number in range(entry.getValue().partitions().size())
+        ]
+
     def beginnings(self, partitions: Iterable[Partition]) -> Offsets:
         """The offset of the first record that each partition still has; none of missing topics."""
-        earliest = self._class(f"{_CLIENTS}.admin.OffsetSpec").earliest()
-        return self._listed(dict.fromkeys(partitions, earliest))
+        return self._listed(dict.fromkeys(partitions, self._specs.earliest()))
+
+    def ends(self, partitions: Iterable[Partition]) -> Offsets:
+        """The offset that each partition's next record will have; none of missing topics."""
+        return self._listed(dict.fromkeys(partitions, self._specs.latest()))
 
     def at_times(self, times_ms: Mapping[Partition, int]) -> Offsets:
         """The offset of each partition's first record that is not older; the end if all are."""
-        specs = self._class(f"{_CLIENTS}.admin.OffsetSpec")
-        found = self._listed({one: specs.forTimestamp(at) for one, at in times_ms.items()})
+        found = self._listed({one: self._specs.forTimestamp(at) for one, at in times_ms.items()})
         all_older = [one for one, offset in found.items() if offset < 0]
-        return {**found, **self._listed(dict.fromkeys(all_older, specs.latest()))}
+        return {**found, **self._listed(dict.fromkeys(all_older, self._specs.latest()))}
 
     def _listed(self, specs: Mapping[Partition, Any]) -> dict[Partition, int]:
         if not specs:
@@ -110,6 +124,10 @@ class KafkaAdmin:
         options.put("request.timeout.ms", str(ANSWER_MS_MAX // 2))
         options.put("default.api.timeout.ms", str(ANSWER_MS_MAX))
         return self._asked(lambda: clients.create(options))
+
+    @property
+    def _specs(self) -> Any:
+        return self._class(f"{_CLIENTS}.admin.OffsetSpec")
 
     def _class(self, name: str) -> Any:
         return java_class(self._session, name)

@@ -19,6 +19,7 @@ from fleetlane.events.lake.tables import (
     DAILY,
     EVENTS,
     HOURLY,
+    LEDGER,
     PARKED,
     PARSED,
     RAW,
@@ -52,7 +53,7 @@ from glue_jobs.lake.upkeep import LeaseGuard
 TABLES_OF: Final[Mapping[LakeTables, tuple[LakeTable, ...]]] = MappingProxyType(
     {
         LakeTables.EVENTS: (EVENTS, PARKED),
-        LakeTables.FLEET: (RECEIVED, PARSED, DAILY, HOURLY),
+        LakeTables.FLEET: (RECEIVED, PARSED, DAILY, HOURLY, LEDGER),
         LakeTables.ARCHIVE: (RAW,),
     }
 )

@@ -11,6 +11,7 @@ from fleetlane.events.job_arguments import LakeTables, lake_tables
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metrics import (
     FLEET_WATCH,
+    STANDING_LEDGER,
     ApplicationMetric,
     Dimension,
     JobMetric,
@@ -28,6 +29,9 @@ _PUBLISHED_MINUTES: Final = 5
 
 LAKE_LAG_S_MAX: Final = 3_600
 """Twelve of the lake's trigger intervals."""
+
+LEDGER_LAG_S_MAX: Final = 3_600
+"""The ledger says nothing of what the lake has not read."""
 
 ARCHIVE_LAG_S_MAX: Final = min(
     topic_settings(str(RawTopic(lane=lane))).retention_ms // 4_000 for lane in Lane
@@ -77,6 +81,31 @@ def fleet_alarms(stage: Stage) -> Iterator[AlarmRule]:
             "the slow application's log for `cannot be archived`.",
             metric=_metric(JobMetric.UNARCHIVED_BODIES, job=lake_job(LakeTables.ARCHIVE)),
         )
+
+
+def ledger_alarms() -> Iterator[AlarmRule]:
+    """Of a message that is gone there is nothing to repair by itself: somebody must look."""
+    yield AlarmRule(
+        name="message-is-missing",
+        meaning="An accepted message has no outcome in the lake, and waits nowhere. "
+        "`fleetlane ledger` and fleet.alerts name it, and say what became of its record.",
+        metric=_metric(JobMetric.LEDGER_MISSING, job=STANDING_LEDGER),
+    )
+    yield AlarmRule(
+        name="accepted-did-not-land",
+        meaning="Ingest accepted more messages than there are in the raw archive and the spool. "
+        "`fleetlane ledger` says of which hour, stream and lane.",
+        metric=_metric(JobMetric.LEDGER_NOT_LANDED, job=STANDING_LEDGER),
+    )
+    yield AlarmRule(
+        name="ledger-is-late",
+        meaning=f"For over {LEDGER_LAG_S_MAX} s nobody can say whether messages are missing. "
+        "Is the lake late too? Else read the slow application's log for `the standing ledger`.",
+        metric=_metric(JobMetric.LEDGER_LAG_SECONDS, job=STANDING_LEDGER),
+        threshold=LEDGER_LAG_S_MAX,
+        periods=3,
+        silence_alarms=True,
+    )
 
 
 def _metric(metric: JobMetric, *, job: str, minutes: int = _PUBLISHED_MINUTES) -> cloudwatch.Metric:

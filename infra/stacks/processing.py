@@ -64,6 +64,7 @@ def _context(code: JobsCode, stores: Stores, streaming: Streaming, days: int) ->
             payload_bucket=stores.payloads.bucket_name,
             parked_bucket=stores.parked.bucket_name,
             lake_bucket=stores.lake.bucket_name,
+            spool_bucket=stores.spool.bucket_name,
             registry_table=stores.registry.table_name,
         ),
         network=streaming.network,

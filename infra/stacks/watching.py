@@ -16,7 +16,7 @@ from fleetlane.events.lanes import Lane
 from infra.alarms.alarm import AlarmRule
 from infra.alarms.dashboard import add_dashboard
 from infra.alarms.edge import Edge, edge_alarms
-from infra.alarms.lanes import application_alarms, fleet_alarms, lane_alarms
+from infra.alarms.lanes import application_alarms, fleet_alarms, lane_alarms, ledger_alarms
 from infra.constructs.jobs.restarts import KeptRunning
 from infra.stages import Stage
 
@@ -87,6 +87,7 @@ class Watching(Stack):
             *edge_alarms(edge),
             *kafka_alarms(cluster_name, brokers=stage.broker_count),
             *fleet_alarms(stage),
+            *ledger_alarms(),
         ]
         alarms = [self._alarm(rule) for rule in rules]
         add_dashboard(self, f"fleetlane-{stage.name}", api=edge.api, alarms=alarms)

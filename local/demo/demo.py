@@ -16,7 +16,7 @@ from fleetlane.events import canary
 from fleetlane.events.lanes import Lane
 from local.checkout import ROOT
 from local.data_folder import announced, taken_data_folder
-from local.demo.report import report_written
+from local.demo.report import report_written, standing_now
 from local.platform import Platform, PlatformSettings
 from local.simulator.runaway_device import RunawayRun, run_runaway_device, runaway_id
 from local.simulator.sendings import FleetPlan
@@ -26,6 +26,7 @@ from operations.lanes.tally import Delays, LaneCounts, LaneTally, ParseDelays, T
 from operations.ledger.evidence import LEDGER_TOPICS, Evidence, deduped_streams
 from operations.ledger.lake_settling import wait_for_lake
 from operations.ledger.reconciliation import Ledger, SettlingLimits, reconcile, wait_until_settled
+from operations.ledger.standing import StandingLedger
 from operations.platform import Platform as OperatorsPlatform
 
 _FIRST_DEVICES: Final = 40
@@ -34,7 +35,6 @@ _RUNAWAY_AFTER_S: Final = 5.0
 """How long the fleet sends before one of its devices runs away."""
 
 _POLL_INTERVAL_S: Final = 0.5
-_LAKE_PATIENCE_S: Final = 60.0
 _LAKE_LIMITS: Final = SettlingLimits(deadline_s=120, quiet_s=120, poll_interval_s=1)
 _SETTLING_LIMITS: Final = SettlingLimits(deadline_s=300, quiet_s=90)
 """A busy machine may need more than a minute until its Spark jobs run."""
@@ -92,7 +92,7 @@ class DemoResult:
 
     ``others_before`` and ``others_during`` are the delays of others until the runaway device came,
     and until it was quarantined. The ledger counts the ``canaries`` too. ``report`` is the page
-    about the fleet; ``None`` where the platform has no lake.
+    about the fleet, ``standing`` the standing ledger by then; ``None`` where there is no lake.
     """
 
     ledger: Ledger
@@ -102,6 +102,7 @@ class DemoResult:
     others_during: Delays | None
     canaries: int
     report: Path | None = None
+    standing: StandingLedger | None = None
 
 
 def run_demo(settings: DemoSettings, events: DemoEvents) -> DemoResult:
@@ -115,12 +116,13 @@ def run_demo(settings: DemoSettings, events: DemoEvents) -> DemoResult:
     began_s = time.monotonic()
     platform_settings = PlatformSettings(folder=settings.data, canary_interval_ms=10_000)
     with taken_data_folder(settings.data, fresh=True), Platform(platform_settings) as platform:
-        settings.ledger_path.unlink(missing_ok=True)
-        settings.report_path.unlink(missing_ok=True)
+        for left in (settings.ledger_path, settings.report_path):
+            left.unlink(missing_ok=True)
         endpoints = platform.start(events.on_step)
         with announced(endpoints, settings.data):
             result = _Demonstration(platform, settings, events, began_s=began_s).run()
             result = replace(result, report=_report(platform, settings, result))
+            result = replace(result, standing=standing_now(endpoints, settings.data))
     settings.ledger_path.write_bytes(result.ledger.to_json())
     return result
 
@@ -132,7 +134,7 @@ def _report(platform: Platform, settings: DemoSettings, result: DemoResult) -> P
         settings.data,
         settings.report_path,
         messages=ledger.accepted - ledger.duplicate + ledger.unanswered - result.canaries,
-        patience_s=_LAKE_PATIENCE_S,
+        patience_s=_LAKE_LIMITS.deadline_s,
     )
     return settings.report_path if is_written else None
 
@@ -164,8 +166,7 @@ class _Demonstration:
         return result
 
     def _run(self) -> DemoResult:
-        kafka = self._platform.endpoints.kafka
-        with closing(KafkaReader(kafka, pattern=LEDGER_TOPICS)) as reader:
+        with closing(KafkaReader(self._platform.endpoints.kafka, pattern=LEDGER_TOPICS)) as reader:
             source = TalliedSource(reader, self._tally, self._delays)
             first = self._run_first(source)
             rest, runaway = self._run_rest(source)

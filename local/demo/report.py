@@ -1,16 +1,25 @@
-"""The report at the end of the demonstration, once the lake has all that was landed."""
+"""What the lake has at the end of the demonstration: the report, and the standing ledger."""
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from operations.endpoints import Endpoints
 from operations.fleet.tables import LakeMissingError
+from operations.ledger.standing import StandingLedger, standing_ledger
 from operations.platform import Platform
 from operations.report.page import write_report
 
 _LOOK_EVERY_S: Final = 1.0
+
+
+def standing_now(endpoints: Endpoints, data: Path) -> StandingLedger | None:
+    """The standing ledger as far as it has come; ``None`` where there is none yet."""
+    with suppress(LakeMissingError), Platform.on_laptop(endpoints, data).lake() as catalog:
+        return standing_ledger(catalog, since_ms=0)
+    return None
 
 
 def report_written(

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -51,6 +52,7 @@ WATCH_MESSAGES_PER_MINUTE_MAX: Final = 6_000
 DEDUPE_TRIGGER_MS: Final = 1_000
 LAKE_TRIGGER_MS: Final = 10_000
 ARCHIVE_TRIGGER_MS: Final = 15_000
+LEDGER_INTERVAL_S: Final = 15
 LAKE_LEASE_S: Final = 15
 """How long the lake waits after its jobs were killed, for they might still be writing."""
 
@@ -72,6 +74,7 @@ ALL_JOBS: Final = "; ".join(
         f"lake --tables {LakeTables.EVENTS}",
         f"lake --tables {LakeTables.FLEET}",
         f"lake --tables {LakeTables.ARCHIVE} --lake_trigger_ms {ARCHIVE_TRIGGER_MS}",
+        f"standing_ledger --ledger_interval_s {LEDGER_INTERVAL_S}",
     )
 )
 
@@ -101,7 +104,8 @@ class LocalLake:
 class JobSettings:
     """Where the jobs read and write, and what they may import.
 
-    ``environment`` is what their processes see, AWS's own variables included.
+    ``environment`` is what their processes see, AWS's own variables included. ``accepted_log`` is
+    where the functions write what they accepted, if they write that anywhere.
     """
 
     folder: Path
@@ -114,6 +118,8 @@ class JobSettings:
     registry_table: str
     lake: LocalLake
     environment: Mapping[str, str]
+    spool_bucket: str | None = None
+    accepted_log: Path | None = None
     jobs: str = ALL_JOBS
 
 
@@ -215,9 +221,11 @@ def host_argv(settings: JobSettings) -> list[str]:
         "lake_catalog_uri": settings.lake.jdbc_uri,
         "lake_trigger_ms": LAKE_TRIGGER_MS,
         "lake_lease_s": LAKE_LEASE_S,
+        "spool_bucket": settings.spool_bucket,
+        "accepted_log": settings.accepted_log,
     }
-    pairs = (pair for name, value in shared.items() for pair in (f"--{name}", str(value)))
-    return [*host.to_argv(), *pairs]
+    given = ((f"--{name}", str(value)) for name, value in shared.items() if value is not None)
+    return [*host.to_argv(), *chain.from_iterable(given)]
 
 
 def job_environment(settings: JobSettings) -> dict[str, str]:

@@ -15,6 +15,7 @@ from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import (
     FLEET_WATCH,
     NAMESPACE,
+    STANDING_LEDGER,
     ApplicationMetric,
     Dimension,
     FunctionMetric,
@@ -35,7 +36,7 @@ OF_JOBS: dict[type[StrEnum], tuple[Dimension, tuple[str, ...]]] = {
         Dimension.APPLICATION,
         tuple(f"{APPLICATION_PREFIX}{lane}" for lane in Lane),
     ),
-    JobMetric: (Dimension.JOB, (FLEET_WATCH, *map(lake_job, LakeTables))),
+    JobMetric: (Dimension.JOB, (FLEET_WATCH, STANDING_LEDGER, *map(lake_job, LakeTables))),
 }
 
 type Published = tuple[str, frozenset[tuple[str, str]]]

@@ -39,6 +39,7 @@ PLACES = Places(
     payload_bucket="payloads",
     parked_bucket="parked",
     lake_bucket="lake",
+    spool_bucket="spool",
     registry_table="devices",
 )
 APPLICATIONS = {

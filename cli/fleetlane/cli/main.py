@@ -58,6 +58,10 @@ app = group(
         "fleet": verbs("fleet", "Show coverage, and silent, late and malformed devices.", _FLEET),
         "flow": verbs("flow", "Write flows, check, publish and roll them back.", _FLOW),
         "lake": verbs("lake", "Show a stream's events; maintain the lake's tables.", _LAKE),
+        "ledger": Verb(
+            place="platform.ledger:ledger",
+            help="Show the standing ledger, and name each message that is missing.",
+        ),
         "parked": verbs("parked", "Inspect, export and replay what could not be parsed.", _PARKED),
         "parser": verbs("parser", "Write parsers, try, test, build and deploy them.", _PARSER),
         "replay": Verb(

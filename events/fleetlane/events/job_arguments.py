@@ -222,3 +222,23 @@ class LakeArguments(JobArguments):
     lake_trigger_ms: int = 300_000
     lake_records_per_batch_max: int = 200_000
     lake_lease_s: int = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingLedgerArguments(JobArguments):
+    """Arguments of ``standing_ledger``. The lake is that of ``LakeArguments``.
+
+    With 0 ``archive_days`` there is no archive to read. What ingest counted is read from the
+    ``accepted_log`` of its functions where one is given, else from CloudWatch, if there is a
+    ``metrics_namespace``.
+    """
+
+    flows_bucket: str
+    lake_warehouse: str
+    spool_bucket: str | None = None
+    lake_catalog_uri: str | None = None
+    archive_days: int = 90
+    accepted_log: str | None = None
+    ledger_interval_s: int = 60
+    ledger_settled_after_s: int = 900
+    flows_max_age_s: int = FLOWS_MAX_AGE_S

@@ -135,13 +135,16 @@ def _weight(parsed: Parsed) -> tuple[int, int, int]:
 class AlertKind(StrEnum):
     """What was detected: a device sends far too much, or no longer does.
 
-    Or fewer devices than usual send to a flow, or far more of its messages are parked.
+    Or fewer devices than usual send to a flow, or far more of its messages are parked. Or the
+    standing ledger misses a message, or knows of fewer than were accepted.
     """
 
     OVER_RATE_LIMIT = "over_ceiling"
     CALM = "calm"
     LOW_COVERAGE = "low_coverage"
     MUCH_PARKED = "much_parked"
+    MESSAGE_MISSING = "message_missing"
+    NOT_LANDED = "not_landed"
 
 
 class Alert(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -154,6 +157,10 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     An alert about a flow has no ``device_id``, but the flow's ``owner``: in the ``window_s`` from
     ``from_ms`` on ``devices`` sent to it, where ``devices_min`` are usual; or of its ``messages``
     that have an outcome ``parked`` are parked, where ``parked_max`` would be usual.
+
+    A missing message is named by its ``raw_id`` and ``sha256``, if that is known, and ``problem``
+    says why; it arrived in the ``window_s`` from ``from_ms`` on. Of accepted messages that did not
+    land only the number is known, as ``messages``.
     """
 
     id: str
@@ -171,6 +178,10 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     messages_max: int | None = None
     window_s: int | None = None
     quarantined_until_ms: int | None = None
+    lane: Lane | None = None
+    raw_id: str | None = None
+    sha256: str | None = None
+    problem: str | None = None
 
     @property
     def key(self) -> bytes:

@@ -10,6 +10,9 @@ NAMESPACE: Final = "Fleetlane"
 FLEET_WATCH: Final = "fleet_watch"
 """The value of ``job`` for the fleet watch."""
 
+STANDING_LEDGER: Final = "standing_ledger"
+"""The value of ``job`` for the standing ledger."""
+
 
 NO_FLOW_STREAM: Final = "(none)"
 """The value of ``stream`` for all streams without a flow: devices invent names, we do not."""
@@ -80,7 +83,7 @@ class ApplicationMetric(StrEnum):
 
 
 class JobMetric(StrEnum):
-    """Published by the fleet watch and the lake, by ``job``."""
+    """Published by the fleet watch, the lake and the standing ledger, by ``job``."""
 
     RUNAWAY_DEVICES_LEFT = "InsaneDevicesLeft"
     """Runaway devices that are not held back, because too many are held back already."""
@@ -94,6 +97,12 @@ class JobMetric(StrEnum):
     """Time since the lake's tables last held everything that their topics did."""
     UNARCHIVED_BODIES = "UnarchivedBodies"
     """Bodies by reference that S3 did not give to the raw archive, a batch that lacks any."""
+    LEDGER_MISSING = "LedgerMissing"
+    """Messages of the last day that landed, and neither have an outcome in the lake nor wait."""
+    LEDGER_NOT_LANDED = "LedgerNotLanded"
+    """Messages of the last day that were accepted, and are in no topic nor in the spool."""
+    LEDGER_LAG_SECONDS = "LedgerLagSeconds"
+    """Age of the newest positions of all queries up to which the ledger is complete."""
 
 
 def lake_job(tables: LakeTables) -> str:

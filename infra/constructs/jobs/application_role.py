@@ -106,6 +106,14 @@ class ApplicationRole(Construct):
         kafka.grant_read(self.role, (*kept, RAW_TOPICS) if has_archive else kept)
         grant_objects(self.role, stores.lake, (*READ, *WRITE, *DELETE))
         _grant_catalog(self.role)
+        self._grant_ledger(stores, kafka)
+
+    def _grant_ledger(self, stores: Stores, kafka: KafkaAccess) -> None:
+        """Sees how far queries are, what waits in the spool, and reads ingest's own counts."""
+        kafka.grant_see(self.role, (RAW_TOPICS,))
+        kafka.grant_write(self.role, (FLEET_ALERTS,))
+        grant(self.role, ["s3:ListBucket"], [stores.spool.bucket_arn])
+        grant(self.role, ["cloudwatch:GetMetricData", "cloudwatch:ListMetrics"], ["*"])
 
     def _grant_watch(self, stores: Stores, kafka: KafkaAccess) -> None:
         """Reports runaway devices, quarantines them by overrides, and records last-seen times."""

@@ -15,6 +15,7 @@ from fleetlane.events.job_arguments import (
     KafkaSecurity,
     LakeArguments,
     ParseLaneArguments,
+    StandingLedgerArguments,
     lake_tables,
 )
 from fleetlane.events.lanes import Lane
@@ -28,6 +29,7 @@ _JOB_NAMES: Final = {
     FleetWatchArguments: "fleet_watch",
     DeduplicateArguments: "deduplicate",
     LakeArguments: "lake",
+    StandingLedgerArguments: "standing_ledger",
 }
 
 LAKE_RECORDS_PER_WORKER: Final = 200_000
@@ -51,6 +53,7 @@ class Places:
     payload_bucket: str
     parked_bucket: str
     lake_bucket: str
+    spool_bucket: str
     registry_table: str
     kafka_security: KafkaSecurity = KafkaSecurity.IAM
 
@@ -117,6 +120,15 @@ class SparkApplication:
                 flows_bucket=flows_bucket,
                 archive_days=self.archive_days,
                 lake_records_per_batch_max=LAKE_RECORDS_PER_WORKER * max(1, self.workers - 1),
+            )
+        if self.has_lake:
+            yield StandingLedgerArguments(
+                **common,
+                flows_bucket=flows_bucket,
+                spool_bucket=places.spool_bucket,
+                metrics_namespace=NAMESPACE,
+                lake_warehouse=places.lake_warehouse,
+                archive_days=self.archive_days,
             )
         if self.has_watch:
             yield FleetWatchArguments(

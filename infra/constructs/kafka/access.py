@@ -52,6 +52,10 @@ class KafkaAccess:
         self._on("topic", role, topics, _READ, why=_NEW_TOPICS)
         self._on("group", role, ("spark-kafka-source-*",), _GROUP, why=_SPARK_GROUPS)
 
+    def grant_see(self, role: iam.Role, topics: Sequence[str]) -> None:
+        """Let ``role`` see where topics begin and end, and read nothing of them."""
+        self._on("topic", role, topics, _SEE, why=_NEW_TOPICS)
+
     def grant_mirror(self, role: iam.Role) -> None:
         """Let ``role`` commit to Kafka how far its queries have read, for Kafka's own tools."""
         self._on("group", role, (f"{MIRRORED_GROUPS}*",), _GROUP, why=_QUERIES_GROUPS)

@@ -165,6 +165,27 @@ HOURLY: Final = LakeTable(
 for them. Messages count by their outcome as in ``daily``.
 """
 
+LEDGER: Final = LakeTable(
+    name="ledger",
+    columns=_columns(
+        "day date, hour_ms bigint, stream string, lane string, landed bigint, parsed bigint, "
+        "empty bigint, parked bigint, duplicate bigint, waiting bigint, missing bigint, "
+        "not_landed bigint, is_settled boolean, checked_ms bigint, "
+        "missing_messages array<struct<id:string,sha256:string,problem:string>>",
+        "accepted bigint",
+    ),
+    key=("stream", "lane", "hour_ms"),
+    partitioned_by=("day", "hour_ms"),
+)
+"""The standing ledger: a row a stream, lane and hour of arrival, written anew until it is settled.
+
+``accepted`` is what ingest counted at its answers, null where that cannot be read. By id and
+digest it is ``parsed + empty + parked + duplicate + waiting + missing + not_landed``. ``landed``
+counts raw records of first attempts: what was accepted and has not landed yet is ``waiting``, or,
+where it is not in the spool either, ``not_landed``. ``missing_messages`` names the first of the
+missing ones.
+"""
+
 LATE_MESSAGE_AFTER_MS: Final = 60 * 60 * 1000
 
 RAW: Final = LakeTable(
@@ -200,4 +221,4 @@ class NoBody(StrEnum):
     """It was by reference, and S3 did not give this one object."""
 
 
-TABLES: Final = (EVENTS, RECEIVED, PARSED, PARKED, DAILY, HOURLY, RAW)
+TABLES: Final = (EVENTS, RECEIVED, PARSED, PARKED, DAILY, HOURLY, LEDGER, RAW)

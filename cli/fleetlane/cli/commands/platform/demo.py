@@ -161,6 +161,10 @@ def _show(result: DemoResult, settings: DemoSettings) -> None:
         typer.echo(f"  {command}")
     if result.report is not None:
         typer.echo(f"\nThe fleet, as a page: {_from_here(result.report)}")
+    if result.standing is not None:
+        for missing in result.standing.missing:
+            typer.echo(f"missing by the standing ledger: {missing.id}: {missing.problem}", err=True)
+        typer.echo(f"\n{result.standing.line()}")
     typer.echo(f"\n{result.ledger.line()}")
 
 

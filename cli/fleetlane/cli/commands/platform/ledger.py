@@ -1,0 +1,24 @@
+"""``fleetlane ledger``: what was accepted against what ended in the lake or still waits."""
+
+import time
+
+from fleetlane.cli.options.selection import SinceOption
+from fleetlane.cli.options.stage import PlatformOptions
+from fleetlane.cli.output.fleet_tables import FormatOptions
+from fleetlane.events.times import DAY_MS
+from operations.ledger.standing import standing_ledger
+from operations.report.ledger_tables import LEDGER, MISSING_MESSAGES
+
+
+def ledger(*, since: SinceOption = None, formats: FormatOptions, where: PlatformOptions) -> None:
+    """Show the standing ledger by hour of arrival, stream and lane, and name missing messages.
+
+    Of the last day, unless told otherwise. The job ``standing_ledger`` writes it once a minute.
+    """
+    asked_at_ms = int(time.time() * 1000)
+    since_ms = asked_at_ms - DAY_MS if since is None else since
+    with where.platform().lake() as catalog:
+        found = standing_ledger(catalog, since_ms=since_ms)
+    formats.show(
+        LEDGER.of(found.hours), MISSING_MESSAGES.of(found.missing), asked_at_ms=asked_at_ms
+    )

@@ -1,0 +1,214 @@
+"""Rows of the ledger: what was accepted in an hour, what landed, and what came of it."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from clients.accepted_counts import AcceptedMinute
+from fleetlane.events.lanes import Lane
+from fleetlane.events.metadata import Alert, AlertKind, Outcome
+from fleetlane.events.metrics import NO_FLOW_STREAM
+from fleetlane.events.times import HOUR_MS
+from glue_jobs.standing_ledger.messages import MISSING, WAITING
+
+NAMED_MAX: Final = 100
+"""So many missing messages are named of one hour, stream and lane; all are counted."""
+
+_ENDS: Final = (Outcome.PARSED.value, Outcome.EMPTY.value, Outcome.PARKED.value, WAITING, MISSING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingMessage:
+    """``sha256`` is ``None`` where the archive does not have the record."""
+
+    id: str
+    sha256: str | None
+    problem: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LandedHour:
+    """Messages of one hour, stream and lane. ``landed_before`` arrived before the count's end."""
+
+    hour_ms: int
+    stream: str
+    lane: str
+    landed: int = 0
+    landed_before: int = 0
+    duplicate: int = 0
+    parsed: int = 0
+    empty: int = 0
+    parked: int = 0
+    waiting: int = 0
+    missing: int = 0
+    missing_messages: tuple[MissingMessage, ...] = ()
+
+
+def landed_hours(judged: DataFrame, *, counted_until_ms: int) -> list[LandedHour]:
+    """Count messages, as ``judged_messages`` gives them, and name the first missing ones."""
+    group = ("hour_ms", "stream", "lane")
+    landings = F.greatest("landings", F.lit(1))
+    counted = judged.groupBy(*group).agg(
+        F.sum(landings).alias("landed"),
+        F.coalesce(F.sum(F.when(F.col("arrival_ms") < counted_until_ms, landings)), F.lit(0)).alias(
+            "landed_before"
+        ),
+        F.sum(landings - 1).alias("duplicate"),
+        *(F.count_if(F.col("end") == end).alias(end) for end in _ENDS),
+    )
+    place = F.row_number().over(Window.partitionBy(*group).orderBy("arrival_ms", "id"))
+    named = (
+        judged.where(F.col("end") == MISSING)
+        .withColumn("place", place)
+        .where(f"place <= {NAMED_MAX}")
+    )
+    messages = defaultdict[tuple[Any, ...], list[MissingMessage]](list)
+    for row in named.collect():
+        one = MissingMessage(id=row.id, sha256=row.sha256, problem=row.problem)
+        messages[row.hour_ms, row.stream, row.lane].append(one)
+    return [
+        LandedHour(
+            **row.asDict(), missing_messages=tuple(messages[row.hour_ms, row.stream, row.lane])
+        )
+        for row in counted.collect()
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """What ingest counted.
+
+    Minutes that began before ``until_ms`` are complete, and what of them landed is in the archive.
+    Without a time nothing is compared: without an archive, repeats look like losses. If it
+    ``is_spooled``, some of it may still wait in the spool.
+    """
+
+    by_minute: Mapping[AcceptedMinute, int]
+    until_ms: int | None
+    is_spooled: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerHour:
+    """A row of the table ``ledger``, but for what all rows of a check have in common.
+
+    ``under_way`` are accepted, have not landed yet, and may wait in the spool.
+    """
+
+    landed: LandedHour
+    accepted: int | None
+    under_way: int = 0
+    not_landed: int = 0
+
+    @property
+    def key(self) -> tuple[int, str, str]:
+        return self.landed.hour_ms, self.landed.stream, self.landed.lane
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing of it waits any more."""
+        return self.landed.waiting + self.under_way == 0
+
+    def record(self, *, is_over: bool, checked_ms: int) -> dict[str, object]:
+        """The row, by the names of its columns; it is settled only if its hour is over."""
+        counts = {name: getattr(self.landed, name) for name in ("landed", "duplicate", *_ENDS)}
+        return {
+            "day": day_of(self.landed.hour_ms),
+            "hour_ms": self.landed.hour_ms,
+            "stream": self.landed.stream,
+            "lane": self.landed.lane,
+            **counts,
+            WAITING: self.landed.waiting + self.under_way,
+            "not_landed": self.not_landed,
+            "is_settled": is_over and self.is_settled,
+            "checked_ms": checked_ms,
+            "missing_messages": [
+                {"id": one.id, "sha256": one.sha256, "problem": one.problem}
+                for one in self.landed.missing_messages
+            ],
+            "accepted": self.accepted,
+        }
+
+
+type _Key = tuple[int, str, str]
+
+
+def balanced(
+    landed: Sequence[LandedHour], counted: Counted | None, *, hours: Collection[int]
+) -> list[LedgerHour]:
+    """Hold what landed in these hours against what ingest counted, where that is known.
+
+    Ingest counts streams without a flow as one: they are compared as one.
+    """
+    if counted is None:
+        return [LedgerHour(landed=one, accepted=None) for one in landed]
+    until_ms = counted.until_ms
+    accepted, complete = defaultdict[_Key, int](int), defaultdict[_Key, int](int)
+    for minute, count in counted.by_minute.items():
+        hour_ms = minute.minute_ms - minute.minute_ms % HOUR_MS
+        if hour_ms in hours:
+            key = (hour_ms, minute.stream, str(minute.lane))
+            accepted[key] += count
+            complete[key] += count if minute.minute_ms < (until_ms or 0) else 0
+    there = {(one.hour_ms, one.stream, one.lane): one for one in landed}
+    of_all, before = defaultdict[_Key, int](int), defaultdict[_Key, int](int)
+    for key, one in there.items():
+        as_counted = key if key in accepted else (key[0], NO_FLOW_STREAM, key[2])
+        of_all[as_counted] += one.landed
+        before[as_counted] += one.landed_before
+    rows = []
+    for key in sorted({*there, *accepted}):
+        is_compared = until_ms is not None and key in accepted
+        short = max(0, accepted[key] - of_all[key]) if is_compared else 0
+        is_lost = is_compared and not counted.is_spooled
+        not_landed = max(0, complete[key] - before[key]) if is_lost else 0
+        empty = LandedHour(hour_ms=key[0], stream=key[1], lane=key[2])
+        rows.append(
+            LedgerHour(
+                landed=there.get(key, empty),
+                accepted=accepted[key],
+                under_way=max(0, short - not_landed),
+                not_landed=not_landed,
+            )
+        )
+    return rows
+
+
+def alerts_of(hours: Iterable[LedgerHour], *, now_ms: int) -> Iterator[Alert]:
+    """An alert for each missing message that is named, and for each number that did not land."""
+    for hour in hours:
+        hour_ms, stream, lane = hour.key
+        for one in hour.landed.missing_messages:
+            yield Alert(
+                id=f"{AlertKind.MESSAGE_MISSING}/{one.id}/{one.sha256 or ''}",
+                kind=AlertKind.MESSAGE_MISSING,
+                at_ms=now_ms,
+                stream=stream,
+                from_ms=hour_ms,
+                window_s=HOUR_MS // 1_000,
+                lane=Lane(lane) if lane in Lane else None,
+                raw_id=one.id,
+                sha256=one.sha256,
+                problem=one.problem,
+            )
+        if hour.not_landed:
+            yield Alert(
+                id=f"{AlertKind.NOT_LANDED}/{stream}/{lane}/{hour_ms}",
+                kind=AlertKind.NOT_LANDED,
+                at_ms=now_ms,
+                stream=stream,
+                from_ms=hour_ms,
+                messages=hour.not_landed,
+                window_s=HOUR_MS // 1_000,
+                lane=Lane(lane) if lane in Lane else None,
+            )
+
+
+def day_of(at_ms: int) -> date:
+    """The day (UTC) of a time."""
+    return datetime.fromtimestamp(at_ms / 1_000, UTC).date()

@@ -1,0 +1,163 @@
+"""One check of the ledger after another: what changed is read, counted, written and reported."""
+
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from clients.accepted_counts import MINUTE_MS, AcceptedCounts, AcceptedCountsUnavailableError
+from fleetlane.events.metadata import Alert
+from fleetlane.events.metrics import JobMetric
+from fleetlane.events.times import DAY_MS, HOUR_MS
+from glue_jobs.standing_ledger.balance import Counted, LandedHour, LedgerHour, alerts_of, balanced
+from glue_jobs.standing_ledger.positions import NotedPositions, Positions
+
+COUNTED_AFTER_MS: Final = 2 * MINUTE_MS
+"""So long ingest's counts may take, and a message from its arrival to its topic."""
+
+_ALERTED_MAX: Final = 100_000
+_log = logging.getLogger(__name__)
+
+
+class Tables(Protocol):
+    """The lake's tables; ``LedgerTables`` is them."""
+
+    def snapshots(self) -> Mapping[str, int | None] | None: ...
+    def hours(self, *, since_ms: int) -> Mapping[int, bool]: ...
+    def touched_hours(self, *, since_ms: int) -> set[int]: ...
+    def write(self, records: Sequence[Mapping[str, Any]]) -> None: ...
+    def found(self, *, since_ms: int) -> tuple[int, int]: ...
+
+
+@dataclass(slots=True, kw_only=True)
+class LedgerCheck:
+    """Holds together what one check leaves for the next. For one thread.
+
+    ``landed`` counts the messages of some hours by positions, and tells those apart that arrived
+    before a time. ``is_spooling`` says whether something waits in the spool. ``send`` returns once
+    alerts are durable. An hour is settled no sooner than ``settled_after_ms`` after its end.
+    """
+
+    tables: Tables
+    positions: Callable[[], Positions]
+    landed: Callable[[Collection[int], NotedPositions, int], Sequence[LandedHour]]
+    counts: AcceptedCounts | None
+    is_spooling: Callable[[], bool]
+    send: Callable[[Sequence[Alert]], None]
+    publish: Callable[[Mapping[str, float]], None]
+    now_ms: Callable[[], int]
+    settled_after_ms: int
+    has_archive: bool
+    _noted: NotedPositions = field(default_factory=NotedPositions, init=False)
+    _open: set[int] | None = field(default=None, init=False)
+    _done: object = field(default=None, init=False)
+    _found: tuple[int, int] = field(default=(0, 0), init=False)
+    _alerted: dict[str, None] = field(default_factory=dict, init=False)
+    _spooling_ms: int = field(default=0, init=False)
+    _began_ms: int = field(default=0, init=False)
+    _checked_ms: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self._began_ms = self._checked_ms = self.now_ms()
+
+    def run(self) -> None:
+        """Note positions, and check again where something changed; then publish what was found.
+
+        Raises:
+            FleetlaneError: Kafka, or the flows, cannot be read now.
+        """
+        now_ms = self.now_ms()
+        if self.is_spooling():
+            self._spooling_ms = now_ms
+        self._noted.note(self.positions())
+        kept, archived = self._noted.kept, self._noted.archived
+        snapshots = self.tables.snapshots()
+        if kept is not None and snapshots is not None:
+            read = None if archived is None else archived.passed
+            begins = self._noted.newest.begins
+            state = (snapshots, kept.passed, begins, read, self._last_hour_ms(now_ms))
+            if state != self._done:
+                self._check(kept, now_ms)
+                self._done = state
+        lag_ms = now_ms - (self._began_ms if kept is None else kept.at_ms)
+        missing, not_landed = self._found
+        self.publish(
+            {
+                JobMetric.LEDGER_MISSING: missing,
+                JobMetric.LEDGER_NOT_LANDED: not_landed,
+                JobMetric.LEDGER_LAG_SECONDS: max(0, lag_ms) / 1_000,
+            }
+        )
+
+    def _check(self, kept: Positions, now_ms: int) -> None:
+        hours = self._hours_to_check(now_ms)
+        counted = self._counted(hours)
+        until_ms = 0 if counted is None else counted.until_ms or 0
+        found = balanced(self.landed(hours, self._noted, until_ms), counted, hours=hours)
+        all_read_ms = min(kept.at_ms, self._archived_ms) if self.has_archive else kept.at_ms
+        over = {one for one in hours if one + HOUR_MS + self.settled_after_ms <= all_read_ms}
+        if found:
+            self.tables.write(
+                [one.record(is_over=one.key[0] in over, checked_ms=now_ms) for one in found]
+            )
+        self._report(found, now_ms)
+        unsettled = {one.key[0] for one in found if not one.is_settled}
+        self._open = (hours - over) | (hours & unsettled)
+        self._found = self.tables.found(since_ms=now_ms - DAY_MS)
+        self._checked_ms = now_ms
+
+    def _hours_to_check(self, now_ms: int) -> set[int]:
+        """What is not settled, what came since, and what was touched although it is settled."""
+        last_ms = self._last_hour_ms(now_ms)
+        if self._open is None:
+            first_ms, since_ms = last_ms - DAY_MS, now_ms - DAY_MS
+            known = self.tables.hours(since_ms=0)
+            self._open = {one for one, is_settled in known.items() if not is_settled}
+            self._open |= {one for one in range(first_ms, last_ms, HOUR_MS) if one not in known}
+        else:
+            since_ms = self._checked_ms - HOUR_MS
+        newest_ms = max(self._open, default=last_ms)
+        coming = set(range(newest_ms, last_ms + 1, HOUR_MS)) | {last_ms}
+        touched = self.tables.touched_hours(since_ms=since_ms)
+        return self._open | coming | {one for one in touched if 0 <= one <= last_ms}
+
+    def _counted(self, hours: Collection[int]) -> Counted | None:
+        """What ingest counted, up to where all that landed is in the archive.
+
+        Nothing is said of a time when something waited in the spool.
+        """
+        if self.counts is None:
+            return None
+        try:
+            by_minute = self.counts.between(min(hours), max(hours) + HOUR_MS)
+        except AcceptedCountsUnavailableError as problem:
+            _log.warning("%s", problem)
+            return None
+        until_ms = max(0, self._archived_ms - COUNTED_AFTER_MS)
+        return Counted(
+            by_minute=by_minute,
+            until_ms=until_ms - until_ms % MINUTE_MS if self.has_archive else None,
+            is_spooled=self._archived_ms <= self._spooling_ms + COUNTED_AFTER_MS,
+        )
+
+    def _report(self, found: Sequence[LedgerHour], now_ms: int) -> None:
+        """Send what was not sent before. What cannot be sent now is sent by the next check."""
+        alerts = [one for one in alerts_of(found, now_ms=now_ms) if one.id not in self._alerted]
+        if not alerts:
+            return
+        for alert in alerts:
+            _log.error("the ledger: %s", alert.to_json().decode())
+        self.send(alerts)
+        self._alerted |= dict.fromkeys(alert.id for alert in alerts)
+        while len(self._alerted) > _ALERTED_MAX:
+            del self._alerted[next(iter(self._alerted))]
+
+    @property
+    def _archived_ms(self) -> int:
+        """Up to when the archive has all that landed; 0 where there is none."""
+        archived = self._noted.archived if self.has_archive else None
+        return 0 if archived is None else archived.at_ms
+
+    @staticmethod
+    def _last_hour_ms(now_ms: int) -> int:
+        return now_ms - now_ms % HOUR_MS

@@ -1,0 +1,106 @@
+"""The lake's tables as the standing ledger reads them, and the one that it writes."""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from fleetlane.events.lake.tables import EVENTS, LEDGER, PARKED, PARSED, RAW, RECEIVED, LakeTable
+from fleetlane.events.times import HOUR_MS
+from glue_jobs.engine.session import java_class
+from glue_jobs.standing_ledger.balance import day_of
+from glue_jobs.standing_ledger.messages import LakeRows
+
+_READ: Final = (RECEIVED, PARSED, PARKED, EVENTS)
+_MESSAGE: Final = ("id", "stream", "lane", "attempt", "arrival_ms")
+_ARROW: Final = {
+    "bigint": pa.int64(),
+    "boolean": pa.bool_(),
+    "date": pa.date32(),
+    "string": pa.string(),
+}
+_NAMED: Final = pa.list_(pa.struct([(name, pa.string()) for name in ("id", "sha256", "problem")]))
+LEDGER_ROWS: Final = pa.schema([(one.name, _ARROW.get(one.type, _NAMED)) for one in LEDGER.columns])
+
+type Snapshots = Mapping[str, int | None]
+
+
+class LedgerTables:
+    """Reads and writes by Spark. ``has_archive``: there is, or will be, a table ``raw``."""
+
+    def __init__(self, session: SparkSession, *, has_archive: bool) -> None:
+        self._session, self._has_archive = session, has_archive
+
+    def snapshots(self) -> Snapshots | None:
+        """The snapshot that each table is at; ``None`` until all are made."""
+        tables = (*_READ, LEDGER, *((RAW,) if self._has_archive else ()))
+        if not all(self._session.catalog.tableExists(one.full_name) for one in tables):
+            return None
+        return {one.name: self._snapshot_id(one) for one in tables if one is not LEDGER}
+
+    def hours(self, *, since_ms: int) -> Mapping[int, bool]:
+        """The hours from a time on that the ledger has, and whether they are settled."""
+        rows = (
+            self._ledger(since_ms)
+            .groupBy("hour_ms")
+            .agg(F.bool_and("is_settled").alias("is_settled"))
+        )
+        return {row.hour_ms: row.is_settled for row in rows.collect()}
+
+    def touched_hours(self, *, since_ms: int) -> set[int]:
+        """The hours of arrival of what landed or was attempted since a time."""
+        parsed = self._session.table(PARSED.full_name).where(F.col("parsed_ms") >= since_ms)
+        hours = parsed.select(_hour("received_ms"))
+        if self._has_archive:
+            raw = self._session.table(RAW.full_name).where(F.col("kafka_ms") >= since_ms)
+            hours = hours.union(raw.select(_hour("arrival_ms")))
+        return {row.hour_ms for row in hours.distinct().dropna().collect()}
+
+    def rows_of(self, hours: Collection[int], *, counted_streams: Collection[str]) -> LakeRows:
+        """The rows of messages that arrived in some hours."""
+        raw = self._arrived(RAW, "arrival_ms", hours) if self._has_archive else None
+        return LakeRows(
+            raw=None if raw is None else raw.dropna(subset=_MESSAGE),
+            received=self._arrived(RECEIVED, "received_ms", hours),
+            parsed=self._arrived(PARSED, "received_ms", hours),
+            parked=self._session.table(PARKED.full_name).where(F.col("day") >= day_of(min(hours))),
+            events=self._session.table(EVENTS.full_name).where(_is_within("arrival_ms", hours)),
+            counted_streams=counted_streams,
+        )
+
+    def write(self, records: Iterable[Mapping[str, Any]]) -> None:
+        """Replace the hours that these rows are of."""
+        rows = self._session.createDataFrame(pa.Table.from_pylist(list(records), LEDGER_ROWS))
+        rows.writeTo(LEDGER.full_name).overwritePartitions()
+
+    def found(self, *, since_ms: int) -> tuple[int, int]:
+        """How many messages were missing, and not landed, in the hours checked since a time."""
+        rows = self._session.table(LEDGER.full_name).where(F.col("checked_ms") >= since_ms)
+        found = rows.agg(F.sum("missing"), F.sum("not_landed")).first()
+        assert found is not None, "an aggregate has one row"
+        return found[0] or 0, found[1] or 0
+
+    def _ledger(self, since_ms: int) -> DataFrame:
+        is_since = (F.col("day") >= day_of(since_ms)) & (F.col("hour_ms") >= since_ms)
+        return self._session.table(LEDGER.full_name).where(is_since)
+
+    def _arrived(self, table: LakeTable, at: str, hours: Collection[int]) -> DataFrame:
+        days = F.col("day").between(day_of(min(hours)), day_of(max(hours)))
+        return self._session.table(table.full_name).where(days & _is_within(at, hours))
+
+    def _snapshot_id(self, table: LakeTable) -> int | None:
+        tables = java_class(self._session, "org.apache.iceberg.spark.Spark3Util")
+        loaded = tables.loadIcebergTable(self._session._jsparkSession, table.full_name)  # noqa: SLF001 - PySpark has no other way in
+        snapshot = loaded.currentSnapshot()
+        return None if snapshot is None else int(snapshot.snapshotId())
+
+
+def _hour(name: str) -> Any:
+    return (F.col(name) - F.expr(f"pmod({name}, {HOUR_MS})")).alias("hour_ms")
+
+
+def _is_within(at: str, hours: Collection[int]) -> Any:
+    """Whether a time is in one of some hours; by its bounds first, which exclude whole files."""
+    return F.col(at).between(min(hours), max(hours) + HOUR_MS - 1) & _hour(at).isin(sorted(hours))

@@ -1,0 +1,138 @@
+"""Job ``standing_ledger``: every minute, what was accepted against what ended or still waits."""
+
+from collections.abc import Collection, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import boto3
+import pyarrow as pa
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+
+from clients.accepted_counts import AcceptedCounts, CloudWatchAcceptedCounts, LoggedAcceptedCounts
+from clients.aws import AwsSettings, client_config, s3_client
+from clients.flows.store import CachedFlows, CurrentFlows, FlowStore
+from clients.s3.spool import Spool, SpoolUnavailableError
+from fleetlane.events.job_arguments import StandingLedgerArguments
+from fleetlane.events.metrics import STANDING_LEDGER, Dimension
+from fleetlane.events.times import now_ms
+from glue_jobs.engine.cloudwatch_metrics import published_to
+from glue_jobs.engine.session import run, use_catalog
+from glue_jobs.engine.supervisor import PeriodicTask, Supervisor
+from glue_jobs.kafka.admin import KafkaAdmin, Partition
+from glue_jobs.kafka.alerts import write_alerts
+from glue_jobs.standing_ledger.balance import LandedHour, landed_hours
+from glue_jobs.standing_ledger.check import LedgerCheck
+from glue_jobs.standing_ledger.lake_tables import LedgerTables
+from glue_jobs.standing_ledger.messages import judged_messages
+from glue_jobs.standing_ledger.positions import NotedPositions, Positions, positions_now
+
+BY_MESSAGE: Final = "message"
+"""The identity of events by which each message has its own."""
+
+POSITIONS: Final = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        *((name, pa.int64()) for name in ("begins", "passed", "kept", "archived")),
+    ]
+)
+
+
+def start(session: SparkSession, arguments: StandingLedgerArguments) -> Supervisor:
+    """Start checking, in a thread of its own; returns at once.
+
+    A check that fails is logged, and the next one comes: it ends none of the jobs beside it.
+    """
+    use_catalog(session, warehouse=arguments.lake_warehouse, uri=arguments.lake_catalog_uri)
+    check = _check(session, arguments)
+
+    def check_in_pool() -> None:
+        session.sparkContext.setLocalProperty("spark.scheduler.pool", STANDING_LEDGER)
+        check.run()
+
+    never_ending = Supervisor(dict)
+    PeriodicTask(
+        name="the standing ledger", run=check_in_pool, interval_s=arguments.ledger_interval_s
+    ).run_beside(never_ending)
+    return never_ending
+
+
+def _check(session: SparkSession, arguments: StandingLedgerArguments) -> LedgerCheck:
+    s3 = s3_client(AwsSettings())
+    flows = CachedFlows(FlowStore(s3, arguments.flows_bucket), max_age_s=arguments.flows_max_age_s)
+    bucket = arguments.spool_bucket
+    spool = None if bucket is None else Spool(s3, bucket)
+    tables = LedgerTables(session, has_archive=arguments.archive_days > 0)
+    kafka = KafkaAdmin(session, arguments)
+    return LedgerCheck(
+        tables=tables,
+        positions=lambda: positions_now(kafka, now_ms=now_ms),
+        landed=partial(_landed, session, tables, flows),
+        counts=_counts(arguments),
+        is_spooling=lambda: spool is not None and _is_spooling(spool),
+        send=partial(write_alerts, session, arguments),
+        publish=published_to(arguments.metrics_namespace, Dimension.JOB, STANDING_LEDGER),
+        now_ms=now_ms,
+        settled_after_ms=1_000 * arguments.ledger_settled_after_s,
+        has_archive=arguments.archive_days > 0,
+    )
+
+
+def _counts(arguments: StandingLedgerArguments) -> AcceptedCounts | None:
+    if arguments.accepted_log is not None:
+        return LoggedAcceptedCounts(Path(arguments.accepted_log))
+    if arguments.metrics_namespace is not None:
+        return CloudWatchAcceptedCounts(boto3.client("cloudwatch", config=client_config()))
+    return None
+
+
+def _is_spooling(spool: Spool) -> bool:
+    """Whether something waits, or may: where S3 does not say, it may."""
+    try:
+        return next(spool.waiting(), None) is not None
+    except SpoolUnavailableError:
+        return True
+
+
+def _landed(
+    session: SparkSession,
+    tables: LedgerTables,
+    flows: CurrentFlows,
+    hours: Collection[int],
+    noted: NotedPositions,
+    counted_until_ms: int,
+) -> Sequence[LandedHour]:
+    by_message = [flow.stream for flow in flows.current().flows if flow.identity.by == BY_MESSAGE]
+    lake = tables.rows_of(hours, counted_streams=by_message)
+    judged = judged_messages(lake, positions_rows(session, noted), now_ms=now_ms())
+    judged.persist(StorageLevel.DISK_ONLY)
+    try:
+        return landed_hours(judged, counted_until_ms=counted_until_ms)
+    finally:
+        judged.unpersist()
+
+
+def positions_rows(session: SparkSession, noted: NotedPositions) -> DataFrame:
+    """The newest positions, and those that the lake and the archive have caught up with."""
+
+    def passed(when: Positions | None, partition: Partition) -> int:
+        return 0 if when is None else when.passed.get(partition, 0)
+
+    rows = [
+        {
+            "topic": partition[0],
+            "partition": partition[1],
+            "begins": begins,
+            "passed": passed(noted.newest, partition),
+            "kept": passed(noted.kept, partition),
+            "archived": passed(noted.archived, partition),
+        }
+        for partition, begins in noted.newest.begins.items()
+    ]
+    return session.createDataFrame(pa.Table.from_pylist(rows, POSITIONS))
+
+
+if __name__ == "__main__":
+    run(STANDING_LEDGER, start, StandingLedgerArguments)

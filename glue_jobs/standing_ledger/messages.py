@@ -1,0 +1,248 @@
+"""Each message of some hours, by id and digest, and what became of it; in the JVM alone."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from fleetlane.events.errors import ParkedReason
+from fleetlane.events.metadata import Outcome
+from fleetlane.events.times import HOUR_MS
+
+NEXT_ATTEMPT_MS_MAX: Final = 72 * HOUR_MS
+"""Without an archive nobody knows where a diverted message waits; its topic keeps it so long."""
+
+_RANKS: Final = (Outcome.DIVERTED, Outcome.PARKED, Outcome.EMPTY, Outcome.PARSED)
+"""Of a message's attempts the one with the last of these counts."""
+
+_RANK: Final = {outcome: rank for rank, outcome in enumerate(_RANKS, start=1)}
+_PLACE: Final = ("topic", "partition", "offset")
+WAITING: Final = "waiting"
+MISSING: Final = "missing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LakeRows:
+    """Rows of the lake's tables whose messages arrived in some hours; ``raw`` where there is one.
+
+    Messages of ``counted_streams`` must have as many events in the lake as their parser gave;
+    those of others may have events in common.
+    """
+
+    raw: DataFrame | None
+    received: DataFrame
+    parsed: DataFrame
+    parked: DataFrame
+    events: DataFrame
+    counted_streams: Collection[str]
+
+
+def judged_messages(lake: LakeRows, positions: DataFrame, *, now_ms: int) -> DataFrame:
+    """One row a message: id, sha256, stream, lane, hour_ms, arrival_ms, landings, end, problem.
+
+    ``end`` is ``parsed``, ``empty``, ``parked``, ``waiting`` or ``missing``; ``problem`` says why a
+    message is missing. ``landings`` counts raw records of first attempts. ``sha256`` is null where
+    the archive does not have the record.
+
+    ``positions`` has a row a raw partition, with offsets: its first record ``begins``, its lane has
+    ``passed``; and it had passed ``kept``, ``archived`` when all that there was is in the lake, in
+    the archive.
+    """
+    attempted = _with_best_attempts(_known(lake), lake)
+    kept = _with_what_is_kept(attempted, lake)
+    placed = _with_positions(kept, positions)
+    problem = _problem(has_archive=lake.raw is not None, now_ms=now_ms)
+    judged = placed.select(
+        "*",
+        (F.col("arrival_ms") - F.expr(f"pmod(arrival_ms, {HOUR_MS})")).alias("hour_ms"),
+        _missing_part().alias("part"),
+        problem.alias("why"),
+    )
+    is_whole = F.col("part").isNull() & (F.col("best.rank") > 1)
+    outcomes = F.array(*(F.lit(one.value) for one in _RANKS))
+    end = (
+        F.when(F.col("best").isNull() & F.col("is_foreign").isNotNull(), Outcome.PARKED.value)
+        .when(is_whole, F.element_at(outcomes, F.col("best.rank").cast("int")))
+        .when(F.col("why").isNull(), WAITING)
+        .otherwise(MISSING)
+    )
+    return judged.select(
+        *("id", "sha256", "stream", "lane", "hour_ms", "arrival_ms", "landings"),
+        end.alias("end"),
+        F.when(end == MISSING, F.coalesce("part", "why")).alias("problem"),
+    )
+
+
+def _known(lake: LakeRows) -> DataFrame:
+    """All messages: of the archive, and those that are in ``received`` alone."""
+    received = lake.received.select(
+        "id",
+        F.lit(None).cast("string").alias("sha256"),
+        *("stream", "lane"),
+        F.col("received_ms").alias("arrival_ms"),
+        F.lit(1).cast("bigint").alias("landings"),
+        F.struct(*(F.col(f"source_{name}").alias(name) for name in _PLACE)).alias("latest"),
+    )
+    if lake.raw is None:
+        return received.withColumn("bodies", F.lit(1))
+    is_first = F.col("attempt") == 1
+    archived = lake.raw.groupBy("id", "sha256").agg(
+        *(
+            F.coalesce(F.max(F.when(is_first, F.col(name))), F.max(name)).alias(name)
+            for name in ("stream", "lane")
+        ),
+        F.min("arrival_ms").alias("arrival_ms"),
+        F.count_if(is_first).alias("landings"),
+        F.max_by(F.struct(*_PLACE), F.struct("attempt", "kafka_ms", "offset")).alias("latest"),
+    )
+    others = received.join(archived.select("id").distinct(), "id", "left_anti")
+    bodies = F.count(F.lit(1)).over(Window.partitionBy("id"))
+    return archived.unionByName(others).withColumn("bodies", bodies)
+
+
+def _with_best_attempts(known: DataFrame, lake: LakeRows) -> DataFrame:
+    """Add ``best``: the attempt at these bytes that counts, null if there is none.
+
+    An attempt belongs to the bytes of the raw record that it read. Where that is not known, it
+    counts for the only body of its id.
+    """
+    rank = F.array_position(F.array(*(F.lit(one.value) for one in _RANKS)), F.col("outcome"))
+    place = [F.col(f"source_{name}").alias(name) for name in _PLACE]
+    best = F.struct(
+        rank.alias("rank"),
+        F.coalesce("revision", F.lit(0)).alias("revision"),
+        "attempt",
+        "events",
+        "parser",
+        *_PLACE,
+    )
+    names = ("id", "outcome", "revision", "attempt", "events", "parser")
+    tries = lake.parsed.select(*names, *place)
+    if lake.raw is None:
+        read = tries.withColumn("read_sha256", F.lit(None).cast("string"))
+    else:
+        digests = lake.raw.select(*_PLACE, F.col("sha256").alias("read_sha256"))
+        read = tries.join(digests, list(_PLACE), "left")
+    counts = read.groupBy(F.col("id").alias("attempt_id"), "read_sha256").agg(
+        F.max(best).alias("best")
+    )
+    is_its = (
+        F.col("sha256").isNull()
+        | (F.col("read_sha256") == F.col("sha256"))
+        | (F.col("read_sha256").isNull() & (F.col("bodies") == 1))
+    )
+    joined = known.join(counts, (F.col("id") == F.col("attempt_id")) & is_its, "left")
+    own = ("stream", "lane", "arrival_ms", "landings", "latest", "bodies")
+    return joined.groupBy("id", "sha256").agg(
+        *(F.first(name).alias(name) for name in own), F.max("best").alias("best")
+    )
+
+
+def _with_what_is_kept(attempted: DataFrame, lake: LakeRows) -> DataFrame:
+    """Add ``kept_events`` of the attempt's revision, and where its parked copies came from.
+
+    And ``is_counted``: whether all events must be there. Another parser's take the place of these.
+    And ``is_foreign``, not null where the record was parked because it is no message.
+    """
+    events = lake.events.select(
+        F.col("raw_id").alias("id"),
+        F.col("revision").alias("kept_revision"),
+        F.col("id").alias("event_id"),
+        F.col("parser").alias("kept_by"),
+    )
+    kept = events.groupBy("id", "kept_revision").agg(
+        F.count_distinct("event_id").alias("kept_events"), F.collect_set("kept_by").alias("kept_by")
+    )
+    parked = lake.parked.select("id", F.col("attempt").alias("parked_attempt"), "parked_from")
+    copies = parked.groupBy("id", "parked_attempt").agg(
+        F.collect_set("parked_from").alias("parked_from")
+    )
+    foreign = (
+        lake.parked.where(F.col("reason") == ParkedReason.BAD_ENVELOPE)
+        .select(F.col("parked_from").alias("latest_place"), F.lit(1).alias("is_foreign"))
+        .distinct()
+    )
+    is_by_another = F.exists("kept_by", lambda one: one != F.col("best.parser"))
+    return (
+        attempted.withColumn("kept_revision", F.col("best.revision"))
+        .withColumn("parked_attempt", F.col("best.attempt"))
+        .join(kept, ["id", "kept_revision"], "left")
+        .join(copies, ["id", "parked_attempt"], "left")
+        .withColumn("latest_place", _place("latest"))
+        .join(F.broadcast(foreign), "latest_place", "left")
+        .withColumn(
+            "is_counted",
+            F.col("stream").isin(sorted(lake.counted_streams))
+            & ~F.coalesce(is_by_another, F.lit(False)),  # noqa: FBT003
+        )
+    )
+
+
+def _with_positions(messages: DataFrame, positions: DataFrame) -> DataFrame:
+    """Add the offsets of the partition of the raw record that decides: as ``at``, and ``offset``.
+
+    It is that of the best attempt if it is final, else the latest that is known.
+    """
+    decides = F.when(F.col("best.rank") > 1, F.struct(*(f"best.{name}" for name in _PLACE)))
+    at = F.struct("begins", "passed", "kept", "archived").alias("at")
+    return (
+        messages.withColumn("decides", F.coalesce(decides, F.col("latest")))
+        .withColumn("topic", F.col("decides.topic"))
+        .withColumn("partition", F.col("decides.partition"))
+        .join(
+            F.broadcast(positions.select("topic", "partition", at)), ["topic", "partition"], "left"
+        )
+    )
+
+
+def _missing_part() -> Column:
+    """What the lake lacks of a message with a final outcome; null if nothing."""
+    is_parked = F.col("parked_from").isNotNull() & (
+        (F.col("bodies") == 1) | F.array_contains("parked_from", _place("best"))
+    )
+    there, given = F.coalesce("kept_events", F.lit(0)), F.col("best.events")
+    lacks = F.col("is_counted") & (there < given)
+    return F.when(
+        (F.col("best.rank") == _RANK[Outcome.PARKED]) & ~F.coalesce(is_parked, F.lit(False)),  # noqa: FBT003
+        F.lit("parked, but not in the lake"),
+    ).when(
+        (F.col("best.rank") == _RANK[Outcome.PARSED]) & lacks,
+        F.concat(
+            F.lit("parsed to "),
+            given,
+            F.lit(" events, of which "),
+            there,
+            F.lit(" are in the lake"),
+        ),
+    )
+
+
+def _problem(*, has_archive: bool, now_ms: int) -> Column:
+    """Why a message without a final outcome in the lake is missing; null while it waits.
+
+    A record that its lane has not read yet waits as long as it is there. One that was read has its
+    outcome in the lake, once that has all there was when it was read. A diverted message whose
+    next record is not known yet is in another topic; the archive will have it.
+    """
+    offset = F.col("decides.offset")
+    is_read = offset < F.coalesce("at.passed", F.lit(0))
+    is_gone = ~is_read & (offset < F.coalesce("at.begins", F.lit(0)))
+    if has_archive:
+        is_looked_for = offset >= F.coalesce("at.archived", F.lit(0))
+    else:
+        is_looked_for = F.col("arrival_ms") > now_ms - NEXT_ATTEMPT_MS_MAX
+    is_diverted = F.coalesce(F.col("best.rank") == _RANK[Outcome.DIVERTED], F.lit(False))  # noqa: FBT003
+    is_settled = offset < F.coalesce("at.kept", F.lit(0))
+    return F.when(is_gone, F.lit("its record was deleted before its lane read it")).when(
+        is_settled & ~(is_diverted & is_looked_for),
+        F.when(is_diverted, F.lit("diverted, and in no topic any more")).otherwise(
+            F.lit("its lane read it, and nothing came of it")
+        ),
+    )
+
+
+def _place(name: str) -> Column:
+    """A record's position as ``parked_from`` has it."""
+    return F.concat_ws("/", *(F.col(f"{name}.{part}").cast("string") for part in _PLACE))

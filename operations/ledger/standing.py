@@ -1,0 +1,83 @@
+"""The standing ledger as its job wrote it: the balance of each hour, and who is missing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+from pyarrow import compute as pc
+from pyiceberg.catalog import Catalog
+
+from fleetlane.events.lake import tables
+from fleetlane.events.times import HOUR_MS
+from operations.fleet.fleet import day_of
+from operations.fleet.tables import day_since, planned_table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingMessage:
+    """``sha256`` is ``None`` where the archive does not have the record."""
+
+    id: str
+    sha256: str | None
+    stream: str
+    lane: str
+    hour_ms: int
+    problem: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerHour:
+    """A row of the table ``ledger``, whose columns say what its fields mean."""
+
+    hour_ms: int
+    stream: str
+    lane: str
+    accepted: int | None
+    landed: int
+    parsed: int
+    empty: int
+    parked: int
+    duplicate: int
+    waiting: int
+    missing: int
+    not_landed: int
+    is_settled: bool
+    checked_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingLedger:
+    """The newest hours first; of each hour, stream and lane, the first missing messages."""
+
+    hours: Sequence[LedgerHour]
+    missing: Sequence[MissingMessage]
+
+    def line(self) -> str:
+        """All hours together, in one line."""
+        names = ("accepted", "landed", "parsed", "empty", "parked", "duplicate")
+        sums = {
+            name: sum(getattr(one, name) or 0 for one in self.hours)
+            for name in (*names, "waiting", "missing", "not_landed")
+        }
+        return " ".join(("standing ledger:", *(f"{name}={count}" for name, count in sums.items())))
+
+
+def standing_ledger(catalog: Catalog, *, since_ms: int) -> StandingLedger:
+    """The ledger of the hours that end after a time.
+
+    Raises:
+        LakeMissingError: The lake has no ledger yet.
+        RowsDeletedBesideError: It cannot be read as it lies.
+    """
+    planned = planned_table(catalog, tables.LEDGER, where=day_since(day_of(since_ms)))
+    is_since = pc.field("hour_ms") > since_ms - HOUR_MS
+    rows = planned.dataset.to_table(filter=is_since).to_pylist()
+    rows.sort(key=lambda row: (-row["hour_ms"], row["stream"], row["lane"]))
+    names = [one.name for one in fields(LedgerHour)]
+    return StandingLedger(
+        hours=[LedgerHour(**{name: row[name] for name in names}) for row in rows],
+        missing=[
+            MissingMessage(stream=row["stream"], lane=row["lane"], hour_ms=row["hour_ms"], **one)
+            for row in rows
+            for one in row["missing_messages"]
+        ],
+    )

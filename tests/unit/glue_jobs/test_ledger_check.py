@@ -1,0 +1,225 @@
+"""What the standing ledger writes, reports and checks again, by counts that are given."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from clients.accepted_counts import MINUTE_MS, AcceptedMinute
+from fleetlane.events.lanes import Lane
+from fleetlane.events.metadata import Alert
+from fleetlane.events.metrics import NO_FLOW_STREAM, JobMetric
+from fleetlane.events.times import HOUR_MS
+from glue_jobs.standing_ledger.balance import (
+    Counted,
+    LandedHour,
+    LedgerHour,
+    MissingMessage,
+    alerts_of,
+    balanced,
+)
+from glue_jobs.standing_ledger.check import LedgerCheck
+from glue_jobs.standing_ledger.positions import NotedPositions, Positions
+
+HOUR = 500_000 * HOUR_MS
+HALF_PAST = HOUR + HOUR_MS // 2
+LANDED = LandedHour(
+    hour_ms=HOUR, stream="gps", lane="standard", landed=5, landed_before=5, parsed=5
+)
+MISSING = MissingMessage(id="1ab", sha256=None, problem="its lane read it, and nothing came of it")
+
+
+def counted(count: int, *, stream: str = "gps", minute_ms: int = HOUR) -> dict[AcceptedMinute, int]:
+    return {AcceptedMinute(stream=stream, lane=Lane.STANDARD, minute_ms=minute_ms): count}
+
+
+@pytest.mark.parametrize(
+    ("accepted", "is_spooled", "found"),
+    [(5, False, (0, 0)), (7, False, (2, 0)), (7, True, (0, 2)), (4, False, (0, 0))],
+    ids=["alike", "fewer", "in the spool", "a repeat of the spool"],
+)
+def test_what_was_accepted_and_did_not_land_is_counted(
+    accepted: int, *, is_spooled: bool, found: tuple[int, int]
+) -> None:
+    known = Counted(by_minute=counted(accepted), until_ms=HALF_PAST, is_spooled=is_spooled)
+
+    [row] = balanced([LANDED], known, hours={HOUR})
+
+    assert (row.accepted, row.not_landed, row.under_way) == (accepted, *found)
+
+
+def test_what_was_accepted_just_now_is_under_way() -> None:
+    known = Counted(by_minute=counted(6, minute_ms=HALF_PAST), until_ms=HALF_PAST)
+
+    [row] = balanced([LANDED], known, hours={HOUR})
+
+    assert (row.not_landed, row.under_way, row.is_settled) == (0, 1, False)
+
+
+def test_without_an_archive_counts_are_shown_and_not_compared() -> None:
+    [row] = balanced([LANDED], Counted(by_minute=counted(9), until_ms=None), hours={HOUR})
+
+    assert (row.accepted, row.not_landed, row.is_settled) == (9, 0, True)
+
+
+def test_streams_without_a_flow_are_compared_as_one() -> None:
+    others = [replace(LANDED, stream=stream) for stream in ("new", "newer")]
+    known = Counted(by_minute=counted(11, stream=NO_FLOW_STREAM), until_ms=HALF_PAST)
+
+    rows = balanced(others, known, hours={HOUR})
+
+    assert {row.landed.stream: row.not_landed for row in rows} == {
+        NO_FLOW_STREAM: 1,
+        "new": 0,
+        "newer": 0,
+    }
+
+
+def test_what_was_accepted_in_a_lane_where_nothing_landed_has_a_row() -> None:
+    known = Counted(by_minute=counted(3), until_ms=HALF_PAST)
+
+    [row] = balanced([], known, hours={HOUR})
+
+    assert (row.landed.landed, row.accepted, row.not_landed) == (0, 3, 3)
+
+
+def test_alerts_name_each_missing_message_with_the_same_id_every_time() -> None:
+    landed = replace(LANDED, missing=1, missing_messages=(MISSING,))
+    hour = LedgerHour(landed=landed, accepted=5, not_landed=2)
+
+    alerts = list(alerts_of([hour], now_ms=HALF_PAST))
+
+    assert [alert.id for alert in alerts] == [
+        "message_missing/1ab/",
+        f"not_landed/gps/standard/{HOUR}",
+    ]
+    assert (alerts[0].raw_id, alerts[0].problem) == ("1ab", MISSING.problem)
+    assert alerts[1].messages == 2
+
+
+@dataclass(slots=True)
+class FakeTables:
+    """What was written last of each hour; ``touched`` are hours of arrival."""
+
+    version: int = 1
+    touched: set[int] = field(default_factory=set)
+    rows: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+
+    def snapshots(self) -> Mapping[str, int | None] | None:
+        return {"parsed": self.version}
+
+    def hours(self, *, since_ms: int) -> Mapping[int, bool]:
+        return {one: row["is_settled"] for one, row in self.rows.items() if one >= since_ms}
+
+    def touched_hours(self, *, since_ms: int) -> set[int]:
+        return self.touched
+
+    def write(self, records: Sequence[Mapping[str, Any]]) -> None:
+        self.rows |= {record["hour_ms"]: record for record in records}
+
+    def found(self, *, since_ms: int) -> tuple[int, int]:
+        recent = [row for row in self.rows.values() if row["checked_ms"] >= since_ms]
+        return sum(row["missing"] for row in recent), sum(row["not_landed"] for row in recent)
+
+
+@dataclass(slots=True)
+class Rig:
+    """A check whose clock and messages the test sets; the lake is level with everything."""
+
+    landed: list[LandedHour]
+    now_ms: int = HALF_PAST
+    tables: FakeTables = field(default_factory=FakeTables)
+    asked: list[set[int]] = field(default_factory=list)
+    sent: list[str] = field(default_factory=list)
+    published: list[Mapping[str, float]] = field(default_factory=list)
+
+    def check(self) -> LedgerCheck:
+        return LedgerCheck(
+            tables=self.tables,
+            positions=self._positions,
+            landed=self._landed,
+            counts=None,
+            is_spooling=lambda: False,
+            send=self._send,
+            publish=self.published.append,
+            now_ms=lambda: self.now_ms,
+            settled_after_ms=900_000,
+            has_archive=True,
+        )
+
+    def _positions(self) -> Positions:
+        return Positions(
+            at_ms=self.now_ms, begins={}, passed={}, archived={}, kept={}, deduped={}, ends={}
+        )
+
+    def _landed(
+        self, hours: Collection[int], noted: NotedPositions, until_ms: int
+    ) -> Sequence[LandedHour]:
+        self.asked.append(set(hours))
+        return [one for one in self.landed if one.hour_ms in hours]
+
+    def _send(self, alerts: Sequence[Alert]) -> None:
+        self.sent += [alert.id for alert in alerts]
+
+
+def test_an_hour_is_settled_once_it_is_over_and_nothing_of_it_waits() -> None:
+    rig = Rig([replace(LANDED, parsed=4, waiting=1)])
+    check = rig.check()
+    settled = []
+
+    for minutes, landed in ((0, rig.landed), (60, rig.landed), (61, [LANDED])):
+        rig.now_ms, rig.landed = HALF_PAST + minutes * MINUTE_MS, landed
+        rig.tables.version += 1
+        check.run()
+        settled.append(rig.tables.rows[HOUR]["is_settled"])
+
+    assert settled == [False, False, True]
+
+
+def test_a_settled_hour_is_checked_again_only_when_something_of_it_comes() -> None:
+    rig = Rig([LANDED], now_ms=HOUR + 2 * HOUR_MS)
+    check = rig.check()
+    check.run()
+
+    for touched in (set[int](), {HOUR}):
+        rig.tables.touched, rig.now_ms = touched, rig.now_ms + MINUTE_MS
+        rig.tables.version += 1
+        check.run()
+
+    assert [HOUR in hours for hours in rig.asked] == [True, False, True]
+
+
+def test_nothing_is_read_while_nothing_changes() -> None:
+    rig = Rig([LANDED])
+    check = rig.check()
+
+    for _ in range(3):
+        rig.now_ms += MINUTE_MS
+        check.run()
+
+    assert len(rig.asked) == 1
+    assert len(rig.published) == 3
+
+
+def test_a_missing_message_is_reported_once_and_published_for_a_day() -> None:
+    rig = Rig([replace(LANDED, parsed=4, missing=1, missing_messages=(MISSING,))])
+    check = rig.check()
+
+    for _ in range(2):
+        rig.now_ms += MINUTE_MS
+        rig.tables.version += 1
+        check.run()
+
+    assert rig.sent == ["message_missing/1ab/"]
+    assert [values[JobMetric.LEDGER_MISSING] for values in rig.published] == [1, 1]
+
+
+def test_a_job_that_starts_again_goes_on_with_what_is_not_settled() -> None:
+    waiting = HOUR - 50 * HOUR_MS
+    rig = Rig([LANDED])
+    rig.tables.rows[waiting] = {"is_settled": False, "checked_ms": 0, "missing": 0, "not_landed": 0}
+
+    rig.check().run()
+
+    assert {waiting, HOUR - HOUR_MS, HOUR} <= rig.asked[0]
