@@ -19,7 +19,7 @@ from glue_jobs.standing_ledger.main import positions_rows
 from glue_jobs.standing_ledger.messages import LakeRows, judged_messages
 from glue_jobs.standing_ledger.positions import NotedPositions, Positions
 from tests.spark.lake_records import NOON_MS
-from tests.spark.test_lake_tables import NO_CODE_TO_COMPILE
+from tests.spark.lakes import NO_CODE_TO_COMPILE
 
 pytestmark = pytest.mark.spark
 
