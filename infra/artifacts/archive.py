@@ -106,7 +106,7 @@ def _entry(name: str) -> zipfile.ZipInfo:
     return entry
 
 
-AWS_SERVICES: Final = frozenset({"s3", "dynamodb", "sts"})
+AWS_SERVICES: Final = frozenset({"s3", "dynamodb", "ssm", "sts"})
 """The services that our code calls, and the one that issues credentials. boto3 knows 400 more."""
 
 _SDKS: Final = frozenset({"boto3", "botocore"})

@@ -11,6 +11,7 @@ from fleetlane.events.job_arguments import (
     JobArguments,
     LakeArguments,
     ParseLaneArguments,
+    StandingLedgerArguments,
 )
 
 _JOBS: dict[str, type[JobArguments]] = {
@@ -19,6 +20,7 @@ _JOBS: dict[str, type[JobArguments]] = {
     "fleet_watch": FleetWatchArguments,
     "deduplicate": DeduplicateArguments,
     "lake": LakeArguments,
+    "standing_ledger": StandingLedgerArguments,
 }
 
 

@@ -94,6 +94,7 @@ class Ground:
             "ExportsOutputRefPayloads": places.payload_bucket,
             "ExportsOutputRefParked": places.parked_bucket,
             "ExportsOutputRefLake": places.lake_bucket,
+            "ExportsOutputRefSpool": places.spool_bucket,
             "s3://ExportsOutputRefLake": f"s3://{places.lake_bucket}/{LAKE_TABLES_PREFIX}",
             "ExportsOutputRefRegistry": places.registry_table,
         }
@@ -113,7 +114,8 @@ def ground(
 ) -> Ground:
     aws = local_aws.client_settings
     buckets = {
-        f"{kind}_bucket": f"deployed-{kind}" for kind in ("flows", "payload", "parked", "lake")
+        f"{kind}_bucket": f"deployed-{kind}"
+        for kind in ("flows", "payload", "parked", "lake", "spool")
     }
     for bucket in buckets.values():
         local_aws.ensure_bucket(bucket)

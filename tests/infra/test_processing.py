@@ -14,6 +14,7 @@ from fleetlane.events.job_arguments import (
     LakeArguments,
     LakeTables,
     ParseLaneArguments,
+    StandingLedgerArguments,
 )
 from fleetlane.events.lanes import Lane
 from infra.alarms.lanes import fleet_alarms
@@ -66,6 +67,7 @@ def test_what_may_be_slow_shares_no_application_with_what_must_be_fast() -> None
             (LakeArguments, LakeTables.EVENTS),
             (LakeArguments, LakeTables.FLEET),
             (LakeArguments, LakeTables.ARCHIVE),
+            (StandingLedgerArguments, None),
             (FleetWatchArguments, None),
         ],
     }
@@ -158,7 +160,7 @@ def test_glue_and_emr_start_the_same_jobs_with_the_same_arguments(
     by_emr = [_of_one_worker(argv) for argv in emr_arguments(staging)]
 
     assert by_glue == by_emr
-    assert [len(jobs) for jobs in by_glue] == [1, 2, 1, 6]
+    assert [len(jobs) for jobs in by_glue] == [1, 2, 1, 7]
 
 
 @pytest.mark.parametrize("engine", ["glue", "emr"])

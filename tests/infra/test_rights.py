@@ -16,6 +16,8 @@ pytestmark = pytest.mark.cdk
 APPLICATIONS = ("fast", "standard", "bulk", "slow")
 
 NAMELESS = {
+    "cloudwatch:GetMetricData",
+    "cloudwatch:ListMetrics",
     "cloudwatch:PutMetricData",  # only in our namespace: see below
     "ec2:AssignPrivateIpAddresses",
     "ec2:CreateNetworkInterface",

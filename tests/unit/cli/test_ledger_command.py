@@ -91,7 +91,7 @@ def test_since_reaches_further_back_and_begins_with_the_hour_that_it_is_in(ask: 
 def test_a_person_sees_what_is_missing_and_why(ask: Ask) -> None:
     shown = ask().stdout
 
-    assert GONE["id"] in shown
+    assert str(GONE["id"]) in shown
     assert "its record was deleted" in shown
     assert "Ledger by hour of arrival" in shown
 
