@@ -14,7 +14,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from clients.aws import AwsSettings, s3_client
 from clients.flows.store import CachedFlows, CurrentFlows, FlowStore
 from fleetlane.events.job_arguments import DeduplicateArguments
-from fleetlane.events.topics import canonical_pattern, unique_topic
+from fleetlane.events.topic_patterns import canonical_pattern
+from fleetlane.events.topics import unique_topic
 from glue_jobs.engine.checkpoint_notes import DedupedStreams, HadoopFiles
 from glue_jobs.engine.session import run
 from glue_jobs.engine.supervisor import DesiredQuery, Query, Supervisor

@@ -8,7 +8,8 @@ from fleetlane.events import headers as ce
 from fleetlane.events.envelope import SOURCE_PREFIX
 from fleetlane.events.job_arguments import FleetMetadataArguments
 from fleetlane.events.lanes import Lane
-from fleetlane.events.topics import FLEET_RECEIVED, raw_pattern
+from fleetlane.events.topic_patterns import raw_pattern
+from fleetlane.events.topics import FLEET_RECEIVED
 from glue_jobs.engine.session import run
 from glue_jobs.kafka.source_and_sink import (
     QueryPlan,

@@ -19,14 +19,8 @@ from fleetlane.events.lake.tables import CATALOG, NAMESPACE, LakeTable
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import Dimension, JobMetric, lake_job
 from fleetlane.events.times import now_ms
-from fleetlane.events.topics import (
-    FLEET_PARSED,
-    FLEET_RECEIVED,
-    PARKED,
-    canonical_pattern,
-    raw_pattern,
-    unique_pattern,
-)
+from fleetlane.events.topic_patterns import canonical_pattern, raw_pattern, unique_pattern
+from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED
 from glue_jobs.engine.checkpoint_notes import DedupedStreams, HadoopFiles
 from glue_jobs.engine.cloudwatch_metrics import published_to
 from glue_jobs.engine.query_listener import listen

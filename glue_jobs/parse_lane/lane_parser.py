@@ -17,12 +17,8 @@ from fleetlane.parsers.sandbox.results import Attempt, NotedAttempts
 from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.halting import HaltOnError
 from glue_jobs.parse_lane.parsers.attempt_result import AttemptResult
-from glue_jobs.parse_lane.parsers.chosen_parsers import (
-    ChosenParser,
-    ChosenParsers,
-    NoParser,
-    over_budget,
-)
+from glue_jobs.parse_lane.parsers.choices import ChosenParser, NoParser, over_budget
+from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.reading.fast_path import FastPathMessages, fast_path_messages
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord

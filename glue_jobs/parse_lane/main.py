@@ -15,7 +15,12 @@ from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.lanes import BulkCause, Lane
 from fleetlane.events.metrics import Dimension
 from fleetlane.events.times import now_ms
-from fleetlane.events.topics import blocking_pattern, cause_pattern, lane_pattern, over_pattern
+from fleetlane.events.topic_patterns import (
+    blocking_pattern,
+    cause_pattern,
+    lane_pattern,
+    over_pattern,
+)
 from glue_jobs.engine.cloudwatch_metrics import published_to
 from glue_jobs.engine.query_listener import listen
 from glue_jobs.engine.session import run
@@ -76,15 +81,13 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> Ends:
     supervisor = Supervisor(lambda: parts)
     supervisor.check()
     lane_query = supervisor if arguments.lane is Lane.BULK else start_query(arguments)
-    s3 = s3_client(AwsSettings())
+    s3, flows_max_age_s = s3_client(AwsSettings()), arguments.flows_max_age_s
     queries = BlockingQueries(
         arguments.lane,
         start=lambda stream: start_query(_of_blocking_flow(arguments, stream)),
         topics=KafkaAdmin(session, arguments),
         blocked=BlockedMessages(s3, arguments.parked_bucket),
-        flows=CachedFlows(
-            FlowStore(s3, arguments.flows_bucket), max_age_s=arguments.flows_max_age_s
-        ),
+        flows=CachedFlows(FlowStore(s3, arguments.flows_bucket), max_age_s=flows_max_age_s),
         publish=publish,
     )
     for name, check, stop in (

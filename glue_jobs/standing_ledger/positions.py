@@ -14,15 +14,8 @@ from typing import Final, Protocol
 from fleetlane.events.job_arguments import LakeTables
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import lake_job
-from fleetlane.events.topics import (
-    FLEET_PARSED,
-    FLEET_RECEIVED,
-    PARKED,
-    canonical_pattern,
-    mirrored_group,
-    raw_pattern,
-    unique_pattern,
-)
+from fleetlane.events.topic_patterns import canonical_pattern, raw_pattern, unique_pattern
+from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED, mirrored_group
 from glue_jobs.kafka.admin import Offsets, Partition
 
 _NOTED_MAX: Final = 500

@@ -63,6 +63,10 @@ def fleet_alarms(stage: Stage) -> Iterator[AlarmRule]:
             JobMetric.MUCH_PARKED_FLOWS, job=FLEET_WATCH, minutes=2 * _PUBLISHED_MINUTES
         ),
     )
+    yield from _lake_alarms(stage)
+
+
+def _lake_alarms(stage: Stage) -> Iterator[AlarmRule]:
     for tables in lake_tables(stage.raw_archive_days):
         lag_s_max = ARCHIVE_LAG_S_MAX if tables is LakeTables.ARCHIVE else LAKE_LAG_S_MAX
         yield AlarmRule(

@@ -39,7 +39,6 @@ look for a symbolic link, is a process: twenty of them a batch. So there are fou
 
 SLOW_PARSE_MS_MAX: Final = 1_200
 SLOW_TRIGGER_MS: Final = 1_000
-BULK_TRIGGER_MS: Final = 1_000
 STANDARD_TRIGGER_MS: Final = 500
 
 WATCH_TRIGGER_MS: Final = 2_000
@@ -60,7 +59,7 @@ JOBS_WITHOUT_LAKE: Final = "; ".join(
     (
         f"parse_lane --lane {Lane.FAST}",
         f"parse_lane --lane {Lane.STANDARD} --trigger_ms {STANDARD_TRIGGER_MS}",
-        f"parse_lane --lane {Lane.BULK} --trigger_ms {BULK_TRIGGER_MS}",
+        f"parse_lane --lane {Lane.BULK} --trigger_ms {SLOW_TRIGGER_MS}",
         f"parse_lane --lane {Lane.SLOW} --trigger_ms {SLOW_TRIGGER_MS}"
         f" --parse_ms_max {SLOW_PARSE_MS_MAX}",
         "fleet_metadata",

@@ -11,7 +11,8 @@ from fleetlane.events import headers as ce
 from fleetlane.events.envelope import SOURCE_PREFIX
 from fleetlane.events.lanes import Lane
 from fleetlane.events.s3_keys import UPLOADS
-from fleetlane.events.topics import PARKED, raw_pattern
+from fleetlane.events.topic_patterns import raw_pattern
+from fleetlane.events.topics import PARKED
 from operations.messages.stores import RecordStore
 
 

@@ -18,7 +18,8 @@ from clients.kafka.reader import KafkaReader, KafkaUnreadableError, Offsets, Par
 from clients.kafka.security import security_configuration
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lanes import Lane
-from fleetlane.events.topics import FLEET_PARSED, MIRRORED_GROUPS, raw_pattern, seen_from
+from fleetlane.events.topic_patterns import raw_pattern
+from fleetlane.events.topics import FLEET_PARSED, MIRRORED_GROUPS, seen_from
 from operations.lanes.tally import LaneTally
 
 _ANSWER_S: Final = 10.0

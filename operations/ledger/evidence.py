@@ -15,7 +15,8 @@ from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import counts_more, parsed_from, received_from
-from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED, raw_pattern
+from fleetlane.events.topic_patterns import raw_pattern
+from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED
 from operations.ledger.message_evidence import EventKey, MessageEvidence, ParkedCopy
 
 

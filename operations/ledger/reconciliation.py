@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from typing import Final, Protocol
@@ -14,7 +14,7 @@ from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import BUFFER_BYTES_MAX
 from fleetlane.events.metadata import Outcome
-from operations.ledger.evidence import Evidence
+from operations.ledger.evidence import Evidence, MessageEvidence
 from operations.ledger.findings import Finding, Findings
 from operations.ledger.lake_evidence import LakeEvidence
 from operations.ledger.message_results import MessageResult, Receipt, result_of
@@ -160,7 +160,6 @@ def reconcile(
         )
         for receipt in accepted.values()
     ]
-    answered = accepted.keys() | {(raw_id, None) for raw_id, _ in accepted}  # a truncated body's
     landed = [(raw_id, found) for raw_id, found in evidence.by_raw_id.items() if found.landings]
     invented = list(_invented(evidence))
     outcomes = Counter(result.outcome for _, result in results)
@@ -172,11 +171,7 @@ def reconcile(
         parked=outcomes[Outcome.PARKED],
         lost=outcomes[None],
         invented=len(invented),
-        unanswered=sum(
-            (raw_id, digest) not in answered and (raw_id, None) not in accepted
-            for raw_id, found in landed
-            for digest in found.landings
-        ),
+        unanswered=_unanswered(landed, accepted.keys()),
         seconds=round(seconds, 3),
         findings=Findings(
             lost=_shown(_problems(results, are_lost=True)),
@@ -185,6 +180,18 @@ def reconcile(
             repeats=evidence.repeats,
             unreceived=sum(not found.is_received for _, found in landed),
         ),
+    )
+
+
+def _unanswered(
+    landed: Iterable[tuple[str, MessageEvidence]], accepted: Collection[tuple[str, str | None]]
+) -> int:
+    """How many bodies landed that no device saw a 202 for; one that was cut has no digest."""
+    answered = {*accepted, *((raw_id, None) for raw_id, _ in accepted)}
+    return sum(
+        (raw_id, digest) not in answered and (raw_id, None) not in accepted
+        for raw_id, found in landed
+        for digest in found.landings
     )
 
 

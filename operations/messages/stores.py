@@ -16,7 +16,8 @@ from fleetlane.events.envelope import KafkaPosition, Message, PayloadReference
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lanes import BUFFER_BYTES_MAX, Lane
-from fleetlane.events.topics import PARKED, raw_pattern
+from fleetlane.events.topic_patterns import raw_pattern
+from fleetlane.events.topics import PARKED
 from operations.messages.parked import message_in
 
 _POLL_INTERVAL_S: Final = 0.2

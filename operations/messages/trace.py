@@ -15,7 +15,8 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Parsed, Received, counts_more, parsed_from, received_from
 from fleetlane.events.names import is_raw_id
-from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED, raw_pattern
+from fleetlane.events.topic_patterns import raw_pattern
+from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED
 from operations.messages.parked import ParkedMessage, message_in, parked_message
 from operations.messages.stores import RecordStore
 

@@ -151,12 +151,11 @@ def archive_plan(
         for raw_id, (position, reference) in first.items()
     )
     found, expired = with_payloads(chosen, payloads)
-    bodiless = tuple(raw_id for raw_id in attempts if raw_id not in first)
     return ReplayPlan(
         pattern=RAW.name,
         since_ms=None,
         attempts=found,
-        expired=(*bodiless, *expired),
+        expired=(*(one for one in attempts if one not in first), *expired),
         unreadable=unreadable,
     )
 

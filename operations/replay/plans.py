@@ -17,7 +17,8 @@ from fleetlane.events import headers as ce
 from fleetlane.events.envelope import KafkaPosition, Message
 from fleetlane.events.metadata import IS_THROUGH, Parsed, counts_more, parsed_from
 from fleetlane.events.times import HOUR_MS
-from fleetlane.events.topics import FLEET_PARSED, PARKED, stream_pattern
+from fleetlane.events.topic_patterns import stream_pattern
+from fleetlane.events.topics import FLEET_PARSED, PARKED
 from operations.messages.parked import ParkedFilter, ParkedMessage, message_in, newest_parked
 from operations.messages.stores import RecordStore, StoredPayloads
 from operations.replay.landing import NextAttempt, ReplayPlan, TooManyMessagesError, with_payloads

@@ -7,7 +7,7 @@ import orjson
 
 from clients.kafka.reader import KafkaReader, Record
 from fleetlane.events.lanes import Lane
-from fleetlane.events.topics import raw_pattern
+from fleetlane.events.topic_patterns import raw_pattern
 from local.platform import Platform
 from operations.endpoints import PAYLOAD_BUCKET
 from operations.messages.stores import tail

@@ -21,7 +21,7 @@ from fleetlane.cli.main import app
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lake.tables import EVENTS, RAW, LakeTable
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
-from fleetlane.events.topics import raw_pattern
+from fleetlane.events.topic_patterns import raw_pattern
 from local.data_folder import announced, taken_data_folder
 from local.flow_activation import activation_here
 from local.platform import Platform, PlatformSettings

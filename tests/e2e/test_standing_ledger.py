@@ -17,7 +17,8 @@ import operations.platform
 from clients.kafka.reader import KafkaReader
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
 from fleetlane.events.metadata import AlertKind, received_from
-from fleetlane.events.topics import FLEET_ALERTS, FLEET_RECEIVED, raw_pattern
+from fleetlane.events.topic_patterns import raw_pattern
+from fleetlane.events.topics import FLEET_ALERTS, FLEET_RECEIVED
 from local.flow_activation import activation_here
 from local.platform import Platform, PlatformSettings
 from local.spark.jobs import JobSettings

@@ -1,7 +1,7 @@
 """Kafka's names: topics and their limits, the keys of records, and consumer groups."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -147,64 +147,6 @@ def parsed_raw_topic(topic: str) -> RawTopic:
         cause=BulkCause(found["cause"]) if found["cause"] else None,
         is_over=bool(found["slow_over"] or found["bulk_over"]),
     )
-
-
-def lane_pattern(lane: Lane) -> str:
-    """The regular expression (Python's and Java's) of what the shared query of a lane reads.
-
-    The bulk lane has a query a cause instead.
-    """
-    return rf"raw\.{lane}(\.(stream|type)\.{NAME_PATTERN})?"
-
-
-def cause_pattern(cause: BulkCause) -> str:
-    """The same of what the query of a bulk cause reads."""
-    return re.escape(str(RawTopic(lane=Lane.BULK, cause=cause)))
-
-
-def over_pattern(lane: Lane) -> str:
-    """The same of what exceeded its flow's budget, in the bulk or the slow lane."""
-    causes = rf"\.({_CAUSES})" if lane is Lane.BULK else ""
-    return rf"raw\.{lane}\.over{causes}"
-
-
-def raw_pattern(*lanes: Lane) -> str:
-    """The same of all raw topics of these lanes: of blocking flows too."""
-    return _of_lanes(lanes, rf"\.(stream|type|block)\.{NAME_PATTERN}")
-
-
-def stream_pattern(stream: str) -> str:
-    """The same of all raw topics, of any lane, that a stream's messages may be in."""
-    own = checked_name(stream, kind="stream")
-    of_stream = rf"\.(stream|block)\.{own}|\.type\.{NAME_PATTERN}"
-    return _of_lanes(tuple(Lane), of_stream, blocking=own)
-
-
-def _of_lanes(lanes: Sequence[Lane], own: str, *, blocking: str = NAME_PATTERN) -> str:
-    """Of lanes: their shared topics, and flows' own. Bulk topics are by cause, or of one flow."""
-    others = [lane for lane in lanes if lane is not Lane.BULK]
-    patterns = [rf"raw\.({'|'.join(others)})({own})?"] if others else []
-    if Lane.SLOW in others:
-        patterns.append(over_pattern(Lane.SLOW))
-    if len(others) < len(lanes):
-        patterns.append(rf"raw\.{Lane.BULK}((\.over)?\.({_CAUSES})|\.block\.{blocking})")
-    return "|".join(patterns)
-
-
-def blocking_pattern(lane: Lane, stream: str) -> str:
-    """The same of the one topic of a blocking flow in a lane."""
-    return str(RawTopic(lane=lane, blocking_stream=stream)).replace(".", r"\.")
-
-
-def canonical_pattern(stream: str | None = None) -> str:
-    """The same of the canonical topics of all flows, or of one stream's."""
-    own = NAME_PATTERN if stream is None else checked_name(stream, kind="stream")
-    return rf"canonical\.{own}"
-
-
-def unique_pattern() -> str:
-    """The same of the topics without repeats of all flows that have one."""
-    return rf"unique\.{NAME_PATTERN}"
 
 
 def canonical_topic(stream: str) -> str:

@@ -8,7 +8,7 @@ from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import SLOW_TRIES_MAX, Lane
 from fleetlane.events.metadata import Deferral, Outcome
 from fleetlane.parsers.sandbox.results import Attempt, Verdict
-from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParser, NoParser
+from glue_jobs.parse_lane.parsers.choices import ChosenParser, NoParser
 
 MAY_PASS_NEXT_TIME: Final = frozenset(
     {ParkedReason.TIMEOUT, ParkedReason.PARSER_FAILED, ParkedReason.MEMORY, ParkedReason.CRASHED}

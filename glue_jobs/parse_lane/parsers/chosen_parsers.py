@@ -3,7 +3,6 @@
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol, TypeGuard
 
 from clients.flows.store import FlowsNotPublishedError, FlowsUnavailableError, FlowsUnreadableError
@@ -14,7 +13,8 @@ from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow, ParserRule
 from fleetlane.events.lanes import PARSE_GRACE_FACTOR, BulkCause, LaneLimits
 from fleetlane.events.metadata import Deferral
-from fleetlane.parsers.sandbox.runs import Assignment, Program
+from fleetlane.parsers.sandbox.runs import Assignment
+from glue_jobs.parse_lane.parsers.choices import ChosenParser, NoParser
 from glue_jobs.parse_lane.parsers.programs import FoundProgram, MissingProgram, Programs
 
 CHOICES_MAX: Final = 4096
@@ -30,38 +30,6 @@ BACK_OFF_FACTOR: Final = 10
 failed load took, as one may hang at import."""
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChosenParser:
-    """What a message is to be parsed with, and the flow whose rules its events are written by.
-
-    ``instead_of`` is the parser of the current flow, where that is broken and an older one is used.
-    """
-
-    program: Program
-    assignment: Assignment
-    instead_of: str | None = None
-    accepts_buffer: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoParser:
-    """Why the messages of a ``flow`` have no parser; without a ``reason`` there is a ``deferral``.
-
-    By default that S3 does not answer.
-    """
-
-    problem: str
-    flow: Flow | None = None
-    reason: ParkedReason | None = None
-    deferral: Deferral = Deferral.PARSER_UNAVAILABLE
-
-
-def over_budget(chosen: ChosenParser) -> NoParser:
-    """What is to be used instead of ``chosen`` for messages that exceed their flow's share."""
-    problem = "its flow has had its share of this batch"
-    return NoParser(problem=problem, flow=chosen.assignment.flow, deferral=Deferral.SHARE_USED_UP)
 
 
 class Flows(Protocol):

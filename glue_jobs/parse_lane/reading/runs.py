@@ -11,7 +11,7 @@ from fleetlane.events.envelope import Message
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.parsers.sandbox.canonical_records import BytesColumn
 from fleetlane.parsers.sandbox.runs import Program, Run, envelope_of
-from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParser
+from glue_jobs.parse_lane.parsers.choices import ChosenParser
 from glue_jobs.parse_lane.reading.fast_path import FastPathMessages, Rows
 from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord
 

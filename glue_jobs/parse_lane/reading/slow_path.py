@@ -19,7 +19,8 @@ from fleetlane.parsers.body_encoding import BodyTooLargeError, decoded_body
 from fleetlane.parsers.contract import MalformedMessage
 from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.parsers.attempt_result import AttemptResult
-from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParser, ChosenParsers, NoParser
+from glue_jobs.parse_lane.parsers.choices import ChosenParser, NoParser
+from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.reading.payloads import FetchAhead, Payloads
 from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord
 from glue_jobs.parse_lane.reading.runs import WaitingMessage

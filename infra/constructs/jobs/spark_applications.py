@@ -99,7 +99,7 @@ class SparkApplication:
         yield ParseLaneArguments(
             **common,
             lane=self.lane,
-            workers=max(1, self.workers - 1),
+            workers=self._executors,
             flows_bucket=flows_bucket,
             payload_bucket=places.payload_bucket,
             parked_bucket=places.parked_bucket,
@@ -109,27 +109,8 @@ class SparkApplication:
             yield FleetMetadataArguments(**common)
         if self.has_deduplicate:
             yield DeduplicateArguments(**common, flows_bucket=flows_bucket)
-        for tables in lake_tables(self.archive_days) if self.has_lake else ():
-            yield LakeArguments(
-                **common,
-                tables=tables,
-                metrics_namespace=NAMESPACE,
-                lake_warehouse=places.lake_warehouse,
-                lake_bucket=places.lake_bucket,
-                payload_bucket=places.payload_bucket,
-                flows_bucket=flows_bucket,
-                archive_days=self.archive_days,
-                lake_records_per_batch_max=LAKE_RECORDS_PER_WORKER * max(1, self.workers - 1),
-            )
         if self.has_lake:
-            yield StandingLedgerArguments(
-                **common,
-                flows_bucket=flows_bucket,
-                spool_bucket=places.spool_bucket,
-                metrics_namespace=NAMESPACE,
-                lake_warehouse=places.lake_warehouse,
-                archive_days=self.archive_days,
-            )
+            yield from self._lake_jobs(places)
         if self.has_watch:
             yield FleetWatchArguments(
                 **common,
@@ -139,6 +120,33 @@ class SparkApplication:
                 metrics_namespace=NAMESPACE,
                 lake_warehouse=places.lake_warehouse,
             )
+
+    def _lake_jobs(self, places: Places) -> Iterator[JobArguments]:
+        for tables in lake_tables(self.archive_days):
+            yield LakeArguments(
+                **places.common,
+                tables=tables,
+                metrics_namespace=NAMESPACE,
+                lake_warehouse=places.lake_warehouse,
+                lake_bucket=places.lake_bucket,
+                payload_bucket=places.payload_bucket,
+                flows_bucket=places.flows_bucket,
+                archive_days=self.archive_days,
+                lake_records_per_batch_max=LAKE_RECORDS_PER_WORKER * self._executors,
+            )
+        yield StandingLedgerArguments(
+            **places.common,
+            flows_bucket=places.flows_bucket,
+            spool_bucket=places.spool_bucket,
+            metrics_namespace=NAMESPACE,
+            lake_warehouse=places.lake_warehouse,
+            archive_days=self.archive_days,
+        )
+
+    @property
+    def _executors(self) -> int:
+        """The workers without the driver's."""
+        return max(1, self.workers - 1)
 
 
 def spark_applications(stage: Stage) -> tuple[SparkApplication, ...]:

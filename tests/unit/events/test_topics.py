@@ -6,6 +6,14 @@ from hypothesis import strategies as st
 
 from fleetlane.events.lanes import BulkCause, Lane
 from fleetlane.events.names import BadNameError
+from fleetlane.events.topic_patterns import (
+    blocking_pattern,
+    cause_pattern,
+    lane_pattern,
+    over_pattern,
+    raw_pattern,
+    stream_pattern,
+)
 from fleetlane.events.topics import (
     FLEET_PARSED,
     FLEET_RECEIVED,
@@ -13,16 +21,10 @@ from fleetlane.events.topics import (
     RawStrategy,
     RawTopic,
     UnknownTopicError,
-    blocking_pattern,
     canonical_topic,
-    cause_pattern,
-    lane_pattern,
-    over_pattern,
     parsed_raw_topic,
     platform_topics,
-    raw_pattern,
     raw_topic,
-    stream_pattern,
     topic_settings,
     unique_topic,
 )

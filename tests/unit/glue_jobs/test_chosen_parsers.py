@@ -5,7 +5,8 @@ from typing import Final
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
-from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParser, ChosenParsers, NoParser
+from glue_jobs.parse_lane.parsers.choices import ChosenParser, NoParser
+from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
 from tests.unit.glue_jobs.conftest import FLOW, FixedFlows, chosen_parsers, message_of
 
 NEW: Final = 'stream = "new"\nowner = "acme"\n[[parsers]]\nuse = "json"\n'

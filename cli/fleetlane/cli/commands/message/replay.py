@@ -159,8 +159,7 @@ def replay(
     moments = [one for one in from_ if one != _ARCHIVE]
     if len(moments) != 1:
         raise BadBeginningError
-    [from_ms] = moments
-    if to_ms <= from_ms:
+    if to_ms <= (from_ms := moments[0]):
         raise EmptyRangeError(from_ms, to_ms)
     checked_name(flow, kind="stream")
     platform, wanted = where.platform(), ArrivalRange(stream=flow, from_ms=from_ms, to_ms=to_ms)
@@ -168,7 +167,6 @@ def replay(
         _replay_archived(platform, wanted, limit=limit, dry_run=dry_run, as_json=as_json)
         return
     stores = platform.messages
-
     with counted("records read") as on_read:
         plan = raw_plan(stores.records(on_read), stores.payloads, wanted, messages_max=limit)
     carry_out(plan, stores, dry_run=dry_run, as_json=as_json)
