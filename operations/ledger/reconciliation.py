@@ -14,9 +14,10 @@ from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import BUFFER_BYTES_MAX
 from fleetlane.events.metadata import Outcome
-from operations.ledger.evidence import Evidence, MessageEvidence
+from operations.ledger.evidence import Evidence
 from operations.ledger.findings import Finding, Findings
 from operations.ledger.lake_evidence import LakeEvidence
+from operations.ledger.message_evidence import MessageEvidence
 from operations.ledger.message_results import MessageResult, Receipt, result_of
 
 _MANY_RECORDS: Final = 5_000

@@ -122,8 +122,9 @@ def emptied(servers: str) -> int:
     with closing(KafkaPositions(servers, KafkaSecurity.PLAINTEXT)) as positions:
         ends = positions.ends(positions.partitions(pattern))
     before = [TopicPartition(*partition, end) for partition, end in ends.items()]
-    for deleted in AdminClient({"bootstrap.servers": servers}).delete_records(before).values():
-        deleted.result()
+    admin = AdminClient({"bootstrap.servers": servers})  # kept: else its results never come
+    for deleted in admin.delete_records(before).values():
+        deleted.result(timeout=30)
     with closing(KafkaReader(servers, pattern=pattern)) as reader:
         return sum(1 for _ in reader.read_once())
 

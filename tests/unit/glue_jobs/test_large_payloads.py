@@ -25,7 +25,9 @@ from tests.unit.glue_jobs.conftest import (
 )
 
 SLOW = LANE_LIMITS[Lane.SLOW]
-JSON = Program(use="json", options=b"{}", memory_bytes_max=SLOW.memory_bytes_max)
+JSON = Program(
+    use="json", options=b"{}", memory_bytes_max=SLOW.memory_bytes_max, niceness=SLOW.niceness
+)
 
 
 class Buffers:
