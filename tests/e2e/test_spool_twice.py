@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import orjson
@@ -74,8 +75,12 @@ def body(number: int) -> bytes:
 
 
 def contents(s3: "S3Client") -> dict[str, bytes]:
-    keys = object_keys(s3, SPOOL_BUCKET)
-    return {key: object_bytes(s3, SPOOL_BUCKET, key) for key in keys}
+    """What the spool holds; respool may delete an object while this goes on."""
+    found = dict[str, bytes]()
+    for key in object_keys(s3, SPOOL_BUCKET):
+        with suppress(s3.exceptions.NoSuchKey):
+            found[key] = object_bytes(s3, SPOOL_BUCKET, key)
+    return found
 
 
 def ids_in(spooled: dict[str, bytes]) -> set[str]:
