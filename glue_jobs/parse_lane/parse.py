@@ -26,7 +26,8 @@ from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.halting import BlockedError, HaltOnError
 from glue_jobs.parse_lane.lane_parser import LaneParser, Output
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
-from glue_jobs.parse_lane.parsers.programs import ParserFolders, Programs
+from glue_jobs.parse_lane.parsers.parser_folders import ParserFolders
+from glue_jobs.parse_lane.parsers.programs import Programs
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from glue_jobs.parse_lane.reading.raw_batches import RawBatch
 from glue_jobs.parse_lane.results.output_batches import (

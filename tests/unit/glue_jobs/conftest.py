@@ -21,7 +21,8 @@ from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_s
 from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.lane_parser import LaneParser, Output
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
-from glue_jobs.parse_lane.parsers.programs import ParserFolders, Programs
+from glue_jobs.parse_lane.parsers.parser_folders import ParserFolders
+from glue_jobs.parse_lane.parsers.programs import Programs
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from glue_jobs.parse_lane.reading.raw_batches import RawRecord
 from glue_jobs.parse_lane.results.output_batches import OutputRecord

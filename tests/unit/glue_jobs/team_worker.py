@@ -16,7 +16,8 @@ from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.lane_parser import LaneParser
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
-from glue_jobs.parse_lane.parsers.programs import BYTES_MAX, ParserFolders, Programs
+from glue_jobs.parse_lane.parsers.parser_folders import BYTES_MAX, ParserFolders
+from glue_jobs.parse_lane.parsers.programs import Programs
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from tests.contract.aws_in_process import buckets
 from tests.team_artifacts import team_artifact

@@ -1,7 +1,7 @@
 """Artifacts of teams in a lane: fetched when named; a broken one leaves the old in use."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -144,8 +144,66 @@ def test_workers_of_one_machine_fetch_at_once_and_share_what_they_fetched(worker
     assert found == [worker.folder / "cache" / artifact.sha256] * 4
     assert sorted(one.name for one in (worker.folder / "cache").iterdir()) == [
         artifact.sha256,
-        f"{artifact.sha256}.lock",
+        *(f"{artifact.sha256}.{suffix}" for suffix in ("compiled", "lock", "zip")),
     ]
+
+
+def _overwrite(folder: Path) -> None:
+    """Write into a parser's module, as another parser of the same user could."""
+    module = next(folder.glob("*.py"))
+    module.chmod(0o600)
+    module.write_bytes(module.read_bytes().replace(b"1.0", b"6.6"))
+
+
+def _add_module(folder: Path) -> None:
+    folder.chmod(0o700)
+    (folder / "json.py").write_text("raise SystemExit\n")
+
+
+def _change_what_was_compiled(folder: Path) -> None:
+    compiled = next(folder.rglob("*.pyc"))
+    compiled.chmod(0o600)
+    compiled.write_bytes(compiled.read_bytes().replace(b"1.0", b"6.6"))
+
+
+def _link_to_elsewhere(folder: Path) -> None:
+    module = next(folder.glob("*.py"))
+    elsewhere = folder.parent / "elsewhere.py"
+    elsewhere.write_bytes(module.read_bytes())
+    folder.chmod(0o700)
+    module.unlink()
+    module.symlink_to(elsewhere)
+
+
+@pytest.mark.parametrize(
+    "spoil", [_overwrite, _add_module, _change_what_was_compiled, _link_to_elsewhere]
+)
+def test_an_artifact_that_was_written_into_where_it_is_unpacked_is_fetched_again_before_it_runs(
+    worker: Worker, sandboxes: ParsesRuns, spoil: Callable[[Path], None]
+) -> None:
+    worker.deploy("tank==1.0")
+    worker.publish(tank="tank==1.0")
+    artifact = worker.parsers.offering("acme", "tank==1.0")
+    assert artifact is not None
+    cache = worker.cache()
+    spoil(cache.folder_of(artifact))
+
+    versions, _ = batch(worker.lane(sandboxes), "tank")
+
+    assert versions == ["1.0"]
+    assert worker.asked == ["tank==1.0"] * 2
+
+
+def test_no_file_of_an_unpacked_artifact_can_be_written(worker: Worker) -> None:
+    worker.deploy("tank==1.0")
+    artifact = worker.parsers.offering("acme", "tank==1.0")
+    assert artifact is not None
+
+    folder = worker.cache().folder_of(artifact)
+
+    modes = {one.stat().st_mode & 0o222 for one in (folder, *folder.rglob("*"))}
+    assert modes == {0}
+    assert list(folder.rglob("*.pyc"))
 
 
 def test_what_no_worker_uses_makes_room(worker: Worker) -> None:

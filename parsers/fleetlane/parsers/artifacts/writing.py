@@ -18,6 +18,7 @@ from fleetlane.events.flows.artifacts import (
     Member,
     manifest_in,
     opened_artifact,
+    sha256_of_file,
 )
 
 type Contents = Mapping[str, bytes]
@@ -133,6 +134,34 @@ def unpack(path: Path, folder: Path) -> Manifest:
     except (FileExistsError, IsADirectoryError, NotADirectoryError) as problem:
         raise BadArtifactError(artifact, f"a file is a folder too: {problem.filename}") from None
     return manifest
+
+
+def is_unpacked(path: Path, sha256: str, folder: Path, compiled: Mapping[str, str]) -> bool:
+    """Whether a folder has the files of the artifact ``path``, and of what was compiled, no others.
+
+    The artifact must have the digest ``sha256``; ``compiled`` maps a path to its digest.
+    """
+    try:
+        if not folder.is_dir() or sha256_of_file(path) != sha256:
+            return False
+        with opened_artifact(path, artifact=path.name) as archive:
+            manifest = manifest_in(archive, artifact=path.name)
+        return digests_in(folder) == dict(compiled) | {
+            name: member.sha256 for name, member in manifest.members.items()
+        }
+    except (OSError, BadArtifactError):
+        return False
+
+
+def digests_in(folder: Path) -> dict[str, str]:
+    """The digest of each file by its path; of what is no plain file, what it is not."""
+    return {
+        one.relative_to(folder).as_posix(): sha256_of_file(one)
+        if one.is_file(follow_symlinks=False)
+        else "no plain file"
+        for one in folder.rglob("*")
+        if one.is_symlink() or not one.is_dir()
+    }
 
 
 def _check_names(archive: zipfile.ZipFile, manifest: Manifest, artifact: str) -> None:

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.parsers.sandbox.runs import Program
+from fleetlane.parsers.sandbox.settings import inherited_environment
 
 _STARTED_AS: Final = """
 import json, sys
@@ -83,6 +84,7 @@ class Zygote:
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and code
                 command,
+                env=inherited_environment(),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,  # it survives a kill of the worker's group, to clean up

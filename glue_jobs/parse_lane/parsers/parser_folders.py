@@ -1,0 +1,190 @@
+"""Where a worker's machine keeps artifacts: unpacked once, and checked whenever they are loaded."""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import BinaryIO, Final, Protocol
+
+import orjson
+
+from clients.flows.parser_store import ArtifactUnavailableError
+from fleetlane.events.flows.artifacts import FlowArtifact
+from fleetlane.parsers.artifacts.writing import digests_in, is_unpacked, unpack
+
+BYTES_MAX: Final = 1 << 30
+"""Of all unpacked artifacts. Only those that no worker uses make room for others."""
+
+COMPILE_S_MAX: Final = 10.0
+_COMPILED: Final = "__pycache__/"
+_BESIDE: Final = (".zip", ".compiled")
+"""What an artifact was unpacked from, and the digests of what was compiled: to compare it with."""
+
+
+class Fetches(Protocol):
+    """Where artifacts come from; raises as ``ParserStore`` does."""
+
+    def fetch(self, artifact: FlowArtifact, path: Path) -> None: ...
+
+    def answers(self, artifact: FlowArtifact) -> bool: ...
+
+
+class ParserFolders:
+    """A folder an artifact, named for its digest. For one thread of a worker.
+
+    Beside each lies a lock: shared by the workers that use the folder, or fetch what belongs
+    there; a worker that removes it needs it exclusively.
+    """
+
+    def __init__(self, store: Fetches, folder: Path, *, bytes_max: int = BYTES_MAX) -> None:
+        self._store, self._folder, self._bytes_max = store, folder, bytes_max
+        self._held: dict[str, BinaryIO] = {}
+
+    def folder_of(self, artifact: FlowArtifact) -> Path:
+        """The folder that an artifact is unpacked in; it stays until ``release_all``.
+
+        Blocks while it is fetched.
+
+        Raises:
+            ArtifactMissingError, ArtifactChangedError, BadArtifactError: It cannot be used.
+            ArtifactUnavailableError: S3 does not give it now, or there is no room.
+        """
+        target = self._folder / artifact.sha256
+        if artifact.sha256 in self._held:
+            return target
+        try:
+            with ExitStack() as failed:
+                lock = failed.enter_context(self._locked(target))
+                if not self._is_whole(artifact, target):
+                    self._fetch(artifact, target)
+                    self._make_room(target)
+                os.utime(target)
+                failed.pop_all()
+        except OSError as problem:
+            raise ArtifactUnavailableError(artifact.key, str(problem)) from problem
+        self._held[artifact.sha256] = lock
+        return target
+
+    def answers(self, artifact: FlowArtifact) -> bool:
+        """Whether artifacts can be asked for at all."""
+        return self._store.answers(artifact)
+
+    def _is_whole(self, artifact: FlowArtifact, target: Path) -> bool:
+        """Whether it is there, as published: a parser of others may have written into it."""
+        try:
+            compiled = orjson.loads(target.with_suffix(".compiled").read_bytes())
+        except (OSError, orjson.JSONDecodeError):
+            return False
+        return is_unpacked(target.with_suffix(".zip"), artifact.sha256, target, compiled)
+
+    def release_all(self) -> None:
+        """Let others make room; what is asked for again is most likely still there."""
+        for lock in self._held.values():
+            lock.close()
+        self._held.clear()
+
+    def _locked(self, target: Path) -> BinaryIO:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self._folder.stat().st_uid != os.getuid():
+            raise PermissionError(f"{self._folder} belongs to another user")
+        lock = _lock_of(target).open("ab")
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        return lock
+
+    def _fetch(self, artifact: FlowArtifact, target: Path) -> None:
+        """Unpack it beside its place, then move it there: others see it whole or not at all."""
+        beside = Path(tempfile.mkdtemp(prefix=f"{target.name}.", dir=self._folder))
+        try:
+            zipped, unpacked = beside / "artifact.zip", beside / "unpacked"
+            self._store.fetch(artifact, zipped)
+            unpack(zipped, unpacked)
+            _compile(unpacked)
+            if self._is_whole(artifact, target):  # another worker was faster
+                return
+            if target.is_dir():
+                target.chmod(0o700)
+                target.rename(beside / "spoilt")
+            zipped.replace(target.with_suffix(".zip"))
+            compiled = {k: v for k, v in digests_in(unpacked).items() if _COMPILED in k}
+            target.with_suffix(".compiled").write_bytes(orjson.dumps(compiled))
+            unpacked.rename(target)
+            _make_read_only(target)
+        except OSError:
+            if not target.is_dir():  # else another worker was faster
+                raise
+        finally:
+            _remove_all(beside)
+
+    def _make_room(self, newest: Path) -> None:
+        """Remove those that were used least recently, but none that a worker holds."""
+        folders = [one for one in self._folder.iterdir() if one.is_dir() and one != newest]
+        sizes = {one: _bytes_in(one) for one in (*folders, newest)}
+        total = sum(sizes.values())
+        for one in sorted(folders, key=_used_at):
+            is_left_behind = bool(one.suffix)  # by a worker that ended while it fetched
+            if (is_left_behind or total > self._bytes_max) and _removed(one):
+                total -= sizes[one]
+
+
+def _removed(folder: Path) -> bool:
+    """Remove a folder, unless a worker holds it or fetches what belongs there."""
+    with _lock_of(folder).open("ab") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        for suffix in _BESIDE:
+            folder.with_suffix(suffix).unlink(missing_ok=True)
+        _remove_all(folder)
+        return True
+
+
+def _compile(folder: Path) -> None:
+    """Compile its modules: no child may write here, and each would compile them again.
+
+    In a process of its own, as what is compiled is not ours. What that does not do is left.
+    """
+    command = [sys.executable, "-I", "-m", "compileall", "-qq", "--invalidation-mode"]
+    with suppress(subprocess.TimeoutExpired):
+        subprocess.run(  # noqa: S603 - our own interpreter
+            [*command, "unchecked-hash", str(folder)],
+            env={},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+            timeout=COMPILE_S_MAX,
+        )
+
+
+def _make_read_only(folder: Path) -> None:
+    """Against mistakes: an owner can undo it. What holds is the digest, checked at each load."""
+    for one in (*folder.rglob("*"), folder):
+        one.chmod(0o555 if one.is_dir() else 0o444)
+
+
+def _remove_all(folder: Path) -> None:
+    for one in (folder, *folder.rglob("*")):
+        if one.is_dir() and not one.is_symlink():
+            one.chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _lock_of(folder: Path) -> Path:
+    return folder.with_suffix(".lock")
+
+
+def _used_at(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+
+
+def _bytes_in(folder: Path) -> int:
+    with suppress(FileNotFoundError):  # another worker removed it
+        return sum(one.stat().st_size for one in folder.rglob("*") if one.is_file())
+    return 0
