@@ -48,7 +48,8 @@ class Stage:
     ``keeps_data``: nothing that holds data can be deleted with its stack. Without ``alarm_email``
     alarms notify nobody; without ``device_domain`` devices use API Gateway's own address. With 0
     ``raw_archive_days`` raw records are not archived. The
-    rate limits are of one device's messages a minute, as one running function counts them.
+    rate limits are of one device's messages and bytes a minute, as one running function counts
+    them.
     """
 
     name: str
@@ -70,6 +71,8 @@ class Stage:
     authorizer_concurrency: int | None
     soft_rate_limit_per_minute: int
     hard_rate_limit_per_minute: int
+    soft_rate_limit_bytes_per_minute: int
+    hard_rate_limit_bytes_per_minute: int
     upload_concurrency: int | None
     upload_bytes_max: int
     requests_per_s: int
@@ -123,6 +126,8 @@ _SIDE_BY_SIDE: Final[Mapping[str, tuple[Any, Any, Any, Any]]] = MappingProxyType
     "authorizer_concurrency": (None,           10,               50,                150),
     "soft_rate_limit_per_minute": (6_000,         600,              600,               600),
     "hard_rate_limit_per_minute": (12_000,        1_200,            1_200,             1_200),
+    "soft_rate_limit_bytes_per_minute": (256 << 20, 8 << 20,  16 << 20,          16 << 20),
+    "hard_rate_limit_bytes_per_minute": (1 << 30,   16 << 20, 32 << 20,          32 << 20),
     "upload_concurrency":     (None,           5,                20,                50),
     "upload_bytes_max":       (64 << 20,       64 << 20,         64 << 20,          64 << 20),
     "requests_per_s":         (100,            200,              2_000,             8_000),

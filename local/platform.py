@@ -46,7 +46,12 @@ if TYPE_CHECKING:
 RECEIPTS_TABLE: Final = "fleetlane-receipts"
 SPOOL_BUCKET: Final = "fleetlane-spool"
 
-RATE_LIMITS: Final = RateLimits(soft_per_minute=6_000, hard_per_minute=12_000)
+RATE_LIMITS: Final = RateLimits(
+    soft_per_minute=6_000,
+    hard_per_minute=12_000,
+    soft_bytes_per_minute=256 << 20,
+    hard_bytes_per_minute=1 << 30,
+)
 
 _LOOK_EVERY_S: Final = 0.5
 _OVERRIDES_MAX_AGE_S: Final = 2
@@ -212,6 +217,8 @@ class Platform:
             "OVERRIDES_MAX_AGE_S": str(_OVERRIDES_MAX_AGE_S),
             "SOFT_RATE_LIMIT_PER_MINUTE": str(RATE_LIMITS.soft_per_minute),
             "HARD_RATE_LIMIT_PER_MINUTE": str(RATE_LIMITS.hard_per_minute),
+            "SOFT_RATE_LIMIT_BYTES_PER_MINUTE": str(RATE_LIMITS.soft_bytes_per_minute),
+            "HARD_RATE_LIMIT_BYTES_PER_MINUTE": str(RATE_LIMITS.hard_bytes_per_minute),
             "REGISTRY_TABLE": REGISTRY_TABLE,
             "SWEEP_AFTER_S": _SWEEP_AFTER_S,
             "RECEIPTS_TABLE": RECEIPTS_TABLE,

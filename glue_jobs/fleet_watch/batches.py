@@ -21,6 +21,7 @@ from fleetlane.events.times import DAY_MS
 from glue_jobs.fleet_watch.quarantine import (
     Activity,
     DeviceRates,
+    PerMinute,
     QuarantineRules,
     RateLimit,
     TooFast,
@@ -36,7 +37,8 @@ DEVICES_MAX: Final = 1_000_000
 
 _log = logging.getLogger(__name__)
 _RECEIVED = (
-    "id string, device_id string, stream string, via string, firmware string, received_ms long"
+    "id string, device_id string, stream string, via string, firmware string, received_ms long, "
+    "body_bytes long, by_reference boolean"
 )
 _FIRMWARE_CHARS_MAX = 100
 
@@ -53,7 +55,8 @@ def activity(records: DataFrame, *, window_ms: int) -> DataFrame:
     It is one task: rows are few and small, and a shuffle would queue twice more for a slot.
 
     Needs the column value of ``raw_records``; gives device_id string, stream string, window_ms
-    long (the window's beginning), messages long, seen_ms long, firmware string.
+    long (the window's beginning), messages long, inline_bytes long (large bodies left out), seen_ms
+    long, firmware string.
     """
     received = (
         fields_of(records.coalesce(1), F.from_json(F.col("value").cast("string"), _RECEIVED))
@@ -64,6 +67,7 @@ def activity(records: DataFrame, *, window_ms: int) -> DataFrame:
     by_itself_ms = F.when(F.col("via").isNull(), F.col("received_ms"))
     return received.groupBy("device_id", "stream", begins.alias("window_ms")).agg(
         F.count("*").alias("messages"),
+        F.expr("coalesce(sum(if(by_reference, 0, body_bytes)), 0)").alias("inline_bytes"),
         F.max(by_itself_ms).alias("seen_ms"),
         F.max_by(F.substring("firmware", 1, _FIRMWARE_CHARS_MAX), by_itself_ms).alias("firmware"),
     )
@@ -106,7 +110,7 @@ class WatchBatches:
         context: WatchContext,
         rules: QuarantineRules,
         *,
-        per_minute_max: int,
+        per_minute_max: PerMinute,
         sightings_at_once_max: int,
     ) -> None:
         self._context, self._rules, self._per_minute_max = context, rules, per_minute_max
@@ -156,12 +160,18 @@ class WatchBatches:
         """What overrides say of a device, else of all, else its flow, else the platform."""
         flows = self._flows()
 
-        def rate_limit(device_id: str, stream: str) -> int:
+        def rate_limit(device_id: str, stream: str) -> PerMinute:
             overridden = present.rate_limits_of(device_id, of_stage=None)
             if overridden is not None:
-                return overridden.soft_per_minute
-            own = flows[stream].devices.messages_per_minute_max if stream in flows else None
-            return self._per_minute_max if own is None else own
+                bytes_max = overridden.soft_bytes_per_minute
+                return PerMinute(messages=overridden.soft_per_minute, bytes=bytes_max)
+            if stream not in flows:
+                return self._per_minute_max
+            own, most = flows[stream].devices, self._per_minute_max
+            return PerMinute(
+                messages=own.messages_per_minute_max or most.messages,
+                bytes=own.bytes_per_minute_max or most.bytes,
+            )
 
         return rate_limit
 

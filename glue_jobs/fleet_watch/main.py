@@ -22,7 +22,7 @@ from glue_jobs.engine.supervisor import PeriodicTask, Supervisor, always_running
 from glue_jobs.fleet_watch.batches import WatchBatches, WatchContext
 from glue_jobs.fleet_watch.canary_check import CHECK_INTERVAL_S, CanaryCheck, LakeCanaries
 from glue_jobs.fleet_watch.flow_watch import POLL_INTERVAL_S, FlowWatch, LakeHours
-from glue_jobs.fleet_watch.quarantine import QuarantineRules
+from glue_jobs.fleet_watch.quarantine import PerMinute, QuarantineRules
 from glue_jobs.kafka.alerts import write_alerts
 from glue_jobs.kafka.source_and_sink import in_batches, raw_records
 
@@ -40,7 +40,10 @@ def start(session: SparkSession, arguments: FleetWatchArguments) -> Supervisor:
         QuarantineRules(
             hold_ms=1_000 * arguments.watch_hold_s, window_ms=1_000 * arguments.watch_window_s
         ),
-        per_minute_max=arguments.watch_messages_per_minute_max,
+        per_minute_max=PerMinute(
+            messages=arguments.watch_messages_per_minute_max,
+            bytes=arguments.watch_bytes_per_minute_max,
+        ),
         sightings_at_once_max=arguments.watch_sightings_per_batch_max,
     )
 

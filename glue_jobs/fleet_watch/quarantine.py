@@ -15,31 +15,48 @@ OVER_RATE_LIMIT: Final = "over_ceiling"
 """The cause that marks our own overrides: what an operator wrote is left alone."""
 
 QUARANTINED_MAX: Final = 1_000
-type RateLimit = Callable[[str, str], int]
-"""How many messages a minute a device may send to a stream."""
+type RateLimit = Callable[[str, str], PerMinute]
+"""How much a minute a device may send to a stream."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PerMinute:
+    """How many messages a minute, and how many bytes of those that Kafka carries whole."""
+
+    messages: int
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activity:
     """What a device sent to a stream in a window, or in a part of one.
 
-    ``seen_ms`` is when it last did so by itself, and with which ``firmware``.
+    ``inline_bytes`` leaves out large bodies, which S3 holds. ``seen_ms`` is when it last did so by
+    itself, and with which ``firmware``.
     """
 
     device_id: str
     stream: str
     window_ms: int
     messages: int
+    inline_bytes: int = 0
     seen_ms: int | None = None
     firmware: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TooFast:
-    """A device that sent more in a window than ``messages_max``."""
+    """A device that sent more in a window than ``messages_max``, or than ``bytes_max``."""
 
     activity: Activity
     messages_max: int
+    bytes_max: int
+
+    @property
+    def excess(self) -> float:
+        """How many times as much as it may, by messages or by bytes."""
+        sent = self.activity
+        return max(sent.messages / self.messages_max, sent.inline_bytes / self.bytes_max)
 
 
 class DeviceRates:
@@ -52,23 +69,38 @@ class DeviceRates:
 
     def __init__(self, *, window_ms: int) -> None:
         self._window_ms = window_ms
-        self._messages: dict[tuple[str, str, int], int] = {}
+        self._sent: dict[tuple[str, str, int], Activity] = {}
 
     def add(
         self, batch: Iterable[Activity], rate_limit: RateLimit, *, now_ms: int
     ) -> Iterator[TooFast]:
         """Add a batch, and give those of its devices that are over the rate limit by now."""
         oldest_ms = now_ms - STALE_MS
-        self._messages = {at: sent for at, sent in self._messages.items() if at[2] >= oldest_ms}
+        self._sent = {at: sent for at, sent in self._sent.items() if at[2] >= oldest_ms}
         for one in batch:
             per_minute = rate_limit(one.device_id, one.stream)
-            messages_max = max(1, per_minute * self._window_ms // 60_000)
-            if one.window_ms < oldest_ms or one.messages * _SHARE_MIN < messages_max:
+            of_batch = TooFast(
+                activity=one,
+                messages_max=max(1, per_minute.messages * self._window_ms // 60_000),
+                bytes_max=max(1, per_minute.bytes * self._window_ms // 60_000),
+            )
+            if one.window_ms < oldest_ms or of_batch.excess * _SHARE_MIN < 1:
                 continue
             at = one.device_id, one.stream, one.window_ms
-            sent = self._messages[at] = self._messages.get(at, 0) + one.messages
-            if sent > messages_max:
-                yield TooFast(activity=replace(one, messages=sent), messages_max=messages_max)
+            of_window = replace(of_batch, activity=_added(self._sent.get(at), one))
+            self._sent[at] = of_window.activity
+            if of_window.excess > 1:
+                yield of_window
+
+
+def _added(before: Activity | None, one: Activity) -> Activity:
+    if before is None:
+        return one
+    return replace(
+        one,
+        messages=before.messages + one.messages,
+        inline_bytes=before.inline_bytes + one.inline_bytes,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +170,7 @@ def with_held(present: Overrides, held: Mapping[str, DeviceOverride], *, now_ms:
 def _worst_of_each(fast: Iterable[TooFast]) -> dict[str, TooFast]:
     """For each device its worst window and stream, the worst device first."""
     worst: dict[str, TooFast] = {}
-    for one in sorted(fast, key=lambda one: one.activity.messages / one.messages_max, reverse=True):
+    for one in sorted(fast, key=lambda one: one.excess, reverse=True):
         worst.setdefault(one.activity.device_id, one)
     return worst
 
@@ -159,6 +191,8 @@ def _over_alert(one: TooFast, rules: QuarantineRules, now_ms: int, until_ms: int
         stream=sent.stream,
         messages=sent.messages,
         messages_max=one.messages_max,
+        inline_bytes=sent.inline_bytes,
+        inline_bytes_max=one.bytes_max,
         window_s=rules.window_ms // 1_000,
         quarantined_until_ms=until_ms,
     )

@@ -12,7 +12,7 @@ from clients.devices.overrides import CachedOverrides, OverridesStore, Overrides
 from clients.devices.registry import DeviceRegistry, RegisteredDevice
 from clients.environment import BadSettingError
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S
-from fleetlane.events.overrides import RateLimits
+from fleetlane.events.overrides import HARD_BYTES_PER_MINUTE, SOFT_BYTES_PER_MINUTE, RateLimits
 from lambdas.http.embedded_metrics import MetricLine
 from lambdas.http.rate_limiter import RateDecision, RateLimiter
 
@@ -42,6 +42,8 @@ class DeviceSettings:
     overrides_max_age_s: int = _OVERRIDES_MAX_AGE_S
     soft_rate_limit_per_minute: int | None = None
     hard_rate_limit_per_minute: int | None = None
+    soft_rate_limit_bytes_per_minute: int = SOFT_BYTES_PER_MINUTE
+    hard_rate_limit_bytes_per_minute: int = HARD_BYTES_PER_MINUTE
 
     def __post_init__(self) -> None:
         _ = self.rate_limits
@@ -55,10 +57,19 @@ class DeviceSettings:
             missing = "SOFT" if soft is None else "HARD"
             raise BadSettingError(f"{missing}_RATE_LIMIT_PER_MINUTE", "is missing or empty")
         try:
-            return RateLimits(soft_per_minute=soft, hard_per_minute=hard)
+            return RateLimits(
+                soft_per_minute=soft,
+                hard_per_minute=hard,
+                soft_bytes_per_minute=self.soft_rate_limit_bytes_per_minute,
+                hard_bytes_per_minute=self.hard_rate_limit_bytes_per_minute,
+            )
         except ValueError:
-            problem = f"is {soft}; allowed: at most HARD_RATE_LIMIT_PER_MINUTE, {hard}"
-            raise BadSettingError("SOFT_RATE_LIMIT_PER_MINUTE", problem) from None
+            unit = "" if soft > hard else "BYTES_"
+            if unit:
+                soft = self.soft_rate_limit_bytes_per_minute
+                hard = self.hard_rate_limit_bytes_per_minute
+            problem = f"is {soft}; allowed: at most HARD_RATE_LIMIT_{unit}PER_MINUTE, {hard}"
+            raise BadSettingError(f"SOFT_RATE_LIMIT_{unit}PER_MINUTE", problem) from None
 
 
 def rate_limiter(

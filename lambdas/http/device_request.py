@@ -13,6 +13,7 @@ from clients.devices.registry import DeviceStatus
 from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import DEVICE_ID, NAME, NAME_PATTERN
+from fleetlane.events.times import MILLIS_MAX, MILLIS_MIN
 
 BODY_ENCODINGS: Final = ("gzip", "deflate", "zstd")
 
@@ -52,8 +53,10 @@ FIRMWARE: Final = Rule(pattern=re.compile("[!-~]{1,64}"), allowed="1 to 64 visib
 BODY_ENCODING: Final = Rule(
     pattern=re.compile("|".join(BODY_ENCODINGS)), allowed=", ".join(BODY_ENCODINGS)
 )
+
 MILLIS: Final = Rule(
-    pattern=re.compile("-?[0-9]{1,18}"), allowed="a whole number of at most 18 digits"
+    pattern=re.compile("-?[0-9]{1,15}"),
+    allowed=f"a whole number from {MILLIS_MIN} to {MILLIS_MAX} (the years 1 to 9999)",
 )
 
 
@@ -66,6 +69,19 @@ def checked(place: str, value: str, rule: Rule) -> str:
     if rule.pattern.fullmatch(value) is None:
         raise refusal(place, value, rule.allowed)
     return value
+
+
+def checked_millis(place: str, value: str) -> int:
+    """Read when data begins or ends.
+
+    Raises:
+        BadRequestError: It is no whole number, or in no year from 1 to 9999: nothing behind could
+            write such a time, and sums over a few of them would overflow.
+    """
+    millis = int(checked(place, value, MILLIS))
+    if not MILLIS_MIN <= millis <= MILLIS_MAX:
+        raise refusal(place, value, MILLIS.allowed)
+    return millis
 
 
 def checked_span(
@@ -100,8 +116,6 @@ _RULES: Final = (
     ("content-type", CONTENT_TYPE),
     ("idempotency-key", IDEMPOTENCY_KEY),
     ("x-firmware-version", FIRMWARE),
-    (_START, MILLIS),
-    (_END, MILLIS),
     ("x-body-encoding", BODY_ENCODING),
 )
 
@@ -209,8 +223,8 @@ def declared_in(headers: Mapping[str, str]) -> Declared:
         if value is not None and rule.pattern.fullmatch(value) is None:
             raise refusal(_place(name), value, rule.allowed)
     start, end = headers.get(_START), headers.get(_END)
-    start_millis = None if start is None else int(start)
-    end_millis = None if end is None else int(end)
+    start_millis = None if start is None else checked_millis(_place(_START), start)
+    end_millis = None if end is None else checked_millis(_place(_END), end)
     if start_millis is not None and end_millis is not None:
         checked_span((_place(_START), start_millis), (_place(_END), end_millis))
     return Declared(

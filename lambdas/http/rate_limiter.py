@@ -9,11 +9,13 @@ from typing import Final, Protocol, Self
 import msgspec
 
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.lanes import INLINE_BYTES_MAX
 from fleetlane.events.overrides import Overrides, RateLimits, Restriction
 from fleetlane.events.token_bucket import TokenBucket
 
 _REPORTED_EVERY_MS: Final = 60_000
 _MINUTE_S: Final = 60.0
+_LARGE_BODY_SHARE: Final = 0.25
 
 
 class RevokedDeviceError(FleetlaneError):
@@ -25,15 +27,13 @@ class RevokedDeviceError(FleetlaneError):
 
 
 class TooManyMessagesError(FleetlaneError):
-    """The device is beyond its hard rate limit. The same message may be sent again later."""
+    """The device is beyond a hard rate limit. The same message may be sent again later."""
 
     reason = "too_many_messages"
     device_id: str
     per_minute_max: int
-
-    def __str__(self) -> str:
-        most = f"the limit is {self.per_minute_max} a minute"
-        return f"device {self.device_id} sends too many messages; {most}"
+    counted: str = "messages"
+    sentence = "device {device_id} sends too many {counted}; the limit is {per_minute_max} a minute"
 
 
 class RateDecision(StrEnum):
@@ -47,32 +47,45 @@ class RateDecision(StrEnum):
 class Allowances(msgspec.Struct, kw_only=True, gc=False):
     """What a device may still send: a minute at the most, of which a message takes its share.
 
-    Counted in seconds and not in messages, so that rate limits may change at any time. A device
-    that was silent for a minute may send a minute's worth at once. ``reported_ms`` is when the
-    device was last reported as over its rate limit.
+    Counted in seconds and not in messages or bytes, so that rate limits may change at any time. A
+    device that was silent for a minute may send a minute's worth at once. ``reported_ms`` is when
+    the device was last reported as over its rate limit.
     """
 
     soft: TokenBucket
     hard: TokenBucket
+    soft_bytes: TokenBucket
+    hard_bytes: TokenBucket
     reported_ms: int | None = None
 
     @classmethod
     def full(cls, now_ms: int) -> Self:
         minute = TokenBucket.full(burst=_MINUTE_S, per_s=1.0, now_s=now_ms / 1_000)
-        return cls(soft=minute, hard=msgspec.structs.replace(minute))
+        hard, soft_bytes, hard_bytes = (msgspec.structs.replace(minute) for _ in range(3))
+        return cls(soft=minute, hard=hard, soft_bytes=soft_bytes, hard_bytes=hard_bytes)
 
-    def spend_one(self, rate_limits: RateLimits, *, now_ms: int) -> RateDecision:
+    def spend_one(
+        self, rate_limits: RateLimits, *, now_ms: int, body_bytes: int = 0
+    ) -> RateDecision:
         """Decide on one message, and take its share of the allowances.
 
         A refused message takes nothing, and a diverted one nothing of the soft allowance: a device
         that is a little too fast has most of its messages where they belong. A clock that was set
-        back costs a device no more than two minutes.
+        back costs a device no more than two minutes. While any bytes are left, a message may have
+        more: one that is larger than a minute's worth could never be sent otherwise.
         """
         now_s = now_ms / 1_000
-        if not self.hard.take(now_s, _MINUTE_S / rate_limits.hard_per_minute):
+        is_large = body_bytes > INLINE_BYTES_MAX
+        has_bytes = self.hard_bytes.left_at(now_s) > 0
+        if not (has_bytes and self.hard.take(now_s, _MINUTE_S / rate_limits.hard_per_minute)):
             return RateDecision.REFUSED
-        if not self.soft.take(now_s, _MINUTE_S / rate_limits.soft_per_minute):
+        counted_s = _MINUTE_S * body_bytes * (_LARGE_BODY_SHARE if is_large else 1)
+        self.hard_bytes.overdraw(now_s, counted_s / rate_limits.hard_bytes_per_minute)
+        has_bytes = is_large or self.soft_bytes.left_at(now_s) > 0
+        if not (has_bytes and self.soft.take(now_s, _MINUTE_S / rate_limits.soft_per_minute)):
             return RateDecision.DIVERTED
+        if not is_large:
+            self.soft_bytes.overdraw(now_s, counted_s / rate_limits.soft_bytes_per_minute)
         return RateDecision.ACCEPTED
 
 
@@ -111,7 +124,9 @@ class RateLimiter:
         self._allowances: OrderedDict[str, Allowances] = OrderedDict()
         self._lock = threading.Lock()
 
-    def is_diverted(self, device_id: str, *, now_ms: int, via: str | None = None) -> bool:
+    def is_diverted(
+        self, device_id: str, *, now_ms: int, via: str | None = None, body_bytes: int = 0
+    ) -> bool:
         """Count one more message of a device; true if it belongs into the bulk lane.
 
         ``via`` is the gateway that brings it, which must not be held back either; its own rate
@@ -129,15 +144,23 @@ class RateLimiter:
         rate_limits = overrides.rate_limits_of(device_id, of_stage=self._of_stage)
         if rate_limits is None:
             return is_quarantined
-        decision = self._decision(device_id, rate_limits, now_ms)
+        decision = self._decision(device_id, rate_limits, now_ms, body_bytes)
         if decision is RateDecision.REFUSED:
-            raise TooManyMessagesError(device_id, rate_limits.hard_per_minute)
+            raise self._refusal(device_id, rate_limits)
         return is_quarantined or decision is RateDecision.DIVERTED
 
-    def _decision(self, device_id: str, rate_limits: RateLimits, now_ms: int) -> RateDecision:
+    def _refusal(self, device_id: str, rate_limits: RateLimits) -> TooManyMessagesError:
+        allowances = self._allowances.get(device_id)
+        if allowances is None or allowances.hard_bytes.left > 0:
+            return TooManyMessagesError(device_id, rate_limits.hard_per_minute)
+        return TooManyMessagesError(device_id, rate_limits.hard_bytes_per_minute, "bytes")
+
+    def _decision(
+        self, device_id: str, rate_limits: RateLimits, now_ms: int, body_bytes: int
+    ) -> RateDecision:
         with self._lock:
             allowances = self._allowances.pop(device_id, None) or Allowances.full(now_ms)
-            decision = allowances.spend_one(rate_limits, now_ms=now_ms)
+            decision = allowances.spend_one(rate_limits, now_ms=now_ms, body_bytes=body_bytes)
             reported_ms = allowances.reported_ms
             is_to_be_reported = decision is not RateDecision.ACCEPTED and (
                 reported_ms is None or abs(now_ms - reported_ms) >= _REPORTED_EVERY_MS

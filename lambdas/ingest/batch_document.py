@@ -15,11 +15,11 @@ from lambdas.http.device_request import (
     CONTENT_TYPE,
     FIRMWARE,
     IDEMPOTENCY_KEY,
-    MILLIS,
     BadRequestError,
     Declared,
     Rule,
     checked,
+    checked_millis,
     checked_span,
     refusal,
 )
@@ -149,8 +149,8 @@ def _stream(name: str) -> str:
 
 
 def _millis(members: _Members, name: str) -> int | None:
-    value = _matching(members, name, MILLIS)
-    return None if value is None else int(value)
+    value = _text(members, name)
+    return None if value is None else checked_millis(f"attribute {name}", value)
 
 
 def _matching(members: _Members, name: str, rule: Rule) -> str | None:

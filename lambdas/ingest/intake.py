@@ -108,7 +108,10 @@ class Intake:
     def _arrival(self, inbound: InboundMessage) -> "_Arrival":
         """Raises as the rate limiter does."""
         if self.rate_limiter.is_diverted(
-            inbound.device_id, now_ms=inbound.arrival_millis, via=inbound.via
+            inbound.device_id,
+            now_ms=inbound.arrival_millis,
+            via=inbound.via,
+            body_bytes=len(inbound.body),
         ):
             inbound = replace(inbound, is_quarantined=True)
         try:

@@ -147,7 +147,9 @@ class Issuing:
         device_id = declaration.device_id
         senders = Senders.asked(declaration.sender, frozenset({device_id}), self.devices)
         device, via = senders.of(device_id), senders.via(device_id)
-        is_diverted = self.rate_limiter.is_diverted(device_id, now_ms=now_ms, via=via)
+        is_diverted = self.rate_limiter.is_diverted(
+            device_id, now_ms=now_ms, via=via, body_bytes=declaration.body_bytes
+        )
         return IssuedUpload(
             device_id=device_id,
             device_type=device.device_type,

@@ -45,7 +45,7 @@ WATCH_TRIGGER_MS: Final = 2_000
 WATCH_WINDOW_S: Final = 10
 WATCH_HOLD_S: Final = 10
 WATCH_SIGHTINGS_PER_BATCH_MAX: Final = 20
-WATCH_MESSAGES_PER_MINUTE_MAX: Final = 6_000
+WATCH_MAX: Final = {"messages": 6_000, "bytes": 256 << 20}
 """As many as the gateway takes from one device."""
 
 DEDUPE_TRIGGER_MS: Final = 1_000
@@ -214,7 +214,7 @@ def host_argv(settings: JobSettings) -> list[str]:
         "watch_trigger_ms": WATCH_TRIGGER_MS,
         "watch_window_s": WATCH_WINDOW_S,
         "watch_hold_s": WATCH_HOLD_S,
-        "watch_messages_per_minute_max": WATCH_MESSAGES_PER_MINUTE_MAX,
+        **{f"watch_{unit}_per_minute_max": most for unit, most in WATCH_MAX.items()},
         "lake_bucket": settings.lake_bucket,
         "lake_warehouse": settings.lake.warehouse,
         "lake_catalog_uri": settings.lake.jdbc_uri,

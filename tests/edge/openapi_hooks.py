@@ -1,6 +1,8 @@
-"""What OpenAPI cannot say: that one header is no larger than another."""
+"""What OpenAPI cannot say: which numbers a text holds, and that one is no larger than another."""
 
 import schemathesis
+
+from fleetlane.events.times import MILLIS_MAX, MILLIS_MIN
 
 _START, _END = "X-Data-Start-Millis", "X-Data-End-Millis"
 
@@ -9,10 +11,17 @@ _START, _END = "X-Data-Start-Millis", "X-Data-End-Millis"
 def map_headers(
     _: schemathesis.HookContext, headers: dict[str, str] | None
 ) -> dict[str, str] | None:
-    """Of a span that would end before it starts, leave the end out."""
-    if headers and _millis(headers, _START) > _millis(headers, _END):
-        return {name: value for name, value in headers.items() if name != _END}
-    return headers
+    """Leave out times in no year from 1 to 9999, and an end that is before its start."""
+    if not headers:
+        return headers
+    kept = {
+        name: value
+        for name, value in headers.items()
+        if name not in {_START, _END} or MILLIS_MIN <= _millis(headers, name) <= MILLIS_MAX
+    }
+    if _millis(kept, _START) > _millis(kept, _END):
+        return {name: value for name, value in kept.items() if name != _END}
+    return kept
 
 
 def _millis(headers: dict[str, str], name: str) -> int:

@@ -4,6 +4,7 @@ from typing import Final
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from pyspark.sql import Row, SparkSession
 
 from fleetlane.events.lanes import Lane
@@ -54,6 +55,14 @@ def test_what_landed_twice_counts_once_and_what_was_sent_again_twice(spark: Spar
     [row] = counted(spark, received(1), received(1), received(1, at_ms=AT_MS + 5))
 
     assert row.messages == 2
+
+
+def test_bytes_are_added_up_but_for_bodies_that_s3_holds(spark: SparkSession) -> None:
+    large = replace(received(3), body_bytes=1_000, by_reference=True)
+
+    [row] = counted(spark, received(1), received(2), large)
+
+    assert (row.messages, row.inline_bytes) == (3, 2)
 
 
 def test_a_gateway_makes_nobody_look_alive(spark: SparkSession) -> None:

@@ -148,10 +148,10 @@ class FleetMetadataArguments(JobArguments):
 class FleetWatchArguments(JobArguments):
     """Arguments of ``fleet_watch``. ``overrides_bucket`` holds the overrides.
 
-    A device that sends more than its flow's rate limit, or ``watch_messages_per_minute_max`` where
-    that has none, is held back until it was calm for ``watch_hold_s``. It is counted by windows
-    of ``watch_window_s``. ``registry_table`` keeps when devices were last seen; so many are written
-    each batch.
+    A device that sends more than its flow's rate limits, or ``watch_messages_per_minute_max`` and
+    ``watch_bytes_per_minute_max`` where that has none, is held back until it was calm for
+    ``watch_hold_s``. It is counted by windows of ``watch_window_s``. ``registry_table`` keeps when
+    devices were last seen; so many are written each batch.
 
     With a ``lake_warehouse`` flows are held against what is usual for them; the catalog is as in
     ``LakeArguments``.
@@ -163,6 +163,7 @@ class FleetWatchArguments(JobArguments):
     flows_max_age_s: int = FLOWS_MAX_AGE_S
     watch_trigger_ms: int = 10_000
     watch_messages_per_minute_max: int = 600
+    watch_bytes_per_minute_max: int = 16 << 20
     watch_window_s: int = 60
     watch_hold_s: int = 600
     watch_sightings_per_batch_max: int = 200

@@ -150,9 +150,9 @@ class AlertKind(StrEnum):
 class Alert(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A record of ``fleet.alerts``. A repeated one has an equal ``id``.
 
-    Over its rate limit, a device sent ``messages`` of ``stream`` in ``window_s``, where
-    ``messages_max`` are allowed; until ``quarantined_until_ms`` what it sends goes to the bulk
-    lane, and for longer if it goes on.
+    Over its rate limit, a device sent ``messages`` of ``stream`` and ``inline_bytes`` of bodies in
+    ``window_s``, where ``messages_max`` and ``inline_bytes_max`` are allowed; until
+    ``quarantined_until_ms`` what it sends goes to the bulk lane, and for longer if it goes on.
 
     An alert about a flow has no ``device_id``, but the flow's ``owner``: in the ``window_s`` from
     ``from_ms`` on ``devices`` sent to it, where ``devices_min`` are usual; or of its ``messages``
@@ -176,6 +176,8 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     parked_max: int | None = None
     messages: int | None = None
     messages_max: int | None = None
+    inline_bytes: int | None = None
+    inline_bytes_max: int | None = None
     window_s: int | None = None
     quarantined_until_ms: int | None = None
     lane: Lane | None = None

@@ -15,6 +15,10 @@ OVERRIDES_BYTES_MAX: Final = 1 << 20
 """Some ten thousand devices. Every function reads it whole, every few seconds."""
 
 type PerMinute = Annotated[int, Meta(ge=1, le=1_000_000)]
+type BytesPerMinute = Annotated[int, Meta(ge=1, le=1 << 40)]
+
+SOFT_BYTES_PER_MINUTE: Final = 16 << 20
+HARD_BYTES_PER_MINUTE: Final = 32 << 20
 
 
 class Restriction(StrEnum):
@@ -33,19 +37,24 @@ class BadOverridesError(FleetlaneError):
 
 
 class RateLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How many messages a minute one device may send, as one running function counts them.
+    """How much a minute one device may send, as one running function counts it.
 
-    Beyond ``soft_per_minute`` they go to the bulk lane; beyond ``hard_per_minute`` they are
-    refused.
+    Beyond ``soft_per_minute`` messages go to the bulk lane; beyond ``hard_per_minute`` they are
+    refused. So it is with their bodies' bytes. A large body, which S3 holds instead of Kafka, is in
+    the bulk lane anyway: a quarter of it counts, and for the hard limit alone.
     """
 
     soft_per_minute: PerMinute
     hard_per_minute: PerMinute
+    soft_bytes_per_minute: BytesPerMinute = SOFT_BYTES_PER_MINUTE
+    hard_bytes_per_minute: BytesPerMinute = HARD_BYTES_PER_MINUTE
 
     def __post_init__(self) -> None:
-        if self.soft_per_minute > self.hard_per_minute:
-            soft, hard = self.soft_per_minute, self.hard_per_minute
-            raise ValueError(f"`soft_per_minute` {soft} is over `hard_per_minute` {hard}")
+        for unit in ("", "bytes_"):
+            soft, hard = (getattr(self, f"{one}_{unit}per_minute") for one in ("soft", "hard"))
+            if soft > hard:
+                names = f"`soft_{unit}per_minute` {soft} is over `hard_{unit}per_minute` {hard}"
+                raise ValueError(names)
 
 
 class DeviceOverride(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -48,6 +48,8 @@ class FunctionContext:
             "OVERRIDES_BUCKET": self.stores.artifacts.bucket_name,
             "SOFT_RATE_LIMIT_PER_MINUTE": str(self.stage.soft_rate_limit_per_minute),
             "HARD_RATE_LIMIT_PER_MINUTE": str(self.stage.hard_rate_limit_per_minute),
+            "SOFT_RATE_LIMIT_BYTES_PER_MINUTE": str(self.stage.soft_rate_limit_bytes_per_minute),
+            "HARD_RATE_LIMIT_BYTES_PER_MINUTE": str(self.stage.hard_rate_limit_bytes_per_minute),
             "REGISTRY_TABLE": self.stores.registry.table_name,
         }
 

@@ -294,6 +294,16 @@ def test_rate_limits_are_set_for_one_device_and_for_all(
     assert others == RateLimits(soft_per_minute=100, hard_per_minute=200)
 
 
+def test_rate_limits_may_name_bytes_too(device: Device, stores: DeviceStores) -> None:
+    of_bytes = ("--soft-bytes", "1000", "--hard-bytes", "2000")
+
+    device("rate-limit", "d-1", "--soft", "10", "--hard", "20", *of_bytes)
+
+    own = stores.overrides.read().rate_limits_of("d-1", of_stage=None)
+    assert own is not None
+    assert (own.soft_bytes_per_minute, own.hard_bytes_per_minute) == (1_000, 2_000)
+
+
 def test_rate_limits_are_taken_away(device: Device, stores: DeviceStores) -> None:
     device("rate-limit", "d-1", "--soft", "10", "--hard", "20")
 
@@ -310,6 +320,7 @@ def test_rate_limits_are_taken_away(device: Device, stores: DeviceStores) -> Non
         ("--hard", "1"),
         ("--soft", "2", "--hard", "1"),
         ("--clear", "--soft", "1"),
+        ("--soft", "1", "--hard", "1", "--soft-bytes", "2", "--hard-bytes", "1"),
     ],
 )
 def test_rate_limits_that_cannot_be_are_refused(device: Device, options: tuple[str, ...]) -> None:

@@ -1,6 +1,7 @@
 """Who is too fast, whom the watch holds back for it, and when it lets him go."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from clients.devices.overrides import OverridesUnavailableError
@@ -10,7 +11,13 @@ from fleetlane.events.metadata import Alert, AlertKind
 from fleetlane.events.metrics import JobMetric
 from fleetlane.events.overrides import DeviceOverride, Overrides, RateLimits, Restriction
 from glue_jobs.fleet_watch.batches import WatchBatches, WatchContext
-from glue_jobs.fleet_watch.quarantine import OVER_RATE_LIMIT, STALE_MS, Activity, QuarantineRules
+from glue_jobs.fleet_watch.quarantine import (
+    OVER_RATE_LIMIT,
+    STALE_MS,
+    Activity,
+    PerMinute,
+    QuarantineRules,
+)
 from tests.unit.glue_jobs.fake_sightings import FakeSightings
 
 WINDOW_MS: Final = 60_000
@@ -20,7 +27,7 @@ STATION: Final = Flow(
     stream="weather",
     owner="climate",
     parsers=(ParserRule(use="csv"),),
-    devices=DevicesRule(messages_per_minute_max=100),
+    devices=DevicesRule(messages_per_minute_max=100, bytes_per_minute_max=1_000),
 )
 
 
@@ -41,7 +48,10 @@ class Watch:
             now_ms=lambda: self.now_ms,
         )
         self.handle_activity = WatchBatches(
-            around, RULES, per_minute_max=600, sightings_at_once_max=1
+            around,
+            RULES,
+            per_minute_max=PerMinute(messages=600, bytes=6_000),
+            sightings_at_once_max=1,
         ).handle_activity
 
     def current(self) -> PublishedFlows:
@@ -85,6 +95,34 @@ def test_a_device_over_its_flows_rate_limit_is_held_back_and_reported() -> None:
     )
     assert (alert.messages, alert.messages_max, alert.window_s) == (101, 100, 60)
     assert alert.quarantined_until_ms == NOW_MS + RULES.hold_ms
+
+
+def test_a_device_over_its_flows_bytes_is_held_back_and_reported_with_them() -> None:
+    watch = Watch()
+
+    watch.handle_activity([replace(sent(2), inline_bytes=500), replace(sent(1), inline_bytes=501)])
+
+    assert watch.held == ["d-1"]
+    (alert,) = watch.alerts
+    assert (alert.messages, alert.inline_bytes, alert.inline_bytes_max) == (3, 1_001, 1_000)
+
+
+def test_an_operators_limit_of_bytes_counts_before_its_flows_and_that_before_the_platforms() -> (
+    None
+):
+    own = RateLimits(soft_per_minute=500, hard_per_minute=500, soft_bytes_per_minute=7_000)
+    watch = Watch(Overrides(device_rate_limits={"d-1": own}))
+    six_thousand = replace(sent(1), inline_bytes=6_000)
+
+    watch.handle_activity(
+        [
+            six_thousand,
+            replace(six_thousand, device_id="d-2"),
+            replace(six_thousand, device_id="d-3", stream="gps"),
+        ]
+    )
+
+    assert watch.held == ["d-2"]
 
 
 def test_the_parts_of_a_window_are_added_up() -> None:

@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fleetlane.events.lanes import INLINE_BYTES_MAX, PAYLOAD_BYTES_MAX
 from fleetlane.events.overrides import RateLimits
 from fleetlane.events.token_bucket import TokenBucket
 from lambdas.http.rate_limiter import Allowances, RateDecision
@@ -92,12 +93,69 @@ def test_in_any_minute_no_more_than_two_minutes_worth_is_taken(gaps_ms: list[int
     assert all(sum(0 <= at - first < MINUTE_MS for at in taken_ms) <= 40 for first in taken_ms)
 
 
+KIB_AND_TWO = RateLimits(
+    soft_per_minute=1_000,
+    hard_per_minute=1_000,
+    soft_bytes_per_minute=1_024,
+    hard_bytes_per_minute=2_048,
+)
+
+
+@pytest.mark.parametrize(
+    ("bodies", "decided"),
+    [
+        ([512, 512, 1], [RateDecision.ACCEPTED] * 2 + [RateDecision.DIVERTED]),
+        ([1_024, 1_024, 0], ["accepted", "diverted", "refused"]),
+        ([5_000, 0], ["accepted", "refused"]),
+        ([0] * 900, ["accepted"] * 900),
+        ([300_000, 0], ["accepted", "refused"]),
+        ([INLINE_BYTES_MAX, 0], ["accepted", "refused"]),
+    ],
+)
+def test_bytes_count_as_well_as_messages(bodies: list[int], decided: list[str]) -> None:
+    allowances = Allowances.full(NOW_MS)
+
+    decisions = [
+        allowances.spend_one(KIB_AND_TWO, now_ms=NOW_MS, body_bytes=body) for body in bodies
+    ]
+
+    assert decisions == decided
+
+
+def test_of_a_large_body_a_quarter_counts_and_for_the_hard_limit_alone() -> None:
+    rate_limits = RateLimits(soft_per_minute=1_000, hard_per_minute=1_000)
+    allowances = Allowances.full(NOW_MS)
+
+    for _ in range(2):
+        allowances.spend_one(rate_limits, now_ms=NOW_MS, body_bytes=PAYLOAD_BYTES_MAX)
+
+    assert allowances.soft_bytes.left == 60
+    assert allowances.hard_bytes.left == 0
+
+
+@given(st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 900)), max_size=200))
+def test_in_any_minute_no_more_than_two_minutes_bytes_and_a_message_are_taken(
+    sent: list[tuple[int, int]],
+) -> None:
+    allowances, at_ms, taken = Allowances.full(NOW_MS), NOW_MS, list[tuple[int, int]]()
+
+    for gap_ms, body_bytes in sent:
+        at_ms += gap_ms
+        decision = allowances.spend_one(KIB_AND_TWO, now_ms=at_ms, body_bytes=body_bytes)
+        taken += [(at_ms, body_bytes)] if decision != RateDecision.REFUSED else []
+
+    for first, _ in taken:
+        within = sum(size for at, size in taken if 0 <= at - first < MINUTE_MS)
+        assert within <= 2 * KIB_AND_TWO.hard_bytes_per_minute + 900
+
+
 def _spent(whole_ms: tuple[int, int]) -> Allowances:
     soft, hard = (
         TokenBucket(burst=60, per_s=1, left=min(60, 60 - ms / 1_000), at_s=NOW_MS / 1_000)
         for ms in whole_ms
     )
-    return Allowances(soft=soft, hard=hard)
+    full = Allowances.full(NOW_MS)
+    return Allowances(soft=soft, hard=hard, soft_bytes=full.soft_bytes, hard_bytes=full.hard_bytes)
 
 
 def _sent(times_ms: list[int], rate_limits: RateLimits = TEN_AND_TWENTY) -> list[RateDecision]:

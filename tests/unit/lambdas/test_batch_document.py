@@ -92,6 +92,11 @@ def test_attributes_that_are_not_known_are_ignored() -> None:
         (b', "firmware": "1 beta"', "attribute firmware is '1 beta'"),
         (b', "bodyencoding": "br"', "attribute bodyencoding is 'br'; allowed: gzip, deflate"),
         (b', "startmillis": 5', "attribute startmillis is no text"),
+        (
+            b', "endmillis": "-999999999999999999"',
+            "attribute endmillis is '-999999999999999999'; allowed: a whole number from -621355968",
+        ),
+        (b', "startmillis": "253402300800000"', "startmillis is '253402300800000'; allowed: a"),
         (b', "endmillis": "soon"', "attribute endmillis is 'soon'; allowed: a whole number"),
         (
             b', "startmillis": "2", "endmillis": "1"',

@@ -113,6 +113,20 @@ def test_beyond_its_rate_limits_a_device_is_diverted_first_and_then_asked_to_slo
     assert outcomes == ["standard", "standard", "bulk", "slow_down"]
 
 
+def test_a_device_that_sends_too_many_bytes_is_diverted_too_and_then_asked_to_slow_down(
+    kafka: FakeKafka,
+) -> None:
+    few = RateLimits(
+        soft_per_minute=99, hard_per_minute=99, soft_bytes_per_minute=64, hard_bytes_per_minute=128
+    )
+    routes = routes_with(FakeOverrides(Overrides(rate_limits=few)), producer=kafka)
+
+    answers = [post(routes, b"x" * 64) for _ in range(3)]
+
+    outcomes = [answer.body.get("lane") or answer.tag for answer in answers]
+    assert outcomes == ["standard", "bulk", "slow_down"]
+
+
 def test_who_is_to_slow_down_is_notified_until_when_and_why(
     routes: Dispatcher, kafka: FakeKafka
 ) -> None:

@@ -14,6 +14,7 @@ from clients.kafka_or_spool import KafkaOrSpool
 from fleetlane.events.envelope import KafkaPosition, Message
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.flows.files import flow_from_toml
+from fleetlane.events.times import MILLIS_MAX, MILLIS_MIN
 from lambdas.ingest.dispatcher import Dispatcher
 from tests.unit.lambdas.api_gateway import ACTIVE, NOW_MS, event, ingest_routes, post, send
 from tests.unit.lambdas.fakes import FakeFlows, FakeKafka, FakePayloads, FakeSpool
@@ -130,6 +131,9 @@ def test_the_identity_is_the_authorizer_s_whatever_the_device_says(
         ("X-Data-Start-Millis", "1.5"),
         ("X-Data-End-Millis", "1" * 19),
         ("X-Data-End-Millis", "١٢٣"),
+        ("X-Data-End-Millis", "-999999999999999999"),
+        ("X-Data-End-Millis", str(MILLIS_MAX + 1)),
+        ("X-Data-Start-Millis", str(MILLIS_MIN - 1)),
         ("X-Body-Encoding", "br"),
         ("X-Body-Encoding", "GZIP"),
         ("Content-Encoding", "gzip"),
@@ -144,6 +148,17 @@ def test_a_header_that_is_not_allowed_is_named_and_nothing_is_stored(
     assert answer.body["detail"].startswith(f"header {header} is {value[:20]!r}"[:-1])
     assert "; allowed: " in answer.body["detail"]
     assert kafka.records() == []
+
+
+def test_a_declared_time_may_be_in_any_year_that_has_four_digits(
+    routes: Dispatcher, kafka: FakeKafka
+) -> None:
+    far = {"X-Data-Start-Millis": str(MILLIS_MIN), "X-Data-End-Millis": str(MILLIS_MAX)}
+
+    post(routes, headers=far)
+
+    message = landed(kafka)
+    assert (message.start_millis, message.end_millis) == (MILLIS_MIN, MILLIS_MAX)
 
 
 def test_data_that_ends_before_it_starts_is_a_bad_request(routes: Dispatcher) -> None:

@@ -125,6 +125,17 @@ def test_beyond_its_hard_rate_limit_a_device_is_refused() -> None:
         admitting.is_diverted("d-1", now_ms=NOW_MS)
 
 
+def test_beyond_its_bytes_a_device_is_refused_with_that_limit() -> None:
+    few = RateLimits(
+        soft_per_minute=9, hard_per_minute=9, soft_bytes_per_minute=5, hard_bytes_per_minute=10
+    )
+    admitting = rate_limiter(rate_limits=few)
+    admitting.is_diverted("d-1", now_ms=NOW_MS, body_bytes=10)
+
+    with pytest.raises(TooManyMessagesError, match="too many bytes; the limit is 10 a minute"):
+        admitting.is_diverted("d-1", now_ms=NOW_MS, body_bytes=1)
+
+
 def test_one_device_beyond_its_rate_limit_holds_up_no_other() -> None:
     admitting = rate_limiter()
     for _ in range(3):

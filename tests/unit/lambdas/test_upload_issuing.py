@@ -166,6 +166,17 @@ def test_rate_limits_are_for_forms_too_the_soft_one_diverts_and_the_hard_one_ref
     assert [issued.is_quarantined for _, issued in world.forms.signed_for] == [False, True]
 
 
+def test_the_bytes_of_uploads_count_too() -> None:
+    few = RateLimits(
+        soft_per_minute=9, hard_per_minute=9, soft_bytes_per_minute=1, hard_bytes_per_minute=1
+    )
+    world = World(overrides=Overrides(rate_limits=few))
+
+    answers = [world.ask() for _ in range(2)]
+
+    assert [status for status, _ in answers] == [201, 429]
+
+
 def test_a_gateway_is_given_a_form_for_a_device_that_is_bound_to_it() -> None:
     world = World(registry=FakeDevices(BOUND))
 

@@ -141,11 +141,12 @@ class UploadRule(_Table, frozen=True, kw_only=True):
 class DevicesRule(_Table, frozen=True, kw_only=True):
     """What is expected of each device of a flow.
 
-    One that sends more messages a minute than ``messages_per_minute_max`` is a runaway device: its
+    One that sends more messages or bytes a minute, but for large bodies, is a runaway device: its
     messages go to the bulk lane until it is calm. ``None``: the platform's own rate limit.
     """
 
     messages_per_minute_max: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
+    bytes_per_minute_max: Annotated[int, Meta(ge=1, le=1 << 40)] | None = None
 
 
 class DedupeRule(_Table, frozen=True, kw_only=True):

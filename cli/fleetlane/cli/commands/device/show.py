@@ -99,6 +99,8 @@ def _held(device_id: str, overrides: Overrides, *, now_ms: int) -> dict[str, Any
         "override_until": None if until_ms is None else _time_text(until_ms),
         "soft_ceiling": None if rate_limits is None else rate_limits.soft_per_minute,
         "hard_ceiling": None if rate_limits is None else rate_limits.hard_per_minute,
+        "soft_bytes": None if rate_limits is None else rate_limits.soft_bytes_per_minute,
+        "hard_bytes": None if rate_limits is None else rate_limits.hard_bytes_per_minute,
     }
 
 

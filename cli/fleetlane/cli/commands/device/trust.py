@@ -4,11 +4,18 @@ import time
 from typing import Annotated
 
 import typer
+from msgspec.structs import replace
 
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import checked_device_id
-from fleetlane.events.overrides import Overrides, RateLimits, Restriction
+from fleetlane.events.overrides import (
+    HARD_BYTES_PER_MINUTE,
+    SOFT_BYTES_PER_MINUTE,
+    Overrides,
+    RateLimits,
+    Restriction,
+)
 from operations.platform import Platform
 
 DeviceIds = Annotated[list[str], typer.Argument(metavar="ID...", help="One or more ids.")]
@@ -50,11 +57,24 @@ def rate_limit(
     hard: Annotated[
         int | None, typer.Option(min=1, help="Messages a minute; beyond, refused (429).")
     ] = None,
+    soft_bytes: Annotated[
+        int, typer.Option(min=1, help="Bytes a minute; beyond, to the bulk lane.")
+    ] = SOFT_BYTES_PER_MINUTE,
+    hard_bytes: Annotated[
+        int, typer.Option(min=1, help="Bytes a minute; beyond, refused (429).")
+    ] = HARD_BYTES_PER_MINUTE,
     clear: Annotated[bool, typer.Option("--clear", help="Remove these rate limits.")] = False,
     where: PlatformOptions,
 ) -> None:
-    """Set how many messages a minute a device may send, in place of the stage's rate limits."""
+    """Set how much a minute a device may send, in place of the stage's rate limits."""
+    if soft_bytes > hard_bytes:
+        problem = f"--soft-bytes is {soft_bytes}; the limit is --hard-bytes, {hard_bytes}"
+        raise BadRateLimitError(problem)
     rate_limits = _rate_limits(soft, hard, is_cleared=clear)
+    if rate_limits is not None:
+        rate_limits = replace(
+            rate_limits, soft_bytes_per_minute=soft_bytes, hard_bytes_per_minute=hard_bytes
+        )
     stores = where.platform().devices
     of = None if device_id is None else checked_device_id(device_id)
 
