@@ -37,6 +37,13 @@ SESSION_SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
         "spark.sql.streaming.noDataMicroBatches.enabled": "false",
         # A repeated header must not end a query: the last one counts.
         "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+        # A driver lives for months; of what ended it keeps a thousand of each for the UI, plans
+        # with all their text included.
+        "spark.ui.retainedJobs": "100",
+        "spark.ui.retainedStages": "100",
+        "spark.ui.retainedTasks": "1000",
+        "spark.sql.ui.retainedExecutions": "50",
+        "spark.sql.streaming.numRecentProgressUpdates": "5",
     }
 )
 

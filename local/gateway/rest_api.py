@@ -15,7 +15,8 @@ EVENT_BYTES_MAX: Final = 6 * 1024 * 1024
 """What Lambda takes, the body in Base64 included."""
 
 _ACTION: Final = "execute-api:invoke"
-_CACHED_MAX: Final = 50_000
+_SWEEP_AT: Final = 1_000
+"""With so many results, and each time they have doubled, the expired ones are dropped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,15 +48,22 @@ class AuthorizerCache:
     def __init__(self, *, clock_s: Callable[[], float] = time.monotonic) -> None:
         self._clock_s = clock_s
         self._cached: dict[tuple[str, ...], tuple[AuthorizerResult, float]] = {}
+        self._sweep_at = _SWEEP_AT
+
+    def __len__(self) -> int:
+        """How many are held, expired ones included."""
+        return len(self._cached)
 
     def get(self, key: tuple[str, ...]) -> AuthorizerResult | None:
         result, until_s = self._cached.get(key, (None, 0.0))
         return result if until_s > self._clock_s() else None
 
     def put(self, key: tuple[str, ...], result: AuthorizerResult, *, ttl_s: float) -> None:
-        if len(self._cached) >= _CACHED_MAX:
-            self._cached.clear()
-        self._cached[key] = (result, self._clock_s() + ttl_s)
+        now_s = self._clock_s()
+        if len(self._cached) >= self._sweep_at:
+            self._cached = {one: had for one, had in self._cached.items() if had[1] > now_s}
+            self._sweep_at = max(_SWEEP_AT, 2 * len(self._cached))
+        self._cached[key] = (result, now_s + ttl_s)
 
 
 def is_allowed(policy: Mapping[str, Any], method_arn: str) -> bool:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from local.gateway.rest_api import is_allowed
+from local.gateway.rest_api import AuthorizerCache, AuthorizerResult, is_allowed
 from tests.unit.local.gateway_calls import (
     ARN,
     TOKEN,
@@ -109,3 +109,16 @@ def test_a_policy_allows_what_it_covers_and_does_not_deny(
     both = {"Statement": [one for part in statements for one in part["Statement"]]}
 
     assert is_allowed(both, ARN) is is_covered
+
+
+def test_expired_results_are_dropped() -> None:
+    now_s = 0.0
+    cache = AuthorizerCache(clock_s=lambda: now_s)
+    result = AuthorizerResult(policy={}, context={})
+
+    for number in range(10_000):
+        now_s = float(number)
+        cache.put((str(number),), result, ttl_s=300)
+
+    assert len(cache) <= 2_000
+    assert cache.get(("9999",)) is result
