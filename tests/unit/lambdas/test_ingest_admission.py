@@ -121,7 +121,7 @@ def test_a_device_that_sends_too_many_bytes_is_diverted_too_and_then_asked_to_sl
     )
     routes = routes_with(FakeOverrides(Overrides(rate_limits=few)), producer=kafka)
 
-    answers = [post(routes, "x" * 64) for _ in range(3)]
+    answers = [post(routes, body=b"x" * 64) for _ in range(3)]
 
     outcomes = [answer.body.get("lane") or answer.tag for answer in answers]
     assert outcomes == ["standard", "bulk", "slow_down"]
