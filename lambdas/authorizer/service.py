@@ -8,6 +8,7 @@ from typing import Any, Final, NoReturn, Protocol
 
 import jwt
 
+from clients.devices.ed25519_points import problem_of_ed25519
 from clients.devices.registry import Jwk, RegisteredDevice
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import is_device_id
@@ -136,6 +137,8 @@ def proven_by(token: str, *, devices: Devices) -> Proven:
     key = device.key(claimed.kid)
     if key is None:
         raise TokenRefusedError("unknown_key", device_id)
+    if key["kty"] == "OKP" and problem_of_ed25519(key.get("x", "")) is not None:
+        raise TokenRefusedError("weak_key", device_id)  # registered before that was refused
     claims = _verified(token, key, device_id)
     lifetime_s = int(claims["exp"]) - int(claims["iat"])  # PyJWT takes numbers as text too
     if not 0 < lifetime_s <= LIFETIME_S_MAX:

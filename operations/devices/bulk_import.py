@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm
 
+from clients.devices.ed25519_points import problem_of_ed25519
 from clients.devices.registry import BadDeviceError, RegisteredDevice
 from fleetlane.events.errors import FleetlaneError
 
@@ -51,8 +52,12 @@ def public_jwk(text: str) -> dict[str, str]:
     kid = given.get("kid", _thumbprint(members))
     if not isinstance(kid, str) or not 0 < len(kid) <= _KID_CHARS_MAX:
         raise BadPublicKeyError(f"has a `kid` that is no text of 1 to {_KID_CHARS_MAX} characters")
-    if _curve_of(members) not in ("P-256", "Ed25519"):
+    curve = _curve_of(members)
+    if curve not in ("P-256", "Ed25519"):
         raise BadPublicKeyError("is on another curve; allowed: P-256, Ed25519")
+    problem = problem_of_ed25519(str(members["x"])) if curve == "Ed25519" else None
+    if problem is not None:
+        raise BadPublicKeyError(problem)
     return {name: str(value) for name, value in members.items()} | {"kid": kid}
 
 

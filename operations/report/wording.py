@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Final
 
-from fleetlane.events.times import DAY_MS, EPOCH, HOUR_MS
+from fleetlane.events.times import DAY_MS, EPOCH, HOUR_MS, MILLIS_MAX, MILLIS_MIN, time_text
 
 _UNITS: Final = ((DAY_MS, "day"), (HOUR_MS, "h"), (60_000, "min"), (1_000, "s"))
 NONE: Final = "\N{EN DASH}"
@@ -74,13 +74,18 @@ def micros(value: int) -> str:
 def moment(at_ms: int) -> str:
     """``21 November 2026, 15:20 UTC``."""
     at = _utc(at_ms)
-    return f"{at.day} {at:%B %Y, %H:%M} UTC"
+    return time_text(at_ms) if at is None else f"{at.day} {at:%B %Y, %H:%M} UTC"
 
 
 def moment_short(at_ms: int | None) -> str:
     """``2026-11-21 15:20``, in UTC."""
-    return NONE if at_ms is None else f"{_utc(at_ms):%Y-%m-%d %H:%M}"
+    if at_ms is None:
+        return NONE
+    at = _utc(at_ms)
+    return time_text(at_ms) if at is None else f"{at:%Y-%m-%d %H:%M}"
 
 
-def _utc(at_ms: int) -> datetime:
-    return EPOCH + timedelta(milliseconds=at_ms)
+def _utc(at_ms: int) -> datetime | None:
+    """``None`` for what is in no year from 1 to 9999: devices declare what they like."""
+    is_time = MILLIS_MIN <= at_ms <= MILLIS_MAX
+    return EPOCH + timedelta(milliseconds=at_ms) if is_time else None

@@ -53,6 +53,11 @@ def rfc3339(millis: int) -> str:
     return f"{_minute(minute)}{_TWO_DIGITS[second]}.{_THREE_DIGITS[fraction]}Z"
 
 
+def time_text(millis: int) -> str:
+    """The same for people, of any number: one that is no time in years 1 to 9999 stays a number."""
+    return rfc3339(millis) if MILLIS_MIN <= millis <= MILLIS_MAX else f"{millis} ms since 1970"
+
+
 def hour_bucket(millis: int) -> str:
     """Format the hour that ``millis`` falls in as ``2026-11-03T14``."""
     return _hour(millis // HOUR_MS)

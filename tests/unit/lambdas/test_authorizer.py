@@ -206,3 +206,32 @@ def test_any_json_is_refused_and_nothing_breaks(value: object) -> None:
 
 def _effect(answer: Mapping[str, Any]) -> object:
     return answer["policyDocument"]["Statement"][0]["Effect"]
+
+
+def test_a_token_that_was_forged_for_a_key_of_small_order_is_refused() -> None:
+    """With a point of order 4 as its key, every fourth message is rightly signed by nobody."""
+    weak = {"kid": "weak", "kty": "OKP", "crv": "Ed25519", "x": "A" * 43}
+    device = replace(DEVICE.registered(), device_id="d-weak", keys=(weak,))
+    devices = FakeDevices(device)
+    forged = [forged_token("d-weak", kid="weak", attempt=number) for number in range(40)]
+
+    whys = {refusal_of(one, devices) for one in forged}
+
+    assert whys == {"weak_key"}
+
+
+def forged_token(device_id: str, *, kid: str, attempt: int) -> str:
+    """R is the neutral element and S is 0: right for a key of small order, if the hash suits."""
+    head = base64url(json.dumps({"alg": "EdDSA", "kid": kid}).encode())
+    now = now_s()
+    claims = {"sub": device_id, "aud": "fleetlane", "iat": now, "exp": now + 60, "n": attempt}
+    body = base64url(json.dumps(claims).encode())
+    return f"{head}.{body}.{base64url(bytes([1]) + bytes(63))}"
+
+
+def refusal_of(token: str, devices: FakeDevices) -> str | None:
+    try:
+        proven_by(token, devices=devices)
+    except TokenRefusedError as refused:
+        return refused.why
+    return None

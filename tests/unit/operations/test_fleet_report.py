@@ -114,6 +114,18 @@ def test_a_device_id_cannot_become_markup(figures: FleetFigures) -> None:
     assert "<script" not in page
 
 
+def test_a_firmware_cannot_become_markup_in_a_table_or_a_chart(figures: FleetFigures) -> None:
+    hostile = [
+        replace(one, firmware="<script>alert(1)</script>", malformed=one.messages)
+        for one in figures.firmware
+    ]
+
+    page = page_of(replace(figures, firmware=tuple(hostile)))
+
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+
+
 @pytest.mark.parametrize("colour", [INK, MUTED, WATCH], ids=lambda colour: colour.name)
 @pytest.mark.parametrize("ground", [PAGE, CARD], ids=lambda colour: colour.name)
 def test_words_stand_out_from_their_ground(colour: Colour, ground: Colour) -> None:

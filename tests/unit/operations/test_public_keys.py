@@ -107,3 +107,18 @@ def test_an_ed25519_key_that_was_never_ours_is_taken() -> None:
     public = ed25519.Ed25519PrivateKey.generate().public_key()
 
     assert public_jwk(pem(public))["crv"] == "Ed25519"
+
+
+@pytest.mark.parametrize("x", ["A" * 43, "AQ" + "A" * 41, "7f" + "_" * 40 + "8"])
+def test_an_ed25519_key_that_anybody_can_sign_for_is_refused(x: str) -> None:
+    weak = {"kty": "OKP", "crv": "Ed25519", "x": x}
+
+    with pytest.raises(BadPublicKeyError, match=r"small order|not encoded canonically"):
+        public_jwk(json.dumps(weak))
+
+
+def test_a_point_that_is_not_on_p_256_is_refused() -> None:
+    off = P256.public_jwk | {"y": P256.public_jwk["x"]}
+
+    with pytest.raises(BadPublicKeyError, match="no point on 'P-256'"):
+        public_jwk(json.dumps(off))

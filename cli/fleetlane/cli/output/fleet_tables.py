@@ -7,14 +7,17 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 from rich.console import Console
 from rich.table import Table as RichTable
 
+from fleetlane.cli.output.record_text import cell
 from fleetlane.events.errors import FleetlaneError
 from operations.report.tables import Table
+
+_FORMULA_BEGINS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document, with all answers.")]
 
@@ -53,7 +56,14 @@ class FormatOptions:
 def write_csv(names: Sequence[str], records: Iterable[Mapping[str, object]]) -> None:
     writer = csv.DictWriter(sys.stdout, names, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(records)
+    for one in records:
+        writer.writerow({name: _unexecuted(value) for name, value in one.items()})
+
+
+def _unexecuted(value: object) -> object:
+    """Text that a spreadsheet would take for a formula gets an apostrophe before it."""
+    is_formula = isinstance(value, str) and value.startswith(_FORMULA_BEGINS)
+    return f"'{value}" if is_formula else value
 
 
 def _record(table: Table[Any], row: Any) -> dict[str, object]:
@@ -76,5 +86,5 @@ def _print_table(shown: Table[Any]) -> None:
     for place, heading in enumerate(shown.columns):
         table.add_column(heading, justify="left" if place == 0 else "right", no_wrap=place == 0)
     for row in shown.rows:
-        table.add_row(*(text(row) for text in shown.columns.values()))
+        table.add_row(*(cell(text(row)) for text in shown.columns.values()))
     Console().print(table)

@@ -4,10 +4,13 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
+from rich.text import Text
+
 from clients.kafka.reader import Record
 from fleetlane.events.record_json import record_fields, record_json
-from fleetlane.events.times import MILLIS_MAX, rfc3339
+from fleetlane.events.times import time_text
 from fleetlane.events.topics import PARKED, UnknownTopicError, parsed_raw_topic
+from operations.report.wording import NARROW_SPACE
 
 _HEX_BYTES_MAX: Final = 256
 
@@ -31,7 +34,7 @@ def record_line(record: Record) -> str:
 
 
 def _head(record: Record) -> str:
-    when = rfc3339(record.timestamp_ms) if 0 <= record.timestamp_ms <= MILLIS_MAX else "no time"
+    when = time_text(record.timestamp_ms) if record.timestamp_ms >= 0 else "no time"
     key = "no key" if record.key is None else f"key {_shown(record.key)}"
     return f"{record.topic}/{record.partition}/{record.offset}  {when}  {key}"
 
@@ -100,8 +103,14 @@ def _shown(value: bytes) -> str:
 def escaped(text: str) -> str:
     """Text of a device's, without what a terminal would obey."""
     return "".join(
-        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
+        one if one.isprintable() or one == NARROW_SPACE else one.encode("unicode_escape").decode()
+        for one in text
     )
+
+
+def cell(text: str) -> Text:
+    """The same for a table: square brackets are a device's text too, and no markup of Rich's."""
+    return Text(escaped(text))
 
 
 def fields_of(found: object, names: str) -> dict[str, Any]:

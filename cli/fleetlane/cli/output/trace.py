@@ -10,7 +10,7 @@ from fleetlane.cli.output.record_text import escaped, fields_of
 from fleetlane.events.envelope import Message
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.metadata import Parsed
-from fleetlane.events.times import rfc3339
+from fleetlane.events.times import time_text
 from operations.messages.trace import MessageTrace
 
 _HEAD_BYTES: Final = 64
@@ -38,7 +38,7 @@ def trace_lines(
         yield from _about(trace.message)
     yield ""
     for at_ms, _, text in sorted(_steps(trace)):
-        yield f"{rfc3339(at_ms)}  {escaped(text)}"
+        yield f"{time_text(at_ms)}  {escaped(text)}"
     yield ""
     yield f"outcome: {outcome_of(trace)}"
     yield from _event_lines(trace)
@@ -55,7 +55,7 @@ def _about(message: Message) -> Iterator[str]:
     yield f"stream  {message.stream}, {message.lane} lane"
     where = "" if message.reference is None else f", in the bucket as {message.reference.key}"
     yield escaped(f"body    {message.body_bytes} bytes of {message.content_type}{where}")
-    yield f"arrived {rfc3339(message.arrival_millis)}"
+    yield f"arrived {time_text(message.arrival_millis)}"
 
 
 def _steps(trace: MessageTrace) -> Iterator[_Step]:

@@ -11,8 +11,10 @@ import typer
 from clients.devices.registry import DeviceStatus, RegisteredDevice, UnknownDeviceError
 from fleetlane.cli.options.selection import DeviceId
 from fleetlane.cli.options.stage import PlatformOptions
+from fleetlane.cli.output.record_text import escaped
 from fleetlane.events.names import checked_device_id
 from fleetlane.events.overrides import Overrides
+from fleetlane.events.times import MILLIS_MAX, MILLIS_MIN, time_text
 
 _COLUMNS = "{:<24} {:<20} {:<12} {:>4}  {}"
 
@@ -75,7 +77,8 @@ def show(device_id: DeviceId, *, as_json: JsonOption = False, where: PlatformOpt
         return
     for name, value in facts.items():
         shown = "-" if value is None else value
-        typer.echo(f"{name:<14} {json.dumps(shown) if isinstance(shown, dict) else shown}")
+        text = json.dumps(shown) if isinstance(shown, dict) else escaped(str(shown))
+        typer.echo(f"{name:<14} {text}")
 
 
 def _facts(device: RegisteredDevice) -> dict[str, Any]:
@@ -105,4 +108,6 @@ def _held(device_id: str, overrides: Overrides, *, now_ms: int) -> dict[str, Any
 
 
 def _time_text(at_ms: int) -> str:
+    if not MILLIS_MIN <= at_ms <= MILLIS_MAX:
+        return time_text(at_ms)
     return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="seconds")

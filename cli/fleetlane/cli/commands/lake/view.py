@@ -8,14 +8,13 @@ from typing import Annotated, Final, Literal
 import typer
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from clients.flows.store import FlowStore
 from clients.lake.view_sql import Engine, create_view
 from fleetlane.cli.options.selection import DaysOption
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.fleet_tables import FormatOptions, JsonOption, write_csv
-from fleetlane.cli.output.record_text import escaped
+from fleetlane.cli.output.record_text import cell
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lake.views import DataColumn, Kind, LakeView, OwnColumn, view_of
 from fleetlane.events.times import DAY_MS
@@ -101,8 +100,8 @@ def _print_table(found: ViewRows, records: list[dict[str, object]]) -> None:
     table = Table(title=title, title_justify="left", title_style="bold")
     for column in columns:
         justify: Literal["left", "right"] = "right" if column.kind in _TO_THE_RIGHT else "left"
-        table.add_column(column.name, justify=justify, overflow="fold")
+        table.add_column(cell(column.name), justify=justify, overflow="fold")
     for record in records:
         values = (record[column.name] for column in columns)
-        table.add_row(*(Text("" if one is None else escaped(str(one))) for one in values))
+        table.add_row(*(cell("" if one is None else str(one)) for one in values))
     Console().print(table)
