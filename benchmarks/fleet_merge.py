@@ -19,11 +19,11 @@ from pyspark.sql import functions as F
 from benchmarks.kept_numbers import write_numbers
 from benchmarks.running.session import session_here
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
-from fleetlane.events.lake.tables import EVENTS
+from fleetlane.events.lake.tables import EVENTS, REPEATS
 from fleetlane.events.times import DAY_MS
 from glue_jobs.engine.session import use_catalog
-from glue_jobs.lake.batches import merge_events
 from glue_jobs.lake.commits import Batch, TableLog
+from glue_jobs.lake.events import merge_events
 from glue_jobs.lake.main import ensure_table
 from glue_jobs.lake.merging import Target
 from glue_jobs.lake.rows import DAY_CLOCK
@@ -78,16 +78,21 @@ def _fill(session: SparkSession, day: int) -> None:
 
 def _merge_s(session: SparkSession, name: str, *, rounds: int) -> float:
     """The median of some batches, each new; how long its rows take to make is not counted."""
-    log, took_s = TableLog(session, EVENTS), []
+    logs = {table: TableLog(session, table) for table in (EVENTS, REPEATS)}
+    took_s = []
     for number in range(rounds):
         batch = Batch(query=name, number=number)
         rows = _batch(session, name, number).persist()
         rows.count()
         began_s = time.perf_counter()
-        merge_events(rows, Target(table=EVENTS, log=log, batch=batch, check=lambda: None))
+        merge_events(rows, *(_target(logs[table], batch) for table in (EVENTS, REPEATS)))
         took_s.append(time.perf_counter() - began_s)
         rows.unpersist()
     return median(took_s)
+
+
+def _target(log: TableLog, batch: Batch) -> Target:
+    return Target(table=log.table, log=log, batch=batch, check=lambda: None)
 
 
 def _batch(session: SparkSession, name: str, number: int) -> DataFrame:
@@ -129,6 +134,7 @@ def _session(lake: LocalLake) -> SparkSession:
     )
     use_catalog(session, warehouse=arguments.lake_warehouse, uri=arguments.lake_catalog_uri)
     ensure_table(session, EVENTS)
+    ensure_table(session, REPEATS)
     return session
 
 

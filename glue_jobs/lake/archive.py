@@ -15,7 +15,8 @@ from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableErr
 from fleetlane.events.lake.tables import RAW, NoBody
 from fleetlane.events.s3_keys import archived_key
 from fleetlane.events.times import DAY_MS, rfc3339
-from glue_jobs.lake.merging import Target, commit, without_known
+from glue_jobs.lake.erasure import without_erased
+from glue_jobs.lake.merging import Target, commit, drop_repeats, without_known
 from glue_jobs.lake.rows import WAITS_AT, raw_rows
 
 COPIES_AT_ONCE: Final = 16
@@ -92,7 +93,9 @@ class ArchivedBodies:
         return problem
 
 
-def write_raw(records: DataFrame, target: Target, bodies: ArchivedBodies) -> None:
+def write_raw(
+    records: DataFrame, target: Target, bodies: ArchivedBodies, erased_until_ms: Mapping[str, int]
+) -> None:
     """Append the records that are not in the archive yet; nothing if the batch was done.
 
     A record has the same time in Kafka whenever it is read, so only files that have some of the
@@ -100,7 +103,7 @@ def write_raw(records: DataFrame, target: Target, bodies: ArchivedBodies) -> Non
     """
     if target.log.has(target.batch):
         return
-    rows = raw_rows(records).persist(StorageLevel.DISK_ONLY)
+    rows = without_erased(raw_rows(records), RAW, erased_until_ms).persist(StorageLevel.DISK_ONLY)
     facts = rows.agg(
         F.min("kafka_ms").alias("first_ms"),
         F.max("kafka_ms").alias("last_ms"),
@@ -117,7 +120,9 @@ def write_raw(records: DataFrame, target: Target, bodies: ArchivedBodies) -> Non
         fresh = without_known(
             _with_references(rows, bodies.copied(facts.places)), target, there=there, places=near
         )
-        commit(fresh, target, places=days)
+        if not commit(fresh, target):
+            drop_repeats(rows.sparkSession, RAW, within=days)
+            target.log.read_again()
     rows.unpersist()
 
 

@@ -1,12 +1,7 @@
-"""A batch of records into the tables that its query writes.
+"""A batch of records into the tables that its query writes."""
 
-Events that a newer parser made of the same message take the place of the older ones.
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
-from functools import reduce
-from operator import and_
 from types import MappingProxyType
 from typing import Final
 
@@ -24,6 +19,7 @@ from fleetlane.events.lake.tables import (
     PARSED,
     RAW,
     RECEIVED,
+    REPEATS,
     LakeTable,
 )
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, canonical_topic
@@ -31,119 +27,22 @@ from fleetlane.events.topics import PARKED as PARKED_TOPIC
 from glue_jobs.engine.checkpoint_notes import DedupedStreams
 from glue_jobs.lake.archive import ArchivedBodies, write_raw
 from glue_jobs.lake.commits import Batch, TableLog
-from glue_jobs.lake.merging import (
-    Check,
-    Target,
-    append_new,
-    commit,
-    confirm,
-    facts_of,
-    in_places,
-    merge,
-    one_of_each,
-    places_in,
-    touched,
-    without_known,
-    write_days,
-)
+from glue_jobs.lake.erasure import without_erased
+from glue_jobs.lake.events import merge_events
+from glue_jobs.lake.merging import Check, Target, merge, write_days
 from glue_jobs.lake.rows import event_rows, parked_rows, parsed_rows, received_rows
 from glue_jobs.lake.summaries import ClosedHours, daily_rows, days_to_count, hourly_rows
 from glue_jobs.lake.upkeep import LeaseGuard
 
 TABLES_OF: Final[Mapping[LakeTables, tuple[LakeTable, ...]]] = MappingProxyType(
     {
-        LakeTables.EVENTS: (EVENTS, PARKED),
+        LakeTables.EVENTS: (EVENTS, REPEATS, PARKED),
         LakeTables.FLEET: (RECEIVED, PARSED, DAILY, HOURLY, LEDGER),
         LakeTables.ARCHIVE: (RAW,),
     }
 )
 
 _QUERY_ID: Final = "sql.streaming.queryId"
-_PROPERTY: Final = "spark.sql.iceberg.snapshot-property"
-_PLACE: Final = ("stream", "day", "id")
-_OLD: Final = f"{EVENTS.full_name}."
-
-
-def merge_events(rows: DataFrame, target: Target) -> None:
-    """Merge events. Where a message has a higher revision, here or in the table, only that stays.
-
-    A replayed message keeps its arrival time, which is how its older events are found.
-    """
-    if target.log.has(target.batch):
-        return
-    facts = facts_of(
-        rows,
-        EVENTS,
-        F.min("arrival_ms").alias("first_ms"),
-        F.max("arrival_ms").alias("last_ms"),
-        F.max("revision").alias("revision"),
-        F.collect_set("stream").alias("streams"),
-    )
-    places = touched(facts)
-    if places is None:
-        return
-    if not target.log.has_revisions(now=facts.revision > 0):
-        append_new(rows, target, places=places)
-        return
-    arrived_alike = F.col("arrival_ms").between(facts.first_ms, facts.last_ms)
-    same = rows.sparkSession.table(EVENTS.full_name).where(
-        F.col("stream").isin(facts.streams) & arrived_alike
-    )
-    newest = _newest(rows, same).persist()
-    revised = F.broadcast(newest.where("newest > 0"))
-    stale = same.join(revised, "raw_id").where("revision < newest").select(*_PLACE).persist()
-    current = rows.join(newest, "raw_id").where("revision = newest").drop("newest")
-    _replace(current, stale, target, places)
-    newest.unpersist()
-    stale.unpersist()
-
-
-def _newest(rows: DataFrame, same: DataFrame) -> DataFrame:
-    there = same.where("revision > 0").select("raw_id", "revision")
-    revisions = rows.select("raw_id", "revision").union(there)
-    return revisions.groupBy("raw_id").agg(F.max("revision").alias("newest"))
-
-
-def _replace(rows: DataFrame, stale: DataFrame, target: Target, places: Column) -> None:
-    there = rows.sparkSession.table(EVENTS.full_name).join(
-        F.broadcast(stale), list(_PLACE), "left_anti"
-    )
-    once = one_of_each(rows, EVENTS.key)
-    fresh = without_known(once, target, there=there, places=places)
-    stale_in = in_places(places_in(stale.select("stream", "day").distinct().collect()), of=_OLD)
-    if stale_in is None:
-        commit(fresh, target, places=places)
-        return
-    added = fresh.select(*EVENTS.column_names).withColumn("is_stale", F.expr("false"))
-    removed = stale.withColumn("is_stale", F.expr("true"))
-    changes = added.unionByName(removed, allowMissingColumns=True).persist()
-    base_id = target.log.current_id()
-    target.check()
-    _merge_changes(changes, target, stale_in)
-    confirm(rows.sparkSession, target, base_id=base_id, places=places)
-    changes.unpersist()
-
-
-def _merge_changes(changes: DataFrame, target: Target, stale_in: Column) -> None:
-    """Take out and put in, in one commit. Only the partitions with stale rows are read."""
-    session = changes.sparkSession
-    names = {f"{_PROPERTY}.{name}": value for name, value in target.batch.properties.items()}
-    for name, value in names.items():
-        session.conf.set(name, value)
-    is_stale_row = reduce(and_, (F.col(f"{_OLD}{name}") == F.col(f"s.{name}") for name in _PLACE))
-    try:
-        (
-            changes.alias("s")
-            .mergeInto(EVENTS.full_name, is_stale_row & F.col("s.is_stale") & stale_in)
-            .whenMatched()
-            .delete()
-            .whenNotMatched(~F.col("s.is_stale"))
-            .insert({name: F.col(f"s.{name}") for name in EVENTS.column_names})
-            .merge()
-        )
-    finally:
-        for name in names:
-            session.conf.unset(name)
 
 
 class LakeBatches:
@@ -159,10 +58,13 @@ class LakeBatches:
         guard: LeaseGuard,
         *,
         deduped: DedupedStreams,
+        erased_until_ms: Callable[[], Mapping[str, int]],
         bodies: ArchivedBodies | None = None,
     ) -> None:
+        """``erased_until_ms`` reads, before each batch, what of which devices stays away."""
         self._arguments, self._guard, self._deduped = arguments, guard, deduped
         self._bodies = bodies
+        self._erased_until_ms = erased_until_ms
         self._token, self._hours = 0, ClosedHours()
         self._logs = {table: TableLog(session, table) for table in TABLES_OF[arguments.tables]}
 
@@ -173,6 +75,7 @@ class LakeBatches:
             FilesUnavailableError: It cannot be read which streams are deduped.
             PayloadUnavailableError: S3 does not answer, and bodies are to be archived.
             LeaseLostError: Another writes these tables by now.
+            RequestsUnavailableError: It cannot be read which devices were erased.
         """
         query = records.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
         assert query is not None, "Spark names the query to what runs in it"
@@ -188,19 +91,24 @@ class LakeBatches:
                     self._write_fleet(records, batch, check)
                 case LakeTables.ARCHIVE:
                     assert self._bodies is not None, "the archive keeps bodies too"
-                    write_raw(records, self._target(RAW, batch, check), self._bodies)
+                    target = self._target(RAW, batch, check)
+                    write_raw(records, target, self._bodies, self._erased_until_ms())
 
     def read_again(self) -> None:
-        """Forget what was known of the tables; others than batches of ours wrote them."""
+        """Forget what the tables' last commits were; others than batches made some."""
         for log in self._logs.values():
-            log.forget()
+            log.read_again()
 
     def _write_events(self, records: DataFrame, batch: Batch, check: Check) -> None:
         is_parked = F.col("topic") == PARKED_TOPIC
-        events = event_rows(records.where(~is_parked & ~self._comes_again())).persist()
-        merge_events(events, self._target(EVENTS, batch, check))
+        erased_until_ms = self._erased_until_ms()
+        events = event_rows(records.where(~is_parked & ~self._comes_again()))
+        events = without_erased(events, EVENTS, erased_until_ms).persist()
+        repeats = self._target(REPEATS, batch, check)
+        merge_events(events, self._target(EVENTS, batch, check), repeats)
         events.unpersist()
-        parked = parked_rows(records.where(is_parked)).persist(StorageLevel.DISK_ONLY)
+        parked = without_erased(parked_rows(records.where(is_parked)), PARKED, erased_until_ms)
+        parked.persist(StorageLevel.DISK_ONLY)
         merge(parked, self._target(PARKED, batch, check))
         parked.unpersist()
 
@@ -209,10 +117,12 @@ class LakeBatches:
         return F.col("topic").isin([canonical_topic(one) for one in self._deduped.windows_s()])
 
     def _write_fleet(self, records: DataFrame, batch: Batch, check: Check) -> None:
-        session = records.sparkSession
-        received = received_rows(records.where(F.col("topic") == FLEET_RECEIVED)).persist()
+        session, erased_until_ms = records.sparkSession, self._erased_until_ms()
+        received = received_rows(records.where(F.col("topic") == FLEET_RECEIVED))
+        received = without_erased(received, RECEIVED, erased_until_ms).persist()
         merge(received, self._target(RECEIVED, batch, check))
-        parsed = parsed_rows(records.where(F.col("topic") == FLEET_PARSED)).persist()
+        parsed = parsed_rows(records.where(F.col("topic") == FLEET_PARSED))
+        parsed = without_erased(parsed, PARSED, erased_until_ms).persist()
         merge(parsed, self._target(PARSED, batch, check))
         came = received.select("day", "received_ms")
         touched = came.unionByName(parsed.select("day"), allowMissingColumns=True)

@@ -43,7 +43,6 @@ class TableLog:
     def __init__(self, session: SparkSession, table: LakeTable) -> None:
         self._session, self.table = session, table
         self._known: Sequence[Snapshot] | None = None
-        self._has_revisions: bool | None = None
 
     def has(self, batch: Batch) -> bool:
         """Whether ``batch``, or a later one of its query, was committed."""
@@ -59,21 +58,8 @@ class TableLog:
         snapshots = self._snapshots()
         return snapshots[0].id if snapshots else None
 
-    def has_revisions(self, *, now: bool) -> bool:
-        """Whether any row is of a revision above 0, or is about to be; looked up once."""
-        if now:
-            self._has_revisions = True
-        elif self._has_revisions is None:
-            revised = self._session.table(self.table.full_name).where("revision > 0")
-            self._has_revisions = not revised.isEmpty()
-        return self._has_revisions
-
     def read_again(self) -> None:
         self._known = None
-
-    def forget(self) -> None:
-        """Know nothing any more: others may have written what they like."""
-        self._known = self._has_revisions = None
 
     def is_right_after(self, batch: Batch, base_id: int | None) -> bool:
         """Whether ``batch``'s commit follows ``base_id`` directly, with no other between them."""

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from clients.aws import AwsSettings, hasty_config, s3_client
+from clients.s3.erased_devices import ErasedDevices
 from clients.s3.lease import Lease, LeaseObject
 from clients.s3.payload_bucket import PayloadBucket
 from clients.s3.upkeep_requests import Upkeep, UpkeepRequests
@@ -18,7 +19,8 @@ from fleetlane.events.job_arguments import LakeArguments, LakeTables
 from fleetlane.events.lake.tables import CATALOG, NAMESPACE, LakeTable
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import Dimension, JobMetric, lake_job
-from fleetlane.events.times import now_ms
+from fleetlane.events.names import checked_device_id
+from fleetlane.events.times import HOUR_MS, now_ms
 from fleetlane.events.topic_patterns import canonical_pattern, raw_pattern, unique_pattern
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED
 from glue_jobs.engine.checkpoint_notes import DedupedStreams, HadoopFiles
@@ -36,6 +38,9 @@ from glue_jobs.lake.upkeep import LeaseGuard, UpkeepSchedule, compacted, erased,
 
 VIEWS_INTERVAL_S: Final = 60
 LAG_INTERVAL_S: Final = 60
+STILL_ARRIVES_MS: Final = HOUR_MS
+"""So long after its erasure a device may still be let in, by a form or policy issued before."""
+
 POLL_MS: Final = 5_000
 """How often a query looks whether a batch is full by now, so that a full one never waits."""
 
@@ -77,7 +82,15 @@ def _start_query(
     session: SparkSession, arguments: LakeArguments, guard: LeaseGuard, lag: LakeLag
 ) -> StreamingQuery:
     deduped = DedupedStreams(HadoopFiles(session, arguments.checkpoint_folder))
-    batches = LakeBatches(session, arguments, guard, deduped=deduped, bodies=_bodies(arguments))
+    devices = ErasedDevices(s3_client(AwsSettings()), arguments.lake_bucket, arguments.tables)
+    batches = LakeBatches(
+        session,
+        arguments,
+        guard,
+        deduped=deduped,
+        erased_until_ms=devices.erased_until_ms,
+        bodies=_bodies(arguments),
+    )
     records = raw_records(
         session,
         arguments,
@@ -89,7 +102,7 @@ def _start_query(
     query = in_batches(records, arguments, name=name, trigger_ms=trigger_ms, each=batches.write)
     PeriodicTask(
         name="upkeep of the lake's tables",
-        run=_upkeep(session, arguments, guard, batches).do_due,
+        run=_upkeep(session, arguments, guard, batches, devices).do_due,
         interval_s=UPKEEP_INTERVAL_S,
         is_first_at_once=False,
     ).run_beside(query)
@@ -131,7 +144,11 @@ def _lease_guard(session: SparkSession, arguments: LakeArguments) -> LeaseGuard:
 
 
 def _upkeep(
-    session: SparkSession, arguments: LakeArguments, guard: LeaseGuard, batches: LakeBatches
+    session: SparkSession,
+    arguments: LakeArguments,
+    guard: LeaseGuard,
+    batches: LakeBatches,
+    devices: ErasedDevices,
 ) -> UpkeepSchedule:
     tables, is_archive = TABLES_OF[arguments.tables], arguments.tables is LakeTables.ARCHIVE
 
@@ -145,6 +162,7 @@ def _upkeep(
         return reread(expired(session, tables, now_ms=now_ms()))
 
     def erase(device_id: str) -> Mapping[str, str]:
+        devices.note(checked_device_id(device_id), until_ms=now_ms() + STILL_ARRIVES_MS)
         if is_archive:
             delete_bodies(session, _bodies(arguments), device_id)
         return reread(erased(session, tables, device_id))

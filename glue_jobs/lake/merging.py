@@ -48,15 +48,19 @@ def merge(rows: DataFrame, target: Target) -> None:
     if target.log.has(target.batch):
         return
     places = touched(facts_of(rows, target.table))
-    if places is not None:
-        append_new(rows, target, places=places)
+    if places is not None and not append_new(rows, target, places=places):
+        drop_repeats(rows.sparkSession, target.table, within=places)
+        target.log.read_again()
 
 
-def append_new(rows: DataFrame, target: Target, *, places: Column) -> None:
-    """Append, once each, the rows whose keys are not in the touched partitions."""
+def append_new(rows: DataFrame, target: Target, *, places: Column) -> bool:
+    """Append, once each, the rows whose keys are not in the touched partitions.
+
+    Returns as ``commit`` does.
+    """
     there = rows.sparkSession.table(target.table.full_name)
     once = one_of_each(rows, target.table.key)
-    commit(without_known(once, target, there=there, places=places), target, places=places)
+    return commit(without_known(once, target, there=there, places=places), target)
 
 
 def one_of_each(rows: DataFrame, key: Sequence[str]) -> DataFrame:
@@ -82,13 +86,17 @@ def without_known(
     return rows.join(F.broadcast(known), key, "left_anti")
 
 
-def commit(rows: DataFrame, target: Target, *, places: Column) -> None:
-    """Append rows, marked with the batch, even if there are none."""
-    writer = _marked(rows, target)
+def commit(rows: DataFrame, target: Target) -> bool:
+    """Append rows, marked with the batch, even if there are none.
+
+    Returns whether nobody wrote between the look-up and the commit: one that was paused for long
+    may have lost the lease to another. Then there may be rows twice.
+    """
+    writer = marked(rows, target)
     base_id = target.log.current_id()
     target.check()
     writer.append()
-    confirm(rows.sparkSession, target, base_id=base_id, places=places)
+    return target.log.is_right_after(target.batch, base_id)
 
 
 def write_days(rows: Callable[[], DataFrame], target: Target) -> None:
@@ -101,23 +109,13 @@ def write_days(rows: Callable[[], DataFrame], target: Target) -> None:
         if target.log.has(target.batch):
             return True
         base_id = target.log.current_id()
-        writer = validated(_marked(rows(), target), base_id)
+        writer = validated(marked(rows(), target), base_id)
         target.check()
         writer.overwritePartitions()
         return True
 
     until_unopposed(attempt, log=target.log)
     target.log.read_again()
-
-
-def confirm(session: SparkSession, target: Target, *, base_id: int | None, places: Column) -> None:
-    """Remove repeats if another process wrote between the look-up and the commit.
-
-    One that was paused for long may have lost the lease to another.
-    """
-    if not target.log.is_right_after(target.batch, base_id):
-        drop_repeats(session, target.table, within=places)
-        target.log.read_again()
 
 
 def drop_repeats(
@@ -155,7 +153,8 @@ def _within_a_partition(table: LakeTable) -> Sequence[str]:
     return [*table.partitioned_by, *own]
 
 
-def _marked(rows: DataFrame, target: Target) -> DataFrameWriterV2:
+def marked(rows: DataFrame, target: Target) -> DataFrameWriterV2:
+    """What writes rows to a table, and says of which batch they are."""
     writer = rows.select(*target.table.column_names).writeTo(target.table.full_name)
     for name, value in target.batch.properties.items():
         writer = writer.option(f"snapshot-property.{name}", value)

@@ -66,7 +66,11 @@ def parsed_rows(records: DataFrame) -> DataFrame:
 
 
 def parked_rows(records: DataFrame) -> DataFrame:
-    """What is parked, whole. What was no message is known by where it stood."""
+    """What is parked, whole.
+
+    What was no message is known by where it stood and by its bytes: a topic that is made anew has
+    the same positions once more.
+    """
     record = records.withColumn("header", F.map_from_entries("headers"))
     parked_ms = F.expr("unix_millis(try_cast(parked_at as timestamp))")
     is_message = (F.col("reason") != ParkedReason.BAD_ENVELOPE) & F.col("attempt").isNotNull()
@@ -93,7 +97,15 @@ def parked_rows(records: DataFrame) -> DataFrame:
         .withColumn(DAY_CLOCK, F.col("parked_ms"))
     )
     known = F.when(is_message, F.concat_ws("/", F.col("id"), F.col("attempt").cast("string")))
-    return _whole(rows.withColumn("key", F.coalesce(known, "parked_from")), PARKED)
+    stood = F.concat_ws("/", F.col("parked_from"), _digest_of_record())
+    return _whole(rows.withColumn("key", F.coalesce(known, stood)), PARKED)
+
+
+def _digest_of_record() -> Column:
+    """Of a record's bytes and its own headers: what parking adds differs each time."""
+    own = F.filter("headers", lambda one: ~one["key"].startswith(ce.PARKED_PREFIX))
+    pairs = F.transform(own, lambda one: F.concat_ws("=", one["key"], F.hex(one["value"])))
+    return F.sha2(F.concat_ws("|", F.hex("body"), F.concat_ws("|", pairs)), 256)
 
 
 def raw_rows(records: DataFrame) -> DataFrame:

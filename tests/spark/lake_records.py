@@ -75,11 +75,12 @@ class Sent:
         at_ms: int | None = NOON_MS,
         revision: int = 0,
         event_id: str | None = None,
+        parser: str = "json@1",
     ) -> Record:
         quality = TimeQuality.MISSING if at_ms is None else TimeQuality.OK
         time = EventTime(at_ms, quality, self.arrival_ms if at_ms is None else at_ms)
         value = canonical_value(
-            message_prefix(replace(self.message, revision=revision), parser="json@1"),
+            message_prefix(replace(self.message, revision=revision), parser=parser),
             event_id=event_id or f"{self.raw_id}-{ordinal}",
             time=time,
             data=event_data({"n": self.number, "revision": revision}),

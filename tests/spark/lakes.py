@@ -1,14 +1,14 @@
 """A lake in a folder of its own, and queries that write it, batch by batch."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyspark.sql import Row, SparkSession
 
 from clients.s3.lease import Lease
 from fleetlane.events.job_arguments import KafkaSecurity, LakeArguments, LakeTables
-from fleetlane.events.lake.tables import EVENTS, LakeTable
+from fleetlane.events.lake.tables import EVENTS, REPEATS, LakeTable
 from glue_jobs.engine.checkpoint_notes import DedupedStreams
 from glue_jobs.engine.session import use_catalog
 from glue_jobs.lake.batches import TABLES_OF, LakeBatches
@@ -45,8 +45,11 @@ DEDUPED.remember({ONCE: 600})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lake:
+    """``erased_until_ms`` is what was noted of erased devices."""
+
     session: SparkSession
     arguments: LakeArguments
+    erased_until_ms: dict[str, int] = field(default_factory=dict)
 
     def query(
         self, name: str, tables: LakeTables = LakeTables.EVENTS, *, lease: Lease | None = None
@@ -56,7 +59,13 @@ class Lake:
     def batches(self, tables: LakeTables, lease: Lease | None = None) -> LakeBatches:
         lease = lease or Lease(LeaseInMemory(), holder="a", lease_s=1e6)
         turns = LeaseGuard(lease, prepare=lambda: self.prepare(tables), keep=lambda _: lambda: True)
-        return LakeBatches(self.session, self.arguments_of(tables), turns, deduped=DEDUPED)
+        return LakeBatches(
+            self.session,
+            self.arguments_of(tables),
+            turns,
+            deduped=DEDUPED,
+            erased_until_ms=lambda: self.erased_until_ms,
+        )
 
     def prepare(self, tables: LakeTables) -> None:
         for table in TABLES_OF[tables]:
@@ -68,7 +77,7 @@ class Lake:
 
     def rows(self, table: LakeTable, *sent: Sent) -> Sequence[Row]:
         ids = ", ".join(f"'{one.raw_id}'" for one in sent)
-        name = "raw_id" if table is EVENTS else "id"
+        name = "raw_id" if table in (EVENTS, REPEATS) else "id"
         found = self.session.table(table.full_name).where(f"{name} IN ({ids})")
         return found.orderBy(*table.key).collect()
 

@@ -8,12 +8,14 @@ from pyspark.sql import functions as F
 
 from clients.s3.lease import Lease, LeaseLostError
 from fleetlane.events.job_arguments import LakeTables
-from fleetlane.events.lake.tables import DAILY, EVENTS
+from fleetlane.events.lake.tables import DAILY, EVENTS, REPEATS, LakeTable
 from glue_jobs.lake.commits import Batch, TableLog
-from glue_jobs.lake.merging import drop_repeats
+from glue_jobs.lake.events import merge_events
+from glue_jobs.lake.merging import Target, drop_repeats
+from glue_jobs.lake.rows import event_rows
 from glue_jobs.lake.upkeep import compacted
 from tests.lease_in_memory import LeaseInMemory
-from tests.spark.lake_records import Sent
+from tests.spark.lake_records import NOON_MS, Sent, read
 from tests.spark.lakes import Lake, lake_in
 
 pytestmark = pytest.mark.spark
@@ -49,6 +51,11 @@ class PausingLease(Lease):
     def check(self) -> None:
         super().check()
         self._pause()
+
+
+def target(lake: Lake, table: LakeTable, *, query: str, check: Callable[[], None]) -> Target:
+    log, batch = TableLog(lake.session, table), Batch(query=query, number=0)
+    return Target(table=table, log=log, batch=batch, check=check)
 
 
 def test_what_another_commits_while_repeats_are_dropped_stays(lake: Lake) -> None:
@@ -108,13 +115,21 @@ def test_a_day_that_another_counted_meanwhile_is_counted_anew(lake: Lake) -> Non
     assert row.messages == 2
 
 
-def test_a_new_holder_s_revisions_are_known_once_the_lease_is_back(lake: Lake) -> None:
-    sent = Sent(number=60, stream="leases")
-    before, other = lake.query("before"), lake.query("other")
-    before.write(0, [Sent(number=61, stream="leases").event()])
-    other.write(0, [sent.event(revision=1)])
-    before.batches._guard.token += 1  # as whenever the lease was taken
+def test_who_was_overtaken_leaves_the_sets_that_count(lake: Lake) -> None:
+    sent, stays = Sent(number=40), Sent(number=41)
+    other = lake.query("overtaking")
+    old = [sent.event(0), sent.event(1), stays.event(0)]
+    rows = event_rows(read(lake.session, old)).persist()
 
-    before.write(1, [sent.event(3)])
+    def overtake() -> None:
+        other.write(0, old)
+        other.write(1, [sent.event(2, revision=1, at_ms=NOON_MS - 1)])
 
-    assert [(row.id[-1], row.revision) for row in lake.rows(EVENTS, sent)] == [("0", 1)]
+    merge_events(
+        rows,
+        target(lake, EVENTS, query="overtaken", check=Pausing(overtake)),
+        target(lake, REPEATS, query="overtaken", check=lambda: None),
+    )
+
+    found = [(row.raw_id, row.id[-1], row.revision) for row in lake.rows(EVENTS, sent, stays)]
+    assert found == [(sent.raw_id, "2", 1), (stays.raw_id, "0", 0)]

@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from clients.s3.lease import Lease, LeaseLostError
+from fleetlane.events import headers as ce
 from fleetlane.events.job_arguments import LakeTables
 from fleetlane.events.lake.tables import DAILY, EVENTS, PARKED, PARSED, RECEIVED
 from fleetlane.events.metadata import Outcome
@@ -20,7 +21,7 @@ from glue_jobs.lake.rows import event_rows
 from glue_jobs.lake.summaries import SETTLED_AFTER_MS
 from glue_jobs.lake.upkeep import LeaseGuard, compacted, erased, expired
 from tests.lease_in_memory import LeaseInMemory
-from tests.spark.lake_records import DAY_MS, HOUR_MS, MINUTE_MS, NOON_MS, Sent, read
+from tests.spark.lake_records import DAY_MS, HOUR_MS, MINUTE_MS, NOON_MS, Record, Sent, read
 from tests.spark.lakes import DEDUPED, ONCE, Lake, Query, lake_in
 
 pytestmark = pytest.mark.spark
@@ -181,7 +182,9 @@ def test_who_lost_the_lease_writes_nothing(lake: Lake) -> None:
     turns = LeaseGuard(
         lease, prepare=lambda: lake.prepare(LakeTables.EVENTS), keep=lambda _: lambda: True
     )
-    batches = LakeBatches(lake.session, lake.arguments, turns, deduped=DEDUPED)
+    batches = LakeBatches(
+        lake.session, lake.arguments, turns, deduped=DEDUPED, erased_until_ms=dict
+    )
     query = Query(lake=lake, name="lost", batches=batches)
     query.write(0, [])
     place.found = None
@@ -267,6 +270,41 @@ def test_an_hour_that_is_over_counts_its_devices_and_what_became_of_them(lake: L
     assert [hour for hour in hours.since(at_ms) if hour.hour_ms == at_ms] == [
         FlowHour(stream="hours", hour_ms=at_ms, devices=1, concluded=1, parked=1)
     ]
+
+
+def test_what_an_erased_device_sent_before_comes_back_into_no_table(lake: Lake) -> None:
+    until_ms = NOON_MS + MINUTE_MS
+    before = [Sent(number=number, device_id="d-erased") for number in (340, 341)]
+    after = Sent(number=342, device_id="d-erased", arrival_ms=until_ms + 1)
+    events, fleet = lake.query("erased-events"), lake.query("erased-fleet", LakeTables.FLEET)
+    lake.erased_until_ms["d-erased"] = until_ms
+
+    late_ms = until_ms + HOUR_MS
+    sent = [*before, after]
+    events.write(0, [one.event(revision=1) for one in sent])
+    events.write(1, [one.parked(parked_ms=late_ms) for one in sent])
+    fleet.write(
+        0, [one.received() for one in sent] + [one.parsed(parsed_ms=late_ms) for one in sent]
+    )
+
+    rows = {table.name: lake.rows(table, *sent) for table in (EVENTS, PARKED, RECEIVED, PARSED)}
+    assert {name: len(its) for name, its in rows.items()} == dict.fromkeys(rows, 1)
+    (daily,) = lake.session.table(DAILY.full_name).where("device_id = 'd-erased'").collect()
+    assert daily.messages == 1
+
+
+def test_a_topic_that_is_made_anew_reuses_no_parked_position(lake: Lake) -> None:
+    def junk(value: bytes, *, parked_ms: int) -> Record:
+        headers = Sent(number=350).parked(parked_ms=parked_ms)[2]
+        return "parked", value, [one for one in headers if one[0].startswith(ce.PARKED_PREFIX)]
+
+    query = lake.query("junk")
+
+    query.write(0, [junk(b"first", parked_ms=NOON_MS), junk(b"first", parked_ms=NOON_MS + 1)])
+    query.write(1, [junk(b"other", parked_ms=NOON_MS + 2), junk(b"first", parked_ms=NOON_MS + 3)])
+
+    rows = lake.session.table(PARKED.full_name).where("parked_from = 'raw.standard/0/350'")
+    assert sorted(bytes(row.body) for row in rows.collect()) == [b"first", b"other"]
 
 
 def test_one_devices_rows_are_erased_and_nobody_elses(lake: Lake) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from copy import replace
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -63,6 +63,7 @@ class Archive:
     session: SparkSession
     s3: "S3Client"
     folder: Path
+    erased_until_ms: dict[str, int] = field(default_factory=dict)
 
     @property
     def bodies(self) -> ArchivedBodies:
@@ -89,6 +90,7 @@ class Archive:
             arguments,
             turns,
             deduped=DedupedStreams(MemoryFiles()),
+            erased_until_ms=lambda: self.erased_until_ms,
             bodies=self.bodies,
         )
         self.session.sparkContext.setLocalProperty("sql.streaming.queryId", checkpoint)
@@ -268,3 +270,17 @@ def test_an_erased_devices_bodies_go_but_for_those_of_others(archive: Archive) -
     assert (len(archive.rows(device_id="d-gone")), len(archive.rows(device_id="d-stays"))) == (0, 1)
     assert f"archive/{own.sha256}" not in archive.archived()
     assert f"archive/{shared.sha256}" in archive.archived()
+
+
+def test_what_an_erased_device_sent_before_comes_back_neither_as_a_row_nor_a_body(
+    archive: Archive,
+) -> None:
+    reference = archive.put("late", b"of d-late" * 9)
+    before = RawRecord(message=large(80, reference, device_id="d-late"), offset=80)
+    after = Sent(number=81, device_id="d-late", arrival_ms=NOON_MS + 1).message
+    archive.erased_until_ms["d-late"] = NOON_MS
+
+    archive.write("late", 0, before, RawRecord(message=after, offset=81))
+
+    assert [row.offset for row in archive.rows(device_id="d-late")] == [81]
+    assert f"archive/{reference.sha256}" not in archive.archived()

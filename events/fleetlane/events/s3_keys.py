@@ -30,6 +30,7 @@ LEASES: Final = "leases/"
 UPKEEP_REQUESTS: Final = "requests/"
 UPKEEP_ANSWERS: Final = "answers/"
 UPKEEP_SCHEDULED: Final = "scheduled/"
+ERASED: Final = "erased/"
 
 # Beside the checkpoints.
 STOP_MARKERS: Final = "stop/"

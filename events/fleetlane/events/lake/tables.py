@@ -82,6 +82,16 @@ EVENTS: Final = LakeTable(
 ``data`` is the parser's mapping as JSON.
 """
 
+REPEATS: Final = LakeTable(
+    name="repeats",
+    columns=EVENTS.columns,
+    key=("stream", "id", "raw_id"),
+    partitioned_by=EVENTS.partitioned_by,
+)
+"""Events that another message gave before, by ids of fields or content: no row of ``events`` says
+whose they are too. One takes the first one's place once a revision replaces that.
+"""
+
 RECEIVED: Final = LakeTable(
     name="received",
     columns=_columns(
@@ -124,7 +134,7 @@ PARKED: Final = LakeTable(
 )
 """What could not be parsed, with its bytes, or where they are. ``day`` is that of ``parked_ms``.
 
-``key`` is raw id and attempt, or its position in Kafka if it is no message of ours.
+``key`` is raw id and attempt; if it is no message of ours, its position in Kafka and a digest.
 """
 
 DAILY: Final = LakeTable(
@@ -221,4 +231,4 @@ class NoBody(StrEnum):
     """It was by reference, and S3 did not give this one object."""
 
 
-TABLES: Final = (EVENTS, RECEIVED, PARSED, PARKED, DAILY, HOURLY, LEDGER, RAW)
+TABLES: Final = (EVENTS, REPEATS, RECEIVED, PARSED, PARKED, DAILY, HOURLY, LEDGER, RAW)

@@ -99,4 +99,6 @@ def _show_remaining(traces: DeviceTraces) -> None:
         typer.echo(f"  {PARKED}: {parked} records, for as long as there is the topic")
     typer.echo("  receipts: hashes without its id, up to 7 days")
     typer.echo("  the lake's past: five days and a hundred commits; see docs/lake.md")
-    typer.echo("  the spool, and what is not parsed yet: lands, so erase once more in a day")
+    typer.echo(
+        "  the spool, and what is not parsed yet: lands in topics, so erase once more in a day"
+    )

@@ -1,0 +1,44 @@
+"""What came from an erased device, and comes again: by a replay, from the spool, by an upload."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from fleetlane.events import headers as ce
+from fleetlane.events.lake.tables import EVENTS, PARKED, RAW, RECEIVED, LakeTable
+
+_ERASED: Final = "device_id string, until_ms bigint"
+
+
+def without_erased(
+    rows: DataFrame, table: LakeTable, erased_until_ms: Mapping[str, int]
+) -> DataFrame:
+    """Leave out rows of messages that arrived until their device was erased for good.
+
+    Of a device that was registered again, what arrives after that counts as any other's.
+    """
+    if not erased_until_ms:
+        return rows
+    notes = rows.sparkSession.createDataFrame(list(erased_until_ms.items()), _ERASED).alias(
+        "erased"
+    )
+    is_erased = (F.col("row.device_id") == F.col("erased.device_id")) & (
+        F.col("row.arrived_ms") <= F.col("erased.until_ms")
+    )
+    came = rows.withColumn("arrived_ms", _arrived_ms(table)).alias("row")
+    return came.join(F.broadcast(notes), is_erased, "left_anti").drop("arrived_ms")
+
+
+def _arrived_ms(table: LakeTable) -> Column:
+    if table == EVENTS:
+        return F.col("arrival_ms")
+    if table == PARKED:
+        header = F.map_from_entries("headers")[ce.ARRIVAL_MILLIS]
+        return F.coalesce(header.cast("string").try_cast("bigint"), F.col("parked_ms"))
+    if table == RECEIVED:
+        return F.col("received_ms")
+    if table == RAW:
+        return F.coalesce("arrival_ms", "kafka_ms")
+    return F.coalesce("received_ms", "parsed_ms")

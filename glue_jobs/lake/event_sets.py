@@ -1,0 +1,121 @@
+"""Which of the events made of one message count: those of one revision, by one parser.
+
+The highest revision counts; of its sets, that of the highest version of a parser (PEP 440; what is
+no version comes before all others); of equal versions, that of the name which comes last. So it
+does not matter in which order sets come to the lake.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from itertools import chain
+from operator import and_, or_
+from typing import Final
+
+from packaging.version import InvalidVersion, Version
+from pyspark.sql import Column, DataFrame, Row, Window
+from pyspark.sql import functions as F
+
+from fleetlane.events.times import HOUR_MS
+
+SET: Final = ("revision", "parser")
+"""What the events of one message share that count together."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventFacts:
+    """What a batch's rows have: sets by stream, hours of arrival by stream, ids by content."""
+
+    row: Row
+
+    @staticmethod
+    def columns() -> tuple[Column, ...]:
+        """Aggregates over a batch's rows."""
+        hour = F.floor(F.col("arrival_ms") / HOUR_MS)
+        return (
+            F.collect_set(F.struct("stream", *SET)).alias("sets"),
+            F.collect_set(F.struct("stream", hour.alias("hour"))).alias("hours"),
+            F.bool_or(~F.col("id").startswith(F.col("raw_id"))).alias("are_named_by_content"),
+        )
+
+    @property
+    def are_named_by_content(self) -> bool:
+        """Whether any id is no message's own, so that two messages may have the same event."""
+        return bool(self.row.are_named_by_content)
+
+    def arrived_alike(self) -> Column:
+        """The condition for rows of messages that arrived within the same hours.
+
+        A replay keeps a message's arrival: so its older events are found, whatever their days.
+        """
+        hours = defaultdict[str, set[int]](set)
+        for stream, hour in self.row.hours:
+            hours[stream].add(hour)
+        spans = [
+            (F.col("stream") == stream)
+            & F.col("arrival_ms").between(first * HOUR_MS, (last + 1) * HOUR_MS - 1)
+            for stream, its_hours in sorted(hours.items())
+            for first, last in _spans(its_hours)
+        ]
+        return reduce(or_, spans)
+
+    def may_be_of_other_sets(self) -> Column:
+        """The condition for rows that may be of another set than the batch has of their message.
+
+        Where a batch has one set a stream, files of the same are not read: Parquet's dictionaries
+        say that they have no other.
+        """
+        by_stream = defaultdict[str, list[Column]](list)
+        for stream, revision, parser in self.row.sets:
+            is_same = (F.col("revision") == revision) & (F.col("parser") == parser)
+            by_stream[stream].append((F.col("stream") == stream) & is_same)
+        alone = [~same[0] for _, same in sorted(by_stream.items()) if len(same) == 1]
+        return reduce(and_, alone, F.lit(True))  # noqa: FBT003 - Spark's
+
+
+def sets_differ(rows: DataFrame, there: DataFrame, facts: EventFacts) -> bool:
+    """Whether any message of a batch has events of another set, in it or ``there``."""
+    streams = [one.stream for one in facts.row.sets]
+    if len(streams) > len(set(streams)):
+        counted = rows.groupBy("raw_id").agg(F.count_distinct(*map(F.col, SET)).alias("sets"))
+        if not counted.where("sets > 1").isEmpty():
+            return True
+    others = there.where(facts.may_be_of_other_sets()).select("raw_id", *SET)
+    if others.isEmpty():
+        return False
+    batch = F.broadcast(rows.select("raw_id", *SET)).alias("b")
+    is_other = (F.col("o.revision") != F.col("b.revision")) | (
+        F.col("o.parser") != F.col("b.parser")
+    )
+    same_message = F.col("o.raw_id") == F.col("b.raw_id")
+    return not others.alias("o").join(batch, same_message & is_other, "left_semi").isEmpty()
+
+
+def with_whether_it_counts(rows: DataFrame) -> DataFrame:
+    """Add ``counts``: whether a row is of the set that counts, of those in ``rows``."""
+    parsers = [one.parser for one in rows.select("parser").distinct().collect()]
+    ranks = {parser: rank for rank, parser in enumerate(sorted(parsers, key=_order))}
+    pairs = F.create_map(*map(F.lit, chain.from_iterable(ranks.items()))) if ranks else F.lit(None)
+    place = F.struct("revision", pairs[F.col("parser")].alias("rank"))
+    best = F.max(place).over(Window.partitionBy("raw_id"))
+    return rows.withColumn("counts", place == best)
+
+
+def _order(parser: str) -> tuple[bool, Version, str]:
+    version = parser.rpartition("@")[2]
+    try:
+        return True, Version(version), parser
+    except InvalidVersion:
+        return False, Version("0"), parser
+
+
+def _spans(hours: Iterable[int]) -> list[tuple[int, int]]:
+    """Hours that follow each other, as the first and the last of them."""
+    spans: list[tuple[int, int]] = []
+    for hour in sorted(hours):
+        if spans and hour == spans[-1][1] + 1:
+            spans[-1] = (spans[-1][0], hour)
+        else:
+            spans.append((hour, hour))
+    return spans

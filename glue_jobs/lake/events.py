@@ -1,0 +1,207 @@
+"""Canonical events into their table: one row an id, of each message's sets the one that counts.
+
+Where two messages have the same event (ids by fields or by content), the row is that of the first
+to arrive; the other's waits in ``repeats``, and takes its place once a revision replaces the first.
+So the rows do not depend on the order in which messages come.
+"""
+
+from dataclasses import replace
+from functools import reduce
+from operator import and_
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+
+from fleetlane.events.lake.tables import EVENTS, REPEATS
+from glue_jobs.lake.conflicts import until_unopposed
+from glue_jobs.lake.event_sets import EventFacts, sets_differ, with_whether_it_counts
+from glue_jobs.lake.merging import (
+    Target,
+    append_new,
+    commit,
+    drop_repeats,
+    facts_of,
+    in_places,
+    places_in,
+    touched,
+)
+
+_PROPERTY: Final = "spark.sql.iceberg.snapshot-property"
+_ROW: Final = ("stream", "day", "id", "raw_id", "revision", "parser", "arrival_ms")
+"""What tells a row apart from all that must not be removed with it."""
+
+_KEY: Final = list(EVENTS.key)
+_FROM: Final = "came_from"
+_BATCH: Final = "batch"
+_ORDER: Final = (EVENTS.name, REPEATS.name, _BATCH)
+"""Of the same event of one message, that which is in the table stays."""
+
+_IS_REMOVED: Final = "is_removed"
+
+
+def merge_events(rows: DataFrame, target: Target, repeats: Target) -> None:
+    """Merge events, once each; nothing if it was done.
+
+    Where the table has nothing of the same messages by another parser or revision, and no other
+    message has the same events, new rows are only appended. Needs the columns of ``event_rows``;
+    ``rows`` should be persisted.
+    """
+    if target.log.has(target.batch):
+        return
+    row = facts_of(rows, EVENTS, *EventFacts.columns())
+    places = touched(row)
+    if places is None:
+        return
+    facts, is_alone = EventFacts(row), True
+    around = places | facts.arrived_alike()
+
+    def attempt() -> bool:
+        nonlocal is_alone
+        if not target.log.has(target.batch):
+            if _is_contested(rows, facts, places=places, around=around):
+                is_alone = _settled(rows, target, repeats, around=around)
+            else:
+                is_alone = append_new(rows, target, places=places)
+        return True
+
+    until_unopposed(attempt, log=target.log)
+    if not is_alone:
+        _mend(rows, target, repeats, places=places, around=around)
+
+
+def _is_contested(rows: DataFrame, facts: EventFacts, *, places: Column, around: Column) -> bool:
+    there = rows.sparkSession.table(EVENTS.full_name)
+    is_shared = facts.are_named_by_content
+    of_messages = _rows_there(rows.sparkSession, around) if is_shared else there.where(around)
+    if sets_differ(rows, of_messages, facts):
+        return True
+    if not is_shared:
+        return False
+    keys = F.broadcast(rows.select(*_KEY))
+    known = there.where(places).select(*_KEY, "raw_id").join(keys, _KEY, "left_semi")
+    claims = known.union(rows.select(*_KEY, "raw_id"))
+    counted = claims.groupBy(*_KEY).agg(F.count_distinct("raw_id").alias("messages"))
+    return not counted.where("messages > 1").isEmpty()
+
+
+def _mend(
+    rows: DataFrame, target: Target, repeats: Target, *, places: Column, around: Column
+) -> None:
+    """Another wrote between the look-up and the commit: do it again with what is there by now.
+
+    Only rows are deleted that would have to be whatever another writes, and partitions are
+    rewritten only as they were read: so it needs no lease, which by now is the other's.
+    """
+    ours, its_repeats = (replace(one, check=lambda: None) for one in (target, repeats))
+    until_unopposed(
+        lambda: _settled(rows, ours, its_repeats, around=around, is_again=True), log=target.log
+    )
+    drop_repeats(rows.sparkSession, EVENTS, within=places)
+    target.log.read_again()
+
+
+def _settled(
+    rows: DataFrame, target: Target, repeats: Target, *, around: Column, is_again: bool = False
+) -> bool:
+    """Bring both tables to what they must be with ``rows``.
+
+    Returns whether nobody else wrote meanwhile. ``repeats`` is written first: a batch that is
+    repeated from there on finds what it needs.
+    """
+    # Where a plan is cut, Spark need not plan all that led there once more for each use of it.
+    of_messages = _rows_of_messages(rows, around).localCheckpoint()
+    of_messages = with_whether_it_counts(of_messages).localCheckpoint()
+    claims = _claims(of_messages, around).localCheckpoint()
+    wins, came_from = F.col("place") == 1, F.col(_FROM)
+    gone = of_messages.where(~F.col("counts"))
+    if is_again or not repeats.log.has(repeats.batch):
+        added = claims.where(~wins & (came_from != REPEATS.name))
+        _changed(repeats, added, gone.where(came_from == REPEATS.name))
+    lost = claims.where(~wins & (came_from == EVENTS.name)).select(*_ROW)
+    removed = gone.where(came_from == EVENTS.name).select(*_ROW).union(lost)
+    added = claims.where(wins & (came_from != EVENTS.name))
+    return _changed(target, added, removed, is_always_marked=not is_again)
+
+
+def _rows_of_messages(rows: DataFrame, around: Column) -> DataFrame:
+    """A batch's rows, and all others of the same messages, each with where it came from."""
+    raw_ids = F.broadcast(rows.select("raw_id").distinct())
+    there = _rows_there(rows.sparkSession, around).join(raw_ids, "raw_id", "left_semi")
+    return rows.select(*EVENTS.column_names, F.lit(_BATCH).alias(_FROM)).unionByName(there)
+
+
+def _claims(of_messages: DataFrame, around: Column) -> DataFrame:
+    """Of each event concerned a row a message; ``place`` is 1 for the first of them to arrive."""
+    keys = F.broadcast(of_messages.select(*_KEY).distinct())
+    gone = F.broadcast(of_messages.where(~F.col("counts")).select(*_ROW, _FROM))
+    days = F.explode(F.array(*(F.date_add("day", away) for away in (-1, 0, 1))))
+    found = of_messages.select("stream", days.alias("day")).distinct().collect()
+    around_them = in_places(places_in(found))
+    assert around_them is not None, "a batch has rows"
+    there = (
+        _rows_there(of_messages.sparkSession, around | around_them)
+        .join(keys, _KEY, "left_semi")
+        .join(gone, [*_ROW, _FROM], "left_anti")
+    )
+    new = of_messages.where(F.col("counts") & (F.col(_FROM) == _BATCH)).drop("counts")
+    order = F.array_position(F.array(*map(F.lit, _ORDER)), F.col(_FROM))
+    of_message = Window.partitionBy(*_KEY, "raw_id").orderBy(order, "day")
+    first = Window.partitionBy(*_KEY).orderBy("arrival_ms", "raw_id")
+    one_each = there.unionByName(new).withColumn("nth", F.row_number().over(of_message))
+    return one_each.where("nth = 1").withColumn("place", F.row_number().over(first))
+
+
+def _rows_there(session: SparkSession, within: Column) -> DataFrame:
+    events, repeats = (
+        session.table(table.full_name)
+        .where(within)
+        .select(*EVENTS.column_names, F.lit(table.name).alias(_FROM))
+        for table in (EVENTS, REPEATS)
+    )
+    return events.unionByName(repeats)
+
+
+def _changed(
+    target: Target, added: DataFrame, removed: DataFrame, *, is_always_marked: bool = False
+) -> bool:
+    """Put rows in and take rows out, in one commit; returns whether nobody else wrote meanwhile.
+
+    Without any there is a commit only if it ``is_always_marked``.
+    """
+    days = removed.select("stream", "day").distinct().collect()
+    removed_in = in_places(places_in(days), of=f"{target.table.full_name}.")
+    if removed_in is None:
+        if added.isEmpty() and not is_always_marked:
+            return True
+        return commit(added, target)
+    taken = removed.select(*_ROW).distinct().withColumn(_IS_REMOVED, F.expr("true"))
+    put = added.select(*EVENTS.column_names).withColumn(_IS_REMOVED, F.expr("false"))
+    changes = put.unionByName(taken, allowMissingColumns=True).persist()
+    base_id = target.log.current_id()
+    target.check()
+    _merge_changes(changes, target, removed_in)
+    changes.unpersist()
+    return target.log.is_right_after(target.batch, base_id)
+
+
+def _merge_changes(changes: DataFrame, target: Target, removed_in: Column) -> None:
+    """Only the partitions with rows to remove are read. Iceberg's own isolation is serializable."""
+    session, name = changes.sparkSession, target.table.full_name
+    marks = {f"{_PROPERTY}.{key}": value for key, value in target.batch.properties.items()}
+    for mark, value in marks.items():
+        session.conf.set(mark, value)
+    is_the_row = reduce(and_, (F.col(f"{name}.{one}") == F.col(f"s.{one}") for one in _ROW))
+    try:
+        (
+            changes.alias("s")
+            .mergeInto(name, is_the_row & F.col(f"s.{_IS_REMOVED}") & removed_in)
+            .whenMatched()
+            .delete()
+            .whenNotMatched(~F.col(f"s.{_IS_REMOVED}"))
+            .insert({one: F.col(f"s.{one}") for one in EVENTS.column_names})
+            .merge()
+        )
+    finally:
+        for mark in marks:
+            session.conf.unset(mark)
