@@ -57,6 +57,8 @@ class Children:
             ParserNotLoadedError: There can be none. Loading is not tried again for ten times as
                 long as the failed load took: a parser that hangs at import holds up nobody.
         """
+        if self._child is not None and self._child.is_orphan:
+            self.end_current()
         if self._child is None:
             self._child = self._loaded()
         return self._child

@@ -4,6 +4,7 @@ import os
 import select
 import signal
 import socket
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -29,6 +30,10 @@ from fleetlane.parsers.sandbox.worker.zygote_client import Ending, Zygote, Zygot
 
 TICK_S: Final = 0.05
 LOAD_S_MAX: Final = 20.0
+KILLED_S_MAX: Final = 10.0
+"""How long a child that was killed may take to be gone."""
+NEW_ZYGOTE_US: Final = 500_000
+"""What another zygote costs: its flow has less time for it."""
 REPLY_BYTES_MAX: Final = 4 * OUTPUT_BYTES_MAX
 _CHARGED_US_MAX: Final = 1 << 62
 _UNREAD_BYTES_MAX: Final = 4 << 20
@@ -78,6 +83,7 @@ class ParserChild:
             theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _UNREAD_BYTES_MAX)
             descriptors = theirs.fileno(), slots.descriptor, self._progress.descriptor
             self.pid = zygote.spawned(program, *descriptors)
+        self._zygote_pid = zygote.pid
         self._handle = os.pidfd_open(
             self.pid
         )  # the socket alone would not do: a grandchild may hold it open
@@ -87,8 +93,15 @@ class ParserChild:
         self._stopwatch = Stopwatch(self.pid, tick_s=TICK_S)
         self._seen, self._seen_from_s = IDLE, 0.0
         self._killed_at: int | None = None
+        self._give_up_s = 0.0
         self._is_watched = self.accepts_buffer = False
+        self._watch_at_s = 0.0
         self.charged_us = 0
+
+    @property
+    def is_orphan(self) -> bool:
+        """Whether its zygote was killed, and so was this child: for another child's doing."""
+        return self._zygote_pid != self._zygote.pid
 
     def await_parser(self) -> None:
         """Wait until the parser is loaded.
@@ -97,10 +110,10 @@ class ParserChild:
             ParserNotLoadedError: It cannot be. The child is of no use.
         """
         hello = bytearray(HELLO_BYTES_MAX)
-        self._is_watched = False
+        self._begin_to_watch()
         limits = WaitLimits(message_s=LOAD_S_MAX, request_s=LOAD_S_MAX)
         size = self._received(memoryview(hello), limits)
-        if size is None:
+        if size is None or self._zygote.is_stopped:
             problem = f"loading it ended its process: {self.end().detail}"
             raise ParserNotLoadedError(Verdict.CRASHED, problem)
         answer = bytes(hello[:size])
@@ -123,7 +136,7 @@ class ParserChild:
         Raises:
             InvalidReplyError: It is no reply as our code sends it.
         """
-        self._is_watched = False
+        self._begin_to_watch()
         packet = bytearray(REPLY_BYTES)
         if not self._has_received(memoryview(packet), limits):
             return None
@@ -140,6 +153,8 @@ class ParserChild:
         for at in range(0, size, DATA_PACKET_BYTES):
             if not self._has_received(columns[at : at + DATA_PACKET_BYTES], limits):
                 return None
+        if self._zygote.is_stopped:
+            raise InvalidReplyError("a stop signal to its zygote")
         return reply, columns
 
     def end(self) -> ChildExit:
@@ -154,6 +169,7 @@ class ParserChild:
             mark = mark if mark == self._killed_at else IDLE
         elif ending is None:
             verdict, detail = Verdict.CRASHED, "its process ended together with the zygote"
+            worked_us += NEW_ZYGOTE_US
         else:
             verdict, detail = _cause(ending, self._memory_bytes_max)
         return ChildExit(verdict=verdict, detail=detail, mark=mark, worked_us=worked_us)
@@ -162,6 +178,8 @@ class ParserChild:
         try:
             return self._zygote.ended(self.pid)
         except ZygoteGoneError:
+            with suppress(ProcessLookupError):  # it may have refused to die with its parent
+                signal.pidfd_send_signal(self._handle, signal.SIGKILL)
             return None
 
     def _has_received(self, packet: memoryview, limits: WaitLimits) -> bool:
@@ -173,17 +191,29 @@ class ParserChild:
     def _received(self, packet: memoryview, limits: WaitLimits) -> int | None:
         """Read a packet, and give its whole length; ``None`` where the child is dead."""
         while not self._poll.poll(TICK_S * 1000):
-            if not self._is_watched:
-                self._stopwatch.restart()
-                self._seen, self._seen_from_s = self._progress.number[0], 0.0
-                self._is_watched = True
-            elif self._killed_at is None and self._is_over(limits):
-                self._killed_at = self._seen
-                signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+            self._watch(limits)
+            if self._killed_at is not None and self._stopwatch.read() >= self._give_up_s:
+                return None
+        if time.monotonic() >= self._watch_at_s:  # one that sends a little all the time, too
+            self._watch(limits)
         try:
             return self._socket.recv_into(packet, flags=socket.MSG_TRUNC) or None
         except (BlockingIOError, ConnectionResetError):
             return None
+
+    def _begin_to_watch(self) -> None:
+        self._is_watched, self._watch_at_s = False, time.monotonic() + TICK_S
+
+    def _watch(self, limits: WaitLimits) -> None:
+        self._watch_at_s = time.monotonic() + TICK_S
+        if not self._is_watched:
+            self._stopwatch.restart()
+            self._seen, self._seen_from_s = self._progress.number[0], 0.0
+            self._is_watched = True
+        elif self._killed_at is None and self._is_over(limits):
+            self._killed_at = self._seen
+            self._give_up_s = self._stopwatch.worked_s + KILLED_S_MAX
+            signal.pidfd_send_signal(self._handle, signal.SIGKILL)
 
     def _is_over(self, limits: WaitLimits) -> bool:
         """Check the child. Faking progress gains a parser no more than ``request_s``."""

@@ -1,15 +1,24 @@
 """The worker's side of the zygote."""
 
 import json
+import logging
 import os
+import select
+import signal
 import socket
 import subprocess
 import sys
+from contextlib import suppress
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.settings import inherited_environment
+from fleetlane.parsers.sandbox.time_budget import Stopwatch
+
+ANSWER_S_MAX: Final = 10.0
+"""How long a zygote may work on a request: milliseconds, but that the first waits for its start."""
 
 _STARTED_AS: Final = """
 import json, sys
@@ -18,6 +27,10 @@ from fleetlane.parsers.sandbox.child.zygote import main
 main(int(sys.argv[2]), int(sys.argv[3]))
 """
 _ANSWER_BYTES_MAX: Final = 4096
+_TICK_S: Final = 0.05
+_ROUNDS_MAX: Final = 200
+
+_log = logging.getLogger(__name__)
 
 
 class ZygoteGoneError(FleetlaneError):
@@ -36,14 +49,28 @@ class Ending(NamedTuple):
 
 
 class Zygote:
-    """A zygote process of this worker's own. It finds modules where this process does."""
+    """A zygote process of this worker's own. It finds modules where this process does.
 
-    def __init__(self) -> None:
+    No wait for it is without end: one that is stopped, or has had ``answer_s_max`` to work and has
+    not answered, is killed with all its children, and another one started.
+    """
+
+    def __init__(self, *, answer_s_max: float = ANSWER_S_MAX) -> None:
+        self._answer_s_max = answer_s_max
         self._start()
 
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it was sent SIGSTOP, as one of its children may. One system call."""
+        try:
+            options = os.WSTOPPED | os.WNOHANG | os.WNOWAIT
+            return os.waitid(os.P_PID, self.pid, options) is not None
+        except ChildProcessError:  # it has ended
+            return False
 
     def spawned(self, program: Program, *descriptors: int) -> int:
         """Fork a child that gets ``descriptors``, and give its process id.
@@ -75,7 +102,12 @@ class Zygote:
     def close(self) -> None:
         """End the zygote and all its children; returns when they are gone."""
         self._control.close()
-        self._process.wait()
+        handle = os.pidfd_open(self.pid)
+        if not self._is_ready(handle):
+            self._kill()
+        os.close(handle)
+        with suppress(subprocess.TimeoutExpired):  # not even killed: the kernel has it
+            self._process.wait(self._answer_s_max)
 
     def _start(self) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -94,7 +126,11 @@ class Zygote:
         """Ask the zygote. If it is gone, another one is started for the next request."""
         try:
             socket.send_fds(self._control, [json.dumps(command).encode()], descriptors)
-            answer = self._control.recv(_ANSWER_BYTES_MAX)
+            if self._is_ready(self._control.fileno()):
+                answer = self._control.recv(_ANSWER_BYTES_MAX)
+            else:
+                self._kill()
+                answer = b""
         except (BrokenPipeError, ConnectionResetError):
             answer = b""
         if not answer:
@@ -104,3 +140,39 @@ class Zygote:
             raise ZygoteGoneError(gone)
         found: dict[str, int] = json.loads(answer)
         return found
+
+    def _is_ready(self, descriptor: int) -> bool:
+        """Wait until there is something to read; false where the zygote will never see to it.
+
+        A machine that pauses, or is busy with other work, is no reason: see ``Stopwatch``.
+        """
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        stopwatch = Stopwatch(self.pid, tick_s=_TICK_S)
+        while not poll.poll(_TICK_S * 1000):
+            if self.is_stopped or stopwatch.read() >= self._answer_s_max:
+                return False
+        return True
+
+    def _kill(self) -> None:
+        """Kill it with all that it started. While it is stopped no process id is used again."""
+        _log.error("zygote %d does not answer: it is killed, and made anew", self.pid)
+        os.kill(self.pid, signal.SIGSTOP)
+        killed = set[int]()
+        for _ in range(_ROUNDS_MAX):
+            found = _descendants(self.pid) - killed
+            if not found:
+                break
+            for pid in found:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            killed |= found
+        os.kill(self.pid, signal.SIGKILL)
+
+
+def _descendants(pid: int) -> set[int]:
+    found = set[int]()
+    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):  # that thread has ended
+            found.update(map(int, listing.read_text().split()))
+    return found.union(*map(_descendants, found))

@@ -1,0 +1,205 @@
+"""A zygote that is stopped, or does not answer, holds up nobody: it is killed, and made anew."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+
+import pytest
+
+from fleetlane.parsers.sandbox.results import Verdict
+from fleetlane.parsers.sandbox.runs import Program
+from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
+from fleetlane.parsers.sandbox.worker.zygote_client import Zygote, ZygoteGoneError
+from tests.unit.parsers.sandbox.conftest import (
+    Install,
+    body_of,
+    children_of,
+    no_time_limit,
+    outcomes_of,
+    program,
+    run_of,
+)
+from tests.unit.parsers.sandbox.machine import descendants_of, is_alive, wait_until
+
+TRACER = """
+import ctypes, os, sys
+SEIZE, INTERRUPT, WALL = 0x4206, 0x4207, 0x40000000
+trace, pid = ctypes.CDLL(None).ptrace, int(sys.argv[1])
+print(trace(SEIZE, pid, 0, 0), trace(INTERRUPT, pid, 0, 0), flush=True)
+while not os.WIFSIGNALED(os.waitpid(pid, WALL)[1]):
+    pass
+"""
+"""Its parent is not notified that a process is held so, as a debugger does it."""
+
+SLOW = """
+import time
+
+class Slow:
+    def parse(self, message):
+        time.sleep(0.2)
+        yield {}
+"""
+
+
+type Halt = Callable[[int], object]
+
+
+@pytest.fixture(params=["stopped", "held"])
+def halt(request: pytest.FixtureRequest) -> Iterator[Halt]:
+    """What makes a process stand still, in two ways."""
+    if request.param == "stopped":
+        yield stop
+        return
+    with ExitStack() as stack:
+        yield lambda pid: stack.enter_context(held(pid))
+
+
+def stop(pid: int) -> None:
+    os.kill(pid, signal.SIGSTOP)
+
+
+@contextmanager
+def held(pid: int) -> Iterator[None]:
+    command = [sys.executable, "-c", TRACER, str(pid)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as tracer:
+        assert tracer.stdout is not None
+        assert tracer.stdout.readline() == "0 0\n"
+        yield
+        tracer.kill()
+
+
+@pytest.fixture
+def slow(install: Install) -> Program:
+    return program("slow==1.0", install("slow==1.0", "slow:Slow", SLOW))
+
+
+def test_a_zygote_that_does_not_answer_is_made_anew(
+    sandboxes: Sandboxes, hostile: Program, slow: Program, halt: Halt
+) -> None:
+    outcomes_of(sandboxes, run_of(hostile, [body_of(0)]))
+    zygote = sandboxes.zygote_pid
+    before = {zygote, *descendants_of(zygote)}
+
+    halt(zygote)
+    outcomes = outcomes_of(sandboxes, run_of(slow, [b"", b""], parse_s=2))
+
+    assert outcomes.verdicts == {0: Verdict.OK, 1: Verdict.OK}
+    assert sandboxes.zygote_pid != zygote
+    assert wait_until(lambda: not any(map(is_alive, before)))
+
+
+def test_sandboxes_of_a_stuck_zygote_are_closed_with_all_their_processes(
+    hostile: Program, halt: Halt
+) -> None:
+    sandboxes = Sandboxes()
+    outcomes_of(sandboxes, run_of(hostile, [body_of(0, "leaves-process")]))
+    processes = {sandboxes.zygote_pid, *descendants_of(sandboxes.zygote_pid)}
+
+    halt(sandboxes.zygote_pid)
+    sandboxes.close()
+
+    assert wait_until(lambda: not any(map(is_alive, processes)))
+
+
+def test_messages_beside_the_one_at_which_a_zygote_stops_come_out_as_ever(
+    sandboxes: Sandboxes, hostile: Program
+) -> None:
+    run = run_of(hostile, [body_of(number) for number in range(600)])
+    results = sandboxes.parsed(run, no_time_limit())
+    first = next(results)
+
+    stop(sandboxes.zygote_pid)
+    verdicts = {
+        place: attempt.verdict for result in (first, *results) for place, attempt in result.attempts
+    }
+
+    assert verdicts == dict.fromkeys(range(600), Verdict.OK)
+
+
+def test_the_message_during_which_a_zygote_stops_each_time_is_blamed(
+    sandboxes: Sandboxes, hostile: Program, slow: Program
+) -> None:
+    ends = threading.Event()
+
+    def stop_each_time() -> None:
+        while not ends.wait(0.02):
+            if children_of(sandboxes.zygote_pid):
+                stop(sandboxes.zygote_pid)
+
+    stopper = threading.Thread(target=stop_each_time)
+    stopper.start()
+    blamed = outcomes_of(sandboxes, run_of(slow, [b""], parse_s=2))
+    ends.set()
+    stopper.join()
+    innocent = outcomes_of(sandboxes, run_of(hostile, [body_of(0)]))
+
+    assert blamed.verdicts == {0: Verdict.CRASHED}
+    assert innocent.verdicts == {0: Verdict.OK}
+
+
+def test_another_parser_s_child_that_died_with_the_zygote_costs_its_messages_nothing(
+    sandboxes: Sandboxes, hostile: Program, slow: Program
+) -> None:
+    outcomes_of(sandboxes, run_of(slow, [b""], parse_s=2))
+    stop(sandboxes.zygote_pid)
+    outcomes_of(sandboxes, run_of(hostile, [body_of(0)]))
+
+    results = list(sandboxes.parsed(run_of(slow, [b"", b""], parse_s=2), no_time_limit()))
+
+    assert [len(list(result.attempts)) for result in results] == [2]
+
+
+def test_a_paused_machine_ends_no_zygote() -> None:
+    """Worker and zygote stand still for longer than a zygote has; the worker wakes up first."""
+    code = textwrap.dedent("""
+        import sys
+        from fleetlane.parsers.sandbox.runs import Program
+        from fleetlane.parsers.sandbox.worker.zygote_client import Zygote
+
+        zygote = Zygote(answer_s_max=1.5)
+        before = zygote.pid
+        print(before, flush=True)
+        sys.stdin.readline()
+        zygote.ended(1)
+        print(zygote.pid, flush=True)
+        zygote.close()
+    """)
+    worker = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    before = int(worker.stdout.readline())
+    with held(before):
+        worker.stdin.write("\n")
+        worker.stdin.flush()
+        time.sleep(0.3)
+
+        stop(worker.pid)
+        time.sleep(3)
+        os.kill(worker.pid, signal.SIGCONT)
+        time.sleep(0.3)
+
+    assert int(worker.stdout.readline()) == before
+    worker.communicate()
+    assert worker.returncode == 0
+
+
+def test_a_zygote_has_only_so_long_to_answer() -> None:
+    zygote = Zygote(answer_s_max=2)
+    before = zygote.pid
+    zygote.ended(1)
+
+    began_s = time.monotonic()
+    with held(before), pytest.raises(ZygoteGoneError):
+        zygote.ended(1)
+
+    assert time.monotonic() - began_s < 20
+    assert zygote.ended(1).status == signal.SIGKILL
+    zygote.close()
