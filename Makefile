@@ -32,7 +32,11 @@ test-browser: environment ## the report in Chromium; as root it installs Debian'
 
 .PHONY: test-faults
 test-faults: cloud ## faults and fuzzing at full length
-	$(pytest) -m "faults or full_length" --faults=full
+	$(pytest) --ignore tests/hostile -m "faults or full_length" --faults=full
+
+.PHONY: test-hostile
+test-hostile: platform ## ten devices attack amid a thousand honest ones, into build/bench/hostile.json; half an hour
+	$(pytest) --capture=no tests/hostile --faults=full
 
 .PHONY: soak
 soak: platform ## two hours of mixed traffic with a fault every five minutes, into build/soak/; MINUTES=20 SEED=7 for others

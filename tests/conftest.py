@@ -11,7 +11,8 @@ from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
 
 WITH_SPARK: Final = (
-    *("tests/e2e/", "tests/e2e_cloud/", "tests/readme/", "tests/soak/", "tests/spark/"),
+    *("tests/e2e/", "tests/e2e_cloud/", "tests/hostile/", "tests/readme/"),
+    *("tests/soak/", "tests/spark/"),
     "tests/infra/test_jobs_as_deployed.py",
 )
 STAGES: Final = "tests/infra/"

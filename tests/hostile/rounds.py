@@ -1,0 +1,228 @@
+"""Rounds with and without attackers, in turn, and what the honest devices' messages took."""
+
+import contextlib
+import io
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+import msgspec
+
+from benchmarks.kept_numbers import write_numbers
+from benchmarks.latency.percentiles import percentiles
+from clients.kafka.reader import Record
+from clients.s3.payload_bucket import PayloadBucket
+from fleetlane.cli.output.fleet_tables import FormatOptions
+from fleetlane.events.canonical import canonical_event_from
+from fleetlane.events.envelope import SOURCE_PREFIX
+from fleetlane.events.overrides import RateLimits
+from fleetlane.events.times import millis_from_rfc3339, now_ms
+from fleetlane.events.topics import canonical_topic
+from local.platform import Platform, PlatformSettings
+from local.simulator.http_api import HttpApi
+from operations.endpoints import PARKED_BUCKET
+from operations.fleet import traffic
+from operations.ledger.evidence import Evidence, deduped_streams
+from operations.ledger.lake_settling import wait_for_lake
+from operations.ledger.reconciliation import Ledger, SettlingLimits, reconcile, wait_until_settled
+from operations.report import tables
+from tests.e2e.conftest import RunningPlatform, running_platform
+from tests.hostile.attacks import attacks
+from tests.hostile.senders import HONEST_PREFIX, Traffic, registered
+from tests.soak.backlog import Observer
+
+ROUNDS: Final = 3
+HONEST: Final = 1_000
+EVERY_S: Final = 30.0
+_WARM_UP_S: Final = 40.0
+_PHASE_S: Final = 60.0
+_UNMEASURED_S: Final = 5.0
+_CALM_S_MAX: Final = 90.0
+_CALM_WAITING_MAX: Final = 20
+_SETTLING: Final = SettlingLimits(deadline_s=420.0, quiet_s=120.0)
+_LAKE_SETTLING: Final = SettlingLimits(deadline_s=300.0, quiet_s=300.0, poll_interval_s=10.0)
+_LIMITS_OF_AWS: Final = RateLimits(soft_per_minute=600, hard_per_minute=1_200)
+_CONNECTIONS: Final = 32
+_GPS: Final = canonical_topic("gps")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """Honest messages' milliseconds from POST to canonical, without attackers and with them."""
+
+    calm: Mapping[str, int]
+    attacked: Mapping[str, int]
+
+    @property
+    def p95_ratio(self) -> float:
+        return round(self.attacked["p95_ms"] / self.calm["p95_ms"], 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostileReport:
+    """What became of a run; ``answers`` counts each attack's by status, 0 where none came."""
+
+    rounds: tuple[Round, ...]
+    answers: Mapping[str, Mapping[int, int]]
+    honest_sent: int
+    honest_refused: int
+    died: tuple[str, ...]
+    health: str
+    ledger: Ledger
+
+    @property
+    def honest_p95_ratio(self) -> float:
+        return median(one.p95_ratio for one in self.rounds)
+
+    def write(self, path: Path) -> str:
+        ledger = {name: getattr(self.ledger, name) for name in ("accepted", "lost", "invented")}
+        numbers = {
+            "honest_p95_ratio": self.honest_p95_ratio,
+            "rounds": [asdict(one) | {"p95_ratio": one.p95_ratio} for one in self.rounds],
+            "answers": self.answers,
+            "honest_sent": self.honest_sent,
+            "honest_refused": self.honest_refused,
+            "died": self.died,
+            **ledger,
+        }
+        return write_numbers(path, numbers)
+
+
+class Arrivals(Observer):
+    """Reads what the ledger reads, and notes when each honest device's event was written."""
+
+    def __init__(self, platform: Platform, evidence: Evidence) -> None:
+        super().__init__(platform, evidence)
+        self._written_ms: dict[str, tuple[int, int]] = {}
+        """By the event's id: when it was sent, and when it was written."""
+
+    def read_available(self) -> list[Record]:
+        records = super().read_available()
+        for record in records:
+            if record.topic == _GPS:
+                self._note(record)
+        return records
+
+    def between(self, since_ms: int, until_ms: int) -> dict[str, int]:
+        """What those that were sent in a time took."""
+        found = list(self._written_ms.values())
+        return percentiles([at - sent for sent, at in found if since_ms <= sent < until_ms])
+
+    def _note(self, record: Record) -> None:
+        with contextlib.suppress(msgspec.DecodeError):
+            event = canonical_event_from(record.value or b"")
+            sent_ms = millis_from_rfc3339(event.time or "")
+            if event.source.startswith(SOURCE_PREFIX + HONEST_PREFIX) and sent_ms is not None:
+                self._written_ms.setdefault(event.id, (sent_ms, record.timestamp_ms))
+
+
+@dataclass(slots=True, kw_only=True)
+class HostileRun:
+    """One run on a running platform."""
+
+    running: RunningPlatform
+    arrivals: Arrivals
+    traffic: Traffic
+    died: list[str]
+
+    def run(self) -> HostileReport:
+        """Blocks for some twenty minutes."""
+        self.arrivals.start()
+        self.traffic.phase(_WARM_UP_S, is_attacked=False)
+        spans = [self._round() for _ in range(ROUNDS)]
+        ledger = self._ledger()
+        return HostileReport(
+            rounds=tuple(
+                Round(calm=self.arrivals.between(*calm), attacked=self.arrivals.between(*attacked))
+                for calm, attacked in spans
+            ),
+            answers={name: dict(counted) for name, counted in self.traffic.answers.items()},
+            honest_sent=self.traffic.honest_sent,
+            honest_refused=self.traffic.honest_refused,
+            died=tuple(self.died),
+            health=self._health(),
+            ledger=ledger,
+        )
+
+    def _round(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        return self._phase(is_attacked=False), self._phase(is_attacked=True)
+
+    def _phase(self, *, is_attacked: bool) -> tuple[int, int]:
+        """From when to when its messages were sent; what the phase before left is done by then."""
+        self._wait_for_calm()
+        began_ms = now_ms()
+        self.traffic.phase(_PHASE_S, is_attacked=is_attacked)
+        return began_ms + round(1_000 * _UNMEASURED_S), now_ms()
+
+    def _wait_for_calm(self) -> None:
+        give_up_s = time.monotonic() + _CALM_S_MAX
+        while time.monotonic() < give_up_s:
+            time.sleep(1)
+            if sum(self.arrivals.outcomes.waiting().values()) <= _CALM_WAITING_MAX:
+                return
+
+    def _ledger(self) -> Ledger:
+        began_s, receipts, evidence = (
+            time.monotonic(),
+            self.traffic.receipts,
+            self.arrivals.evidence,
+        )
+        self.arrivals.stop()
+        wait_until_settled(receipts, evidence, self.arrivals, limits=_SETTLING)
+        lake = wait_for_lake(
+            receipts, evidence, self.running.seen_by_operators.lake, limits=_LAKE_SETTLING
+        )
+        payloads = PayloadBucket(self.running.platform.s3, PARKED_BUCKET)
+        seconds = time.monotonic() - began_s
+        return reconcile(receipts, evidence, payloads=payloads, seconds=seconds, lake=lake)
+
+    def _health(self) -> str:
+        """What ``fleetlane fleet health`` prints."""
+        printed = io.StringIO()
+        with (
+            self.running.seen_by_operators.fleet(asked_at_ms=now_ms()) as fleet,
+            contextlib.redirect_stdout(printed),
+        ):
+            table = tables.FIRMWARE.of(traffic.by_firmware(fleet, days=1))
+            FormatOptions().show(table, asked_at_ms=fleet.asked_at_ms)
+        return printed.getvalue()
+
+
+@contextmanager
+def hostile_run(folder: Path) -> Iterator[HostileRun]:
+    """Start a platform with AWS's rate limits, register all devices, and get ready."""
+    died: list[str] = []
+    settings = PlatformSettings(folder=folder / "data")
+    with running_platform(settings, on_restart=died.append) as running:
+        platform = running.platform
+        running.seen_by_operators.devices.overrides.change(
+            lambda present: present.with_rate_limits(_LIMITS_OF_AWS, device_id=None),
+            now_ms=now_ms(),
+        )
+        hostile = attacks()
+        honest_ids = [f"{HONEST_PREFIX}{number:04d}" for number in range(HONEST)]
+        honest = registered(honest_ids, platform.registry, types=["tracker"] * HONEST)
+        attackers = registered(
+            [f"hostile-{one.name}" for one in hostile],
+            platform.registry,
+            types=[one.device_type for one in hostile],
+        )
+        arrivals = Arrivals(platform, Evidence(deduped=deduped_streams(platform.flows)))
+        url = platform.endpoints.api
+        with (
+            closing(arrivals),
+            closing(HttpApi(url, connections=_CONNECTIONS)) as honest_api,
+            closing(HttpApi(url, connections=len(hostile))) as hostile_api,
+        ):
+            sending = Traffic(
+                honest_api=honest_api,
+                hostile_api=hostile_api,
+                honest=honest,
+                attackers=list(zip(hostile, attackers, strict=True)),
+                every_s=EVERY_S,
+            )
+            yield HostileRun(running=running, arrivals=arrivals, traffic=sending, died=died)
