@@ -15,8 +15,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
+from fleetlane.events.names import audience_of
 
-AUDIENCE = "fleetlane"
+AUDIENCE: Final = audience_of("local")
+"""Of the platform on this machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +56,11 @@ class DeviceKey:
         """The whole pair: for the device alone."""
         return self.public_jwk | {"d": _base64url(self.private.private_bytes_raw())}
 
-    def token(self, device_id: str, *, now_s: int, lifetime_s: int) -> str:
-        """Sign a token for the HTTP API; more than a day is refused there."""
-        claims = {"sub": device_id, "aud": AUDIENCE, "iat": now_s, "exp": now_s + lifetime_s}
+    def token(
+        self, device_id: str, *, now_s: int, lifetime_s: int, audience: str = AUDIENCE
+    ) -> str:
+        """Sign a token for a stage's HTTP API; more than a day is refused there."""
+        claims = {"sub": device_id, "aud": audience, "iat": now_s, "exp": now_s + lifetime_s}
         return jwt.encode(claims, self.private, algorithm="EdDSA", headers={"kid": self.kid})
 
 

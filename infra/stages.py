@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.names import COMMON_AUDIENCE, audience_of
 
 
 class Engine(StrEnum):
@@ -47,9 +48,9 @@ class Stage:
 
     ``keeps_data``: nothing that holds data can be deleted with its stack. Without ``alarm_email``
     alarms notify nobody; without ``device_domain`` devices use API Gateway's own address. With 0
-    ``raw_archive_days`` raw records are not archived. The
-    rate limits are of one device's messages and bytes a minute, as one running function counts
-    them.
+    ``raw_archive_days`` raw records are not archived. The rate limits are of one device's messages
+    and bytes a minute, as one running function counts them. ``takes_common_audience`` is for
+    devices whose tokens' ``aud`` names no stage yet; a new stage has none, and refuses such.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Stage:
     broker_storage_gib: int
     topic_partitions: int
     topic_replication: int
+    takes_common_audience: bool
     ingest_memory_mib: int
     ingest_concurrency: int | None
     authorizer_concurrency: int | None
@@ -90,6 +92,12 @@ class Stage:
     def archived_body_days(self) -> int:
         """A body outlives its row: upkeep is daily, and a reader may hold a snapshot for five."""
         return self.raw_archive_days + 8
+
+    @property
+    def audiences(self) -> str:
+        """For whom tokens may be, as the authorizer reads it."""
+        own = audience_of(self.name)
+        return f"{own},{COMMON_AUDIENCE}" if self.takes_common_audience else own
 
     @property
     def has_canary(self) -> bool:
@@ -121,6 +129,7 @@ _SIDE_BY_SIDE: Final[Mapping[str, tuple[Any, Any, Any, Any]]] = MappingProxyType
     "broker_storage_gib":     (1,              50,               250,               1_000),
     "topic_partitions":       (2,              3,                12,                24),
     "topic_replication":      (1,              3,                3,                 3),
+    "takes_common_audience":  (True,           True,             True,              True),
     "ingest_memory_mib":      (512,            1_024,            1_769,             1_769),
     "ingest_concurrency":     (None,           50,               200,               600),
     "authorizer_concurrency": (None,           10,               50,                150),

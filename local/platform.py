@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Final, Self
 
 import boto3
 
+from clients.device_api import AUDIENCE
 from clients.devices.registry import DeviceRegistry
 from clients.flows.parser_store import ParserStore
 from clients.flows.store import FlowStore
 from fleetlane.events.flows.files import flows_in
 from fleetlane.events.flows.flow import FlowSet
 from fleetlane.events.job_arguments import KafkaSecurity
+from fleetlane.events.names import COMMON_AUDIENCE
 from fleetlane.events.overrides import RateLimits
 from local.canary import LocalCanary
 from local.checkout import BROKER_JARS, DATA, FLOWS, LOCALSTACK_ENVIRONMENT
@@ -220,6 +222,7 @@ class Platform:
             "SOFT_RATE_LIMIT_BYTES_PER_MINUTE": str(RATE_LIMITS.soft_bytes_per_minute),
             "HARD_RATE_LIMIT_BYTES_PER_MINUTE": str(RATE_LIMITS.hard_bytes_per_minute),
             "REGISTRY_TABLE": REGISTRY_TABLE,
+            "AUDIENCES": f"{AUDIENCE},{COMMON_AUDIENCE}",
             "SWEEP_AFTER_S": _SWEEP_AFTER_S,
             "RECEIPTS_TABLE": RECEIPTS_TABLE,
             "RECEIPTS_WAIT_MS": str(_RECEIPTS_WAIT_MS),

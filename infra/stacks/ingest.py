@@ -119,7 +119,10 @@ class Ingest(Stack):
             "authorizer",
             context=self._context,
             size=FunctionSize(concurrency=self._context.stage.authorizer_concurrency),
-            environment={"REGISTRY_TABLE": self._stores.registry.table_name},
+            environment={
+                "REGISTRY_TABLE": self._stores.registry.table_name,
+                "AUDIENCES": self._context.stage.audiences,
+            },
             in_network=False,  # it asks DynamoDB alone
         )
         grant_items(authorizer.role, self._stores.registry, ["dynamodb:GetItem"])

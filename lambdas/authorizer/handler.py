@@ -1,6 +1,6 @@
 """API Gateway's REQUEST authorizer: a token in, a policy out."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -10,6 +10,7 @@ from aws_lambda_powertools import Logger
 from clients.aws import AwsSettings, dynamodb_table
 from clients.devices.registry import DeviceRegistry, DeviceStatus, RegisteredDevice
 from clients.environment import read_settings
+from fleetlane.events.names import COMMON_AUDIENCE
 from lambdas.authorizer.service import Devices, TokenRefusedError, proven_by
 
 logger = Logger(service="authorizer")
@@ -17,17 +18,20 @@ logger = Logger(service="authorizer")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """``registry_table`` is the DynamoDB table of devices."""
+    """``registry_table`` is the DynamoDB table of devices; ``audiences`` have commas between."""
 
     registry_table: str
+    audiences: str = COMMON_AUDIENCE
 
 
 def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
     """Answer API Gateway; it keeps the answer for this token, whatever the route."""
-    return authorize(event, devices=_registry())
+    return authorize(event, devices=_registry(), audiences=_settings().audiences.split(","))
 
 
-def authorize(event: Mapping[str, Any], *, devices: Devices) -> dict[str, Any]:
+def authorize(
+    event: Mapping[str, Any], *, devices: Devices, audiences: Sequence[str] = (COMMON_AUDIENCE,)
+) -> dict[str, Any]:
     """Allow a device that proves who it is, unless it is revoked.
 
     Raises:
@@ -35,7 +39,7 @@ def authorize(event: Mapping[str, Any], *, devices: Devices) -> dict[str, Any]:
         RegistryUnavailableError: Nothing is known of the device.
     """
     try:
-        proven = proven_by(_bearer_token(event), devices=devices)
+        proven = proven_by(_bearer_token(event), devices=devices, audiences=audiences)
     except TokenRefusedError as refused:
         logger.warning("refused", extra={"why": refused.why, "device_id": refused.device_id})
         raise Exception("Unauthorized") from None
@@ -46,8 +50,13 @@ def authorize(event: Mapping[str, Any], *, devices: Devices) -> dict[str, Any]:
 
 
 @cache
+def _settings() -> Settings:
+    return read_settings(Settings)
+
+
+@cache
 def _registry() -> DeviceRegistry:
-    return DeviceRegistry(dynamodb_table(AwsSettings(), read_settings(Settings).registry_table))
+    return DeviceRegistry(dynamodb_table(AwsSettings(), _settings().registry_table))
 
 
 def _bearer_token(event: Mapping[str, Any]) -> str:

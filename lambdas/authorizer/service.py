@@ -2,7 +2,7 @@
 
 import json
 from base64 import urlsafe_b64decode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn, Protocol
 
@@ -11,7 +11,7 @@ import jwt
 from clients.devices.ed25519_points import problem_of_ed25519
 from clients.devices.registry import Jwk, RegisteredDevice
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.names import is_device_id
+from fleetlane.events.names import COMMON_AUDIENCE, is_device_id
 
 TOKEN_CHARS_MAX: Final = 4_096
 KID_CHARS_MAX: Final = 128
@@ -89,7 +89,6 @@ def _refused(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON")
 
 
-AUDIENCE: Final = "fleetlane"
 LIFETIME_S_MAX: Final = 24 * 60 * 60
 LEEWAY_S: Final = 300
 
@@ -122,8 +121,10 @@ class Proven:
     kid: str
 
 
-def proven_by(token: str, *, devices: Devices) -> Proven:
-    """Find the device whose token this is.
+def proven_by(
+    token: str, *, devices: Devices, audiences: Sequence[str] = (COMMON_AUDIENCE,)
+) -> Proven:
+    """Find the device whose token this is; it must be for one of the ``audiences``.
 
     Raises:
         TokenRefusedError: The token is missing, malformed, expired or not signed by its device.
@@ -139,20 +140,20 @@ def proven_by(token: str, *, devices: Devices) -> Proven:
         raise TokenRefusedError("unknown_key", device_id)
     if key["kty"] == "OKP" and problem_of_ed25519(key.get("x", "")) is not None:
         raise TokenRefusedError("weak_key", device_id)  # registered before that was refused
-    claims = _verified(token, key, device_id)
+    claims = _verified(token, key, device_id, audiences)
     lifetime_s = int(claims["exp"]) - int(claims["iat"])  # PyJWT takes numbers as text too
     if not 0 < lifetime_s <= LIFETIME_S_MAX:
         raise TokenRefusedError("lifetime", device_id)
     return Proven(device=device, kid=claimed.kid)
 
 
-def _verified(token: str, key: Jwk, device_id: str) -> dict[str, Any]:
+def _verified(token: str, key: Jwk, device_id: str, audiences: Sequence[str]) -> dict[str, Any]:
     try:
         return jwt.decode(
             token,
             jwt.PyJWK({name: key[name] for name in _KEY_MEMBERS if name in key}),
             algorithms=ALGORITHMS,
-            audience=AUDIENCE,
+            audience=audiences,
             leeway=LEEWAY_S,
             options={"require": ["sub", "aud", "iat", "exp"]},
         )

@@ -20,9 +20,10 @@ logger = Logger(service="canary")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Where the HTTP API is, and the parameter that holds the canary's private key."""
+    """Where the HTTP API is, for whom its tokens are, and the parameter that holds the key."""
 
     api_url: str
+    audience: str
     key_parameter: str
 
 
@@ -45,4 +46,4 @@ def _canary() -> Canary:
     ours = read_settings(Settings)
     ssm = boto3.client("ssm", config=client_config())
     key = CanaryKeyParameter(ssm, ours.key_parameter).read()
-    return Canary(api_url=ours.api_url.rstrip("/"), key=key)
+    return Canary(api_url=ours.api_url.rstrip("/"), key=key, audience=ours.audience)

@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final
 
-from clients.device_api import DeviceKey, MessageRefusedError, NoAnswerError, message_url, sent
+from clients.device_api import (
+    AUDIENCE,
+    DeviceKey,
+    MessageRefusedError,
+    NoAnswerError,
+    message_url,
+    sent,
+)
 from fleetlane.events.canary import DEVICE_ID, CanaryMessage, messages_of
 from fleetlane.events.errors import FleetlaneError
 
@@ -53,10 +60,11 @@ class SlotSent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Canary:
-    """The device: where the HTTP API is, ``/v1/…`` being below it, and its key."""
+    """The device: where the HTTP API is, ``/v1/…`` being below it, its key, its tokens' ``aud``."""
 
     api_url: str
     key: DeviceKey
+    audience: str = AUDIENCE
     send: Send = sent
     wait: Callable[[float], None] = time.sleep
 
@@ -65,7 +73,9 @@ class Canary:
 
         Sending a slot again is safe: the ids are the same.
         """
-        token = self.key.token(DEVICE_ID, now_s=now_ms // 1_000, lifetime_s=_TOKEN_LIFETIME_S)
+        token = self.key.token(
+            DEVICE_ID, now_s=now_ms // 1_000, lifetime_s=_TOKEN_LIFETIME_S, audience=self.audience
+        )
         messages = messages_of(slot_ms)
         with ThreadPoolExecutor(len(messages)) as pool:
             problems = list(pool.map(lambda one: self._problem_of(one, token), messages))

@@ -49,6 +49,17 @@ def test_a_missing_setting_is_named_with_its_file_and_the_remedy(field: str) -> 
     )
 
 
+@pytest.mark.parametrize(
+    ("takes_common", "audiences"), [(True, "fleetlane-prod,fleetlane"), (False, "fleetlane-prod")]
+)
+def test_a_stage_has_an_audience_of_its_own_and_others_only_where_it_says_so(
+    *, takes_common: bool, audiences: str
+) -> None:
+    stage = stage_from("prod", settings_of("prod") | {"takes_common_audience": takes_common})
+
+    assert stage.audiences == audiences
+
+
 def test_an_unknown_setting_is_refused() -> None:
     with pytest.raises(BadStageError, match="`brokers`: is no setting"):
         stage_from("dev", settings_of("dev") | {"brokers": 3})

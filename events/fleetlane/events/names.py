@@ -105,3 +105,12 @@ def random_raw_id() -> str:
 
 def is_raw_id(value: str) -> bool:
     return _RAW_ID.fullmatch(value) is not None
+
+
+COMMON_AUDIENCE: Final = "fleetlane"
+"""What tokens were for before each stage had an audience of its own."""
+
+
+def audience_of(stage: str) -> str:
+    """What a token for a stage names as ``aud``: one for another stage proves nothing there."""
+    return f"{COMMON_AUDIENCE}-{stage}"

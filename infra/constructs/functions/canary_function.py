@@ -5,6 +5,7 @@ from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from constructs import Construct
 
+from fleetlane.events.names import audience_of
 from fleetlane.events.stage_resources import canary_key_name
 from infra.constructs.functions.platform_function import (
     FunctionContext,
@@ -31,7 +32,11 @@ def canary_function(
         "canary",
         context=context,
         size=FunctionSize(memory_mib=256, timeout_s=_TIMEOUT_S, concurrency=_CONCURRENCY),
-        environment={"API_URL": api_url, "KEY_PARAMETER": name},
+        environment={
+            "API_URL": api_url,
+            "AUDIENCE": audience_of(context.stage.name),
+            "KEY_PARAMETER": name,
+        },
         in_network=False,  # devices are outside too
     )
     # The key of Systems Manager decrypts for whoever in the account may read the parameter.

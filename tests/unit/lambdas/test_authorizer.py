@@ -1,6 +1,6 @@
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -229,9 +229,29 @@ def forged_token(device_id: str, *, kid: str, attempt: int) -> str:
     return f"{head}.{body}.{base64url(bytes([1]) + bytes(63))}"
 
 
-def refusal_of(token: str, devices: FakeDevices) -> str | None:
+def refusal_of(
+    token: str, devices: FakeDevices, *, audiences: Sequence[str] = ("fleetlane",)
+) -> str | None:
     try:
-        proven_by(token, devices=devices)
+        proven_by(token, devices=devices, audiences=audiences)
     except TokenRefusedError as refused:
         return refused.why
     return None
+
+
+@pytest.mark.parametrize(
+    ("audience", "taken", "refused_for"),
+    [
+        ("fleetlane-prod", "fleetlane-prod", None),
+        ("fleetlane-dev", "fleetlane-prod", "wrong_audience"),
+        ("fleetlane", "fleetlane-prod", "wrong_audience"),
+        ("fleetlane", "fleetlane-prod,fleetlane", None),
+        ("fleetlane-dev", "fleetlane-prod,fleetlane", "wrong_audience"),
+    ],
+)
+def test_a_token_is_for_its_stage_alone(audience: str, taken: str, refused_for: str | None) -> None:
+    token = DEVICE.token(aud=audience)
+
+    why = refusal_of(token, DEVICES, audiences=taken.split(","))
+
+    assert why == refused_for

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from clients.device_api import DeviceKey, MessageRefusedError, NoAnswerError
+from clients.device_api import AUDIENCE, DeviceKey, MessageRefusedError, NoAnswerError
 from fleetlane.events.canary import DEVICE_ID, CanaryMessage, Route, messages_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.times import now_ms
@@ -87,7 +87,7 @@ def test_its_token_proves_that_it_is_the_canary() -> None:
     door.canary().send_slot(SLOT_MS, now_ms=now_ms())
 
     token = door.sent[0][2]["Authorization"].removeprefix("Bearer ")
-    assert proven_by(token, devices=devices).device.device_id == DEVICE_ID
+    assert proven_by(token, devices=devices, audiences=[AUDIENCE]).device.device_id == DEVICE_ID
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from clients.device_api import AUDIENCE
 from clients.devices.registry import DeviceStatus, RegisteredDevice
 from fleetlane.events.names import keyed_raw_id, random_raw_id
 from lambdas.authorizer.handler import authorize
@@ -195,7 +196,7 @@ class GatewayApi:
 
     def __init__(self, registry: FakeRegistry) -> None:
         def authorizer(event: dict[str, Any], _: object) -> object:
-            return authorize(event, devices=registry)
+            return authorize(event, devices=registry, audiences=[AUDIENCE])
 
         self.gateway = Gateway(
             ingest=ingest, uploads=issue, authorizer=authorizer, settings=GatewaySettings()

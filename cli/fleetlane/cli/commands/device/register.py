@@ -13,7 +13,7 @@ from fleetlane.cli.options.selection import DeviceId
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events import canary
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.names import NAME_PATTERN, checked_device_id
+from fleetlane.events.names import NAME_PATTERN, audience_of, checked_device_id
 from fleetlane.events.times import now_ms
 from operations.devices.bulk_import import public_jwk
 from operations.devices.canary import enrolled
@@ -150,7 +150,8 @@ def token(
     For curl: -H "Authorization: Bearer $(./fleetlane device token ID)"
     """
     key = DeviceKeys(where.folder, where.stage).read(device_id)
-    typer.echo(key.token(device_id, now_s=int(time.time()), lifetime_s=minutes * 60))
+    audience, now_s = audience_of(where.stage or LOCAL_STAGE), int(time.time())
+    typer.echo(key.token(device_id, now_s=now_s, lifetime_s=minutes * 60, audience=audience))
 
 
 def _key(given: Path | None, stage: str | None) -> tuple[dict[str, str], DeviceKey | None]:

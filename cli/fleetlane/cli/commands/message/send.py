@@ -13,6 +13,8 @@ from clients.device_api import message_url, sent, upload_form, uploaded
 from fleetlane.cli.commands.device.keys import DeviceKeys
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events.lanes import REQUEST_BODY_BYTES_MAX, Lane
+from fleetlane.events.names import audience_of
+from operations.endpoints import LOCAL_STAGE
 
 _TOKEN_LIFETIME_S = 300
 
@@ -43,7 +45,12 @@ def send(
     api = where.platform().resources.api_url
     key = DeviceKeys(where.folder, where.stage).read(device)
 
-    token = key.token(device, now_s=int(time.time()), lifetime_s=_TOKEN_LIFETIME_S)
+    token = key.token(
+        device,
+        now_s=int(time.time()),
+        lifetime_s=_TOKEN_LIFETIME_S,
+        audience=audience_of(where.stage or LOCAL_STAGE),
+    )
     headers = request_headers(
         token, content_type=content_type, idempotency_key=idempotency_key, firmware=firmware
     )
