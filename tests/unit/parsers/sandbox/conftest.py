@@ -4,7 +4,7 @@ import gc
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.token_bucket import TokenBucket
+from fleetlane.parsers.sandbox.jail.entering import Part
 from fleetlane.parsers.sandbox.results import Result, Verdict
 from fleetlane.parsers.sandbox.runs import Assignment, Program, Run
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
@@ -59,12 +60,22 @@ def lasting_sandboxes() -> Iterator[Sandboxes]:
     yield from _sandboxes()
 
 
-def _sandboxes() -> Iterator[Sandboxes]:
-    """Sandboxes that may use up children as they like; nothing may be left of them."""
+@pytest.fixture(scope="module")
+def jails() -> Iterator[Sandboxes]:
+    """Sandboxes whose children are in the whole jail."""
+    yield from _sandboxes(Part)
+
+
+def _sandboxes(parts: Collection[Part] = ()) -> Iterator[Sandboxes]:
+    """Sandboxes that may use up children as they like; nothing may be left of them.
+
+    Without a jail, as on a kernel that has none: what a parser may do there harms no other either.
+    """
     before = _belongings()
     sandboxes = Sandboxes(
         new_respawns=lambda: TokenBucket.full(burst=100_000, per_s=0, now_s=0),
         new_retries=lambda: TokenBucket.full(burst=100_000, per_s=0, now_s=0),
+        parts=parts,
     )
     yield sandboxes
     sandboxes.close()

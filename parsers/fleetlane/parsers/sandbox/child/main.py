@@ -17,6 +17,7 @@ from fleetlane.parsers.registry import load_parser
 from fleetlane.parsers.sandbox.canonical_records import OUTPUT_BYTES_MAX, Columns
 from fleetlane.parsers.sandbox.child.attempts import Attempts
 from fleetlane.parsers.sandbox.child.encoding import Encoder
+from fleetlane.parsers.sandbox.jail.entering import Jail, enter
 from fleetlane.parsers.sandbox.packets import (
     HELLO_BYTES_MAX,
     OWN_MEMORY,
@@ -84,11 +85,13 @@ def _text(descriptor: int) -> bytes:
     return text
 
 
-def serve(program: Program, connection: socket.socket, input_memory: int, progress: int) -> None:
+def serve(program: Program, connection: socket.socket, shared: tuple[int, int], jail: Jail) -> None:
     """Load the parser, report it, and answer requests until the worker closes the socket.
 
-    Limits this process for good: call it only in a child of its own.
+    ``shared`` are the descriptors of the input and of the progress. Limits this process for good:
+    call it only in a child of its own.
     """
+    input_memory, progress = shared
     _limit_files()
     os.register_at_fork(after_in_child=partial(os._exit, os.EX_SOFTWARE))
     slots = read_only(input_memory, os.fstat(input_memory).st_size)
@@ -97,6 +100,7 @@ def serve(program: Program, connection: socket.socket, input_memory: int, progre
     os.close(progress)
     own = OwnProcess()
     _limit_address_space(own.address_space_bytes() + LOAD_BYTES_MAX)
+    enter(jail, program.location)
     try:
         parser = _loaded(program)
     except Exception as problem:  # noqa: BLE001 - importing a parser runs code that is not ours
@@ -229,7 +233,10 @@ class _MemoryLimit:
 
 
 def _limit_address_space(total_bytes: int) -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (total_bytes, resource.RLIM_INFINITY))
+    _, hard_bytes = resource.getrlimit(resource.RLIMIT_AS)
+    if hard_bytes != resource.RLIM_INFINITY:  # the worker's, once the parser is loaded
+        total_bytes = min(total_bytes, hard_bytes)
+    resource.setrlimit(resource.RLIMIT_AS, (total_bytes, hard_bytes))
 
 
 def _limit_files() -> None:

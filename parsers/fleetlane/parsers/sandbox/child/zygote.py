@@ -9,16 +9,22 @@ import ctypes
 import gc
 import json
 import os
+import shutil
 import signal
 import socket
 import sys
 import traceback
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from fleetlane.parsers.sandbox.child.main import serve
+from fleetlane.parsers.sandbox.jail.entering import Jail, Part, hide_memory
+from fleetlane.parsers.sandbox.jail.readable import readable_paths
+from fleetlane.parsers.sandbox.jail.self_test import tested
 from fleetlane.parsers.sandbox.runs import Program
+from fleetlane.parsers.sandbox.settings import inherited_environment
 
 COMMAND_BYTES_MAX: Final = 1 << 17
 DESCRIPTORS: Final = 3
@@ -31,8 +37,9 @@ _prctl = ctypes.CDLL(None, use_errno=True).prctl
 class ZygoteProcess:
     """Answers ``spawn`` with a child's process id, and ``end`` with how the child ended."""
 
-    def __init__(self, control: socket.socket) -> None:
+    def __init__(self, control: socket.socket, jail: Jail) -> None:
         self._control, self._children = control, set[int]()
+        self._jail, self._problems = tested(jail) if jail.parts else (jail, {})
 
     def serve(self) -> None:
         try:
@@ -43,8 +50,11 @@ class ZygoteProcess:
                 if not packet:
                     return
                 command = json.loads(packet)
+                answer: object
                 if "spawn" in command:
                     answer = {"pid": self._spawned(command["spawn"], descriptors)}
+                elif "problems" in command:
+                    answer = self._problems
                 else:
                     answer = self._ended(command["end"])
                 self._control.send(json.dumps(answer).encode())
@@ -53,18 +63,19 @@ class ZygoteProcess:
             for pid in list(self._children):
                 self._ended(pid)
             self._kill_strays()
+            shutil.rmtree(self._jail.folder, ignore_errors=True)
 
     def _spawned(self, program: dict[str, object], descriptors: list[int]) -> int:
         zygote, pid = os.getpid(), os.fork()
         if pid == 0:
-            _become_child(zygote, program, descriptors)
+            _become_child(zygote, program, descriptors, self._jail)
         for descriptor in descriptors:
             os.close(descriptor)
         self._children.add(pid)
         return pid
 
     def _ended(self, pid: int) -> dict[str, int]:
-        """Kill a child, if it is not dead yet, with all that it started."""
+        """Kill a child, if it is not dead yet, with all that it started and wrote."""
         if pid not in self._children:  # an earlier zygote's, and dead with it
             return {"status": signal.SIGKILL, "resident_kib_max": 0}
         try:
@@ -74,6 +85,7 @@ class ZygoteProcess:
         _, status, usage = os.wait4(pid, 0)
         self._children.discard(pid)
         self._kill_strays()
+        shutil.rmtree(self._jail.folder_of(pid), ignore_errors=True)
         return {"status": status, "resident_kib_max": usage.ru_maxrss}
 
     def _kill_strays(self) -> None:
@@ -89,7 +101,9 @@ class ZygoteProcess:
                 os.waitpid(pid, 0)
 
 
-def _become_child(zygote: int, program: dict[str, object], descriptors: list[int]) -> None:
+def _become_child(
+    zygote: int, program: dict[str, object], descriptors: list[int], jail: Jail
+) -> None:
     """What runs in the child, from the fork to its end. Never returns."""
     code = os.EX_SOFTWARE
     try:
@@ -103,7 +117,7 @@ def _become_child(zygote: int, program: dict[str, object], descriptors: list[int
             options = str(program["options"]).encode()
             started = Program(**{**program, "options": options})  # type: ignore[arg-type] # as zygote_client writes it
             os.nice(started.niceness)
-            serve(started, child, input_memory, progress)
+            serve(started, child, (input_memory, progress), jail)
             code = os.EX_OK
     except BaseException:  # noqa: BLE001 - the process's edge
         traceback.print_exc()
@@ -118,14 +132,24 @@ def _close_all_but(*kept: int) -> None:
                 os.close(descriptor)
 
 
-def main(control: int, worker: int) -> None:
-    """Serve the worker until it is gone. ``control`` is a socket's descriptor."""
+def main(control: int, worker: int, folder: str, parts: Sequence[str]) -> None:
+    """Serve the worker until it is gone. ``control`` is a socket's descriptor.
+
+    Children are in a jail of these parts, as far as this system has them, with folders below
+    ``folder``.
+    """
     os.dup2(2, 1)  # a parser's print must not reach what Spark reads
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    hide_memory()
+    jail = Jail(
+        parts=frozenset(map(Part, parts)),
+        folder=folder,
+        readable=tuple(readable_paths(inherited_environment().get("LD_LIBRARY_PATH", ""))),
+    )
     gc.collect()
     gc.freeze()  # so that a child's collector does not copy what all share
     if os.getppid() == worker:
-        ZygoteProcess(socket.socket(fileno=control)).serve()
+        ZygoteProcess(socket.socket(fileno=control), jail).serve()

@@ -25,6 +25,7 @@ from fleetlane.parsers.sandbox.results import Verdict
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.shared_memory import ProgressMemory, WorkerMemory
 from fleetlane.parsers.sandbox.time_budget import Stopwatch
+from fleetlane.parsers.sandbox.worker.excess import bind_memory, excess_of
 from fleetlane.parsers.sandbox.worker.replies import InvalidReplyError
 from fleetlane.parsers.sandbox.worker.zygote_client import Ending, Zygote, ZygoteGoneError
 
@@ -92,6 +93,7 @@ class ParserChild:
         self._poll.register(self._handle, select.POLLIN)
         self._stopwatch = Stopwatch(self.pid, tick_s=TICK_S)
         self._seen, self._seen_from_s = IDLE, 0.0
+        self._folder, self._excess = zygote.folder_of(self.pid), ""
         self._killed_at: int | None = None
         self._give_up_s = 0.0
         self._is_watched = self.accepts_buffer = False
@@ -121,6 +123,7 @@ class ParserChild:
         if answer not in (READY, READY_FOR_BUFFERS):
             self.end()
             raise ParserNotLoadedError(Verdict.PARSER_FAILED, answer.decode(errors="replace"))
+        bind_memory(self.pid, self._memory_bytes_max)
 
     def ask(self, request: Request, descriptor: int | None) -> None:
         """Send a request; ``descriptor`` is of the chunk's own memory, if it has any."""
@@ -155,6 +158,7 @@ class ParserChild:
                 return None
         if self._zygote.is_stopped:
             raise InvalidReplyError("a stop signal to its zygote")
+        self._kill_if_excessive()
         return reply, columns
 
     def end(self) -> ChildExit:
@@ -167,6 +171,8 @@ class ParserChild:
         if self._killed_at is not None:
             verdict, detail = Verdict.TIMEOUT, f"killed after {worked_us // 1000} ms"
             mark = mark if mark == self._killed_at else IDLE
+        elif self._excess:
+            verdict, detail = Verdict.CRASHED, self._excess
         elif ending is None:
             verdict, detail = Verdict.CRASHED, "its process ended together with the zygote"
             worked_us += NEW_ZYGOTE_US
@@ -214,6 +220,14 @@ class ParserChild:
             self._killed_at = self._seen
             self._give_up_s = self._stopwatch.worked_s + KILLED_S_MAX
             signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+        else:
+            self._kill_if_excessive()
+
+    def _kill_if_excessive(self) -> None:
+        if not self._excess and (excess := excess_of(self.pid, self._folder)):
+            self._excess = excess
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._handle, signal.SIGKILL)
 
     def _is_over(self, limits: WaitLimits) -> bool:
         """Check the child. Faking progress gains a parser no more than ``request_s``."""

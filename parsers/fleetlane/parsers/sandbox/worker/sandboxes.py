@@ -1,10 +1,11 @@
 """All sandboxes of one worker: the children of each program, and the zygote that forks them."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
 from fleetlane.events.token_bucket import TokenBucket
+from fleetlane.parsers.sandbox.jail.entering import Part, hide_memory
 from fleetlane.parsers.sandbox.results import Result
 from fleetlane.parsers.sandbox.runs import Program, Run
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
@@ -27,20 +28,27 @@ class Sandboxes:
         *,
         new_respawns: Callable[[], TokenBucket] = respawn_rate_limit,
         new_retries: Callable[[], TokenBucket] = retry_rate_limit,
+        parts: Collection[Part] = tuple(Part),
     ) -> None:
         """Start the zygote.
 
         Args:
             new_respawns: How many children a parser may use up.
             new_retries: How many it may have to retry what failed, and killed none.
+            parts: Of the jail; of these what this system does not have is left out.
         """
-        self._zygote = Zygote()
+        hide_memory()
+        self._zygote = Zygote(parts)
         self._new_respawns, self._new_retries = new_respawns, new_retries
         self._children: OrderedDict[Program, Children] = OrderedDict()
 
     @property
     def zygote_pid(self) -> int:
         return self._zygote.pid
+
+    def jail_problems(self) -> dict[str, str]:
+        """What is wrong with parts of the jail on this system, by part; nothing if it is whole."""
+        return self._zygote.problems()
 
     def parsed(self, run: Run, time_budget: TimeBudget) -> Iterator[Result]:
         """Parse the messages of a run. Nothing that a parser does raises anything here.

@@ -4,15 +4,19 @@ import json
 import logging
 import os
 import select
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.parsers.sandbox.jail.entering import Part
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.settings import inherited_environment
 from fleetlane.parsers.sandbox.time_budget import Stopwatch
@@ -24,7 +28,7 @@ _STARTED_AS: Final = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
 from fleetlane.parsers.sandbox.child.zygote import main
-main(int(sys.argv[2]), int(sys.argv[3]))
+main(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4], sys.argv[5:])
 """
 _ANSWER_BYTES_MAX: Final = 4096
 _TICK_S: Final = 0.05
@@ -55,8 +59,11 @@ class Zygote:
     not answered, is killed with all its children, and another one started.
     """
 
-    def __init__(self, *, answer_s_max: float = ANSWER_S_MAX) -> None:
-        self._answer_s_max = answer_s_max
+    def __init__(
+        self, parts: Collection[Part] = tuple(Part), *, answer_s_max: float = ANSWER_S_MAX
+    ) -> None:
+        """Start it. Its children are in a jail of these parts, as far as this system has them."""
+        self._parts, self._answer_s_max = parts, answer_s_max
         self._start()
 
     @property
@@ -99,6 +106,14 @@ class Zygote:
         answer = self._asked({"end": pid})
         return Ending(answer["status"], answer["resident_kib_max"] * 1024)
 
+    def problems(self) -> dict[str, str]:
+        """What is wrong with parts of the jail on this system, by part."""
+        return self._asked({"problems": True})  # type: ignore[return-value] # texts, not numbers
+
+    def folder_of(self, pid: int) -> str:
+        """Where a child may write."""
+        return f"{self._folder}/{pid}"
+
     def close(self) -> None:
         """End the zygote and all its children; returns when they are gone."""
         self._control.close()
@@ -108,11 +123,14 @@ class Zygote:
         os.close(handle)
         with suppress(subprocess.TimeoutExpired):  # not even killed: the kernel has it
             self._process.wait(self._answer_s_max)
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _start(self) -> None:
+        self._folder = tempfile.mkdtemp(prefix="fleetlane-parsers-")
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         path = json.dumps([entry for entry in sys.path if entry])
         command = [sys.executable, "-c", _STARTED_AS, path, str(theirs.fileno()), str(os.getpid())]
+        command += [self._folder, *self._parts]
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and code
                 command,

@@ -1,0 +1,1 @@
+"""What a parser's process cannot do, whatever its code is: the kernel refuses it."""

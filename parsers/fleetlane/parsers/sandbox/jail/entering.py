@@ -1,0 +1,105 @@
+"""The jail, and how a child shuts itself in: without privileges, and for good."""
+
+import ctypes
+import os
+import resource
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from fleetlane.parsers.sandbox.jail.landlock import READ, WRITE, restrict
+from fleetlane.parsers.sandbox.jail.seccomp import filter_calls
+from fleetlane.parsers.sandbox.jail.system_calls import called, prctl
+
+FILE_BYTES_MAX: Final = 16 << 20
+FILES_MAX: Final = 256
+FOLDER_BYTES_MAX: Final = 64 << 20
+"""Of a child's own folder, and each file in it. The worker ends a child whose folder has more."""
+
+OPEN_FILES_MAX: Final = 96
+THREADS_MAX: Final = 64 + 4 * (os.cpu_count() or 1)
+"""The worker ends a child with more: no limit of the kernel's binds root. Libraries start some for
+each CPU."""
+
+_SET_DUMPABLE, _NO_NEW_PRIVILEGES = 4, 38
+_CAPABILITIES_VERSION = 0x20080522
+
+
+class Part(StrEnum):
+    """What the jail is made of, where the kernel has it.
+
+    ``FILES`` is Landlock; ``CALLS`` a filter of system calls, which allows no writing at all where
+    there is no Landlock; ``RIGHTS`` takes root's privileges away.
+    """
+
+    RIGHTS = "rights"
+    FILES = "files"
+    CALLS = "calls"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jail:
+    """Which parts a child has, and its files: ``readable`` with the rights at each path.
+
+    In ``folder`` each child gets a folder of its own, the only place where it may write.
+    """
+
+    parts: frozenset[Part]
+    folder: str
+    readable: tuple[tuple[str, int], ...] = ()
+
+    def folder_of(self, pid: int) -> Path:
+        return Path(self.folder) / str(pid)
+
+
+def enter(jail: Jail, location: str | None) -> None:
+    """Shut this process in. It has one thread, and what it has open stays open.
+
+    Raises:
+        OSError: The kernel refuses a part. Nothing of a parser's may run here then.
+    """
+    if not jail.parts:
+        return
+    own = jail.folder_of(os.getpid())
+    own.mkdir(mode=0o700)
+    os.environ["TMPDIR"] = tempfile.tempdir = str(own)  # noqa: TID251 - for whoever reads it later
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES_MAX, FILE_BYTES_MAX))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES_MAX, OPEN_FILES_MAX))
+    _mute()
+    hide_memory()
+    prctl(_NO_NEW_PRIVILEGES, 1)
+    if Part.RIGHTS in jail.parts:
+        _drop_capabilities()
+    if Part.FILES in jail.parts:
+        restrict(_allowed(jail, own, location))
+    if Part.CALLS in jail.parts:
+        filter_calls(may_write=Part.FILES in jail.parts)
+
+
+def hide_memory() -> None:
+    """Let no process of this user read this one's memory and environment, nor trace it."""
+    prctl(_SET_DUMPABLE, 0)
+
+
+def _allowed(jail: Jail, own: Path, location: str | None) -> Iterator[tuple[str, int]]:
+    yield from jail.readable
+    yield f"/proc/{os.getpid()}", READ
+    yield str(own), WRITE
+    if location is not None:
+        yield location, READ
+
+
+def _mute() -> None:
+    """Have no stream in common with the worker: its flags and length are the same for both."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(null, stream)
+    os.close(null)
+
+
+def _drop_capabilities() -> None:
+    header = (ctypes.c_uint32 * 2)(_CAPABILITIES_VERSION, 0)
+    called("capset", ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)()))

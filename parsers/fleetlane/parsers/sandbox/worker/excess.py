@@ -1,0 +1,54 @@
+"""Limits that a child cannot lift, as the worker sets or watches them."""
+
+import os
+import resource
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from fleetlane.parsers.sandbox.canonical_records import OUTPUT_BYTES_MAX
+from fleetlane.parsers.sandbox.jail.entering import FILES_MAX, FOLDER_BYTES_MAX, THREADS_MAX
+
+_BEYOND_BYTES: Final = 2 * OUTPUT_BYTES_MAX + (1 << 30)
+"""Of address space, for the output and for the largest body: mapped, and copied."""
+
+_NOT_THREADS = 2
+"""Links of a folder that has no folders in it."""
+
+
+def excess_of(pid: int, folder: str) -> str | None:
+    """What of a child is over its limit, if anything is: its threads, or the files in its folder.
+
+    Takes some microseconds for a child that has left no files.
+    """
+    try:
+        threads = os.stat(f"/proc/{pid}/task").st_nlink - _NOT_THREADS  # noqa: PTH116 - often
+        if threads > THREADS_MAX:
+            return f"its process had {threads} threads; the limit is {THREADS_MAX}"
+        return _excess_in(folder)
+    except FileNotFoundError:  # it has ended, or has removed a folder just now
+        return None
+    except OSError as problem:
+        return f"its folder cannot be read: {problem.strerror}"
+
+
+def _excess_in(folder: str) -> str | None:
+    files, size_bytes, waiting = 0, 0, [folder]
+    while waiting:
+        with os.scandir(waiting.pop()) as found:
+            for one in found:
+                files, size_bytes = files + 1, size_bytes + one.stat(follow_symlinks=False).st_size
+                if files > FILES_MAX or size_bytes > FOLDER_BYTES_MAX:
+                    return f"its folder had {files} files with {size_bytes} bytes or more"
+                if one.is_dir(follow_symlinks=False):
+                    waiting.append(one.path)
+    return None
+
+
+def bind_memory(pid: int, memory_bytes_max: int) -> None:
+    """Limit the address space of a child whose parser is loaded, above what it sets itself."""
+    with suppress(ProcessLookupError, FileNotFoundError):  # it has ended
+        pages = int(Path(f"/proc/{pid}/statm").read_bytes().split()[0])
+        most = pages * resource.getpagesize() + memory_bytes_max + _BEYOND_BYTES
+        soft, _ = resource.prlimit(pid, resource.RLIMIT_AS)
+        resource.prlimit(pid, resource.RLIMIT_AS, (min(soft, most), most))

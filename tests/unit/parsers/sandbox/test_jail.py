@@ -1,0 +1,145 @@
+"""A parser that tries to get out: no way succeeds, and its neighbours' messages are the same."""
+
+import ctypes
+import json
+import os
+import platform
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fleetlane.parsers.sandbox.canonical_records import CanonicalRecord
+from fleetlane.parsers.sandbox.results import Verdict
+from fleetlane.parsers.sandbox.runs import Program, Run
+from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
+from tests.unit.parsers.sandbox.conftest import (
+    HOSTILE,
+    Install,
+    children_of,
+    no_time_limit,
+    program,
+    run_of,
+)
+from tests.unit.parsers.sandbox.escaping_parser import ESCAPES
+
+ESCAPING = Path(__file__).with_name("escaping_parser.py")
+PLACE = 4
+SECRET = b"what no parser may know"
+OUT_OF_BOUNDS = {
+    "fills-its-folder": Verdict.CRASHED,
+    "fills-its-folder-with-names": Verdict.CRASHED,
+    "bombs-with-threads": Verdict.CRASHED,
+    "blocks-signals": Verdict.TIMEOUT,
+}
+"""What the kernel cannot refuse: the worker ends it, and the message is to blame."""
+
+pytestmark = pytest.mark.skipif(
+    platform.machine() != "x86_64", reason="the escapes know the numbers of x86-64's calls alone"
+)
+
+type World = dict[str, Any]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def credentials() -> Iterator[None]:
+    """In the worker's environment before anything is started."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("FLEETLANE_SECRET", "1")
+        yield
+
+
+@pytest.fixture(scope="module")
+def escaping(install: Install) -> Program:
+    site = install("escaping==1.0", "escaping_parser:Escaping", ESCAPING.read_text())
+    return program("escaping==1.0", site)
+
+
+@pytest.fixture(scope="module")
+def jailed(jails: Sandboxes) -> Sandboxes:
+    if problems := jails.jail_problems():
+        pytest.skip(f"this kernel has no whole jail: {problems}")
+    return jails
+
+
+@pytest.fixture(scope="module")
+def world(
+    jailed: Sandboxes, install: Install, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[World]:
+    """What there is to be had outside, and where: all of it belongs to this user."""
+    bucket = tmp_path_factory.mktemp("flows")
+    (bucket / "offsets").write_bytes(SECRET)
+    (bucket / "offsets").chmod(0o600)
+    other = install("hostile==9.0", "hostile_parser:Hostile", HOSTILE.read_text())
+    assert jailed.load_problem(program("hostile==9.0", other)) is None
+    (sibling,) = children_of(jailed.zygote_pid)
+    memory = ctypes.create_string_buffer(SECRET)
+    with socket.create_server(("127.0.0.1", 0)) as door, socket.socket(socket.AF_UNIX) as by_path:
+        by_path.bind(str(bucket / "door"))
+        by_path.listen()
+        for server in (door, by_path):
+            threading.Thread(target=_greet, args=(server,), daemon=True).start()
+        yield {
+            "worker": os.getpid(),
+            "sibling": sibling,
+            "address": ctypes.addressof(memory),
+            "bucket": str(bucket),
+            "secret": str(bucket / "offsets"),
+            "artifact": str(Path(other) / "hostile_parser.py"),
+            "port": door.getsockname()[1],
+            "door": str(bucket / "door"),
+        }
+        for server in (door, by_path):
+            server.shutdown(socket.SHUT_RDWR)
+    assert memory.value == SECRET
+
+
+def _greet(server: socket.socket) -> None:
+    while True:
+        try:
+            connection, _ = server.accept()
+        except OSError:
+            return
+        with connection:
+            connection.send(b"come in")
+
+
+def _snapshot(world: World) -> list[object]:
+    paths = [*Path(world["bucket"]).iterdir(), *Path(world["artifact"]).parent.rglob("*.py")]
+    found: list[object] = [
+        (str(one), one.stat().st_mode, one.stat().st_mtime_ns, one.is_file() and one.read_bytes())
+        for one in sorted(paths)
+    ]
+    return [*found, os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0)]
+
+
+def _records(jailed: Sandboxes, run: Run) -> tuple[dict[int, Verdict], list[CanonicalRecord]]:
+    verdicts, records = {}, []
+    for result in jailed.parsed(run, no_time_limit()):
+        verdicts |= {place: attempt.verdict for place, attempt in result.attempts}
+        records += list(result.records)
+    return verdicts, sorted(records, key=lambda record: json.loads(record.value)["rawid"])
+
+
+@pytest.mark.parametrize("escape", ESCAPES)
+def test_no_escape_succeeds_and_the_neighbours_messages_come_out_byte_for_byte_the_same(
+    jailed: Sandboxes, escaping: Program, world: World, escape: str
+) -> None:
+    bodies = [json.dumps({"kind": "good", "id": number}).encode() for number in range(8)]
+    _, wanted = _records(jailed, run_of(escaping, bodies))
+    before = _snapshot(world)
+    bodies[PLACE] = json.dumps({"kind": escape, "id": PLACE, **world}).encode()
+
+    verdicts, records = _records(jailed, run_of(escaping, bodies))
+
+    loot = [json.loads(one.value)["data"]["loot"] for one in records if b'"rawid":"4"' in one.value]
+    assert loot == ([] if escape in OUT_OF_BOUNDS else [None])
+    assert verdicts[PLACE] is OUT_OF_BOUNDS.get(escape, Verdict.OK)
+    assert [one for one in records if b'"rawid":"4"' not in one.value] == [
+        one for one in wanted if b'"rawid":"4"' not in one.value
+    ]
+    assert _snapshot(world) == before
+    assert len(children_of(jailed.zygote_pid)) <= 2
