@@ -32,10 +32,12 @@ SECRET = b"what no parser may know"
 OUT_OF_BOUNDS = {
     "fills-its-folder": Verdict.CRASHED,
     "fills-its-folder-with-names": Verdict.CRASHED,
-    "bombs-with-threads": Verdict.CRASHED,
     "blocks-signals": Verdict.TIMEOUT,
 }
 """What the kernel cannot refuse: the worker ends it, and the message is to blame."""
+
+MAY_BE = {"bombs-with-threads": {Verdict.CRASHED}}
+"""Threads meet the limit of the address space, or the worker's: whichever is first."""
 
 pytestmark = pytest.mark.skipif(
     platform.machine() != "x86_64", reason="the escapes know the numbers of x86-64's calls alone"
@@ -136,8 +138,9 @@ def test_no_escape_succeeds_and_the_neighbours_messages_come_out_byte_for_byte_t
     verdicts, records = _records(jailed, run_of(escaping, bodies))
 
     loot = [json.loads(one.value)["data"]["loot"] for one in records if b'"rawid":"4"' in one.value]
-    assert loot == ([] if escape in OUT_OF_BOUNDS else [None])
-    assert verdicts[PLACE] is OUT_OF_BOUNDS.get(escape, Verdict.OK)
+    assert loot == ([None] if verdicts[PLACE] is Verdict.OK else [])
+    allowed = {OUT_OF_BOUNDS.get(escape, Verdict.OK), *MAY_BE.get(escape, ())}
+    assert verdicts[PLACE] in allowed
     assert [one for one in records if b'"rawid":"4"' not in one.value] == [
         one for one in wanted if b'"rawid":"4"' not in one.value
     ]
