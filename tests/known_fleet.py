@@ -12,7 +12,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from benchmarks.iceberg_tables import add_rows, folder_catalog, make_table
 from clients.devices.registry import DeviceStatus, RegisteredDevice
 from fleetlane.events.lake.tables import DAILY, LATE_MESSAGE_AFTER_MS, PARSED, RECEIVED
-from fleetlane.events.times import DAY_MS, HOUR_MS
+from fleetlane.events.times import DAY_MS, HOUR_MS, MILLIS_MAX, MILLIS_MIN
 from operations.fleet.fleet import day_of
 
 ASKED_AT_MS: Final = 1_794_000_000_000
@@ -57,7 +57,10 @@ class Sent:
 
     @property
     def lag_ms(self) -> int | None:
-        return None if self.end_ms is None else self.received_ms - self.end_ms
+        """``None`` too where the device states a time that no calendar has."""
+        if self.end_ms is None or not MILLIS_MIN <= self.end_ms <= MILLIS_MAX:
+            return None
+        return self.received_ms - self.end_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,11 +16,14 @@ from fleetlane.events.canonical import TimeQuality
 from fleetlane.events.envelope import SOURCE_PREFIX
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lake.tables import EVENTS, PARKED, PARSED, RECEIVED, LakeTable, NoBody
-from fleetlane.events.times import MILLIS_MAX
+from fleetlane.events.times import DAY_MS, MILLIS_MAX, MILLIS_MIN
 from glue_jobs.kafka.source_and_sink import fields_of
 
 DAY_CLOCK: Final = "day_clock_ms"
 WAITS_AT: Final = "waits_at"
+
+_DAYS: Final = (MILLIS_MIN + DAY_MS, MILLIS_MAX - DAY_MS)
+"""What has a day here, and days around it. Beyond, Spark's arithmetic and Python's dates fail."""
 
 _HEADERS: Final = "array<struct<key:string,value:binary>>"
 _SHA256: Final = "^[0-9a-f]{64}$"
@@ -33,9 +36,9 @@ _CANONICAL: Final = (
 def event_rows(records: DataFrame) -> DataFrame:
     """Canonical events; ``data`` as JSON text."""
     event = fields_of(records, F.from_json(_value(), _CANONICAL))
-    arrival_ms = F.expr("try_cast(arrivalmillis as bigint)")
+    arrival_ms = _with_a_day(F.expr("try_cast(arrivalmillis as bigint)"))
     event_ms = F.expr("unix_millis(try_cast(time as timestamp))")
-    is_timed = (F.col("timequality") == TimeQuality.OK) & event_ms.isNotNull()
+    is_timed = (F.col("timequality") == TimeQuality.OK) & _with_a_day(event_ms).isNotNull()
     rows = event.select(
         F.col("type").alias("stream"),
         _day(F.when(is_timed, event_ms).otherwise(arrival_ms)).alias("day"),
@@ -121,9 +124,9 @@ def raw_rows(records: DataFrame) -> DataFrame:
     kafka_ms, digest, body = F.unix_millis("timestamp"), _header(ce.DATA_SHA256), F.col("value")
     is_repeated = F.coalesce(_header(ce.ID).isNotNull() & (attempt > 1), F.lit(False))  # noqa: FBT003
     by_reference = F.when(body.isNull() & digest.rlike(_SHA256), _header(ce.DATA_REF))
-    day_ms = F.when(arrival_ms.between(0, MILLIS_MAX), arrival_ms).otherwise(kafka_ms)
+    arrived = _day(F.when(arrival_ms >= 0, arrival_ms))
     return record.select(
-        _day(day_ms).alias("day"),
+        F.coalesce(arrived, _day(kafka_ms)).alias("day"),
         *("topic", "partition", "offset", "key"),
         kafka_ms.alias("kafka_ms"),
         F.coalesce("headers", F.expr(f"cast(array() as {_HEADERS})")).alias("headers"),
@@ -158,7 +161,11 @@ def _value() -> Column:
 
 
 def _day(millis: Column) -> Column:
-    return F.timestamp_millis(millis).cast("date")
+    return F.timestamp_millis(_with_a_day(millis)).cast("date")
+
+
+def _with_a_day(millis: Column) -> Column:
+    return F.when(millis.between(*_DAYS), millis)
 
 
 def _device_id() -> Column:

@@ -10,13 +10,18 @@ from pyspark.sql import functions as F
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lake.tables import DAILY, HOURLY, LATE_MESSAGE_AFTER_MS
 from fleetlane.events.metadata import Outcome
-from fleetlane.events.times import HOUR_MS
+from fleetlane.events.times import DAY_MS, HOUR_MS, MILLIS_MAX, MILLIS_MIN
 
 _RANKS: Final = (Outcome.DIVERTED, Outcome.PARKED, Outcome.EMPTY, Outcome.PARSED)
 """Of a message's attempts the one with the last of these counts."""
 
 SETTLED_AFTER_MS: Final = 600_000
 """So long after its end an hour is counted: its last messages are mostly parsed by then."""
+
+LAG_MS_MAX: Final = 400 * DAY_MS
+"""A longer lag counts as this. The lags of a device whose clock is in year 1 would have no
+room in 64 bits within a day.
+"""
 
 _OUTCOMES: Final = (Outcome.PARSED, Outcome.EMPTY, Outcome.PARKED)
 
@@ -28,17 +33,18 @@ def daily_rows(received: DataFrame, parsed: DataFrame) -> DataFrame:
     those of ``daily``.
     """
     message = received.join(final_outcomes(parsed), ["day", "id"], "left")
-    lag_ms = F.greatest(F.col("received_ms") - F.col("end_ms"), F.lit(0))
+    end_ms = F.when(F.col("end_ms").between(MILLIS_MIN, MILLIS_MAX), F.col("end_ms"))
+    lag_ms = F.least(F.greatest(F.col("received_ms") - end_ms, F.lit(0)), F.lit(LAG_MS_MAX))
     is_parked = F.col("outcome") == Outcome.PARKED
     last = F.struct("received_ms", "source_partition", "source_offset")
     rows = message.groupBy("day", "device_id", "stream").agg(
         F.count(F.lit(1)).alias("messages"),
-        F.sum("body_bytes").alias("body_bytes"),
+        _sum(F.col("body_bytes")).alias("body_bytes"),
         F.max("body_bytes").alias("body_bytes_max"),
         F.count_if("by_reference").alias("by_reference"),
         F.min("received_ms").alias("first_received_ms"),
         F.max("received_ms").alias("last_received_ms"),
-        F.count("end_ms").alias("lag_messages"),
+        F.count(end_ms).alias("lag_messages"),
         _sum(lag_ms).alias("lag_ms_sum"),
         F.coalesce(F.max(lag_ms), F.lit(0)).alias("lag_ms_max"),
         F.count_if(lag_ms > LATE_MESSAGE_AFTER_MS).alias("late_messages"),
@@ -119,4 +125,5 @@ def hourly_rows(received: DataFrame, parsed: DataFrame, *, closed_ms: int) -> Da
 
 
 def _sum(column: Column) -> Column:
-    return F.coalesce(F.sum(column), F.lit(0))
+    """0 where 64 bits do not hold it: an overflow would end the query, at this batch for ever."""
+    return F.coalesce(F.try_sum(column), F.lit(0))

@@ -12,7 +12,8 @@ from pyiceberg.catalog import Catalog
 
 from clients.devices.registry import RegisteredDevice
 from fleetlane.events import canary
-from fleetlane.events.times import DAY_MS, EPOCH
+from fleetlane.events.lake.tables import RECEIVED
+from fleetlane.events.times import DAY_MS, EPOCH, MILLIS_MAX, MILLIS_MIN
 from operations.fleet.tables import PlannedTable, planned_tables
 
 HISTORY_DAYS: Final = 30
@@ -28,6 +29,14 @@ _REGISTERED: Final = pa.schema(
 
 _OF_FLEET: Final = f"device_id != '{canary.DEVICE_ID}'"
 """No question about the fleet sees the canary, in whatever table."""
+
+_BELIEVED: Final = "* replace ({})".format(
+    ", ".join(
+        f"case when {name} between {MILLIS_MIN} and {MILLIS_MAX} then {name} end as {name}"
+        for name in ("start_ms", "end_ms")
+    )
+)
+"""Times of no calendar count as undeclared: computing with them fails for the whole fleet."""
 
 IN_WINDOW: Final = "day >= $since_day and received_ms > $since_ms and received_ms <= $asked_at_ms"
 """The condition for rows of ``received``. The day comes first: it excludes whole files."""
@@ -62,7 +71,10 @@ class Fleet:
         self._connection.execute("set timezone = 'UTC'")
         for name, table in tables.items():
             self._connection.register(f"all_of_{name}", table.dataset)
-            self._connection.execute(f"create view {name} as from all_of_{name} where {_OF_FLEET}")
+            columns = _BELIEVED if name == RECEIVED.name else "*"
+            self._connection.execute(
+                f"create view {name} as select {columns} from all_of_{name} where {_OF_FLEET}"
+            )
         devices = [one for one in registered if not canary.is_canary(one.device_id)]
         rows = [{name: getattr(one, name) for name in _REGISTERED.names} for one in devices]
         self._connection.register("registered", pa.Table.from_pylist(rows, schema=_REGISTERED))

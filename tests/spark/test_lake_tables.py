@@ -12,13 +12,14 @@ from fleetlane.events import headers as ce
 from fleetlane.events.job_arguments import LakeTables
 from fleetlane.events.lake.tables import DAILY, EVENTS, PARKED, PARSED, RECEIVED
 from fleetlane.events.metadata import Outcome
+from fleetlane.events.times import MILLIS_MIN
 from glue_jobs.fleet_watch.flow_hours import FlowHour
 from glue_jobs.fleet_watch.flow_watch import LakeHours
 from glue_jobs.lake.batches import TABLES_OF, LakeBatches
 from glue_jobs.lake.commits import Batch, TableLog
 from glue_jobs.lake.merging import Target, merge
 from glue_jobs.lake.rows import event_rows
-from glue_jobs.lake.summaries import SETTLED_AFTER_MS
+from glue_jobs.lake.summaries import LAG_MS_MAX, SETTLED_AFTER_MS
 from glue_jobs.lake.upkeep import LeaseGuard, compacted, erased, expired
 from tests.lease_in_memory import LeaseInMemory
 from tests.spark.lake_records import DAY_MS, HOUR_MS, MINUTE_MS, NOON_MS, Record, Sent, read
@@ -251,6 +252,48 @@ def test_a_day_counts_each_message_by_the_outcome_that_counts(lake: Lake) -> Non
     assert (row.heard_ms, row.gateway_ms) == (NOON_MS + 9, NOON_MS + 5)
     assert (row.lag_ms_sum, row.lag_ms_max) == (2 * HOUR_MS, 2 * HOUR_MS)
     assert (row.events, row.parsed_body_bytes, row.inflated_bytes) == (4, 6, 12)
+
+
+def test_a_days_sums_hold_whatever_clocks_declared(lake: Lake) -> None:
+    sent = [Sent(number=number, device_id="d-clock") for number in range(360, 373)]
+    ends_ms = [-999_999_999_999_999_999] * 10 + [-(2**63), 2**63 - 1, MILLIS_MIN]
+    query = lake.query("clocks", LakeTables.FLEET)
+
+    query.write(
+        0,
+        [
+            *(one.received(end_ms=end_ms) for one, end_ms in zip(sent, ends_ms, strict=True)),
+            *(one.parsed(parse_us=2**62) for one in sent[:2]),
+        ],
+    )
+
+    (row,) = lake.session.table(DAILY.full_name).where("device_id = 'd-clock'").collect()
+    assert (row.messages, row.lag_messages, row.late_messages) == (13, 1, 1)
+    assert (row.lag_ms_sum, row.lag_ms_max) == (LAG_MS_MAX, LAG_MS_MAX)
+    assert (row.parse_us_sum, row.parse_us_max) == (0, 2**62)
+
+
+def test_an_event_whose_arrival_has_no_day_stops_no_other(lake: Lake) -> None:
+    odd, first_day, good = (Sent(number=number) for number in (380, 381, 382))
+    topic, value, headers = odd.event(at_ms=None)
+    assert value is not None
+
+    lake.query("no-day").write(
+        0,
+        [
+            *(
+                (topic, value.replace(str(NOON_MS).encode(), arrival), headers)
+                for arrival in (b"9" * 18, b"-" + b"9" * 18, str(2**63 - 1).encode())
+            ),
+            first_day.event(at_ms=MILLIS_MIN),
+            good.event(),
+        ],
+    )
+
+    rows = lake.rows(EVENTS, odd, first_day, good)
+    assert [(row.raw_id, row.day) for row in rows] == [
+        (one.raw_id, date(2025, 11, 3)) for one in (first_day, good)
+    ]
 
 
 def test_an_hour_that_is_over_counts_its_devices_and_what_became_of_them(lake: Lake) -> None:

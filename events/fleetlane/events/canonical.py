@@ -25,12 +25,17 @@ class NotJsonError(FleetlaneError):
 
 
 class TimeQuality(StrEnum):
-    """Whether an event's time is plausible. A bad one never drops the event."""
+    """Whether an event's time is plausible. A bad one never drops the event.
+
+    Scattered are the events of a message on further days than its flow allows it: each day is a
+    partition of the lake.
+    """
 
     OK = "ok"
     MISSING = "missing"
     FUTURE = "future"
     ANCIENT = "ancient"
+    SCATTERED = "scattered"
 
 
 class EventTime(NamedTuple):

@@ -27,6 +27,9 @@ REROUTED_BYTES_MAX: Final = RECORD_BYTES_MAX + 64 * 1024
 """``raw.slow``, ``raw.bulk`` and ``parked`` take any raw record again, with more headers than it
 came with."""
 
+PARKED_INLINE_BYTES_MAX: Final = 64 * 1024
+"""``parked`` has larger bodies by reference: what brokers keep for ever is to be small."""
+
 _REROUTED_TO: Final = (f"raw.{Lane.BULK}", f"raw.{Lane.SLOW}")
 
 _FRAME_BYTES: Final = 16 * 1024

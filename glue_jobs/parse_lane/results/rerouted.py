@@ -9,7 +9,13 @@ from fleetlane.events import headers as ce
 from fleetlane.events.envelope import Header, Message, Parking, headers_of, parked_headers
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import BulkCause, Lane
-from fleetlane.events.topics import PARKED, RECORD_BYTES_MAX, REROUTED_BYTES_MAX, RawTopic
+from fleetlane.events.topics import (
+    PARKED,
+    PARKED_INLINE_BYTES_MAX,
+    RECORD_BYTES_MAX,
+    REROUTED_BYTES_MAX,
+    RawTopic,
+)
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from glue_jobs.parse_lane.reading.raw_batches import RawRecord
 from glue_jobs.parse_lane.results.output_batches import OutputRecord
@@ -81,8 +87,9 @@ def parked_record(
 ) -> OutputRecord:
     """The record as it came, and why it is parked; ``message`` is ``None`` if it is none.
 
-    What it refers to is copied first to where nothing expires. A record that would be too large
-    for its topic is parked by reference, its value kept in the bucket of parked payloads.
+    What it refers to is copied first to where nothing expires. One with a large body, or that would
+    be too large for its topic, is parked by reference, its value kept in the bucket of parked
+    payloads: brokers keep this topic for ever.
 
     Raises:
         PayloadUnavailableError: S3 does not keep its bytes; nothing is parked yet.
@@ -91,7 +98,8 @@ def parked_record(
     if message is not None and message.reference is not None:
         headers = _with_kept_payload(headers, message, payloads)
     parked = OutputRecord(PARKED, record.key, record.value, headers)
-    if _size_bytes(parked) <= REROUTED_BYTES_MAX:
+    is_small = len(record.value or b"") <= PARKED_INLINE_BYTES_MAX
+    if is_small and _size_bytes(parked) <= REROUTED_BYTES_MAX:
         return parked
     return _parked_by_reference(parked, name=str(parking.position), payloads=payloads)
 

@@ -41,7 +41,8 @@ UNKNOWN_OR_MISSING = {
     ),
     "an unknown field of the limits": (
         "limits = { event_max = 1 }" + SMALLEST,
-        "unknown field `limits.event_max`; allowed: parse_ms_max, events_max, event_bytes_max",
+        "unknown field `limits.event_max`; allowed: parse_ms_max, events_max, event_bytes_max,"
+        " days_max",
     ),
     "an unknown field of the identity": (
         'identity = { by = "message", field = "a" }' + SMALLEST,

@@ -66,6 +66,7 @@ flows = st.builds(
         parse_ms_max=st.none() | st.integers(1, 60_000),
         events_max=st.integers(1, 100_000),
         event_bytes_max=st.integers(1, 900_000),
+        days_max=st.integers(1, 100),
     ),
 )
 

@@ -13,7 +13,7 @@ from fleetlane.events.envelope import Header, PayloadReference
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import PAYLOAD_BYTES_MAX, Lane
 from fleetlane.events.metadata import parsed_from
-from fleetlane.events.topics import REROUTED_BYTES_MAX
+from fleetlane.events.topics import PARKED_INLINE_BYTES_MAX, REROUTED_BYTES_MAX
 from glue_jobs.parse_lane.lane_parser import LaneParser
 from glue_jobs.parse_lane.reading.raw_batches import RawRecord
 from tests.unit.glue_jobs.conftest import (
@@ -161,10 +161,11 @@ def test_a_record_that_is_no_message_is_parked_as_it_is(lane_parser: Lanes) -> N
     assert dict(parked.headers or ())["ce_parkedreason"] == b"bad_envelope"
 
 
-def test_a_parked_record_too_large_for_its_topic_is_kept_by_reference(
-    lane_parser: Lanes, parked_bucket: MemoryBucket
+@pytest.mark.parametrize("size_bytes", [PARKED_INLINE_BYTES_MAX + 1, REROUTED_BYTES_MAX + 1])
+def test_a_large_parked_body_is_kept_by_reference(
+    lane_parser: Lanes, parked_bucket: MemoryBucket, size_bytes: int
 ) -> None:
-    body = b"x" * (REROUTED_BYTES_MAX + 1)
+    body = b"x" * size_bytes
 
     (parked,) = rows_of(
         lane_parser(Lane.FAST).outputs_of([RawRecord(b"k", body, [], "raw.fast", 0, 7)])

@@ -6,6 +6,7 @@ The canary is in the tables and in the registry besides, and in no answer.
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -78,6 +79,38 @@ def test_lags_are_those_of_the_truth(fleet: Fleet, known: KnownFleet) -> None:
     expected = slow_answers.lags(known, WEEK, traffic.LAG_BOUNDS_MS)
 
     assert traffic.lags(fleet, days=WEEK) == expected
+
+
+def test_times_of_no_calendar_are_as_if_they_were_not_declared(
+    known: KnownFleet, tmp_path: Path
+) -> None:
+    first, *others = known.sent
+    declared = [
+        replace(one, start_ms=start_ms, end_ms=end_ms)
+        for one, start_ms, end_ms in zip(
+            others[:3],
+            (-(2**63), -(10**18) + 1, 2**63 - 1),
+            (-(2**63), 2**63 - 1, 2**63 - 1),
+            strict=True,
+        )
+    ]
+    undeclared = [replace(one, start_ms=None, end_ms=None) for one in others[:3]]
+    mixed, honest = (
+        KnownFleet(devices=known.devices, sent=(first, *some, *others[3:500]))
+        for some in (declared, undeclared)
+    )
+
+    with (
+        closing(lake_of(mixed, tmp_path)) as catalog,
+        Fleet.of(catalog, mixed.devices, asked_at_ms=ASKED_AT_MS) as fleet,
+    ):
+        lags = traffic.lags(fleet, days=WEEK)
+        gaps = devices.gaps(fleet, days=WEEK, gaps_max=100_000)
+        late = traffic.late(fleet, days=30)
+
+    assert lags == slow_answers.lags(honest, WEEK, traffic.LAG_BOUNDS_MS)
+    assert gaps == slow_answers.gaps(honest, WEEK, gap_min_ms=devices.GAP_MIN_MS)
+    assert late == slow_answers.late(honest, 30, over_ms=HOUR_MS)
 
 
 def test_sizes_are_those_of_the_truth(fleet: Fleet, known: KnownFleet) -> None:

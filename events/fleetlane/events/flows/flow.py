@@ -27,6 +27,8 @@ type Seconds = Annotated[int, Meta(ge=1, le=4_000_000_000)]
 
 EVENT_BYTES_MAX: Final = 900_000
 EVENTS_MAX: Final = 100_000
+DAYS_OF_A_MESSAGE: Final = 8
+DAYS_MAX: Final = 100
 
 
 def is_firmware_range(text: str) -> bool:
@@ -92,11 +94,15 @@ class ParserRule(_Table, frozen=True, kw_only=True):
 
 
 class FlowLimits(_Table, frozen=True, kw_only=True):
-    """What one message of this flow may cost; ``None`` is the lane's own limit."""
+    """What one message of this flow may cost; ``None`` is the lane's own limit.
+
+    Events on more than ``days_max`` days (UTC) are kept, and the later ones flagged ``scattered``.
+    """
 
     parse_ms_max: Annotated[int, Meta(ge=1, le=60_000)] | None = None
     events_max: Annotated[int, Meta(ge=1, le=EVENTS_MAX)] = EVENTS_MAX
     event_bytes_max: Annotated[int, Meta(ge=1, le=EVENT_BYTES_MAX)] = EVENT_BYTES_MAX
+    days_max: Annotated[int, Meta(ge=1, le=DAYS_MAX)] = DAYS_OF_A_MESSAGE
 
 
 class Redirect(_Table, frozen=True, kw_only=True):

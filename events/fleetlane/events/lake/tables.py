@@ -155,7 +155,8 @@ DAILY: Final = LakeTable(
 ``device_type``, ``firmware`` and ``via`` are the latest message's. ``heard_ms`` is when the device
 last sent something itself, ``gateway_ms`` when a gateway last did for it; rows that are older than
 these columns have neither. A lag is arrival minus ``end_ms``, of messages that declare it
-(``lag_messages``), and 0 where a clock runs ahead; late is over ``LATE_MESSAGE_AFTER_MS``.
+(``lag_messages``), 0 where a clock runs ahead, and at most 400 days; late is over
+``LATE_MESSAGE_AFTER_MS``.
 ``parsed``, ``empty`` and ``parked`` count messages by their final outcome; the rest of ``messages``
 has none yet. ``malformed`` are those parked with that reason. ``events`` and ``parse_us`` are of
 the attempt that counts; ``inflated_bytes`` came of ``parsed_body_bytes``.

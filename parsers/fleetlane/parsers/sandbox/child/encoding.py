@@ -4,10 +4,16 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from fleetlane.events.canonical import TimeQuality, canonical_value, event_data, message_prefix
+from fleetlane.events.canonical import (
+    EventTime,
+    TimeQuality,
+    canonical_value,
+    event_data,
+    message_prefix,
+)
 from fleetlane.events.flows.event_ids import event_ids, event_time_of
 from fleetlane.events.flows.flow import Flow
-from fleetlane.events.times import HOUR_MS
+from fleetlane.events.times import DAY_MS, HOUR_MS
 from fleetlane.events.topics import CanonicalKey, canonical_key
 from fleetlane.parsers.contract import Parser
 from fleetlane.parsers.sandbox.canonical_records import OUTPUT_BYTES_MAX, Columns
@@ -54,6 +60,7 @@ class Encoder:
         prefix = message_prefix(sender, parser=self._identifier)
         id_of, key_of = event_ids(sender, flow.identity), _Keys(flow, sender.device_id)
         topics, keys, values, total_bytes = bytearray(), list[bytes](), list[bytes](), 0
+        days = set[int]()
         for event in events:  # type: ignore[attr-defined] # what is no iterator fails here
             data = event_data(event)
             total_bytes += len(data)
@@ -65,7 +72,12 @@ class Encoder:
                 raise self._over_limit(len(keys), len(data))
             when = event_time_of(event, flow.event_time, arrival_millis=sender.arrival_millis)
             if when.quality is TimeQuality.OK:
-                self._widen(when.bucket_millis)
+                day = when.bucket_millis // DAY_MS
+                if day in days or len(days) < flow.limits.days_max:
+                    days.add(day)
+                    self._widen(when.bucket_millis)
+                else:
+                    when = EventTime(when.millis, TimeQuality.SCATTERED, sender.arrival_millis)
             value = canonical_value(prefix, event_id=id_of(event), time=when, data=data)
             total_bytes += len(value) - len(data)
             keys.append(key_of(when.bucket_millis))
