@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.job_arguments import Sandbox
 from fleetlane.events.names import COMMON_AUDIENCE, audience_of
 
 
@@ -82,6 +83,7 @@ class Stage:
     has_firewall: bool
     device_domain: DeviceDomain | None
     engine: Engine
+    sandbox: Sandbox
     fast_workers: int
     standard_workers: int
     bulk_workers: int
@@ -106,6 +108,7 @@ class Stage:
 
 
 _ZONES: Final = ("eu-central-1a", "eu-central-1b", "eu-central-1c")
+_AVAILABLE, _REQUIRED = Sandbox.AVAILABLE, Sandbox.REQUIRED
 _LAPTOP, _GLUE, _EMR = Engine.LAPTOP, Engine.GLUE, Engine.EMR
 
 LOG_RETENTION_DAYS: Final = (1, 7, 14, 30, 90, 180, 365)
@@ -144,6 +147,7 @@ _SIDE_BY_SIDE: Final[Mapping[str, tuple[Any, Any, Any, Any]]] = MappingProxyType
     "has_firewall":           (False,          False,            False,             False),
     "device_domain":          (None,           None,             None,              None),
     "engine":                 (_LAPTOP,        _GLUE,            _EMR,              _GLUE),
+    "sandbox":                (_AVAILABLE,     _AVAILABLE,       _REQUIRED,         _REQUIRED),
     "fast_workers":           (1,              2,                2,                 4),
     "standard_workers":       (1,              2,                4,                 10),
     "bulk_workers":           (1,              2,                2,                 4),

@@ -13,7 +13,7 @@ from clients.flows.store import CachedFlows, FlowStore
 from clients.s3.blocked_messages import BlockedMessages
 from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.lanes import BulkCause, Lane
-from fleetlane.events.metrics import Dimension
+from fleetlane.events.metrics import Dimension, LaneMetric
 from fleetlane.events.times import now_ms
 from fleetlane.events.topic_patterns import (
     blocking_pattern,
@@ -39,6 +39,7 @@ from glue_jobs.kafka.source_and_sink import (
     written_to_kafka,
 )
 from glue_jobs.parse_lane.halting import BlockingQueries
+from glue_jobs.parse_lane.jail_check import checked_here
 from glue_jobs.parse_lane.lane_metrics import LaneListener, observing_arrivals, observing_outputs
 from glue_jobs.parse_lane.parse import parsing
 from glue_jobs.parse_lane.results.output_batches import OUTPUT_SCHEMA
@@ -48,6 +49,8 @@ BLOCKING_TRIGGER_MS_MIN: Final = 100
 
 BLOCKING_MESSAGES_PER_BATCH_MAX: Final = 200
 """A query that stops at a message has its batch again afterwards, from the first one on."""
+
+REPORT_INTERVAL_S: Final = 60
 
 
 def parsed_records(raw: DataFrame, arguments: ParseLaneArguments) -> DataFrame:
@@ -65,6 +68,7 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> Ends:
     The lane's shared query is what is returned; in the bulk lane, what supervises those of its
     causes. Others may end and be started again beside it.
     """
+    problems = checked_here(arguments.sandbox)
     publish = published_to(arguments.metrics_namespace, Dimension.LANE, arguments.lane)
     listening = set[str]()
 
@@ -97,6 +101,11 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> Ends:
         PeriodicTask(name=name, run=check, interval_s=POLL_INTERVAL_S, at_end=stop).run_beside(
             lane_query
         )
+    PeriodicTask(
+        name="the state of the parsers' jail",
+        run=lambda: publish({LaneMetric.JAIL_PROBLEMS: problems}),
+        interval_s=REPORT_INTERVAL_S,
+    ).run_beside(lane_query)
     return lane_query
 
 

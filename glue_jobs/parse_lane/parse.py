@@ -24,6 +24,7 @@ from fleetlane.events.times import now_ms
 from fleetlane.parsers.sandbox.platforms import sandboxes_for_this_system
 from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.halting import BlockedError, HaltOnError
+from glue_jobs.parse_lane.jail_check import checked_sandboxes
 from glue_jobs.parse_lane.lane_parser import LaneParser, Output
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.parsers.parser_folders import ParserFolders
@@ -99,6 +100,7 @@ def _outputs(lane_parser: LaneParser, batches: Iterable[pa.RecordBatch]) -> Iter
 @cache
 def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
     """One a worker process: workers outlive batches, and clients are expensive."""
+    sandboxes = checked_sandboxes(_sandboxes(), arguments.sandbox)
     s3 = s3_client(AwsSettings())
     flows, limits = FlowStore(s3, arguments.flows_bucket), arguments.limits
     artifacts = ParserStore(s3, arguments.flows_bucket, body_s_max=ARTIFACT_S_MAX)
@@ -115,7 +117,7 @@ def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
             earlier=flows,
             programs=Programs(
                 folders=ParserFolders(artifacts, parsers_folder()),
-                sandboxes=_sandboxes(),
+                sandboxes=sandboxes,
                 limits=limits,
             ),
             limits=limits,
@@ -126,7 +128,7 @@ def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
             parked=PayloadBucket(s3, arguments.parked_bucket),
             parked_bucket=arguments.parked_bucket,
         ),
-        sandboxes=_sandboxes(),
+        sandboxes=sandboxes,
         now_ms=now_ms,
         halt=HaltOnError(blocked, now_ms=now_ms) if is_blocking else None,
     )

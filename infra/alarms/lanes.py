@@ -169,6 +169,12 @@ def lane_alarms(lane: Lane) -> Iterator[AlarmRule]:
         periods=OLDER_MINUTES,
     )
     yield AlarmRule(
+        name=f"{lane}-jail-is-open",
+        meaning=f"Parsers of the {lane} lane run without a part of their jail. The application's "
+        "log names it: `the parsers' jail`.",
+        metric=lane_metric(LaneMetric.JAIL_PROBLEMS, lane, statistic="Maximum"),
+    )
+    yield AlarmRule(
         name=f"{lane}-stream-is-blocked",
         meaning=f"A flow of the {lane} lane halted on a message that it cannot parse, and waits "
         "for an operator. Decide with `fleetlane unblock`.",

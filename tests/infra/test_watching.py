@@ -19,6 +19,7 @@ def test_every_lane_has_its_alarms(cloud_stage: Synthesized) -> None:
         "lane-parks",
         "parser-crashes",
         "parser-is-older",
+        "jail-is-open",
         "stream-is-blocked",
         "job-restarts",
         "query-restarts",

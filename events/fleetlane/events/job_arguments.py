@@ -29,6 +29,13 @@ class KafkaSecurity(StrEnum):
     PLAINTEXT = "plaintext"
 
 
+class Sandbox(StrEnum):
+    """Whether a lane runs parsers where a part of their jail is missing or does not hold."""
+
+    REQUIRED = "required"
+    AVAILABLE = "available"
+
+
 class BadArgumentsError(FleetlaneError):
     """A job was started with an argument missing or not allowed."""
 
@@ -104,6 +111,7 @@ class ParseLaneArguments(JobArguments):
     flows_bucket: str
     payload_bucket: str
     parked_bucket: str
+    sandbox: Sandbox = Sandbox.AVAILABLE
     flows_max_age_s: int = FLOWS_MAX_AGE_S
     blocking_stream: str | None = None
     bulk_cause: BulkCause | None = None

@@ -67,6 +67,8 @@ class LaneMetric(StrEnum):
     """Messages deferred without an attempt, because their parser kills every child process."""
     CANARY_MS = "CanaryMs"
     """The slowest of the canary's last messages, from arrival to canonical. By the fleet watch."""
+    JAIL_PROBLEMS = "JailProblems"
+    """Parts of the parsers' jail that are missing or do not hold where the driver runs."""
     BLOCKED_STREAMS = "BlockedStreams"
     """Flows that halt on error and wait for an operator's decision."""
 

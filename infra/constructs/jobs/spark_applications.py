@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import batched
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from fleetlane.events.job_arguments import (
     KafkaSecurity,
     LakeArguments,
     ParseLaneArguments,
+    Sandbox,
     StandingLedgerArguments,
     lake_tables,
 )
@@ -82,6 +83,7 @@ class SparkApplication:
     workers: int
     has_metadata: bool = False
     has_deduplicate: bool = False
+    sandbox: Sandbox = Sandbox.AVAILABLE
     has_lake: bool = False
     has_watch: bool = False
     archive_days: int = 0
@@ -103,6 +105,7 @@ class SparkApplication:
             flows_bucket=flows_bucket,
             payload_bucket=places.payload_bucket,
             parked_bucket=places.parked_bucket,
+            sandbox=self.sandbox,
             metrics_namespace=NAMESPACE,
         )
         if self.has_metadata:
@@ -151,7 +154,7 @@ class SparkApplication:
 
 def spark_applications(stage: Stage) -> tuple[SparkApplication, ...]:
     """Four, so that what may be slow shares no worker with what must be fast."""
-    return (
+    applications = (
         SparkApplication(name="fast", lane=Lane.FAST, workers=stage.fast_workers),
         SparkApplication(
             name="standard", lane=Lane.STANDARD, workers=stage.standard_workers, has_metadata=True
@@ -167,6 +170,7 @@ def spark_applications(stage: Stage) -> tuple[SparkApplication, ...]:
             archive_days=stage.raw_archive_days,
         ),
     )
+    return tuple(replace(one, sandbox=stage.sandbox) for one in applications)
 
 
 def named_arguments(argv: Sequence[str]) -> dict[str, str]:

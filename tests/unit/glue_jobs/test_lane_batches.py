@@ -47,6 +47,9 @@ class BusyParsers:
     def accepts_buffer(self, program: Program) -> bool:
         return False
 
+    def jail_problems(self) -> dict[str, str]:
+        return {}
+
     def close(self) -> None: ...
 
 

@@ -51,6 +51,9 @@ class InProcess:
         loaded = self._loaded(program)
         return not isinstance(loaded, Attempt) and accepts_buffer(loaded)
 
+    def jail_problems(self) -> dict[str, str]:
+        return {"all": "this is not Linux"}
+
     def close(self) -> None:
         """Nothing is left to end."""
 

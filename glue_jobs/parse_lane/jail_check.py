@@ -1,0 +1,55 @@
+"""Whether the parsers' jail holds on this machine, asked before any parser runs here."""
+
+import logging
+from collections.abc import Mapping
+from contextlib import closing
+
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.job_arguments import Sandbox
+from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
+
+_log = logging.getLogger(__name__)
+
+
+class JailOpenError(FleetlaneError):
+    """A part of the jail is missing or does not hold, and the stage requires all of it."""
+
+    reason = "jail_open"
+    problem: str
+    sentence = (
+        "the parsers' jail is not whole: {problem}. With `sandbox = required` no parser runs here; "
+        "`available` in infra/stages.py lets them run with an alarm"
+    )
+
+
+def checked(problems: Mapping[str, str], sandbox: Sandbox) -> int:
+    """How many parts of the jail are missing or do not hold; each is logged.
+
+    Raises:
+        JailOpenError: Some, where all are required.
+    """
+    for part, problem in problems.items():
+        _log.error("the parsers' jail: part %s does not hold: %s", part, problem)
+    if problems and sandbox is Sandbox.REQUIRED:
+        raise JailOpenError("; ".join(f"{part}: {text}" for part, text in problems.items()))
+    return len(problems)
+
+
+def checked_here(sandbox: Sandbox) -> int:
+    """Try the jail on this machine: a driver is of the same image as its workers.
+
+    Raises:
+        JailOpenError: As ``checked``.
+    """
+    with closing(sandboxes_for_this_system()) as sandboxes:
+        return checked(sandboxes.jail_problems(), sandbox)
+
+
+def checked_sandboxes(sandboxes: ParsesRuns, sandbox: Sandbox) -> ParsesRuns:
+    """A worker's sandboxes, once their jail is known to hold as far as it must.
+
+    Raises:
+        JailOpenError: As ``checked``.
+    """
+    checked(sandboxes.jail_problems(), sandbox)
+    return sandboxes
