@@ -1,9 +1,12 @@
 """What each of the attackers sends, how often, and which answers it may get."""
 
 import json
+import os
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import count, cycle
+from pathlib import Path
 from random import Random
 from typing import Final
 
@@ -11,6 +14,7 @@ from backports import zstd
 
 from fleetlane.events.times import DAY_MS, rfc3339
 from local.simulator import bodies
+from tests.unit.parsers.sandbox.escaping_parser import ESCAPES
 
 _MIB: Final = 1 << 20
 _RANDOM: Final = Random(17)  # noqa: S311 - a simulation
@@ -46,12 +50,14 @@ class Attack:
     device_type: str = "generic"
 
 
-def attacks() -> tuple[Attack, ...]:
-    """Ten of them, each within what a device may send, but for the flood."""
+def attacks(folder: Path = Path()) -> tuple[Attack, ...]:
+    """Ten of them, each within what a device may send, but for the flood.
+
+    ``folder`` has what parsers are after.
+    """
     return (
         Attack(name="far-times", request=_far_times, every_s=0.5, answers=frozenset({400})),
         Attack(name="bomb", request=_bomb, every_s=1, answers=_ACCEPTED),
-        Attack(name="fast-bomb", request=_fast_bomb, every_s=1, answers=_ACCEPTED),
         Attack(name="amplified", request=_amplified, every_s=2, answers=_ACCEPTED),
         Attack(name="many-days", request=_many_days, every_s=1, answers=_ACCEPTED),
         Attack(name="big-bodies", request=_big_bodies, every_s=1, answers=_HELD_BACK),
@@ -59,6 +65,7 @@ def attacks() -> tuple[Attack, ...]:
             name="hanging", request=_hanging, every_s=1, answers=_ACCEPTED, device_type="acme-v1"
         ),
         Attack(name="markup", request=_markup, every_s=0.5, answers=_ACCEPTED),
+        Attack(name="escapes", request=_escapes(folder), every_s=0.6, answers=_ACCEPTED),
         Attack(name="flood", request=_gps, every_s=0.02, answers=_HELD_BACK),
         Attack(name="bad-tokens", request=_bad_token, every_s=0.1, answers=frozenset({401})),
     )
@@ -89,12 +96,9 @@ def _packed(path: str, body: bytes) -> Request:
     return Request(path=path, body=body, headers={"X-Body-Encoding": "zstd"})
 
 
-def _bomb(_: int) -> Request:
-    return _packed("/v1/streams/gps", _BOMB)
-
-
-def _fast_bomb(_: int) -> Request:
-    return _packed("/v1/fast/door", _BOMB)
+def _bomb(at_ms: int) -> Request:
+    """To the fast lane, and to the standard one, in turn."""
+    return _packed("/v1/fast/door" if at_ms // 1_000 % 2 else "/v1/streams/gps", _BOMB)
 
 
 def _amplified(_: int) -> Request:
@@ -120,6 +124,32 @@ def _big_bodies(at_ms: int) -> Request:
 def _hanging(at_ms: int) -> Request:
     body = bodies.vibration(_RANDOM, at_ms, bodies.ENDLESS_PASSES)
     return Request(path="/v1/streams/vibration", body=body)
+
+
+ESCAPES_STREAM: Final = "escapes"
+KEPT_FILE: Final = "secret"
+"""The name of the file that no parser may read or change."""
+_ANYBODYS_END: Final = frozenset({"bombs", "signals-all", "signals-init"})
+"""Left to the tests of the jail: where they succeed, they end more than a test."""
+
+
+def _escapes(folder: Path) -> Callable[[int], Request]:
+    """Messages of a team whose parser tries to get out of its jail, a way a message."""
+    kinds, numbers = cycle(sorted(ESCAPES.keys() - _ANYBODYS_END)), count()
+    world = {
+        "worker": os.getpid(),
+        "sibling": os.getpid(),
+        "address": 4_096,
+        "bucket": str(folder),
+        "port": 22,
+        **dict.fromkeys(("secret", "artifact", "door"), str(folder / KEPT_FILE)),
+    }
+
+    def request(_: int) -> Request:
+        order = {"kind": next(kinds), "id": next(numbers), **world}
+        return Request(path=f"/v1/streams/{ESCAPES_STREAM}", body=json.dumps(order).encode())
+
+    return request
 
 
 def _bad_token(at_ms: int) -> Request:

@@ -3,22 +3,22 @@
 import contextlib
 import io
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import Final
 
 import msgspec
 
-from benchmarks.kept_numbers import write_numbers
 from benchmarks.latency.percentiles import percentiles
+from clients.devices.registry import RegistryUnavailableError
 from clients.kafka.reader import Record
 from clients.s3.payload_bucket import PayloadBucket
 from fleetlane.cli.output.fleet_tables import FormatOptions
 from fleetlane.events.canonical import canonical_event_from
 from fleetlane.events.envelope import SOURCE_PREFIX
+from fleetlane.events.flows.flow import Flow, ParserRule
 from fleetlane.events.overrides import RateLimits
 from fleetlane.events.times import millis_from_rfc3339, now_ms
 from fleetlane.events.topics import canonical_topic
@@ -31,9 +31,13 @@ from operations.ledger.lake_settling import wait_for_lake
 from operations.ledger.reconciliation import Ledger, SettlingLimits, reconcile, wait_until_settled
 from operations.report import tables
 from tests.e2e.conftest import RunningPlatform, running_platform
-from tests.hostile.attacks import attacks
+from tests.hostile.attacks import ESCAPES_STREAM, KEPT_FILE, attacks
+from tests.hostile.report import HostileReport, Round
 from tests.hostile.senders import HONEST_PREFIX, Traffic, registered
 from tests.soak.backlog import Observer
+from tests.soak.report import tell
+from tests.team_artifacts import team_artifact
+from tests.unit.parsers.sandbox import escaping_parser
 
 ROUNDS: Final = 3
 HONEST: Final = 1_000
@@ -47,49 +51,10 @@ _SETTLING: Final = SettlingLimits(deadline_s=420.0, quiet_s=120.0)
 _LAKE_SETTLING: Final = SettlingLimits(deadline_s=300.0, quiet_s=300.0, poll_interval_s=10.0)
 _LIMITS_OF_AWS: Final = RateLimits(soft_per_minute=600, hard_per_minute=1_200)
 _CONNECTIONS: Final = 32
+_SECRET: Final = b"what no parser may know"
 _GPS: Final = canonical_topic("gps")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Round:
-    """Honest messages' milliseconds from POST to canonical, without attackers and with them."""
-
-    calm: Mapping[str, int]
-    attacked: Mapping[str, int]
-
-    @property
-    def p95_ratio(self) -> float:
-        return round(self.attacked["p95_ms"] / self.calm["p95_ms"], 2)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostileReport:
-    """What became of a run; ``answers`` counts each attack's by status, 0 where none came."""
-
-    rounds: tuple[Round, ...]
-    answers: Mapping[str, Mapping[int, int]]
-    honest_sent: int
-    honest_refused: int
-    died: tuple[str, ...]
-    health: str
-    ledger: Ledger
-
-    @property
-    def honest_p95_ratio(self) -> float:
-        return median(one.p95_ratio for one in self.rounds)
-
-    def write(self, path: Path) -> str:
-        ledger = {name: getattr(self.ledger, name) for name in ("accepted", "lost", "invented")}
-        numbers = {
-            "honest_p95_ratio": self.honest_p95_ratio,
-            "rounds": [asdict(one) | {"p95_ratio": one.p95_ratio} for one in self.rounds],
-            "answers": self.answers,
-            "honest_sent": self.honest_sent,
-            "honest_refused": self.honest_refused,
-            "died": self.died,
-            **ledger,
-        }
-        return write_numbers(path, numbers)
+_ESCAPES: Final = canonical_topic(ESCAPES_STREAM)
+_HEALTH_WITHIN_S: Final = 120.0
 
 
 class Arrivals(Observer):
@@ -99,11 +64,13 @@ class Arrivals(Observer):
         super().__init__(platform, evidence)
         self._written_ms: dict[str, tuple[int, int]] = {}
         """By the event's id: when it was sent, and when it was written."""
+        self.loot: list[str] = []
+        """What parsers got that tried to get out."""
 
     def read_available(self) -> list[Record]:
         records = super().read_available()
         for record in records:
-            if record.topic == _GPS:
+            if record.topic in (_GPS, _ESCAPES):
                 self._note(record)
         return records
 
@@ -115,6 +82,8 @@ class Arrivals(Observer):
     def _note(self, record: Record) -> None:
         with contextlib.suppress(msgspec.DecodeError):
             event = canonical_event_from(record.value or b"")
+            if record.topic == _ESCAPES and event.data.get("loot") is not None:
+                self.loot.append(f"{event.data}")
             sent_ms = millis_from_rfc3339(event.time or "")
             if event.source.startswith(SOURCE_PREFIX + HONEST_PREFIX) and sent_ms is not None:
                 self._written_ms.setdefault(event.id, (sent_ms, record.timestamp_ms))
@@ -127,31 +96,40 @@ class HostileRun:
     running: RunningPlatform
     arrivals: Arrivals
     traffic: Traffic
+    folder: Path
     died: list[str]
 
     def run(self) -> HostileReport:
         """Blocks for some twenty minutes."""
         self.arrivals.start()
         self.traffic.phase(_WARM_UP_S, is_attacked=False)
-        spans = [self._round() for _ in range(ROUNDS)]
+        spans = []
+        for _ in range(ROUNDS):
+            spans.append(self._round())
+            self._wait_for_calm()
+            tell(f"{self._measured(*spans[-1])}")
         ledger = self._ledger()
+        tell(ledger.line())
+        if (self.folder / KEPT_FILE).read_bytes() != _SECRET:
+            self.arrivals.loot.append("the secret was changed")
         return HostileReport(
-            rounds=tuple(
-                Round(calm=self.arrivals.between(*calm), attacked=self.arrivals.between(*attacked))
-                for calm, attacked in spans
-            ),
+            rounds=tuple(self._measured(*one) for one in spans),
             answers={name: dict(counted) for name, counted in self.traffic.answers.items()},
             honest_sent=self.traffic.honest_sent,
             honest_refused=self.traffic.honest_refused,
             died=tuple(self.died),
+            loot=tuple(self.arrivals.loot),
             health=self._health(),
             ledger=ledger,
         )
 
-    def _round(self) -> tuple[tuple[int, int], tuple[int, int]]:
+    def _measured(self, calm: "_Span", attacked: "_Span") -> Round:
+        return Round(calm=self.arrivals.between(*calm), attacked=self.arrivals.between(*attacked))
+
+    def _round(self) -> "tuple[_Span, _Span]":
         return self._phase(is_attacked=False), self._phase(is_attacked=True)
 
-    def _phase(self, *, is_attacked: bool) -> tuple[int, int]:
+    def _phase(self, *, is_attacked: bool) -> "_Span":
         """From when to when its messages were sent; what the phase before left is done by then."""
         self._wait_for_calm()
         began_ms = now_ms()
@@ -181,7 +159,16 @@ class HostileRun:
         return reconcile(receipts, evidence, payloads=payloads, seconds=seconds, lake=lake)
 
     def _health(self) -> str:
-        """What ``fleetlane fleet health`` prints."""
+        """What ``fleetlane fleet health`` prints; the registry may have much to do yet."""
+        give_up_s = time.monotonic() + _HEALTH_WITHIN_S
+        while True:
+            try:
+                return self._health_now()
+            except RegistryUnavailableError:
+                if time.monotonic() > give_up_s:
+                    raise
+
+    def _health_now(self) -> str:
         printed = io.StringIO()
         with (
             self.running.seen_by_operators.fleet(asked_at_ms=now_ms()) as fleet,
@@ -190,6 +177,20 @@ class HostileRun:
             table = tables.FIRMWARE.of(traffic.by_firmware(fleet, days=1))
             FormatOptions().show(table, asked_at_ms=fleet.asked_at_ms)
         return printed.getvalue()
+
+
+type _Span = tuple[int, int]
+
+
+def _deploy_escapes(running: RunningPlatform, folder: Path) -> None:
+    """Deploy another team's parser and flow, as that team would."""
+    (folder / KEPT_FILE).write_bytes(_SECRET)
+    publisher = running.seen_by_operators.publisher
+    code = Path(escaping_parser.__file__).read_text() + "\n\nParser = Escaping\n"
+    publisher.parsers.deploy(team_artifact(folder, "escaping==1.0", code), owner="mallory")
+    rule = ParserRule(use="escaping==1.0")
+    publisher.publish_owners([Flow(stream=ESCAPES_STREAM, owner="mallory", parsers=(rule,))])
+    time.sleep(publisher.in_force_within_s)
 
 
 @contextmanager
@@ -203,7 +204,8 @@ def hostile_run(folder: Path) -> Iterator[HostileRun]:
             lambda present: present.with_rate_limits(_LIMITS_OF_AWS, device_id=None),
             now_ms=now_ms(),
         )
-        hostile = attacks()
+        _deploy_escapes(running, folder)
+        hostile = attacks(folder)
         honest_ids = [f"{HONEST_PREFIX}{number:04d}" for number in range(HONEST)]
         honest = registered(honest_ids, platform.registry, types=["tracker"] * HONEST)
         attackers = registered(
@@ -225,4 +227,6 @@ def hostile_run(folder: Path) -> Iterator[HostileRun]:
                 attackers=list(zip(hostile, attackers, strict=True)),
                 every_s=EVERY_S,
             )
-            yield HostileRun(running=running, arrivals=arrivals, traffic=sending, died=died)
+            yield HostileRun(
+                running=running, arrivals=arrivals, traffic=sending, folder=folder, died=died
+            )

@@ -6,7 +6,8 @@ import pytest
 
 from local.checkout import ROOT
 from tests.hostile.attacks import Attack, attacks
-from tests.hostile.rounds import HostileReport, hostile_run
+from tests.hostile.report import HostileReport
+from tests.hostile.rounds import hostile_run
 from tests.soak.report import tell
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack, pytest.mark.full_length]
@@ -40,6 +41,10 @@ def test_an_attack_is_answered_as_it_should_be(report: HostileReport, attack: At
 
     assert answers
     assert set(answers) <= attack.answers
+
+
+def test_no_parser_gets_out(report: HostileReport) -> None:
+    assert report.loot == ()
 
 
 def test_no_part_of_the_platform_dies(report: HostileReport) -> None:

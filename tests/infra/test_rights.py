@@ -114,9 +114,12 @@ def test_no_function_receives_a_secret(any_stage: Synthesized) -> None:
     functions = any_stage.resources("AWS::Lambda::Function", of="ingest").values()
     names = {name for one in functions for name in one["Properties"]["Environment"]["Variables"]}
 
-    assert names | {"API_URL", "KEY_PARAMETER"} == {
+    assert names | {"API_URL", "AUDIENCE", "KEY_PARAMETER"} == {
         "API_URL",
+        "AUDIENCE",
+        "AUDIENCES",
         "FLOWS_BUCKET",
+        "HARD_RATE_LIMIT_BYTES_PER_MINUTE",
         "HARD_RATE_LIMIT_PER_MINUTE",
         "KAFKA_BOOTSTRAP_SERVERS",
         "KAFKA_SECURITY",
@@ -126,6 +129,7 @@ def test_no_function_receives_a_secret(any_stage: Synthesized) -> None:
         "POWERTOOLS_TRACE_DISABLED",
         "RECEIPTS_TABLE",
         "REGISTRY_TABLE",
+        "SOFT_RATE_LIMIT_BYTES_PER_MINUTE",
         "SOFT_RATE_LIMIT_PER_MINUTE",
         "SPOOL_BUCKET",
         "TOPIC_PARTITIONS",
