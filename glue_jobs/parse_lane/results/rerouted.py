@@ -87,8 +87,8 @@ def parked_record(
 ) -> OutputRecord:
     """The record as it came, and why it is parked; ``message`` is ``None`` if it is none.
 
-    What it refers to is copied first to where nothing expires. One with a large body, or that would
-    be too large for its topic, is parked by reference, its value kept in the bucket of parked
+    What it refers to is copied first to where nothing expires. A message with a large body, or what
+    would be too large for its topic, is parked by reference, its value kept in the bucket of parked
     payloads: brokers keep this topic for ever.
 
     Raises:
@@ -98,7 +98,7 @@ def parked_record(
     if message is not None and message.reference is not None:
         headers = _with_kept_payload(headers, message, payloads)
     parked = OutputRecord(PARKED, record.key, record.value, headers)
-    is_small = len(record.value or b"") <= PARKED_INLINE_BYTES_MAX
+    is_small = message is None or len(record.value or b"") <= PARKED_INLINE_BYTES_MAX
     if is_small and _size_bytes(parked) <= REROUTED_BYTES_MAX:
         return parked
     return _parked_by_reference(parked, name=str(parking.position), payloads=payloads)

@@ -161,11 +161,30 @@ def test_a_record_that_is_no_message_is_parked_as_it_is(lane_parser: Lanes) -> N
     assert dict(parked.headers or ())["ce_parkedreason"] == b"bad_envelope"
 
 
-@pytest.mark.parametrize("size_bytes", [PARKED_INLINE_BYTES_MAX + 1, REROUTED_BYTES_MAX + 1])
-def test_a_large_parked_body_is_kept_by_reference(
-    lane_parser: Lanes, parked_bucket: MemoryBucket, size_bytes: int
+def test_a_message_s_large_body_is_parked_by_reference_and_read_from_there(
+    lane_parser: Lanes, parked_bucket: MemoryBucket
 ) -> None:
-    body = b"x" * size_bytes
+    small, large = (b"x" * (PARKED_INLINE_BYTES_MAX + more) for more in (0, 1))
+    records = [record_of(message_of(body, stream="nobodys")) for body in (small, large)]
+
+    inline, by_reference = (
+        one
+        for one in rows_of(lane_parser(Lane.STANDARD).outputs_of(records))
+        if one.topic == "parked"
+    )
+
+    assert inline.value == small
+    message = message_from(by_reference.headers or (), by_reference.value)
+    assert message.reference is not None
+    assert (message.body, message.body_bytes) == (None, len(large))
+    assert message.reference.sha256 == sha256(large).hexdigest()
+    assert parked_bucket.get(message.reference, body_bytes=len(large), bytes_max=1 << 20) == large
+
+
+def test_a_parked_record_too_large_for_its_topic_is_kept_by_reference(
+    lane_parser: Lanes, parked_bucket: MemoryBucket
+) -> None:
+    body = b"x" * (REROUTED_BYTES_MAX + 1)
 
     (parked,) = rows_of(
         lane_parser(Lane.FAST).outputs_of([RawRecord(b"k", body, [], "raw.fast", 0, 7)])
