@@ -51,6 +51,11 @@ def _call(number: int, *arguments: object) -> str:
     return f"system call {number} gave {result}"
 
 
+def _done(call: Callable[..., object], *arguments: object) -> str:
+    call(*arguments)
+    return "done"
+
+
 def _calls(number: int, *arguments: object) -> Escape:
     return lambda _: _call(number, *arguments)
 
@@ -208,7 +213,7 @@ def _lifts_its_memory_limit(_: Order) -> str | None:
 
 def _hogs_what_it_may(_: Order) -> str:
     """As much as its hard limit lets it have, though that is not its own one."""
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
     return f"{len(mmap.mmap(-1, 8 << 30))} bytes"
 
@@ -304,7 +309,7 @@ ESCAPES: dict[str, Escape] = {
     "has-the-kernel-signal": _has_the_kernel_signal,
     "writes-another-artifact": _writes(lambda order: order["artifact"]),
     "writes-its-own-artifact": _writes(lambda _: __file__),
-    "makes-its-artifact-writable": lambda _: Path(__file__).chmod(0o666) or "changed",
+    "makes-its-artifact-writable": lambda _: _done(os.chmod, __file__, 0o666),
     "writes-compiled-code": _writes(lambda order: order["artifact"] + "c"),
     "writes-our-code": _writes(lambda _: sys.modules["fleetlane.events.names"].__file__ or ""),
     "reads-another-artifact": _reads(lambda order: order["artifact"]),
@@ -332,7 +337,7 @@ ESCAPES: dict[str, Escape] = {
     "truncates-a-checkpoint": _changes(lambda path: os.truncate(path, 0)),
     "makes-a-checkpoint-writable": _changes(lambda path: os.chmod(path, 0o777)),  # noqa: PTH101, S103
     "dates-a-checkpoint": _changes(lambda path: os.utime(path, (0, 0))),
-    "makes-a-device": lambda _: os.mknod(_tmp("device"), 0o020666, 0x103) or "made",
+    "makes-a-device": lambda _: _done(os.mknod, _tmp("device"), 0o020666, 0x103),
     "connects": _connects,
     "connects-by-path": _connects_by_path,
     "makes-a-udp-socket": _makes_a_socket(socket.AF_INET, socket.SOCK_DGRAM),
@@ -352,23 +357,21 @@ ESCAPES: dict[str, Escape] = {
     "keeps-a-key": _calls(248, b"user", b"escape", b"1", 1, -3),
     "mounts": _calls(165, b"none", b"/mnt", b"tmpfs", 0, None),
     "has-a-namespace": _calls(272, 0x10000000),
-    "changes-its-root": lambda _: os.chroot(tempfile.gettempdir()) or "changed",
-    "becomes-another": lambda _: os.setgroups([0]) or "changed",
+    "changes-its-root": lambda _: _done(os.chroot, tempfile.gettempdir()),
+    "becomes-another": lambda _: _done(os.setgroups, [0]),
     "opens-by-handle": _calls(304, -100, ctypes.create_string_buffer(32), 0),
     "lifts-its-memory-limit": _lifts_its_memory_limit,
     "hogs-what-it-may": _hogs_what_it_may,
     "limits-its-worker": _limits_its_worker,
-    "slows-its-worker": lambda order: (
-        os.setpriority(os.PRIO_PROCESS, order["worker"], 19) or "slow"
-    ),
-    "pins-its-worker": lambda order: os.sched_setaffinity(order["worker"], {0}) or "pinned",
-    "schedules-itself-first": lambda _: os.sched_setscheduler(0, 1, os.sched_param(9)) or "first",
+    "slows-its-worker": lambda order: _done(os.setpriority, os.PRIO_PROCESS, order["worker"], 19),
+    "pins-its-worker": lambda order: _done(os.sched_setaffinity, order["worker"], {0}),
+    "schedules-itself-first": lambda _: _done(os.sched_setscheduler, 0, 1, os.sched_param(9)),
     "slows-its-workers-disk": lambda order: _call(251, 1, order["worker"], 3 << 13),
     "shares-memory": _shares_memory,
     "shares-memory-by-key": _calls(29, 0x466C, 4096, 0o1666),
     "shares-a-queue": _calls(68, 0x466C, 0o1666),
     "survives-its-zygote": _survives_its_zygote,
-    "leaves-its-session": lambda _: os.setpgid(0, os.getppid()) or "left",
+    "leaves-its-session": lambda _: _done(os.setpgid, 0, os.getppid()),
     "exhausts-descriptors": _exhausts_descriptors,
     "fills-its-folder": _fills,
     "fills-its-folder-with-names": _fills_with_names,

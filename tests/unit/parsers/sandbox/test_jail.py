@@ -119,7 +119,7 @@ def _snapshot(world: World) -> list[object]:
 
 
 def _records(jailed: Sandboxes, run: Run) -> tuple[dict[int, Verdict], list[CanonicalRecord]]:
-    verdicts, records = {}, []
+    verdicts, records = dict[int, Verdict](), list[CanonicalRecord]()
     for result in jailed.parsed(run, no_time_limit()):
         verdicts |= {place: attempt.verdict for place, attempt in result.attempts}
         records += list(result.records)
