@@ -97,7 +97,7 @@ def group(help_text: str, table: Mapping[str, Verb | typer.Typer]) -> typer.Type
             except ModuleNotFoundError as missing:
                 _check_is_of_platform(missing)
                 refusal = PlatformNotInstalledError()
-            typer.echo(f"error: {refusal}", err=True)
+            typer.echo(f"error: {_unobeyed(str(refusal))}", err=True)
             raise typer.Exit(1)
 
     made = _typer(cls=Group, help=help_text, no_args_is_help=True)
@@ -108,6 +108,14 @@ def group(help_text: str, table: Mapping[str, Verb | typer.Typer]) -> typer.Type
 def verbs(noun: str, help_text: str, places: Mapping[str, str]) -> typer.Typer:
     """A noun's group, of the modules in its folder."""
     return group(help_text, {name: Verb(place=f"{noun}.{at}") for name, at in places.items()})
+
+
+def _unobeyed(sentence: str) -> str:
+    """A sentence may quote a device: a terminal must obey nothing in it but line breaks."""
+    shown = (
+        one if one.isprintable() or one in "\n\u202f" else ascii(one)[1:-1] for one in sentence
+    )
+    return "".join(shown)
 
 
 def _check_is_of_platform(missing: ModuleNotFoundError) -> None:

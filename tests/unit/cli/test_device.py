@@ -64,6 +64,17 @@ def test_the_token_is_all_that_is_printed_and_its_key_signed_it(tmp_path: Path) 
     assert (claims["sub"], claims["exp"] - claims["iat"]) == ("d-1", 3600)
 
 
+def test_a_token_for_a_stage_is_for_no_other(tmp_path: Path) -> None:
+    key = DeviceKey.generate()
+    DeviceKeys(tmp_path, "prod").write("d-1", key)
+
+    asked = ["device", "token", "d-1", "--data", str(tmp_path), "--stage", "prod"]
+    result = CliRunner().invoke(app, asked)
+
+    claims = jwt.decode(result.stdout.strip(), options={"verify_signature": False})
+    assert claims["aud"] == "fleetlane-prod"
+
+
 def test_the_tokens_header_names_the_key(tmp_path: Path) -> None:
     key = DeviceKey.generate()
     DeviceKeys(tmp_path).write("d-1", key)
