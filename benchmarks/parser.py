@@ -22,6 +22,7 @@ from benchmarks.spinning_parser import Spinning
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.parsers.sandbox.canonical_records import Columns
 from fleetlane.parsers.sandbox.child.encoding import Encoder
+from fleetlane.parsers.sandbox.record_identity import with_identity
 from fleetlane.parsers.sandbox.runs import Assignment, Program, Run
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.worker.chunks import CHUNK_MESSAGES
@@ -115,6 +116,9 @@ def _bare(run: Run, loops: int) -> None:
         last = first + CHUNK_MESSAGES
         for envelope, body in zip(run.envelopes[first:last], run.bodies[first:last], strict=True):
             encoder.encode(envelope, body)
+        envelopes = run.envelopes[first:last]
+        tails = columns.taken(run.assignment.topics)
+        with_identity(tails, envelopes, [1] * len(envelopes), run.assignment)
 
 
 def _drain(things: Iterable[object]) -> None:

@@ -17,6 +17,7 @@ from fleetlane.events.metadata import Outcome, Parsed, parsed_value
 from fleetlane.events.topics import FLEET_PARSED
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecord, Columns
 from fleetlane.parsers.sandbox.child.encoding import Encoder
+from fleetlane.parsers.sandbox.record_identity import with_identity
 from fleetlane.parsers.sandbox.runs import Assignment, envelope_of
 
 
@@ -26,25 +27,6 @@ class Position(NamedTuple):
     topic: str
     partition: int
     offset: int
-
-
-class _Records(Columns):
-    """Canonical records as a list; what else there is of columns stays empty."""
-
-    __slots__ = ("_topics", "records")
-
-    def __init__(self, topics: Sequence[str]) -> None:
-        super().__init__()
-        self._topics, self.records = topics, list[CanonicalRecord]()
-
-    def append_message(
-        self, topic_indexes: bytes | bytearray, keys: Sequence[bytes], values: Sequence[bytes]
-    ) -> None:
-        topics = self._topics
-        self.records = [
-            CanonicalRecord(topics[index], key, value)
-            for index, key, value in zip(topic_indexes, keys, values, strict=True)
-        ]
 
 
 @cache
@@ -58,19 +40,20 @@ class PlainWork:
 
     def __init__(self, *, loops: int) -> None:
         one = flow(loops)
-        assignment = Assignment(flow=one, parser=PARSER, parse_s=1.0)
-        self._records = _Records(assignment.topics)
-        self._encoder = Encoder(assignment, parser(loops), self._records)
+        self._assignment = Assignment(flow=one, parser=PARSER, parse_s=1.0)
+        self._parser = parser(loops)
 
     def records_of(
         self, headers: Sequence[Header], body: bytes | None, position: Position
     ) -> list[CanonicalRecord]:
         """The canonical records of a message, and last its row for ``fleet.parsed``."""
         message = message_from(headers, body)
-        encoder, self._records.records = self._encoder, []
+        assignment, columns, envelope = self._assignment, Columns(), envelope_of(message)
+        encoder = Encoder(assignment, self._parser, columns)
         began_ns = time.perf_counter_ns()
-        encoder.encode(envelope_of(message), message.body or b"")
-        records = self._records.records
+        encoder.encode(envelope, message.body or b"")
+        tails = columns.taken(assignment.topics)
+        records = list(with_identity(tails, [envelope], [len(tails)], assignment))
         row = Parsed(
             id=message.raw_id,
             attempt=message.attempt,

@@ -17,6 +17,7 @@ from fleetlane.parsers.registry import load_parser
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords, Columns
 from fleetlane.parsers.sandbox.child.attempts import Attempts
 from fleetlane.parsers.sandbox.child.encoding import Encoder
+from fleetlane.parsers.sandbox.record_identity import with_identity
 from fleetlane.parsers.sandbox.results import Attempt, NotedAttempts, Part, Result, Verdict
 from fleetlane.parsers.sandbox.runs import Body, Program, Run, TimeAllowance
 from fleetlane.parsers.sandbox.time_budget import TimeBudget, run_queue_ns
@@ -100,4 +101,6 @@ def _part(
         mark=first,
         allowance=allowance,
     )
-    return part, columns.taken(run.assignment.topics)
+    tails = columns.taken(run.assignment.topics)
+    envelopes = run.envelopes[first : first + part.messages]
+    return part, with_identity(tails, envelopes, part.notes.events, run.assignment)

@@ -291,7 +291,19 @@ def _survives_its_zygote(_: Order) -> str:
     return _call(157, 1, 0, 0, 0, 0)
 
 
-_artifact = "other"
+def _patches(name: str, forged: Callable[..., object]) -> Escape:
+    """Have our own code in this process write something else, for this message and those after."""
+
+    def attempt(_: Order) -> None:
+        setattr(sys.modules["fleetlane.parsers.sandbox.child.encoding"], name, forged)
+
+    return attempt
+
+
+def _tail(data: bytes) -> Callable[..., bytes]:
+    return lambda *_: b'"timequality":"ok","data":' + data + b"}"
+
+
 ESCAPES: dict[str, Escape] = {
     "stops-its-zygote": _stops_its_zygote,
     "continues-its-zygote": _continues_its_zygote,
@@ -379,4 +391,19 @@ ESCAPES: dict[str, Escape] = {
     "bombs-with-threads": _bombs_with_threads,
     "blocks-signals": _blocks_signals,
     "flags-the-workers-stream": _flags_the_workers_stream,
+    "forges-a-source": _patches("canonical_tail", _tail(b'{},"source":"device/d-0","x":{}')),
+    "forges-a-stream": _patches("canonical_tail", _tail(b'{},"type":"door"')),
+    "forges-an-id": _patches("canonical_tail", _tail(b'{},"id":"0-0","rawid":"0","x":{}')),
+    "forges-a-revision": _patches("canonical_tail", _tail(b'{},"revision":99')),
+    "forges-a-second-record": _patches("canonical_tail", _tail(b'{}}{"source":"device/d-0"')),
+    "forges-a-time": _patches("canonical_tail", lambda *_: b'"time":"no","data":{}}'),
+    "forges-what-is-no-json": _patches("canonical_tail", _tail(b'{"a":}')),
+    "forges-what-is-no-text": _patches("canonical_tail", _tail(b'{"a":"\xff"}')),
+    "forges-a-key": _patches("canonical_key", lambda *_, **__: b"d-0/2025-11-03T14"),
+    "forges-a-sender": _patches(
+        "message_facts_from",
+        lambda _, *, stream: sys.modules["fleetlane.events.canonical"].MessageFacts(
+            "0", "d-0", stream, 1762178709123
+        ),
+    ),
 }

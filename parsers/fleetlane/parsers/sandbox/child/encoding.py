@@ -1,17 +1,14 @@
-"""From a parser's events to canonical records, by the rules of a flow and within its limits."""
+"""From a parser's events to canonical records, by the rules of a flow and within its limits.
+
+A record lacks its beginning: whose it is, ``record_identity`` writes in the worker.
+"""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from fleetlane.events.canonical import (
-    EventTime,
-    TimeQuality,
-    canonical_value,
-    event_data,
-    message_prefix,
-)
-from fleetlane.events.flows.event_ids import event_ids, event_time_of
+from fleetlane.events.canonical import EventTime, TimeQuality, canonical_tail, event_data
+from fleetlane.events.flows.event_ids import event_time_of
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.times import DAY_MS, HOUR_MS
 from fleetlane.events.topics import CanonicalKey, canonical_key
@@ -29,7 +26,6 @@ class Encoder:
 
     def __init__(self, assignment: Assignment, parser: Parser, columns: Columns) -> None:
         flow = self._flow = assignment.flow
-        self._identifier = assignment.parser
         self._parse: Callable[[Any], object] = parser.parse
         self._columns = columns
         self._redirects, self._events_max = flow.canonical.redirects, flow.limits.events_max
@@ -57,8 +53,7 @@ class Encoder:
     def _append_all(self, events: object, envelope: bytes) -> None:
         flow, largest = self._flow, self._flow.limits.event_bytes_max
         sender = message_facts_from(envelope, stream=flow.stream)
-        prefix = message_prefix(sender, parser=self._identifier)
-        id_of, key_of = event_ids(sender, flow.identity), _Keys(flow, sender.device_id)
+        key_of = _Keys(flow, sender.device_id)
         topics, keys, values, total_bytes = bytearray(), list[bytes](), list[bytes](), 0
         days = set[int]()
         for event in events:  # type: ignore[attr-defined] # what is no iterator fails here
@@ -78,7 +73,7 @@ class Encoder:
                     self._widen(when.bucket_millis)
                 else:
                     when = EventTime(when.millis, TimeQuality.SCATTERED, sender.arrival_millis)
-            value = canonical_value(prefix, event_id=id_of(event), time=when, data=data)
+            value = canonical_tail(when, data)
             total_bytes += len(value) - len(data)
             keys.append(key_of(when.bucket_millis))
             values.append(value)

@@ -31,7 +31,7 @@ from fleetlane.parsers.sandbox.worker.parser_child import (
     ParserNotLoadedError,
     WaitLimits,
 )
-from fleetlane.parsers.sandbox.worker.replies import InvalidReplyError, read_result
+from fleetlane.parsers.sandbox.worker.replies import InvalidReplyError, identified, read_result
 
 REQUESTS_IN_FLIGHT: Final = 3
 RETRIED: Final = frozenset({Verdict.PARSER_FAILED, Verdict.MEMORY, Verdict.CRASHED})
@@ -150,10 +150,13 @@ class Feeding:
     def _read(
         self, reply: Reply, columns: memoryview, piece: Piece
     ) -> tuple[Part, CanonicalRecords]:
-        part, records = read_result(reply, columns, self._topics)
+        part, tails = read_result(reply, columns, self._topics)
         is_next = (reply.mark, reply.first) == (piece.chunk.mark, piece.first)
         if not is_next or not 0 < part.messages <= piece.count:
             raise InvalidReplyError("a reply to what it was not asked")
+        first = piece.chunk.first + piece.first
+        envelopes = self._run.envelopes[first : first + part.messages]
+        records = identified(tails, envelopes, part.notes.events, self._run.assignment)
         self._time_budget.charge(self._run.assignment, reply.charged_us, part.notes.parse_us)
         return part, records
 

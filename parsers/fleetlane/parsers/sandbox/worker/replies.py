@@ -1,6 +1,7 @@
 """Reading what a child sent. None of it is trusted: a parser can write all of its memory."""
 
 import json
+from collections.abc import Iterable
 from itertools import accumulate, pairwise
 from typing import Final
 
@@ -8,7 +9,9 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.topics import RECORD_BYTES_MAX
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.packets import Reply
+from fleetlane.parsers.sandbox.record_identity import ForgedRecordError, with_identity
 from fleetlane.parsers.sandbox.results import DETAIL_CHARS_MAX, Notes, Part, Verdict
+from fleetlane.parsers.sandbox.runs import Assignment
 
 _VERDICTS: Final = bytes(map(int, Verdict))
 _OFFSET_BYTES: Final = 4
@@ -54,6 +57,22 @@ def read_result(
     _check_records(records)
     _check_notes(notes, events=reply.events)
     return Part(notes, _details(bytes(details[: reply.detail_bytes]))), records
+
+
+def identified(
+    tails: CanonicalRecords, envelopes: Iterable[bytes], counts: Iterable[int], by: Assignment
+) -> CanonicalRecords:
+    """The records that a child's tails make with the identity of their messages.
+
+    Raises:
+        InvalidReplyError: A tail is none that our code writes.
+    """
+    try:
+        records = with_identity(tails, envelopes, counts, by)
+    except ForgedRecordError as problem:
+        raise InvalidReplyError(str(problem)) from None
+    _check_records(records)
+    return records
 
 
 def _details(written: bytes) -> dict[int, str]:

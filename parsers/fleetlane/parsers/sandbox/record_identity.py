@@ -1,0 +1,110 @@
+"""Whose a record is, written by the worker: a parser can change all that its own process writes."""
+
+import re
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import accumulate, pairwise
+from typing import Final
+
+import msgspec
+import orjson
+
+from fleetlane.events.canonical import TimeQuality, message_prefix
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flows.event_ids import event_ids
+from fleetlane.events.topics import CanonicalKey
+from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
+from fleetlane.parsers.sandbox.runs import Assignment, message_facts_from
+
+_TAIL: Final = re.compile(
+    rb'(?:"time":"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3])'
+    rb':[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z",)?"timequality":"(?:%b)","data":(?=\{)'
+    % "|".join(TimeQuality).encode()
+)
+_HOUR: Final = b"/"
+_KEY_ENDS: Final = {
+    CanonicalKey.DEVICE_HOUR: _HOUR,
+    CanonicalKey.DEVICE: b"",
+    CanonicalKey.EVENT_MILLIS: None,
+}
+_objects: Final = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+class ForgedRecordError(FleetlaneError):
+    """A record is none that our encoder writes."""
+
+    reason = "forged_record"
+    problem: str
+    sentence = "{problem}"
+
+
+def with_identity(
+    tails: CanonicalRecords, envelopes: Iterable[bytes], counts: Iterable[int], by: Assignment
+) -> CanonicalRecords:
+    """Write the beginning of each record: specversion, source, type, raw id, parser, revision, id.
+
+    ``tails`` have what comes behind the id, as ``canonical_tail`` writes it, ``counts`` of them for
+    each of the ``envelopes``. Each tail is checked to be one, with one JSON object and no more: it
+    could name another source behind a first end of the object.
+
+    Raises:
+        ForgedRecordError: One is not.
+    """
+    whole, ends = bytes(tails.values), tails.value_ends.tolist()
+    data = _data_of(whole, ends)
+    is_hashed, key_end = by.flow.identity.by != "message", _KEY_ENDS[by.flow.canonical.key]
+    pieces, place = list[bytes](), 0
+    for envelope, count in zip(envelopes, counts, strict=True):
+        if not count:
+            continue
+        sender = message_facts_from(envelope, stream=by.flow.stream)
+        prefix = message_prefix(sender, parser=by.parser) + b',"id":"'
+        id_of = event_ids(sender, by.flow.identity)
+        if key_end is not None:
+            _check_keys(tails, place, place + count, sender.device_id.encode() + key_end)
+        for number in range(place, place + count):
+            event = _event(data[number]) if is_hashed else {}
+            tail = whole[ends[number] : ends[number + 1]]
+            pieces.append(b'%b%b",%b' % (prefix, id_of(event).encode(), tail))
+        place += count
+    value_ends = array("i", accumulate(map(len, pieces), initial=0))
+    return replace(tails, value_ends=memoryview(value_ends), values=memoryview(b"".join(pieces)))
+
+
+def _event(data: bytes) -> dict[str, object]:
+    try:
+        event: dict[str, object] = orjson.loads(data)
+    except orjson.JSONDecodeError as problem:
+        raise ForgedRecordError(f"a record that is no JSON: {problem}") from None
+    return event
+
+
+def _check_keys(records: CanonicalRecords, first: int, last: int, device: bytes) -> None:
+    """Whether keys that begin with a device's id have this one's; ``device`` ends as it does."""
+    keys, length = records.keys, None if device.endswith(_HOUR) else len(device)
+    for begin, end in pairwise(records.key_ends[first : last + 1]):
+        if keys[begin : begin + len(device)] == device and length in (None, end - begin):
+            continue
+        raise ForgedRecordError("a record with the key of another device")
+
+
+def _data_of(whole: bytes, ends: Sequence[int]) -> list[bytes]:
+    """The events of tails, each of which was found to be one JSON object.
+
+    All are read as one array, which has as many parts of the same lengths only if each is whole.
+    """
+    match, data = _TAIL.match, list[bytes]()
+    for begin, end in pairwise(ends):
+        found = match(whole, begin, end)
+        if found is None or whole[end - 1] != ord("}"):
+            raise ForgedRecordError("a record that begins or ends as none does")
+        data.append(whole[found.end() : end - 1])
+    try:
+        whole.isascii() or whole.decode()
+        objects = _objects.decode(b"[%b]" % b",".join(data))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        raise ForgedRecordError(f"a record that is no JSON: {problem}") from None
+    if list(map(len, objects)) != list(map(len, data)):  # type: ignore[arg-type] # a buffer
+        raise ForgedRecordError("a record with more than one event")
+    return data
