@@ -73,7 +73,7 @@ def test_without_a_platform_one_line_says_how_to_start_it(
 
 
 def test_no_terminal_obeys_what_an_error_quotes(tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["tail", "--data", f"{tmp_path}/\x1b[2J"])
+    result = CliRunner().invoke(app, ["tail", "parked", "--data", f"{tmp_path}/\x1b[2J"])
 
     assert "\x1b" not in result.stderr
     assert "/\\x1b[2J: start it" in result.stderr
