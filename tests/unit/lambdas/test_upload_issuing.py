@@ -268,6 +268,16 @@ def test_what_declares_no_upload_is_refused_with_the_reason(declared: object, to
     assert world.forms.signed_for == []
 
 
+def test_an_upload_of_data_in_no_year_is_refused_with_the_limits() -> None:
+    world = World()
+
+    status, problem = world.ask(headers={"X-Data-End-Millis": "-999999999999999999"})
+
+    assert (status, problem["type"]) == (400, "urn:fleetlane:problem:bad_request")
+    assert "-62135596800000 to 253402300799999" in problem["detail"]
+    assert world.forms.signed_for == []
+
+
 def test_more_than_may_be_uploaded_is_too_large() -> None:
     status, problem = World().ask({**DECLARED, "bytes": 10_000_001})
 
