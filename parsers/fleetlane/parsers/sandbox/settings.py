@@ -4,7 +4,8 @@ import os
 from typing import Final
 
 _INHERITED: Final = (
-    *("LANG", "LC_ALL", "LC_CTYPE", "TZ", "PYTHONHOME", "LD_LIBRARY_PATH"),
+    *("LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH"),
+    *("PYTHONHOME", "PYTHONHASHSEED"),
     *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
 )
 

@@ -7,6 +7,7 @@ import platform
 import socket
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -148,3 +149,38 @@ def test_no_escape_succeeds_and_the_neighbours_messages_come_out_byte_for_byte_t
     ]
     assert _snapshot(world) == before
     assert len(children_of(jailed.zygote_pid)) <= 2
+
+
+WITH_LIBRARIES = """
+import io, tempfile, threading, zoneinfo
+import numpy
+import pyarrow.csv
+
+class Parser:
+    def parse(self, message):
+        with tempfile.TemporaryDirectory() as folder, open(folder + "/kept", "w+b") as file:
+            file.write(message)
+            file.seek(0)
+            rows = pyarrow.csv.read_csv(io.BytesIO(file.read())).num_rows
+        square = numpy.ones((300, 300)) @ numpy.ones((300, 300))
+        lines = []
+        thread = threading.Thread(target=lambda: lines.append(1))
+        thread.start()
+        thread.join()
+        zone = zoneinfo.ZoneInfo("Europe/Berlin").key
+        yield {"rows": rows, "sum": int(square.sum()), "lines": lines, "zone": zone}
+"""
+
+
+def test_a_parser_of_numpy_and_arrow_with_threads_and_files_of_its_own_works(
+    jailed: Sandboxes, install: Install
+) -> None:
+    site = install("libraries==1.0", "libraries_parser:Parser", WITH_LIBRARIES)
+    roomy = replace(program("libraries==1.0", site), memory_bytes_max=1 << 30)
+    run = run_of(roomy, [b"a,b\n1,2\n" * 9] * 3, parse_s=9.0)
+
+    verdicts, records = _records(jailed, run)
+
+    assert set(verdicts.values()) == {Verdict.OK}
+    found = {one.value[one.value.index(b'"data":') :] for one in records}
+    assert found == {b'"data":{"rows":17,"sum":27000000,"lines":[1],"zone":"Europe/Berlin"}}'}
