@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecord
+from fleetlane.parsers.sandbox.jail.entering import Part
 from fleetlane.parsers.sandbox.results import Verdict
 from fleetlane.parsers.sandbox.runs import Program, Run
 from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
@@ -184,3 +185,21 @@ def test_a_parser_of_numpy_and_arrow_with_threads_and_files_of_its_own_works(
     assert set(verdicts.values()) == {Verdict.OK}
     found = {one.value[one.value.index(b'"data":') :] for one in records}
     assert found == {b'"data":{"rows":17,"sum":27000000,"lines":[1],"zone":"Europe/Berlin"}}'}
+
+
+@pytest.mark.parametrize(
+    "escape", ["writes-a-checkpoint", "removes-a-checkpoint", "writes-its-own-artifact", "connects"]
+)
+def test_on_a_kernel_without_landlock_a_parser_works_and_can_write_nothing(
+    escaping: Program, world: World, escape: str
+) -> None:
+    sandboxes = Sandboxes(parts=(Part.CALLS, Part.RIGHTS))
+    before = _snapshot(world)
+    body = json.dumps({"kind": escape, "id": 0, **world}).encode()
+
+    verdicts, (record,) = _records(sandboxes, run_of(escaping, [body]))
+
+    assert verdicts == {0: Verdict.OK}
+    assert b'"loot":null' in record.value
+    assert _snapshot(world) == before
+    sandboxes.close()
