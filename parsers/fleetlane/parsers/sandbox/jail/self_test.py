@@ -35,9 +35,9 @@ def _problem(jail: Jail, part: Part) -> str:
     ours, theirs = os.pipe()
     child = os.fork()
     if child == 0:
-        text = "was not tried to the end"
+        text = "did not come to its end"
         try:
-            text = _tried(replace(jail, parts=frozenset({part})), part)
+            text = _attempted(replace(jail, parts=frozenset({part})), part)
         finally:
             os.write(theirs, json.dumps(text).encode())
             os._exit(0)
@@ -51,7 +51,7 @@ def _problem(jail: Jail, part: Part) -> str:
     return found
 
 
-def _tried(jail: Jail, part: Part) -> str:
+def _attempted(jail: Jail, part: Part) -> str:
     try:
         enter(jail, None)
     except OSError as problem:
