@@ -1,4 +1,4 @@
-"""Several jobs in one Spark application: all of them on a laptop, four applications in AWS.
+"""Several jobs in one Spark application: all of them on a laptop, five applications in AWS.
 
 ``--jobs "parse_lane --lane fast; fleet_metadata"`` names the jobs, each with arguments of its own;
 the other arguments go to every job.

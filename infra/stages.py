@@ -88,6 +88,7 @@ class Stage:
     standard_workers: int
     bulk_workers: int
     slow_workers: int
+    lake_workers: int
     alarm_email: str | None
 
     @property
@@ -151,7 +152,8 @@ _SIDE_BY_SIDE: Final[Mapping[str, tuple[Any, Any, Any, Any]]] = MappingProxyType
     "fast_workers":           (1,              2,                2,                 4),
     "standard_workers":       (1,              2,                4,                 10),
     "bulk_workers":           (1,              2,                2,                 4),
-    "slow_workers":           (1,              2,                2,                 6),
+    "slow_workers":           (1,              2,                2,                 3),
+    "lake_workers":           (1,              2,                2,                 5),
     "alarm_email":            (None,           None,             None,              None),
 })
 # fmt: on

@@ -72,7 +72,7 @@ def _lake_alarms(stage: Stage) -> Iterator[AlarmRule]:
         yield AlarmRule(
             name=f"lake-{tables}-is-late",
             meaning=f"The lake's {tables} tables are over {lag_s_max} s behind their topics. "
-            "Read the slow application's log for `a query failed`.",
+            "Read the lake application's log for `a query failed`.",
             metric=_metric(JobMetric.LAKE_LAG_SECONDS, job=lake_job(tables)),
             threshold=lag_s_max,
             periods=3,
@@ -82,7 +82,7 @@ def _lake_alarms(stage: Stage) -> Iterator[AlarmRule]:
         yield AlarmRule(
             name="lake-archive-lacks-bodies",
             meaning="S3 did not give large bodies to the raw archive: their rows have none. Read "
-            "the slow application's log for `cannot be archived`.",
+            "the lake application's log for `cannot be archived`.",
             metric=_metric(JobMetric.UNARCHIVED_BODIES, job=lake_job(LakeTables.ARCHIVE)),
         )
 
@@ -104,7 +104,7 @@ def ledger_alarms() -> Iterator[AlarmRule]:
     yield AlarmRule(
         name="ledger-is-late",
         meaning=f"For over {LEDGER_LAG_S_MAX} s nobody can say whether messages are missing. "
-        "Is the lake late too? Else read the slow application's log for `the standing ledger`.",
+        "Is the lake late too? Else read the lake application's log for `the standing ledger`.",
         metric=_metric(JobMetric.LEDGER_LAG_SECONDS, job=STANDING_LEDGER),
         threshold=LEDGER_LAG_S_MAX,
         periods=3,

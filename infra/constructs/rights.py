@@ -1,7 +1,7 @@
 """What a role may do, and suppressed findings of cdk-nag, each with its reason."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from aws_cdk import Acknowledgment, Resource, Stack, Validations
 from aws_cdk import aws_iam as iam
@@ -12,8 +12,16 @@ BASIC_LAMBDA_POLICY: Final = (
 )
 
 
-def grant(role: iam.Role, actions: Sequence[str], arns: Sequence[str]) -> None:
-    iam.Grant.add_to_principal(grantee=role, actions=list(actions), resource_arns=list(arns))
+def grant(
+    role: iam.Role,
+    actions: Sequence[str],
+    arns: Sequence[str],
+    *,
+    conditions: Mapping[str, Mapping[str, Any]] | None = None,
+) -> None:
+    iam.Grant.add_to_principal(
+        grantee=role, actions=list(actions), resource_arns=list(arns), conditions=conditions
+    )
 
 
 def suppress(construct: IConstruct, rule: str, reason: str) -> None:

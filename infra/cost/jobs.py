@@ -56,6 +56,8 @@ def job_lines(scenario: Scenario, figures: Figures) -> Iterator[Line]:
         yield Line(component="S3: checkpoints", lane=lane, fixed_usd=puts_usd)
         calls_usd = figures.usd("metrics_call", MINUTES_A_MONTH)
         yield Line(component="CloudWatch: lanes' metrics", lane=lane, fixed_usd=calls_usd)
+    lake_usd = worker_usd * scenario.stage.lake_workers
+    yield Line(component="Spark: workers", fixed_usd=lake_usd)
     queries = lake_tables(scenario.stage.raw_archive_days)
     lake_ms = _default(LakeArguments, "lake_trigger_ms")
     no_lanes_ms = (

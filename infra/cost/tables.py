@@ -58,13 +58,12 @@ def _scenario(scenario: Scenario) -> str:
         f"{lane} {100 * one.messages_a_day / messages_a_day:g}% at {one.body_kib:g} KiB"
         for lane, one in scenario.traffic.items()
     )
-    *first, last = scenario.workers.values()
-    workers = f"{', '.join(map(str, first))} and {last}"
+    workers = f"{', '.join(map(str, scenario.workers.values()))} and {stage.lake_workers}"
     return (
         f"Stage {stage.name} in {stage.region}: {messages_a_day:,.0f} messages a day ({lanes}), "
         f"the peak {scenario.peak:g} times the mean, {scenario.authorizer_hits:.0%} of requests "
         f"answered by the authorizer's cache. {stage.broker_count} brokers {stage.broker_type} "
-        f"with {stage.broker_storage_gib:,} GiB each, {workers} workers in the four "
+        f"with {stage.broker_storage_gib:,} GiB each, {workers} workers in the five "
         f"applications, on {_ENGINES[stage.engine]}. In USD."
     )
 

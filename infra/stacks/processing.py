@@ -18,7 +18,7 @@ from infra.stages import Engine, Stage
 
 
 class Processing(Stack):
-    """Four applications with a role each, on an engine that restarts them."""
+    """Five applications with a role each, on an engine that restarts them."""
 
     def __init__(
         self,

@@ -1,6 +1,7 @@
 """What must outlive all code: buckets, tables and the key that they are encrypted with."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from aws_cdk import Aws, CfnOutput, Duration, RemovalPolicy, Stack
 from aws_cdk import aws_dynamodb as dynamodb
@@ -13,6 +14,9 @@ from fleetlane.events.s3_keys import ARCHIVED_BODIES
 from infra.constructs.rights import suppress
 from infra.constructs.stores.stores import Stores, UploadQueue, check_payload_ttl
 from infra.stages import Stage
+
+UNDO_DAYS: Final = 7
+"""So long what a job deleted by mistake is there; and what was erased on request, too."""
 
 
 class Storage(Stack):
@@ -40,11 +44,11 @@ class Storage(Stack):
             key=self._key,
             payloads=payloads,
             uploads=UploadQueue(self, "Uploads", bucket=payloads, key=self._key),
-            parked=self._bucket("Parked"),
+            parked=self._bucket("Parked", undo_days=UNDO_DAYS),
             spool=self._bucket("Spool"),
             artifacts=self._bucket("Artifacts", versioned=True),
-            lake=self._bucket("Lake", rules=[_archived_bodies(stage)]),
-            checkpoints=self._bucket("Checkpoints"),
+            lake=self._bucket("Lake", undo_days=UNDO_DAYS, rules=[_archived_bodies(stage)]),
+            checkpoints=self._bucket("Checkpoints", undo_days=UNDO_DAYS),
             registry=self._table("Registry", "device_id", has_recovery=True),
             receipts=self._table("Receipts", "receipt_key", expires_by="expires_s"),
         )
@@ -86,9 +90,13 @@ class Storage(Stack):
         *,
         ttl_days: int | None = None,
         versioned: bool = False,
+        undo_days: int | None = None,
         rules: Sequence[s3.LifecycleRule] = (),
     ) -> s3.Bucket:
-        """A bucket that keeps its objects forever unless it has a TTL, or ``rules`` for some."""
+        """A bucket that keeps its objects forever unless it has a TTL, or ``rules`` for some.
+
+        With ``undo_days`` what was deleted or replaced can be brought back for so long.
+        """
         expiration = None if ttl_days is None else Duration.days(ttl_days)
         key = self._key
         return s3.Bucket(
@@ -101,11 +109,13 @@ class Storage(Stack):
             encryption=s3.BucketEncryption.KMS if key else s3.BucketEncryption.S3_MANAGED,
             encryption_key=key,
             bucket_key_enabled=key is not None,
-            versioned=versioned,
+            versioned=versioned or undo_days is not None,
             lifecycle_rules=[
                 s3.LifecycleRule(
                     id="ttl" if expiration else "leftovers",
                     expiration=expiration,
+                    noncurrent_version_expiration=Duration.days(undo_days) if undo_days else None,
+                    expired_object_delete_marker=True if undo_days else None,
                     abort_incomplete_multipart_upload_after=Duration.days(1),
                 ),
                 *rules,

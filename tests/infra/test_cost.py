@@ -57,7 +57,7 @@ def test_a_month_is_what_one_adds_up_by_hand() -> None:
 
     api = 1 * 4 + 2.65 * 2
     calls = 3.65 * (1 + 0.2)  # one request in five asks the authorizer
-    workers = (4 + 10 + 4 + 6) * 730
+    workers = (4 + 10 + 4 + 3 + 5) * 730
     brokers = 3 * 730
     assert month.growing_usd == pytest.approx(api + calls)
     assert month.fixed_usd == pytest.approx(workers + brokers)
@@ -148,7 +148,7 @@ def test_a_handler_of_ones_own_pays_from_the_rate_that_is_named() -> None:
     ("lane", "traffic", "problem"),
     [
         (Lane.FAST, Traffic(messages_a_day=1, body_kib=257), "they go to the bulk lane"),
-        (Lane.SLOW, Traffic(messages_a_day=1e7, body_kib=1), "it takes 100: 1000 in 10000 ms"),
+        (Lane.SLOW, Traffic(messages_a_day=1e7, body_kib=1), "it takes 40: 400 in 10000 ms"),
         (Lane.STANDARD, Traffic(messages_a_day=0, body_kib=1), "both must be above 0"),
     ],
 )

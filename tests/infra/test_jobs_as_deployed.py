@@ -267,7 +267,9 @@ def test_an_application_parses_as_its_engine_starts_it(
     engine: str,
 ) -> None:
     argv = ground.put_into(given[engine][list(APPLICATIONS).index(name)])
-    raw_id = land(APPLICATIONS[name].lane)
+    lane = APPLICATIONS[name].lane
+    assert lane is not None, "it parses"
+    raw_id = land(lane)
 
     with submitted(ground, tmp_path, "host.py", [*GLUES_OWN, *argv]) as process:
         row = told(process, ground, FLEET_PARSED, parsed_from, raw_id)
@@ -276,7 +278,7 @@ def test_an_application_parses_as_its_engine_starts_it(
         )
         said_so = wait_for_log(process, f"metrics of lane {name} not published")
 
-    assert (row.outcome, row.lane) == (Outcome.PARSED, APPLICATIONS[name].lane)
+    assert (row.outcome, row.lane) == (Outcome.PARSED, lane)
     assert is_received
     assert said_so
 

@@ -24,7 +24,7 @@ from fleetlane.events.metrics import (
     Service,
     lake_job,
 )
-from infra.constructs.jobs.spark_applications import APPLICATION_PREFIX
+from infra.constructs.jobs.spark_applications import APPLICATION_PREFIX, LAKE_APPLICATION
 from lambdas.http.embedded_metrics import AcceptedLine, MetricLine
 from tests.infra.synthesis import ROOT, Resource, Synthesized
 
@@ -34,7 +34,7 @@ OF_JOBS: dict[type[StrEnum], tuple[Dimension, tuple[str, ...]]] = {
     LaneMetric: (Dimension.LANE, tuple(Lane)),
     ApplicationMetric: (
         Dimension.APPLICATION,
-        tuple(f"{APPLICATION_PREFIX}{lane}" for lane in Lane),
+        tuple(f"{APPLICATION_PREFIX}{name}" for name in (*Lane, LAKE_APPLICATION)),
     ),
     JobMetric: (Dimension.JOB, (FLEET_WATCH, STANDING_LEDGER, *map(lake_job, LakeTables))),
 }

@@ -17,6 +17,8 @@ from fleetlane.events.job_arguments import (
     StandingLedgerArguments,
 )
 from fleetlane.events.lanes import Lane
+from fleetlane.events.metrics import STANDING_LEDGER
+from glue_jobs.host import query_names
 from infra.alarms.lanes import fleet_alarms
 from infra.artifacts.build import IN_AWS
 from infra.constructs.jobs.spark_applications import Places, named_arguments, spark_applications
@@ -61,8 +63,8 @@ def test_what_may_be_slow_shares_no_application_with_what_must_be_fast() -> None
         "fast": [(ParseLaneArguments, Lane.FAST)],
         "standard": [(ParseLaneArguments, Lane.STANDARD), (FleetMetadataArguments, None)],
         "bulk": [(ParseLaneArguments, Lane.BULK)],
-        "slow": [
-            (ParseLaneArguments, Lane.SLOW),
+        "slow": [(ParseLaneArguments, Lane.SLOW)],
+        "lake": [
             (DeduplicateArguments, None),
             (LakeArguments, LakeTables.EVENTS),
             (LakeArguments, LakeTables.FLEET),
@@ -86,9 +88,20 @@ def test_each_job_finds_all_of_its_arguments(name: str) -> None:
         assert job.checkpoint_folder == PLACES.checkpoint_folder
 
 
+@pytest.mark.parametrize("name", APPLICATIONS)
+def test_an_application_knows_what_its_queries_and_checkpoints_are_named(name: str) -> None:
+    application = APPLICATIONS[name]
+    host = HostArguments.from_argv(application.argv(PLACES))
+
+    names = set(query_names(host.jobs, application.argv(PLACES))) - {STANDING_LEDGER}
+
+    assert all(one.startswith(application.queries) for one in names)
+    assert all(any(one.startswith(begin) for one in names) for begin in application.queries)
+
+
 def test_the_lake_knows_where_the_flows_are_that_have_views() -> None:
     lakes = [
-        job for job in jobs_of(APPLICATIONS["slow"].argv(PLACES)) if isinstance(job, LakeArguments)
+        job for job in jobs_of(APPLICATIONS["lake"].argv(PLACES)) if isinstance(job, LakeArguments)
     ]
 
     assert [job.flows_bucket for job in lakes] == [PLACES.flows_bucket] * len(LakeTables)
@@ -110,13 +123,13 @@ def test_a_stage_that_archives_nothing_has_no_query_for_it() -> None:
     assert not any("archive" in name for name in alarms)
 
 
-@pytest.mark.parametrize(("stage", "records"), [("dev", 200_000), ("prod", 1_000_000)])
+@pytest.mark.parametrize(("stage", "records"), [("dev", 200_000), ("prod", 800_000)])
 def test_a_batch_of_the_lake_grows_with_the_workers_of_its_application(
     stage: str, records: int
 ) -> None:
-    slow = {one.name: one for one in spark_applications(stage_from(stage, settings_of(stage)))}
+    named = {one.name: one for one in spark_applications(stage_from(stage, settings_of(stage)))}
 
-    jobs = jobs_of(slow["slow"].argv(PLACES))
+    jobs = jobs_of(named["lake"].argv(PLACES))
 
     sizes = {job.lake_records_per_batch_max for job in jobs if isinstance(job, LakeArguments)}
     assert sizes == {records}
@@ -160,7 +173,7 @@ def test_glue_and_emr_start_the_same_jobs_with_the_same_arguments(
     by_emr = [_of_one_worker(argv) for argv in emr_arguments(staging)]
 
     assert by_glue == by_emr
-    assert [len(jobs) for jobs in by_glue] == [1, 2, 1, 7]
+    assert [len(jobs) for jobs in by_glue] == [1, 2, 1, 1, 6]
 
 
 @pytest.mark.parametrize("engine", ["glue", "emr"])
@@ -172,7 +185,7 @@ def test_each_engine_gets_exactly_the_jars_that_were_built_beside_the_script(
 
     given = list(_jars_by_glue(dev) if engine == "glue" else _jars_by_emr(staging))
 
-    assert len(given) == 4
+    assert len(given) == 5
     for script, jars in given:
         folder = script.removesuffix("host.py")
         assert jars == [f"{folder}{path}" for path in paths]
@@ -181,14 +194,14 @@ def test_each_engine_gets_exactly_the_jars_that_were_built_beside_the_script(
 def test_glues_own_connector_stands_behind_ours(dev: Synthesized) -> None:
     first = [arguments["--user-jars-first"] for arguments in glue_named_arguments(dev)]
 
-    assert first == 4 * ["true"]
+    assert first == 5 * ["true"]
 
 
 def test_glue_runs_each_job_once_at_a_time_on_the_version_we_test(prod: Synthesized) -> None:
     jobs = [one["Properties"] for one in prod.resources("AWS::Glue::Job").values()]
 
-    assert [job["GlueVersion"] for job in jobs] == 4 * ["6.0"]
-    assert [job["ExecutionProperty"]["MaxConcurrentRuns"] for job in jobs] == 4 * [1]
+    assert [job["GlueVersion"] for job in jobs] == 5 * ["6.0"]
+    assert [job["ExecutionProperty"]["MaxConcurrentRuns"] for job in jobs] == 5 * [1]
     assert {job["Command"]["Name"] for job in jobs} == {"gluestreaming"}
 
 
@@ -196,8 +209,8 @@ def test_emr_runs_each_job_once_at_a_time_on_the_release_we_test(staging: Synthe
     found = staging.resources("AWS::EMRServerless::Application").values()
     applications = [one["Properties"] for one in found]
 
-    assert [one["ReleaseLabel"] for one in applications] == 4 * ["emr-spark-8.1.0"]
-    assert [one["SchedulerConfiguration"]["MaxConcurrentRuns"] for one in applications] == 4 * [1]
+    assert [one["ReleaseLabel"] for one in applications] == 5 * ["emr-spark-8.1.0"]
+    assert [one["SchedulerConfiguration"]["MaxConcurrentRuns"] for one in applications] == 5 * [1]
 
 
 def test_engines_and_functions_run_on_what_their_packages_are_built_for(
@@ -218,6 +231,6 @@ def test_a_job_that_ended_is_started_again_however_it_ended(cloud_stage: Synthes
     ends = [rule["EventPattern"]["detail"]["state"] for rule in rules if "EventPattern" in rule]
     clocks = [rule["ScheduleExpression"] for rule in rules if "ScheduleExpression" in rule]
 
-    assert len(ends) == 4
+    assert len(ends) == 5
     assert all("FAILED" in states for states in ends)
-    assert clocks == 4 * ["rate(5 minutes)"]
+    assert clocks == 5 * ["rate(5 minutes)"]

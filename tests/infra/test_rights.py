@@ -13,7 +13,8 @@ from tests.infra.synthesis import Resource, Synthesized
 
 pytestmark = pytest.mark.cdk
 
-APPLICATIONS = ("fast", "standard", "bulk", "slow")
+PARSING = ("fast", "standard", "bulk", "slow")
+APPLICATIONS = (*PARSING, "lake")
 
 NAMELESS = {
     "cloudwatch:GetMetricData",
@@ -107,7 +108,9 @@ def test_metrics_are_written_in_our_namespace_alone(cloud_stage: Synthesized) ->
         if "cloudwatch:PutMetricData" in _listed(statement["Action"])
     ]
 
-    assert conditions == 4 * [{"StringEquals": {"cloudwatch:namespace": "Fleetlane"}}]
+    assert conditions == len(APPLICATIONS) * [
+        {"StringEquals": {"cloudwatch:namespace": "Fleetlane"}}
+    ]
 
 
 def test_no_function_receives_a_secret(any_stage: Synthesized) -> None:
@@ -213,7 +216,7 @@ def test_one_application_holds_devices_back_by_the_overrides(cloud_stage: Synthe
         and "s3:PutObject" in _listed(one["Action"])
     }
 
-    assert writers == {"slow"}
+    assert writers == {"lake"}
 
 
 def test_the_watch_changes_items_of_the_registry_and_neither_reads_nor_deletes_any(
@@ -227,7 +230,51 @@ def test_the_watch_changes_items_of_the_registry_and_neither_reads_nor_deletes_a
         if action.startswith("dynamodb:")
     }
 
-    assert rights == {("slow", "dynamodb:UpdateItem")}
+    assert rights == {("lake", "dynamodb:UpdateItem")}
+
+
+def test_the_watch_changes_only_what_it_notes_of_a_device(cloud_stage: Synthesized) -> None:
+    [condition] = [
+        one["Condition"]
+        for one in _of_role(cloud_stage, "lakerole")
+        if "dynamodb:UpdateItem" in _listed(one["Action"])
+    ]
+
+    attributes = ["device_id", "last_seen_ms", "firmware"]
+    assert condition["ForAllValues:StringEquals"] == {"dynamodb:Attributes": attributes}
+
+
+def test_what_has_parsers_writes_to_s3_parked_bodies_and_its_own_checkpoints_alone(
+    cloud_stage: Synthesized,
+) -> None:
+    written = {
+        name: {
+            json.dumps(resource).rsplit('"', 2)[1]
+            for one in _of_role(cloud_stage, f"{name}role")
+            if {"s3:PutObject", "s3:DeleteObject"} & set(_listed(one["Action"]))
+            for resource in _listed(one["Resource"])
+        }
+        for name in PARSING
+    }
+
+    common = {"/parked/*", "/blocked/*", "/stop/"}
+    for name, places in written.items():
+        metadata = {"/fleet_metadata*"} if name == "standard" else set()
+        own = {f"/parse_lane_{name}*", f"/stop/fleetlane-{name}"}
+        assert places == common | own | metadata
+
+
+def test_an_application_deletes_only_below_a_prefix(cloud_stage: Synthesized) -> None:
+    deleted = {
+        json.dumps(resource).rsplit('"', 2)[1]
+        for name in APPLICATIONS
+        for one in _of_role(cloud_stage, f"{name}role")
+        if "s3:DeleteObject" in _listed(one["Action"])
+        for resource in _listed(one["Resource"])
+    }
+
+    assert "/tables/*" in deleted
+    assert not {"/*", "*"} & deleted
 
 
 def test_ingest_writes_raw_topics_and_reads_none(cloud_stage: Synthesized) -> None:
@@ -309,7 +356,8 @@ def test_each_application_reads_its_own_lane_and_what_it_keeps_of_all(
         "fast": {"raw.fast*"},
         "standard": {"raw.*"},
         "bulk": {"raw.bulk*"},
-        "slow": {"raw.slow*", "raw.*", *KEPT},
+        "slow": {"raw.slow*"},
+        "lake": {"raw.*", *KEPT},
     }
 
 
@@ -325,7 +373,8 @@ def test_each_application_writes_what_comes_of_its_lane(cloud_stage: Synthesized
         "fast": common,
         "standard": common | {"fleet.received"},
         "bulk": common | {"raw.bulk.over*"},
-        "slow": common | {"fleet.alerts", "unique.*"},
+        "slow": common,
+        "lake": {"fleet.alerts", "unique.*"},
     }
 
 
@@ -340,9 +389,9 @@ def test_the_lake_and_its_catalog_are_one_applications(cloud_stage: Synthesized)
         for name in APPLICATIONS
     }
 
-    assert may["slow"] >= {"glue:CreateTable", "glue:UpdateTable"}
-    assert not any("Delete" in action for action in may["slow"])
-    assert may["fast"] == may["standard"] == may["bulk"] == set()
+    assert may["lake"] >= {"glue:CreateTable", "glue:UpdateTable"}
+    assert not any("Delete" in action for action in may["lake"])
+    assert not any(may[name] for name in PARSING)
 
 
 def test_the_views_of_streams_are_distinguished_from_the_lakes_tables_by_their_names(
@@ -350,7 +399,7 @@ def test_the_views_of_streams_are_distinguished_from_the_lakes_tables_by_their_n
 ) -> None:
     [resources] = [
         json.dumps(one["Resource"])
-        for one in _of_role(cloud_stage, "slowrole")
+        for one in _of_role(cloud_stage, "lakerole")
         if "glue:CreateTable" in _listed(one["Action"])
     ]
 

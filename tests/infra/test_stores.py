@@ -65,6 +65,21 @@ def test_of_the_lake_only_archived_bodies_expire_and_later_than_their_rows(
     assert _rules_that_expire(_bucket(any_stage, "Lake")) == [98]
 
 
+@pytest.mark.parametrize("name", ["Lake", "Parked", "Checkpoints"])
+def test_what_a_job_deleted_can_be_brought_back_for_a_week(
+    any_stage: Synthesized, name: str
+) -> None:
+    bucket = _bucket(any_stage, name)
+
+    rules = bucket["LifecycleConfiguration"]["Rules"]
+    assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
+    assert [
+        one["NoncurrentVersionExpiration"]["NoncurrentDays"]
+        for one in rules
+        if "NoncurrentVersionExpiration" in one
+    ] == [7]
+
+
 def test_no_bucket_is_public(any_stage: Synthesized) -> None:
     blocks = [
         one["Properties"]["PublicAccessBlockConfiguration"] for one in _buckets(any_stage).values()

@@ -15,8 +15,13 @@ from fleetlane.events.lake.views import VIEW_PREFIX
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import NAMESPACE
 from fleetlane.events.topics import FLEET_ALERTS, FLEET_PARSED, FLEET_RECEIVED, PARKED
-from infra.constructs.jobs.jobs_code import JobsCode
-from infra.constructs.jobs.spark_applications import Places, SparkApplication
+from infra.constructs.jobs.jobs_code import JOBS_CODE, JobsCode
+from infra.constructs.jobs.spark_applications import (
+    APPLICATION_PREFIX,
+    LAKE_TABLES_PREFIX,
+    Places,
+    SparkApplication,
+)
 from infra.constructs.kafka.access import (
     BLOCKING_TOPICS,
     CANONICAL_TOPICS,
@@ -39,6 +44,13 @@ _CATALOG_ACTIONS: Final = (
 )
 """What Iceberg calls: a commit updates the table's entry. Nothing is ever dropped."""
 
+_UPKEEP: Final = (
+    s3_keys.LEASES,
+    s3_keys.UPKEEP_REQUESTS,
+    s3_keys.UPKEEP_ANSWERS,
+    s3_keys.UPKEEP_SCHEDULED,
+    s3_keys.ERASED,
+)
 _VIEWS: Final = f"{LAKE_NAMESPACE}/{VIEW_PREFIX}*"
 _NEW_VIEWS: Final = "Flows bring views of their own, under this prefix, without a deploy."
 
@@ -73,60 +85,76 @@ class ApplicationRole(Construct):
         self.logs.grant_write(self.role)
         self._grant_metrics()
         stores, kafka = context.stores, context.kafka
-        self._grant_stores(stores)
-        self._grant_topics(application, kafka)
-        if application.has_deduplicate:
-            kafka.grant_read(self.role, (CANONICAL_TOPICS,))
-            kafka.grant_write(self.role, (UNIQUE_TOPICS,))
-        if application.has_lake:
+        self._grant_checkpoints(application, stores)
+        kafka.grant_mirror(self.role, application.queries)
+        if application.lane is None:
             self._grant_lake(stores, kafka, has_archive=application.archive_days > 0)
-        if application.has_watch:
             self._grant_watch(stores, kafka)
+        else:
+            self._grant_parsing(stores)
+            self._grant_topics(application, kafka)
 
     def _grant_metrics(self) -> None:
-        iam.Grant.add_to_principal(
-            grantee=self.role,
-            actions=["cloudwatch:PutMetricData"],
-            resource_arns=["*"],
-            conditions={"StringEquals": {"cloudwatch:namespace": NAMESPACE}},
-        )
+        ours = {"StringEquals": {"cloudwatch:namespace": NAMESPACE}}
+        grant(self.role, ["cloudwatch:PutMetricData"], ["*"], conditions=ours)
         reason = "Metrics have no ARNs; the condition allows our namespace alone."
         suppress_wildcard(self.role, "*", reason)
 
-    def _grant_stores(self, stores: Stores) -> None:
-        """Parsing reads what landed or was parked, and copies the one to the other."""
-        grant_objects(self.role, stores.artifacts, READ)
+    def _grant_checkpoints(self, application: SparkApplication, stores: Stores) -> None:
+        """Its own, the file that stops it, its code, and the flows: what every application needs.
+
+        Hadoop marks a folder that became empty by an object of its name.
+        """
+        for query in application.queries:
+            every = (*READ, *WRITE, *DELETE)
+            grant_objects(self.role, stores.checkpoints, every, prefix=query)
+        stop = stores.checkpoints.arn_for_objects(
+            f"{s3_keys.STOP_MARKERS}{APPLICATION_PREFIX}{application.name}"
+        )
+        grant(self.role, (*READ, *DELETE), [stop])
+        grant(self.role, WRITE, [stores.checkpoints.arn_for_objects(s3_keys.STOP_MARKERS)])
+        grant_objects(self.role, stores.artifacts, READ, prefix=JOBS_CODE)
+        grant_objects(self.role, stores.artifacts, READ, prefix=s3_keys.FLOWS)
+
+    def _grant_parsing(self, stores: Stores) -> None:
+        """Reads what landed or was parked, and copies the one to the other."""
+        grant_objects(self.role, stores.artifacts, READ, prefix=s3_keys.PARSERS)
         grant_objects(self.role, stores.payloads, READ)
-        grant_objects(self.role, stores.parked, (*READ, *WRITE))
-        grant_objects(self.role, stores.checkpoints, (*READ, *WRITE, *DELETE))
+        for prefix in (s3_keys.PARKED_PAYLOADS, s3_keys.BLOCKED_MESSAGES):
+            grant_objects(self.role, stores.parked, (*READ, *WRITE), prefix=prefix)
 
     def _grant_lake(self, stores: Stores, kafka: KafkaAccess, *, has_archive: bool) -> None:
         """Reads what is kept, and writes the lake with the bodies beside it: nobody else does."""
         kept = (CANONICAL_TOPICS, UNIQUE_TOPICS, PARKED, FLEET_PARSED, FLEET_RECEIVED)
         kafka.grant_read(self.role, (*kept, RAW_TOPICS) if has_archive else kept)
-        grant_objects(self.role, stores.lake, (*READ, *WRITE, *DELETE))
+        kafka.grant_write(self.role, (UNIQUE_TOPICS,))
+        grant_objects(self.role, stores.payloads, READ)
+        for prefix in (f"{LAKE_TABLES_PREFIX}/", s3_keys.ARCHIVED_BODIES):
+            grant_objects(self.role, stores.lake, (*READ, *WRITE, *DELETE), prefix=prefix)
+        for prefix in _UPKEEP:
+            grant_objects(self.role, stores.lake, (*READ, *WRITE), prefix=prefix)
         _grant_catalog(self.role)
         self._grant_ledger(stores, kafka)
 
     def _grant_ledger(self, stores: Stores, kafka: KafkaAccess) -> None:
         """Sees how far queries are, what waits in the spool, and reads ingest's own counts."""
         kafka.grant_see(self.role, (RAW_TOPICS,))
+        kafka.grant_see_mirrored(self.role)
         kafka.grant_write(self.role, (FLEET_ALERTS,))
         grant(self.role, ["s3:ListBucket"], [stores.spool.bucket_arn])
         grant(self.role, ["cloudwatch:GetMetricData", "cloudwatch:ListMetrics"], ["*"])
 
     def _grant_watch(self, stores: Stores, kafka: KafkaAccess) -> None:
         """Reports runaway devices, quarantines them by overrides, and records last-seen times."""
-        kafka.grant_read(self.role, (FLEET_RECEIVED,))
         kafka.grant_write(self.role, (FLEET_ALERTS,))
-        grant_objects(self.role, stores.artifacts, WRITE, prefix=s3_keys.OVERRIDES)
-        grant_items(self.role, stores.registry, ["dynamodb:UpdateItem"])
+        grant_objects(self.role, stores.artifacts, (*READ, *WRITE), prefix=s3_keys.OVERRIDES)
+        noted = ("device_id", "last_seen_ms", "firmware")
+        grant_items(self.role, stores.registry, ["dynamodb:UpdateItem"], attributes=noted)
 
     def _grant_topics(self, application: SparkApplication, kafka: KafkaAccess) -> None:
         read = RAW_TOPICS if application.has_metadata else f"raw.{application.lane}*"
         received = (FLEET_RECEIVED,) if application.has_metadata else ()
         kafka.grant_read(self.role, (read,))
-        kafka.grant_mirror(self.role)
         over = (f"raw.{Lane.BULK}.over*",) if application.lane is Lane.BULK else ()
         rerouted = (f"raw.{Lane.SLOW}*", *over, BLOCKING_TOPICS, PARKED)
         kafka.grant_write(self.role, (CANONICAL_TOPICS, *rerouted, FLEET_PARSED, *received))

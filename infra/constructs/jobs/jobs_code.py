@@ -1,5 +1,7 @@
 """The Spark jobs' code, uploaded as it was built, under the names that the engines demand."""
 
+from typing import Final
+
 from aws_cdk import CfnOutput, FileSystem
 from aws_cdk import aws_s3_assets as assets
 from aws_cdk import aws_s3_deployment as deployment
@@ -7,6 +9,8 @@ from constructs import Construct
 
 from infra.artifacts.folder import JARS, PACKAGES, PACKAGES_AS_WHEELS, SCRIPT, SOURCES, Artifacts
 from infra.constructs.stores.bucket_uploads import BucketUploads
+
+JOBS_CODE: Final = "jobs/"
 
 
 class LocalJobsCode(Construct):
@@ -30,7 +34,7 @@ class JobsCode:
 
     def __init__(self, uploads: BucketUploads, *, artifacts: Artifacts) -> None:
         folder = str(artifacts.jobs_folder())
-        prefix = f"jobs/{FileSystem.fingerprint(folder)[:16]}"
+        prefix = f"{JOBS_CODE}{FileSystem.fingerprint(folder)[:16]}"
         url = f"s3://{uploads.bucket.bucket_name}/{prefix}"
         self.script_url, self.sources_url = f"{url}/{SCRIPT}", f"{url}/{SOURCES}"
         self.packages_url, self.wheels_url = f"{url}/{PACKAGES}", f"{url}/{PACKAGES_AS_WHEELS}"

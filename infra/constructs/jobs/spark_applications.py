@@ -1,4 +1,4 @@
-"""The four Spark applications: which jobs share one, and what each is started with."""
+"""The five Spark applications: which jobs share one, and what each is started with."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -24,6 +24,7 @@ from fleetlane.events.metrics import NAMESPACE
 from infra.stages import Stage
 
 APPLICATION_PREFIX: Final = "fleetlane-"
+LAKE_APPLICATION: Final = "lake"
 _JOB_NAMES: Final = {
     ParseLaneArguments: "parse_lane",
     FleetMetadataArguments: "fleet_metadata",
@@ -75,18 +76,25 @@ class Places:
 class SparkApplication:
     """Jobs that share a driver and workers. ``workers`` counts the driver's.
 
-    With 0 ``archive_days`` its lake has no raw archive.
+    Without a ``lane`` it runs no parser, and keeps what came of all lanes: so no parser shares a
+    role with what writes the lake, the registry or the overrides. With 0 ``archive_days`` its lake
+    has no raw archive.
     """
 
     name: str
-    lane: Lane
+    lane: Lane | None
     workers: int
     has_metadata: bool = False
-    has_deduplicate: bool = False
     sandbox: Sandbox = Sandbox.AVAILABLE
-    has_lake: bool = False
-    has_watch: bool = False
     archive_days: int = 0
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """What the names of its queries, and so of its checkpoints, begin with."""
+        if self.lane is None:
+            return ("deduplicate", "lake", "fleet_watch")
+        metadata = ("fleet_metadata",) if self.has_metadata else ()
+        return (f"parse_lane_{self.lane}", *metadata)
 
     def argv(self, places: Places) -> list[str]:
         """The arguments of ``glue_jobs/host.py``, in which each job finds all of its own."""
@@ -97,34 +105,24 @@ class SparkApplication:
         return host.to_argv()
 
     def _jobs(self, places: Places) -> Iterator[JobArguments]:
-        common, flows_bucket = places.common, places.flows_bucket
+        if self.lane is None:
+            yield from self._keeping_jobs(places)
+            return
         yield ParseLaneArguments(
-            **common,
+            **places.common,
             lane=self.lane,
             workers=self._executors,
-            flows_bucket=flows_bucket,
+            flows_bucket=places.flows_bucket,
             payload_bucket=places.payload_bucket,
             parked_bucket=places.parked_bucket,
             sandbox=self.sandbox,
             metrics_namespace=NAMESPACE,
         )
         if self.has_metadata:
-            yield FleetMetadataArguments(**common)
-        if self.has_deduplicate:
-            yield DeduplicateArguments(**common, flows_bucket=flows_bucket)
-        if self.has_lake:
-            yield from self._lake_jobs(places)
-        if self.has_watch:
-            yield FleetWatchArguments(
-                **common,
-                flows_bucket=flows_bucket,
-                overrides_bucket=flows_bucket,
-                registry_table=places.registry_table,
-                metrics_namespace=NAMESPACE,
-                lake_warehouse=places.lake_warehouse,
-            )
+            yield FleetMetadataArguments(**places.common)
 
-    def _lake_jobs(self, places: Places) -> Iterator[JobArguments]:
+    def _keeping_jobs(self, places: Places) -> Iterator[JobArguments]:
+        yield DeduplicateArguments(**places.common, flows_bucket=places.flows_bucket)
         for tables in lake_tables(self.archive_days):
             yield LakeArguments(
                 **places.common,
@@ -145,6 +143,14 @@ class SparkApplication:
             lake_warehouse=places.lake_warehouse,
             archive_days=self.archive_days,
         )
+        yield FleetWatchArguments(
+            **places.common,
+            flows_bucket=places.flows_bucket,
+            overrides_bucket=places.flows_bucket,
+            registry_table=places.registry_table,
+            metrics_namespace=NAMESPACE,
+            lake_warehouse=places.lake_warehouse,
+        )
 
     @property
     def _executors(self) -> int:
@@ -153,20 +159,18 @@ class SparkApplication:
 
 
 def spark_applications(stage: Stage) -> tuple[SparkApplication, ...]:
-    """Four, so that what may be slow shares no worker with what must be fast."""
+    """Five: what may be slow shares no worker with what must be fast; ``lake`` has no parser."""
     applications = (
         SparkApplication(name="fast", lane=Lane.FAST, workers=stage.fast_workers),
         SparkApplication(
             name="standard", lane=Lane.STANDARD, workers=stage.standard_workers, has_metadata=True
         ),
         SparkApplication(name="bulk", lane=Lane.BULK, workers=stage.bulk_workers),
+        SparkApplication(name="slow", lane=Lane.SLOW, workers=stage.slow_workers),
         SparkApplication(
-            name="slow",
-            lane=Lane.SLOW,
-            workers=stage.slow_workers,
-            has_deduplicate=True,
-            has_lake=True,
-            has_watch=True,
+            name=LAKE_APPLICATION,
+            lane=None,
+            workers=stage.lake_workers,
             archive_days=stage.raw_archive_days,
         ),
     )

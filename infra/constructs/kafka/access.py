@@ -8,7 +8,7 @@ from aws_cdk import Aws, Fn, Stack
 from aws_cdk import aws_iam as iam
 
 from fleetlane.events.job_arguments import KafkaSecurity
-from fleetlane.events.topics import MIRRORED_GROUPS, PARKED
+from fleetlane.events.topics import MIRRORED_GROUPS, PARKED, mirrored_group
 from infra.constructs.rights import grant, suppress_wildcard
 
 RAW_TOPICS: Final = "raw.*"
@@ -56,9 +56,15 @@ class KafkaAccess:
         """Let ``role`` see where topics begin and end, and read nothing of them."""
         self._on("topic", role, topics, _SEE, why=_NEW_TOPICS)
 
-    def grant_mirror(self, role: iam.Role) -> None:
+    def grant_mirror(self, role: iam.Role, queries: Sequence[str]) -> None:
         """Let ``role`` commit to Kafka how far its queries have read, for Kafka's own tools."""
-        self._on("group", role, (f"{MIRRORED_GROUPS}*",), _GROUP, why=_QUERIES_GROUPS)
+        groups = [f"{mirrored_group(query)}*" for query in queries]
+        self._on("group", role, groups, _GROUP, why=_QUERIES_GROUPS)
+
+    def grant_see_mirrored(self, role: iam.Role) -> None:
+        """Let ``role`` see how far all queries have read."""
+        groups = (f"{MIRRORED_GROUPS}*",)
+        self._on("group", role, groups, ("kafka-cluster:DescribeGroup",), why=_QUERIES_GROUPS)
 
     def grant_create(self, role: iam.Role, topics: Sequence[str]) -> None:
         """Let ``role`` create topics, and see which there are; never change or delete one."""

@@ -33,8 +33,19 @@ def grant_objects(
         grant_key(role, bucket.encryption_key)
 
 
-def grant_items(role: iam.Role, table: dynamodb.Table, actions: Sequence[str]) -> None:
-    grant(role, actions, [table.table_arn])
+def grant_items(
+    role: iam.Role,
+    table: dynamodb.Table,
+    actions: Sequence[str],
+    *,
+    attributes: Sequence[str] | None = None,
+) -> None:
+    """Let ``role`` do ``actions`` with items; with ``attributes`` touch no others, return none."""
+    limits = {
+        "ForAllValues:StringEquals": {"dynamodb:Attributes": list(attributes or ())},
+        "StringEqualsIfExists": {"dynamodb:ReturnValues": "NONE"},
+    }
+    grant(role, actions, [table.table_arn], conditions=limits if attributes else None)
     if table.encryption_key is not None:
         grant_key(role, table.encryption_key)
 

@@ -1,0 +1,114 @@
+"""What each role may do, as the table in ``docs/permissions.md``, read from synthesized stages.
+
+``python -m tests.infra.permissions`` writes the document anew.
+"""
+
+import json
+import re
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from tests.infra.synthesis import ROOT, Synthesized, run_app, synthesized, write_stand_ins
+
+DOCUMENT = ROOT / "docs" / "permissions.md"
+STAGES = ("prod", "staging")
+HEAD = """\
+# What each function and application may do
+
+Read from the roles of a synthesized stage, and checked by a test: a new right is a changed line.
+`.venv/bin/python -m tests.infra.permissions` writes this page anew. `Glue` and `EMR` mark what one
+engine alone needs. Only `lake` writes the registry, the overrides and the lake, and no parser runs
+in it. Roles of CDK's own functions are not ours to choose.
+
+CloudFormation's names stand for buckets, tables and topics. What each role has of its own is left
+out: its log group, its network interfaces, the stage's key.
+"""
+_ENGINES = {"prod": "Glue", "staging": "EMR"}
+_EXPORT = re.compile(r"fleetlane-\w+-\w+:ExportsOutput(?:FnGetAtt|Ref)([A-Za-z]+?)[0-9A-F]{8}.*")
+_EVERYWHERE = re.compile(r"^(logs:|kms:|ec2:|xray:|glue:GetConnection)")
+_CDKS_OWN = ("Custom", "AWS")
+
+type Right = tuple[str, str, str]
+
+
+def rendered(stages: Mapping[str, Synthesized]) -> str:
+    """The whole document."""
+    roles: dict[str, dict[Right, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for stage in STAGES:
+        for role, right in _rights(stages[stage]):
+            roles[role][right].add(_ENGINES[stage])
+    parts: list[str] = [HEAD]
+    for role in sorted(roles):
+        lines = [f"## `{role}`", "", "| on | may | where |", "|---|---|---|"]
+        for (resource, actions, condition), engines in sorted(roles[role].items()):
+            only = min(engines) if len(engines) < len(_ENGINES) else ""
+            lines.append(f"| {resource} | {actions} | {' '.join((only, condition)).strip()} |")
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def _rights(stage: Synthesized) -> Iterator[tuple[str, Right]]:
+    by_place: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    for name, policy in stage.resources("AWS::IAM::Policy").items():
+        role = re.sub(r"(role)?(Role)?(DefaultPolicy|Policy)?[0-9A-F]{8}.*$", "", name)
+        role = re.sub(r"(role|)Role.*$|^Engine|^Uploads", "", role)
+        if role.startswith(_CDKS_OWN):
+            continue
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
+            condition = json.dumps(statement["Condition"]) if "Condition" in statement else ""
+            for resource in _listed(statement["Resource"]):
+                place = (role, _text(resource, stage), condition and f"`{_short(condition)}`")
+                by_place[place] |= set(_listed(statement["Action"]))
+    for (role, resource, condition), actions in by_place.items():
+        shown = sorted(action for action in actions if not _EVERYWHERE.match(action))
+        if shown:
+            yield role, (f"`{resource}`", ", ".join(f"`{one}`" for one in shown), condition)
+
+
+def _short(condition: str) -> str:
+    return condition.replace('"', "").replace("|", r"\|")
+
+
+def _text(resource: object, stage: Synthesized) -> str:
+    """A resource as a reader knows it: by its logical name, without region and account."""
+    match resource:
+        case str(text):
+            return text
+        case {"Fn::ImportValue": str(export)}:
+            return _EXPORT.sub(r"\1", export)
+        case {"Fn::GetAtt": [str(name), *_]} | {"Ref": str(name)}:
+            return re.sub(r"[0-9A-F]{8}$", "", name)
+        case {"Fn::Join": [str(between), list(parts)]}:
+            text = between.join(_text(part, stage) for part in parts)
+            text = re.sub(rf"(fleetlane[-/]){_name_of(stage)}", r"\1STAGE", text)
+            return re.sub(r"^arn:[\w:]+?:(\w+):[^:]*:AWS::AccountId:", r"\1:", text)
+        case _:
+            return json.dumps(resource)
+
+
+def _name_of(stage: Synthesized) -> str:
+    path = next(stage.folder.glob("*-ingest.template.json"))
+    return path.name.split("-")[1]
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        artifacts = Path(scratch, "artifacts")
+        write_stand_ins(artifacts)
+        stages = {}
+        for name in STAGES:
+            out = Path(scratch, name)
+            ended = run_app({"stage": name, "artifacts": str(artifacts)}, out)
+            assert ended.returncode == 0, ended.stdout + ended.stderr
+            stages[name] = synthesized(out, seconds=0)
+        DOCUMENT.write_text(rendered(stages))
+
+
+if __name__ == "__main__":
+    main()
