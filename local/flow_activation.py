@@ -4,17 +4,19 @@ With the example's parsers, built and deployed as any team's are.
 """
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from clients.aws import AwsSettings, s3_client
+from clients.flows.owner_flows import OwnerFlows
 from clients.flows.parser_store import ParserStore
 from clients.flows.store import FlowStore
 from clients.kafka.topics import KafkaTopics
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import FlowSet
 from fleetlane.parsers.artifacts.building import Platform, uv_for, write_built
-from lambdas.flow_activation.service import activate
+from lambdas.flow_activation.owners import activate_owners
 from local.checkout import ROOT, UV
 from operations.endpoints import FLOWS_BUCKET
 from operations.flows.publisher import Activates, FlowPublisher
@@ -47,17 +49,17 @@ def deploy_example(store: ParserStore) -> None:
 def activation_here(aws: AwsSettings, bootstrap_servers: str) -> Activates:
     """Activate in this very process; nothing is opened before the first call."""
 
-    def put_into_force(version: str, in_place_of: str | None) -> object:
+    def put_into_force(owners: Sequence[str]) -> str:
         s3 = s3_client(aws)
-        return activate(
-            version,
+        return activate_owners(
+            owners,
             store=FlowStore(s3, FLOWS_BUCKET),
+            owned=OwnerFlows(s3, FLOWS_BUCKET),
             topics=KafkaTopics(
                 bootstrap_servers=bootstrap_servers, partitions=PARTITIONS, replication=1
             ),
             artifacts=ParserStore(s3, FLOWS_BUCKET),
-            in_place_of=in_place_of,
-        )
+        ).version
 
     return put_into_force
 

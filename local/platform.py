@@ -11,6 +11,7 @@ import boto3
 
 from clients.device_api import AUDIENCE
 from clients.devices.registry import DeviceRegistry
+from clients.flows.owner_flows import OwnerFlows
 from clients.flows.parser_store import ParserStore
 from clients.flows.store import FlowStore
 from fleetlane.events.flows.files import flows_in
@@ -167,6 +168,7 @@ class Platform:
         on_step("parsers, flows and their topics")
         publisher = FlowPublisher(
             FlowStore(self.s3, FLOWS_BUCKET),
+            OwnerFlows(self.s3, FLOWS_BUCKET),
             ParserStore(self.s3, FLOWS_BUCKET),
             activation_here(localstack_at(self.aws.endpoint_url), self.broker.bootstrap_servers),
         )

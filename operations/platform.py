@@ -17,6 +17,7 @@ from clients.devices.canary_key import CanaryKeyParameter
 from clients.devices.overrides import OverridesStore
 from clients.devices.registry import DeviceRegistry
 from clients.devices.sightings import DeviceSightings
+from clients.flows.owner_flows import OwnerFlows
 from clients.flows.parser_store import ParserStore
 from clients.flows.store import FlowStore
 from clients.s3.blocked_messages import BlockedMessages
@@ -175,6 +176,7 @@ class Platform:
         call = ActivationCall(self.aws, self.resources.flow_activation_function)
         return FlowPublisher(
             FlowStore(s3, bucket),
+            OwnerFlows(s3, bucket),
             ParserStore(s3, bucket),
             self.activate or call,
             flows_max_age_s=self.flows_max_age_s,

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
@@ -11,7 +11,7 @@ from clients.bucket_objects import BucketObjects
 from clients.stale_if_error import StaleIfErrorCache
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import FlowArtifact
-from fleetlane.events.flows.files import VERSION_CHARS, PublishedFlows
+from fleetlane.events.flows.files import VERSION_CHARS, PublishedFlows, version_of
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S
 from fleetlane.events.s3_keys import CURRENT_FLOWS_KEY, FLOW_VERSIONS, version_key
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
 BEFORE_MAX: Final = 20
-_VERSION: Final = re.compile(f"[0-9a-f]{{{VERSION_CHARS}}}")
+VERSION: Final = re.compile(f"[0-9a-f]{{{VERSION_CHARS}}}")
 
 
 class FlowsUnavailableError(FleetlaneError):
@@ -47,6 +47,12 @@ class FlowsUnreadableError(FlowsUnavailableError):
     reason = "flows_unreadable"
 
 
+class FlowsOvertakenError(FlowsUnavailableError):
+    """Another version came into force meanwhile. Trying again goes by that one."""
+
+    reason = "flows_overtaken"
+
+
 class FlowStore:
     """Flows under ``flows/`` of a bucket. ``s3`` is a client whose maker bounded its waits.
 
@@ -62,7 +68,7 @@ class FlowStore:
         ``artifacts`` are those of their parsers.
         """
         published = PublishedFlows.of(flows, artifacts)
-        self._write(version_key(published.version), published)
+        put_once(self._objects, version_key(published.version), published)
         return published.version
 
     def published(self, version: str) -> PublishedFlows:
@@ -71,22 +77,39 @@ class FlowStore:
         Raises:
             FlowsNotPublishedError: There is none of this name.
         """
-        if _VERSION.fullmatch(version) is None:
+        if VERSION.fullmatch(version) is None:
             raise FlowsNotPublishedError(f"flows {version[:80]!r}")
         return self._read(version_key(version))
 
-    def make_current(self, version: str) -> PublishedFlows:
+    def make_current(
+        self,
+        version: str,
+        *,
+        owners: Mapping[str, tuple[str, ...]] | None = None,
+        in_place_of: str | None = None,
+    ) -> PublishedFlows:
         """Let a published version be the one in force, and return it.
 
-        It tells the last ``BEFORE_MAX`` versions that were in force before it.
+        It tells the last ``BEFORE_MAX`` versions that were in force before it, and the ``owners``'
+        versions in it.
 
         Raises:
             FlowsNotPublishedError: There is none of this name.
+            FlowsOvertakenError: Another than ``in_place_of``, where that is given, is in force;
+                or somebody else made one current at this moment.
         """
         flows = self.published(version)
-        before = [one for one in self.history() if one != version][:BEFORE_MAX]
-        current = msgspec.structs.replace(flows, before=tuple(before))
-        self._write(CURRENT_FLOWS_KEY, current)
+        found = self._objects.get(CURRENT_FLOWS_KEY)
+        history = self.history()
+        before = [one for one in history if one != version][:BEFORE_MAX]
+        current = msgspec.structs.replace(flows, before=tuple(before), owners=owners or {})
+        replaced = None if found is None else found.version
+        body, kind = current.to_json(), "application/json"
+        is_known = in_place_of in (None, *history[:1])
+        if not is_known or not self._objects.put_in_place_of(
+            replaced, CURRENT_FLOWS_KEY, body, ContentType=kind
+        ):
+            raise FlowsOvertakenError(CURRENT_FLOWS_KEY, "another version is in force by now")
         return current
 
     def current(self) -> PublishedFlows:
@@ -111,9 +134,6 @@ class FlowStore:
             return ()
         return (current.version, *current.before)
 
-    def _write(self, key: str, flows: PublishedFlows) -> None:
-        self._objects.put(key, flows.to_json(), ContentType="application/json")
-
     def _read(self, key: str) -> PublishedFlows:
         found = self._objects.get(key)
         if found is None:
@@ -122,6 +142,20 @@ class FlowStore:
             return msgspec.json.decode(found.body, type=PublishedFlows)
         except msgspec.MsgspecError as problem:
             raise FlowsUnreadableError(key, str(problem)) from problem
+
+
+def put_once(objects: BucketObjects, key: str, flows: PublishedFlows) -> None:
+    """Write a version where there is none; one that is there has the same content, or is refused.
+
+    Raises:
+        FlowsUnreadableError: Something else has its name.
+        msgspec.MsgspecError: What has its name are no flows at all.
+    """
+    kind = "application/json"
+    if objects.put_in_place_of(None, key, flows.to_json(), ContentType=kind) is None:
+        found = objects.get(key)
+        if found is not None and version_of(found.body) != flows.version:
+            raise FlowsUnreadableError(key, "other content has this version's name, and stays")
 
 
 class CurrentFlows(Protocol):

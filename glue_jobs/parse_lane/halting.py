@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from clients.flows.store import CurrentFlows, FlowsUnavailableError
 from clients.s3.blocked_messages import BlockedMessage, BlockedMessages
 from fleetlane.events.envelope import KafkaPosition
-from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.errors import FleetlaneError, ParkedReason
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Deferral, Outcome
 from fleetlane.events.metrics import LaneMetric
@@ -60,6 +60,7 @@ class HaltOnError:
             result.flow is None
             or not result.flow.blocks
             or outcome in (Outcome.PARSED, Outcome.EMPTY)
+            or result.reason is ParkedReason.UNEXPECTED_DEVICE  # it is not the flow's to wait for
         ):
             return outcome
         if result.deferral is not None:

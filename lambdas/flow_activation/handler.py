@@ -1,13 +1,13 @@
-"""What is called to put a published version of the flows into force: ``{"version": "..."}``.
+"""What is called to put into force what owners of flows want: ``{"owners": ["..."]}``.
 
-With ``"in_place_of"`` it is refused where another version than this one is in force by now.
+No event says which version: whoever may call could bring another owner's flows back by it.
 
 A deploy calls too, through CDK's provider framework, for the repository's own flows: with an event
 of CloudFormation's, to which a version is what identifies the resource.
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -16,11 +16,13 @@ from aws_lambda_powertools import Logger
 
 from clients.aws import AwsSettings, s3_client
 from clients.environment import read_settings
+from clients.flows.owner_flows import OwnerFlows
 from clients.flows.parser_store import ParserStore
 from clients.flows.store import FlowStore
 from clients.kafka.topics import KafkaTopics
 from fleetlane.events.job_arguments import KafkaSecurity
-from lambdas.flow_activation.service import Activation, activate
+from lambdas.flow_activation.owners import activate_owners
+from lambdas.flow_activation.service import Activation, FlowsRefusedError
 
 logger = Logger(service="flow_activation")
 
@@ -37,28 +39,34 @@ class Settings:
 
 
 def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
-    """Activate the version; errors go to the caller as they are."""
+    """Activate what the owners want; errors go to the caller as they are."""
     return answer(event, _activate)
 
 
 def answer(
-    event: Mapping[str, Any], activated: Callable[[str, str | None], Activation]
+    event: Mapping[str, Any], activated: Callable[[Sequence[str]], Activation]
 ) -> dict[str, Any]:
-    """Have the version activated, and answer as the caller understands it.
+    """Have what the owners want activated, and answer as the caller understands it.
 
     When a deploy deletes its stack, or is done with the version before, what is in force stays.
+
+    Raises:
+        FlowsRefusedError: The event names no owners. Commands of an older release name a version.
     """
     match event:
         case {"RequestType": "Delete"}:
             return {}
-        case {"RequestType": "Create" | "Update", "ResourceProperties": {"version": version}}:
-            return {"PhysicalResourceId": activated(version, None).version}
+        case {"RequestType": "Create" | "Update", "ResourceProperties": {"owners": [*owners]}}:
+            return {"PhysicalResourceId": activated(owners).version}
+        case {"owners": [*owners]} if owners:
+            return dataclasses.asdict(activated(owners))
         case _:
-            return dataclasses.asdict(activated(event["version"], event.get("in_place_of")))
+            problem = "the request names no owners; who publishes needs this release's commands"
+            raise FlowsRefusedError(str(event.get("version", "(none)"))[:80], problem)
 
 
-def _activate(version: str, in_place_of: str | None) -> Activation:
-    activation = _activating()(version, in_place_of=in_place_of)
+def _activate(owners: Sequence[str]) -> Activation:
+    activation = _activating()(owners)
     logger.info("activated", extra=dataclasses.asdict(activation))
     return activation
 
@@ -73,4 +81,5 @@ def _activating() -> partial[Activation]:
         security=ours.kafka_security,
     )
     store, artifacts = FlowStore(s3, ours.flows_bucket), ParserStore(s3, ours.flows_bucket)
-    return partial(activate, store=store, topics=topics, artifacts=artifacts)
+    owned = OwnerFlows(s3, ours.flows_bucket)
+    return partial(activate_owners, store=store, owned=owned, topics=topics, artifacts=artifacts)

@@ -1,7 +1,7 @@
 """Putting a published version of the flows into force, once every topic that it names exists."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,7 +10,7 @@ from clients.flows.store import FlowsNotPublishedError, FlowsUnreadableError
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import BadArtifactError, FlowArtifact, Manifest, team_rules
 from fleetlane.events.flows.files import PublishedFlows
-from fleetlane.events.flows.flow import topics_of
+from fleetlane.events.flows.flow import Flow, topics_of
 from fleetlane.events.lake.views import breaking_changes
 
 
@@ -31,12 +31,31 @@ class Activation:
     topics_created: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnersVersions:
+    """Each owner's version and those before, as ``PublishedFlows`` has them.
+
+    ``returning`` owners had theirs before.
+    """
+
+    versions: Mapping[str, tuple[str, ...]]
+    returning: Collection[str]
+
+
 class PublishedVersions(Protocol):
-    """Where versions are read, and made current."""
+    """Where versions of all owners' flows are written, read, and made current."""
+
+    def publish(self, flows: Iterable[Flow], artifacts: Iterable[FlowArtifact] = ()) -> str: ...
 
     def published(self, version: str) -> PublishedFlows: ...
 
-    def make_current(self, version: str) -> PublishedFlows: ...
+    def make_current(
+        self,
+        version: str,
+        *,
+        owners: Mapping[str, tuple[str, ...]] | None = None,
+        in_place_of: str | None = None,
+    ) -> PublishedFlows: ...
 
     def current(self) -> PublishedFlows: ...
 
@@ -60,12 +79,13 @@ def activate(
     topics: Topics,
     artifacts: Artifacts,
     in_place_of: str | None = None,
+    owners: OwnersVersions | None = None,
 ) -> Activation:
     """Put a version into force. To roll back, activate the version before.
 
     ``in_place_of`` is the version in force that the caller knows: where it is another by now,
     somebody else's change would be undone. No topic is ever deleted or changed. What was in force
-    before may come back, whatever its schemas are.
+    before may come back, whatever its schemas are: so may that of an owner.
 
     Raises:
         FlowsNotPublishedError: There is no such version.
@@ -77,19 +97,22 @@ def activate(
         TopicsNotCreatedError: A topic could not be created. The version before stays in force.
     """
     published = store.published(version)
-    current = _in_force(store)
-    for problem in _problems(published, current, artifacts):
+    current = in_force(store)
+    for problem in _problems(published, current, artifacts, owners):
         raise FlowsRefusedError(version, problem)
     found = None if current is None else current.version
     if in_place_of not in (None, found):
         problem = f"{found} is in force by now, not {in_place_of}; publish again"
         raise FlowsRefusedError(version, problem)
     created = topics.create_missing(topics_of(published.flows))
-    store.make_current(version)
+    if owners is None:
+        store.make_current(version)
+    else:
+        store.make_current(version, owners=owners.versions, in_place_of=found)
     return Activation(version=version, topics_created=created)
 
 
-def _in_force(store: PublishedVersions) -> PublishedFlows | None:
+def in_force(store: PublishedVersions) -> PublishedFlows | None:
     try:
         return store.current()
     except (FlowsNotPublishedError, FlowsUnreadableError):
@@ -97,7 +120,10 @@ def _in_force(store: PublishedVersions) -> PublishedFlows | None:
 
 
 def _problems(
-    published: PublishedFlows, current: PublishedFlows | None, artifacts: Artifacts
+    published: PublishedFlows,
+    current: PublishedFlows | None,
+    artifacts: Artifacts,
+    owners: OwnersVersions | None,
 ) -> Iterator[str]:
     streams = Counter(flow.stream for flow in published.flows)
     repeated = [stream for stream, count in streams.items() if count > 1]
@@ -105,7 +131,9 @@ def _problems(
         yield f"several flows for stream {', '.join(repeated)}"
     yield from _artifact_problems(published, artifacts)
     if current is not None and published.version not in current.before:
-        for stream, change in breaking_changes(current.flows, published.flows):
+        returning = () if owners is None else owners.returning
+        changed = [flow for flow in current.flows if flow.owner not in returning]
+        for stream, change in breaking_changes(changed, published.flows):
             yield f"stream {stream}: {change}"
 
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import boto3
 
 from clients.devices.registry import DeviceRegistry
+from clients.flows.owner_flows import OwnerFlows
 from clients.flows.parser_store import ParserStore
 from clients.flows.store import FlowStore
 from fleetlane.events.errors import FleetlaneError
@@ -135,6 +136,7 @@ class LocalCloud:
         bucket = self.resources.flows_bucket
         self.publisher = FlowPublisher(
             FlowStore(self.s3, bucket),
+            OwnerFlows(self.s3, bucket),
             ParserStore(self.s3, bucket),
             ActivationCall(
                 localstack_at(self._aws.endpoint_url), self.resources.flow_activation_function

@@ -1,6 +1,6 @@
 """Flows published and put into force, with the artifacts of their parsers; and rolled back."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,8 +12,9 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from clients.aws import AwsSettings
+from clients.flows.owner_flows import OwnerFlows
 from clients.flows.parser_store import ParserStore
-from clients.flows.store import FlowsNotPublishedError, FlowStore
+from clients.flows.store import FlowsNotPublishedError, FlowStore, FlowsUnreadableError
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import FlowArtifact, is_of_a_team, team_rules
 from fleetlane.events.flows.files import PublishedFlows
@@ -25,13 +26,13 @@ _ANSWER_TIMEOUT_S: Final = 120
 
 
 class ActivationRefusedError(FleetlaneError):
-    """The function did not put a version into force; the one before it stays."""
+    """The function did not put flows into force; those before stay."""
 
     reason = "activation_refused"
-    version: str
+    owners: str
     kind: str
     problem: str
-    sentence = "flows {version} are not in force: {kind}: {problem}"
+    sentence = "the flows of {owners} are not in force: {kind}: {problem}"
 
 
 class ActivationCall:
@@ -40,13 +41,13 @@ class ActivationCall:
     def __init__(self, aws: AwsSettings, function: str) -> None:
         self._aws, self._function = aws, function
 
-    def __call__(self, version: str, in_place_of: str | None) -> None:
-        """Have a version put into force.
+    def __call__(self, owners: Sequence[str]) -> str:
+        """Have put into force what these owners want; give the version of all flows then.
 
         Raises:
             ActivationRefusedError: The function refuses it, or cannot be called.
         """
-        event = orjson.dumps({"version": version, "in_place_of": in_place_of})
+        event, named = orjson.dumps({"owners": owners}), ", ".join(owners)
         # It waits as long as the function may take, and asks once.
         config = Config(read_timeout=_ANSWER_TIMEOUT_S, retries={"total_max_attempts": 1})
         if self._aws.endpoint_url is not None:  # on this machine, past any proxy
@@ -55,11 +56,13 @@ class ActivationCall:
             client: Any = boto3.client("lambda", config=config, **self._aws.for_boto3())
             answer = client.invoke(FunctionName=self._function, Payload=event)
         except (BotoCoreError, ClientError) as problem:
-            raise ActivationRefusedError(version, self._function, str(problem)) from problem
+            raise ActivationRefusedError(named, self._function, str(problem)) from problem
+        said = orjson.loads(answer["Payload"].read())
         if "FunctionError" in answer:
-            error = orjson.loads(answer["Payload"].read())
-            kind, said = error.get("errorType", "an error"), error.get("errorMessage", "")
-            raise ActivationRefusedError(version, kind, said)
+            kind, problem = said.get("errorType", "an error"), said.get("errorMessage", "")
+            raise ActivationRefusedError(named, kind, problem)
+        version: str = said["version"]
+        return version
 
 
 class NotDeployedError(FleetlaneError):
@@ -92,34 +95,35 @@ class NothingBeforeError(FleetlaneError):
 
 
 class Activates(Protocol):
-    """Puts a version into force, in place of the one that is known, if any is."""
+    """Puts into force what these owners want, and returns the version of all flows then."""
 
-    def __call__(self, version: str, in_place_of: str | None) -> object: ...
+    def __call__(self, owners: Sequence[str]) -> str: ...
 
 
 class FlowPublisher:
     """Publishes to a bucket; ``activate`` makes the topics and puts a version into force.
 
-    ``flows`` and ``parsers`` are where versions and artifacts are. Whoever goes by the flows has
-    read a version ``in_force_within_s`` after it was published.
+    ``flows``, ``owned`` and ``parsers`` are where versions, each owner's versions and artifacts
+    are. Whoever goes by the flows has read a version ``in_force_within_s`` after it was published.
     """
 
     def __init__(
         self,
         flows: FlowStore,
+        owned: OwnerFlows,
         parsers: ParserStore,
         activate: Activates,
         *,
         flows_max_age_s: int = FLOWS_MAX_AGE_S,
     ) -> None:
-        self.flows, self.parsers, self._activate = flows, parsers, activate
+        self.flows, self.owned, self.parsers, self._activate = flows, owned, parsers, activate
         self.in_force_within_s = flows_max_age_s + 1
 
     def current(self) -> PublishedFlows | None:
         """The flows in force, if there ever were any; raises ``FlowsUnavailableError``."""
         try:
             return self.flows.current()
-        except FlowsNotPublishedError:
+        except (FlowsNotPublishedError, FlowsUnreadableError):
             return None
 
     def found_artifacts(self, flows: Iterable[Flow]) -> tuple[FlowArtifact, ...]:
@@ -145,48 +149,64 @@ class FlowPublisher:
             FleetlaneError: A parser is not deployed, or the flows are refused; those before stay.
         """
         wanted = list(flows)
-        version = self.flows.publish(wanted, self.found_artifacts(wanted))
-        self._activate(version, None)
-        return version
+        return self._put_into_force(PublishedFlows.of(wanted, self.found_artifacts(wanted)))
 
     def publish_owners(self, flows: Iterable[Flow]) -> str:
         """Put flows into force in place of all that their owners had; others' stay.
 
         Raises:
             StreamTakenError: A stream is another owner's.
-            FleetlaneError: As ``publish``; or others were published meanwhile.
+            FleetlaneError: As ``publish``.
         """
         wanted, current = list(flows), self.current()
-        if current is None:
-            return self.publish(wanted)
         owners = {flow.owner for flow in wanted}
-        others = [flow for flow in current.flows if flow.owner not in owners]
-        taken = {flow.stream: flow.owner for flow in others}
+        taken = {flow.stream: flow.owner for flow in (() if current is None else current.flows)}
         for flow in wanted:
-            if flow.stream in taken:
+            if taken.get(flow.stream, flow.owner) not in owners:
                 raise StreamTakenError(flow.stream, taken[flow.stream], flow.owner)
-        kept = [one for one in current.artifacts if one.owner not in owners]
-        artifacts = (*self.found_artifacts(wanted), *kept)
-        version = self.flows.publish([*wanted, *others], artifacts)
-        self._activate(version, current.version)
-        return version
+        published = PublishedFlows.of(wanted, self.found_artifacts(wanted))
+        return self._activated({owner: published.of_owner(owner) for owner in owners})
 
-    def activate(self, version: str) -> None:
-        """Put a published version into force; raises what refuses it."""
-        self._activate(version, None)
+    def activate(self, version: str) -> str:
+        """Put a version of all flows into force, for every owner; raises what refuses it."""
+        return self._put_into_force(self.flows.published(version))
 
-    def roll_back(self) -> str:
-        """Put the version before into force, and return it.
+    def roll_back(self, owner: str | None = None) -> str:
+        """Put the version before into force, of one owner or of all; return that of all flows.
 
         Raises:
             NothingBeforeError: There is none.
             FleetlaneError: It is refused by now; what is in force stays.
         """
         current = self.flows.current()
-        if not current.before:
+        before = current.before if owner is None else current.owners.get(owner, ())[1:]
+        if not before:
             raise NothingBeforeError
-        self._activate(current.before[0], current.version)
-        return current.before[0]
+        if owner is None:
+            return self.activate(before[0])
+        return self._activated({owner: self.owned.published(owner, before[0])})
+
+    def _put_into_force(self, wanted: PublishedFlows) -> str:
+        """Exactly these: an owner that has none among them has none from now on."""
+        current = self.current()
+        kept = () if current is None else current.flows
+        owners = {flow.owner for flow in (*wanted.flows, *kept)}
+        return self._activated({owner: wanted.of_owner(owner) for owner in owners})
+
+    def _activated(self, wanted: Mapping[str, PublishedFlows]) -> str:
+        """Have it activated; where that is refused, each owner wants again what it had."""
+        had = {owner: self.owned.wanted(owner) for owner in wanted}
+        for owner, one in wanted.items():
+            self.owned.publish(owner, one.flows, one.artifacts)
+        try:
+            for owner, one in wanted.items():
+                self.owned.want(owner, one.version)
+            return self._activate(sorted(wanted))
+        except FleetlaneError:
+            for owner, version in had.items():
+                if version is not None and version != wanted[owner].version:
+                    self.owned.want(owner, version)
+            raise
 
 
 class DeployedParsers:

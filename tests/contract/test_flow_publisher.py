@@ -1,16 +1,18 @@
 """Publishing beside other teams, and rolling back; S3 is moto's."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import replace
 from pathlib import Path
 
 import pytest
 
+from clients.flows.owner_flows import OwnerFlows
 from clients.flows.parser_store import ParserStore
 from clients.flows.store import FlowStore
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import Flow
-from lambdas.flow_activation.service import FlowsRefusedError, activate
+from lambdas.flow_activation.owners import activate_owners
+from lambdas.flow_activation.service import FlowsRefusedError
 from local.flow_activation import publish_new_flows
 from operations.flows.publisher import (
     FlowPublisher,
@@ -28,16 +30,14 @@ def publisher() -> Iterator[FlowPublisher]:
     with buckets("flows") as s3:
         flows, parsers = FlowStore(s3, "flows"), ParserStore(s3, "flows")
 
-        def put_into_force(version: str, in_place_of: str | None) -> object:
-            return activate(
-                version,
-                store=flows,
-                topics=FakeKafka([]),
-                artifacts=parsers,
-                in_place_of=in_place_of,
-            )
+        owned = OwnerFlows(s3, "flows")
 
-        yield FlowPublisher(flows, parsers, put_into_force)
+        def put_into_force(owners: Sequence[str]) -> str:
+            return activate_owners(
+                owners, store=flows, owned=owned, topics=FakeKafka([]), artifacts=parsers
+            ).version
+
+        yield FlowPublisher(flows, owned, parsers, put_into_force)
 
 
 def flow(stream: str, owner: str, use: str = "json") -> Flow:
@@ -160,3 +160,54 @@ def test_a_schema_may_grow_and_what_was_before_may_come_back(publisher: FlowPubl
     publisher.publish([described("a", "x", "y")])
 
     assert publisher.roll_back() == first
+
+
+def test_one_owner_goes_back_and_the_others_stay(publisher: FlowPublisher) -> None:
+    publisher.publish_owners([flow("a", "red")])
+    publisher.publish_owners([flow("b", "red")])
+    publisher.publish_owners([flow("c", "blue")])
+
+    publisher.roll_back("red")
+
+    assert streams(publisher) == ["a", "c"]
+
+
+def test_flows_that_were_in_force_before_owners_had_a_place_can_come_back(
+    publisher: FlowPublisher,
+) -> None:
+    flows = publisher.flows
+    flows.make_current(flows.publish([flow("a", "red"), flow("c", "blue")]))
+    publisher.publish_owners([flow("b", "red")])
+
+    publisher.roll_back("red")
+
+    assert streams(publisher) == ["a", "c"]
+
+
+def test_an_owner_whose_version_is_refused_wants_what_it_had(publisher: FlowPublisher) -> None:
+    publisher.publish([described("a", "x", "y")])
+    wanted = publisher.owned.wanted("red")
+
+    with pytest.raises(FlowsRefusedError):
+        publisher.publish_owners([described("a", "x")])
+
+    assert publisher.owned.wanted("red") == wanted
+
+
+def test_an_owner_of_any_name_has_a_place_of_its_own(publisher: FlowPublisher) -> None:
+    publisher.publish_owners([flow("a", "Red & Co / east")])
+    publisher.publish_owners([flow("b", "Red & Co ")])
+
+    assert streams(publisher) == ["a", "b"]
+    assert set(publisher.owned.owners()) == {"Red & Co / east", "Red & Co "}
+
+
+def test_where_the_version_in_force_cannot_be_read_it_is_made_anew_of_all_owners(
+    publisher: FlowPublisher,
+) -> None:
+    publisher.publish([flow("a", "red"), flow("c", "blue")])
+    publisher.flows._objects.put("flows/current.json", b"no flows")
+
+    publisher.publish_owners([flow("b", "red")])
+
+    assert streams(publisher) == ["b", "c"]

@@ -4,11 +4,10 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-import msgspec
 import pytest
 
-from fleetlane.events.flows.files import PublishedFlows
-from fleetlane.events.s3_keys import version_key
+from fleetlane.events.flows.files import PublishedFlows, WantedVersion
+from fleetlane.events.s3_keys import owners_version_key, wanted_key
 from infra.artifacts.folder import Artifacts
 from infra.constructs.functions.flow_publication import deployed_flows
 from tests.infra.synthesis import ROOT, Resource, Synthesized, run_app, synthesized
@@ -41,11 +40,11 @@ def _uploaded(stage: Synthesized, prefix: str) -> dict[str, bytes]:
     """What is uploaded below a prefix: bytes by their keys in the bucket."""
     [upload] = _uploads_to(stage, prefix).values()
     properties = upload["Properties"]
-    [zipped] = properties["SourceObjectKeys"]
-    folder = stage.folder / f"asset.{zipped.removesuffix('.zip')}"
     below = PurePosixPath(properties["DestinationBucketKeyPrefix"])
     return {
         str(below / path.relative_to(folder).as_posix()): path.read_bytes()
+        for zipped in properties["SourceObjectKeys"]
+        for folder in [stage.folder / f"asset.{zipped.removesuffix('.zip')}"]
         for path in folder.rglob("*")
         if path.is_file()
     }
@@ -63,17 +62,25 @@ def test_the_repositorys_flows_are_uploaded_as_the_store_would_write_them(
     cloud_stage: Synthesized, artifacts_folder: Path
 ) -> None:
     uploaded, ours = _uploaded(cloud_stage, "flows"), _ours(artifacts_folder)
+    expected = {owner: ours.of_owner(owner) for owner in {flow.owner for flow in ours.flows}}
 
-    assert uploaded == {version_key(ours.version): ours.to_json()}
-    assert msgspec.json.decode(*uploaded.values(), type=PublishedFlows) == ours
+    assert uploaded == {
+        key: content
+        for owner, one in expected.items()
+        for key, content in (
+            (owners_version_key(owner, one.version), one.to_json()),
+            (wanted_key(owner), WantedVersion(one.version).to_json()),
+        )
+    }
 
 
-def test_the_version_that_is_uploaded_is_activated(
+def test_the_owners_whose_flows_are_uploaded_are_activated(
     cloud_stage: Synthesized, artifacts_folder: Path
 ) -> None:
-    version = _activated(cloud_stage)["Properties"]["version"]
+    properties, ours = _activated(cloud_stage)["Properties"], _ours(artifacts_folder)
 
-    assert version == _ours(artifacts_folder).version
+    assert properties["owners"] == sorted({flow.owner for flow in ours.flows})
+    assert properties["version"] == ours.version
 
 
 def test_the_artifacts_of_the_parsers_are_uploaded_where_the_flows_say(
@@ -91,7 +98,7 @@ def test_another_flow_is_another_version_and_changes_nothing_else(
     flows, out = tmp_path / "flows", tmp_path / "out"
     shutil.copytree(ROOT / "flows", flows)
     flow = flows / "gps.toml"
-    flow.write_text(flow.read_text().replace('owner = "', 'owner = "new ', 1))
+    flow.write_text(flow.read_text() + "[upload]\nsmear_s = 7\n")
     [upload] = _uploads_to(dev, "flows")
     [activated] = dev.resources("Custom::ActivatedFlows")
 

@@ -73,6 +73,7 @@ app = group(
             place="platform.status:status", help="Show each lane's throughput and backlog."
         ),
         "tail": Verb(place="message.tail:tail", help="Print a topic's records as they come."),
+        "team": verbs("team", "Let teams publish by themselves.", {"policy": "policy:policy"}),
         "unblock": Verb(
             place="message.unblock:unblock", help="Show what blocks a stream, and skip or retry it."
         ),

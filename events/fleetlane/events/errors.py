@@ -51,6 +51,7 @@ class ParkedReason(StrEnum):
     PAYLOAD_MISSING = "payload_missing"
     PAYLOAD_CORRUPT = "payload_corrupt"
     NO_FLOW = "no_flow"
+    UNEXPECTED_DEVICE = "unexpected_device"
     BAD_ENVELOPE = "bad_envelope"
 
 

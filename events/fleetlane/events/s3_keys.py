@@ -1,6 +1,7 @@
 """Where objects are in the platform's buckets; infra grants rights by the same prefixes."""
 
 from typing import Final
+from urllib.parse import quote, unquote
 
 # In the bucket of payloads.
 PAYLOADS: Final = "payloads/"
@@ -20,6 +21,7 @@ SPOOL: Final = "spool/"
 FLOWS: Final = "flows/"
 CURRENT_FLOWS_KEY: Final = f"{FLOWS}current.json"
 FLOW_VERSIONS: Final = f"{FLOWS}versions/"
+FLOW_OWNERS: Final = f"{FLOWS}owners/"
 PARSERS: Final = "parsers/"
 OVERRIDES: Final = "overrides/"
 OVERRIDES_KEY: Final = f"{OVERRIDES}current.json"
@@ -47,3 +49,29 @@ def version_key(version: str) -> str:
 
 def owners_prefix(owner: str) -> str:
     return f"{PARSERS}{owner}/"
+
+
+def owners_flows(owner: str) -> str:
+    """Where an owner publishes, and nobody else: who may write there is who it is.
+
+    An owner is free text in a flow file, so what is not plain is written as in a URL.
+    """
+    return f"{FLOW_OWNERS}{quote(owner, safe='')}/"
+
+
+def owner_in_key(key: str) -> str:
+    """The owner below whose place an object is."""
+    return unquote(key.removeprefix(FLOW_OWNERS).partition("/")[0])
+
+
+def owners_versions(owner: str) -> str:
+    return f"{owners_flows(owner)}versions/"
+
+
+def owners_version_key(owner: str, version: str) -> str:
+    return f"{owners_versions(owner)}{version}.json"
+
+
+def wanted_key(owner: str) -> str:
+    """Which of its versions an owner wants in force."""
+    return f"{owners_flows(owner)}wanted.json"

@@ -54,6 +54,8 @@ class _Kind(NamedTuple):
     firmware: str | None
 
     def rule_of(self, flow: Flow) -> ParserRule | None:
+        if not flow.expects(self.device_type):
+            return None
         return parser_rule_for(flow, device_type=self.device_type, firmware=self.firmware)
 
 
@@ -243,6 +245,9 @@ def _no_flow(flow: Flow | None, kind: _Kind) -> NoParser:
         return NoParser(
             problem=f"no flow takes stream {kind.stream!r}", reason=ParkedReason.NO_FLOW
         )
+    if (flow.blocks or flow.devices.types) and not flow.expects(kind.device_type):
+        problem = f"flow {flow.stream!r} expects no devices of type {kind.device_type!r}"
+        return NoParser(problem=problem, flow=flow, reason=ParkedReason.UNEXPECTED_DEVICE)
     device = f"device type {kind.device_type!r} and firmware {kind.firmware!r}"
     problem = f"flow {flow.stream!r} has no parser for {device}"
     return NoParser(problem=problem, flow=flow, reason=ParkedReason.NO_FLOW)

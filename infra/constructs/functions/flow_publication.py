@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Final
 
 from aws_cdk import CustomResource
@@ -13,9 +13,10 @@ from aws_cdk import custom_resources as custom
 from constructs import Construct
 
 from fleetlane.events.flows.artifacts import FlowArtifact, team_rules
-from fleetlane.events.flows.files import BadFlowError, PublishedFlows, flows_in
-from fleetlane.events.flows.flow import FlowSet, topic_collisions
-from fleetlane.events.s3_keys import PARSERS, version_key
+from fleetlane.events.flows.files import BadFlowError, PublishedFlows, WantedVersion, flows_in
+from fleetlane.events.flows.flow import FlowSet
+from fleetlane.events.flows.ownership import topic_collisions
+from fleetlane.events.s3_keys import FLOW_OWNERS, PARSERS, owners_version_key, wanted_key
 from infra.artifacts.folder import Artifacts
 from infra.constructs.log_groups import log_group
 from infra.constructs.rights import seen_arn, suppress, suppress_wildcard
@@ -65,11 +66,19 @@ _BY_CDK: Final = "CDK's own function, which forwards a deploy's call; CDK choose
 _VERSIONS: Final = "All versions of one function of ours; CDK may call any of them."
 
 
-class FlowPublication(Construct):
-    """Uploads a version of the flows and the artifacts of parsers, and has it made current.
+def _objects(published: PublishedFlows, owner: str) -> Iterator[tuple[str, bytes]]:
+    """An owner's version, and that it is wanted: by their keys below those of all owners."""
+    wanted = WantedVersion(published.version).to_json()
+    version_key = owners_version_key(owner, published.version)
+    for key, content in ((version_key, published.to_json()), (wanted_key(owner), wanted)):
+        yield key.removeprefix(FLOW_OWNERS), content
 
-    What makes that function fail fails the deploy too, which then says so in the function's own
-    words, activates the version before, and is rolled back. (CDK's ``AwsCustomResource`` would not
+
+class FlowPublication(Construct):
+    """Uploads each owner's flows and the artifacts of parsers, and has them put into force.
+
+    Other owners' flows stay. What makes that function fail fails the deploy too, which then says so
+    in the function's own words, and is rolled back. (CDK's ``AwsCustomResource`` would not
     do: to the API of Lambda, a call of a function that failed has succeeded.) Deleting the stack
     leaves the flows in force.
     """
@@ -86,11 +95,15 @@ class FlowPublication(Construct):
     ) -> None:
         super().__init__(scope, name)
         published = flows.published
-        key = PurePosixPath(version_key(published.version))
-        version = deployment.Source.data(key.name, published.to_json().decode())
+        owners = sorted({flow.owner for flow in published.flows})
+        versions = [
+            deployment.Source.data(key, content.decode())
+            for owner in owners
+            for key, content in _objects(published.of_owner(owner), owner)
+        ]
         artifacts = deployment.Source.asset(str(flows.parsers))
         uploaded = (
-            uploads.add("Flows", version, prefix=str(key.parent)),
+            uploads.add("Flows", *versions, prefix=FLOW_OWNERS.rstrip("/")),
             uploads.add("Parsers", artifacts, prefix=PARSERS.rstrip("/")),
         )
         self.activated = CustomResource(
@@ -98,7 +111,7 @@ class FlowPublication(Construct):
             "Activated",
             service_token=self._provider(activation, log_retention_days).service_token,
             resource_type="Custom::ActivatedFlows",
-            properties={"version": published.version},
+            properties={"owners": owners, "version": published.version},
         )
         self.activated.node.add_dependency(*uploaded)
 

@@ -36,16 +36,16 @@ class BucketUploads(Construct):
         self._logs = log_group(self, "Logs", days=log_retention_days)
 
     def add(
-        self, name: str, source: deployment.ISource, *, prefix: str
+        self, name: str, *sources: deployment.ISource, prefix: str
     ) -> deployment.BucketDeployment:
-        """Upload what ``source`` holds, under ``prefix``.
+        """Upload what ``sources`` hold, under ``prefix``.
 
         What was uploaded before stays: something may still run with it, or be rolled back to it.
         """
         uploaded = deployment.BucketDeployment(
             self,
             name,
-            sources=[source],
+            sources=list(sources),
             destination_bucket=self.bucket,
             destination_key_prefix=prefix,
             prune=False,

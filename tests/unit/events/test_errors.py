@@ -50,6 +50,7 @@ def test_the_reasons_to_park_are_the_designs() -> None:
         "payload_missing",
         "payload_corrupt",
         "no_flow",
+        "unexpected_device",
         "bad_envelope",
     }
 

@@ -166,6 +166,47 @@ def test_what_a_withdrawn_flow_left_in_its_topic_is_parked(
     assert blocked.waiting(TOPIC) == []
 
 
+BOUND = (
+    BLOCKING.replace("[[parsers]]", '[devices]\ntypes = ["door-lock"]\n[[parsers]]'),
+    BLOCKING + 'device_types = ["door-lock"]\n',
+)
+
+
+@pytest.mark.parametrize("flow", BOUND, ids=["by-flow", "by-its-rules"])
+@pytest.mark.parametrize(
+    ("device_type", "body"), [("toaster", b"{nope"), ("toaster", b"{}"), (None, b"{}")]
+)
+def test_a_device_that_a_blocking_flow_does_not_expect_cannot_stop_it(
+    parser_of: Parsers, blocked: BlockedMessages, flow: str, device_type: str | None, body: bytes
+) -> None:
+    toaster = message_of(body, stream="door", device_type=device_type)
+    lock = message_of(b"{}", stream="door", device_type="door-lock")
+    records = [record_of(one, topic=TOPIC) for one in (toaster, lock)]
+
+    rows = rows_of(parser_of(flow).outputs_of(records))
+
+    assert sorted(row.topic for row in rows) == [
+        "canonical.door",
+        "fleet.parsed",
+        "fleet.parsed",
+        "parked",
+    ]
+    [parked] = [row for row in rows if row.topic == "parked"]
+    assert (b"unexpected_device" in {value for _, value in parked.headers}, parked.value) == (
+        True,
+        body,
+    )
+    assert blocked.waiting(TOPIC) == []
+
+
+@pytest.mark.parametrize("flow", BOUND, ids=["by-flow", "by-its-rules"])
+def test_a_device_that_it_expects_stops_it(parser_of: Parsers, flow: str) -> None:
+    lock = message_of(b"{nope", stream="door", device_type="door-lock")
+
+    with pytest.raises(BlockedError, match="malformed"):
+        rows_of(parser_of(flow).outputs_of([record_of(lock, topic=TOPIC)]))
+
+
 class ChangingFlows(FixedFlows):
     """Another version is published after each look-up."""
 

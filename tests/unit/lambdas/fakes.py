@@ -5,6 +5,8 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import msgspec
+
 from clients.devices.registry import RegisteredDevice
 from clients.flows.store import FlowsNotPublishedError
 from clients.kafka.producer import NotDurableError, RecordRefusedError
@@ -12,6 +14,7 @@ from clients.kafka.producer_record import ProducerRecord
 from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
 from clients.s3.spool import Spooled, SpoolUnavailableError, Waiting, records_in, spooled_bytes
 from fleetlane.events.envelope import KafkaPosition, PayloadReference
+from fleetlane.events.flows.artifacts import FlowArtifact
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow
 
@@ -148,8 +151,22 @@ class FakeFlows:
             raise FlowsNotPublishedError(version)
         return self.versions[version]
 
-    def make_current(self, version: str) -> PublishedFlows:
+    def publish(self, flows: Iterable[Flow], artifacts: Iterable[FlowArtifact] = ()) -> str:
+        published = PublishedFlows.of(flows, artifacts)
+        self.versions[published.version] = published
+        return published.version
+
+    def make_current(
+        self,
+        version: str,
+        *,
+        owners: Mapping[str, tuple[str, ...]] | None = None,
+        in_place_of: str | None = None,
+    ) -> PublishedFlows:
+        assert in_place_of in (None, self.current_version)
         self.current_version = version
+        known = self.published(version)
+        self.versions[version] = msgspec.structs.replace(known, owners=owners or {})
         return self.published(version)
 
     def current(self) -> PublishedFlows:

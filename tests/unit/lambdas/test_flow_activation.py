@@ -1,4 +1,4 @@
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pytest
 
@@ -77,27 +77,21 @@ def test_two_flows_for_one_stream_are_refused() -> None:
     assert (store.current_version, kafka.topics) == (None, {})
 
 
-def test_who_names_a_version_learns_which_topics_are_new() -> None:
-    told = answer({"version": "v1"}, _activated)
+def test_who_names_owners_learns_which_topics_are_new() -> None:
+    told = answer({"owners": ["acme"]}, _activated)
 
     assert told == {"version": "v1", "topics_created": ("canonical.thermo",)}
 
 
-def test_who_knows_the_version_in_force_says_so() -> None:
-    heard = []
-
-    def activated(version: str, in_place_of: str | None) -> Activation:
-        heard.append((version, in_place_of))
-        return _activated(version, in_place_of)
-
-    answer({"version": "v2", "in_place_of": "v1"}, activated)
-
-    assert heard == [("v2", "v1")]
+@pytest.mark.parametrize("event", [{"version": "v1"}, {"owners": []}, {"owners": "acme"}, {}])
+def test_no_caller_chooses_a_version(event: dict[str, object]) -> None:
+    with pytest.raises(FlowsRefusedError, match="names no owners"):
+        answer(event, _activated)
 
 
 @pytest.mark.parametrize("request_type", ["Create", "Update"])
-def test_a_deploy_names_a_version_in_cloudformations_words(request_type: str) -> None:
-    event = {"RequestType": request_type, "ResourceProperties": {"version": "v1"}}
+def test_a_deploy_names_its_owners_in_cloudformations_words(request_type: str) -> None:
+    event = {"RequestType": request_type, "ResourceProperties": {"owners": ["acme"]}}
 
     assert answer(event, _activated) == {"PhysicalResourceId": "v1"}
 
@@ -105,26 +99,23 @@ def test_a_deploy_names_a_version_in_cloudformations_words(request_type: str) ->
 def test_a_deploy_that_is_done_with_a_version_changes_nothing() -> None:
     event = {"RequestType": "Delete", "ResourceProperties": {"version": "v1"}}
 
-    def refuse(version: str, in_place_of: str | None) -> Activation:
-        raise FlowsRefusedError(version, "it is called for")
+    def refuse(owners: Sequence[str]) -> Activation:
+        raise FlowsRefusedError(", ".join(owners), "it is called for")
 
     assert answer(event, refuse) == {}
 
 
 def test_a_deploy_is_notified_why_its_version_is_refused() -> None:
-    event = {"RequestType": "Update", "ResourceProperties": {"version": "v2"}}
+    event = {"RequestType": "Update", "ResourceProperties": {"owners": ["acme"]}}
 
     with pytest.raises(FlowsNotPublishedError):
         answer(
-            event,
-            lambda version, _: activate(
-                version, store=_store(), topics=FakeKafka([]), artifacts=NONE
-            ),
+            event, lambda _: activate("v2", store=_store(), topics=FakeKafka([]), artifacts=NONE)
         )
 
 
-def _activated(version: str, in_place_of: str | None) -> Activation:
-    return Activation(version=version, topics_created=("canonical.thermo",))
+def _activated(_: Sequence[str]) -> Activation:
+    return Activation(version="v1", topics_created=("canonical.thermo",))
 
 
 def _store(*flows: Flow) -> FakeFlows:

@@ -38,13 +38,15 @@ class PublishedFlows(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """The flows of a platform as published: one ``flows.json``. Unknown fields are ignored.
 
     ``artifacts`` are of the rules whose parser is no built-in format. ``before`` are the versions
-    that were in force earlier, newest first; only the current version lists them.
+    that were in force earlier, newest first. ``owners`` are each owner's version in it, and those
+    before. Only the current version lists the two.
     """
 
     version: str
     flows: tuple[Flow, ...]
     artifacts: tuple[FlowArtifact, ...] = ()
     before: tuple[str, ...] = ()
+    owners: Mapping[str, tuple[str, ...]] = {}
 
     @classmethod
     def of(cls, flows: Iterable[Flow], artifacts: Iterable[FlowArtifact] = ()) -> "PublishedFlows":
@@ -59,6 +61,11 @@ class PublishedFlows(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """Write ``flows.json``: the same bytes for the same flows."""
         return msgspec.json.encode(self, order="deterministic")
 
+    def of_owner(self, owner: str) -> "PublishedFlows":
+        """The part of one owner, as a version of its own."""
+        flows = [flow for flow in self.flows if flow.owner == owner]
+        return PublishedFlows.of(flows, [one for one in self.artifacts if one.owner == owner])
+
     @cached_property
     def by_stream(self) -> FlowSet:
         return {flow.stream: flow for flow in self.flows}
@@ -70,6 +77,31 @@ class PublishedFlows(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def _artifacts(self) -> Mapping[tuple[str, str], FlowArtifact]:
         return {(one.owner, one.use): one for one in self.artifacts}
+
+
+class WantedVersion(msgspec.Struct, frozen=True):
+    """Which of its versions an owner wants in force."""
+
+    version: str
+
+    def to_json(self) -> bytes:
+        return msgspec.json.encode(self)
+
+
+class _Written(msgspec.Struct):
+    flows: msgspec.Raw
+    artifacts: msgspec.Raw = msgspec.Raw(b"[]")
+
+
+def version_of(flows_json: bytes) -> str:
+    """The version that what ``to_json`` wrote must have: of these bytes, not of what they mean now.
+
+    Raises:
+        msgspec.MsgspecError: It is not of that form.
+    """
+    written = msgspec.json.decode(flows_json, type=_Written)
+    content = b"[%b,%b]" % (bytes(written.flows), bytes(written.artifacts))
+    return hashlib.sha256(content).hexdigest()[:VERSION_CHARS]
 
 
 def flow_from_toml(text: str, *, file: str, beside: Path | None = None) -> Flow:

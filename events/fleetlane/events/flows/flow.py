@@ -148,11 +148,13 @@ class DevicesRule(_Table, frozen=True, kw_only=True):
     """What is expected of each device of a flow.
 
     One that sends more messages or bytes a minute, but for large bodies, is a runaway device: its
-    messages go to the bulk lane until it is calm. ``None``: the platform's own rate limit.
+    messages go to the bulk lane until it is calm. ``None``: the platform's own rate limit. What a
+    device of none of these ``types`` sends is parked, and stops no flow.
     """
 
     messages_per_minute_max: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
     bytes_per_minute_max: Annotated[int, Meta(ge=1, le=1 << 40)] | None = None
+    types: Annotated[tuple[Name, ...], Meta(min_length=1)] | None = None
 
 
 class DedupeRule(_Table, frozen=True, kw_only=True):
@@ -197,10 +199,21 @@ class Flow(_Table, frozen=True, kw_only=True):
                 'on_failure = "block" needs topic = "stream": who waits must hold up nobody else'
             )
 
+        if self.devices.types is not None and not self.device_types <= {*self.devices.types}:
+            missing = ", ".join(sorted(self.device_types - {*self.devices.types}))
+            raise ValueError(f"`devices.types` lacks {missing}, and a parser is for it")
+
     @property
     def blocks(self) -> bool:
         """Whether a message that cannot be parsed stops its flow until somebody answers."""
         return self.on_failure == "block"
+
+    def expects(self, device_type: str | None) -> bool:
+        """Whether such a device is bound to this flow; where every rule names types, by those."""
+        types: Iterable[str] | None = self.devices.types
+        if types is None and all(rule.device_types for rule in self.parsers):
+            types = self.device_types
+        return types is None or device_type in types
 
     @cached_property
     def device_types(self) -> frozenset[str]:
@@ -239,18 +252,3 @@ def _topics_of_each(flows: Iterable[Flow]) -> Iterator[str]:
         lanes = [lane for lane in Lane if flow.blocks or lane in DECLARED_LANES]
         for kind in (None, *flow.device_types):
             yield from (flow.raw_topic(lane, device_type=kind) for lane in lanes)
-
-
-def topic_collisions(flows: Iterable[Flow]) -> Iterator[tuple[str, str]]:
-    """Each flow's stream that writes to another's canonical topic, and a sentence of what to do."""
-    known = list(flows)
-    streams = {flow.stream for flow in known}
-    for flow in known:
-        for redirect in flow.canonical.redirects:
-            if redirect.to in streams:
-                yield (
-                    flow.stream,
-                    f"field `canonical.redirects` names {redirect.to!r}, but "
-                    f"{canonical_topic(redirect.to)} is the topic of {redirect.to}.toml; redirect "
-                    "to a name that no flow has",
-                )

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flows.flow import Flow, FlowSet, topic_collisions
+from fleetlane.events.flows.flow import Flow, FlowSet
+from fleetlane.events.flows.ownership import topic_collisions
 from fleetlane.events.flows.rule_coverage import gaps, overlaps
 from fleetlane.events.lake.views import breaking_changes
 from fleetlane.parsers.sandbox.platforms import sandboxes_for_this_system

@@ -23,6 +23,13 @@ class TwoWishesError(FleetlaneError):
     sentence = "Give exactly one: FOLDER, --rollback or --version"
 
 
+class OwnerOfWhatError(FleetlaneError):
+    """An owner was named where the flow files name theirs."""
+
+    reason = "owner_of_what"
+    sentence = "--owner goes with --rollback alone: flow files name their owner themselves"
+
+
 FolderArgument = Annotated[
     Path | None,
     typer.Argument(
@@ -35,6 +42,11 @@ FolderArgument = Annotated[
 ]
 
 
+OwnerOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Of this owner alone; without, of all owners.")
+]
+
+
 def publish(
     folder: FolderArgument = None,
     *,
@@ -44,6 +56,7 @@ def publish(
     version: Annotated[
         str | None, typer.Option(metavar="V", help="Go back to a published version.")
     ] = None,
+    owner: OwnerOption = None,
     only: Annotated[
         bool, typer.Option("--only", help="Remove all other flows, of every owner.")
     ] = False,
@@ -59,11 +72,13 @@ def publish(
     """
     if sum((folder is not None, rollback, version is not None)) > 1:
         raise TwoWishesError
+    if owner is not None and not rollback:
+        raise OwnerOfWhatError
     publisher = where.platform().publisher
     if rollback:
-        version = publisher.roll_back()
+        version = publisher.roll_back(owner)
     elif version is not None:
-        publisher.activate(version)
+        version = publisher.activate(version)
     else:
         version = _published(folder or Path("flows"), publisher, only=only)
     if wait:
@@ -81,18 +96,22 @@ def _published(folder: Path, publisher: FlowPublisher, *, only: bool) -> str:
 
 def versions(
     *,
+    owner: OwnerOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
     where: PlatformOptions,
 ) -> None:
     """List the published versions, the latest first, and which is in force."""
-    store = where.platform().publisher.flows
-    history = store.history()
+    publisher = where.platform().publisher
+    history, published = publisher.flows.history(), publisher.flows.versions()
+    if owner is not None:
+        history = publisher.flows.current().owners.get(owner, ())
+        published = publisher.owned.versions(owner)
     states = {
         version: f"{number_of(place, 'version')} back" for place, version in enumerate(history)
     }
     if history:
         states[history[0]] = "in force"
-    for version, at_ms in sorted(store.versions(), key=lambda one: one[1], reverse=True):
+    for version, at_ms in sorted(published, key=lambda one: one[1], reverse=True):
         state, at = states.get(version, ""), rfc3339(at_ms)
         row = {"version": version, "published": at, "state": state}
         typer.echo(json.dumps(row) if as_json else f"{version}  {at}  {state}".rstrip())

@@ -1,0 +1,1 @@
+"""``fleetlane team``."""

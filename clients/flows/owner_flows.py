@@ -1,0 +1,92 @@
+"""What each owner of flows publishes, below a prefix that it alone may write to."""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from clients.bucket_objects import BucketObjects
+from clients.flows.store import (
+    VERSION,
+    FlowsNotPublishedError,
+    FlowsUnavailableError,
+    FlowsUnreadableError,
+    put_once,
+)
+from fleetlane.events.flows.artifacts import FlowArtifact
+from fleetlane.events.flows.files import PublishedFlows, WantedVersion, version_of
+from fleetlane.events.flows.flow import Flow
+from fleetlane.events.s3_keys import (
+    FLOW_OWNERS,
+    owner_in_key,
+    owners_version_key,
+    owners_versions,
+    wanted_key,
+)
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+
+
+class OwnerFlows:
+    """Versions by owner, put once and never changed, and which of them each owner wants in force.
+
+    Every method raises ``FlowsUnavailableError`` where S3 does not answer, or does not allow it.
+    """
+
+    def __init__(self, s3: "S3Client", bucket: str) -> None:
+        self._objects = BucketObjects(s3, bucket, FlowsUnavailableError)
+
+    def publish(
+        self, owner: str, flows: Iterable[Flow], artifacts: Iterable[FlowArtifact] = ()
+    ) -> str:
+        """Store an owner's flows, all that it has, as a version that is not in force yet."""
+        published = PublishedFlows.of(flows, artifacts)
+        key = owners_version_key(owner, published.version)
+        put_once(self._objects, key, published)
+        return published.version
+
+    def published(self, owner: str, version: str) -> PublishedFlows:
+        """Read a version, whose name is the digest of what is in it.
+
+        Raises:
+            FlowsNotPublishedError: There is none of this name.
+            FlowsUnreadableError: It is not what its name says.
+        """
+        wanted = f"flows {version[:80]!r} of {owner}"
+        if VERSION.fullmatch(version) is None:
+            raise FlowsNotPublishedError(wanted)
+        found = self._objects.get(owners_version_key(owner, version))
+        if found is None:
+            raise FlowsNotPublishedError(wanted)
+        try:
+            if version_of(found.body) == version:
+                return msgspec.json.decode(found.body, type=PublishedFlows)
+        except msgspec.MsgspecError as problem:
+            raise FlowsUnreadableError(wanted, str(problem)) from problem
+        raise FlowsUnreadableError(wanted, f"its content is version {version_of(found.body)}")
+
+    def wanted(self, owner: str) -> str | None:
+        """The version that an owner wants in force, if it ever said so."""
+        key = wanted_key(owner)
+        found = self._objects.decoded(self._objects.get(key), key, WantedVersion)
+        return None if found is None else found.version
+
+    def want(self, owner: str, version: str) -> None:
+        """Say which version is to be in force from the next activation on."""
+        key = wanted_key(owner)
+        self._objects.put(key, WantedVersion(version).to_json())
+
+    def owners(self) -> Iterator[str]:
+        """All owners that want a version in force."""
+        for one in self._objects.listed(FLOW_OWNERS):
+            owner = owner_in_key(one["Key"])
+            if one["Key"] == wanted_key(owner):
+                yield owner
+
+    def versions(self, owner: str) -> Iterator[tuple[str, int]]:
+        """The names of an owner's versions, and when each was published, in epoch milliseconds."""
+        prefix = owners_versions(owner)
+        for one in self._objects.listed(prefix):
+            version = one["Key"].removeprefix(prefix).removesuffix(".json")
+            yield version, int(one["LastModified"].timestamp() * 1000)

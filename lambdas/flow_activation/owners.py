@@ -1,0 +1,131 @@
+"""What owners want in force, each by itself, made one version with what all others have."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Protocol
+
+from clients.flows.store import BEFORE_MAX, FlowsNotPublishedError, FlowsUnreadableError
+from fleetlane.events.flows.artifacts import FlowArtifact
+from fleetlane.events.flows.files import PublishedFlows
+from fleetlane.events.flows.flow import Flow
+from fleetlane.events.flows.ownership import collisions, topic_collisions
+from fleetlane.events.s3_keys import owners_flows
+from lambdas.flow_activation.service import (
+    Activation,
+    Artifacts,
+    FlowsRefusedError,
+    OwnersVersions,
+    PublishedVersions,
+    Topics,
+    activate,
+    in_force,
+)
+
+
+class OwnedVersions(Protocol):
+    """What owners published, and want in force; ``OwnerFlows`` is one."""
+
+    def publish(
+        self, owner: str, flows: Iterable[Flow], artifacts: Iterable[FlowArtifact] = ()
+    ) -> str: ...
+    def published(self, owner: str, version: str) -> PublishedFlows: ...
+    def wanted(self, owner: str) -> str | None: ...
+    def owners(self) -> Iterable[str]: ...
+
+
+def activate_owners(
+    owners: Collection[str],
+    *,
+    store: PublishedVersions,
+    owned: OwnedVersions,
+    topics: Topics,
+    artifacts: Artifacts,
+) -> Activation:
+    """Put into force what each of these owners wants; all others keep what they have.
+
+    The caller is of no account: each owner's wish lies where that owner alone may write. Where none
+    was ever in force, or it cannot be read, the wishes of all owners are taken.
+
+    Raises:
+        FlowsRefusedError: An owner wants nothing, or something that is another's, or a version that
+            ``activate`` refuses. All stays as it is.
+        FlowsOvertakenError: Others were activated at this moment. Ask again.
+        FleetlaneError: All else that ``activate`` raises.
+    """
+    current = in_force(store)
+    asked = {*owners, *owned.owners()} if current is None else set(owners)
+    before = PublishedFlows.of(()) if current is None else current
+    wanted = {owner: _wanted(owner, owned) for owner in sorted(asked)}
+    merged = _merged(wanted, before)
+    return activate(
+        store.publish(merged.flows, merged.artifacts),
+        store=store,
+        topics=topics,
+        artifacts=artifacts,
+        in_place_of=None if current is None else current.version,
+        owners=_owners(wanted, before, owned),
+    )
+
+
+def _merged(wanted: Mapping[str, PublishedFlows], current: PublishedFlows) -> PublishedFlows:
+    """The flows in force with those that are wanted in place of their owners'."""
+    had = [flow for flow in current.flows if flow.owner in wanted]
+    flows = [flow for flow in current.flows if flow.owner not in wanted]
+    artifacts = [one for one in current.artifacts if one.owner not in wanted]
+    for owner, published in wanted.items():
+        for name, holder, _ in collisions(published.flows, flows, had=had):
+            problem = f"{name} is {holder}'s; a flow of {owner} names it too"
+            raise FlowsRefusedError(published.version, problem)
+        flows.extend(published.flows)
+        artifacts.extend(published.artifacts)
+    for stream, problem in topic_collisions(flows):
+        for version in (one.version for one in wanted.values() if stream in one.by_stream):
+            raise FlowsRefusedError(version, f"stream {stream}: {problem}")
+    return PublishedFlows.of(flows, artifacts)
+
+
+def _owners(
+    wanted: Mapping[str, PublishedFlows], current: PublishedFlows, owned: OwnedVersions
+) -> OwnersVersions:
+    versions, returning = dict(current.owners), set[str]()
+    for owner, published in wanted.items():
+        before = _history(owner, current, owned)
+        if published.version in before:
+            returning.add(owner)
+        others = [version for version in before if version != published.version]
+        versions[owner] = (published.version, *others[:BEFORE_MAX])
+    return OwnersVersions(versions=versions, returning=returning)
+
+
+def _wanted(owner: str, owned: OwnedVersions) -> PublishedFlows:
+    """What an owner wants in force, which may be nothing but its own."""
+    version = owned.wanted(owner)
+    if version is None:
+        raise FlowsRefusedError("(none)", f"{owner} wants no version in force; publish one")
+    try:
+        published = owned.published(owner, version)
+    except (FlowsNotPublishedError, FlowsUnreadableError) as problem:
+        raise FlowsRefusedError(version, str(problem)) from problem
+    for problem in _foreign(published, owner):
+        raise FlowsRefusedError(version, f"{problem}, and lies below {owners_flows(owner)}")
+    return published
+
+
+def _foreign(published: PublishedFlows, owner: str) -> Iterator[str]:
+    for flow in published.flows:
+        if flow.owner != owner:
+            yield f"the flow of stream {flow.stream} is {flow.owner}'s"
+    for artifact in published.artifacts:
+        if artifact.owner != owner:
+            yield f"the artifact of parser {artifact.use} is {artifact.owner}'s"
+
+
+def _history(owner: str, current: PublishedFlows, owned: OwnedVersions) -> tuple[str, ...]:
+    """The owner's version in force and those before it.
+
+    Flows that came into force before there was a place for each owner are put there, once.
+    """
+    known = current.owners.get(owner)
+    if known is not None or all(flow.owner != owner for flow in current.flows):
+        return known or ()
+    before = current.of_owner(owner)
+    return (owned.publish(owner, before.flows, before.artifacts),)
