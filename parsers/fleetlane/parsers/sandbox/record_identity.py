@@ -54,6 +54,7 @@ def with_identity(
     whole, ends = bytes(tails.values), tails.value_ends.tolist()
     data = _data_of(whole, ends)
     is_hashed, key_end = by.flow.identity.by != "message", _KEY_ENDS[by.flow.canonical.key]
+    keys, key_ends, is_whole_key = bytes(tails.keys), tails.key_ends.tolist(), key_end == b""
     pieces, place = list[bytes](), 0
     for envelope, count in zip(envelopes, counts, strict=True):
         if not count:
@@ -61,9 +62,12 @@ def with_identity(
         sender = message_facts_from(envelope, stream=by.flow.stream)
         prefix = message_prefix(sender, parser=by.parser) + b',"id":"'
         id_of = event_ids(sender, by.flow.identity)
-        if key_end is not None:
-            _check_keys(tails, place, place + count, sender.device_id.encode() + key_end)
+        owner = sender.device_id.encode() + key_end if key_end is not None else b""
         for number in range(place, place + count):
+            at = key_ends[number]
+            has_more = is_whole_key and key_ends[number + 1] - at != len(owner)
+            if has_more or not keys.startswith(owner, at, key_ends[number + 1]):
+                raise ForgedRecordError("a record with the key of another device")
             event = _event(data[number]) if is_hashed else {}
             tail = whole[ends[number] : ends[number + 1]]
             pieces.append(b'%b%b",%b' % (prefix, id_of(event).encode(), tail))
@@ -78,15 +82,6 @@ def _event(data: bytes) -> dict[str, object]:
     except orjson.JSONDecodeError as problem:
         raise ForgedRecordError(f"a record that is no JSON: {problem}") from None
     return event
-
-
-def _check_keys(records: CanonicalRecords, first: int, last: int, device: bytes) -> None:
-    """Whether keys that begin with a device's id have this one's; ``device`` ends as it does."""
-    keys, length = records.keys, None if device.endswith(_HOUR) else len(device)
-    for begin, end in pairwise(records.key_ends[first : last + 1]):
-        if keys[begin : begin + len(device)] == device and length in (None, end - begin):
-            continue
-        raise ForgedRecordError("a record with the key of another device")
 
 
 def _data_of(whole: bytes, ends: Sequence[int]) -> list[bytes]:
