@@ -100,6 +100,6 @@ def _data_of(whole: bytes, ends: Sequence[int]) -> list[bytes]:
         objects = _objects.decode(b"[%b]" % b",".join(data))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise ForgedRecordError(f"a record that is no JSON: {problem}") from None
-    if list(map(len, objects)) != list(map(len, data)):  # type: ignore[arg-type] # a buffer
+    if list(map(len, objects)) != list(map(len, data)):
         raise ForgedRecordError("a record with more than one event")
     return data
