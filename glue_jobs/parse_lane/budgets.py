@@ -1,4 +1,4 @@
-"""What each flow may use of a lane: time everywhere; messages and bytes in the bulk lane."""
+"""What each flow may use of a lane: time and output; in the bulk lane also messages and bodies."""
 
 import math
 from collections import defaultdict
@@ -8,6 +8,7 @@ from typing import Final
 from fleetlane.events.envelope import Message
 from fleetlane.events.lanes import PARSE_GRACE_FACTOR, PAYLOAD_BYTES_MAX, Lane, LaneLimits
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
+from fleetlane.parsers.sandbox.output_budget import OutputBudget
 from fleetlane.parsers.sandbox.runs import Assignment
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
 
@@ -22,7 +23,13 @@ REGAINED_SHARE: Final = 1 / 50
 
 MESSAGES_SAVED_UP: Final = 2
 """There: what a flow has at most, in messages that take their whole limit. While one does the
-others of its task wait, and at a batch's end those of all tasks."""
+others of its task wait, and at a batch's end those of all tasks. Of output in every lane."""
+
+OUTPUT_REGAINED_S: Final = 60
+"""So long it takes until a flow that has used up its output may put out so much again."""
+
+OUTPUT_FLOWS: Final = 4
+"""A task's part of a batch has the unusual output of so many flows that use up theirs."""
 
 BULK_FLOW_S_MAX: Final = 1.0
 """Of each task of a batch in the bulk lane, and charged in full. Its batches are to be short: the
@@ -37,6 +44,9 @@ BULK_MESSAGES_SHARE: Final = 1 / 4
 BULK_BATCH_BYTES_MAX: Final = 4 * PAYLOAD_BYTES_MAX
 """Fetched and put out by all flows of a task's part of a batch."""
 
+SLOW_OUTPUT_FACTOR: Final = 4
+"""How much more output a flow, and all together, may have in the slow lane than in the bulk one."""
+
 _NO_END_S: Final = 1e6
 _ALL_US: Final = int(_NO_END_S * 1e6)
 
@@ -44,9 +54,9 @@ _ALL_US: Final = int(_NO_END_S * 1e6)
 class FlowBudgets:
     """The budgets of one lane's flows, as one task counts them. For one thread.
 
-    In the fast and standard lanes a flow has time alone, and time gives it back. In the bulk and
-    slow lanes each batch begins with full budgets. What ``is_over`` a budget already has time alone
-    in the bulk lane, and no end of it in the slow one; so has a flow that blocks.
+    In the fast and standard lanes a flow has time and output, and time gives both back. In the bulk
+    and slow lanes each batch begins with full budgets. What ``is_over`` a budget already has time
+    alone in the bulk lane, and no end of it in the slow one; so has a flow that blocks.
     """
 
     def __init__(
@@ -54,8 +64,8 @@ class FlowBudgets:
     ) -> None:
         self.lane, self.is_over = lane, is_over
         self._limits, self._is_endless = limits, is_over or is_blocking
-        is_shared = lane is Lane.BULK and not self._is_endless
-        self._shares = _Shares(limits) if is_shared else None
+        is_counted = lane in (Lane.BULK, Lane.SLOW) and not self._is_endless
+        self._shares = _Shares(lane, limits) if is_counted else None
         self.time = self._full_time()
 
     @property
@@ -67,7 +77,7 @@ class FlowBudgets:
         if self.lane in (Lane.BULK, Lane.SLOW):
             self.time = self._full_time()
         if self._shares is not None:
-            self._shares = _Shares(self._limits)
+            self._shares = _Shares(self.lane, self._limits)
 
     def begin_records(self, *, streams: int) -> None:
         """Take note of how many streams the next records are of."""
@@ -76,12 +86,12 @@ class FlowBudgets:
 
     @property
     def are_shared(self) -> bool:
-        """Whether anything but time is counted."""
-        return self._shares is not None
+        """Whether messages and their bodies are counted before they are tried."""
+        return self._shares is not None and self.lane is Lane.BULK
 
     def admitted(self, assignment: Assignment, messages: int) -> int:
         """How many of a flow's next messages may be tried; they count as used."""
-        if self._shares is None:
+        if self._shares is None or not self.are_shared:
             return messages
         if self.time.left_us(assignment) < 0:
             return 0
@@ -89,7 +99,7 @@ class FlowBudgets:
 
     def is_refused(self, assignment: Assignment, message: Message) -> bool:
         """Whether a message is over a budget, before its body is fetched; else it is counted."""
-        if self._shares is None:
+        if self._shares is None or not self.are_shared:
             return self._is_over_bulk and self.time.left_us(assignment) < 0
         if not self.admitted(assignment, 1):
             return True
@@ -110,16 +120,30 @@ class FlowBudgets:
             return TimeBudget(flow_s_max=OVER_FLOW_S_MAX)
         if self._is_endless:
             return TimeBudget(flow_s_max=_NO_END_S)
+        output = self._full_output()
         if self.lane is Lane.BULK:
-            return TimeBudget(flow_s_max=BULK_FLOW_S_MAX)
+            return TimeBudget(flow_s_max=BULK_FLOW_S_MAX, output=output)
         if self.lane is Lane.SLOW:  # what it cut short would come back to it, its time lost
             batch_s = self._limits.lag_alarm_s / BATCHES_TO_ALARM
             return TimeBudget(
-                flow_s_max=batch_s * BUDGET_SHARE_MAX, regained_share=BUDGET_SHARE_MAX
+                flow_s_max=batch_s * BUDGET_SHARE_MAX,
+                regained_share=BUDGET_SHARE_MAX,
+                output=output,
             )
         saved_up_s = MESSAGES_SAVED_UP * PARSE_GRACE_FACTOR * self._limits.parse_ms_max / 1000
         return TimeBudget(
-            flow_s_max=saved_up_s, overdraft_s_max=saved_up_s, regained_share=REGAINED_SHARE
+            flow_s_max=saved_up_s,
+            overdraft_s_max=saved_up_s,
+            regained_share=REGAINED_SHARE,
+            output=output,
+        )
+
+    def _full_output(self) -> OutputBudget:
+        saved_up_bytes = MESSAGES_SAVED_UP * self._limits.growth.output_bytes_max
+        return OutputBudget(
+            flow_bytes_max=saved_up_bytes,
+            batch_bytes_max=OUTPUT_FLOWS * saved_up_bytes,
+            regained_bytes_per_s=saved_up_bytes / OUTPUT_REGAINED_S,
         )
 
 
@@ -131,14 +155,17 @@ class _Used:
 
 
 class _Shares:
-    """What is used of a task's part of a batch.
+    """What is used of a task's part of a batch of the bulk or slow lane.
 
     A flow has its share of messages where it is not alone, and as many bytes as the largest body,
-    of fetched bodies and of output each; its first body is always fetched.
+    of fetched bodies and of output each; its first body is always fetched. In the slow lane output
+    alone is counted.
     """
 
-    def __init__(self, limits: LaneLimits) -> None:
-        self.is_alone = True
+    def __init__(self, lane: Lane, limits: LaneLimits) -> None:
+        self.is_alone, factor = True, SLOW_OUTPUT_FACTOR if lane is Lane.SLOW else 1
+        self._flow_output_max = factor * PAYLOAD_BYTES_MAX
+        self._batch_bytes_max = factor * BULK_BATCH_BYTES_MAX
         self._messages_max = math.ceil(limits.messages_per_batch_max * BULK_MESSAGES_SHARE)
         self._batch_bytes = 0
         self._by_stream: defaultdict[str, _Used] = defaultdict(_Used)
@@ -165,5 +192,5 @@ class _Shares:
         return not self._are_bytes_used_up(used)
 
     def _are_bytes_used_up(self, used: _Used) -> bool:
-        is_batch_full = self._batch_bytes > BULK_BATCH_BYTES_MAX
-        return is_batch_full or used.output_bytes > PAYLOAD_BYTES_MAX
+        is_batch_full = self._batch_bytes > self._batch_bytes_max
+        return is_batch_full or used.output_bytes > self._flow_output_max

@@ -29,6 +29,7 @@ from glue_jobs.parse_lane.results.parsed_rows import ParsedBatch, good_and_other
 from glue_jobs.parse_lane.results.rerouted import (
     deferred_record,
     diverted_record,
+    large_record,
     over_record,
     own_topic_record,
     parked_record,
@@ -150,7 +151,8 @@ class LaneParser:
 
     def _after(self, run: WaitingRun, place: int, attempt: Attempt) -> Iterator[OutputRecord]:
         record, message, body = run.at(place)
-        result = AttemptResult.by_parser(attempt, chosen=run.chosen, body_bytes=len(body))
+        body_bytes = len(body) if message.body_encoding is None else attempt.inflated_bytes
+        result = AttemptResult.by_parser(attempt, chosen=run.chosen, body_bytes=body_bytes)
         yield from self._rerouted(record, message, result)
 
     def _rerouted(
@@ -177,6 +179,8 @@ class LaneParser:
         has_over = self._lane in (Lane.BULK, Lane.SLOW) and not self._budgets.is_over
         if has_over and result.deferral in OVER_BUDGET:
             return over_record(record, message, lane=self._lane)
+        if result.deferral in (Deferral.TOO_LARGE_FOR_LANE, Deferral.SHARE_USED_UP):
+            return large_record(record, message)  # from a quicker lane
         if self.is_slow and result.deferral is not None:
             return deferred_record(record, message, is_over=self._budgets.is_over)
         return diverted_record(record, message, counts_as_slow_try=self.is_slow)

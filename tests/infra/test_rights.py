@@ -370,8 +370,8 @@ def test_each_application_writes_what_comes_of_its_lane(cloud_stage: Synthesized
     }
 
     assert written == {
-        "fast": common,
-        "standard": common | {"fleet.received"},
+        "fast": common | {"raw.bulk.large"},
+        "standard": common | {"raw.bulk.large", "fleet.received"},
         "bulk": common | {"raw.bulk.over*"},
         "slow": common,
         "lake": {"fleet.alerts", "unique.*"},

@@ -14,6 +14,7 @@ from fleetlane.events.lanes import (
     BULK_MESSAGES_PER_BATCH_MAX,
     LANE_LIMITS,
     BulkCause,
+    GrowthLimits,
     Lane,
     LaneLimits,
 )
@@ -128,6 +129,7 @@ class ParseLaneArguments(JobArguments):
             "trigger_ms": self.trigger_ms,
             "parse_ms_max": self.parse_ms_max,
             "messages_per_batch_max": self.messages_per_batch_max or self._messages_of_workers,
+            "growth": None if self.blocking_stream is None else GrowthLimits(),  # it may not pass
         }
         changes = {name: value for name, value in given.items() if value is not None}
         return dataclasses.replace(LANE_LIMITS[self.lane], **changes)

@@ -1,7 +1,7 @@
 """Lanes: how urgent a message is, and what each lane allows it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
@@ -58,6 +58,31 @@ class BulkCause(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GrowthLimits:
+    """What one message may become: inflated, and as canonical events. By default the last limits.
+
+    What exceeds those of a quicker lane goes on to the bulk lane; what exceeds the last is parked.
+    A compressed body may inflate to ``inflated_ratio_max`` times its size, and always to as much as
+    a plain one inside a record may have.
+    """
+
+    inflated_bytes_max: int = PAYLOAD_BYTES_MAX
+    inflated_ratio_max: int = 10_000
+    output_bytes_max: int = PAYLOAD_BYTES_MAX
+    events_max: int = 100_000
+    are_last: bool = True
+
+    def inflated_bytes_of(self, received_bytes: int) -> int:
+        """The most that a compressed body of this size may inflate to."""
+        by_ratio = max(INLINE_BYTES_MAX, self.inflated_ratio_max * received_bytes)
+        return min(self.inflated_bytes_max, by_ratio)
+
+    def for_buffers(self) -> "GrowthLimits":
+        """The same for a parser that accepts a buffer."""
+        return replace(self, inflated_bytes_max=BUFFER_BYTES_MAX) if self.are_last else self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LaneLimits:
     """What a lane allows one message and one batch, and when it alarms.
 
@@ -79,6 +104,7 @@ class LaneLimits:
     uncharged_share: float = 0.1
     niceness: int = 0
     lag_alarm_s: int
+    growth: GrowthLimits = GrowthLimits()
 
 
 LANE_LIMITS: Final[Mapping[Lane, LaneLimits]] = MappingProxyType(
@@ -89,6 +115,13 @@ LANE_LIMITS: Final[Mapping[Lane, LaneLimits]] = MappingProxyType(
             trigger_ms=0,
             messages_per_batch_max=20_000,
             lag_alarm_s=30,
+            growth=GrowthLimits(
+                inflated_bytes_max=4 << 20,
+                inflated_ratio_max=100,
+                output_bytes_max=4 << 20,
+                events_max=10_000,
+                are_last=False,
+            ),
         ),
         Lane.STANDARD: LaneLimits(
             parse_ms_max=250,
@@ -96,6 +129,13 @@ LANE_LIMITS: Final[Mapping[Lane, LaneLimits]] = MappingProxyType(
             trigger_ms=1_000,
             messages_per_batch_max=100_000,
             lag_alarm_s=300,
+            growth=GrowthLimits(
+                inflated_bytes_max=16 << 20,
+                inflated_ratio_max=1_000,
+                output_bytes_max=16 << 20,
+                events_max=30_000,
+                are_last=False,
+            ),
         ),
         Lane.BULK: LaneLimits(
             parse_ms_max=500,

@@ -32,6 +32,7 @@ class Deferral(StrEnum):
     TIME_BUDGET_USED_UP = "overtime_used_up"
     CHILDREN_USED_UP = "children_used_up"
     SHARE_USED_UP = "share_used_up"
+    TOO_LARGE_FOR_LANE = "too_large_for_lane"
 
 
 OVER_BUDGET: Final = frozenset({Deferral.TIME_BUDGET_USED_UP, Deferral.SHARE_USED_UP})

@@ -19,6 +19,8 @@ _DEFERRALS: Final = {
     Verdict.NOT_TRIED: Deferral.TIME_BUDGET_USED_UP,
     Verdict.CUT_SHORT: Deferral.TIME_BUDGET_USED_UP,
     Verdict.CHILDREN_USED_UP: Deferral.CHILDREN_USED_UP,
+    Verdict.TOO_LARGE_FOR_LANE: Deferral.TOO_LARGE_FOR_LANE,
+    Verdict.SHARE_USED_UP: Deferral.SHARE_USED_UP,
 }
 
 

@@ -82,9 +82,7 @@ class ChosenParsers:
     ) -> None:
         self._flows, self._earlier, self._programs = flows, earlier, programs
         self._of_blocking_flow = of_blocking_flow
-        self._parse_s_max = limits.parse_ms_max / 1000
-        self._uncharged_share = limits.uncharged_share
-        self._monotonic = monotonic
+        self._limits, self._monotonic = limits, monotonic
         self._published: PublishedFlows | None = None
         self._is_batch_new = True
         self._choices: dict[tuple[str, str | None, str | None], Choice] = {}
@@ -222,14 +220,16 @@ class ChosenParsers:
     def _with(
         self, found: FoundProgram, flow: Flow, *, instead_of: str | None = None
     ) -> ChosenParser:
-        parse_s = min(self._parse_s_max, (flow.limits.parse_ms_max or 60_000) / 1000)
+        parse_s = min(self._limits.parse_ms_max, flow.limits.parse_ms_max or 60_000) / 1000
+        growth = self._limits.growth
         return ChosenParser(
             program=found.program,
             assignment=Assignment(
                 flow=flow,
                 parser=found.parser,
                 parse_s=parse_s * PARSE_GRACE_FACTOR,
-                uncharged_share=self._uncharged_share,
+                uncharged_share=self._limits.uncharged_share,
+                growth=growth.for_buffers() if found.accepts_buffer else growth,
             ),
             accepts_buffer=found.accepts_buffer,
             instead_of=instead_of,

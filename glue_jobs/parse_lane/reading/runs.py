@@ -19,7 +19,7 @@ WAITING_BYTES_MAX: Final = 16 << 20
 
 
 class WaitingMessage(NamedTuple):
-    """A message, the record that it came as, and its body, fetched if need be."""
+    """A message, the record that it came as, and its body, fetched if need be, not inflated."""
 
     record: RawRecord
     message: Message
@@ -46,6 +46,7 @@ class WaitingRun:
             assignment=self.chosen.assignment,
             envelopes=self._envelopes(),
             bodies=self._bodies(),
+            encodings=self._encodings(),
         )
 
     def at(self, place: int) -> WaitingMessage:
@@ -67,6 +68,14 @@ class WaitingRun:
             else self.fast.envelopes[row].as_py()
             for row in self.rows.tolist()
         ]
+
+    def _encodings(self) -> dict[int, str]:
+        """Those of compressed bodies, by place: none of the fast path is."""
+        encodings = {row: one.message.body_encoding for row, one in self.slow.items()}
+        if not any(encodings.values()):
+            return {}
+        places = enumerate(self.rows.tolist())
+        return {place: name for place, row in places if (name := encodings.get(row))}
 
     def _bodies(self) -> Sequence[bytes]:
         bodies = self.batch.column("value")

@@ -15,8 +15,6 @@ from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.errors import FleetlaneError, ParkedReason
 from fleetlane.events.lanes import BUFFER_BYTES_MAX, PAYLOAD_BYTES_MAX, Lane
 from fleetlane.events.metadata import Deferral
-from fleetlane.parsers.body_encoding import BodyTooLargeError, decoded_body
-from fleetlane.parsers.contract import MalformedMessage
 from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.parsers.attempt_result import AttemptResult
 from glue_jobs.parse_lane.parsers.choices import ChosenParser, NoParser
@@ -25,13 +23,7 @@ from glue_jobs.parse_lane.reading.payloads import FetchAhead, Payloads
 from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord
 from glue_jobs.parse_lane.reading.runs import WaitingMessage
 
-_BODY_ERRORS: Final = (
-    PayloadMissingError,
-    PayloadCorruptError,
-    PayloadTooLargeError,
-    BodyTooLargeError,
-    MalformedMessage,
-)
+_BODY_ERRORS: Final = (PayloadMissingError, PayloadCorruptError, PayloadTooLargeError)
 
 
 class Ready(NamedTuple):
@@ -127,10 +119,9 @@ class SlowPath:
     def _ready(self, one: _Chosen, body: Callable[[], bytes]) -> Ready | Failed:
         row, record, message, chosen = one
         try:
-            decoded = decoded_body(body(), message.body_encoding, bytes_max=_bytes_max(chosen))
+            return Ready(row, WaitingMessage(record, message, body()), chosen)
         except _BODY_ERRORS as problem:
             return Failed(row, record, message, _result(chosen, problem))
-        return Ready(row, WaitingMessage(record, message, decoded), chosen)
 
 
 def _deferred(chosen: ChosenParser, deferral: Deferral) -> AttemptResult:

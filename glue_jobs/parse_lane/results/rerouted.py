@@ -36,6 +36,13 @@ def diverted_record(
     return OutputRecord(topic, record.key, record.value, headers_of(again))
 
 
+def large_record(record: RawRecord, message: Message) -> OutputRecord:
+    """The same message for the bulk lane, whose limits it may grow to."""
+    again = replace(message, attempt=message.attempt + 1, bulk_cause=BulkCause.LARGE)
+    topic = str(RawTopic(lane=Lane.BULK, cause=BulkCause.LARGE))
+    return OutputRecord(topic, record.key, record.value, headers_of(again))
+
+
 def over_record(record: RawRecord, message: Message, *, lane: Lane) -> OutputRecord:
     """The same message, which exceeds its flow's budget, for another topic of its lane.
 

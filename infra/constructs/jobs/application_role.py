@@ -12,7 +12,7 @@ from fleetlane.events import s3_keys
 from fleetlane.events.lake.tables import NAMESPACE as LAKE_NAMESPACE
 from fleetlane.events.lake.tables import TABLES
 from fleetlane.events.lake.views import VIEW_PREFIX
-from fleetlane.events.lanes import Lane
+from fleetlane.events.lanes import BulkCause, Lane
 from fleetlane.events.metrics import NAMESPACE
 from fleetlane.events.topics import FLEET_ALERTS, FLEET_PARSED, FLEET_RECEIVED, PARKED
 from infra.constructs.jobs.jobs_code import JOBS_CODE, JobsCode
@@ -155,8 +155,10 @@ class ApplicationRole(Construct):
         read = RAW_TOPICS if application.has_metadata else f"raw.{application.lane}*"
         received = (FLEET_RECEIVED,) if application.has_metadata else ()
         kafka.grant_read(self.role, (read,))
-        over = (f"raw.{Lane.BULK}.over*",) if application.lane is Lane.BULK else ()
-        rerouted = (f"raw.{Lane.SLOW}*", *over, BLOCKING_TOPICS, PARKED)
+        elsewhere = () if application.lane is Lane.SLOW else (f"raw.{Lane.BULK}.{BulkCause.LARGE}",)
+        if application.lane is Lane.BULK:
+            elsewhere = (f"raw.{Lane.BULK}.over*",)
+        rerouted = (f"raw.{Lane.SLOW}*", *elsewhere, BLOCKING_TOPICS, PARKED)
         kafka.grant_write(self.role, (CANONICAL_TOPICS, *rerouted, FLEET_PARSED, *received))
 
 

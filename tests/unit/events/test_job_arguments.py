@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +13,7 @@ from fleetlane.events.job_arguments import (
     HostArguments,
     ParseLaneArguments,
 )
-from fleetlane.events.lanes import LANE_LIMITS, Lane
+from fleetlane.events.lanes import LANE_LIMITS, GrowthLimits, Lane
 
 ARGV = [
     *("--kafka_bootstrap_servers", "127.0.0.1:9092"),
@@ -144,6 +146,13 @@ def test_a_value_that_is_not_allowed_is_refused_by_name(name: str, value: str) -
 
 def test_without_limits_of_its_own_a_job_has_its_lanes() -> None:
     assert FAST.limits == LANE_LIMITS[Lane.FAST]
+
+
+def test_a_blocking_flow_s_messages_may_grow_to_the_last_limits_as_they_go_nowhere_else() -> None:
+    limits = replace(FAST, blocking_stream="door").limits
+
+    assert limits == replace(LANE_LIMITS[Lane.FAST], growth=GrowthLimits())
+    assert limits.growth.are_last
 
 
 def test_a_given_limit_replaces_the_lanes_even_where_it_is_zero() -> None:

@@ -122,7 +122,7 @@ def test_a_body_that_cannot_be_inflated_is_parked_as_it_came(
 ) -> None:
     record = record_of(message_of(body, body_encoding="gzip"))
 
-    parked, _ = rows_of(lane_parser(Lane.STANDARD).outputs_of([record]))
+    parked, _ = rows_of(lane_parser(Lane.BULK).outputs_of([record]))
 
     assert (parked.value, dict(parked.headers or ())["ce_parkedreason"]) == (body, reason)
 

@@ -19,7 +19,7 @@ from fleetlane.parsers.sandbox.child.attempts import Attempts
 from fleetlane.parsers.sandbox.child.encoding import Encoder
 from fleetlane.parsers.sandbox.record_identity import with_identity
 from fleetlane.parsers.sandbox.results import Attempt, NotedAttempts, Part, Result, Verdict
-from fleetlane.parsers.sandbox.runs import Body, Program, Run, TimeAllowance
+from fleetlane.parsers.sandbox.runs import Body, Program, Run, TimeAllowance, with_encodings
 from fleetlane.parsers.sandbox.time_budget import TimeBudget, run_queue_ns
 
 
@@ -39,6 +39,7 @@ class InProcess:
         while place < len(run.bodies):
             part, records = _part(run, parser, place, time_budget.allowance(run.assignment))
             time_budget.charge(run.assignment, part.charged_us, part.notes.parse_us)
+            time_budget.output.charge(run.assignment.flow.stream, part.charged_bytes)
             yield Result(NotedAttempts(part, first=place), records)
             place += part.messages
 
@@ -90,13 +91,14 @@ def _part(
     run: Run, parser: Parser, first: int, allowance: TimeAllowance
 ) -> tuple[Part, CanonicalRecords]:
     columns, progress = Columns(), memoryview(array.array("q", [0]))
-    encoder = Encoder(run.assignment, parser, columns)
+    encoder = Encoder(run.assignment, parser, columns, left_bytes=allowance.output_bytes)
     bodies: Sequence[Body] = run.bodies[first:]
     if accepts_buffer(parser):
         bodies = [memoryview(body) for body in bodies]
+    encodings = {place - first: name for place, name in run.encodings.items()}
     waited_ns = partial(run_queue_ns, os.getpid())
     part = Attempts(run.assignment, encoder, columns, progress, waited_ns).part(
-        zip(run.envelopes[first:], bodies, strict=True),
+        zip(run.envelopes[first:], with_encodings(bodies, encodings), strict=True),
         len(bodies),
         mark=first,
         allowance=allowance,

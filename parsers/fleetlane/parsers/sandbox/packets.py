@@ -5,15 +5,16 @@ then the columns that it announces, cut into packets. Requests in flight are few
 worker never waits to send one; a child waits to send until the worker reads.
 """
 
+import json
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from mmap import mmap
 from typing import Final, NamedTuple, Self
 
 from fleetlane.parsers.sandbox.canonical_records import offsets_and_data
 from fleetlane.parsers.sandbox.results import NOTE_BYTES
-from fleetlane.parsers.sandbox.runs import Body, TimeAllowance
+from fleetlane.parsers.sandbox.runs import Body, EncodedBody, TimeAllowance, with_encodings
 
 OWN_MEMORY: Final = -1
 IDLE: Final = -1
@@ -25,9 +26,9 @@ DATA_PACKET_BYTES: Final = 64 << 10
 """With more at once the kernel would need much contiguous memory."""
 
 _WORD: Final = 8
-_CHUNK_SIZES: Final = struct.Struct("<3q")
-_REQUEST: Final = struct.Struct("<9q")
-_REPLY: Final = struct.Struct("<9q")
+_CHUNK_SIZES: Final = struct.Struct("<4q")
+_REQUEST: Final = struct.Struct("<11q")
+_REPLY: Final = struct.Struct("<10q")
 REQUEST_BYTES: Final = _REQUEST.size
 REPLY_BYTES: Final = _REPLY.size
 
@@ -39,8 +40,9 @@ class Request(NamedTuple):
     own, whose descriptor comes along. No other message of the child has a number from ``mark``,
     which is that of the chunk's first, to ``mark`` plus the chunk's length.
 
-    ``charged_us`` is all that the child has charged in replies that the worker has read: what it
-    charges beyond that, for requests before this one, leaves less of the allowance.
+    ``charged_us`` and ``charged_bytes`` are all that the child has charged in replies that the
+    worker has read: what it charges beyond that, for requests before this one, leaves less of the
+    allowance.
     """
 
     mark: int
@@ -49,6 +51,7 @@ class Request(NamedTuple):
     first: int
     messages: int
     charged_us: int
+    charged_bytes: int
     allowance: TimeAllowance
 
     def packed(self) -> bytes:
@@ -58,7 +61,7 @@ class Request(NamedTuple):
     @classmethod
     def unpacked(cls, packet: bytes) -> Self:
         numbers = _REQUEST.unpack(packet)
-        return cls._make((*numbers[:-3], TimeAllowance._make(numbers[-3:])))
+        return cls._make((*numbers[:-4], TimeAllowance._make(numbers[-4:])))
 
 
 class Reply(NamedTuple):
@@ -75,6 +78,7 @@ class Reply(NamedTuple):
     value_bytes: int
     detail_bytes: int
     charged_us: int
+    charged_bytes: int
     is_retiring: int
 
     def packed(self) -> bytes:
@@ -83,6 +87,10 @@ class Reply(NamedTuple):
     @classmethod
     def unpacked(cls, packet: bytearray) -> Self:
         return cls(*_REPLY.unpack(packet))
+
+    @property
+    def charged(self) -> tuple[int, int]:
+        return self.charged_us, self.charged_bytes
 
     @property
     def column_sizes(self) -> tuple[int, ...]:
@@ -104,15 +112,17 @@ class Reply(NamedTuple):
 class ChunkMessages:
     """Messages of a chunk as they are in its memory, and the assignment as it was written.
 
-    The bounds say where in the memory each one ends and the next begins.
+    The bounds say where in the memory each one ends and the next begins. ``encodings`` are those of
+    compressed bodies, by place.
     """
 
     assignment: bytes
+    encodings: Mapping[int, str]
     memory: mmap | bytes
     envelope_bounds: Sequence[int]
     body_bounds: Sequence[int]
 
-    def pairs(self, *, as_views: bool = False) -> Iterator[tuple[bytes, Body]]:
+    def pairs(self, *, as_views: bool = False) -> Iterator[tuple[bytes, Body | EncodedBody]]:
         """Each one's envelope and body, copied when it is reached: so it is in the CPU's cache.
 
         A body is a copy, as a parser takes ``bytes``; or ``as_views`` of memory that must last.
@@ -121,34 +131,43 @@ class ChunkMessages:
         if as_views:
             view = memoryview(self.memory)
             bodies = map(view.__getitem__, map(slice, self.body_bounds, self.body_bounds[1:]))
-        return zip(_strings(self.memory, self.envelope_bounds), bodies, strict=True)
+        marked = with_encodings(bodies, self.encodings)
+        return zip(_strings(self.memory, self.envelope_bounds), marked, strict=True)
 
 
 def chunk_buffers(
-    assignment: bytes, envelopes: Sequence[bytes], bodies: Sequence[bytes]
+    assignment: bytes,
+    envelopes: Sequence[bytes],
+    bodies: Sequence[bytes],
+    encodings: Mapping[int, str],
 ) -> list[bytes | memoryview]:
-    """A chunk's parts, in order: the sizes of three of them, and those three.
+    """A chunk's parts, in order: the sizes of four of them, the offsets of two, and those four.
 
-    They are the assignment, the envelopes, the bodies; the last two each behind their offsets.
+    They are the assignment, the encodings (if there are any), the envelopes, the bodies.
     """
+    encoded = json.dumps(encodings).encode() if encodings else b""
     envelope_ends, envelope_data = offsets_and_data(envelopes)
     body_ends, body_data = offsets_and_data(bodies)
     envelope_bytes = sum(len(part) for part in envelope_data)
-    sizes = _CHUNK_SIZES.pack(len(envelopes), len(assignment), envelope_bytes)
+    sizes = _CHUNK_SIZES.pack(len(envelopes), len(assignment), len(encoded), envelope_bytes)
     ends = [envelope_ends, filling(len(envelope_ends)), body_ends, filling(len(body_ends))]
-    return [sizes, *ends, assignment, *envelope_data, *body_data]
+    return [sizes, *ends, assignment, encoded, *envelope_data, *body_data]
 
 
 def messages_of(memory: mmap | bytes, begin: int, first: int, count: int) -> ChunkMessages:
     """Find some messages of the chunk that begins at ``begin`` of a memory."""
-    messages, assignment_bytes, envelope_bytes = _CHUNK_SIZES.unpack_from(memory, begin)
+    sizes = _CHUNK_SIZES.unpack_from(memory, begin)
+    messages, assignment_bytes, encodings_bytes, envelope_bytes = sizes
     ends_bytes = 4 * (messages + 1)
     envelope_ends_at = begin + _CHUNK_SIZES.size
     body_ends_at = envelope_ends_at + filled(ends_bytes)
     assignment_at = body_ends_at + filled(ends_bytes)
-    envelopes_at = assignment_at + assignment_bytes
+    encodings_at = assignment_at + assignment_bytes
+    envelopes_at = encodings_at + encodings_bytes
+    encodings = json.loads(memory[encodings_at:envelopes_at]) if encodings_bytes else {}
     return ChunkMessages(
-        assignment=memory[assignment_at:envelopes_at],
+        assignment=memory[assignment_at:encodings_at],
+        encodings={int(place) - first: name for place, name in encodings.items()},
         memory=memory,
         envelope_bounds=_bounds(memory, envelope_ends_at, first, count, envelopes_at),
         body_bounds=_bounds(memory, body_ends_at, first, count, envelopes_at + envelope_bytes),

@@ -14,9 +14,11 @@ DETAIL_CHARS_MAX: Final = 1024
 class Verdict(IntEnum):
     """The outcome of one message, as a number that crosses between processes.
 
-    Three say nothing against it. ``NOT_TRIED``: its flow has used up its time budget.
+    Five say nothing against it. ``NOT_TRIED``: its flow has used up its time budget.
     ``CUT_SHORT``: likewise, and it took longer than what is usual for the flow.
-    ``CHILDREN_USED_UP``: its parser is over its respawn rate limit.
+    ``CHILDREN_USED_UP``: its parser is over its respawn rate limit. ``TOO_LARGE_FOR_LANE``: its
+    body or its events grow to more than its lane allows. ``SHARE_USED_UP``: to more than its flow
+    has left.
     """
 
     OK = 0
@@ -31,6 +33,8 @@ class Verdict(IntEnum):
     NOT_TRIED = 9
     CHILDREN_USED_UP = 10
     CUT_SHORT = 11
+    TOO_LARGE_FOR_LANE = 12
+    SHARE_USED_UP = 13
 
     @property
     def reason(self) -> ParkedReason | None:
@@ -40,7 +44,14 @@ class Verdict(IntEnum):
 
 
 _WITHOUT_REASON: Final = frozenset(
-    {Verdict.OK, Verdict.NOT_TRIED, Verdict.CUT_SHORT, Verdict.CHILDREN_USED_UP}
+    {
+        Verdict.OK,
+        Verdict.NOT_TRIED,
+        Verdict.CUT_SHORT,
+        Verdict.CHILDREN_USED_UP,
+        Verdict.TOO_LARGE_FOR_LANE,
+        Verdict.SHARE_USED_UP,
+    }
 )
 
 
@@ -48,6 +59,7 @@ class Attempt(NamedTuple):
     """What came of one attempt at a message. Only ``OK`` has events.
 
     ``first_event_ms`` and ``last_event_ms`` span the events whose time is plausible.
+    ``inflated_bytes`` is the size of a body that was inflated.
     """
 
     verdict: Verdict
@@ -56,6 +68,7 @@ class Attempt(NamedTuple):
     parse_us: int = 0
     first_event_ms: int | None = None
     last_event_ms: int | None = None
+    inflated_bytes: int = 0
 
 
 class OverLimitError(FleetlaneError):
@@ -110,13 +123,15 @@ def notes_of(rows: list[int]) -> Notes:
 class Part(NamedTuple):
     """What is known of messages that were parsed one after another; ``details`` of failures.
 
-    ``charged_us`` is what they used of their flow's time budget.
-    ``is_out_of_memory`` means that the last one was.
+    ``charged_us`` and ``charged_bytes`` are what they used of their flow's budgets; ``inflated``
+    has the sizes of bodies that were inflated. ``is_out_of_memory`` means that the last one was.
     """
 
     notes: Notes
     details: dict[int, str]
+    inflated: dict[int, int]
     charged_us: int = 0
+    charged_bytes: int = 0
     is_out_of_memory: bool = False
 
     @property
@@ -133,6 +148,7 @@ class Part(NamedTuple):
             parse_us,
             None if first_ms == NO_TIME else first_ms,
             None if last_ms == NO_TIME else last_ms,
+            self.inflated.get(place, 0),
         )
 
     def failed(self) -> dict[int, Attempt]:

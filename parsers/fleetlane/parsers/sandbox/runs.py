@@ -1,8 +1,9 @@
 """The sandbox's input: messages of one flow for one parser, and their limits."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import count
 from typing import NamedTuple, Self
 
 import msgspec
@@ -10,12 +11,32 @@ import msgspec
 from fleetlane.events.canonical import MessageFacts
 from fleetlane.events.envelope import Message
 from fleetlane.events.flows.flow import Flow
+from fleetlane.events.lanes import GrowthLimits
 from fleetlane.events.topics import canonical_topic
 
 _SEPARATOR = "\n"
 
 type Body = bytes | memoryview
 """A message as its parser is given it: copied for it alone, or where it is."""
+
+
+class EncodedBody(NamedTuple):
+    """A body that is to be inflated first, and its place among those that come with it."""
+
+    data: bytes
+    encoding: str
+    place: int
+
+
+def with_encodings(
+    bodies: Iterable[Body], encodings: Mapping[int, str]
+) -> Iterable[Body | EncodedBody]:
+    """Mark the bodies that have an encoding, by their places."""
+    return map(partial(_marked, encodings), count(), bodies) if encodings else bodies
+
+
+def _marked(encodings: Mapping[int, str], place: int, body: Body) -> Body | EncodedBody:
+    return EncodedBody(bytes(body), encodings[place], place) if place in encodings else body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,13 +58,15 @@ class Program:
 class Assignment(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """What all messages of a run have in common. ``parser`` is ``name@version``.
 
-    A message is cut after ``parse_s``, and its child killed after ``kill_s``.
+    A message is cut after ``parse_s``, and its child killed after ``kill_s``. It may grow as
+    ``growth`` says.
     """
 
     flow: Flow
     parser: str
     parse_s: float
     uncharged_share: float = 0.1
+    growth: GrowthLimits = GrowthLimits()
 
     @property
     def kill_s(self) -> float:
@@ -66,7 +89,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 
 class TimeAllowance(NamedTuple):
-    """What is left of a flow's time budget for some of its messages, in microseconds.
+    """What is left of a flow's budgets for some of its messages: of its time in microseconds.
 
     Once they have used ``budget_us`` (from the start where it is negative), each is cut after
     ``short_us``. Once what that cuts has cost ``overdraft_us`` more, the rest is not tried.
@@ -75,9 +98,13 @@ class TimeAllowance(NamedTuple):
     budget_us: int
     overdraft_us: int
     short_us: int
+    output_bytes: int
+    """For what grows beyond what is usual, as ``child.growth`` counts it."""
 
-    def less(self, used_us: int) -> Self:
-        return self._replace(budget_us=self.budget_us - used_us)
+    def less(self, used_us: int, used_bytes: int) -> Self:
+        return self._replace(
+            budget_us=self.budget_us - used_us, output_bytes=self.output_bytes - used_bytes
+        )
 
     @property
     def total_s(self) -> float:
@@ -86,12 +113,16 @@ class TimeAllowance(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """Messages of one flow for one parser, in order: an envelope and a body each."""
+    """Messages of one flow for one parser, in order: an envelope and a body each.
+
+    ``encodings`` are those of compressed bodies, by place.
+    """
 
     program: Program
     assignment: Assignment
     envelopes: Sequence[bytes] = field(repr=False)
     bodies: Sequence[bytes] = field(repr=False)
+    encodings: Mapping[int, str] = field(default_factory=dict, repr=False)
 
 
 def envelope_of(message: Message | MessageFacts) -> bytes:

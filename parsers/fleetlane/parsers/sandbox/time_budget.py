@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from fleetlane.events.token_bucket import TokenBucket
+from fleetlane.parsers.sandbox.output_budget import OutputBudget
 from fleetlane.parsers.sandbox.runs import Assignment, TimeAllowance
 
 _log = logging.getLogger(__name__)
@@ -28,6 +29,7 @@ class TimeBudget:
     flow's messages have a shorter limit: four times what nine in ten of them take, at most that
     tenth. So its quick ones pass, and hold up nobody; those that are cut are charged. Once they
     have used up the overdraft too, no message of the flow is tried. Time gives all of it back.
+    ``output`` is what the flows may put out: it is handed on, and charged, with the time.
     """
 
     def __init__(
@@ -36,6 +38,7 @@ class TimeBudget:
         flow_s_max: float,
         overdraft_s_max: float = 0.0,
         regained_share: float = 0.0,
+        output: OutputBudget | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """Give each flow its whole budget.
@@ -44,10 +47,12 @@ class TimeBudget:
             flow_s_max: The most that a flow may have left, and what it begins with.
             overdraft_s_max: How much more its messages may use while they have the shorter limit.
             regained_share: Of the time that passes, what each flow may use besides.
+            output: The budget of output; by default it has no end.
             monotonic: The clock, in seconds.
         """
         self._flow_s_max, self._overdraft_us = flow_s_max, int(overdraft_s_max * 1e6)
         self._share, self._monotonic = regained_share, monotonic
+        self.output = output or OutputBudget()
         self._flows: dict[str, TokenBucket] = {}  # in microseconds
         self._usual_us: dict[str, float] = {}
         self._reported = set[str]()
@@ -67,7 +72,8 @@ class TimeBudget:
         usual_us = self._usual_us.get(assignment.flow.stream, tenth_us)
         short_us = min(tenth_us, max(SHORT_US_MIN, _SHORT_TO_USUAL * usual_us))
         left_us = max(-self._overdraft_us, self.left_us(assignment))
-        return TimeAllowance(left_us, self._overdraft_us, int(short_us))
+        output_bytes = self.output.left_bytes(assignment.flow.stream)
+        return TimeAllowance(left_us, self._overdraft_us, int(short_us), output_bytes)
 
     def charge(self, assignment: Assignment, charged_us: int, parse_us: Sequence[int] = ()) -> None:
         """Take what messages have used. ``parse_us`` of each: 0 where it was not tried."""
@@ -83,6 +89,7 @@ class TimeBudget:
     def begin_batch(self) -> None:
         """Report again whoever uses up its time from now on."""
         self._reported.clear()
+        self.output.begin_batch()
 
     def _learn(self, stream: str, parse_us: Sequence[int], tenth_us: float) -> None:
         step = 1 + len(parse_us) // _SAMPLE_MAX

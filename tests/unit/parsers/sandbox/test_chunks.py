@@ -28,10 +28,10 @@ def test_a_column_s_messages_are_read_back_as_those_of_a_list(
     envelopes = [b"%d" % len(string) for string in strings]
 
     chunks = [
-        b"".join(chunk_buffers(b"all", envelopes, strings)),
+        b"".join(chunk_buffers(b"all", envelopes, strings, {})),
         b"".join(
             chunk_buffers(
-                b"all", column_of(envelopes, before=before), column_of(strings, before=before)
+                b"all", column_of(envelopes, before=before), column_of(strings, before=before), {}
             )
         ),
     ]

@@ -47,7 +47,7 @@ def _columns(
 
 def _reply(**changes: int) -> Reply:
     sizes = {"messages": 1, "events": 1, "key_bytes": 4, "value_bytes": 4, "detail_bytes": 0}
-    fields = {"mark": 0, "first": 0, **sizes, "charged_us": 0, "is_retiring": 0}
+    fields = {"mark": 0, "first": 0, **sizes, "charged_us": 0, "charged_bytes": 0, "is_retiring": 0}
     return Reply(**fields | changes)
 
 

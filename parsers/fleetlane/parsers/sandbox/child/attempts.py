@@ -22,8 +22,10 @@ from fleetlane.parsers.sandbox.results import (
     Verdict,
     notes_of,
 )
-from fleetlane.parsers.sandbox.runs import Assignment, Body, TimeAllowance
+from fleetlane.parsers.sandbox.runs import Assignment, Body, EncodedBody, TimeAllowance
 from fleetlane.parsers.sandbox.time_budget import Stopwatch
+
+type _Message = tuple[bytes, Body | EncodedBody]
 
 _TICK_S_MIN: Final = 0.002
 NO_MESSAGE: Final = -1
@@ -113,12 +115,7 @@ class Attempts:
         self._rows = list[int]()
 
     def part(
-        self,
-        messages: Iterable[tuple[bytes, Body]],
-        count: int,
-        *,
-        mark: int,
-        allowance: TimeAllowance,
+        self, messages: Iterable[_Message], count: int, *, mark: int, allowance: TimeAllowance
     ) -> Part:
         """Parse so many messages, an envelope and a body each, or fewer where the part gets large.
 
@@ -149,9 +146,17 @@ class Attempts:
                     break
         self._progress[0] = IDLE
         notes, is_out = notes_of(self._rows), verdict is Verdict.MEMORY
-        return Part(notes, details, charge.used_us(), is_out_of_memory=is_out)
+        growth = self._encoder.growth
+        return Part(
+            notes,
+            details,
+            growth.inflated,
+            charge.used_us(),
+            growth.charged_bytes,
+            is_out_of_memory=is_out,
+        )
 
-    def _one(self, waiting: Iterator[tuple[bytes, Body]], mark: int) -> tuple[Verdict, str]:
+    def _one(self, waiting: Iterator[_Message], mark: int) -> tuple[Verdict, str]:
         """Parse one message; what a failed one appended to the columns is taken back.
 
         ``TimeIsUp`` comes from a signal handler, so it may be raised between any two bytecodes

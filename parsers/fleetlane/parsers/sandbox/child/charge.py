@@ -42,7 +42,7 @@ class Charge:
         return max(0, self._beyond_us + cut_us - waited_us)
 
     def _compare(self, used_us: int) -> None:
-        budget_us, overdraft_us, short_us = self._allowance
+        budget_us, overdraft_us, short_us, _ = self._allowance
         if used_us > budget_us and not self.is_short:
             self.is_short, self.charged_from_us = True, short_us
             self._short_from_ns = time.perf_counter_ns()

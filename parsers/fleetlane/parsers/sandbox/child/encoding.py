@@ -5,66 +5,88 @@ A record lacks its beginning: whose it is, ``record_identity`` writes in the wor
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 from fleetlane.events.canonical import EventTime, TimeQuality, canonical_tail, event_data
 from fleetlane.events.flows.event_ids import event_time_of
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.times import DAY_MS, HOUR_MS
 from fleetlane.events.topics import CanonicalKey, canonical_key
-from fleetlane.parsers.contract import Parser
-from fleetlane.parsers.sandbox.canonical_records import OUTPUT_BYTES_MAX, Columns
+from fleetlane.parsers.contract import Parser, accepts_buffer
+from fleetlane.parsers.sandbox.canonical_records import Columns
+from fleetlane.parsers.sandbox.child.growth import Growth
+from fleetlane.parsers.sandbox.output_budget import NO_END_BYTES
 from fleetlane.parsers.sandbox.results import OverLimitError, Verdict
-from fleetlane.parsers.sandbox.runs import Assignment, Body, message_facts_from
+from fleetlane.parsers.sandbox.runs import Assignment, Body, EncodedBody, message_facts_from
+
+_CHECKED_BYTES: Final = 16 << 10
+_CHECKED_EVENTS: Final = 100
+"""Whether a message may grow on is checked each time that it has put out so much more: a check of
+each event would cost more. One that has put out less is within what is usual."""
 
 
 class Encoder:
     """Parses the messages of one assignment, and appends their canonical records to columns.
 
-    ``first_event_ms`` and ``last_event_ms`` are those of the message parsed last.
+    ``first_event_ms`` and ``last_event_ms`` are those of the message parsed last. ``growth``
+    counts what all of them became; ``left_bytes`` is what their flow may be charged for that.
     """
 
-    def __init__(self, assignment: Assignment, parser: Parser, columns: Columns) -> None:
+    def __init__(
+        self,
+        assignment: Assignment,
+        parser: Parser,
+        columns: Columns,
+        *,
+        left_bytes: int = NO_END_BYTES,
+    ) -> None:
         flow = self._flow = assignment.flow
         self._parse: Callable[[Any], object] = parser.parse
-        self._columns = columns
-        self._redirects, self._events_max = flow.canonical.redirects, flow.limits.events_max
+        self._takes_views = accepts_buffer(parser)
+        self._columns, self._redirects = columns, flow.canonical.redirects
+        self.growth = Growth(assignment.growth, left_bytes=left_bytes)
+        self._checked_events = min(_CHECKED_EVENTS, flow.limits.events_max)
         self.first_event_ms: int | None = None
         self.last_event_ms: int | None = None
 
-    def encode(self, envelope: bytes, body: Body) -> None:
+    def encode(self, envelope: bytes, body: Body | EncodedBody) -> None:
         """Parse one message.
 
         Raises:
-            OverLimitError: Its events are too many, or too large.
+            MalformedMessage: Its body cannot be inflated.
+            OverLimitError: It inflates to too much, or its events are too many, or too large.
             NotJsonError: An event holds what JSON does not.
             BaseException: Whatever the parser raises.
         """
         self.first_event_ms = self.last_event_ms = None
-        events = self._parse(body)
+        if isinstance(body, EncodedBody):
+            received_bytes, plain = len(body.data), self.growth.inflated_body(body)
+            events = self._parse(memoryview(plain) if self._takes_views else plain)
+        else:
+            received_bytes, events = len(body), self._parse(body)
         try:
-            self._append_all(events, envelope)
+            self._append_all(events, envelope, received_bytes)
         finally:
             close = getattr(events, "close", None)  # now, while its time still counts
             if close is not None:
                 with suppress(Exception):
                     close()
 
-    def _append_all(self, events: object, envelope: bytes) -> None:
+    def _append_all(self, events: object, envelope: bytes, received_bytes: int) -> None:
         flow, largest = self._flow, self._flow.limits.event_bytes_max
         sender = message_facts_from(envelope, stream=flow.stream)
         key_of = _Keys(flow, sender.device_id)
         topics, keys, values, total_bytes = bytearray(), list[bytes](), list[bytes](), 0
         days = set[int]()
+        events_next, bytes_next = self._checked_events, _CHECKED_BYTES
         for event in events:  # type: ignore[attr-defined] # what is no iterator fails here
             data = event_data(event)
             total_bytes += len(data)
-            if (
-                len(data) > largest
-                or len(keys) >= self._events_max
-                or total_bytes > OUTPUT_BYTES_MAX
-            ):
-                raise self._over_limit(len(keys), len(data))
+            if len(data) > largest or len(keys) >= events_next or total_bytes > bytes_next:
+                self._check(len(keys), len(data))
+                self.growth.check(total_bytes, len(keys), received_bytes=received_bytes)
+                events_next = min(len(keys) + _CHECKED_EVENTS, flow.limits.events_max)
+                bytes_next = total_bytes + _CHECKED_BYTES
             when = event_time_of(event, flow.event_time, arrival_millis=sender.arrival_millis)
             if when.quality is TimeQuality.OK:
                 day = when.bucket_millis // DAY_MS
@@ -79,6 +101,8 @@ class Encoder:
             values.append(value)
             topics.append(self._topic_index(event) if self._redirects else 0)
         self._columns.append_message(topics, keys, values)
+        if total_bytes > _CHECKED_BYTES or len(keys) > _CHECKED_EVENTS:
+            self.growth.charge(total_bytes, len(keys), received_bytes=received_bytes)
 
     def _topic_index(self, event: Mapping[str, object]) -> int:
         for index, redirect in enumerate(self._redirects, start=1):
@@ -86,17 +110,16 @@ class Encoder:
                 return index
         return 0
 
-    def _over_limit(self, events: int, event_bytes: int) -> OverLimitError:
+    def _check(self, events: int, event_bytes: int) -> None:
+        """Check a message against its flow's own limits, before one more event."""
         limits = self._flow.limits
         if events >= limits.events_max:
             detail = f"more than {limits.events_max} events; the flow allows {limits.events_max}"
-            return OverLimitError(Verdict.TOO_MANY_EVENTS, detail)
+            raise OverLimitError(Verdict.TOO_MANY_EVENTS, detail)
         if event_bytes > limits.event_bytes_max:
             allowed = limits.event_bytes_max
             detail = f"an event is {event_bytes} bytes; the flow allows {allowed} bytes"
-            return OverLimitError(Verdict.EVENT_TOO_LARGE, detail)
-        detail = f"the events have over {OUTPUT_BYTES_MAX} bytes together, which is the limit"
-        return OverLimitError(Verdict.TOO_LARGE, detail)
+            raise OverLimitError(Verdict.EVENT_TOO_LARGE, detail)
 
     def _widen(self, millis: int) -> None:
         if self.first_event_ms is None or millis < self.first_event_ms:

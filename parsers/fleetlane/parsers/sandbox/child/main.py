@@ -132,7 +132,7 @@ class _Server:
         self._parser, self._connection = parser, connection
         self._takes_views = accepts_buffer(parser)
         self._slots, self._progress = shared
-        self._memory, self._own, self._charged_us = memory, own, 0
+        self._memory, self._own, self._charged = memory, own, (0, 0)
         self._pid, self._threads_and_children = os.getpid(), own.threads_and_children()
 
     def serve(self) -> None:
@@ -166,14 +166,19 @@ class _Server:
     def _part_sent(self, request: Request, messages: ChunkMessages, done: int) -> tuple[int, bool]:
         columns = Columns()
         assignment = _assignment_from(messages.assignment)
-        encoder = Encoder(assignment, self._parser, columns)
+        allowance = request.allowance.less(
+            self._charged[0] - request.charged_us, self._charged[1] - request.charged_bytes
+        )
+        encoder = Encoder(assignment, self._parser, columns, left_bytes=allowance.output_bytes)
+        if messages.encodings:  # what comes plain is left out of account, too
+            self._memory.allow_also(request.chunk_bytes + assignment.growth.inflated_bytes_max)
         part = Attempts(assignment, encoder, columns, self._progress, self._own.waited_ns).part(
             messages.pairs(as_views=self._takes_views),
             request.messages - done,
             mark=request.mark + request.first + done,
-            allowance=request.allowance.less(self._charged_us - request.charged_us),
+            allowance=allowance,
         )
-        self._charged_us += part.charged_us
+        self._charged = self._charged[0] + part.charged_us, self._charged[1] + part.charged_bytes
         has_left_any = self._own.threads_and_children() != self._threads_and_children
         is_fit = not (part.is_out_of_memory or has_left_any or self._memory.is_half_used())
         if os.getpid() != self._pid:  # a copy that the parser forked: it must not answer
@@ -184,7 +189,8 @@ class _Server:
     def _send(
         self, request: Request, done: int, part: Part, columns: Columns, *, is_fit: bool
     ) -> None:
-        details = json.dumps(part.details).encode() if part.details else b""
+        notes = part.details, part.inflated
+        details = json.dumps(notes).encode() if any(notes) else b""
         reply = Reply(
             mark=request.mark,
             first=request.first + done,
@@ -194,20 +200,13 @@ class _Server:
             value_bytes=len(columns.values),
             detail_bytes=len(details),
             charged_us=part.charged_us,
+            charged_bytes=part.charged_bytes,
             is_retiring=not is_fit,
         )
         self._connection.send(reply.packed())
-        for packet in data_packets(
-            (
-                *part.notes,
-                memoryview(columns.key_ends),
-                memoryview(columns.value_ends),
-                columns.topic_indexes,
-                columns.keys,
-                columns.values,
-                details,
-            )
-        ):
+        ends = memoryview(columns.key_ends), memoryview(columns.value_ends)
+        records = columns.topic_indexes, columns.keys, columns.values
+        for packet in data_packets((*part.notes, *ends, *records, details)):
             self._connection.sendmsg(packet)
 
 

@@ -35,8 +35,9 @@ class Chunk:
     is_suspect: bool = False
 
     def request(
-        self, first: int, count: int, *, charged_us: int, allowance: TimeAllowance
+        self, first: int, count: int, *, charged: tuple[int, int], allowance: TimeAllowance
     ) -> Request:
+        charged_us, charged_bytes = charged
         return Request(
             mark=self.mark,
             begin=OWN_MEMORY if self.memory else self.slot * SLOT_BYTES,
@@ -44,6 +45,7 @@ class Chunk:
             first=first,
             messages=count,
             charged_us=charged_us,
+            charged_bytes=charged_bytes,
             allowance=allowance,
         )
 
@@ -96,8 +98,12 @@ class Slots:
     def written(self, run: Run, first: int, count: int) -> Chunk:
         """Write messages of a run into a slot that is free."""
         last = first + count
+        places = range(first, last) if run.encodings else ()
         buffers = chunk_buffers(
-            run.assignment.encoded, run.envelopes[first:last], run.bodies[first:last]
+            run.assignment.encoded,
+            run.envelopes[first:last],
+            run.bodies[first:last],
+            {place - first: run.encodings[place] for place in places if place in run.encodings},
         )
         size_bytes = sum(len(buffer) for buffer in buffers)
         slot, memory = self._free.pop(), None

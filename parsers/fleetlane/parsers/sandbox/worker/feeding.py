@@ -119,7 +119,7 @@ class Feeding:
         allowance = self._time_budget.allowance(self._run.assignment)
         piece.allowed_s = allowance.total_s
         request = piece.chunk.request(
-            piece.first, piece.count, charged_us=child.charged_us, allowance=allowance
+            piece.first, piece.count, charged=child.charged, allowance=allowance
         )
         child.ask(request, piece.chunk.descriptor)
 
@@ -158,6 +158,7 @@ class Feeding:
         envelopes = self._run.envelopes[first : first + part.messages]
         records = identified(tails, envelopes, part.notes.events, self._run.assignment)
         self._time_budget.charge(self._run.assignment, reply.charged_us, part.notes.parse_us)
+        self._time_budget.output.charge(self._run.assignment.flow.stream, reply.charged_bytes)
         return part, records
 
     def _after(self, death: ChildExit) -> None:

@@ -36,7 +36,7 @@ KILLED_S_MAX: Final = 10.0
 NEW_ZYGOTE_US: Final = 500_000
 """What another zygote costs: its flow has less time for it."""
 REPLY_BYTES_MAX: Final = 4 * OUTPUT_BYTES_MAX
-_CHARGED_US_MAX: Final = 1 << 62
+_CHARGED_MAX: Final = 1 << 62
 _UNREAD_BYTES_MAX: Final = 4 << 20
 """Of replies, in the kernel, or as many as it allows: a child that is ahead by so much waits."""
 
@@ -71,7 +71,7 @@ class WaitLimits:
 class ParserChild:
     """A child, and the worker's end of its socket. Not for use by several threads.
 
-    ``charged_us`` is the sum of its replies.
+    ``charged`` is the sum of its replies: microseconds, and bytes.
     """
 
     def __init__(self, zygote: Zygote, program: Program, slots: WorkerMemory) -> None:
@@ -98,7 +98,7 @@ class ParserChild:
         self._give_up_s = 0.0
         self._is_watched = self.accepts_buffer = False
         self._watch_at_s = 0.0
-        self.charged_us = 0
+        self.charged = 0, 0
 
     @property
     def is_orphan(self) -> bool:
@@ -151,7 +151,8 @@ class ParserChild:
             raise InvalidReplyError(
                 f"a reply of {size} bytes; the limit is {REPLY_BYTES_MAX} bytes"
             )
-        self.charged_us = min(self.charged_us + reply.charged_us, _CHARGED_US_MAX)
+        used_us, used_bytes = map(sum, zip(self.charged, reply.charged, strict=True))
+        self.charged = min(used_us, _CHARGED_MAX), min(used_bytes, _CHARGED_MAX)
         columns = memoryview(bytearray(size))
         for at in range(0, size, DATA_PACKET_BYTES):
             if not self._has_received(columns[at : at + DATA_PACKET_BYTES], limits):

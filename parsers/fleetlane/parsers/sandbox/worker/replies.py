@@ -1,11 +1,13 @@
 """Reading what a child sent. None of it is trusted: a parser can write all of its memory."""
 
-import json
 from collections.abc import Iterable
 from itertools import accumulate, pairwise
-from typing import Final
+from typing import Annotated, Final
+
+import msgspec
 
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.lanes import BUFFER_BYTES_MAX
 from fleetlane.events.topics import RECORD_BYTES_MAX
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.packets import Reply
@@ -15,6 +17,8 @@ from fleetlane.parsers.sandbox.runs import Assignment
 
 _VERDICTS: Final = bytes(map(int, Verdict))
 _OFFSET_BYTES: Final = 4
+type _Size = Annotated[int, msgspec.Meta(ge=0, le=BUFFER_BYTES_MAX)]
+_notes: Final = msgspec.json.Decoder(tuple[dict[int, str], dict[int, _Size]])
 _GUARD: Final = (1 << 31).to_bytes(_OFFSET_BYTES, "little")
 
 
@@ -56,7 +60,7 @@ def read_result(
     )
     _check_records(records)
     _check_notes(notes, events=reply.events)
-    return Part(notes, _details(bytes(details[: reply.detail_bytes]))), records
+    return Part(notes, *_details(bytes(details[: reply.detail_bytes]))), records
 
 
 def identified(
@@ -75,12 +79,15 @@ def identified(
     return records
 
 
-def _details(written: bytes) -> dict[int, str]:
+def _details(written: bytes) -> tuple[dict[int, str], dict[int, int]]:
+    """What failed for what, and the sizes of bodies that were inflated, by place."""
+    if not written:
+        return {}, {}
     try:
-        details = json.loads(written) if written else {}
-        return {int(place): str(text)[:DETAIL_CHARS_MAX] for place, text in details.items()}
-    except (ValueError, AttributeError, RecursionError) as problem:
+        details, inflated = _notes.decode(written)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as problem:
         raise InvalidReplyError(f"notes that cannot be read: {problem}") from None
+    return {place: text[:DETAIL_CHARS_MAX] for place, text in details.items()}, inflated
 
 
 def _check_notes(notes: Notes, *, events: int) -> None:

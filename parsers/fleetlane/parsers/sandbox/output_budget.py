@@ -1,0 +1,61 @@
+"""How much each flow may put out, or inflate, beyond what is usual."""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Final
+
+from fleetlane.events.token_bucket import TokenBucket
+
+NO_END_BYTES: Final = 1 << 60
+
+_log = logging.getLogger(__name__)
+
+
+class OutputBudget:
+    """The output budget of each flow, which all of the flow's messages share. In bytes.
+
+    What a message becomes beyond what is usual (``child.growth``) is charged. A message that would
+    take more than its flow has left is deferred, alone: what grows no more than is usual always
+    pass. Time gives all of it back. All flows together have a batch's budget besides.
+    """
+
+    def __init__(
+        self,
+        *,
+        flow_bytes_max: int = NO_END_BYTES,
+        batch_bytes_max: int = NO_END_BYTES,
+        regained_bytes_per_s: float = 0.0,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._flow_bytes_max, self._batch_bytes_max = flow_bytes_max, batch_bytes_max
+        self._regained, self._monotonic = regained_bytes_per_s, monotonic
+        self._flows: dict[str, TokenBucket] = {}
+        self._batch_bytes = 0
+
+    def left_bytes(self, stream: str) -> int:
+        """What the flow's next messages may take in all; never negative."""
+        now_s, left = self._monotonic(), self._batch_bytes_max - self._batch_bytes
+        if stream in self._flows:
+            left = min(left, int(self._flows[stream].left_at(now_s)))
+        return max(0, min(left, self._flow_bytes_max))
+
+    def charge(self, stream: str, charged_bytes: int) -> None:
+        """Take what messages have become beyond what is usual."""
+        if not charged_bytes:
+            return
+        now_s = self._monotonic()
+        bucket = self._flows.get(stream)
+        if bucket is None:
+            bucket = self._flows[stream] = TokenBucket.full(
+                burst=self._flow_bytes_max, per_s=self._regained, now_s=now_s
+            )
+        was_left = bucket.left_at(now_s) > 0
+        bucket.overdraw(now_s, min(charged_bytes, self._flow_bytes_max))
+        self._batch_bytes += charged_bytes
+        if was_left and bucket.left <= 0:
+            _log.warning("flow %s used up its output budget: what grows much is deferred", stream)
+
+    def begin_batch(self) -> None:
+        """Give all flows together their whole budget again; each one's own it keeps."""
+        self._batch_bytes = 0
