@@ -12,8 +12,9 @@ USUAL_RATIO: Final = 64
 """A body inflates to so many bytes, and so many times what came, without a charge; and its events
 likewise."""
 
-EVENT_BYTES: Final = 256
-"""What each event counts besides its own bytes: a record costs something, however small it is."""
+EVENT_BYTES: Final = 512
+"""What each event counts besides its own bytes: the identity that the worker adds, and that a
+record costs something, however small it is."""
 
 
 class Growth:
