@@ -32,7 +32,8 @@ from glue_jobs.engine.checkpoint_notes import HadoopFiles
 from glue_jobs.engine.cloudwatch_metrics import published_to
 from glue_jobs.engine.ended_queries import ended_queries
 from glue_jobs.engine.session import spark_session
-from glue_jobs.engine.supervisor import STOP_LIMIT_S, Ends, PeriodicTask, stop_between_batches
+from glue_jobs.engine.stalls import StallWatch, running_tasks
+from glue_jobs.engine.supervisor import STOP_LIMIT_S, PeriodicTask, Supervisor, stop_between_batches
 from glue_jobs.fleet_metadata import main as fleet_metadata
 from glue_jobs.fleet_watch import main as fleet_watch
 from glue_jobs.kafka.admin import KafkaAdmin
@@ -48,7 +49,7 @@ STOP_POLL_INTERVAL_S: Final = 10
 OFFSETS_INTERVAL_S: Final = 5
 METRICS_INTERVAL_S: Final = 60
 _log = logging.getLogger(__name__)
-_JOBS: Final[Mapping[str, tuple[Callable[[SparkSession, Any], Ends], type[JobArguments]]]] = {
+_JOBS: Final[Mapping[str, tuple[Callable[[SparkSession, Any], Supervisor], type[JobArguments]]]] = {
     "parse_lane": (parse_lane.start, ParseLaneArguments),
     "fleet_metadata": (fleet_metadata.start, FleetMetadataArguments),
     "fleet_watch": (fleet_watch.start, FleetWatchArguments),
@@ -58,7 +59,7 @@ _JOBS: Final[Mapping[str, tuple[Callable[[SparkSession, Any], Ends], type[JobArg
 }
 
 
-def start(session: SparkSession, jobs: str, shared: Sequence[str]) -> list[Ends]:
+def start(session: SparkSession, jobs: str, shared: Sequence[str]) -> list[Supervisor]:
     """Start every job that ``jobs`` names; returns at once.
 
     Raises:
@@ -91,9 +92,9 @@ def _read(jobs: str, shared: Sequence[str]) -> Iterator[tuple[str, JobArguments]
 
 
 def main(argv: Sequence[str]) -> None:
-    """Start the jobs and stay until one of their queries fails; the others end with it.
+    """Start the jobs and stay; a query that fails is started again, and ends no other.
 
-    Or until the checkpoint folder has a file ``stop/<application>``: all queries then end between
+    Until the checkpoint folder has a file ``stop/<application>``: all queries then end between
     batches, as ending them otherwise would repeat some, and the file is deleted.
     """
     arguments = HostArguments.from_argv(argv)
@@ -101,23 +102,37 @@ def main(argv: Sequence[str]) -> None:
     shared = shared_arguments(arguments, argv)
     files = HadoopFiles(session, shared.checkpoint_folder)
     marker = f"{STOP_MARKERS}{arguments.application}"
-    queries = start(session, arguments.jobs, argv)
+    supervisors = start(session, arguments.jobs, argv)
+    stalls = StallWatch(running_tasks(session))
     offsets = MirroredOffsets(
-        KafkaAdmin(session, shared), query_names=query_names(arguments.jobs, argv), now_ms=now_ms
+        KafkaAdmin(session, shared),
+        query_names=query_names(arguments.jobs, argv),
+        now_ms=now_ms,
+        stalled_ms=stalls.stalled_ms,
     )
     watch = ApplicationWatch(
         is_marked=lambda: files.exists(marker),
-        mirrored=lambda: offsets.mirror(session.streams.active),
+        mirrored=lambda: _mirrored(offsets, stalls, session),
         hours_left=offsets.hours_left,
-        restarts=ended_queries().taken,
+        counts=lambda: {
+            ApplicationMetric.QUERY_RESTARTS: ended_queries().taken(),
+            ApplicationMetric.STALLED_QUERIES: stalls.taken(),
+        },
         publish=published_to(
             shared.metrics_namespace, Dimension.APPLICATION, arguments.application
         ),
     )
-    if stay(queries, is_to_stop=watch.is_to_stop):
-        if not stop_between_batches(session.streams.active):
-            _log.warning("batches took over %d s: cancelled, they come again", STOP_LIMIT_S)
-        files.delete(marker)
+    stay(supervisors, is_to_stop=watch.is_to_stop)
+    if not stop_between_batches(session.streams.active):
+        _log.warning("batches took over %d s: cancelled, they come again", STOP_LIMIT_S)
+    files.delete(marker)
+
+
+def _mirrored(offsets: MirroredOffsets, stalls: StallWatch, session: SparkSession) -> int:
+    active = session.streams.active
+    expired = offsets.mirror(active)
+    stalls.check(active)  # Kafka has answered: what waits for it has not stalled
+    return expired
 
 
 def shared_arguments(host: HostArguments, argv: Sequence[str]) -> JobArguments:
@@ -130,18 +145,13 @@ def shared_arguments(host: HostArguments, argv: Sequence[str]) -> JobArguments:
     return JobArguments.from_argv([*argv, *shlex.split(first)])
 
 
-def stay(queries: Sequence[Ends], *, is_to_stop: Callable[[], bool]) -> bool:
-    """Wait until one of the queries ends, or all are to stop, and return whether it is the latter.
-
-    Other queries of the session may come and go.
-
-    Raises:
-        StreamingQueryException: One of them failed.
-    """
+def stay(supervisors: Sequence[Supervisor], *, is_to_stop: Callable[[], bool]) -> None:
+    """Supervise until all queries are to stop; nothing is started any more then."""
     while not is_to_stop():
-        if any(query.awaitTermination(POLL_INTERVAL_S) for query in queries):
-            return False
-    return True
+        for supervisor in supervisors:
+            supervisor.awaitTermination(POLL_INTERVAL_S)
+    for supervisor in supervisors:
+        supervisor.start_no_more()
 
 
 class ApplicationWatch:
@@ -149,8 +159,7 @@ class ApplicationWatch:
 
     ``is_marked`` says whether the application is to stop. ``mirrored`` commits to Kafka how far the
     queries are, and returns how many records expired before their query read them; ``hours_left``
-    says when the next will. ``restarts`` gives how often a supervised query ended, or could not be
-    started, since it was asked last.
+    says when the next will. ``counts`` gives more metrics: what happened since it was asked last.
     """
 
     def __init__(
@@ -159,13 +168,12 @@ class ApplicationWatch:
         is_marked: Callable[[], bool],
         mirrored: Callable[[], int],
         hours_left: Callable[[], int],
-        restarts: Callable[[], int],
+        counts: Callable[[], Mapping[str, float]],
         publish: Callable[[Mapping[str, float]], None],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._is_marked, self._mirrored, self._publish = is_marked, mirrored, publish
-        self._hours_left = hours_left
-        self._restarts = restarts
+        self._hours_left, self._counts = hours_left, counts
         self._is_to_stop, self._expired = False, 0
 
         def task(name: str, run: Callable[[], None], interval_s: int) -> PeriodicTask:
@@ -196,7 +204,7 @@ class ApplicationWatch:
             {
                 ApplicationMetric.EXPIRED_UNREAD: self._expired,
                 ApplicationMetric.EXPIRING_UNREAD: hours_left,
-                ApplicationMetric.QUERY_RESTARTS: self._restarts(),
+                **self._counts(),
             }
         )
 

@@ -37,6 +37,11 @@ SESSION_SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
         "spark.sql.streaming.noDataMicroBatches.enabled": "false",
         # A repeated header must not end a query: the last one counts.
         "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+        # A query that cannot be stopped must end its application instead.
+        "spark.sql.streaming.stopTimeout": "60s",
+        # A cancelled task that goes on all the same ends its executor (but not a laptop's).
+        "spark.task.reaper.enabled": "true",
+        "spark.task.reaper.killTimeout": "60s",
         # A driver lives for months; of what ended it keeps a thousand of each for the UI, plans
         # with all their text included.
         "spark.ui.retainedJobs": "100",

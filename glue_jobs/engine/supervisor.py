@@ -151,6 +151,10 @@ class Supervisor:
         for query, _ in self._running.values():
             query.stop()
 
+    def start_no_more(self) -> None:
+        """Start nothing from now on; what runs goes on."""
+        self._desired = dict
+
     def check(self, *, hides_errors: bool = True) -> None:
         """Start what should run and does not, and what has other settings; each on its own.
 

@@ -1,8 +1,9 @@
 """Job ``fleet_metadata``: all raw lanes to ``fleet.received``, in the JVM alone."""
 
+from typing import Final
+
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.streaming.query import StreamingQuery
 
 from fleetlane.events import headers as ce
 from fleetlane.events.envelope import SOURCE_PREFIX
@@ -11,6 +12,7 @@ from fleetlane.events.lanes import Lane
 from fleetlane.events.topic_patterns import raw_pattern
 from fleetlane.events.topics import FLEET_RECEIVED
 from glue_jobs.engine.session import run
+from glue_jobs.engine.supervisor import Supervisor, always_running
 from glue_jobs.kafka.source_and_sink import (
     QueryPlan,
     fields_of,
@@ -19,6 +21,7 @@ from glue_jobs.kafka.source_and_sink import (
     written_to_kafka,
 )
 
+_QUERY: Final = "fleet_metadata"
 _TEXT = "cast(header['{}'] as string)"
 
 
@@ -76,10 +79,12 @@ def _number(name: str) -> Column:
     return F.expr(f"try_cast({_TEXT.format(name)} as long)")
 
 
-def start(session: SparkSession, arguments: FleetMetadataArguments) -> StreamingQuery:
-    """Start the job's one query; returns at once."""
-    plan = QueryPlan(name="fleet_metadata", trigger_ms=arguments.metadata_trigger_ms)
-    return written_to_kafka(metadata_records(session, arguments), arguments, plan=plan)
+def start(session: SparkSession, arguments: FleetMetadataArguments) -> Supervisor:
+    """Start the job's one query, and give what starts it again when it ends; returns at once."""
+    plan = QueryPlan(name=_QUERY, trigger_ms=arguments.metadata_trigger_ms)
+    return always_running(
+        _QUERY, lambda: written_to_kafka(metadata_records(session, arguments), arguments, plan=plan)
+    )
 
 
 def metadata_records(session: SparkSession, arguments: FleetMetadataArguments) -> DataFrame:

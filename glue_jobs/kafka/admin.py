@@ -52,11 +52,15 @@ class KafkaAdmin:
         return frozenset(self._asked(lambda: self._admin.listTopics().names().get()))
 
     def commit(self, group: str, offsets: Offsets, *, note: str) -> None:
-        """Commit how far a group has read; it must have no members."""
+        """Commit how far a group has read; it must have no members.
+
+        The note is stored with a null character behind it: without one librdkafka's client, which
+        ``fleetlane status`` reads it by, goes on into memory that need not be text.
+        """
         admin, by_partition = self._admin, self._class("java.util.HashMap")()
         noted = self._class(f"{_CLIENTS}.consumer.OffsetAndMetadata")
         for partition, offset in offsets.items():
-            by_partition.put(self._partition(partition), noted(offset, note))
+            by_partition.put(self._partition(partition), noted(offset, f"{note}\0"))
         self._asked(lambda: admin.alterConsumerGroupOffsets(group, by_partition).all().get())
 
     def committed(self, group: str) -> Offsets:

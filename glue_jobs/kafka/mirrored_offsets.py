@@ -50,10 +50,18 @@ class MirroredOffsets:
     """Commits for queries what they have read, under the names of ``mirrored_group``."""
 
     def __init__(
-        self, groups: Groups, *, query_names: Sequence[str], now_ms: Callable[[], int]
+        self,
+        groups: Groups,
+        *,
+        query_names: Sequence[str],
+        now_ms: Callable[[], int],
+        stalled_ms: Callable[[str], int] = lambda _: 0,
     ) -> None:
-        """``query_names`` are those of all queries that should run, or what theirs begin with."""
-        self._groups, self._now_ms = groups, now_ms
+        """``query_names`` are those of all queries that should run, or what theirs begin with.
+
+        ``stalled_ms`` says how long the query of a name has made no progress.
+        """
+        self._groups, self._now_ms, self._stalled_ms = groups, now_ms, stalled_ms
         owned = [mirrored_group(name) for name in query_names]
         self._owned = re.compile("|".join(f"{re.escape(group)}([-.].+)?" for group in owned))
         self._read: Sequence[Offsets] = ()
@@ -101,7 +109,9 @@ class MirroredOffsets:
         group = mirrored_group(query.name or "")
         read = offsets_after(query.lastProgress) or self._groups.committed(group)
         if read and query.isActive:
-            self._groups.commit(group, read, note=seen_note(self._now_ms()))
+            stalled_ms = self._stalled_ms(query.name or "")
+            note = seen_note(self._now_ms(), stalled_ms=stalled_ms)
+            self._groups.commit(group, read, note=note)
         return read
 
     def _expired(self, read: Offsets) -> int:

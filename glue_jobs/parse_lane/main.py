@@ -24,13 +24,7 @@ from fleetlane.events.topic_patterns import (
 from glue_jobs.engine.cloudwatch_metrics import published_to
 from glue_jobs.engine.query_listener import listen
 from glue_jobs.engine.session import run
-from glue_jobs.engine.supervisor import (
-    POLL_INTERVAL_S,
-    DesiredQuery,
-    Ends,
-    PeriodicTask,
-    Supervisor,
-)
+from glue_jobs.engine.supervisor import POLL_INTERVAL_S, DesiredQuery, PeriodicTask, Supervisor
 from glue_jobs.kafka.admin import KafkaAdmin
 from glue_jobs.kafka.source_and_sink import (
     QueryPlan,
@@ -62,11 +56,10 @@ def parsed_records(raw: DataFrame, arguments: ParseLaneArguments) -> DataFrame:
     return with_content_type(observing_outputs(parsed))
 
 
-def start(session: SparkSession, arguments: ParseLaneArguments) -> Ends:
+def start(session: SparkSession, arguments: ParseLaneArguments) -> Supervisor:
     """Start the lane's queries, and what supervises those of its blocking flows; returns at once.
 
-    The lane's shared query is what is returned; in the bulk lane, what supervises those of its
-    causes. Others may end and be started again beside it.
+    What supervises them is returned: one that ends is started again, alone.
     """
     problems = checked_here(arguments.sandbox)
     publish = published_to(arguments.metrics_namespace, Dimension.LANE, arguments.lane)
@@ -82,9 +75,8 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> Ends:
     parts = {
         _name(part): DesiredQuery(start=partial(start_query, part)) for part in _parts(arguments)
     }
-    supervisor = Supervisor(lambda: parts)
-    supervisor.check()
-    lane_query = supervisor if arguments.lane is Lane.BULK else start_query(arguments)
+    supervisor = Supervisor(lambda: parts, restart_s=POLL_INTERVAL_S)
+    supervisor.check(hides_errors=False)
     s3, flows_max_age_s = s3_client(AwsSettings()), arguments.flows_max_age_s
     queries = BlockingQueries(
         arguments.lane,
@@ -94,25 +86,26 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> Ends:
         flows=CachedFlows(FlowStore(s3, arguments.flows_bucket), max_age_s=flows_max_age_s),
         publish=publish,
     )
-    for name, check, stop in (
-        ("queries of blocking flows", queries.check, queries.stop),
-        ("queries of a lane's parts", supervisor.check, supervisor.stop),
-    ):
-        PeriodicTask(name=name, run=check, interval_s=POLL_INTERVAL_S, at_end=stop).run_beside(
-            lane_query
-        )
+    PeriodicTask(
+        name="queries of blocking flows",
+        run=queries.check,
+        interval_s=POLL_INTERVAL_S,
+        at_end=queries.stop,
+    ).run_beside(supervisor)
     PeriodicTask(
         name="the state of the parsers' jail",
         run=lambda: publish({LaneMetric.JAIL_PROBLEMS: problems}),
         interval_s=REPORT_INTERVAL_S,
-    ).run_beside(lane_query)
-    return lane_query
+    ).run_beside(supervisor)
+    return supervisor
 
 
 def _parts(arguments: ParseLaneArguments) -> Iterator[ParseLaneArguments]:
-    """The supervised queries of a lane: of the bulk lane's causes, and of what is over budget."""
+    """The queries of a lane: its own, in the bulk lane one a cause, and of what is over budget."""
     if arguments.lane is Lane.BULK:
         yield from (replace(arguments, bulk_cause=cause) for cause in BulkCause)
+    else:
+        yield arguments
     if arguments.lane in (Lane.BULK, Lane.SLOW):
         yield replace(arguments, is_over=True)
 

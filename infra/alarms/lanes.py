@@ -198,23 +198,33 @@ def application_alarms(kept: KeptRunning) -> Iterator[AlarmRule]:
         metric=restarts,
         threshold=RESTARTS_MAX,
     )
-    by = {Dimension.APPLICATION: f"{APPLICATION_PREFIX}{kept.application}"}
+    yield from _query_alarms(kept.application)
+
+
+def _query_alarms(application: str) -> Iterator[AlarmRule]:
+    by = {Dimension.APPLICATION: f"{APPLICATION_PREFIX}{application}"}
     yield AlarmRule(
-        name=f"{kept.application}-query-restarts",
-        meaning=f"A query of the {kept.application} application ends again and again, or cannot be "
+        name=f"{application}-query-restarts",
+        meaning=f"A query of the {application} application ends again and again, or cannot be "
         "started; the others go on. The application's log names it: `is started again`.",
         metric=our_metric(ApplicationMetric.QUERY_RESTARTS, by, minutes=30),
         threshold=QUERY_RESTARTS_MAX,
     )
     yield AlarmRule(
-        name=f"{kept.application}-messages-expired-unread",
-        meaning=f"Messages expired before the {kept.application} job read them. Start its query "
+        name=f"{application}-query-stalled",
+        meaning=f"A query of the {application} application had work and made no progress; it "
+        "was ended with its Python workers and started again. Did it go on? `fleetlane status`.",
+        metric=our_metric(ApplicationMetric.STALLED_QUERIES, by),
+    )
+    yield AlarmRule(
+        name=f"{application}-messages-expired-unread",
+        meaning=f"Messages expired before the {application} job read them. Start its query "
         "with a new checkpoint, so that it reads what is left, and replay from the archive.",
         metric=our_metric(ApplicationMetric.EXPIRED_UNREAD, by, statistic="Maximum", minutes=5),
     )
     yield AlarmRule(
-        name=f"{kept.application}-messages-expire-soon",
-        meaning=f"In under {HOURS_LEFT_MIN} hours messages expire that the {kept.application} job "
+        name=f"{application}-messages-expire-soon",
+        meaning=f"In under {HOURS_LEFT_MIN} hours messages expire that the {application} job "
         "has not read. Let it catch up, or raise its topics' retention; what expires must be "
         "replayed from the archive.",
         metric=our_metric(ApplicationMetric.EXPIRING_UNREAD, by, statistic="Minimum", minutes=5),

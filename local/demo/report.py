@@ -15,8 +15,23 @@ from operations.report.page import write_report
 _LOOK_EVERY_S: Final = 1.0
 
 
-def standing_now(endpoints: Endpoints, data: Path) -> StandingLedger | None:
-    """The standing ledger as far as it has come; ``None`` where there is none yet."""
+def standing_once_it_covers(
+    messages: int, endpoints: Endpoints, data: Path, *, patience_s: float
+) -> StandingLedger | None:
+    """The standing ledger once so many messages have an outcome there, and none waits.
+
+    Blocks for ``patience_s`` at most, and gives it then as far as it has come; ``None`` where there
+    is none yet.
+    """
+    give_up_s = time.monotonic() + patience_s
+    while True:
+        found = _standing_now(endpoints, data)
+        if (found is not None and found.covers(messages)) or time.monotonic() >= give_up_s:
+            return found
+        time.sleep(_LOOK_EVERY_S)
+
+
+def _standing_now(endpoints: Endpoints, data: Path) -> StandingLedger | None:
     with suppress(LakeMissingError), Platform.on_laptop(endpoints, data).lake() as catalog:
         return standing_ledger(catalog, since_ms=0)
     return None

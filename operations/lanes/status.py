@@ -19,7 +19,7 @@ from clients.kafka.security import security_configuration
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topic_patterns import raw_pattern
-from fleetlane.events.topics import FLEET_PARSED, MIRRORED_GROUPS, seen_from
+from fleetlane.events.topics import FLEET_PARSED, MIRRORED_GROUPS, seen_from, stalled_ms_from
 from operations.lanes.tally import LaneTally
 
 _ANSWER_S: Final = 10.0
@@ -136,11 +136,15 @@ class LaneStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryStatus:
-    """One query: how many records it is behind, and when it last reported."""
+    """One query: how many records it is behind, and when it last reported.
+
+    ``stalled_ms``: how long it has had work and made no progress, once that is suspicious; else 0.
+    """
 
     query: str
     waiting: int
     seen_ms: int | None
+    stalled_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,4 +227,5 @@ def _query(kafka: Positions, group: str, read: Mapping[Partition, Position]) -> 
         query=group.removeprefix(MIRRORED_GROUPS),
         waiting=sum(max(0, end - read[one].offset) for one, end in ends.items()),
         seen_ms=max(seen, default=None),
+        stalled_ms=max((stalled_ms_from(note) for _, note in read.values()), default=0),
     )

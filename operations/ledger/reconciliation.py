@@ -154,13 +154,7 @@ def reconcile(
     """
     seen = list(receipts)
     accepted = {(receipt.raw_id, receipt.sha256): receipt for receipt in seen}
-    results = [
-        (
-            receipt.raw_id,
-            _checked(result_of(receipt, evidence.by_raw_id.get(receipt.raw_id), lake), payloads),
-        )
-        for receipt in accepted.values()
-    ]
+    results = list(_results(accepted.values(), evidence, payloads, lake))
     landed = [(raw_id, found) for raw_id, found in evidence.by_raw_id.items() if found.landings]
     invented = list(_invented(evidence))
     outcomes = Counter(result.outcome for _, result in results)
@@ -182,6 +176,17 @@ def reconcile(
             unreceived=sum(not found.is_received for _, found in landed),
         ),
     )
+
+
+def _results(
+    receipts: Iterable[Receipt],
+    evidence: Evidence,
+    payloads: ParkedPayloads,
+    lake: LakeEvidence | None,
+) -> Iterator[tuple[str, MessageResult]]:
+    for receipt in receipts:
+        found = result_of(receipt, evidence.by_raw_id.get(receipt.raw_id), lake)
+        yield receipt.raw_id, _checked(found, payloads)
 
 
 def _unanswered(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Final
 
 from pyarrow import compute as pc
 from pyiceberg.catalog import Catalog
@@ -10,6 +11,8 @@ from fleetlane.events.lake import tables
 from fleetlane.events.times import HOUR_MS
 from operations.fleet.fleet import day_of
 from operations.fleet.tables import day_since, planned_table
+
+_OUTCOMES: Final = ("parsed", "empty", "parked")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +56,15 @@ class StandingLedger:
 
     def line(self) -> str:
         """All hours together, in one line."""
-        names = ("accepted", "landed", "parsed", "empty", "parked", "duplicate")
-        sums = {
-            name: sum(getattr(one, name) or 0 for one in self.hours)
-            for name in (*names, "waiting", "missing", "not_landed")
-        }
-        return " ".join(("standing ledger:", *(f"{name}={count}" for name, count in sums.items())))
+        names = ("accepted", "landed", *_OUTCOMES, "duplicate", "waiting", "missing", "not_landed")
+        return " ".join(("standing ledger:", *(f"{name}={self._sum(name)}" for name in names)))
+
+    def covers(self, messages: int) -> bool:
+        """Whether so many messages have an outcome, and none waits for one."""
+        return sum(map(self._sum, _OUTCOMES)) >= messages and not self._sum("waiting")
+
+    def _sum(self, name: str) -> int:
+        return sum(getattr(one, name) or 0 for one in self.hours)
 
 
 def standing_ledger(catalog: Catalog, *, since_ms: int) -> StandingLedger:

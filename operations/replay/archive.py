@@ -143,12 +143,8 @@ def archive_plan(
         if message is not None:
             first.setdefault(raw_id, (record.position, message.reference))
     chosen = (
-        (
-            raw_id,
-            position,
-            NextAttempt(attempt=attempts[raw_id] + 1, revision=revision + 1, reference=reference),
-        )
-        for raw_id, (position, reference) in first.items()
+        (one, at, NextAttempt(attempt=attempts[one] + 1, revision=revision + 1, reference=body))
+        for one, (at, body) in first.items()
     )
     found, expired = with_payloads(chosen, payloads)
     return ReplayPlan(

@@ -26,13 +26,13 @@ def kill(platform: Platform, victim: str) -> None:
 
 def _kill_one(platform: Platform, victim: str) -> None:
     give_up_s = time.monotonic() + _THERE_WITHIN_S_MAX
-    while not (pids := _workers(platform) if victim == "worker" else _parser_children(platform)):
+    while not (pids := workers(platform) if victim == "worker" else _parser_children(platform)):
         assert time.monotonic() < give_up_s, f"there is no {victim}"
         time.sleep(0.05)
     os.kill(pids[0], signal.SIGKILL)
 
 
-def _workers(platform: Platform) -> list[int]:
+def workers(platform: Platform) -> list[int]:
     """Those that have a zygote, which is to say that they have parsed."""
     driver = platform.jobs.pid
     processes = () if driver is None else descendants_of(driver)
@@ -42,7 +42,7 @@ def _workers(platform: Platform) -> list[int]:
 
 
 def _parser_children(platform: Platform) -> list[int]:
-    zygotes = [zygote for worker in _workers(platform) for zygote in children_of(worker)]
+    zygotes = [zygote for worker in workers(platform) for zygote in children_of(worker)]
     return [child for zygote in zygotes for child in children_of(zygote)]
 
 

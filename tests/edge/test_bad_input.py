@@ -31,6 +31,14 @@ HANGS_UP: Final = "less than its length"
 
 def bad_requests(token: str) -> dict[str, tuple[bytes, RawAnswer]]:
     """What is sent, and how it is to be answered, by name."""
+    return {
+        **bad_headers_and_bodies(token),
+        **bad_paths_and_batches(token),
+        "no HTTP": (b"\x16\x03\x01\x02\x00\x01\x00 hello over TLS\r\n\r\n", UNTAGGED),
+    }
+
+
+def bad_headers_and_bodies(token: str) -> dict[str, tuple[bytes, RawAnswer]]:
     many = [(b"X-Bomb-%d" % number, b"x" * 60) for number in range(200)]
     return {
         "200 headers": (request(token, body=LARGE, headers=many), TOO_MUCH_HEADER),
@@ -55,6 +63,11 @@ def bad_requests(token: str) -> dict[str, tuple[bytes, RawAnswer]]:
             request(token, body=LARGE, headers=[(b"Idempotency-Key", "schlüssel".encode())]),
             BAD_REQUEST,
         ),
+    }  # fmt: skip
+
+
+def bad_paths_and_batches(token: str) -> dict[str, tuple[bytes, RawAnswer]]:
+    return {
         "a path that is no ASCII": (request(token, path=STREAM + b"\xff", body=LARGE), UNTAGGED),
         "a path that decodes to no UTF-8": (
             request(token, path=STREAM + b"%ff%fe", body=LARGE), NO_ROUTE,
@@ -75,7 +88,6 @@ def bad_requests(token: str) -> dict[str, tuple[bytes, RawAnswer]]:
             request(token, path=b"/v1/batch", headers=[BATCH], body=b"[1" + b",1" * 500 + b"]"),
             TOO_LARGE,
         ),
-        "no HTTP": (b"\x16\x03\x01\x02\x00\x01\x00 hello over TLS\r\n\r\n", UNTAGGED),
     }  # fmt: skip
 
 

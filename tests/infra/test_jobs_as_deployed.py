@@ -1,6 +1,6 @@
 """The jobs run by spark-submit with the very arguments that a deploy gives to Glue and EMR.
 
-Only places differ: addresses, buckets, and how Kafka is reached. CloudWatch is away.
+Only places differ: addresses, buckets, and how Kafka is reached. There is no CloudWatch.
 """
 
 import os

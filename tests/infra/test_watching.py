@@ -23,6 +23,7 @@ def test_every_lane_has_its_alarms(cloud_stage: Synthesized) -> None:
         "stream-is-blocked",
         "job-restarts",
         "query-restarts",
+        "query-stalled",
         "messages-expired-unread",
         "messages-expire-soon",
     )

@@ -25,7 +25,7 @@ from fleetlane.events.metadata import parsed_from, received_from
 from fleetlane.events.names import random_raw_id
 from fleetlane.events.topics import raw_key, raw_topic
 from glue_jobs import host
-from glue_jobs.engine.supervisor import Ends
+from glue_jobs.engine.supervisor import Supervisor
 from local.flow_activation import example_artifact
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
@@ -64,7 +64,7 @@ def jobs(
     kafka_broker: KafkaBroker,
     local_aws: LocalAws,
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[list[Ends]]:
+) -> Iterator[list[Supervisor]]:
     """The standard lane, the bulk lane and the metadata, as one application of AWS runs them."""
     flows = [flow_from_toml(toml, file="test.toml") for toml in TOMLS]
     local_aws.ensure_bucket(FLOWS_BUCKET)
@@ -99,7 +99,7 @@ def jobs(
 
 
 @pytest.fixture
-def sent(jobs: list[Ends], kafka_broker: KafkaBroker) -> Callable[..., Message]:
+def sent(jobs: list[Supervisor], kafka_broker: KafkaBroker) -> Callable[..., Message]:
     assert all(query.isActive for query in jobs)
     producer = KafkaProducer(bootstrap_servers=kafka_broker.bootstrap_servers)
 

@@ -94,6 +94,10 @@ class LaneLimits:
     them exceeds its flow's budget goes once to another topic, whose batches have
     ``over_messages_per_batch_max``. ``niceness`` is that of the parsers' processes, as ``nice``
     has it: on a machine that lanes share, the quicker ones come first.
+
+    A query whose batch shows no progress for ``stalled_after_s`` is ended and started again. In the
+    bulk and slow lanes that is a third of the time in which the lane alarms: what one task of a
+    batch may take, a few messages that use all of their budgets.
     """
 
     parse_ms_max: int
@@ -105,6 +109,7 @@ class LaneLimits:
     niceness: int = 0
     lag_alarm_s: int
     growth: GrowthLimits = GrowthLimits()
+    stalled_after_s: int = 60
 
 
 LANE_LIMITS: Final[Mapping[Lane, LaneLimits]] = MappingProxyType(
@@ -146,6 +151,7 @@ LANE_LIMITS: Final[Mapping[Lane, LaneLimits]] = MappingProxyType(
             uncharged_share=0,
             niceness=5,
             lag_alarm_s=1_800,
+            stalled_after_s=600,
         ),
         Lane.SLOW: LaneLimits(
             parse_ms_max=60_000,
@@ -155,6 +161,7 @@ LANE_LIMITS: Final[Mapping[Lane, LaneLimits]] = MappingProxyType(
             over_messages_per_batch_max=40,
             niceness=10,
             lag_alarm_s=3_600,
+            stalled_after_s=1_200,
         ),
     }
 )
@@ -179,8 +186,7 @@ class LaneFacts(msgspec.Struct, frozen=True, kw_only=True):
     """All that decides a message's lane.
 
     ``asked`` is the endpoint's lane, ``declared`` the flow's (standard where there is no flow),
-    ``data_age_ms`` arrival minus the declared end of the data, if one was declared. ``has_failed``:
-    an attempt overran or failed, or could not be made.
+    ``data_age_ms`` arrival minus the declared end of the data, if one was declared.
     """
 
     asked: Lane = Lane.STANDARD
@@ -189,17 +195,17 @@ class LaneFacts(msgspec.Struct, frozen=True, kw_only=True):
     data_age_ms: int | None = None
     is_quarantined: bool = False
     is_replayed: bool = False
-    has_failed: bool = False
 
 
 def lane_for(facts: LaneFacts) -> Lane:
-    """Decide the lane of a message. The first rule that holds wins.
+    """Decide the lane in which a message lands, once or again. The first rule that holds wins.
 
-    What overran or failed goes to the slow lane, as does all of a flow that declares it. What is
-    replayed, quarantined, large or late goes to the bulk lane. The fast lane needs both: the device
-    asked for it, and its flow declares it. The rest is standard.
+    All of a flow that declares the slow lane goes there, as later does what overran or failed in
+    another lane, whatever its facts. What is replayed, quarantined, large or late goes to the bulk
+    lane. The fast lane needs both: the device asked for it, and its flow declares it. The rest is
+    standard.
     """
-    if _is_slow(facts):
+    if facts.declared is Lane.SLOW:
         return Lane.SLOW
     if bulk_cause(facts) is not None:
         return Lane.BULK
@@ -210,7 +216,7 @@ def lane_for(facts: LaneFacts) -> Lane:
 
 def bulk_cause(facts: LaneFacts) -> BulkCause | None:
     """Why a message is in the bulk lane, if it is; the first cause that holds."""
-    if _is_slow(facts):
+    if facts.declared is Lane.SLOW:
         return None
     if facts.is_replayed:
         return BulkCause.REPLAYED
@@ -221,7 +227,3 @@ def bulk_cause(facts: LaneFacts) -> BulkCause | None:
     if facts.data_age_ms is not None and facts.data_age_ms > LATE_AFTER_MS:
         return BulkCause.LATE
     return None
-
-
-def _is_slow(facts: LaneFacts) -> bool:
-    return facts.has_failed or facts.declared is Lane.SLOW

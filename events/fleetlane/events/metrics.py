@@ -82,6 +82,8 @@ class ApplicationMetric(StrEnum):
     """Hours until the next such record; 72 where there is none for so long."""
     QUERY_RESTARTS = "QueryRestarts"
     """How often a query that is supervised ended, or could not be started, in the last minute."""
+    STALLED_QUERIES = "StalledQueries"
+    """Queries of a lane that had work and made no progress: ended, and started again."""
 
 
 class JobMetric(StrEnum):

@@ -222,12 +222,21 @@ def mirrored_group(query: str) -> str:
     return MIRRORED_GROUPS + query.replace("parse_lane", "parse", 1).replace("_", "-")
 
 
-def seen_note(seen_ms: int) -> str:
-    """The note beside a group's offsets: when its query was last seen alive."""
-    return f"{seen_ms};"
+def seen_note(seen_ms: int, *, stalled_ms: int = 0) -> str:
+    """The note beside a group's offsets: when its query was last seen alive.
+
+    ``stalled_ms``: how long it has had work, and made no progress; 0 where it is as it should be.
+    """
+    return f"{seen_ms};stalled {stalled_ms};" if stalled_ms else f"{seen_ms};"
 
 
 def seen_from(note: str) -> int | None:
     """Read the note; librdkafka may return more bytes after it than were written."""
     found = re.match(r"([0-9]{1,15});", note)
     return None if found is None else int(found[1])
+
+
+def stalled_ms_from(note: str) -> int:
+    """Read from the note how long its query made no progress; 0 where that was not noted."""
+    found = re.match(r"[0-9]{1,15};stalled ([0-9]{1,15});", note)
+    return 0 if found is None else int(found[1])

@@ -46,8 +46,6 @@ GOLDEN = {
     "quarantined, standard": (facts(asked=STANDARD, is_quarantined=True), BULK),
     "replayed": (facts(is_replayed=True), BULK),
     "replayed, declared slow": (facts(declared=SLOW, is_replayed=True), SLOW),
-    "failed": (facts(has_failed=True), SLOW),
-    "failed, replayed before": (facts(is_replayed=True, has_failed=True), SLOW),
     "all at once": (
         facts(body_bytes=KIB_256 + 1, data_age_ms=DAY_MS + 1, is_quarantined=True),
         BULK,
@@ -71,7 +69,6 @@ def test_the_golden_table_of_lanes_holds(given: LaneFacts, lane: Lane) -> None:
         (facts(body_bytes=KIB_256 + 1, is_quarantined=True), BulkCause.QUARANTINED),
         (facts(is_quarantined=True, is_replayed=True), BulkCause.REPLAYED),
         (facts(declared=SLOW, body_bytes=KIB_256 + 1), None),
-        (facts(body_bytes=KIB_256 + 1, has_failed=True), None),
     ],
 )
 def test_a_message_has_one_cause_to_be_in_the_bulk_lane_and_none_elsewhere(

@@ -142,6 +142,17 @@ def test_kafka_receives_how_far_a_query_is_and_when_it_was_seen_alive() -> None:
     assert groups.notes == [f"{NOW_MS};"]
 
 
+def test_kafka_receives_how_long_a_query_has_made_no_progress() -> None:
+    groups = FakeGroups()
+    offsets = MirroredOffsets(
+        groups, query_names=[], now_ms=lambda: NOW_MS, stalled_ms=lambda _: 31_000
+    )
+
+    offsets.mirror([FakeQuery(lastProgress=FakeProgress())])
+
+    assert groups.notes == [f"{NOW_MS};stalled 31000;"]
+
+
 @pytest.mark.parametrize(("is_active", "notes"), [(True, [f"{NOW_MS};"]), (False, [])])
 def test_a_query_without_a_batch_yet_stands_where_it_stood(
     is_active: bool,  # noqa: FBT001 - pytest passes parameters by name
@@ -214,7 +225,7 @@ def test_an_application_stops_once_its_marker_is_there_and_not_before() -> None:
         is_marked=lambda: bool(marks),
         mirrored=Expired(),
         hours_left=lambda: 72,
-        restarts=EndedQueries().taken,
+        counts=dict,
         publish=lambda _: None,
         monotonic=clock,
     )
@@ -234,7 +245,7 @@ def test_expired_records_and_ended_queries_are_published_once_a_minute_none_too(
         is_marked=lambda: False,
         mirrored=mirrored,
         hours_left=lambda: 72,
-        restarts=ended.taken,
+        counts=lambda: {"QueryRestarts": ended.taken()},
         publish=published.append,
         monotonic=clock,
     )
@@ -255,7 +266,7 @@ def test_a_kafka_that_does_not_answer_ends_nothing(caplog: pytest.LogCaptureFixt
         is_marked=lambda: True,
         mirrored=Expired(is_unavailable=True),
         hours_left=lambda: 72,
-        restarts=EndedQueries().taken,
+        counts=dict,
         publish=lambda _: None,
         monotonic=Clock(),
     )

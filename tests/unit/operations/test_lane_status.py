@@ -79,6 +79,19 @@ def test_a_query_says_how_far_it_is_and_when_it_was_last_seen() -> None:
     assert query == QueryStatus(query="parse-slow", waiting=2, seen_ms=NOW_MS - 4_000)
 
 
+def test_a_query_that_makes_no_progress_is_shown_as_stalled_though_it_was_just_seen() -> None:
+    kafka = MemoryPositions()
+    note = seen_note(NOW_MS - 1_000, stalled_ms=45_000)
+    kafka.group_positions = {
+        "fleetlane-parse-fast": {("raw.fast", 0): Position(0, note + "\x00garbage")}
+    }
+
+    status = status_of(kafka, now_ms=NOW_MS)
+
+    assert (status.queries[0].seen_ms, status.queries[0].stalled_ms) == (NOW_MS - 1_000, 45_000)
+    assert "stalled for 45 s" in status_text(status)
+
+
 def test_a_person_reads_a_line_a_lane_and_a_line_a_query() -> None:
     kafka = MemoryPositions()
     landed(kafka, "raw.slow", 90)

@@ -47,6 +47,8 @@ def _lane_line(lane: LaneStatus, now_ms: int) -> str:
 
 def _query_line(query: QueryStatus, now_ms: int) -> str:
     seen = "never" if query.seen_ms is None else _when(query.seen_ms, now_ms)
+    if query.stalled_ms:
+        seen = f"stalled for {query.stalled_ms / 1000:.0f} s ({seen})"
     return _QUERIES.format(query.query, query.waiting, seen)
 
 
