@@ -199,9 +199,12 @@ class Supervisor:
         self._ended.add()
 
 
-def always_running(name: str, start: Callable[[], Query]) -> Supervisor:
-    """Start one query, and give what keeps it running. An error that is not ours is not hidden."""
-    supervisor = Supervisor(lambda: {name: DesiredQuery(start=start)})
+def always_running(
+    starts: Mapping[str, Callable[[], Query]], *, restart_s: float = RESTART_S
+) -> Supervisor:
+    """Start queries, and give what keeps them running. An error that is not ours is not hidden."""
+    queries = {name: DesiredQuery(start=start) for name, start in starts.items()}
+    supervisor = Supervisor(lambda: queries, restart_s=restart_s)
     supervisor.check(hides_errors=False)
     return supervisor
 

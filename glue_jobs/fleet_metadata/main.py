@@ -1,5 +1,6 @@
 """Job ``fleet_metadata``: all raw lanes to ``fleet.received``, in the JVM alone."""
 
+from functools import partial
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -82,9 +83,8 @@ def _number(name: str) -> Column:
 def start(session: SparkSession, arguments: FleetMetadataArguments) -> Supervisor:
     """Start the job's one query, and give what starts it again when it ends; returns at once."""
     plan = QueryPlan(name=_QUERY, trigger_ms=arguments.metadata_trigger_ms)
-    return always_running(
-        _QUERY, lambda: written_to_kafka(metadata_records(session, arguments), arguments, plan=plan)
-    )
+    records = partial(metadata_records, session, arguments)
+    return always_running({_QUERY: lambda: written_to_kafka(records(), arguments, plan=plan)})
 
 
 def metadata_records(session: SparkSession, arguments: FleetMetadataArguments) -> DataFrame:

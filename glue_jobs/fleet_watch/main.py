@@ -64,7 +64,7 @@ def start(session: SparkSession, arguments: FleetWatchArguments) -> Supervisor:
             _canary_check(session, arguments).run_beside(query)
         return query
 
-    return always_running(FLEET_WATCH, start_query)
+    return always_running({FLEET_WATCH: start_query})
 
 
 def _comparison(session: SparkSession, context: WatchContext) -> PeriodicTask:

@@ -75,7 +75,7 @@ def start(session: SparkSession, arguments: LakeArguments) -> Supervisor:
     name = lake_job(arguments.tables)
     lag = LakeLag(name, now_ms=now_ms, waits_ms_max=arguments.lake_trigger_ms)
     listen(session, lag)
-    return always_running(name, lambda: _start_query(session, arguments, guard, lag))
+    return always_running({name: lambda: _start_query(session, arguments, guard, lag)})
 
 
 def _start_query(

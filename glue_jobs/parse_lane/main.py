@@ -24,7 +24,7 @@ from fleetlane.events.topic_patterns import (
 from glue_jobs.engine.cloudwatch_metrics import published_to
 from glue_jobs.engine.query_listener import listen
 from glue_jobs.engine.session import run
-from glue_jobs.engine.supervisor import POLL_INTERVAL_S, DesiredQuery, PeriodicTask, Supervisor
+from glue_jobs.engine.supervisor import POLL_INTERVAL_S, PeriodicTask, Supervisor, always_running
 from glue_jobs.kafka.admin import KafkaAdmin
 from glue_jobs.kafka.source_and_sink import (
     QueryPlan,
@@ -72,11 +72,8 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> Supervisor:
             listening.add(name)
         return _started(session, own)
 
-    parts = {
-        _name(part): DesiredQuery(start=partial(start_query, part)) for part in _parts(arguments)
-    }
-    supervisor = Supervisor(lambda: parts, restart_s=POLL_INTERVAL_S)
-    supervisor.check(hides_errors=False)
+    starts = {_name(one): partial(start_query, one) for one in _parts(arguments)}
+    supervisor = always_running(starts, restart_s=POLL_INTERVAL_S)
     s3, flows_max_age_s = s3_client(AwsSettings()), arguments.flows_max_age_s
     queries = BlockingQueries(
         arguments.lane,

@@ -16,7 +16,7 @@ from fleetlane.events import canary
 from fleetlane.events.lanes import Lane
 from local.checkout import ROOT
 from local.data_folder import announced, taken_data_folder
-from local.demo.report import report_written, standing_once_it_covers
+from local.demo.report import report_written, standing_that_covers
 from local.platform import Platform, PlatformSettings
 from local.simulator.runaway_device import RunawayRun, run_runaway_device, runaway_id
 from local.simulator.sendings import FleetPlan
@@ -122,18 +122,9 @@ def run_demo(settings: DemoSettings, events: DemoEvents) -> DemoResult:
         with announced(endpoints, settings.data):
             result = _Demonstration(platform, settings, events, began_s=began_s).run()
             result = replace(result, report=_report(platform, settings, result))
-            result = replace(result, standing=_standing(platform, settings, result.ledger))
+            standing = standing_that_covers(result.ledger, endpoints, settings.data)
     settings.ledger_path.write_bytes(result.ledger.to_json())
-    return result
-
-
-def _standing(platform: Platform, settings: DemoSettings, ledger: Ledger) -> StandingLedger | None:
-    return standing_once_it_covers(
-        ledger.parsed + ledger.empty + ledger.parked,
-        platform.endpoints,
-        settings.data,
-        patience_s=_LAKE_LIMITS.deadline_s,
-    )
+    return replace(result, standing=standing)
 
 
 def _report(platform: Platform, settings: DemoSettings, result: DemoResult) -> Path | None:

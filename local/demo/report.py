@@ -8,22 +8,23 @@ from typing import Final
 
 from operations.endpoints import Endpoints
 from operations.fleet.tables import LakeMissingError
+from operations.ledger.reconciliation import Ledger
 from operations.ledger.standing import StandingLedger, standing_ledger
 from operations.platform import Platform
 from operations.report.page import write_report
 
 _LOOK_EVERY_S: Final = 1.0
+_STANDING_S_MAX: Final = 120.0
 
 
-def standing_once_it_covers(
-    messages: int, endpoints: Endpoints, data: Path, *, patience_s: float
-) -> StandingLedger | None:
-    """The standing ledger once so many messages have an outcome there, and none waits.
+def standing_that_covers(ledger: Ledger, endpoints: Endpoints, data: Path) -> StandingLedger | None:
+    """The standing ledger once it has as many outcomes as ``ledger``, and nothing waits in it.
 
-    Blocks for ``patience_s`` at most, and gives it then as far as it has come; ``None`` where there
-    is none yet.
+    Blocks for two minutes at most, and gives it then as far as it has come; ``None`` where there is
+    none yet.
     """
-    give_up_s = time.monotonic() + patience_s
+    messages = ledger.parsed + ledger.empty + ledger.parked
+    give_up_s = time.monotonic() + _STANDING_S_MAX
     while True:
         found = _standing_now(endpoints, data)
         if (found is not None and found.covers(messages)) or time.monotonic() >= give_up_s:

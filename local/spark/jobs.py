@@ -23,9 +23,6 @@ DRIVER_MEMORY: Final = "1536m"
 TASK_SLOTS: Final = 8
 """More than cores: a lane whose tasks are slow must not take the slots of the others."""
 
-TASK_FAILURES_MAX: Final = 4
-"""As on a cluster: a Python worker that is killed fails its task alone, which is tried again."""
-
 WORKER_DAEMON: Final = "local.spark.worker_daemon"
 
 POLLING_DELAY: Final = "200ms"
@@ -180,7 +177,7 @@ def spark_submit(
     }
     jars = ",".join(map(str, spark_jars()))
     options = [f"--conf={name}={value}" for name, value in configuration.items()]
-    master = f"local[{task_slots},{TASK_FAILURES_MAX}]"
+    master = f"local[{task_slots},4]"  # four tries of a task, as on a cluster
     command = str(spark_home() / "bin" / "spark-submit")
     return [
         command, "--master", master, "--driver-memory", DRIVER_MEMORY, "--jars", jars, *options

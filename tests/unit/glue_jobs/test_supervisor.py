@@ -176,8 +176,8 @@ def test_a_query_that_always_runs_is_started_at_once_and_an_error_of_it_is_not_h
         queries.append(Query())
         return queries[-1]
 
-    always_running("lake", start)
+    always_running({"lake": start})
 
     assert len(queries) == 1
     with pytest.raises(RuntimeError, match="no such table"):
-        always_running("lake", broken)
+        always_running({"lake": broken})
