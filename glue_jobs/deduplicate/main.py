@@ -12,11 +12,12 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from clients.aws import AwsSettings, s3_client
-from clients.flows.store import CachedFlows, CurrentFlows, FlowStore
+from clients.flows.store import CachedFlows, CurrentFlows, FlowStore, FlowsUnavailableError
 from fleetlane.events.job_arguments import DeduplicateArguments
 from fleetlane.events.topic_patterns import canonical_pattern
 from fleetlane.events.topics import unique_topic
 from glue_jobs.engine.checkpoint_notes import DedupedStreams, HadoopFiles
+from glue_jobs.engine.ended_queries import ended_queries
 from glue_jobs.engine.session import run
 from glue_jobs.engine.supervisor import DesiredQuery, Query, Supervisor
 from glue_jobs.kafka.source_and_sink import QueryPlan, raw_records, written_to_kafka
@@ -83,12 +84,20 @@ def supervised(
     """Give what supervises a query for each stream that was ever deduped, with its own window.
 
     A flow that dedupes no longer keeps its query, with the window that it had: consumers of its
-    topic would wait for ever. Another window takes another query.
+    topic would wait for ever. Another window takes another query. Until flows can be read the
+    first time, those of before go on; where there are none, that counts as a query that cannot be
+    started.
     """
 
     def desired() -> Mapping[str, DesiredQuery]:
         before = deduped.windows_s()
-        current = flows.current().flows
+        try:
+            current = flows.current().flows
+        except FlowsUnavailableError:
+            if not before:
+                ended_queries().add()
+                raise
+            current = ()
         now = {flow.stream: flow.dedupe.window_s for flow in current if flow.dedupe is not None}
         windows_s = {**before, **now}
         if windows_s != before:

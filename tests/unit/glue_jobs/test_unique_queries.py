@@ -1,9 +1,13 @@
 """Queries of flows that dedupe come with their flows, and never hold each other up."""
 
+import pytest
+
+from clients.flows.store import FlowsUnavailableError
 from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
 from fleetlane.events.flows.flow import Flow
 from glue_jobs.deduplicate.main import supervised
 from glue_jobs.engine.checkpoint_notes import DedupedStreams, PlanChangedError
+from glue_jobs.engine.ended_queries import ended_queries
 from glue_jobs.engine.supervisor import RESTART_S
 
 
@@ -38,13 +42,15 @@ class World:
         self.flows, self.now_s = flows, 0.0
         self.started: list[tuple[str, int]] = []
         self.made: list[Query] = []
-        self.refused = ""
+        self.refused, self.has_no_flows = "", False
         self.files = files or MemoryFiles()
         self.queries = supervised(
             self.start, flows=self, deduped=DedupedStreams(self.files), clock_s=lambda: self.now_s
         )
 
     def current(self) -> PublishedFlows:
+        if self.has_no_flows:
+            raise FlowsUnavailableError("flows", "timed out")
         return PublishedFlows.of(self.flows)
 
     def start(self, stream: str, window_s: int) -> Query:
@@ -68,6 +74,28 @@ def test_only_flows_that_dedupe_have_a_query_and_each_its_own() -> None:
     world.queries.check()
 
     assert world.started == [("gps", 600), ("thermo", 60)]
+
+
+def test_until_flows_can_be_read_those_of_before_go_on() -> None:
+    files = MemoryFiles()
+    World(flow("gps", 600), files=files).queries.check()
+    world = World(files=files)
+    world.has_no_flows = True
+
+    world.queries.check()
+
+    assert world.started == [("gps", 600)]
+
+
+def test_a_first_start_without_flows_counts_as_a_query_that_cannot_be_started() -> None:
+    world = World()
+    world.has_no_flows = True
+    ended_queries().taken()
+
+    with pytest.raises(FlowsUnavailableError):
+        world.queries.check()
+
+    assert ended_queries().taken() == 1
 
 
 def test_a_flow_that_dedupes_from_now_on_is_found_while_the_job_runs() -> None:
