@@ -9,6 +9,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from pyspark.sql import SparkSession
@@ -125,13 +126,16 @@ def main(argv: Sequence[str]) -> None:
     stay(supervisors, is_to_stop=watch.is_to_stop)
     if not stop_between_batches(session.streams.active):
         _log.warning("batches took over %d s: cancelled, they come again", STOP_LIMIT_S)
+    for supervisor in supervisors:
+        supervisor.stop()
     files.delete(marker)
 
 
 def _mirrored(offsets: MirroredOffsets, stalls: StallWatch, session: SparkSession) -> int:
     active = session.streams.active
-    expired = offsets.mirror(active)
-    stalls.check(active)  # Kafka has answered: what waits for it has not stalled
+    expired = offsets.mirror(active)  # unless Kafka answers, nothing counts as stalled
+    check = partial(stalls.check, active)
+    PeriodicTask(name="queries without progress", run=check, interval_s=0).run_if_due()
     return expired
 
 

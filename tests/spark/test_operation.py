@@ -95,6 +95,8 @@ def application(
     thread = threading.Thread(target=host.main, args=(argv,), daemon=True)
     thread.start()
     yield thread
+    (checkpoints / "stop").mkdir(exist_ok=True)
+    (checkpoints / "stop" / APPLICATION).touch()
     for query in spark.streams.active:
         query.stop()
     thread.join(WAIT_S)
