@@ -105,8 +105,8 @@ def _wanted(owner: str, owned: OwnedVersions) -> PublishedFlows:
         published = owned.published(owner, version)
     except (FlowsNotPublishedError, FlowsUnreadableError) as problem:
         raise FlowsRefusedError(version, str(problem)) from problem
-    for problem in _foreign(published, owner):
-        raise FlowsRefusedError(version, f"{problem}, and lies below {owners_flows(owner)}")
+    for foreign in _foreign(published, owner):
+        raise FlowsRefusedError(version, f"{foreign}, and lies below {owners_flows(owner)}")
     return published
 
 

@@ -59,8 +59,8 @@ class ActivationCall:
             raise ActivationRefusedError(named, self._function, str(problem)) from problem
         said = orjson.loads(answer["Payload"].read())
         if "FunctionError" in answer:
-            kind, problem = said.get("errorType", "an error"), said.get("errorMessage", "")
-            raise ActivationRefusedError(named, kind, problem)
+            kind, why = said.get("errorType", "an error"), said.get("errorMessage", "")
+            raise ActivationRefusedError(named, kind, why)
         version: str = said["version"]
         return version
 

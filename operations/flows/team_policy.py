@@ -23,7 +23,7 @@ def team_policy(owner: str, stage: StageResources) -> Mapping[str, Any]:
     name = checked_name(owner, kind="owner")
     bucket = f"arn:aws:s3:::{stage.flows_bucket}"
     here = f"{stage.region}:*"
-    key_of_bucket = {
+    key_of_bucket: Mapping[str, Mapping[str, Any]] = {
         "StringEquals": {"kms:ViaService": f"s3.{stage.region}.amazonaws.com"},
         "ArnLike": {"kms:EncryptionContext:aws:s3:arn": [bucket, f"{bucket}/*"]},
     }

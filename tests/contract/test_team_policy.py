@@ -30,7 +30,7 @@ from fleetlane.events.s3_keys import CURRENT_FLOWS_KEY, owners_version_key, want
 from fleetlane.events.stage_resources import StageResources
 from lambdas.flow_activation.owners import activate_owners
 from lambdas.flow_activation.service import FlowsRefusedError
-from operations.flows.publisher import FlowPublisher, StreamTakenError
+from operations.flows.publisher import Activates, FlowPublisher, StreamTakenError
 from operations.flows.team_policy import team_policy
 from tests.team_artifacts import team_artifact
 from tests.unit.lambdas.fakes import FakeKafka
@@ -97,7 +97,7 @@ def _user(name: str, policy: Any) -> Iterator["S3Client"]:
     )
 
 
-def _team(s3: "S3Client", activate: Callable[[Sequence[str]], str]) -> Team:
+def _team(s3: "S3Client", activate: Activates) -> Team:
     stores = FlowStore(s3, BUCKET), OwnerFlows(s3, BUCKET), ParserStore(s3, BUCKET)
     return Team(s3=s3, publisher=FlowPublisher(*stores, activate))
 

@@ -60,7 +60,7 @@ def _rights(stage: Synthesized) -> Iterator[tuple[str, Right]]:
             condition = json.dumps(statement["Condition"]) if "Condition" in statement else ""
             for resource in _listed(statement["Resource"]):
                 place = (role, _text(resource, stage), condition and f"`{_short(condition)}`")
-                by_place[place] |= set(_listed(statement["Action"]))
+                by_place[place] |= set(map(str, _listed(statement["Action"])))
     for (role, resource, condition), actions in by_place.items():
         shown = sorted(action for action in actions if not _EVERYWHERE.match(action))
         if shown:

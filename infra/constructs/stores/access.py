@@ -1,6 +1,6 @@
 """What a role may do with which stores: exact actions, and only the keys that it needs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from aws_cdk import aws_dynamodb as dynamodb
@@ -41,7 +41,7 @@ def grant_items(
     attributes: Sequence[str] | None = None,
 ) -> None:
     """Let ``role`` do ``actions`` with items; with ``attributes`` touch no others, return none."""
-    limits = {
+    limits: Mapping[str, Mapping[str, object]] = {
         "ForAllValues:StringEquals": {"dynamodb:Attributes": list(attributes or ())},
         "StringEqualsIfExists": {"dynamodb:ReturnValues": "NONE"},
     }

@@ -1,6 +1,6 @@
 """Flows: take this stream, parse it with this, put it there. One TOML file a stream."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Final, Literal
@@ -210,7 +210,7 @@ class Flow(_Table, frozen=True, kw_only=True):
 
     def expects(self, device_type: str | None) -> bool:
         """Whether such a device is bound to this flow; where every rule names types, by those."""
-        types: Iterable[str] | None = self.devices.types
+        types: Collection[object] | None = self.devices.types
         if types is None and all(rule.device_types for rule in self.parsers):
             types = self.device_types
         return types is None or device_type in types
