@@ -14,6 +14,7 @@ from fleetlane.events.job_arguments import (
     LakeArguments,
     LakeTables,
     ParseLaneArguments,
+    Sandbox,
     StandingLedgerArguments,
 )
 from fleetlane.events.lanes import Lane
@@ -144,9 +145,11 @@ def test_glue_is_given_the_same_arguments_by_name() -> None:
 
 
 def _of_one_worker(argv: list[str]) -> list[JobArguments]:
-    """Each stage has workers of its own."""
+    """Each stage has workers of its own, and says whether the jail is required."""
     return [
-        replace(job, workers=1) if isinstance(job, ParseLaneArguments) else job
+        replace(job, workers=1, sandbox=Sandbox.REQUIRED)
+        if isinstance(job, ParseLaneArguments)
+        else job
         for job in jobs_of(argv)
     ]
 

@@ -125,7 +125,7 @@ class ParseLaneArguments(JobArguments):
     @property
     def limits(self) -> LaneLimits:
         """The lane's limits, with those of these arguments instead where they are given."""
-        given = {
+        given: dict[str, Any] = {
             "trigger_ms": self.trigger_ms,
             "parse_ms_max": self.parse_ms_max,
             "messages_per_batch_max": self.messages_per_batch_max or self._messages_of_workers,
