@@ -14,7 +14,7 @@ _PUT_ONCE: Final = {"Null": {"s3:if-none-match": "false"}}
 def team_policy(owner: str, stage: StageResources) -> Mapping[str, Any]:
     """What an owner's publications need, as a policy document. Nothing in it deletes.
 
-    It may call the activation of flows, which takes no version from who calls: each owner's wish
+    It may call the activation of flows, which takes no version from its caller: each owner's wish
     lies in its own place.
 
     Raises:

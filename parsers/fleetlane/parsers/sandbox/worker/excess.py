@@ -51,4 +51,5 @@ def bind_memory(pid: int, memory_bytes_max: int) -> None:
         pages = int(Path(f"/proc/{pid}/statm").read_bytes().split()[0])
         most = pages * resource.getpagesize() + memory_bytes_max + _BEYOND_BYTES
         soft, _ = resource.prlimit(pid, resource.RLIMIT_AS)
-        resource.prlimit(pid, resource.RLIMIT_AS, (min(soft, most), most))
+        own = most if soft == resource.RLIM_INFINITY else min(soft, most)  # it has set none yet
+        resource.prlimit(pid, resource.RLIMIT_AS, (own, most))
