@@ -116,13 +116,20 @@ def _become_child(
             child = socket.socket(fileno=doorbell)
             options = str(program["options"]).encode()
             started = Program(**{**program, "options": options})  # type: ignore[arg-type] # as zygote_client writes it
-            os.nice(started.niceness)
+            _be_nice(started.niceness)
             serve(started, child, (input_memory, progress), jail)
             code = os.EX_OK
     except BaseException:  # noqa: BLE001 - the process's edge
         traceback.print_exc()
     finally:
         os._exit(code)
+
+
+def _be_nice(niceness: int) -> None:
+    """Let others go first. Where Linux shares CPUs by session first, that of this one counts."""
+    os.nice(niceness)
+    with suppress(OSError):
+        Path("/proc/self/autogroup").write_text(str(niceness))
 
 
 def _close_all_but(*kept: int) -> None:
