@@ -75,7 +75,7 @@ def jailed(jails: Sandboxes) -> Sandboxes:
 def world(
     jailed: Sandboxes, install: Install, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[World]:
-    """What there is to be had outside, and where: all of it belongs to this user."""
+    """What a parser might reach outside, and where: all of it belongs to this user."""
     bucket = tmp_path_factory.mktemp("flows")
     (bucket / "offsets").write_bytes(SECRET)
     (bucket / "offsets").chmod(0o600)
