@@ -1,13 +1,13 @@
 """The two sides compared at the edge: ingest, and a minimal handler."""
 
 import base64
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import pybase64
 
 from clients.circuit_breaker import CircuitBreaker
+from clients.devices.bound_devices import CachedBoundDevices
 from clients.devices.overrides import CachedOverrides
 from clients.flows.store import CachedFlows
 from clients.kafka.producer import KafkaProducer
@@ -18,9 +18,12 @@ from clients.s3.spool import SpoolUnavailableError
 from fleetlane.events.envelope import KafkaPosition
 from fleetlane.events.flows.files import PublishedFlows, flows_in
 from fleetlane.events.overrides import Overrides, RateLimits
+from fleetlane.events.times import now_ms
 from lambdas.http.rate_limiter import RateLimiter
-from lambdas.ingest.assembly import IngestDependencies, services_on
 from lambdas.ingest.dispatcher import Dispatcher
+from lambdas.ingest.intake import Intake
+from lambdas.ingest.repeats import Repeats
+from lambdas.ingest.service import Ingest
 from local.checkout import FLOWS
 
 ACCEPTED: Final = 202
@@ -85,30 +88,28 @@ def ingest_handler(producer: Producer) -> Handler:
     """Ingest as it runs in Lambda, but for S3 and DynamoDB."""
     nowhere = _Nowhere()
     overrides = CachedOverrides(nowhere, on_unavailable=lambda _: None)
-    dependencies = IngestDependencies(
+    intake = Intake(
         rate_limiter=RateLimiter(
             overrides, of_stage=_NEVER_REACHED, on_over_rate_limit=lambda *_: None
         ),
         flows=CachedFlows(nowhere),
-        producer=KafkaOrSpool(
-            producer=producer,
-            spool=nowhere,
-            breaker=CircuitBreaker(),
-            produce_s=PATIENCE_S,
-            now_ms=lambda: time.time_ns() // 1_000_000,
+        ingest=Ingest(
+            producer=KafkaOrSpool(
+                producer=producer,
+                spool=nowhere,
+                breaker=CircuitBreaker(),
+                produce_s=PATIENCE_S,
+                now_ms=now_ms,
+            ),
+            put_payload=nowhere.put,
+            body_bytes_max=4_500_000,
         ),
-        payloads=nowhere,
-        receipts=nowhere,
-        devices=nowhere,
-        body_bytes_max=4_500_000,
+        repeats=Repeats(lambda: nowhere, on_unavailable=lambda _: None, breaker=CircuitBreaker()),
         on_flows_unavailable=lambda _: None,
-        on_receipts_unavailable=lambda _: None,
     )
-    return Dispatcher(
-        services_on(dependencies),
-        now_ms=lambda: time.time_ns() // 1_000_000,
-        jitter=lambda least, _: least,
-    ).resolve
+    devices = CachedBoundDevices(nowhere.find_all)
+    dispatcher = Dispatcher(intake, devices, now_ms=now_ms, jitter=lambda least, _: least)
+    return lambda event, _: dispatcher.resolve(event)
 
 
 def floor_handler(servers: str, record: ProducerRecord) -> Handler:

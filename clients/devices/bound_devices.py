@@ -4,7 +4,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, Protocol
+from typing import Final
 
 from clients.devices.registry import RegisteredDevice
 
@@ -12,10 +12,8 @@ KEPT_MAX: Final = 20_000
 MAX_AGE_S: Final = 60.0
 
 
-class ManyDevices(Protocol):
-    """Where many devices are looked up at once."""
-
-    def find_all(self, device_ids: Iterable[str]) -> Mapping[str, RegisteredDevice]: ...
+type FindDevices = Callable[[Iterable[str]], Mapping[str, RegisteredDevice]]
+"""Looks many devices up at once, as ``DeviceRegistry.find_all`` does."""
 
 
 class CachedBoundDevices:
@@ -26,14 +24,14 @@ class CachedBoundDevices:
 
     def __init__(
         self,
-        registry: ManyDevices,
+        find_all: FindDevices,
         *,
         max_age_s: float = MAX_AGE_S,
         kept_max: int = KEPT_MAX,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Take the registry; of more than ``kept_max`` devices the oldest are forgotten."""
-        self._registry, self._monotonic = registry, monotonic
+        """Of more than ``kept_max`` devices the oldest are forgotten."""
+        self._find_all, self._monotonic = find_all, monotonic
         self._max_age_s, self._kept_max = max_age_s, kept_max
         self._changing = threading.Lock()
         self._kept: OrderedDict[str, tuple[float, RegisteredDevice]] = OrderedDict()
@@ -50,7 +48,7 @@ class CachedBoundDevices:
         unknown = device_ids - known.keys()
         if not unknown:
             return known
-        found = self._registry.find_all(unknown)
+        found = self._find_all(unknown)
         bound = {one: device for one, device in found.items() if device.gateway_id == gateway_id}
         self._keep(bound)
         return known | bound

@@ -1,15 +1,15 @@
 """Settings and clients that the functions which devices call share."""
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from aws_lambda_powertools import Logger
 
 from clients.aws import AwsSettings, dynamodb_table, hasty_config
+from clients.devices.bound_devices import CachedBoundDevices
 from clients.devices.overrides import CachedOverrides, OverridesStore, OverridesUnavailableError
-from clients.devices.registry import DeviceRegistry, RegisteredDevice
+from clients.devices.registry import DeviceRegistry
 from clients.environment import BadSettingError
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S
 from fleetlane.events.overrides import HARD_BYTES_PER_MINUTE, SOFT_BYTES_PER_MINUTE, RateLimits
@@ -96,16 +96,12 @@ def rate_limiter(
     return RateLimiter(overrides, of_stage=settings.rate_limits, on_over_rate_limit=over_rate_limit)
 
 
-class LazyRegistry:
-    """The registry, opened when a gateway first speaks for another device."""
+def bound_devices(registry_table: str) -> CachedBoundDevices:
+    """The registry is opened when a gateway first speaks for another device."""
 
-    def __init__(self, table: str) -> None:
-        self._table = table
-
-    def find_all(self, device_ids: Iterable[str]) -> Mapping[str, RegisteredDevice]:
-        return self._registry.find_all(device_ids)
-
-    @cached_property
-    def _registry(self) -> DeviceRegistry:
+    @cache
+    def registry() -> DeviceRegistry:
         config = hasty_config(seconds=_LOOK_UP_S)
-        return DeviceRegistry(dynamodb_table(AwsSettings(), self._table, config=config))
+        return DeviceRegistry(dynamodb_table(AwsSettings(), registry_table, config=config))
+
+    return CachedBoundDevices(lambda device_ids: registry().find_all(device_ids))

@@ -1,9 +1,11 @@
-"""Errors as the caller sees them: RFC 9457 problems, each with a tag that never changes."""
+"""What a caller is answered; an error is an RFC 9457 problem, with a tag that never changes."""
 
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
+
+import msgspec
 
 from fleetlane.events.errors import ProblemTag
 from lambdas.http.device_request import (
@@ -38,6 +40,27 @@ _TITLES: Final = {
 _NOTHING_ACKNOWLEDGED: Final = "Nothing was acknowledged; send the same message again."
 
 
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What a device is answered. ``retry_after_s`` says when to send the same again."""
+
+    status: int
+    body: str
+    content_type: str = "application/json"
+    retry_after_s: int | None = None
+
+    def as_proxy(self) -> dict[str, Any]:
+        """Write it as API Gateway (REST, v1) wants it."""
+        headers = {"Content-Type": [self.content_type]}
+        if self.retry_after_s is not None:
+            headers["Retry-After"] = [str(self.retry_after_s)]
+        return {
+            "statusCode": self.status,
+            "body": self.body,
+            "isBase64Encoded": False,
+            "multiValueHeaders": headers,
+        }
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """An answer to a request that was refused. ``retry_after_s`` says when to send it again."""
@@ -55,27 +78,26 @@ class Problem:
             "detail": self.detail,
         }
 
-    def body(self) -> str:
-        return json.dumps(self.members())
+    def answer(self) -> Answer:
+        return Answer(
+            status=self.tag.status,
+            body=json.dumps(self.members()),
+            content_type=PROBLEM_CONTENT_TYPE,
+            retry_after_s=self.retry_after_s,
+        )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProblemTable:
-    """Which error has which tag, in one function."""
+type Tags = Mapping[type[Exception], ProblemTag]
+"""Which error has which tag, in one function."""
 
-    tags: Mapping[type[Exception], ProblemTag]
 
-    def has(self, error: Exception) -> bool:
-        """Whether an error is expected."""
-        return type(error) in self.tags
+def translated(error: Exception, tags: Tags, *, jitter: Callable[[int, int], int]) -> Problem:
+    """The problem of an error; one that has no tag is our own, and worth another try.
 
-    def problem_of(self, error: Exception, *, jitter: Callable[[int, int], int]) -> Problem:
-        """Translate an error; one that is not expected is our own, and worth another try.
-
-        ``jitter`` picks from a range, both ends included: so a fleet does not come back at once.
-        """
-        tag = self.tags.get(type(error), ProblemTag.TRY_LATER)
-        if tag in _RETRY_AFTER_S:
-            detail = str(error) if tag is ProblemTag.SLOW_DOWN else _NOTHING_ACKNOWLEDGED
-            return Problem(tag=tag, detail=detail, retry_after_s=jitter(*_RETRY_AFTER_S[tag]))
-        return Problem(tag=tag, detail=str(error))
+    ``jitter`` picks from a range, both ends included: so a fleet does not come back at once.
+    """
+    tag = tags.get(type(error), ProblemTag.TRY_LATER)
+    if tag in _RETRY_AFTER_S:
+        detail = str(error) if tag is ProblemTag.SLOW_DOWN else _NOTHING_ACKNOWLEDGED
+        return Problem(tag=tag, detail=detail, retry_after_s=jitter(*_RETRY_AFTER_S[tag]))
+    return Problem(tag=tag, detail=str(error))

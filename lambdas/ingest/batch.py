@@ -1,7 +1,6 @@
 """Landing a batch: each entry by itself, so that a bad one stops no other."""
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import msgspec
@@ -35,11 +34,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchIngest:
-    """All that landing a batch needs. ``check_size`` raises for a document that is too large."""
+    """All that landing a batch needs."""
 
     intake: Intake
     devices: CachedBoundDevices
-    check_size: Callable[[int], None]
 
     def land(self, batch: Batch) -> list[Outcome]:
         """Land the entries that may be landed; the outcomes are in the order of the entries.
@@ -50,7 +48,7 @@ class BatchIngest:
             PayloadTooLargeError: It is too large; nothing was landed.
         """
         until_s = time.monotonic() + ANSWER_S
-        self.check_size(len(batch.document))
+        self.intake.ingest.check_size(len(batch.document))
         read = [_read(raw) for raw in entries_in(batch.document)]
         ids = frozenset(one.device_id for one in read if isinstance(one, Entry))
         senders = Senders.asked(batch.sender, ids, self.devices)

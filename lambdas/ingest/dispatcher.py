@@ -1,16 +1,28 @@
-"""Every request of a device to ingest: single messages by the shortest way, others by a router."""
+"""Every request of a device to ingest: single messages, batches, and what asks for its health."""
 
-import threading
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
+from clients.devices.bound_devices import CachedBoundDevices
+from fleetlane.events.errors import ProblemTag
 from fleetlane.events.lanes import Lane
-from lambdas.ingest.assembly import Services
-from lambdas.ingest.http_request import inbound_from
-from lambdas.ingest.problems import ACCEPTED, Answer, Jitter, receipt_answer, refused
-
-if TYPE_CHECKING:
-    from lambdas.ingest.routes import OneThreadResolver
+from lambdas.http.problems import Answer, Problem
+from lambdas.ingest.batch import BatchIngest
+from lambdas.ingest.http_request import batch_from, inbound_from
+from lambdas.ingest.intake import Intake
+from lambdas.ingest.problems import (
+    ACCEPTED,
+    REFUSED,
+    Jitter,
+    NoSuchPathError,
+    batch_answer,
+    health_answer,
+    problem_of,
+    receipt_answer,
+    refused,
+)
+from lambdas.ingest.service import Receipt
 
 _LANE_ASKED: Final[Mapping[str, Lane]] = {"/v1/streams": Lane.STANDARD, "/v1/fast": Lane.FAST}
 
@@ -18,30 +30,46 @@ _LANE_ASKED: Final[Mapping[str, Lane]] = {"/v1/streams": Lane.STANDARD, "/v1/fas
 class Dispatcher:
     """Answers requests, in any number of threads. ``now_ms`` is the clock.
 
-    ``POST /v1/streams/{stream}`` and ``POST /v1/fast/{stream}``, nearly all requests, are answered
-    without a router: Powertools' takes longer to find the route and to write the answer than all
-    else together.
+    By hand: Powertools' router took longer to find the route of a single message and to write its
+    answer than all else together, and has one request at a time on a class that threads share.
     """
 
-    def __init__(self, services: Services, *, now_ms: Callable[[], int], jitter: Jitter) -> None:
-        self._services, self._now_ms, self._jitter = services, now_ms, jitter
-        self._of_thread = threading.local()
+    def __init__(
+        self,
+        intake: Intake,
+        devices: CachedBoundDevices,
+        *,
+        now_ms: Callable[[], int],
+        jitter: Jitter,
+    ) -> None:
+        self._intake, self._batches = intake, BatchIngest(intake=intake, devices=devices)
+        self._now_ms, self._jitter = now_ms, jitter
 
-    def resolve(self, event: Mapping[str, Any], context: object) -> dict[str, Any]:
+    def resolve(self, event: Mapping[str, Any]) -> dict[str, Any]:
         """Answer a proxy event (API Gateway REST, v1)."""
-        path, _, stream = event["path"].rstrip("/").rpartition("/")
-        asked = _LANE_ASKED.get(path)
-        if asked is None or event["httpMethod"] != "POST":
-            return self._others().resolve(event, context)
         try:
-            answer = self._landed(event, stream, asked)
+            answer = self._answer(event)
         except Exception as error:  # noqa: BLE001 - the edge: whatever it is, a device is answered
             answer = refused(error, self._jitter)
         return answer.as_proxy()
 
+    def _answer(self, event: Mapping[str, Any]) -> Answer:
+        method, path = event["httpMethod"], event["path"].rstrip("/")
+        folder, _, stream = path.rpartition("/")
+        asked = _LANE_ASKED.get(folder)
+        if asked is not None and method == "POST":
+            return self._landed(event, stream, asked)
+        match method, path:
+            case "POST", "/v1/batch":
+                return self._landed_batch(event)
+            case "GET", "/v1/health":
+                return health_answer(self._intake.ingest.health.conditions())
+            case _:
+                raise NoSuchPathError
+
     def _landed(self, event: Mapping[str, Any], stream: str, asked: Lane) -> Answer:
         inbound = inbound_from(event, stream=stream, asked=asked, arrival_millis=self._now_ms())
-        receipt = self._services.intake.land(inbound)
+        receipt = self._intake.land(inbound)
         ACCEPTED.write(
             1,
             len(inbound.body),
@@ -51,13 +79,38 @@ class Dispatcher:
         )
         return receipt_answer(receipt)
 
-    def _others(self) -> "OneThreadResolver":
-        # Slow to import, and needed by few requests.
-        from lambdas.ingest.routes import other_routes  # noqa: PLC0415
+    def _landed_batch(self, event: Mapping[str, Any]) -> Answer:
+        batch = batch_from(event, arrival_millis=self._now_ms())
+        outcomes = self._batches.land(batch)
+        results = [one.result for one in outcomes]
+        answers = [
+            one if isinstance(one, Receipt) else problem_of(one, self._jitter) for one in results
+        ]
+        sizes = [one.body_bytes for one in outcomes]
+        _count_batch(answers, body_bytes=sizes, arrival_millis=batch.arrival_millis)
+        return batch_answer(answers)
 
-        routes: OneThreadResolver | None = getattr(self._of_thread, "routes", None)
-        if routes is None:
-            routes = self._of_thread.routes = other_routes(
-                self._services, now_ms=self._now_ms, jitter=self._jitter
-            )
-        return routes
+
+type _Counted = tuple[Lane, str | None]
+
+
+def _count_batch(
+    outcomes: Sequence[Receipt | Problem], *, body_bytes: Sequence[int], arrival_millis: int
+) -> None:
+    """Write one line of metrics a lane and stream, and one a tag, however many entries there are.
+
+    Streams without a flow are one together.
+    """
+    messages, bytes_of, refusals = Counter[_Counted](), Counter[_Counted](), Counter[ProblemTag]()
+    for outcome, size_bytes in zip(outcomes, body_bytes, strict=True):
+        if isinstance(outcome, Problem):
+            refusals[outcome.tag] += 1
+        else:
+            counted = outcome.lane, outcome.counted_stream
+            messages[counted] += 1
+            bytes_of[counted] += size_bytes
+    for (lane, stream), count in messages.items():
+        size_bytes = bytes_of[lane, stream]
+        ACCEPTED.write(count, size_bytes, lane=lane, stream=stream, arrival_millis=arrival_millis)
+    for tag, count in refusals.items():
+        REFUSED.write(count, of=tag)

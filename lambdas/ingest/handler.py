@@ -1,8 +1,7 @@
 """What Lambda calls for each request of a device."""
 
 import random
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -11,7 +10,7 @@ from aws_lambda_powertools import Logger
 
 from clients.aws import AwsSettings, dynamodb_table, hasty_config, request_config, s3_client
 from clients.circuit_breaker import CircuitBreaker
-from clients.devices.receipts import KeptReceipt, ReceiptStore, ReceiptsUnavailableError
+from clients.devices.receipts import ReceiptStore, ReceiptsUnavailableError
 from clients.environment import read_settings
 from clients.flows.store import CachedFlows, FlowStore, FlowsUnavailableError
 from clients.kafka.producer import KafkaProducer
@@ -20,10 +19,13 @@ from clients.s3.payload_bucket import PayloadBucket
 from clients.s3.spool import Spool
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lanes import REQUEST_BODY_BYTES_MAX
-from lambdas.http.dependencies import DeviceSettings, LazyRegistry, rate_limiter
-from lambdas.ingest.assembly import IngestDependencies, services_on
+from fleetlane.events.times import now_ms
+from lambdas.http.dependencies import DeviceSettings, bound_devices, rate_limiter
 from lambdas.ingest.dispatcher import Dispatcher
+from lambdas.ingest.intake import Intake
 from lambdas.ingest.problems import FLOWS_UNAVAILABLE, OVERRIDES_UNAVAILABLE, RECEIPTS_UNAVAILABLE
+from lambdas.ingest.repeats import Repeats
+from lambdas.ingest.service import Ingest
 
 logger = Logger(service="ingest")
 
@@ -47,21 +49,16 @@ class Settings:
 
 def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
     """Answer one request. May be called by several threads at once, as the local gateway does."""
-    return _dispatcher().resolve(event, context)
+    return _dispatcher().resolve(event)
 
 
 @cache
 def _dispatcher() -> Dispatcher:
-    return dispatcher(now_ms=_now_ms)
+    return dispatcher(now_ms=now_ms)
 
 
 def dispatcher(*, now_ms: Callable[[], int]) -> Dispatcher:
     """Ingest put together by the settings of its environment, with a clock."""
-    services = services_on(_dependencies(now_ms))
-    return Dispatcher(services, now_ms=now_ms, jitter=random.randint)
-
-
-def _dependencies(now_ms: Callable[[], int]) -> IngestDependencies:
     ours = read_settings(Settings)
     s3 = s3_client(AwsSettings(), config=request_config())
     kafka = KafkaProducer(
@@ -69,40 +66,33 @@ def _dependencies(now_ms: Callable[[], int]) -> IngestDependencies:
         security=ours.kafka_security,
         delivery_timeout_s=PRODUCE_S,
     )
-    return IngestDependencies(
+    intake = Intake(
         rate_limiter=rate_limiter(
             ours.devices, s3, logger=logger, unavailable_line=OVERRIDES_UNAVAILABLE
         ),
         flows=CachedFlows(
             FlowStore(s3, ours.devices.flows_bucket), max_age_s=ours.devices.flows_max_age_s
         ),
-        producer=KafkaOrSpool(
-            producer=kafka,
-            spool=Spool(s3, ours.spool_bucket),
-            breaker=CircuitBreaker(),
-            now_ms=now_ms,
+        ingest=Ingest(
+            producer=KafkaOrSpool(
+                producer=kafka,
+                spool=Spool(s3, ours.spool_bucket),
+                breaker=CircuitBreaker(),
+                now_ms=now_ms,
+            ),
+            put_payload=PayloadBucket(s3, ours.payload_bucket).put,
+            body_bytes_max=REQUEST_BODY_BYTES_MAX,
         ),
-        payloads=PayloadBucket(s3, ours.payload_bucket),
-        receipts=_LazyReceipts(),
-        devices=LazyRegistry(ours.devices.registry_table),
-        body_bytes_max=REQUEST_BODY_BYTES_MAX,
+        repeats=Repeats(_receipts, on_unavailable=_receipts_unavailable, breaker=CircuitBreaker()),
         on_flows_unavailable=_flows_unavailable,
-        on_receipts_unavailable=_receipts_unavailable,
     )
-
-
-class _LazyReceipts:
-    """The table of receipts, opened when a flow first asks for repeats to be answered."""
-
-    def find_all(self, keys: Sequence[str], *, now_s: int) -> Mapping[str, KeptReceipt]:
-        return _receipts().find_all(keys, now_s=now_s)
-
-    def keep_all(self, receipts: Mapping[str, KeptReceipt]) -> None:
-        _receipts().keep_all(receipts)
+    devices = bound_devices(ours.devices.registry_table)
+    return Dispatcher(intake, devices, now_ms=now_ms, jitter=random.randint)
 
 
 @cache
 def _receipts() -> ReceiptStore:
+    """Opened when a flow first asks for repeats to be answered."""
     ours = read_settings(Settings)
     config = hasty_config(seconds=ours.receipts_wait_ms / 1000)
     return ReceiptStore(dynamodb_table(AwsSettings(), ours.receipts_table, config=config))
@@ -116,7 +106,3 @@ def _receipts_unavailable(problem: ReceiptsUnavailableError) -> None:
 def _flows_unavailable(problem: FlowsUnavailableError) -> None:
     logger.warning("flows unavailable", extra={"problem": str(problem)})
     FLOWS_UNAVAILABLE.write(1)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

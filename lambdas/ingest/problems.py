@@ -13,52 +13,20 @@ from clients.s3.payload_bucket import PayloadUnavailableError
 from fleetlane.events.errors import FleetlaneError, ProblemTag
 from fleetlane.events.metrics import Dimension, FunctionMetric, Service
 from lambdas.http.embedded_metrics import AcceptedLine, MetricLine
-from lambdas.http.problems import OF_REQUESTS, PROBLEM_CONTENT_TYPE, Problem, ProblemTable
+from lambdas.http.problems import OF_REQUESTS, Answer, Problem, Tags, translated
 from lambdas.http.rate_limiter import RevokedDeviceError, TooManyMessagesError
 from lambdas.http.senders import NotItsGatewayError
 from lambdas.ingest.batch_document import BatchTooLongError
 from lambdas.ingest.service import BodyTooLargeError, Receipt
 from lambdas.ingest.sink_health import Condition, Sink
 
-_JSON: Final = "application/json"
 _ACCEPTED: Final = HTTPStatus.ACCEPTED.value
-
-
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a device is answered. ``retry_after_s`` says when to send the same again."""
-
-    status: int
-    body: str
-    content_type: str = _JSON
-    retry_after_s: int | None = None
-
-    def as_proxy(self) -> dict[str, Any]:
-        """Write it as API Gateway (REST, v1) wants it."""
-        headers = {"Content-Type": [self.content_type]}
-        if self.retry_after_s is not None:
-            headers["Retry-After"] = [str(self.retry_after_s)]
-        return {
-            "statusCode": self.status,
-            "body": self.body,
-            "isBase64Encoded": False,
-            "multiValueHeaders": headers,
-        }
 
 
 def receipt_answer(receipt: Receipt) -> Answer:
     """202: the message is durable."""
     body = msgspec.json.encode(receipt_members(receipt)).decode()
     return Answer(status=_ACCEPTED, body=body)
-
-
-def problem_answer(problem: Problem) -> Answer:
-    """The problem's own status; ``Retry-After`` where it is worth another try."""
-    return Answer(
-        status=problem.tag.status,
-        body=problem.body(),
-        content_type=PROBLEM_CONTENT_TYPE,
-        retry_after_s=problem.retry_after_s,
-    )
 
 
 def batch_answer(outcomes: Sequence[Receipt | Problem]) -> Answer:
@@ -130,33 +98,31 @@ class NoSuchPathError(FleetlaneError):
     sentence = "no such path and method"
 
 
-_TABLE: Final = ProblemTable(
-    tags={
-        **OF_REQUESTS,
-        NoSuchPathError: ProblemTag.NO_ROUTE,
-        RevokedDeviceError: ProblemTag.FORBIDDEN,
-        NotItsGatewayError: ProblemTag.FORBIDDEN,
-        TooManyMessagesError: ProblemTag.SLOW_DOWN,
-        BodyTooLargeError: ProblemTag.TOO_LARGE,
-        BatchTooLongError: ProblemTag.TOO_LARGE,
-        RegistryUnavailableError: ProblemTag.TRY_LATER,
-        PayloadUnavailableError: ProblemTag.TRY_LATER,
-        NotDurableError: ProblemTag.TRY_LATER,
-    }
-)
+_TAGS: Final[Tags] = {
+    **OF_REQUESTS,
+    NoSuchPathError: ProblemTag.NO_ROUTE,
+    RevokedDeviceError: ProblemTag.FORBIDDEN,
+    NotItsGatewayError: ProblemTag.FORBIDDEN,
+    TooManyMessagesError: ProblemTag.SLOW_DOWN,
+    BodyTooLargeError: ProblemTag.TOO_LARGE,
+    BatchTooLongError: ProblemTag.TOO_LARGE,
+    RegistryUnavailableError: ProblemTag.TRY_LATER,
+    PayloadUnavailableError: ProblemTag.TRY_LATER,
+    NotDurableError: ProblemTag.TRY_LATER,
+}
 
 
 def refused(error: Exception, jitter: Jitter) -> Answer:
     """The answer to a request that failed as a whole; it is counted."""
     problem = problem_of(error, jitter)
     REFUSED.write(1, of=problem.tag)
-    return problem_answer(problem)
+    return problem.answer()
 
 
 def problem_of(error: Exception, jitter: Jitter) -> Problem:
     """Translate an error, and tell our own log of what the device cannot mend."""
-    problem = _TABLE.problem_of(error, jitter=jitter)
-    if not _TABLE.has(error):
+    problem = translated(error, _TAGS, jitter=jitter)
+    if type(error) not in _TAGS:
         logger.error("failed", exc_info=error)
     elif problem.tag is ProblemTag.TRY_LATER:
         logger.warning("not durable", extra={"problem": str(error)})

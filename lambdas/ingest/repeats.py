@@ -38,13 +38,13 @@ class Repeats:
 
     def __init__(
         self,
-        store: ReceiptStore,
+        store: Callable[[], ReceiptStore],
         *,
         on_unavailable: Callable[[ReceiptsUnavailableError], None],
         breaker: CircuitBreaker,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``on_unavailable`` is called at each failure."""
+        """``store`` is asked for when it is first needed; ``on_unavailable`` at each failure."""
         self._store, self._on_unavailable = store, on_unavailable
         self._breaker, self._monotonic = breaker, monotonic
 
@@ -54,7 +54,7 @@ class Repeats:
             return {}
         keys = [repeat_key(one) for one in inbound]
         try:
-            found = self._store.find_all(keys, now_s=inbound[0].arrival_millis // 1000)
+            found = self._store().find_all(keys, now_s=inbound[0].arrival_millis // 1000)
         except ReceiptsUnavailableError as problem:
             self._failed(problem)
             return {}
@@ -66,7 +66,7 @@ class Repeats:
         if not messages or self._is_left_alone():
             return
         try:
-            self._store.keep_all({repeat_key(one.inbound): _kept(one) for one in messages})
+            self._store().keep_all({repeat_key(one.inbound): _kept(one) for one in messages})
         except ReceiptsUnavailableError as problem:
             self._failed(problem)
 

@@ -1,12 +1,11 @@
 """Landing one message: its bytes are durable before the device gets its receipt."""
 
 import hashlib
-import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import replace
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Protocol
 
@@ -23,6 +22,7 @@ from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane, LaneFacts, bulk_cause
 from fleetlane.events.metrics import NO_FLOW_STREAM
 from fleetlane.events.names import RawIdRule
 from lambdas.http.device_request import Declared
+from lambdas.ingest.sink_health import Condition, Sink, SinkHealth
 
 
 class InboundMessage(Declared, frozen=True, kw_only=True, dict=True):
@@ -53,7 +53,14 @@ def message_of(inbound: InboundMessage, flow: Flow | None) -> Message:
     body = inbound.body
     if flow is not None and flow.oversize == "truncate":
         body = body[:INLINE_BYTES_MAX]
-    facts = _lane_facts(inbound, flow, len(body))
+    end_millis = inbound.end_millis
+    facts = LaneFacts(
+        asked=inbound.asked,
+        declared=Lane.STANDARD if flow is None else flow.lane,
+        body_bytes=len(body),
+        data_age_ms=None if end_millis is None else inbound.arrival_millis - end_millis,
+        is_quarantined=inbound.is_quarantined,
+    )
     return Message(
         raw_id=_raw_id(inbound, flow),
         device_id=inbound.device_id,
@@ -67,7 +74,7 @@ def message_of(inbound: InboundMessage, flow: Flow | None) -> Message:
         device_type=inbound.device_type,
         firmware=inbound.firmware,
         start_millis=inbound.start_millis,
-        end_millis=inbound.end_millis,
+        end_millis=end_millis,
         body_encoding=inbound.body_encoding,
         truncated_from_bytes=len(inbound.body) if len(body) < len(inbound.body) else None,
         via=inbound.via,
@@ -82,17 +89,6 @@ def _raw_id(inbound: InboundMessage, flow: Flow | None) -> str:
         dedupes_by_content=flow is not None and flow.dedupe_by_content,
     )
     return rule.raw_id(inbound.body_sha256)
-
-
-def _lane_facts(inbound: InboundMessage, flow: Flow | None, body_bytes: int) -> LaneFacts:
-    end_millis = inbound.end_millis
-    return LaneFacts(
-        asked=inbound.asked,
-        declared=Lane.STANDARD if flow is None else flow.lane,
-        body_bytes=body_bytes,
-        data_age_ms=None if end_millis is None else inbound.arrival_millis - end_millis,
-        is_quarantined=inbound.is_quarantined,
-    )
 
 
 ANSWER_S: Final = 4.75
@@ -146,10 +142,8 @@ class RecordLander(Protocol):
     ) -> Sequence[KafkaPosition | Spooled | NotDurableError]: ...
 
 
-class PayloadStore(Protocol):
-    """Stores a body so that it lasts, or raises ``PayloadUnavailableError``."""
-
-    def put(self, key: str, body: bytes, sha256_hex: str) -> PayloadReference: ...
+type PutPayload = Callable[[str, bytes, str], PayloadReference]
+"""Stores a body so that it lasts, as ``PayloadBucket.put`` does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,44 +151,44 @@ class Ingest:
     """All that landing a message needs; each message comes with the flow of its stream, if any."""
 
     producer: RecordLander
-    payloads: PayloadStore
+    put_payload: PutPayload
     body_bytes_max: int
+    health: SinkHealth = field(default_factory=SinkHealth)
 
-    def land(
-        self, inbound: InboundMessage, flow: Flow | None, *, until_s: float = math.inf
-    ) -> Receipt:
+    def land(self, inbound: InboundMessage, flow: Flow | None) -> Receipt:
         """Make a message durable: in Kafka or the spool, a large body in S3 first.
 
-        Blocks until it is, for at most ``ANSWER_S`` or a little longer; ``until_s``, by
-        ``time.monotonic``, shortens that.
+        Blocks until it is, for at most ``ANSWER_S`` or a little longer.
 
         Raises:
             BodyTooLargeError: The body is over ``body_bytes_max``; nothing was stored.
             PayloadUnavailableError: S3 did not confirm the body.
             NotDurableError: Neither Kafka nor the spool confirmed the record in time.
         """
-        until_s = min(until_s, time.monotonic() + ANSWER_S)
+        until_s = time.monotonic() + ANSWER_S
         self.check_size(len(inbound.body))
         message, record = self._prepared(inbound, flow)
-        (place,) = self.producer.land_all([record], until_s=until_s)
-        outcome = _outcome(message, flow, place)
+        places = self.producer.land_all([record], until_s=until_s)
+        self.health.saw_records(places)
+        outcome = _outcome(message, flow, places[0])
         if isinstance(outcome, NotDurableError):
             raise outcome
         return outcome
 
     def land_all(
-        self, inbound: Sequence[tuple[InboundMessage, Flow | None]], *, until_s: float = math.inf
+        self, inbound: Sequence[tuple[InboundMessage, Flow | None]], *, until_s: float
     ) -> list[Receipt | FleetlaneError]:
         """Do so with many, all waits together: S3's for the large bodies, then Kafka's for all.
 
         For a message that is not durable the error that ``land`` would raise is returned.
         """
-        until_s = min(until_s, time.monotonic() + ANSWER_S)
         prepared = self._all_prepared(inbound)
         records = [one[1] for one in prepared if not isinstance(one, FleetlaneError)]
-        places = iter(self.producer.land_all(records, until_s=until_s) if records else ())
+        places = self.producer.land_all(records, until_s=until_s) if records else ()
+        self.health.saw_records(places)
+        place = iter(places)
         return [
-            one if isinstance(one, FleetlaneError) else _outcome(one[0], flow, next(places))
+            one if isinstance(one, FleetlaneError) else _outcome(one[0], flow, next(place))
             for one, (_, flow) in zip(prepared, inbound, strict=True)
         ]
 
@@ -203,19 +197,28 @@ class Ingest:
         if size_bytes > self.body_bytes_max:
             raise BodyTooLargeError(size_bytes, self.body_bytes_max)
 
-    def _prepared(self, inbound: InboundMessage, flow: Flow | None) -> "_Prepared":
+    def _prepared(
+        self, inbound: InboundMessage, flow: Flow | None
+    ) -> tuple[Message, ProducerRecord]:
         """The message and its record; a large body is in S3 by then."""
         message = message_of(inbound, flow)
         if message.body_bytes > INLINE_BYTES_MAX:
-            reference = self.payloads.put(
-                payload_key(message.raw_id), inbound.body, inbound.body_sha256().hex()
-            )
+            reference = self._stored(payload_key(message.raw_id), inbound)
             message = replace(message, body=None, reference=reference)
         return message, raw_record(message, flow)
 
+    def _stored(self, key: str, inbound: InboundMessage) -> PayloadReference:
+        try:
+            reference = self.put_payload(key, inbound.body, inbound.body_sha256().hex())
+        except PayloadUnavailableError:
+            self.health.saw(Sink.OBJECT_STORE, Condition.FAILING)
+            raise
+        self.health.saw(Sink.OBJECT_STORE, Condition.OK)
+        return reference
+
     def _all_prepared(
         self, inbound: Sequence[tuple[InboundMessage, Flow | None]]
-    ) -> "list[_Prepared | PayloadUnavailableError]":
+    ) -> list[tuple[Message, ProducerRecord] | PayloadUnavailableError]:
         large = sum(len(one.body) > INLINE_BYTES_MAX for one, _ in inbound)
         if large <= 1:
             return [self._prepared_or_error(*one) for one in inbound]
@@ -224,14 +227,11 @@ class Ingest:
 
     def _prepared_or_error(
         self, inbound: InboundMessage, flow: Flow | None
-    ) -> "_Prepared | PayloadUnavailableError":
+    ) -> tuple[Message, ProducerRecord] | PayloadUnavailableError:
         try:
             return self._prepared(inbound, flow)
         except PayloadUnavailableError as problem:
             return problem
-
-
-type _Prepared = tuple[Message, ProducerRecord]
 
 
 def _outcome(

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import random
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -12,7 +11,6 @@ from typing import Any, Final
 from aws_lambda_powertools import Logger
 
 from clients.aws import AwsSettings, s3_client
-from clients.devices.bound_devices import CachedBoundDevices
 from clients.devices.registry import RegistryUnavailableError
 from clients.environment import read_settings
 from clients.flows.store import CachedFlows, FlowStore, FlowsUnavailableError
@@ -24,9 +22,10 @@ from fleetlane.events.errors import FleetlaneError, ProblemTag
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, KafkaSecurity
 from fleetlane.events.lanes import PAYLOAD_BYTES_MAX
 from fleetlane.events.metrics import NO_FLOW_STREAM, Dimension, FunctionMetric, Service
-from lambdas.http.dependencies import DeviceSettings, LazyRegistry, rate_limiter
+from fleetlane.events.times import now_ms
+from lambdas.http.dependencies import DeviceSettings, bound_devices, rate_limiter
 from lambdas.http.embedded_metrics import AcceptedLine, MetricLine
-from lambdas.http.problems import OF_REQUESTS, PROBLEM_CONTENT_TYPE, ProblemTable
+from lambdas.http.problems import OF_REQUESTS, Answer, Tags, translated
 from lambdas.http.rate_limiter import RevokedDeviceError, TooManyMessagesError
 from lambdas.http.senders import NotItsGatewayError
 from lambdas.uploads.landing import Landing
@@ -35,17 +34,15 @@ from lambdas.uploads.sweep import Sweep, SweepReport, failed_messages
 
 logger = Logger(service="uploads")
 
-_PROBLEMS: Final = ProblemTable(
-    tags={
-        **OF_REQUESTS,
-        NotItsGatewayError: ProblemTag.FORBIDDEN,
-        RevokedDeviceError: ProblemTag.FORBIDDEN,
-        TooManyMessagesError: ProblemTag.SLOW_DOWN,
-        UploadTooLargeError: ProblemTag.TOO_LARGE,
-        FlowsUnavailableError: ProblemTag.TRY_LATER,
-        RegistryUnavailableError: ProblemTag.TRY_LATER,
-    }
-)
+_TAGS: Final[Tags] = {
+    **OF_REQUESTS,
+    NotItsGatewayError: ProblemTag.FORBIDDEN,
+    RevokedDeviceError: ProblemTag.FORBIDDEN,
+    TooManyMessagesError: ProblemTag.SLOW_DOWN,
+    UploadTooLargeError: ProblemTag.TOO_LARGE,
+    FlowsUnavailableError: ProblemTag.TRY_LATER,
+    RegistryUnavailableError: ProblemTag.TRY_LATER,
+}
 _ISSUED: Final = MetricLine(Service.UPLOADS, {FunctionMetric.ISSUED: "Count"})
 _REFUSED: Final = MetricLine(
     Service.UPLOADS, {FunctionMetric.REFUSED: "Count"}, dimension=Dimension.TAG
@@ -92,7 +89,7 @@ class SweepFoundFaultsError(FleetlaneError):
 
 def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
     """Answer ``POST /v1/uploads/{stream}``."""
-    return answer(event, _issuing(), now_ms=_now_ms())
+    return answer(event, _issuing(), now_ms=now_ms())
 
 
 def land(event: Mapping[str, Any], context: object) -> dict[str, Any]:
@@ -107,7 +104,7 @@ def sweep(event: object, context: Any) -> dict[str, Any]:
         uploads=_uploads(), land=_land, after_s=read_settings(LandingSettings).sweep_after_s
     )
     report = sweep.run(
-        now_ms=_now_ms(), may_go_on=lambda: context.get_remaining_time_in_millis() > _SWEEP_ENDS_MS
+        now_ms=now_ms(), may_go_on=lambda: context.get_remaining_time_in_millis() > _SWEEP_ENDS_MS
     )
     return reported(report)
 
@@ -117,9 +114,9 @@ def answer(event: Mapping[str, Any], issuing: Issuing, *, now_ms: int) -> dict[s
     try:
         ticket = issuing.ticket(declaration_from(event), now_ms=now_ms)
     except Exception as error:  # noqa: BLE001 - the edge: whatever it is, a device is answered
-        return _refusal(error)
+        return _refusal(error).as_proxy()
     _ISSUED.write(1)
-    return _answer(_CREATED, "application/json", json.dumps(dataclasses.asdict(ticket)))
+    return Answer(status=_CREATED, body=json.dumps(dataclasses.asdict(ticket))).as_proxy()
 
 
 def reported(report: SweepReport) -> dict[str, Any]:
@@ -134,26 +131,14 @@ def reported(report: SweepReport) -> dict[str, Any]:
     return {"looked_at": report.looked_at, "landed": len(report.landed)}
 
 
-def _refusal(error: Exception) -> dict[str, Any]:
-    problem = _PROBLEMS.problem_of(error, jitter=random.randint)
-    if not _PROBLEMS.has(error):
+def _refusal(error: Exception) -> Answer:
+    problem = translated(error, _TAGS, jitter=random.randint)
+    if type(error) not in _TAGS:
         logger.error("failed", exc_info=error)
     elif problem.retry_after_s is not None:
         logger.warning("not issued", extra={"problem": str(error)})
     _REFUSED.write(1, of=problem.tag)
-    answer = _answer(problem.tag.status, PROBLEM_CONTENT_TYPE, problem.body())
-    if problem.retry_after_s is not None:
-        answer["headers"]["Retry-After"] = str(problem.retry_after_s)
-    return answer
-
-
-def _answer(status: int, content_type: str, body: str) -> dict[str, Any]:
-    return {
-        "statusCode": status,
-        "headers": {"Content-Type": content_type},
-        "body": body,
-        "isBase64Encoded": False,
-    }
+    return problem.answer()
 
 
 def _land(key: str) -> Message | None:
@@ -185,7 +170,7 @@ def _issuing() -> Issuing:
             logger=logger,
             unavailable_line=_OVERRIDES_UNAVAILABLE,
         ),
-        devices=CachedBoundDevices(LazyRegistry(ours.devices.registry_table)),
+        devices=bound_devices(ours.devices.registry_table),
         flows=_flows(ours.devices.flows_bucket, ours.devices.flows_max_age_s),
         forms=UploadForms(signing_client(AwsSettings()), ours.payload_bucket, expires_s=EXPIRES_S),
         upload_bytes_max=ours.upload_bytes_max,
@@ -210,7 +195,3 @@ def _uploads() -> UploadBucket:
 @cache
 def _flows(bucket: str, max_age_s: int) -> CachedFlows:
     return CachedFlows(FlowStore(s3_client(AwsSettings()), bucket), max_age_s=max_age_s)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -39,7 +39,7 @@ def _ahead_ms(file: Path) -> int:
 
 
 def handle(event: Event, context: object) -> object:
-    return _ingest().resolve(event, context)
+    return _ingest().resolve(event)
 
 
 if __name__ == "__main__":

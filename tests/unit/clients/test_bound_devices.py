@@ -33,7 +33,7 @@ class World:
         self.registry = CountingRegistry(*devices)
         self.now_s = 0.0
         self.cached = CachedBoundDevices(
-            self.registry, kept_max=kept_max, monotonic=lambda: self.now_s
+            self.registry.find_all, kept_max=kept_max, monotonic=lambda: self.now_s
         )
 
     def bound_to(self, gateway_id: str, *device_ids: str) -> set[str]:

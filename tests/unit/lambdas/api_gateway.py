@@ -2,18 +2,20 @@
 
 import base64
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from clients.devices.bound_devices import ManyDevices
+from clients.circuit_breaker import CircuitBreaker
+from clients.devices.bound_devices import CachedBoundDevices
 from clients.devices.overrides import CachedOverrides
+from clients.devices.registry import RegisteredDevice
 from clients.flows.store import CurrentFlows
 from lambdas.http.rate_limiter import RateLimiter
-from lambdas.ingest.assembly import IngestDependencies, services_on
 from lambdas.ingest.dispatcher import Dispatcher
-from lambdas.ingest.repeats import ReceiptStore
-from lambdas.ingest.service import PayloadStore, RecordLander
+from lambdas.ingest.intake import Intake
+from lambdas.ingest.repeats import ReceiptStore, Repeats
+from lambdas.ingest.service import Ingest, RecordLander
 from tests.unit.lambdas.fake_overrides import FakeOverrides
 from tests.unit.lambdas.fake_receipts import FakeReceipts
 from tests.unit.lambdas.fakes import FakeDevices, FakeFlows, FakeKafka, FakePayloads
@@ -41,6 +43,12 @@ class Answer:
         return str(self.body["type"]).rpartition(":")[2]
 
 
+class Finds(Protocol):
+    """Where many devices are looked up at once: a registry, or one that does not answer."""
+
+    def find_all(self, device_ids: Iterable[str]) -> Mapping[str, RegisteredDevice]: ...
+
+
 def unlimited() -> RateLimiter:
     """Lets everybody send."""
     overrides = CachedOverrides(FakeOverrides(), on_unavailable=lambda _: None)
@@ -52,14 +60,13 @@ def ingest_routes(  # noqa: PLR0913 - each may be a fake of its own
     rate_limiter: RateLimiter | None = None,
     flows: CurrentFlows | None = None,
     producer: RecordLander | None = None,
-    payloads: PayloadStore | None = None,
+    payloads: FakePayloads | None = None,
     receipts: ReceiptStore | None = None,
-    devices: ManyDevices | None = None,
+    devices: Finds | None = None,
     now_ms: Callable[[], int] = lambda: NOW_MS,
 ) -> Dispatcher:
-    dependencies = IngestDependencies(
-        rate_limiter=rate_limiter or unlimited(),
-        flows=flows or FakeFlows(),
+    store = receipts or FakeReceipts()
+    ingest = Ingest(
         producer=producer
         or FakeKafka(
             [
@@ -71,14 +78,18 @@ def ingest_routes(  # noqa: PLR0913 - each may be a fake of its own
                 "raw.bulk.quarantined",
             ]
         ),
-        payloads=payloads or FakePayloads(),
-        receipts=receipts or FakeReceipts(),
-        devices=devices or FakeDevices(),
+        put_payload=(payloads or FakePayloads()).put,
         body_bytes_max=1_000_000,
-        on_flows_unavailable=lambda _: None,
-        on_receipts_unavailable=lambda _: None,
     )
-    return Dispatcher(services_on(dependencies), now_ms=now_ms, jitter=lambda least, _: least)
+    intake = Intake(
+        rate_limiter=rate_limiter or unlimited(),
+        flows=flows or FakeFlows(),
+        ingest=ingest,
+        repeats=Repeats(lambda: store, on_unavailable=lambda _: None, breaker=CircuitBreaker()),
+        on_flows_unavailable=lambda _: None,
+    )
+    devices = CachedBoundDevices((devices or FakeDevices()).find_all)
+    return Dispatcher(intake, devices, now_ms=now_ms, jitter=lambda least, _: least)
 
 
 def post(
@@ -93,7 +104,7 @@ def post(
 
 
 def send(routes: Dispatcher, event: Mapping[str, Any]) -> Answer:
-    answer = routes.resolve(event, None)
+    answer = routes.resolve(event)
     headers = {name: values[0] for name, values in answer["multiValueHeaders"].items()}
     return Answer(
         status=answer["statusCode"],

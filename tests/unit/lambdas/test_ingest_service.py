@@ -51,7 +51,9 @@ class World:
         self.payloads = FakePayloads()
         self.flows = FakeFlows(*flows)
         self.flow_problems: list[FlowsUnavailableError] = []
-        self.ingest = Ingest(producer=self.kafka, payloads=self.payloads, body_bytes_max=4_500_000)
+        self.ingest = Ingest(
+            producer=self.kafka, put_payload=self.payloads.put, body_bytes_max=4_500_000
+        )
 
     def land(self, inbound: InboundMessage) -> Receipt:
         """Land a message as ingest does, its flow looked up."""
@@ -59,9 +61,7 @@ class World:
             rate_limiter=unlimited(),
             flows=self.flows,
             ingest=self.ingest,
-            repeats=Repeats(
-                FakeReceipts(), on_unavailable=lambda _: None, breaker=CircuitBreaker()
-            ),
+            repeats=Repeats(FakeReceipts, on_unavailable=lambda _: None, breaker=CircuitBreaker()),
             on_flows_unavailable=self.flow_problems.append,
         )
         return intake.land(inbound)

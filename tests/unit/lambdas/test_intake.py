@@ -51,9 +51,11 @@ class World:
         self.receipts = FakeReceipts()
         self.outages: list[ReceiptsUnavailableError] = []
         self.now_s = 0.0
-        ingest = Ingest(producer=self.kafka, payloads=FakePayloads(), body_bytes_max=4_500_000)
+        ingest = Ingest(
+            producer=self.kafka, put_payload=FakePayloads().put, body_bytes_max=4_500_000
+        )
         repeats = Repeats(
-            self.receipts,
+            lambda: self.receipts,
             on_unavailable=self.outages.append,
             breaker=CircuitBreaker(),
             monotonic=lambda: self.now_s,

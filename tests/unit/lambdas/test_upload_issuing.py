@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from clients.devices.bound_devices import CachedBoundDevices, ManyDevices
+from clients.devices.bound_devices import CachedBoundDevices
 from clients.devices.overrides import CachedOverrides
 from clients.devices.registry import DeviceStatus, RegisteredDevice, RegistryUnavailableError
 from fleetlane.events.flows.files import flow_from_toml
@@ -19,6 +19,7 @@ from fleetlane.events.overrides import DeviceOverride, Overrides, RateLimits, Re
 from lambdas.http.rate_limiter import RateLimiter
 from lambdas.uploads.handler import answer
 from lambdas.uploads.service import Issuing
+from tests.unit.lambdas.api_gateway import Finds
 from tests.unit.lambdas.fake_overrides import FakeOverrides
 from tests.unit.lambdas.fakes import FakeDevices, FakeFlows
 from tests.unit.lambdas.upload_fakes import FakeForms
@@ -45,7 +46,7 @@ class World:
     """Issuing, and the forms that it signed."""
 
     def __init__(
-        self, *flows: Flow, overrides: Overrides | None = None, registry: ManyDevices | None = None
+        self, *flows: Flow, overrides: Overrides | None = None, registry: Finds | None = None
     ) -> None:
         self.forms, self.flows = FakeForms(), FakeFlows(*flows)
         self.issuing = Issuing(
@@ -54,7 +55,7 @@ class World:
                 of_stage=None,
                 on_over_rate_limit=lambda *_: None,
             ),
-            devices=CachedBoundDevices(registry or FakeDevices()),
+            devices=CachedBoundDevices((registry or FakeDevices()).find_all),
             flows=self.flows,
             forms=self.forms,
             upload_bytes_max=10_000_000,
