@@ -8,5 +8,5 @@ network from a zip of wheels (``--additional-python-modules`` with it, and
 ``--python-modules-installer-option --no-index``); for EMR and any spark-submit the same packages
 are a folder to unpack (``--archives fleetlane-packages.zip#packages``, ``PYTHONPATH=./packages``).
 Spark's Kafka connector goes along as jars, the versions that we test (``--extra-jars`` on Glue,
-``--jars`` elsewhere).
+``--jars`` elsewhere), which hold no class that an engine has.
 """

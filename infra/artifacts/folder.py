@@ -15,6 +15,8 @@ SOURCES: Final = "fleetlane-jobs.zip"
 PACKAGES: Final = "fleetlane-packages.zip"
 PACKAGES_AS_WHEELS: Final = "fleetlane-packages.gluewheels.zip"
 JARS: Final = "jars"
+ICEBERG: Final = "iceberg-"
+"""What the name of its jar begins with."""
 
 
 class MissingArtifactError(FleetlaneError):

@@ -9,6 +9,7 @@ import hashlib
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from fleetlane.parsers.artifacts.building import Platform, Uv
@@ -31,10 +32,31 @@ ENGINES_BRING: Final = (
 )
 """Packages of the group that Glue 6.0 and EMR have, as they have pyspark and pandas."""
 
-_FETCHED: Final = ("build/jars/spark", "build/jars/aws", "build/jars/msk")
-"""Spark's connector and Iceberg, how that reaches AWS, and how Kafka logs in to Amazon MSK.
+_JARS: Final = MappingProxyType(
+    {
+        "msk/aws-msk-iam-auth-2.3.5.jar": (
+            "3f8f597bad98c5bd5618450a2b5b2d4917734be64671837cb9bda9a0e016fb3d"
+        ),
+        "spark/commons-pool2-2.12.1.jar": (
+            "5273c8bc8c0dca2211175c0d27efbd7228efae99689aac001a8e1ef8e872e9ef"
+        ),
+        "spark/iceberg-spark-runtime-4.1_2.13-1.11.0.jar": (
+            "d6ea6c5d099288daeb7d5a92061bd3d7d8f296492632b42378e5f2f0e3066242"
+        ),
+        "spark/kafka-clients-3.9.1.jar": (
+            "7568b998572d256f0b7bc0afdc1b7a2588b8b08415c62ce314c864a6851ae9d9"
+        ),
+        "spark/spark-sql-kafka-0-10_2.13-4.1.3.jar": (
+            "cb31ffd9c8f5527dba061db8af671d295562092e4f3f5ff42fc249fab8a8fde6"
+        ),
+        "spark/spark-token-provider-kafka-0-10_2.13-4.1.1.jar": (
+            "e510adc37b03d01d0a190d0dab472b5538e05eaa77454f7e9477156d7a6820ae"
+        ),
+    }
+)
+"""How Kafka logs in to Amazon MSK, Spark's connector, and Iceberg for EMR: each with its SHA-256.
 
-local/setup/ivy.xml has their versions.
+local/setup/ivy.xml fetches them. What else they need, AWS's SDK and Jackson, the engines have.
 """
 
 
@@ -64,20 +86,22 @@ def write_jars(root: Path, folder: Path) -> Iterator[Artifact]:
     """Copy the jars that the set-up fetched, byte for byte; ``folder`` holds no others then.
 
     Raises:
-        CannotBuildError: They were not fetched.
+        CannotBuildError: One was not fetched, or is not the one that was tested.
     """
-    jars = [jar for place in _FETCHED for jar in _jars_in(root, place)]
+    jars = [_jar(root / "build" / "jars", name, sha256) for name, sha256 in _JARS.items()]
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for jar in jars:
         yield artifact_at(Path(shutil.copyfile(jar, folder / jar.name)))
 
 
-def _jars_in(root: Path, place: str) -> list[Path]:
-    jars = sorted((root / place).glob("*.jar"))
-    if not jars:
-        raise CannotBuildError(place, "holds no jar", "run `make platform`, which fetches them")
-    return jars
+def _jar(fetched: Path, name: str, sha256: str) -> Path:
+    jar = fetched / name
+    if not jar.is_file():
+        raise CannotBuildError(name, "is missing", "run `make platform`, which fetches it")
+    if artifact_at(jar).sha256 != sha256:
+        raise CannotBuildError(name, f"has another SHA-256 than {sha256}", "remove build/jars")
+    return jar
 
 
 def _zip_of_wheels(folder: Path) -> Contents:

@@ -11,7 +11,7 @@ from local.setup.tools import CannotSetUpError, Condense, Tool
 
 DEFINITION = Path(__file__).with_name("ivy.xml")
 SETTINGS = Path(__file__).with_name("ivysettings.xml")
-CONFIGURATIONS = ("broker", "spark", "laptop", "aws", "msk")
+CONFIGURATIONS = ("broker", "spark", "laptop", "msk", "rehearsal")
 
 
 def step(checkout: Checkout) -> Step:

@@ -117,5 +117,5 @@ def write_stand_ins(folder: Path) -> None:
     write_example_parsers(folder)
     (folder / "jobs" / "host.py").write_text("")
     (folder / "jobs" / "jars").mkdir()
-    for jar in ("connector", "login"):
+    for jar in ("connector", "iceberg-spark-runtime", "login"):
         (folder / "jobs" / "jars" / f"{jar}-1.0.jar").write_text(jar)

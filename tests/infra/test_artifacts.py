@@ -33,7 +33,7 @@ from infra.artifacts.functions import (
     function_names,
     with_bytecode,
 )
-from infra.artifacts.jobs import write_jars, write_jobs
+from infra.artifacts.jobs import write_jobs
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE_PACKAGES = Path(boto3.__file__).parents[1]
@@ -222,35 +222,6 @@ def test_no_artifact_knows_where_it_was_built(built: Mapping[str, Artifact]) -> 
                         knowing.append(f"{artifact.path.name}: {name}")
 
     assert not knowing
-
-
-def test_the_jars_are_those_that_the_set_up_fetched(built: Mapping[str, Artifact]) -> None:
-    fetched = {
-        f"jobs/jars/{jar.name}": jar.read_bytes()
-        for conf in ("spark", "aws", "msk")
-        for jar in (ROOT / "build" / "jars" / conf).iterdir()
-    }
-
-    jars = {name: one.path.read_bytes() for name, one in built.items() if name.endswith(".jar")}
-
-    assert jars == fetched
-
-
-def test_jars_of_an_earlier_build_are_gone(tmp_path: Path) -> None:
-    (tmp_path / "connector-1.0.jar").touch()
-
-    jars = [artifact.path for artifact in write_jars(ROOT, tmp_path)]
-
-    assert sorted(tmp_path.iterdir()) == sorted(jars)
-
-
-def test_without_fetched_jars_the_remedy_is_named(tmp_path: Path) -> None:
-    with pytest.raises(CannotBuildError) as refused:
-        list(write_jars(tmp_path, tmp_path / "jars"))
-
-    assert str(refused.value) == (
-        "build/jars/spark: holds no jar; run `make platform`, which fetches them"
-    )
 
 
 def test_functions_and_wheels_are_within_their_limits(built: Mapping[str, Artifact]) -> None:

@@ -1,6 +1,5 @@
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -179,25 +178,30 @@ def test_glue_and_emr_start_the_same_jobs_with_the_same_arguments(
     assert [len(jobs) for jobs in by_glue] == [1, 2, 1, 1, 6]
 
 
-@pytest.mark.parametrize("engine", ["glue", "emr"])
-def test_each_engine_gets_exactly_the_jars_that_were_built_beside_the_script(
-    dev: Synthesized, staging: Synthesized, artifacts_folder: Path, engine: str
+@pytest.mark.parametrize(
+    ("engine", "jars"),
+    [("glue", ("connector", "login")), ("emr", ("connector", "login", "iceberg-spark-runtime"))],
+)
+def test_each_engine_gets_the_jars_that_it_lacks_from_beside_the_script(
+    dev: Synthesized, staging: Synthesized, engine: str, jars: tuple[str, ...]
 ) -> None:
-    built = sorted((artifacts_folder / "jobs").rglob("*.jar"))
-    paths = [jar.relative_to(artifacts_folder / "jobs").as_posix() for jar in built]
-
     given = list(_jars_by_glue(dev) if engine == "glue" else _jars_by_emr(staging))
 
     assert len(given) == 5
-    for script, jars in given:
+    for script, urls in given:
         folder = script.removesuffix("host.py")
-        assert jars == [f"{folder}{path}" for path in paths]
+        assert urls == [f"{folder}jars/{jar}-1.0.jar" for jar in jars]
 
 
-def test_glues_own_connector_stands_behind_ours(dev: Synthesized) -> None:
-    first = [arguments["--user-jars-first"] for arguments in glue_named_arguments(dev)]
+def test_glues_own_connector_stands_behind_ours_and_its_own_iceberg_is_asked_for(
+    dev: Synthesized,
+) -> None:
+    wanted = {"--user-jars-first": "true", "--datalake-formats": "iceberg"}
 
-    assert first == 5 * ["true"]
+    given = list(glue_named_arguments(dev))
+
+    assert len(given) == 5
+    assert all(wanted.items() <= arguments.items() for arguments in given)
 
 
 def test_glue_runs_each_job_once_at_a_time_on_the_version_we_test(prod: Synthesized) -> None:

@@ -123,7 +123,7 @@ class EmrEngine(Construct):
     def _submit_parameters(self, application: SparkApplication) -> str:
         code = self._context.code
         settings = {
-            "spark.jars": ",".join(code.jar_urls),
+            "spark.jars": ",".join((*code.kafka_jar_urls, code.iceberg_jar_url)),
             "spark.submit.pyFiles": code.sources_url,
             "spark.archives": f"{code.packages_url}#{_PACKAGES}",
             "spark.emr-serverless.driverEnv.PYTHONPATH": f"./{_PACKAGES}",

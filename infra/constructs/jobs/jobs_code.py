@@ -7,7 +7,15 @@ from aws_cdk import aws_s3_assets as assets
 from aws_cdk import aws_s3_deployment as deployment
 from constructs import Construct
 
-from infra.artifacts.folder import JARS, PACKAGES, PACKAGES_AS_WHEELS, SCRIPT, SOURCES, Artifacts
+from infra.artifacts.folder import (
+    ICEBERG,
+    JARS,
+    PACKAGES,
+    PACKAGES_AS_WHEELS,
+    SCRIPT,
+    SOURCES,
+    Artifacts,
+)
 from infra.constructs.stores.bucket_uploads import BucketUploads
 
 JOBS_CODE: Final = "jobs/"
@@ -28,8 +36,8 @@ class JobsCode:
 
     The engines start ``script_url``, which imports ``sources_url``. ``packages_url`` is what our
     code imports and the engines do not bring, to be unpacked onto the path; ``wheels_url`` is the
-    same in the form that Glue installs. Spark reaches Kafka by ``jar_urls``, in place of what an
-    engine may bring.
+    same in the form that Glue installs. ``kafka_jar_urls`` are how Spark reaches Kafka, in place of
+    what an engine may bring; ``iceberg_jar_url`` is for an engine that is not asked for its own.
     """
 
     def __init__(self, uploads: BucketUploads, *, artifacts: Artifacts) -> None:
@@ -38,5 +46,8 @@ class JobsCode:
         url = f"s3://{uploads.bucket.bucket_name}/{prefix}"
         self.script_url, self.sources_url = f"{url}/{SCRIPT}", f"{url}/{SOURCES}"
         self.packages_url, self.wheels_url = f"{url}/{PACKAGES}", f"{url}/{PACKAGES_AS_WHEELS}"
-        self.jar_urls = tuple(f"{url}/{JARS}/{jar}" for jar in artifacts.jars())
+        urls = {jar: f"{url}/{JARS}/{jar}" for jar in artifacts.jars()}
+        [iceberg] = [jar for jar in urls if jar.startswith(ICEBERG)]
+        self.iceberg_jar_url = urls.pop(iceberg)
+        self.kafka_jar_urls = tuple(urls.values())
         self.uploaded = uploads.add("Jobs", deployment.Source.asset(folder), prefix=prefix)
