@@ -90,7 +90,7 @@ def ingest_handler(producer: Producer) -> Handler:
     overrides = CachedOverrides(nowhere, on_unavailable=lambda _: None)
     intake = Intake(
         rate_limiter=RateLimiter(
-            overrides, of_stage=_NEVER_REACHED, on_over_rate_limit=lambda *_: None
+            overrides.current, of_stage=_NEVER_REACHED, on_over_rate_limit=lambda *_: None
         ),
         flows=CachedFlows(nowhere),
         ingest=Ingest(

@@ -23,7 +23,6 @@ class AwsSettings:
     secret_access_key: str | None = None
 
     def for_boto3(self) -> dict[str, Any]:
-        """Arguments for any client or resource."""
         return {
             "endpoint_url": self.endpoint_url,
             "region_name": self.region,

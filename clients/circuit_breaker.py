@@ -40,7 +40,6 @@ class CircuitBreaker:
             return Turn.PROBE
 
     def succeeded(self) -> None:
-        """Close it."""
         with self._lock:
             self.opened_ms = None
 

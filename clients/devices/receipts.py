@@ -49,6 +49,7 @@ class ReceiptStore:
     """Receipts in a table whose partition key is ``receipt_key`` and whose TTL is ``expires_s``.
 
     DynamoDB removes an item up to days after it has expired: what has is not found all the same.
+    Both methods raise ``ReceiptsUnavailableError`` where it does not answer in time.
     """
 
     def __init__(self, table: "Table", *, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -56,11 +57,7 @@ class ReceiptStore:
         self._table, self._monotonic = table, monotonic
 
     def find_all(self, keys: Sequence[str], *, now_s: int) -> Mapping[str, KeptReceipt]:
-        """Look receipts up; those that DynamoDB defers are left out, as if they did not exist.
-
-        Raises:
-            ReceiptsUnavailableError: DynamoDB does not answer in time.
-        """
+        """Look receipts up; those that DynamoDB defers are left out, as if they did not exist."""
         found: dict[str, KeptReceipt] = {}
         name = self._table.name
         for some in self._in_time(sorted(set(keys)), _KEYS_A_READ_MAX):
@@ -73,11 +70,7 @@ class ReceiptStore:
         return {key: kept for key, kept in found.items() if kept.expires_s > now_s}
 
     def keep_all(self, receipts: Mapping[str, KeptReceipt]) -> None:
-        """Keep receipts by their keys, over what was there. What DynamoDB defers is dropped.
-
-        Raises:
-            ReceiptsUnavailableError: DynamoDB does not answer in time; some may be kept.
-        """
+        """Keep receipts by their keys, over what was there. What DynamoDB defers is dropped."""
         for some in self._in_time(sorted(receipts), _ITEMS_A_WRITE_MAX):
             puts: Any = [{"PutRequest": {"Item": _item(key, receipts[key])}} for key in some]
             try:

@@ -5,7 +5,7 @@ out as JSON text first, and its text says whether it fits. What does not is null
 """
 
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Final
 
 from fleetlane.events.lake.tables import EVENTS, NAMESPACE
 from fleetlane.events.lake.views import DataColumn, Kind, LakeView, OwnColumn
@@ -49,26 +49,13 @@ def select(view: LakeView, engine: Engine) -> str:
     )
 
 
-class _Dialect(Protocol):
-    """What engines write differently."""
-
-    document: str
-
-    def own(self, column: OwnColumn) -> str: ...
-
-    def text(self, path: tuple[str, ...]) -> str:
-        """A value of ``document`` as JSON text."""
-
-    def string(self, path: tuple[str, ...]) -> str:
-        """A string of ``document`` without what JSON writes around it."""
-
-    def matches(self, value: str, pattern: str) -> str: ...
-
-    def time(self, value: str) -> str:
-        """What RFC 3339 says, in UTC."""
-
-
 class _Athena:
+    """What engines write differently.
+
+    ``text`` is a value of ``document`` as JSON text, ``string`` one without what JSON writes around
+    it, ``time`` what RFC 3339 says, in UTC.
+    """
+
     document = "try(json_parse(data))"
 
     def own(self, column: OwnColumn) -> str:
@@ -95,6 +82,8 @@ class _Athena:
 
 
 class _DuckDb:
+    """As ``_Athena``."""
+
     document = "try_cast(data as json)"
 
     def own(self, column: OwnColumn) -> str:
@@ -115,6 +104,8 @@ class _DuckDb:
     def _path(self, path: tuple[str, ...]) -> str:
         return _literal("$" + "".join(f'."{name}"' for name in path))
 
+
+type _Dialect = _Athena | _DuckDb
 
 _DIALECTS: Final[dict[Engine, _Dialect]] = {Engine.ATHENA: _Athena(), Engine.DUCKDB: _DuckDb()}
 

@@ -23,7 +23,6 @@ BODY_S_MAX: Final = 30.0
 
 
 def payload_key(raw_id: str) -> str:
-    """Where the body of a message is put."""
     return PAYLOADS + raw_id
 
 
@@ -128,7 +127,6 @@ class PayloadBucket:
         return any(one["Key"] == key for one in islice(self._objects.listed(key), 1))
 
     def delete(self, key: str) -> None:
-        """Delete an object; one that is not there is no error."""
         self._objects.delete(key)
 
     def copy_to(self, other_bucket: str, key: str, parked_key: str) -> None:

@@ -53,7 +53,6 @@ def landed_key(key: str) -> str:
 
 
 def key_of_landed(mark: str) -> str:
-    """Name the upload that a mark is of."""
     return UPLOADS + mark.removeprefix(LANDED_UPLOADS)
 
 
@@ -104,7 +103,6 @@ class UploadBucket:
         )
 
     def is_landed(self, key: str) -> bool:
-        """Say whether an upload has its mark."""
         return self._head(landed_key(key)) is not None
 
     def mark_landed(self, key: str) -> None:

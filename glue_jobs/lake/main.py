@@ -11,10 +11,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from clients.aws import AwsSettings, hasty_config, s3_client
-from clients.s3.erased_devices import ErasedDevices
 from clients.s3.lease import Lease, LeaseObject
 from clients.s3.payload_bucket import PayloadBucket
-from clients.s3.upkeep_requests import Upkeep, UpkeepRequests
+from clients.s3.upkeep_requests import ErasedDevices, Upkeep, UpkeepRequests
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
 from fleetlane.events.lake.tables import CATALOG, NAMESPACE, LakeTable
 from fleetlane.events.lanes import Lane
@@ -26,7 +25,7 @@ from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED
 from glue_jobs.engine.checkpoint_notes import DedupedStreams, HadoopFiles
 from glue_jobs.engine.cloudwatch_metrics import published_to
 from glue_jobs.engine.query_listener import listen
-from glue_jobs.engine.session import java_class, run, use_catalog
+from glue_jobs.engine.session import java_class, use_catalog
 from glue_jobs.engine.supervisor import PeriodicTask, Supervisor, always_running
 from glue_jobs.kafka.source_and_sink import in_batches, raw_records
 from glue_jobs.lake.archive import COPY_S_MAX, ArchivedBodies, delete_bodies, delete_old_days
@@ -212,7 +211,3 @@ def _sort(session: SparkSession, table: LakeTable) -> None:
         for name in table.sorted_by:
             order.asc(terms.ref(name), nulls)
         order.commit()
-
-
-if __name__ == "__main__":
-    run("lake", start, LakeArguments)

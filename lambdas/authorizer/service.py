@@ -29,16 +29,8 @@ class TokenRefusedError(FleetlaneError):
     sentence = "token refused: {why}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claimed:
-    """Which key of which device a token says that it was signed with."""
-
-    kid: str
-    device_id: str
-
-
-def claimed_by(token: str) -> Claimed:
-    """Read whose token this says that it is.
+def _claimed_by(token: str) -> tuple[str, str]:
+    """The device, and the ``kid`` of its key, that a token says that it was signed with.
 
     A header or claim that appears twice could mean one thing to us and another to whoever
     made it, so it is refused; so is any header but ``alg``, ``kid`` and ``typ``, of which some
@@ -64,7 +56,7 @@ def claimed_by(token: str) -> Claimed:
         raise TokenRefusedError("malformed")
     if not isinstance(device_id, str) or not is_device_id(device_id):
         raise TokenRefusedError("malformed")
-    return Claimed(kid=kid, device_id=device_id)
+    return device_id, kid
 
 
 def _object(part: str) -> Mapping[str, Any]:
@@ -130,12 +122,11 @@ def proven_by(
         TokenRefusedError: The token is missing, malformed, expired or not signed by its device.
         RegistryUnavailableError: The registry does not answer; nothing is known of the token.
     """
-    claimed = claimed_by(token)
-    device_id = claimed.device_id
+    device_id, kid = _claimed_by(token)
     device = devices.find(device_id)
     if device is None:
         raise TokenRefusedError("unknown_device", device_id)
-    key = device.key(claimed.kid)
+    key = device.key(kid)
     if key is None:
         raise TokenRefusedError("unknown_key", device_id)
     if key["kty"] == "OKP" and problem_of_ed25519(key.get("x", "")) is not None:
@@ -144,7 +135,7 @@ def proven_by(
     lifetime_s = int(claims["exp"]) - int(claims["iat"])  # PyJWT takes numbers as text too
     if not 0 < lifetime_s <= LIFETIME_S_MAX:
         raise TokenRefusedError("lifetime", device_id)
-    return Proven(device=device, kid=claimed.kid)
+    return Proven(device=device, kid=kid)
 
 
 def _verified(token: str, key: Jwk, device_id: str, audiences: Sequence[str]) -> dict[str, Any]:

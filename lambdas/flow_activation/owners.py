@@ -17,7 +17,6 @@ from lambdas.flow_activation.service import (
     PublishedVersions,
     Topics,
     activate,
-    in_force,
 )
 
 
@@ -51,7 +50,7 @@ def activate_owners(
         FlowsOvertakenError: Others were activated at this moment. Ask again.
         FleetlaneError: All else that ``activate`` raises.
     """
-    current = in_force(store)
+    current = _in_force(store)
     asked = {*owners, *owned.owners()} if current is None else set(owners)
     before = PublishedFlows.of(()) if current is None else current
     wanted = {owner: _wanted(owner, owned) for owner in sorted(asked)}
@@ -61,9 +60,16 @@ def activate_owners(
         store=store,
         topics=topics,
         artifacts=artifacts,
-        in_place_of=None if current is None else current.version,
+        current=current,
         owners=_owners(wanted, before, owned),
     )
+
+
+def _in_force(store: PublishedVersions) -> PublishedFlows | None:
+    try:
+        return store.current()
+    except (FlowsNotPublishedError, FlowsUnreadableError):
+        return None
 
 
 def _merged(wanted: Mapping[str, PublishedFlows], current: PublishedFlows) -> PublishedFlows:

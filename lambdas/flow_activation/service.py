@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from clients.flows.parser_store import ArtifactChangedError, ArtifactMissingError
-from clients.flows.store import FlowsNotPublishedError, FlowsUnreadableError
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import BadArtifactError, FlowArtifact, Manifest, team_rules
 from fleetlane.events.flows.files import PublishedFlows
@@ -50,11 +49,7 @@ class PublishedVersions(Protocol):
     def published(self, version: str) -> PublishedFlows: ...
 
     def make_current(
-        self,
-        version: str,
-        *,
-        owners: Mapping[str, tuple[str, ...]] | None = None,
-        in_place_of: str | None = None,
+        self, version: str, *, owners: Mapping[str, tuple[str, ...]] | None, in_place_of: str | None
     ) -> PublishedFlows: ...
 
     def current(self) -> PublishedFlows: ...
@@ -78,52 +73,37 @@ def activate(
     store: PublishedVersions,
     topics: Topics,
     artifacts: Artifacts,
-    in_place_of: str | None = None,
-    owners: OwnersVersions | None = None,
+    current: PublishedFlows | None,
+    owners: OwnersVersions,
 ) -> Activation:
-    """Put a version into force. To roll back, activate the version before.
+    """Put a version into force in place of ``current``. To roll back, activate the version before.
 
-    ``in_place_of`` is the version in force that the caller knows: where it is another by now,
-    somebody else's change would be undone. No topic is ever deleted or changed. What was in force
-    before may come back, whatever its schemas are: so may that of an owner.
+    No topic is ever deleted or changed. What was in force before may come back, whatever its
+    schemas are: so may that of an owner.
 
     Raises:
         FlowsNotPublishedError: There is no such version.
         FlowsRefusedError: Two of its flows are for the same stream, a parser of a team cannot be
-            read as it was published, a schema breaks who reads its events, or other flows are in
-            force than the caller knows.
+            read as it was published, or a schema breaks who reads its events.
+        FlowsOvertakenError: Another than ``current`` is in force by now.
         FlowsUnavailableError: S3 does not answer.
         ArtifactUnavailableError: Likewise.
         TopicsNotCreatedError: A topic could not be created. The version before stays in force.
     """
     published = store.published(version)
-    current = in_force(store)
     for problem in _problems(published, current, artifacts, owners):
         raise FlowsRefusedError(version, problem)
-    found = None if current is None else current.version
-    if in_place_of not in (None, found):
-        problem = f"{found} is in force by now, not {in_place_of}; publish again"
-        raise FlowsRefusedError(version, problem)
     created = topics.create_missing(topics_of(published.flows))
-    if owners is None:
-        store.make_current(version)
-    else:
-        store.make_current(version, owners=owners.versions, in_place_of=found)
+    known = None if current is None else current.version
+    store.make_current(version, owners=owners.versions, in_place_of=known)
     return Activation(version=version, topics_created=created)
-
-
-def in_force(store: PublishedVersions) -> PublishedFlows | None:
-    try:
-        return store.current()
-    except (FlowsNotPublishedError, FlowsUnreadableError):
-        return None
 
 
 def _problems(
     published: PublishedFlows,
     current: PublishedFlows | None,
     artifacts: Artifacts,
-    owners: OwnersVersions | None,
+    owners: OwnersVersions,
 ) -> Iterator[str]:
     streams = Counter(flow.stream for flow in published.flows)
     repeated = [stream for stream, count in streams.items() if count > 1]
@@ -131,8 +111,7 @@ def _problems(
         yield f"several flows for stream {', '.join(repeated)}"
     yield from _artifact_problems(published, artifacts)
     if current is not None and published.version not in current.before:
-        returning = () if owners is None else owners.returning
-        changed = [flow for flow in current.flows if flow.owner not in returning]
+        changed = [flow for flow in current.flows if flow.owner not in owners.returning]
         for stream, change in breaking_changes(changed, published.flows):
             yield f"stream {stream}: {change}"
 

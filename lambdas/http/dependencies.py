@@ -93,7 +93,9 @@ def rate_limiter(
         max_age_s=settings.overrides_max_age_s,
         wait_s=_OVERRIDES_WAIT_S,
     )
-    return RateLimiter(overrides, of_stage=settings.rate_limits, on_over_rate_limit=over_rate_limit)
+    return RateLimiter(
+        overrides.current, of_stage=settings.rate_limits, on_over_rate_limit=over_rate_limit
+    )
 
 
 def bound_devices(registry_table: str) -> CachedBoundDevices:

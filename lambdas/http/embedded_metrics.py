@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
 from typing import Any
@@ -29,16 +29,9 @@ class MetricLine:
     ) -> None:
         """Describe the line; ``units`` are those of its metrics, by their names."""
         self.service = service
-        self.description: dict[str, Any] = {
-            "Namespace": NAMESPACE,
-            "Dimensions": [[Dimension.SERVICE, *([] if dimension is None else [dimension])]],
-            "Metrics": [{"Name": name, "Unit": unit} for name, unit in units.items()],
-        }
-        value = "" if dimension is None else f',"{dimension}":"%s"'
-        self._template = (
-            f'{{"_aws":{{"Timestamp":%d,"CloudWatchMetrics":[{json.dumps(self.description)}]}},'
-            f'"service":"{service}"{value}' + "".join(f',"{name}":[%s]' for name in units) + "}\n"
-        )
+        values = () if dimension is None else (dimension,)
+        self.description = _directive(values, units)
+        self._template = _template(service, values, units, self.description)
 
     def write(self, *values: float, of: StrEnum | None = None) -> None:
         """Write the line, unless Powertools' own switch says that no metrics are wanted.
@@ -61,13 +54,16 @@ class AcceptedLine:
 
     def __init__(self, service: Service) -> None:
         self.service = service
-        count = {"Name": FunctionMetric.ACCEPTED, "Unit": "Count"}
-        size = {"Name": FunctionMetric.BODY_BYTES, "Unit": "Bytes"}
-        by_lane = [Dimension.SERVICE, Dimension.LANE]
-        by_stream = [Dimension.SERVICE, Dimension.STREAM, Dimension.LANE]
-        self.description: dict[str, Any] = _directive(by_lane, [count, size])
-        self._repeats = self._template_of(self.description)
-        self._template = self._template_of(self.description, _directive(by_stream, [count]))
+        count: dict[str, str] = {FunctionMetric.ACCEPTED: "Count"}
+        units, values = (
+            count | {FunctionMetric.BODY_BYTES: "Bytes"},
+            (Dimension.STREAM, Dimension.LANE),
+        )
+        self.description = _directive((Dimension.LANE,), units)
+        self._repeats = _template(service, values, units, self.description)
+        self._template = _template(
+            service, values, units, self.description, _directive(values, count)
+        )
 
     def write(
         self, count: int, body_bytes: int, *, lane: Lane, stream: str | None, arrival_millis: int
@@ -83,17 +79,28 @@ class AcceptedLine:
             gaps = (arrival_millis, stream or "", lane, count, body_bytes)
             sys.stdout.write(template % gaps)
 
-    def _template_of(self, *directives: dict[str, Any]) -> str:
-        about = json.dumps(directives, separators=(",", ":"))  # each byte is paid a message
-        return (
-            f'{{"_aws":{{"Timestamp":%d,"CloudWatchMetrics":{about}}},'
-            f'"service":"{self.service}","{Dimension.STREAM}":"%s","{Dimension.LANE}":"%s",'
-            f'"{FunctionMetric.ACCEPTED}":[%s],"{FunctionMetric.BODY_BYTES}":[%s]}}\n'
-        )
+
+def _directive(dimensions: Sequence[Dimension], units: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "Namespace": NAMESPACE,
+        "Dimensions": [[Dimension.SERVICE, *dimensions]],
+        "Metrics": [{"Name": name, "Unit": unit} for name, unit in units.items()],
+    }
 
 
-def _directive(dimensions: list[Dimension], metrics: list[dict[str, str]]) -> dict[str, Any]:
-    return {"Namespace": NAMESPACE, "Dimensions": [dimensions], "Metrics": metrics}
+def _template(
+    service: Service,
+    dimensions: Iterable[Dimension],
+    metrics: Iterable[str],
+    *directives: Mapping[str, Any],
+) -> str:
+    about = json.dumps(directives, separators=(",", ":"))  # each byte is paid a message
+    texts = "".join(f',"{name}":"%s"' for name in dimensions)
+    numbers = "".join(f',"{name}":[%s]' for name in metrics)
+    return (
+        f'{{"_aws":{{"Timestamp":%d,"CloudWatchMetrics":{about}}},'
+        f'"service":"{service}"{texts}{numbers}}}\n'
+    )
 
 
 @cache

@@ -70,7 +70,6 @@ class Problem:
     retry_after_s: int | None = None
 
     def members(self) -> dict[str, str | int]:
-        """The members of its JSON."""
         return {
             "type": _TYPE_PREFIX + self.tag,
             "title": _TITLES[self.tag],

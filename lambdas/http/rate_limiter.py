@@ -4,7 +4,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Final, Protocol, Self
+from typing import Final, Self
 
 import msgspec
 
@@ -89,12 +89,6 @@ class Allowances(msgspec.Struct, kw_only=True, gc=False):
         return RateDecision.ACCEPTED
 
 
-class CurrentOverrides(Protocol):
-    """The overrides in force; answers at once."""
-
-    def current(self) -> Overrides: ...
-
-
 class RateLimiter:
     """Decides on each message. May be used by several threads.
 
@@ -107,7 +101,7 @@ class RateLimiter:
 
     def __init__(
         self,
-        overrides: CurrentOverrides,
+        overrides: Callable[[], Overrides],
         *,
         of_stage: RateLimits | None,
         on_over_rate_limit: Callable[[str, RateDecision], None],
@@ -115,9 +109,9 @@ class RateLimiter:
     ) -> None:
         """Start with full allowances for everybody.
 
-        The overrides count before the stage's rate limits. ``on_over_rate_limit`` receives a
-        device's id and what becomes of its message when it goes over one; it is called once a
-        minute for each device.
+        ``overrides`` gives those in force, at once: they count before the stage's rate limits.
+        ``on_over_rate_limit`` receives a device's id and what becomes of its message when it goes
+        over one; it is called once a minute for each device.
         """
         self._overrides, self._of_stage = overrides, of_stage
         self._on_over_rate_limit, self._devices_max = on_over_rate_limit, devices_max
@@ -136,7 +130,7 @@ class RateLimiter:
             RevokedDeviceError: The device, or its gateway, may not send at all.
             TooManyMessagesError: It is beyond its hard rate limit.
         """
-        overrides = self._overrides.current()
+        overrides = self._overrides()
         is_quarantined = False
         if overrides.devices:
             is_quarantined = via is not None and _is_quarantined(via, overrides, now_ms)

@@ -4,12 +4,22 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from clients.devices.bound_devices import CachedBoundDevices
 from fleetlane.events.errors import ProblemTag
 from fleetlane.events.lanes import Lane
+from lambdas.http.device_request import (
+    BadRequestError,
+    body_of,
+    checked_stream,
+    declared_in,
+    headers_in,
+    refusal,
+    sender_of,
+)
 from lambdas.http.problems import Answer, Problem
-from lambdas.ingest.batch import BatchIngest
-from lambdas.ingest.http_request import batch_from, inbound_from
+from lambdas.ingest.batch import Batch, BatchIngest
 from lambdas.ingest.intake import Intake
 from lambdas.ingest.problems import (
     ACCEPTED,
@@ -22,9 +32,18 @@ from lambdas.ingest.problems import (
     receipt_answer,
     refused,
 )
-from lambdas.ingest.service import Receipt
+from lambdas.ingest.service import InboundMessage, Receipt
 
 _LANE_ASKED: Final[Mapping[str, Lane]] = {"/v1/streams": Lane.STANDARD, "/v1/fast": Lane.FAST}
+
+_CLOUDEVENTS_BATCH: Final = "application/cloudevents-batch+json"
+_OF_ONE_MESSAGE: Final = {
+    "idempotency-key": "id",
+    "x-firmware-version": "firmware",
+    "x-data-start-millis": "startmillis",
+    "x-data-end-millis": "endmillis",
+    "x-body-encoding": "bodyencoding",
+}
 
 
 class Dispatcher:
@@ -89,6 +108,42 @@ class Dispatcher:
         sizes = [one.body_bytes for one in outcomes]
         _count_batch(answers, body_bytes=sizes, arrival_millis=batch.arrival_millis)
         return batch_answer(answers)
+
+
+def inbound_from(
+    event: Mapping[str, Any], *, stream: str, asked: Lane, arrival_millis: int
+) -> InboundMessage:
+    """Read a proxy event (API Gateway REST, v1); raises what reading its parts does."""
+    sender = sender_of(event)
+    checked_stream(stream)
+    declared = msgspec.structs.asdict(declared_in(headers_in(event)))
+    return InboundMessage(
+        device_id=sender.device_id,
+        device_type=sender.device_type,
+        is_quarantined=sender.is_quarantined,
+        stream=stream,
+        asked=asked,
+        arrival_millis=arrival_millis,
+        body=body_of(event),
+        **declared,
+    )
+
+
+def batch_from(event: Mapping[str, Any], *, arrival_millis: int) -> Batch:
+    """Read a proxy event whose body is a CloudEvents JSON batch; its entries are not looked at.
+
+    Raises what reading its parts does, and ``BadRequestError`` where the body is said to be
+    something else, or a header belongs to single messages alone.
+    """
+    sender, headers = sender_of(event), headers_in(event)
+    content_type = headers.get("content-type", "")
+    if content_type.partition(";")[0].strip().lower() != _CLOUDEVENTS_BATCH:
+        raise refusal("header Content-Type", content_type, _CLOUDEVENTS_BATCH)
+    for name, attribute in _OF_ONE_MESSAGE.items():
+        if name in headers:
+            problem = f"header {name} is of single messages; an entry has `{attribute}`"
+            raise BadRequestError(problem)
+    return Batch(sender=sender, arrival_millis=arrival_millis, document=body_of(event))
 
 
 type _Counted = tuple[Lane, str | None]

@@ -110,7 +110,6 @@ def sweep(event: object, context: Any) -> dict[str, Any]:
 
 
 def answer(event: Mapping[str, Any], issuing: Issuing, *, now_ms: int) -> dict[str, Any]:
-    """Issue an upload, or say why not."""
     try:
         ticket = issuing.ticket(declaration_from(event), now_ms=now_ms)
     except Exception as error:  # noqa: BLE001 - the edge: whatever it is, a device is answered
@@ -163,6 +162,7 @@ def _not_landed(problem: FleetlaneError) -> None:
 @cache
 def _issuing() -> Issuing:
     ours = read_settings(IssuingSettings)
+    forms = UploadForms(signing_client(AwsSettings()), ours.payload_bucket, expires_s=EXPIRES_S)
     return Issuing(
         rate_limiter=rate_limiter(
             ours.devices,
@@ -172,7 +172,7 @@ def _issuing() -> Issuing:
         ),
         devices=bound_devices(ours.devices.registry_table),
         flows=_flows(ours.devices.flows_bucket, ours.devices.flows_max_age_s),
-        forms=UploadForms(signing_client(AwsSettings()), ours.payload_bucket, expires_s=EXPIRES_S),
+        sign=forms.signed,
         upload_bytes_max=ours.upload_bytes_max,
     )
 

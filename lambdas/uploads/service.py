@@ -1,9 +1,9 @@
 """Issuing one upload: its id and its envelope are fixed before a byte of it is sent."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import replace
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Protocol
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
@@ -61,11 +61,7 @@ class Declaration(Declared, frozen=True, kw_only=True):
 def declaration_from(event: Mapping[str, Any]) -> Declaration:
     """Read a proxy event (API Gateway REST, v1).
 
-    Raises:
-        UnauthenticatedError: The authorizer gave no identity.
-        RevokedError: It gave that of a revoked device.
-        NoRouteError: The stream's name is not allowed.
-        BadRequestError: A header's value is not allowed, or the body declares nothing.
+    Raises what reading its parts does, and ``BadRequestError`` where the body declares nothing.
     """
     sender = sender_of(event)
     stream = checked_stream((event.get("pathParameters") or {}).get("stream", ""))
@@ -109,20 +105,14 @@ class UploadTicket:
     expires_after_s: int
 
 
-class Forms(Protocol):
-    """Signs a form for one body."""
-
-    def signed(self, key: str, issued: IssuedUpload) -> UploadForm: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issuing:
-    """All that issuing needs. A form counts as the message that it is for."""
+    """All that issuing needs: ``sign`` a form for one body. It counts as the message itself."""
 
     rate_limiter: RateLimiter
     devices: CachedBoundDevices
     flows: CurrentFlows
-    forms: Forms
+    sign: Callable[[str, IssuedUpload], UploadForm]
     upload_bytes_max: int
 
     def ticket(self, declaration: Declaration, *, now_ms: int) -> UploadTicket:
@@ -140,7 +130,7 @@ class Issuing:
             raise UploadTooLargeError(declaration.body_bytes, self.upload_bytes_max)
         issued = self._issued(declaration, now_ms)
         raw_id = self._raw_id(declaration)
-        form = self.forms.signed(upload_key(raw_id, issued_millis=now_ms), issued)
+        form = self.sign(upload_key(raw_id, issued_millis=now_ms), issued)
         return UploadTicket(id=raw_id, url=form.url, fields=form.fields, expires_after_s=EXPIRES_S)
 
     def _issued(self, declaration: Declaration, now_ms: int) -> IssuedUpload:

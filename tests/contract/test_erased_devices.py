@@ -1,6 +1,6 @@
 """When devices were erased, as the lake's writers note it."""
 
-from clients.s3.erased_devices import ErasedDevices
+from clients.s3.upkeep_requests import ErasedDevices
 from fleetlane.events.job_arguments import LakeTables
 from tests.contract.aws_in_process import buckets
 

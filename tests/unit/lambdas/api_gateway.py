@@ -52,7 +52,7 @@ class Finds(Protocol):
 def unlimited() -> RateLimiter:
     """Lets everybody send."""
     overrides = CachedOverrides(FakeOverrides(), on_unavailable=lambda _: None)
-    return RateLimiter(overrides, of_stage=None, on_over_rate_limit=lambda *_: None)
+    return RateLimiter(overrides.current, of_stage=None, on_over_rate_limit=lambda *_: None)
 
 
 def ingest_routes(  # noqa: PLR0913 - each may be a fake of its own

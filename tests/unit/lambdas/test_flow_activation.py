@@ -10,7 +10,13 @@ from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.topics import platform_topics
 from lambdas.flow_activation.handler import answer
-from lambdas.flow_activation.service import Activation, FlowsRefusedError, activate
+from lambdas.flow_activation.service import (
+    Activation,
+    FlowsRefusedError,
+    OwnersVersions,
+    Topics,
+    activate,
+)
 from tests.unit.lambdas.fakes import FakeFlows, FakeKafka
 
 
@@ -27,7 +33,7 @@ NONE = NoArtifacts()
 def test_missing_topics_are_created_and_the_version_is_current() -> None:
     store, kafka = _store(_flow("thermo", topic="stream")), FakeKafka(platform_topics())
 
-    activation = activate("v1", store=store, topics=kafka, artifacts=NONE)
+    activation = _activate("v1", store=store, topics=kafka, artifacts=NONE)
 
     assert store.current_version == activation.version == "v1"
     assert activation.topics_created == (
@@ -41,7 +47,7 @@ def test_missing_topics_are_created_and_the_version_is_current() -> None:
 def test_topics_of_flows_that_are_gone_stay() -> None:
     store, kafka = _store(_flow("thermo")), FakeKafka(["canonical.gone"])
 
-    activate("v1", store=store, topics=kafka, artifacts=NONE)
+    _activate("v1", store=store, topics=kafka, artifacts=NONE)
 
     assert "canonical.gone" in kafka.topics
 
@@ -54,7 +60,7 @@ def test_a_version_is_not_current_before_its_topics_exist() -> None:
     store = _store(_flow("thermo"))
 
     with pytest.raises(TopicsNotCreatedError):
-        activate("v1", store=store, topics=Refusing(), artifacts=NONE)
+        _activate("v1", store=store, topics=Refusing(), artifacts=NONE)
 
     assert store.current_version is None
 
@@ -63,7 +69,7 @@ def test_a_version_that_was_never_published_changes_nothing() -> None:
     store, kafka = _store(), FakeKafka([])
 
     with pytest.raises(FlowsNotPublishedError):
-        activate("v2", store=store, topics=kafka, artifacts=NONE)
+        _activate("v2", store=store, topics=kafka, artifacts=NONE)
 
     assert (store.current_version, kafka.topics) == (None, {})
 
@@ -72,7 +78,7 @@ def test_two_flows_for_one_stream_are_refused() -> None:
     store, kafka = _store(_flow("thermo"), _flow("thermo", topic="stream")), FakeKafka([])
 
     with pytest.raises(FlowsRefusedError, match="several flows for stream thermo"):
-        activate("v1", store=store, topics=kafka, artifacts=NONE)
+        _activate("v1", store=store, topics=kafka, artifacts=NONE)
 
     assert (store.current_version, kafka.topics) == (None, {})
 
@@ -110,8 +116,17 @@ def test_a_deploy_is_notified_why_its_version_is_refused() -> None:
 
     with pytest.raises(FlowsNotPublishedError):
         answer(
-            event, lambda _: activate("v2", store=_store(), topics=FakeKafka([]), artifacts=NONE)
+            event, lambda _: _activate("v2", store=_store(), topics=FakeKafka([]), artifacts=NONE)
         )
+
+
+def _activate(
+    version: str, *, store: FakeFlows, topics: Topics, artifacts: NoArtifacts
+) -> Activation:
+    nobody = OwnersVersions(versions={}, returning=())
+    return activate(
+        version, store=store, topics=topics, artifacts=artifacts, current=None, owners=nobody
+    )
 
 
 def _activated(_: Sequence[str]) -> Activation:

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from clients.flows.parser_store import ArtifactUnavailableError, ParserStore
-from clients.flows.store import FlowStore
-from fleetlane.events.flows.artifacts import FlowArtifact
-from fleetlane.events.flows.files import flow_from_toml
-from lambdas.flow_activation.service import FlowsRefusedError, activate
+from clients.flows.store import FlowsOvertakenError, FlowStore
+from fleetlane.events.flows.artifacts import FlowArtifact, Manifest
+from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
+from lambdas.flow_activation.service import Artifacts, FlowsRefusedError, OwnersVersions, activate
 from tests.contract.aws_in_process import buckets
 from tests.team_artifacts import team_artifact
 from tests.unit.lambdas.fakes import FakeKafka
@@ -39,13 +39,20 @@ class Bucket:
     def publish(self, *artifacts: FlowArtifact) -> str:
         return self.flows.publish([flow_from_toml(FLOW, file="tank.toml")], artifacts)
 
-    def activate(self, version: str, *, in_place_of: str | None = None) -> None:
+    def activate(
+        self,
+        version: str,
+        *,
+        artifacts: Artifacts | None = None,
+        known: PublishedFlows | None = None,
+    ) -> None:
         activate(
             version,
             store=self.flows,
             topics=FakeKafka([]),
-            artifacts=self.parsers,
-            in_place_of=in_place_of,
+            artifacts=artifacts or self.parsers,
+            current=known,
+            owners=OwnersVersions(versions={}, returning=()),
         )
 
     def refusal(self, version: str) -> str:
@@ -114,21 +121,21 @@ def test_an_artifact_that_does_not_offer_the_parser_is_refused(
 
 def test_an_outage_is_no_refusal(bucket: Bucket) -> None:
     class Down:
-        def manifest(self, artifact: FlowArtifact) -> None:
+        def manifest(self, artifact: FlowArtifact) -> Manifest:
             raise ArtifactUnavailableError(artifact.key, "connection refused")
 
     version = bucket.publish(bucket.artifact)
 
     with pytest.raises(ArtifactUnavailableError):
-        activate(version, store=bucket.flows, topics=FakeKafka([]), artifacts=Down())  # type: ignore[arg-type] # it answers never
+        bucket.activate(version, artifacts=Down())
 
 
 def test_flows_that_somebody_changed_meanwhile_are_not_overwritten(bucket: Bucket) -> None:
-    known, mine = bucket.flows.current().version, bucket.publish(bucket.artifact)
+    known, mine = bucket.flows.current(), bucket.publish(bucket.artifact)
     theirs = bucket.flows.publish([flow_from_toml(FLOW.replace(USE, "csv"), file="tank.toml")])
-    bucket.activate(theirs, in_place_of=known)
+    bucket.activate(theirs, known=known)
 
-    with pytest.raises(FlowsRefusedError, match=f"{theirs} is in force by now, not {known}"):
-        bucket.activate(mine, in_place_of=known)
+    with pytest.raises(FlowsOvertakenError, match="another version is in force by now"):
+        bucket.activate(mine, known=known)
 
     assert bucket.flows.current().version == theirs

@@ -35,7 +35,9 @@ def routes_with(
     overrides: FakeOverrides, *, producer: FakeKafka, devices: FakeDevices | None = None
 ) -> Dispatcher:
     cached = CachedOverrides(overrides, on_unavailable=lambda _: None, max_age_s=0, wait_s=None)
-    rate_limiter = RateLimiter(cached, of_stage=RATE_LIMITS, on_over_rate_limit=lambda *_: None)
+    rate_limiter = RateLimiter(
+        cached.current, of_stage=RATE_LIMITS, on_over_rate_limit=lambda *_: None
+    )
     return ingest_routes(rate_limiter=rate_limiter, producer=producer, devices=devices)
 
 

@@ -39,7 +39,7 @@ def rate_limiter(
     devices_max: int = 100,
 ) -> RateLimiter:
     return RateLimiter(
-        Current(overrides or Overrides()),
+        Current(overrides or Overrides()).current,
         of_stage=rate_limits,
         on_over_rate_limit=told or Told(),
         devices_max=devices_max,
@@ -77,7 +77,7 @@ def test_other_devices_are_not_held_back() -> None:
 
 def test_a_change_holds_from_the_next_message_on() -> None:
     current = Current(Overrides())
-    admitting = RateLimiter(current, of_stage=None, on_over_rate_limit=Told())
+    admitting = RateLimiter(current.current, of_stage=None, on_over_rate_limit=Told())
     admitting.is_diverted("d-1", now_ms=NOW_MS)
 
     current.overrides = held(Restriction.REVOKED)

@@ -51,13 +51,13 @@ class World:
         self.forms, self.flows = FakeForms(), FakeFlows(*flows)
         self.issuing = Issuing(
             rate_limiter=RateLimiter(
-                CachedOverrides(FakeOverrides(overrides), on_unavailable=lambda _: None),
+                CachedOverrides(FakeOverrides(overrides), on_unavailable=lambda _: None).current,
                 of_stage=None,
                 on_over_rate_limit=lambda *_: None,
             ),
             devices=CachedBoundDevices((registry or FakeDevices()).find_all),
             flows=self.flows,
-            forms=self.forms,
+            sign=self.forms.signed,
             upload_bytes_max=10_000_000,
         )
 
