@@ -14,9 +14,9 @@ from fleetlane.events.lake.tables import CATALOG
 from fleetlane.events.lanes import BulkCause
 from glue_jobs.engine.supervisor import Ends
 
-PROMPT_QUERIES: Final = ("parse_lane_fast", "fleet_metadata", "fleet_watch")
-"""Each has one slot before any other query has two. Their batches are small; what would wait
-behind the lake's is a device that must be answered, or one that must be held back."""
+PROMPT_QUERIES: Final = ("parse_lane_fast", "parse_lane_standard", "fleet_metadata", "fleet_watch")
+"""Each has one slot before any other query has two. What would wait behind the bulk lane's tasks,
+or the lake's, is a device that must be answered, or one that must be held back."""
 
 _WEIGHT: Final = 4
 _BULK_WEIGHT: Final = 2

@@ -20,8 +20,9 @@ _BUSY_MS: Final = 30_000
 """How long one query's commit waits for another's."""
 
 DRIVER_MEMORY: Final = "1536m"
-TASK_SLOTS: Final = 8
-"""More than cores: a lane whose tasks are slow must not take the slots of the others."""
+TASK_SLOTS: Final = 16
+"""More than cores: lanes whose tasks are slow must not take the slots of the others. Attackers who
+keep the slow and the bulk lane busy hold ten of them."""
 
 WORKER_DAEMON: Final = "local.spark.worker_daemon"
 

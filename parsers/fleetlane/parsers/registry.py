@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
 from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
 from typing import cast, get_type_hints
 
@@ -104,6 +105,16 @@ def installed_parsers(path: Sequence[str] | None = None) -> tuple[InstalledParse
     ``path`` is ``sys.path`` unless given. Of a package with several versions on it only the first
     is listed, as only the first can be imported.
     """
+    return _listed(_offered_on(path)) if path is not None else _installed_on(tuple(sys.path))
+
+
+@cache
+def _installed_on(_: tuple[str, ...]) -> tuple[InstalledParser, ...]:
+    """On ``sys.path`` as it is: 30 ms, which each parser's process inherits instead."""
+    return _listed(_offered())
+
+
+def _listed(offered: "_Offered") -> tuple[InstalledParser, ...]:
     found = [
         InstalledParser(
             name=entry_point.name,
@@ -111,7 +122,7 @@ def installed_parsers(path: Sequence[str] | None = None) -> tuple[InstalledParse
             distribution=distribution.name,
             entry_point=entry_point,
         )
-        for distribution, entry_point in (_offered() if path is None else _offered_on(path))
+        for distribution, entry_point in offered
     ]
     return tuple(sorted(found, key=lambda parser: (not parser.is_built_in, parser.use)))
 

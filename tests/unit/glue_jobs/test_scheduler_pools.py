@@ -28,4 +28,5 @@ def test_each_bulk_cause_weighs_more_than_what_is_over_its_budget(tmp_path: Path
 
 
 def test_they_are_named_as_the_queries_are() -> None:
-    assert set(PROMPT_QUERIES) == {f"parse_lane_{Lane.FAST}", "fleet_metadata", FLEET_WATCH}
+    lanes = {f"parse_lane_{lane}" for lane in (Lane.FAST, Lane.STANDARD)}
+    assert set(PROMPT_QUERIES) == lanes | {"fleet_metadata", FLEET_WATCH}

@@ -8,6 +8,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,18 @@ def test_the_child_that_was_used_least_recently_is_stopped(
     after = children_of(sandboxes.zygote_pid)
     assert len(before) == len(after) == PROGRAMS_MAX
     assert set(before) - set(after) == {before[1]}
+
+
+def test_children_that_have_too_much_memory_together_do_not_wait(hostile: Program) -> None:
+    programs = [
+        program(hostile.use, hostile.location, greeting=greeting) for greeting in ("a", "b")
+    ]
+    with closing(Sandboxes(waiting_bytes_max=1 << 20)) as sandboxes:
+        outcomes_of(sandboxes, run_of(programs[0], [body_of(0)]))
+
+        outcomes_of(sandboxes, run_of(programs[1], [body_of(0)]))
+
+        assert len(children_of(sandboxes.zygote_pid)) == 1
 
 
 def test_the_zygote_has_one_thread(sandboxes: Sandboxes, hostile: Program) -> None:

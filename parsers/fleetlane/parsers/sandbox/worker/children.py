@@ -7,6 +7,7 @@ from typing import Final
 from fleetlane.events.token_bucket import TokenBucket
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.worker.chunks import Slots
+from fleetlane.parsers.sandbox.worker.excess import resident_bytes
 from fleetlane.parsers.sandbox.worker.parser_child import (
     ChildExit,
     ParserChild,
@@ -92,6 +93,10 @@ class Children:
                     self._program.use,
                 )
         return may
+
+    def resident_bytes(self) -> int:
+        """Memory of the current child, if there is one."""
+        return 0 if self._child is None else resident_bytes(self._child.pid)
 
     def close(self) -> None:
         """End the current child and give the memory back."""

@@ -45,6 +45,14 @@ def _excess_in(folder: str) -> str | None:
     return None
 
 
+def resident_bytes(pid: int) -> int:
+    """Memory that a child uses, shared or its own; 0 where it has ended."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_bytes().split()[1]) * resource.getpagesize()
+    except (ProcessLookupError, FileNotFoundError):
+        return 0
+
+
 def bind_memory(pid: int, memory_bytes_max: int) -> None:
     """Limit the address space of a child whose parser is loaded, above what it sets itself."""
     with suppress(ProcessLookupError, FileNotFoundError):  # it has ended

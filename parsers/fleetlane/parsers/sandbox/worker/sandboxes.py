@@ -14,11 +14,18 @@ from fleetlane.parsers.sandbox.worker.feeding import Feeding
 from fleetlane.parsers.sandbox.worker.parser_child import ParserNotLoadedError
 from fleetlane.parsers.sandbox.worker.zygote_client import Zygote
 
-PROGRAMS_MAX: Final = 4
+PROGRAMS_MAX: Final = 16
+"""A child that waits has some 10 MiB of its own. Where a batch needs more parsers than this, each
+batch loads them again: a tenth of a second of CPU each, and a busy machine's delays."""
+
+WAITING_BYTES_MAX: Final = 1 << 30
+"""Resident memory of all children that wait, with what they share with their zygote."""
 
 
 class Sandboxes:
-    """Beyond four programs, the children of the one used least recently are ended.
+    """Has a child a program, which waits for the next run.
+
+    Beyond ``PROGRAMS_MAX`` or ``waiting_bytes_max`` the ones used least recently are ended.
 
     Not for use by several threads. A worker that ends, however it ends, takes all with it.
     """
@@ -29,6 +36,7 @@ class Sandboxes:
         new_respawns: Callable[[], TokenBucket] = respawn_rate_limit,
         new_retries: Callable[[], TokenBucket] = retry_rate_limit,
         parts: Collection[Part] = tuple(Part),
+        waiting_bytes_max: int = WAITING_BYTES_MAX,
     ) -> None:
         """Start the zygote.
 
@@ -36,10 +44,12 @@ class Sandboxes:
             new_respawns: How many children a parser may use up.
             new_retries: How many it may have to retry what failed, and killed none.
             parts: Of the jail; of these what this system does not have is left out.
+            waiting_bytes_max: What children that wait may have, all together.
         """
         hide_memory()
         self._zygote = Zygote(parts)
         self._new_respawns, self._new_retries = new_respawns, new_retries
+        self._waiting_bytes_max = waiting_bytes_max
         self._children: OrderedDict[Program, Children] = OrderedDict()
 
     @property
@@ -81,10 +91,9 @@ class Sandboxes:
 
     def _of(self, program: Program) -> Children:
         children = self._children.get(program)
+        if children is None or next(reversed(self._children)) != program:
+            self._make_room_beside(program)
         if children is None:
-            while len(self._children) >= PROGRAMS_MAX:
-                _, oldest = self._children.popitem(last=False)
-                oldest.close()
             children = self._children[program] = Children(
                 program,
                 zygote=self._zygote,
@@ -93,3 +102,11 @@ class Sandboxes:
             )
         self._children.move_to_end(program)
         return children
+
+    def _make_room_beside(self, program: Program) -> None:
+        """End what the limits leave no room for: any run may have let its child grow."""
+        left, left_bytes = PROGRAMS_MAX - 1, self._waiting_bytes_max
+        for other in [one for one in reversed(self._children) if one != program]:
+            left, left_bytes = left - 1, left_bytes - self._children[other].resident_bytes()
+            if left < 0 or left_bytes < 0:
+                self._children.pop(other).close()
