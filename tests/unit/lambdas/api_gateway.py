@@ -88,8 +88,8 @@ def ingest_routes(  # noqa: PLR0913 - each may be a fake of its own
         repeats=Repeats(lambda: store, on_unavailable=lambda _: None, breaker=CircuitBreaker()),
         on_flows_unavailable=lambda _: None,
     )
-    devices = CachedBoundDevices((devices or FakeDevices()).find_all)
-    return Dispatcher(intake, devices, now_ms=now_ms, jitter=lambda least, _: least)
+    cached_devices = CachedBoundDevices((devices or FakeDevices()).find_all)
+    return Dispatcher(intake, cached_devices, now_ms=now_ms, jitter=lambda least, _: least)
 
 
 def post(
