@@ -1,86 +1,29 @@
-"""The report's page: headline numbers and sections, rendered into the template and written."""
+"""The report's page: figures and their charts, rendered into the template, which has the words."""
 
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import jinja2
 
-from operations.fleet.devices import Coverage
-from operations.fleet.fleet import Fleet
-from operations.report.charts import COLOURS, IN_CHARTS
-from operations.report.page_sections import (
-    coverage_section,
-    firmware_section,
-    late_section,
-    parsers_section,
-    silent_section,
-    sizes_section,
+from operations.fleet import traffic
+from operations.fleet.fleet import Bin, Fleet
+from operations.report import tables, wording
+from operations.report.charts import (
+    ASIDE,
+    COLOURS,
+    GOOD,
+    IN_CHARTS,
+    WATCH,
+    Chart,
+    bars_chart,
+    days_chart,
 )
-from operations.report.sections import REPORT_DAYS, FleetFigures, Headline, figures_of
-from operations.report.wording import counted, moment, number, percent
-
-_COVERAGE_LOW: Final = 0.9
-_SILENT_MANY: Final = 0.05
-_LATE_MANY: Final = 0.05
-_MALFORMED_MANY: Final = 0.01
-
-
-def headlines(figures: FleetFigures) -> tuple[Headline, ...]:
-    week = figures.coverage[-1]
-    many = _SILENT_MANY * figures.registered
-    dated, late = figures.with_end_time, figures.over_an_hour_late
-    malformed, messages = figures.malformed, figures.sizes.count
-    return (
-        _coverage(figures.coverage[0], "reported in 24 hours"),
-        _coverage(week, f"reported in {week.days} days"),
-        Headline(
-            value=number(figures.fell_silent),
-            label="fell silent",
-            meaning=f"reported before, but not for {REPORT_DAYS} days",
-            is_notable=figures.fell_silent > many,
-        ),
-        Headline(
-            value=number(figures.never_reported),
-            label="never reported",
-            meaning=f"registered over {REPORT_DAYS} days ago, no message sent directly",
-            is_notable=figures.never_reported > many,
-        ),
-        Headline(
-            value=percent(late, dated),
-            label="over an hour late",
-            meaning=f"{number(late)} of the {counted(dated, 'message')} that state their data's "
-            "end time",
-            is_notable=late > _LATE_MANY * dated,
-        ),
-        Headline(
-            value=percent(malformed, messages),
-            label="malformed",
-            meaning=f"{number(malformed)} of {counted(messages, 'message')}",
-            is_notable=malformed > _MALFORMED_MANY * messages,
-        ),
-    )
-
-
-def _coverage(coverage: Coverage, label: str) -> Headline:
-    share = coverage.share
-    registered = counted(coverage.registered, "registered device")
-    return Headline(
-        value=percent(coverage.reported, coverage.registered),
-        label=label,
-        meaning=f"{number(coverage.reported)} of {registered}",
-        is_notable=share is not None and share < _COVERAGE_LOW,
-    )
-
+from operations.report.figures import REPORT_DAYS, FleetFigures, figures_of
+from operations.report.wording import counted, micros, number, percent
 
 _HERE: Final = Path(__file__).parent
-_SECTIONS: Final = (
-    coverage_section,
-    silent_section,
-    late_section,
-    firmware_section,
-    sizes_section,
-    parsers_section,
-)
+_BARS_MAX: Final = 10
 
 
 def write_report(fleet: Fleet, path: Path) -> None:
@@ -102,10 +45,90 @@ def page_of(figures: FleetFigures) -> str:
         lstrip_blocks=True,
     )
     return environment.get_template("page.html.j2").render(
-        asked_at=moment(figures.asked_at_ms),
-        latest=None if figures.latest_ms is None else moment(figures.latest_ms),
-        headlines=headlines(figures),
-        sections=[section(figures) for section in _SECTIONS],
+        figures=figures,
+        charts=_charts(figures),
         colours=COLOURS,
         in_charts=IN_CHARTS,
+        days=REPORT_DAYS,
+        tables=tables,
+        traffic=traffic,
+        words=wording,
     )
+
+
+def _charts(figures: FleetFigures) -> Mapping[str, Chart | None]:
+    """By the section's key; none where there is nothing to draw."""
+    lags, sizes = figures.lags, figures.size_bins
+    return {
+        "coverage": _days(figures) if figures.by_day else None,
+        "late": _histogram(lags, tables.lag_label, by="lag") if figures.with_end_time else None,
+        "firmware": _firmware(figures.firmware) if figures.malformed else None,
+        "sizes": _histogram(sizes, tables.size_label, by="size") if figures.sizes.count else None,
+        "parsers": _parsers(figures.parsers) if figures.parsers else None,
+    }
+
+
+def _days(figures: FleetFigures) -> Chart:
+    direct, relayed = "sent directly", "only through a gateway"
+    rows = [
+        {"day": f"{one.day.day} {one.day:%b}", "kind": kind, "devices": devices, "place": place}
+        for one in figures.by_day
+        for place, (kind, devices) in enumerate(
+            ((direct, one.reported), (relayed, one.through_gateway))
+        )
+    ]
+    last = figures.by_day[-1]
+    most = max(one.reported + one.through_gateway for one in figures.by_day)
+    alt = (
+        f"Bar chart of devices that reported on each of {counted(len(figures.by_day), 'day')}, up "
+        f"to {number(most)} a day; {number(last.reported)} on {last.day.day} {last.day:%B}."
+    )
+    colours = {direct: GOOD, relayed: ASIDE}
+    return days_chart(rows, colours=colours, alt=alt, top=max(figures.registered, most, 1))
+
+
+def _firmware(firmware: Sequence[traffic.FirmwareHealth]) -> Chart:
+    rows = [
+        {
+            "label": one.firmware or "not declared",
+            "value": 100 * one.malformed_share,
+            "words": percent(one.malformed, one.messages),
+            "colour": (WATCH if one.firmware else ASIDE).light,
+        }
+        for one in firmware[:_BARS_MAX]
+    ]
+    alt = f"Bar chart of the malformed share by firmware, the worst first: {rows[0]['label']}."
+    return bars_chart(rows, title="malformed (%)", alt=alt)
+
+
+def _parsers(parsers: Sequence[traffic.ParserTime]) -> Chart:
+    rows = [
+        {
+            "label": one.parser,
+            "middle": one.p50_us / 1_000,
+            "value": one.p95_us / 1_000,
+            "words": micros(one.p95_us),
+        }
+        for one in parsers[:_BARS_MAX]
+    ]
+    alt = (
+        f"Bar chart of the p95 time per attempt, by parser, the slowest first: "
+        f"{parsers[0].parser}, {micros(parsers[0].p95_us)}."
+    )
+    return bars_chart(rows, title="milliseconds per attempt", alt=alt)
+
+
+def _histogram(bins: Sequence[Bin], label: Callable[[Bin], str], *, by: str) -> Chart:
+    messages = sum(one.messages for one in bins)
+    rows = [
+        {
+            "label": label(one),
+            "value": one.messages,
+            "words": percent(one.messages, messages),
+            "colour": (WATCH if by == "lag" and traffic.is_late(one) else GOOD).light,
+        }
+        for one in bins
+    ]
+    most = max(rows, key=lambda row: int(str(row["value"])))
+    alt = f"Bar chart of messages by {by}. The longest bar is “{most['label']}”: {most['words']}."
+    return bars_chart(rows, title="messages", alt=alt)

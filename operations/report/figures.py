@@ -1,14 +1,10 @@
-"""What the page consists of: all query results as of one time, headlines, and sections."""
+"""What the page shows: all query results as of one time."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from operations.fleet import devices, traffic
 from operations.fleet.fleet import Bin, Fleet
-from operations.report.charts import Chart
-from operations.report.tables import Table
-from operations.report.wording import number
 
 REPORT_DAYS: Final = 7
 """The window of every figure except the coverage by day and when a device last reported."""
@@ -73,50 +69,3 @@ def figures_of(fleet: Fleet) -> FleetFigures:
         firmware=tuple(traffic.by_firmware(fleet, days=REPORT_DAYS)),
         parsers=tuple(traffic.parse_times(fleet, days=REPORT_DAYS)),
     )
-
-
-ROWS_MAX: Final = 15
-"""How many rows of devices, parsers and the like a table shows."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Headline:
-    """A number for the first glance; one that ``is_notable`` is marked ``worth a look``."""
-
-    value: str
-    label: str
-    meaning: str
-    is_notable: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownTable:
-    """A table's first ``rows_max`` rows; ``command`` prints all. Collapsed unless ``is_open``."""
-
-    table: Table[Any]
-    command: str = ""
-    rows_max: int = ROWS_MAX
-    is_open: bool = False
-
-    @property
-    def texts(self) -> Iterator[list[str]]:
-        for row in self.table.rows[: self.rows_max]:
-            yield [text(row) for text in self.table.columns.values()]
-
-    @property
-    def left_out(self) -> str:
-        more = len(self.table.rows) - self.rows_max
-        return f"{number(more)} more: {self.command}" if more > 0 else ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
-    """``answer`` is what was found, ``meaning`` how it is counted."""
-
-    key: str
-    title: str
-    answer: str
-    meaning: str
-    chart: Chart | None = None
-    tables: tuple[ShownTable, ...] = ()
-    is_wide: bool = False
