@@ -1,14 +1,19 @@
-"""Groups of commands, each loaded when it is called: help stays quick, and works by itself."""
+"""Groups of commands, each loaded when it is called: help stays quick, and works by itself.
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+A command may take a dataclass of options; typer sees each of its fields.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, is_dataclass
+from functools import wraps
 from importlib import import_module
+from inspect import Parameter
 from typing import Any, Final
 
 import typer
 from typer.core import TyperGroup
 
-from fleetlane.cli.options.groups import with_single_options
 from fleetlane.events.errors import FleetlaneError
 
 _COMMANDS: Final = "fleetlane.cli.commands"
@@ -105,9 +110,33 @@ def group(help_text: str, table: Mapping[str, Verb | typer.Typer]) -> typer.Type
     return made
 
 
-def verbs(noun: str, help_text: str, places: Mapping[str, str]) -> typer.Typer:
-    """A noun's group, of the modules in its folder."""
-    return group(help_text, {name: Verb(place=f"{noun}.{at}") for name, at in places.items()})
+def verbs(help_text: str, places: Mapping[str, str]) -> typer.Typer:
+    """A noun's group, by where its verbs are."""
+    return group(help_text, {name: Verb(place=place) for name, place in places.items()})
+
+
+def with_single_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace each parameter that is a dataclass by its fields, in its place."""
+    signature = inspect.signature(command, eval_str=True)
+    groups = {
+        name: (kind, inspect.signature(kind, eval_str=True).parameters)
+        for name, one in signature.parameters.items()
+        if isinstance(kind := one.annotation, type) and is_dataclass(kind)
+    }
+    single: list[Parameter] = []
+    for name, one in signature.parameters.items():
+        single += groups[name][1].values() if name in groups else [one]
+
+    @wraps(command)
+    def called(**given: Any) -> None:
+        for name, (kind, fields) in groups.items():
+            given[name] = kind(**{field: given.pop(field) for field in fields})
+        command(**given)
+
+    options = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in single]
+    vars(called)["__signature__"] = inspect.Signature(options)
+    called.__annotations__ = {one.name: one.annotation for one in options}
+    return called
 
 
 def _unobeyed(sentence: str) -> str:

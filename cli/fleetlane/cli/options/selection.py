@@ -1,13 +1,22 @@
 """What commands select by: a device, since when, until when, how many days or messages."""
 
 import re
-import time
 from typing import Annotated, Final
 
 import typer
 
+from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import DEVICE_ID_PATTERN
-from fleetlane.events.times import DAY_MS, HOUR_MS, millis_from_rfc3339
+from fleetlane.events.times import DAY_MS, HOUR_MS, millis_from_rfc3339, now_ms
+
+
+class BadOptionsError(FleetlaneError):
+    """A command's options contradict each other, or do not say enough. Nothing was done."""
+
+    reason = "bad_options"
+    problem: str
+    sentence = "{problem}"
+
 
 _AGO: Final = re.compile(r"([0-9]{1,9})([smhd])")
 _UNIT_MS: Final = {"s": 1_000, "m": 60_000, "h": HOUR_MS, "d": DAY_MS}
@@ -18,7 +27,7 @@ def moment(text: str) -> int:
     found = millis_from_rfc3339(text)
     ago = _AGO.fullmatch(text)
     if ago is not None:
-        found = int(time.time() * 1000) - int(ago[1]) * _UNIT_MS[ago[2]]
+        found = now_ms() - int(ago[1]) * _UNIT_MS[ago[2]]
     if found is None or found < 0:
         raise typer.BadParameter(
             f"{text!r} is not a valid time: write 2026-11-03T14:05:00Z, or 90m, 12h or 3d for"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fleetlane.events.errors import FleetlaneError
+from fleetlane.cli.options.selection import BadOptionsError
 
 if TYPE_CHECKING:  # `parser diff` compares files where no platform is installed
     from operations.platform import Platform
@@ -21,13 +21,6 @@ DataOption = Annotated[
         show_default="build/local in the checkout",
     ),
 ]
-
-
-class StageAndDataError(FleetlaneError):
-    """Two platforms were named."""
-
-    reason = "stage_and_data"
-    sentence = "give --stage or --data, not both"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +42,7 @@ class PlatformOptions:
         """The stage that was named, else the platform that runs on this machine.
 
         Raises:
-            StageAndDataError: Both were named.
+            BadOptionsError: Both were named.
             PlatformNotRunningError: No stage was named, and no platform runs.
             FleetlaneError: As ``Platform.of_stage``.
         """
@@ -60,7 +53,7 @@ class PlatformOptions:
         if self.stage is None:
             return Platform.on_laptop(endpoints_of(self.folder), self.folder, activation_here)
         if self.data is not None:
-            raise StageAndDataError
+            raise BadOptionsError("give --stage or --data, not both")
         return Platform.of_stage(self.stage)
 
     @property

@@ -13,8 +13,8 @@ import typer
 from rich.console import Console
 from rich.table import Table as RichTable
 
+from fleetlane.cli.options.selection import BadOptionsError
 from fleetlane.cli.output.record_text import cell
-from fleetlane.events.errors import FleetlaneError
 from operations.report.tables import Table
 
 _FORMULA_BEGINS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -22,23 +22,16 @@ _FORMULA_BEGINS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document, with all answers.")]
 
 
-class TwoFormatsError(FleetlaneError):
-    """Two formats were asked for at once."""
-
-    reason = "two_formats"
-    sentence = "either --json or --csv can be printed, not both"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormatOptions:
-    """Raises ``TwoFormatsError`` where both are wanted; a table for people where none is."""
+    """Raises ``BadOptionsError`` where both are wanted; a table for people where none is."""
 
     as_json: JsonOption = False
     as_csv: Annotated[bool, typer.Option("--csv", help="The first answer's rows, as CSV.")] = False
 
     def __post_init__(self) -> None:
         if self.as_json and self.as_csv:
-            raise TwoFormatsError
+            raise BadOptionsError("either --json or --csv can be printed, not both")
 
     def show(self, *tables: Table[Any], asked_at_ms: int) -> None:
         """Print the tables, the most important first."""

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fleetlane.cli.output.counting import number_of
+from fleetlane.cli.output.waiting import number_of
 from fleetlane.parsers.testkit.differences import Difference, EventChange, Kind
 from fleetlane.parsers.testkit.parser_process import has_sandbox
 from fleetlane.parsers.testkit.trials import Outcome, Subject, TrialEvent

@@ -1,6 +1,5 @@
 """``fleetlane device import``: many devices from a CSV file."""
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,8 +10,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from fleetlane.cli.options.stage import PlatformOptions
-from fleetlane.cli.output.counting import number_of
+from fleetlane.cli.output.waiting import number_of
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.times import now_ms
 from operations.devices.bulk_import import DeviceImport
 
 _PROBLEMS_SHOWN_MAX = 100
@@ -50,7 +50,7 @@ def import_devices(
     """
     stores = where.platform().devices
 
-    importing = DeviceImport(file, stores.registry, now_ms=int(time.time() * 1000))
+    importing = DeviceImport(file, stores.registry, now_ms=now_ms())
     with file.open("rb") as opened:
         lines = sum(1 for _ in opened)
     with _progress("checking", lines) as on_line:

@@ -1,6 +1,5 @@
 """``fleetlane device erase``: one device's data removed from wherever it can be."""
 
-import time
 from typing import Annotated
 
 import typer
@@ -9,10 +8,10 @@ from clients.s3.upkeep_requests import Upkeep
 from fleetlane.cli.commands.lake.upkeep import PatienceOption, ask_lake
 from fleetlane.cli.options.selection import DeviceId
 from fleetlane.cli.options.stage import PlatformOptions
-from fleetlane.cli.output.counting import counted
+from fleetlane.cli.output.waiting import counted
 from fleetlane.events.names import checked_device_id
 from fleetlane.events.overrides import DeviceOverride, Overrides, Restriction
-from fleetlane.events.times import DAY_MS
+from fleetlane.events.times import DAY_MS, now_ms
 from fleetlane.events.topics import (
     FLEET_ALERTS,
     FLEET_PARSED,
@@ -66,13 +65,13 @@ def _show_found(device_id: str, devices: DeviceStores, traces: DeviceTraces) -> 
 
 def _erase_device(device_id: str, devices: DeviceStores) -> None:
     """Functions see the registry's change late; until then an override refuses the device."""
-    now_ms = int(time.time() * 1000)
-    refused = DeviceOverride(status=Restriction.REVOKED, until_ms=now_ms + DAY_MS)
+    at_ms = now_ms()
+    refused = DeviceOverride(status=Restriction.REVOKED, until_ms=at_ms + DAY_MS)
 
     def changed(present: Overrides) -> Overrides:
         return present.with_rate_limits(None, device_id=device_id).restricted([device_id], refused)
 
-    devices.overrides.change(changed, now_ms=now_ms)
+    devices.overrides.change(changed, now_ms=at_ms)
     devices.administration.remove(device_id)
     typer.echo("registry: removed; an override with its id refuses it for a day")
 

@@ -1,11 +1,13 @@
 """Private keys of the devices that this machine plays: one file a device, for its user alone."""
 
 import json
+import time
 from pathlib import Path
 
 from clients.device_api import DeviceKey
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.names import checked_device_id
+from fleetlane.events.names import audience_of, checked_device_id
+from operations.endpoints import LOCAL_STAGE
 
 
 class NoDeviceKeyError(FleetlaneError):
@@ -25,6 +27,7 @@ class DeviceKeys:
 
     def __init__(self, data: Path, stage: str | None = None) -> None:
         self._folder = data / ("devices" if stage is None else f"devices-{stage}")
+        self._audience = audience_of(stage or LOCAL_STAGE)
 
     def path(self, device_id: str) -> Path:
         """The device's file; raises ``BadNameError`` where the id is none."""
@@ -50,3 +53,8 @@ class DeviceKeys:
             return DeviceKey.from_private_jwk(json.loads(path.read_text()))
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             raise NoDeviceKeyError(device_id, path) from None
+
+    def token(self, device_id: str, *, lifetime_s: int) -> str:
+        """A token of the device's for the platform's HTTP API; raises as ``read``."""
+        key, now_s = self.read(device_id), int(time.time())
+        return key.token(device_id, now_s=now_s, lifetime_s=lifetime_s, audience=self._audience)

@@ -1,6 +1,5 @@
 """``fleetlane device``: registering devices, and signing as them."""
 
-import time
 from pathlib import Path
 from typing import Annotated
 
@@ -9,23 +8,15 @@ import typer
 from clients.device_api import DeviceKey
 from clients.devices.registry import RegisteredDevice
 from fleetlane.cli.commands.device.keys import DeviceKeys
-from fleetlane.cli.options.selection import DeviceId
+from fleetlane.cli.options.selection import BadOptionsError, DeviceId
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events import canary
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.names import NAME_PATTERN, audience_of, checked_device_id
+from fleetlane.events.names import NAME_PATTERN, checked_device_id
 from fleetlane.events.times import now_ms
 from operations.devices.bulk_import import public_jwk
 from operations.devices.canary import enrolled
 from operations.endpoints import LOCAL_STAGE
-
-
-class OwnCanaryError(FleetlaneError):
-    """The platform on this machine is to be given a canary's key."""
-
-    reason = "own_canary"
-    sentence = "the platform on this machine makes its canary's key itself: give --stage"
-
 
 PublicKeyOption = Annotated[
     Path | None,
@@ -45,13 +36,6 @@ class DeviceExistsError(FleetlaneError):
     reason = "device_exists"
     device_id: str
     sentence = "device {device_id} exists already: --replace gives it a new key"
-
-
-class PublicKeyMissingError(FleetlaneError):
-    """A stage's device is to get a key pair made elsewhere than in the device."""
-
-    reason = "public_key_missing"
-    sentence = "a stage's device makes its own keys: give its public one by --public-key"
 
 
 def add(
@@ -85,7 +69,7 @@ def add(
         device_type=device_type,
         keys=(jwk,),
         gateway_id=gateway,
-        registered_ms=int(time.time() * 1000),
+        registered_ms=now_ms(),
     )
     stores.registry.register(device)
     typer.echo(f"registered device {device_id} of type {device_type}, key {jwk['kid']}")
@@ -101,7 +85,8 @@ def enroll_canary(*, where: PlatformOptions) -> None:
     """
     platform = where.platform()
     if platform.is_laptop:
-        raise OwnCanaryError
+        problem = "the platform on this machine makes its canary's key itself: give --stage"
+        raise BadOptionsError(problem)
     key = enrolled(platform.devices.registry, platform.canary_key, now_ms=now_ms())
     typer.echo(f"enrolled device {canary.DEVICE_ID}, key {key.kid}")
 
@@ -149,9 +134,8 @@ def token(
 
     For curl: -H "Authorization: Bearer $(./fleetlane device token ID)"
     """
-    key = DeviceKeys(where.folder, where.stage).read(device_id)
-    audience, now_s = audience_of(where.stage or LOCAL_STAGE), int(time.time())
-    typer.echo(key.token(device_id, now_s=now_s, lifetime_s=minutes * 60, audience=audience))
+    keys = DeviceKeys(where.folder, where.stage)
+    typer.echo(keys.token(device_id, lifetime_s=minutes * 60))
 
 
 def _key(given: Path | None, stage: str | None) -> tuple[dict[str, str], DeviceKey | None]:
@@ -159,7 +143,8 @@ def _key(given: Path | None, stage: str | None) -> tuple[dict[str, str], DeviceK
     if given is not None:
         return public_jwk(given.read_text(errors="replace")), None
     if stage not in (None, LOCAL_STAGE):
-        raise PublicKeyMissingError
+        problem = "a stage's device makes its own keys: give its public one by --public-key"
+        raise BadOptionsError(problem)
     made = DeviceKey.generate()
     return made.public_jwk, made
 

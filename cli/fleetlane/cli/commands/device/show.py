@@ -1,7 +1,6 @@
 """``fleetlane device list|show``: who is registered, and how they are restricted."""
 
 import json
-import time
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any
@@ -14,7 +13,7 @@ from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.record_text import escaped
 from fleetlane.events.names import checked_device_id
 from fleetlane.events.overrides import Overrides
-from fleetlane.events.times import MILLIS_MAX, MILLIS_MIN, time_text
+from fleetlane.events.times import MILLIS_MAX, MILLIS_MIN, now_ms, time_text
 
 _COLUMNS = "{:<24} {:<20} {:<12} {:>4}  {}"
 
@@ -71,7 +70,7 @@ def show(device_id: DeviceId, *, as_json: JsonOption = False, where: PlatformOpt
         "last_seen": sighting and _time_text(sighting.seen_ms),
         "firmware": sighting and sighting.firmware,
     }
-    facts = _facts(device) | seen | _held(device_id, overrides, now_ms=int(time.time() * 1000))
+    facts = _facts(device) | seen | _held(device_id, overrides, at_ms=now_ms())
     if as_json:
         typer.echo(json.dumps(facts))
         return
@@ -92,12 +91,12 @@ def _facts(device: RegisteredDevice) -> dict[str, Any]:
     }
 
 
-def _held(device_id: str, overrides: Overrides, *, now_ms: int) -> dict[str, Any]:
+def _held(device_id: str, overrides: Overrides, *, at_ms: int) -> dict[str, Any]:
     override = overrides.devices.get(device_id)
     until_ms = None if override is None else override.until_ms
     rate_limits = overrides.rate_limits_of(device_id, of_stage=None)
     return {
-        "override": overrides.restriction(device_id, now_ms=now_ms),
+        "override": overrides.restriction(device_id, now_ms=at_ms),
         "override_cause": None if override is None else override.cause,
         "override_until": None if until_ms is None else _time_text(until_ms),
         "soft_ceiling": None if rate_limits is None else rate_limits.soft_per_minute,

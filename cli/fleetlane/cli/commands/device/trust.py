@@ -1,13 +1,12 @@
 """``fleetlane device quarantine|revoke|release|rate-limit``: restricts devices, at once."""
 
-import time
 from typing import Annotated
 
 import typer
 from msgspec.structs import replace
 
+from fleetlane.cli.options.selection import BadOptionsError
 from fleetlane.cli.options.stage import PlatformOptions
-from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import checked_device_id
 from fleetlane.events.overrides import (
     HARD_BYTES_PER_MINUTE,
@@ -16,17 +15,10 @@ from fleetlane.events.overrides import (
     RateLimits,
     Restriction,
 )
+from fleetlane.events.times import now_ms
 from operations.platform import Platform
 
 DeviceIds = Annotated[list[str], typer.Argument(metavar="ID...", help="One or more ids.")]
-
-
-class BadRateLimitError(FleetlaneError):
-    """Rate limits that cannot be."""
-
-    reason = "bad_ceiling"
-    problem: str
-    sentence = "{problem}"
 
 
 def quarantine(device_ids: DeviceIds, *, where: PlatformOptions) -> None:
@@ -42,7 +34,7 @@ def revoke(device_ids: DeviceIds, *, where: PlatformOptions) -> None:
 def release(device_ids: DeviceIds, *, where: PlatformOptions) -> None:
     """Lift quarantine and revocation; a refused token is accepted after five more minutes."""
     stores = where.platform().devices
-    stores.trust.release(_checked(device_ids), now_ms=_now_ms())
+    stores.release(_checked(device_ids), now_ms=now_ms())
     typer.echo(f"released: {', '.join(device_ids)}")
 
 
@@ -69,7 +61,7 @@ def rate_limit(
     """Set how much a minute a device may send, in place of the stage's rate limits."""
     if soft_bytes > hard_bytes:
         problem = f"--soft-bytes is {soft_bytes}; the limit is --hard-bytes, {hard_bytes}"
-        raise BadRateLimitError(problem)
+        raise BadOptionsError(problem)
     rate_limits = _rate_limits(soft, hard, is_cleared=clear)
     if rate_limits is not None:
         rate_limits = replace(
@@ -81,7 +73,7 @@ def rate_limit(
     def changed(present: Overrides) -> Overrides:
         return present.with_rate_limits(rate_limits, device_id=of)
 
-    stores.overrides.change(changed, now_ms=_now_ms())
+    stores.overrides.change(changed, now_ms=now_ms())
     what = "none of its own" if rate_limits is None else f"{soft} (soft), {hard} (hard) a minute"
     typer.echo(f"rate limits of {device_id or 'all devices'}: {what}")
 
@@ -90,20 +82,16 @@ def _rate_limits(soft: int | None, hard: int | None, *, is_cleared: bool) -> Rat
     if is_cleared and soft is None and hard is None:
         return None
     if is_cleared or soft is None or hard is None:
-        raise BadRateLimitError("give both --soft and --hard, or --clear alone")
+        raise BadOptionsError("give both --soft and --hard, or --clear alone")
     if soft > hard:
-        raise BadRateLimitError(f"--soft is {soft}; the limit is --hard, {hard}")
+        raise BadOptionsError(f"--soft is {soft}; the limit is --hard, {hard}")
     return RateLimits(soft_per_minute=soft, hard_per_minute=hard)
 
 
 def _restrict(device_ids: list[str], restriction: Restriction, platform: Platform) -> None:
-    platform.devices.trust.restrict(_checked(device_ids), restriction, now_ms=_now_ms())
+    platform.devices.restrict(_checked(device_ids), restriction, now_ms=now_ms())
     typer.echo(f"{restriction}: {', '.join(device_ids)}")
 
 
 def _checked(device_ids: list[str]) -> list[str]:
     return [checked_device_id(device_id) for device_id in device_ids]
-
-
-def _now_ms() -> int:
-    return int(time.time() * 1000)

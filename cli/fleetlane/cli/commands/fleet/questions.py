@@ -1,6 +1,5 @@
 """``fleetlane fleet``: coverage, and which devices are silent, late or malformed."""
 
-import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -13,6 +12,7 @@ from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.fleet_tables import FormatOptions
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import checked_device_id
+from fleetlane.events.times import now_ms
 from operations.fleet import devices, traffic
 from operations.fleet.fleet import Fleet
 from operations.report import tables
@@ -132,4 +132,4 @@ def report(
 
 def _fleet(where: PlatformOptions) -> AbstractContextManager[Fleet]:
     """The fleet of a platform as of now; raises as ``Platform.fleet``."""
-    return where.platform().fleet(asked_at_ms=int(time.time() * 1000))
+    return where.platform().fleet(asked_at_ms=now_ms())

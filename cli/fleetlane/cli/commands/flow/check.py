@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fleetlane.cli.options.checkout import uv_program
-from fleetlane.cli.output.counting import number_of
+from fleetlane.cli.output.waiting import number_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.files import BadFlowError, flows_in
 from fleetlane.events.flows.flow import FlowSet

@@ -1,4 +1,4 @@
-"""``fleetlane flow publish``: publishes flows, rolls back, and lists versions."""
+"""``fleetlane flow publish|list``: flows into force, and back; ``team policy``: who else may."""
 
 import json
 import time
@@ -8,27 +8,13 @@ from typing import Annotated
 import typer
 
 from fleetlane.cli.commands.flow.check import flows_of, show
+from fleetlane.cli.options.selection import BadOptionsError
 from fleetlane.cli.options.stage import PlatformOptions
-from fleetlane.cli.output.counting import number_of
-from fleetlane.events.errors import FleetlaneError
+from fleetlane.cli.output.waiting import number_of
 from fleetlane.events.times import rfc3339
 from fleetlane.parsers.testkit.flow_checks import checked_flows
 from operations.flows.publisher import DeployedParsers, FlowPublisher
-
-
-class TwoWishesError(FleetlaneError):
-    """Several versions were named."""
-
-    reason = "two_wishes"
-    sentence = "Give exactly one: FOLDER, --rollback or --version"
-
-
-class OwnerOfWhatError(FleetlaneError):
-    """An owner was named where the flow files name theirs."""
-
-    reason = "owner_of_what"
-    sentence = "--owner goes with --rollback alone: flow files name their owner themselves"
-
+from operations.flows.team_policy import team_policy
 
 FolderArgument = Annotated[
     Path | None,
@@ -71,9 +57,10 @@ def publish(
     are refused, and what was in force stays.
     """
     if sum((folder is not None, rollback, version is not None)) > 1:
-        raise TwoWishesError
+        raise BadOptionsError("Give exactly one: FOLDER, --rollback or --version")
     if owner is not None and not rollback:
-        raise OwnerOfWhatError
+        problem = "--owner goes with --rollback alone: flow files name their owner themselves"
+        raise BadOptionsError(problem)
     publisher = where.platform().publisher
     if rollback:
         version = publisher.roll_back(owner)
@@ -115,3 +102,14 @@ def versions(
         state, at = states.get(version, ""), rfc3339(at_ms)
         row = {"version": version, "published": at, "state": state}
         typer.echo(json.dumps(row) if as_json else f"{version}  {at}  {state}".rstrip())
+
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The owner in its flow files.")]
+
+
+def policy(name: NameArgument, *, where: PlatformOptions) -> None:
+    """Print the IAM policy of a team that publishes flows and parsers.
+
+    With it alone it can change nothing of another team.
+    """
+    typer.echo(json.dumps(team_policy(name, where.platform().resources), indent=2))

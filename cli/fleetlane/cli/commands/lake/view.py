@@ -1,7 +1,6 @@
 """``fleetlane lake view``: a stream's newest events in columns, by its flow's schema."""
 
 import json
-import time
 from datetime import UTC, date, datetime
 from typing import Annotated, Final, Literal
 
@@ -17,7 +16,7 @@ from fleetlane.cli.output.fleet_tables import FormatOptions, JsonOption, write_c
 from fleetlane.cli.output.record_text import cell
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lake.views import DataColumn, Kind, LakeView, OwnColumn, view_of
-from fleetlane.events.times import DAY_MS
+from fleetlane.events.times import DAY_MS, now_ms
 from operations.fleet.fleet import day_of
 from operations.fleet.tables import ViewRows, newest
 
@@ -59,7 +58,7 @@ def view(
     if sql is not None:
         typer.echo(create_view(described, Engine(sql)))
         return
-    asked_at_ms = int(time.time() * 1000)
+    asked_at_ms = now_ms()
     since = day_of(asked_at_ms - days * DAY_MS)
     with platform.lake() as catalog:
         found = newest(catalog, described, since=since, rows_max=limit)

@@ -1,13 +1,14 @@
-"""``fleetlane replay``: what a stream sent in a while, once more, in a new revision."""
+"""``fleetlane replay`` and ``parked replay``: messages once more, by a range of time or by id."""
 
 import json
 from typing import Annotated, Any, Final
 
 import typer
 
-from fleetlane.cli.options.selection import DryRunOption, LimitOption, moment
+from fleetlane.cli.commands.parked.list_and_show import Ids, ParkedOptions
+from fleetlane.cli.options.selection import BadOptionsError, DryRunOption, LimitOption, moment
 from fleetlane.cli.options.stage import PlatformOptions
-from fleetlane.cli.output.counting import counted, number_of
+from fleetlane.cli.output.waiting import counted, number_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import BULK_MESSAGES_PER_BATCH_MAX, LANE_LIMITS, BulkCause, Lane
 from fleetlane.events.names import checked_name
@@ -17,7 +18,7 @@ from operations.platform import Platform
 from operations.replay import landing
 from operations.replay.archive import ArchivedRecords, archive_plan
 from operations.replay.landing import ReplayPlan
-from operations.replay.plans import ArrivalRange, raw_plan
+from operations.replay.plans import ArrivalRange, parked_plan, raw_plan
 
 REPLAYED_MAX: Final = 10_000
 _SHOWN_MAX: Final = 20
@@ -105,24 +106,6 @@ def _json(plan: ReplayPlan, landed: int) -> str:
     )
 
 
-class EmptyRangeError(FleetlaneError):
-    """No time lies between the ends that were given."""
-
-    reason = "empty_range"
-    from_ms: int
-    to_ms: int
-
-    def __str__(self) -> str:
-        return f"--to is {rfc3339(self.to_ms)}; it must be after --from, {rfc3339(self.from_ms)}"
-
-
-class BadBeginningError(FleetlaneError):
-    """There is no beginning, or more than one."""
-
-    reason = "bad_beginning"
-    sentence = "give --from WHEN once, with or without --from archive beside it"
-
-
 _ARCHIVE: Final = "archive"
 
 
@@ -158,9 +141,10 @@ def replay(
     """
     moments = [one for one in from_ if one != _ARCHIVE]
     if len(moments) != 1:
-        raise BadBeginningError
+        raise BadOptionsError("give --from WHEN once, with or without --from archive beside it")
     if to_ms <= (from_ms := moments[0]):
-        raise EmptyRangeError(from_ms, to_ms)
+        problem = f"--to is {rfc3339(to_ms)}; it must be after --from, {rfc3339(from_ms)}"
+        raise BadOptionsError(problem)
     checked_name(flow, kind="stream")
     platform, wanted = where.platform(), ArrivalRange(stream=flow, from_ms=from_ms, to_ms=to_ms)
     if len(from_) > len(moments):
@@ -183,3 +167,35 @@ def _replay_archived(
             plan = payloads.brought_back(plan, payload_bucket=bucket)
         stores = platform.messages
         carry_out(plan, stores, dry_run=dry_run, as_json=as_json, records=records)
+
+
+def replay_parked(
+    ids: Ids = None,
+    *,
+    chosen: ParkedOptions,
+    again: Annotated[
+        bool,
+        typer.Option("--again", help="Include messages parsed since: their events are replaced."),
+    ] = False,
+    dry_run: DryRunOption = False,
+    limit: LimitOption = REPLAYED_MAX,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+    where: PlatformOptions,
+) -> None:
+    """Send parked messages through the bulk lane, to the parser that is in force now.
+
+    Ids stay the same, so replaying twice duplicates no event. Messages also stay parked. Exit
+    code 1: some could not be replayed.
+    """
+    stores = where.platform().messages
+
+    wanted = chosen.filter(ids)
+    with counted("records read") as on_read:
+        plan = parked_plan(
+            stores.records(on_read),
+            stores.payloads,
+            wanted,
+            includes_parsed=again,
+            messages_max=limit,
+        )
+    carry_out(plan, stores, dry_run=dry_run, as_json=as_json)

@@ -2,7 +2,6 @@
 
 import io
 import json
-import time
 from typing import Annotated
 
 import typer
@@ -13,8 +12,6 @@ from clients.device_api import message_url, sent, upload_form, uploaded
 from fleetlane.cli.commands.device.keys import DeviceKeys
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events.lanes import REQUEST_BODY_BYTES_MAX, Lane
-from fleetlane.events.names import audience_of
-from operations.endpoints import LOCAL_STAGE
 
 _TOKEN_LIFETIME_S = 300
 
@@ -43,14 +40,7 @@ def send(
     Exit code 1: it was refused, or no answer came.
     """
     api = where.platform().resources.api_url
-    key = DeviceKeys(where.folder, where.stage).read(device)
-
-    token = key.token(
-        device,
-        now_s=int(time.time()),
-        lifetime_s=_TOKEN_LIFETIME_S,
-        audience=audience_of(where.stage or LOCAL_STAGE),
-    )
+    token = DeviceKeys(where.folder, where.stage).token(device, lifetime_s=_TOKEN_LIFETIME_S)
     headers = request_headers(
         token, content_type=content_type, idempotency_key=idempotency_key, firmware=firmware
     )

@@ -1,6 +1,5 @@
 """``fleetlane why``: one message, from its receipt to its events, or to where it is parked."""
 
-import time
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -8,10 +7,10 @@ import typer
 
 from fleetlane.cli.options.selection import SinceOption
 from fleetlane.cli.options.stage import PlatformOptions
-from fleetlane.cli.output.counting import counted
 from fleetlane.cli.output.trace import trace_json, trace_lines
+from fleetlane.cli.output.waiting import counted
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.times import DAY_MS
+from fleetlane.events.times import DAY_MS, now_ms
 from operations.messages.stores import MessageStores
 from operations.messages.trace import MessageTrace, message_trace
 
@@ -42,7 +41,7 @@ def why(
     stores = platform.messages
 
     if since is None and not platform.is_laptop:
-        since = int(time.time() * 1000) - _OF_A_STAGE_MS
+        since = now_ms() - _OF_A_STAGE_MS
     with counted("records read") as on_read:
         trace = message_trace(stores.records(on_read), wanted_id, since_ms=since)
     body, problem = _body(trace, stores)
@@ -57,9 +56,7 @@ def why(
         bytes_to.write_bytes(body or b"")
 
 
-def _body(
-    trace: MessageTrace, stores: "MessageStores"
-) -> tuple[bytes | None, FleetlaneError | None]:
+def _body(trace: MessageTrace, stores: MessageStores) -> tuple[bytes | None, FleetlaneError | None]:
     message = trace.message
     if message is None:
         return None, None

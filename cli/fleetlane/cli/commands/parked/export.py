@@ -6,21 +6,13 @@ from typing import Annotated, Final
 import typer
 
 from fleetlane.cli.commands.parked.list_and_show import ParkedOptions, found_parked, parked_records
-from fleetlane.cli.options.selection import LimitOption
+from fleetlane.cli.options.selection import BadOptionsError, LimitOption
 from fleetlane.cli.options.stage import PlatformOptions
-from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.record_json import record_json
 from operations.messages.parked import ParkedMessage, parked_message
 from operations.replay.landing import TooManyMessagesError
 
 _EXPORTED_MAX: Final = 1_000
-
-
-class WhereToError(FleetlaneError):
-    """No target to export to was given, or two."""
-
-    reason = "where_to"
-    sentence = "Give exactly one: FOLDER or --as-sample PARSER_FOLDER"
 
 
 SampleOption = Annotated[
@@ -53,7 +45,7 @@ def export(
     Files include large bodies, fetched from S3. Existing files are overwritten.
     """
     if (folder is None) is (as_sample is None):
-        raise WhereToError
+        raise BadOptionsError("Give exactly one: FOLDER or --as-sample PARSER_FOLDER")
     stores = where.platform().messages
 
     found = found_parked(stores, chosen.filter(ids))

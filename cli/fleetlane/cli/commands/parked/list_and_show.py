@@ -11,8 +11,8 @@ import typer
 from clients.kafka.reader import Record
 from fleetlane.cli.options.selection import SinceOption, UntilOption
 from fleetlane.cli.options.stage import PlatformOptions
-from fleetlane.cli.output.counting import counted
 from fleetlane.cli.output.record_text import escaped, fields_of, record_line, record_text
+from fleetlane.cli.output.waiting import counted
 from fleetlane.events.errors import FleetlaneError, ParkedReason
 from fleetlane.events.names import checked_name
 from fleetlane.events.times import rfc3339

@@ -15,8 +15,8 @@ from fleetlane.cli.commands.parser.subject import (
     chosen_subject,
 )
 from fleetlane.cli.options.checkout import uv_program
-from fleetlane.cli.output.counting import number_of
 from fleetlane.cli.output.parser_results import enforcement, printable
+from fleetlane.cli.output.waiting import number_of
 from fleetlane.parsers.testkit.parser_process import ParserProcess, Timing, timed
 from fleetlane.parsers.testkit.samples import recorded_message
 from fleetlane.parsers.testkit.sites import Sites

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from fleetlane.cli.options.checkout import uv_program
-from fleetlane.cli.output.counting import number_of
 from fleetlane.cli.output.parser_results import enforcement
+from fleetlane.cli.output.waiting import number_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.parsers.testkit.checking import checks
 from fleetlane.parsers.testkit.sites import project_at

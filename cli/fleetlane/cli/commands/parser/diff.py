@@ -9,9 +9,15 @@ from typing import Annotated, Final
 import msgspec
 import typer
 
-from fleetlane.cli.commands.parser.message_input import is_of_records, read_at_most, records_from
-from fleetlane.cli.commands.parser.subject import FlowOption, LaneOption, NoSubjectError, project_in
+from fleetlane.cli.commands.parser.message_input import (
+    BadInputError,
+    is_of_records,
+    read_at_most,
+    records_from,
+)
+from fleetlane.cli.commands.parser.subject import FlowOption, LaneOption, project_in
 from fleetlane.cli.options.checkout import uv_program
+from fleetlane.cli.options.selection import BadOptionsError
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.parser_results import counts_of, difference_line, summary_line
 from fleetlane.events.errors import FleetlaneError
@@ -46,11 +52,7 @@ class Wanted:
 
 
 def subject_from(spec: str, sites: Sites, wanted: Wanted, lane: Lane | None) -> Subject:
-    """Find a parser by what stands for OLD or NEW, with the flow's options for it.
-
-    Raises:
-        FleetlaneError: It cannot be found, or not built.
-    """
+    """Find a parser by what stands for OLD or NEW, with the flow's options for it."""
     parser = _located(spec, sites, wanted)
     rule = _rule(wanted, parser.use)
     if wanted.flow is None or rule is None:
@@ -60,12 +62,7 @@ def subject_from(spec: str, sites: Sites, wanted: Wanted, lane: Lane | None) -> 
 
 
 def messages_from(sources: Sequence[str], wanted: Wanted, *, messages_max: int) -> dict[str, Trial]:
-    """Messages by where they come from.
-
-    Raises:
-        NoSubjectError: Topics hold every stream's messages, and none was named.
-        FleetlaneError: A file is not what its name says, or no platform runs.
-    """
+    """Messages by where they come from."""
     found: dict[str, Trial] = {}
     for source in sources:
         if source in TOPICS:
@@ -86,7 +83,7 @@ def _located(spec: str, sites: Sites, wanted: Wanted) -> InstalledParser:
     fitting = [one for one in offered if name in (None, split_use(one.use)[0])]
     if len(fitting) != 1:
         uses = ", ".join(one.use for one in offered)
-        raise NoSubjectError(f"{spec} offers {uses}: say which with --parser")
+        raise BadOptionsError(f"{spec} offers {uses}: say which with --parser")
     return fitting[0]
 
 
@@ -103,7 +100,7 @@ def _of_file(path: Path, wanted: Wanted) -> Iterator[tuple[str, Trial]]:
         with path.open("rb") as file:
             content = read_at_most(file, str(path))
     except OSError as problem:
-        raise NoSubjectError(f"{path} cannot be read: {problem.strerror}") from None
+        raise BadInputError(str(path), f"cannot be read: {problem.strerror}") from None
     if not is_of_records(path):
         yield str(path), Trial(body=content)
         return
@@ -115,7 +112,7 @@ def _of_file(path: Path, wanted: Wanted) -> Iterator[tuple[str, Trial]]:
 
 def _of_topics(source: str, wanted: Wanted, messages_max: int) -> Iterator[tuple[str, Trial]]:
     if wanted.records_of is None:
-        raise NoSubjectError(f"say whose messages of {source}: --flow FILE, or --stream STREAM")
+        raise BadOptionsError(f"say whose messages of {source}: --flow FILE, or --stream STREAM")
     # Not above: files are compared where no platform is installed.
     from operations.messages.stores import StoredRecords, latest_records  # noqa: PLC0415
 

@@ -1,4 +1,7 @@
-"""Messages from files: bytes, hexadecimal text, or exported records."""
+"""Messages from files: bytes, hexadecimal text, or exported records.
+
+Each function raises ``BadInputError`` where a file holds something else.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,11 +23,7 @@ class BadInputError(FleetlaneError):
 
 
 def read_at_most(file: BinaryIO, name: str) -> bytes:
-    """All of a file.
-
-    Raises:
-        BadInputError: It is larger than any message.
-    """
+    """All of a file, which is no larger than any message may be."""
     content = file.read(FILE_BYTES_MAX + 1)
     if len(content) > FILE_BYTES_MAX:
         raise BadInputError(name, f"has over {FILE_BYTES_MAX} bytes, the limit")
@@ -32,11 +31,7 @@ def read_at_most(file: BinaryIO, name: str) -> bytes:
 
 
 def bytes_from_hex(text: bytes, name: str) -> bytes:
-    """Read hexadecimal digits; white space and colons between bytes are left out.
-
-    Raises:
-        BadInputError: There is something else.
-    """
+    """Read hexadecimal digits; white space and colons between bytes are left out."""
     try:
         return bytes.fromhex(text.decode("ascii").replace(":", " "))
     except ValueError as problem:
@@ -44,11 +39,7 @@ def bytes_from_hex(text: bytes, name: str) -> bytes:
 
 
 def records_from(content: bytes, name: str) -> Iterator[ExportedRecord]:
-    """Read exported records, one a line.
-
-    Raises:
-        BadInputError: A line is no record.
-    """
+    """Read exported records, one a line."""
     for number, line in enumerate(content.splitlines(), start=1):
         if line.strip():
             try:

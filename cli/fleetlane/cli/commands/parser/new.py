@@ -92,11 +92,7 @@ options = { types = { measured_at = "int", value = "float" } }
 
 
 def new_parser_files(name: str, owner: str, start_from: StartFrom) -> Mapping[Path, bytes]:
-    """All files of a new parser, by their paths in its folder.
-
-    Raises:
-        BadNameError: The name is not one that a parser may have.
-    """
+    """All files of a new parser, by their paths in its folder; raises ``BadNameError``."""
     checked_name(name, kind="parser")
     module = _module_for(name)
     known = {

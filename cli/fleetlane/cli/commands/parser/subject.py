@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fleetlane.events.errors import FleetlaneError
+from fleetlane.cli.options.selection import BadOptionsError
 from fleetlane.events.flows.files import flow_at
 from fleetlane.events.lanes import Lane
 from fleetlane.parsers.testkit.sites import (
@@ -48,14 +48,6 @@ FirmwareOption = Annotated[
 ]
 
 
-class NoSubjectError(FleetlaneError):
-    """Nothing says which parser is meant."""
-
-    reason = "no_subject"
-    problem: str
-    sentence = "{problem}"
-
-
 def chosen_subject(
     sites: Sites,
     *,
@@ -68,12 +60,12 @@ def chosen_subject(
     """Find what the options say. A project around the flow file, or here, comes first.
 
     Raises:
-        NoSubjectError: They say nothing, or too much.
+        BadOptionsError: They say nothing, or too much.
         FleetlaneError: The flow is refused, or the parser cannot be found or built.
     """
     if parser is not None:
         if flow is not None:
-            raise NoSubjectError("--parser and --flow each say which parser: give one of them")
+            raise BadOptionsError("--parser and --flow each say which parser: give one of them")
         return bare_subject(sites.parser(parser, project_around(Path())), lane)
     path = _only_flow_here() if flow is None else flow
     return subject_for(
@@ -98,5 +90,5 @@ def _only_flow_here() -> Path:
     found = sorted(Path("flows").glob("*.toml"))
     if len(found) != 1:
         here = f"./flows holds {len(found)} flow files"
-        raise NoSubjectError(f"say which parser: --parser NAME==V, or --flow FILE ({here})")
+        raise BadOptionsError(f"say which parser: --parser NAME==V, or --flow FILE ({here})")
     return found[0]

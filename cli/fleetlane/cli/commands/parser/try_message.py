@@ -1,7 +1,6 @@
 """``fleetlane parser try``: one message, and what a parser makes of it."""
 
 import json
-import time
 from typing import Annotated
 
 import msgspec
@@ -24,6 +23,7 @@ from fleetlane.cli.commands.parser.subject import (
 from fleetlane.cli.options.checkout import uv_program
 from fleetlane.cli.output.parser_results import print_outcome
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.times import now_ms
 from fleetlane.parsers.testkit.parser_process import ParserProcess
 from fleetlane.parsers.testkit.samples import RecordedMessage, recorded_message
 from fleetlane.parsers.testkit.sites import Sites
@@ -94,5 +94,5 @@ def _message(content: bytes, name: str, *, is_hex: bool, is_record: bool) -> Rec
             raise BadInputError(name, f"holds {len(records)} records; this takes one")
         return recorded_message(records[0])
     body = bytes_from_hex(content, name) if is_hex else content
-    trial = Trial(body=body, arrival_millis=int(time.time() * 1000))
+    trial = Trial(body=body, arrival_millis=now_ms())
     return RecordedMessage(trial=trial, stream="", device_type=None, firmware=None)

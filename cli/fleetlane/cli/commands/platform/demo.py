@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.table import Table
 
 from fleetlane.cli.commands.platform.up import sigterm_as_ctrl_c
-from fleetlane.cli.output.steps import StepsShown
+from fleetlane.cli.output.waiting import StepsShown
 from local.demo.demo import DemoEvents, DemoProgress, DemoResult, DemoSettings, run_demo
 from operations.lanes.tally import Delays, LaneCounts
 from operations.ledger.reconciliation import Ledger

@@ -4,7 +4,6 @@ import json
 import shlex
 import signal
 import threading
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,10 +14,10 @@ from rich.console import Console
 
 from fleetlane.cli.options.stage import DataOption, data_folder
 from fleetlane.cli.output.record_text import fields_of
-from fleetlane.cli.output.steps import StepsShown
+from fleetlane.cli.output.waiting import StepsShown
 from fleetlane.events.canary import INTERVAL_MS
 from fleetlane.events.flows.flow import Flow
-from fleetlane.events.times import rfc3339
+from fleetlane.events.times import now_ms, rfc3339
 from local.data_folder import announced, taken_data_folder
 from local.platform import Platform, PlatformSettings
 from operations.endpoints import Endpoints
@@ -63,7 +62,7 @@ def _run(platform: Platform, data: Path | None) -> None:
     folder = platform.settings.folder
     with announced(endpoints, folder):
         flows = platform.flows.values()
-        commands = commands_to_try(flows, data, now_millis=int(time.time() * 1000))
+        commands = commands_to_try(flows, data, now_millis=now_ms())
         typer.echo(addresses(endpoints))
         typer.echo("\nTry, in another terminal:")
         for command in commands:

@@ -1,14 +1,45 @@
-"""Long steps as they go by: a spinner and their times on a terminal, plain lines elsewhere."""
+"""For a person who waits: a count that grows, the steps of a start; and counts with their noun."""
 
 import time
-from typing import Self
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, Self
 
 from rich.console import Console
 from rich.status import Status
 
+_SHOWN_EVERY: Final = 100
+
+
+@contextmanager
+def counted(what: str) -> Iterator[Callable[[int], None]]:
+    """Give a function to report a growing count to, such as of "records read".
+
+    It is shown on a terminal's standard error, and nowhere else.
+    """
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    with console.status(what) as status:
+
+        def show(count: int) -> None:
+            if count % _SHOWN_EVERY == 0:
+                status.update(f"{what}: {count}")
+
+        yield show
+
+
+def number_of(count: int, noun: str) -> str:
+    """``1 event``, ``2 events``."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
 
 class StepsShown:
-    """Shows one step at a time; the next one, or the end, finishes it. A context manager."""
+    """A spinner a step and its time on a terminal, a line elsewhere. A context manager.
+
+    The next step, or the end, finishes one.
+    """
 
     def __init__(self, console: Console) -> None:
         self._console = console
