@@ -27,11 +27,7 @@ PARTITIONS: Final = 2
 
 
 def example_artifact(folder: Path) -> Path:
-    """Build the example's artifact into ``folder``; a second or two, without the network.
-
-    Raises:
-        CannotBuildError: It does not build.
-    """
+    """Build the example's artifact into ``folder``; a second or two, without the network."""
     return write_built(uv_for(EXAMPLE, UV if UV.is_file() else None), Platform.HOST, folder)
 
 
@@ -68,9 +64,6 @@ def publish_new_flows(flows: FlowSet, publisher: FlowPublisher) -> FlowSet:
     """Put flows into force, unless they were before: what was published since then stays.
 
     Returns the flows that are in force.
-
-    Raises:
-        FleetlaneError: A parser is not deployed, or a topic could not be made.
     """
     current = publisher.current()
     wanted = PublishedFlows.of(flows.values(), publisher.found_artifacts(flows.values()))

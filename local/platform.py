@@ -11,9 +11,6 @@ import boto3
 
 from clients.device_api import AUDIENCE
 from clients.devices.registry import DeviceRegistry
-from clients.flows.owner_flows import OwnerFlows
-from clients.flows.parser_store import ParserStore
-from clients.flows.store import FlowStore
 from fleetlane.events.flows.files import flows_in
 from fleetlane.events.flows.flow import FlowSet
 from fleetlane.events.job_arguments import KafkaSecurity
@@ -166,12 +163,10 @@ class Platform:
         self.aws.ensure_table(REGISTRY_TABLE)
         self.aws.ensure_table(RECEIPTS_TABLE, key="receipt_key")
         on_step("parsers, flows and their topics")
-        publisher = FlowPublisher(
-            FlowStore(self.s3, FLOWS_BUCKET),
-            OwnerFlows(self.s3, FLOWS_BUCKET),
-            ParserStore(self.s3, FLOWS_BUCKET),
-            activation_here(localstack_at(self.aws.endpoint_url), self.broker.bootstrap_servers),
+        activate = activation_here(
+            localstack_at(self.aws.endpoint_url), self.broker.bootstrap_servers
         )
+        publisher = FlowPublisher.in_bucket(self.s3, FLOWS_BUCKET, activate)
         deploy_example(publisher.parsers)
         self.flows = publish_new_flows(flows_in(FLOWS), publisher)
         on_step("gateway and Spark jobs" if self.settings.has_jobs else "gateway")
@@ -181,13 +176,6 @@ class Platform:
             upload_queue_url=ensure_upload_queue(self.aws.client_settings, PAYLOAD_BUCKET),
             module=self.settings.gateway_module,
         )
-        self.jobs = LocalJobs(self._job_settings())
-        self._start_together(self.gateway, *([self.jobs] if self.settings.has_jobs else []))
-        if self.settings.canary_interval_ms is not None:
-            self.canary = LocalCanary(
-                self.gateway.url, self.registry, interval_ms=self.settings.canary_interval_ms
-            )
-            self.canary.start()
         self.endpoints = Endpoints(
             api=self.gateway.url,
             kafka=self.broker.bootstrap_servers,
@@ -195,6 +183,13 @@ class Platform:
             dynamodb=self.aws.endpoint_url,
             region=REGION,
         )
+        self.jobs = LocalJobs(self._job_settings())
+        self._start_together(self.gateway, *([self.jobs] if self.settings.has_jobs else []))
+        if self.settings.canary_interval_ms is not None:
+            self.canary = LocalCanary(
+                self.gateway.url, self.registry, interval_ms=self.settings.canary_interval_ms
+            )
+            self.canary.start()
         return self.endpoints
 
     def _start_together(self, *parts: ServerProcess) -> None:
@@ -235,14 +230,8 @@ class Platform:
     def _job_settings(self) -> JobSettings:
         return JobSettings(
             folder=self._folder("jobs"),
-            bootstrap_servers=self.broker.bootstrap_servers,
-            flows_bucket=FLOWS_BUCKET,
-            payload_bucket=PAYLOAD_BUCKET,
-            parked_bucket=PARKED_BUCKET,
-            lake_bucket=LAKE_BUCKET,
+            resources=self.endpoints.resources,
             spool_bucket=SPOOL_BUCKET,
-            overrides_bucket=OVERRIDES_BUCKET,
-            registry_table=REGISTRY_TABLE,
             lake=LocalLake(self._folder("lake")),
             accepted_log=self.gateway.log_path,
             environment={**self.aws.client_environment, **self.settings.jobs_environment},

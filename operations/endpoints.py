@@ -1,11 +1,8 @@
 """Where the platform on this machine and the stage ``local`` answer, and what stores are called."""
 
-import dataclasses
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 import msgspec
 
@@ -49,9 +46,38 @@ class PlatformNotRunningError(FleetlaneError):
     sentence = "no platform runs on {folder}: start it with ./fleetlane up"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoints:
+class LocalStageNotRunningError(FleetlaneError):
+    """No deployed local stage is left running on this machine."""
+
+    reason = "local_stage_not_running"
+    folder: Path
+    sentence = "stage local does not run on this machine: start it with make local-cloud KEEP=1"
+
+
+class _Announced(msgspec.Struct, frozen=True, kw_only=True):
+    """Addresses in a file, for as long as what answers there runs."""
+
+    not_running: ClassVar[type[FleetlaneError]]
+
+    def write(self, path: Path) -> None:
+        """Write the file at once whole: a reader never sees half of it."""
+        beside = path.with_suffix(".new")
+        beside.write_bytes(msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n")
+        beside.replace(path)
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read what ``write`` wrote; raises ``not_running`` where there is no such file."""
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=cls)
+        except (FileNotFoundError, msgspec.DecodeError):
+            raise cls.not_running(path.parent) from None
+
+
+class Endpoints(_Announced, frozen=True, kw_only=True):
     """Where a running platform answers: ``kafka`` as ``host:port``, the others as URLs."""
+
+    not_running = PlatformNotRunningError
 
     api: str
     kafka: str
@@ -77,62 +103,20 @@ class Endpoints:
             raw_archive_days=RAW_ARCHIVE_DAYS,
         )
 
-    def write(self, path: Path) -> None:
-        """Write the file at once whole: a reader never sees half of it."""
-        beside = path.with_suffix(".new")
-        beside.write_text(json.dumps(dataclasses.asdict(self), indent=2) + "\n")
-        beside.replace(path)
 
-    @classmethod
-    def read(cls, path: Path) -> Self:
-        """Read what ``write`` wrote.
-
-        Raises:
-            PlatformNotRunningError: There is no such file, or something else wrote it.
-        """
-        try:
-            return cls(**json.loads(path.read_text()))
-        except (FileNotFoundError, ValueError, TypeError):
-            raise PlatformNotRunningError(path.parent) from None
-
-
-class LocalStageNotRunningError(FleetlaneError):
-    """No deployed local stage is left running on this machine."""
-
-    reason = "local_stage_not_running"
-    path: Path
-    sentence = "stage local does not run on this machine: start it with make local-cloud KEEP=1"
-
-
-class LocalStage(msgspec.Struct, frozen=True, kw_only=True):
+class LocalStage(_Announced, frozen=True, kw_only=True):
     """The address of LocalStack, and what its deploy cannot know.
 
     ``api_url`` is where ``/v1/…`` is, on LocalStack's own address. ``lake_catalog`` is the SQLite
     file with the lake's catalog, for there is no Glue.
     """
 
+    not_running = LocalStageNotRunningError
+
     endpoint_url: str
     region: str
     api_url: str
     lake_catalog: str | None = None
-
-    def write(self, path: Path = ENDPOINT_FILE) -> None:
-        """Write the file at once whole: a reader never sees half of it."""
-        beside = path.with_suffix(".new")
-        beside.write_bytes(msgspec.json.encode(self))
-        beside.replace(path)
-
-    @classmethod
-    def read(cls, path: Path = ENDPOINT_FILE) -> Self:
-        """Read what ``write`` wrote.
-
-        Raises:
-            LocalStageNotRunningError: There is no such file, or something else wrote it.
-        """
-        try:
-            return msgspec.json.decode(path.read_bytes(), type=cls)
-        except (FileNotFoundError, msgspec.DecodeError):
-            raise LocalStageNotRunningError(path) from None
 
 
 def localstack_at(endpoint_url: str, region: str = REGION) -> AwsSettings:

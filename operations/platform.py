@@ -17,9 +17,6 @@ from clients.devices.canary_key import CanaryKeyParameter
 from clients.devices.overrides import OverridesStore
 from clients.devices.registry import DeviceRegistry
 from clients.devices.sightings import DeviceSightings
-from clients.flows.owner_flows import OwnerFlows
-from clients.flows.parser_store import ParserStore
-from clients.flows.store import FlowStore
 from clients.s3.blocked_messages import BlockedMessages
 from clients.s3.payload_bucket import PayloadBucket
 from clients.s3.upkeep_requests import UpkeepRequests
@@ -28,8 +25,8 @@ from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, LakeTables, lake_tab
 from fleetlane.events.lake.tables import CATALOG, RECEIVED
 from fleetlane.events.stage_resources import StageResources, canary_key_name, parameter_name
 from operations.devices.stores import DeviceAdministration, DeviceStores
-from operations.endpoints import FLOWS_MAX_AGE_S as LAPTOP_FLOWS_MAX_AGE_S
 from operations.endpoints import (
+    ENDPOINT_FILE,
     LAKE_CATALOG,
     LAPTOP,
     LOCAL_STAGE,
@@ -37,6 +34,7 @@ from operations.endpoints import (
     LocalStage,
     localstack_at,
 )
+from operations.endpoints import FLOWS_MAX_AGE_S as LAPTOP_FLOWS_MAX_AGE_S
 from operations.fleet.fleet import Fleet
 from operations.fleet.tables import LakeMissingError
 from operations.flows.publisher import Activates, ActivationCall, FlowPublisher
@@ -122,11 +120,11 @@ class Platform:
         """
         if name != LOCAL_STAGE:
             aws = AwsSettings()
-            return cls(resources=_deployed(name, aws), aws=aws)
-        local = LocalStage.read()
+            return cls(resources=deployed_resources(name, aws), aws=aws)
+        local = LocalStage.read(ENDPOINT_FILE)
         aws = localstack_at(local.endpoint_url, local.region)
         return cls(
-            resources=replace(_deployed(name, aws), api_url=local.api_url),
+            resources=replace(deployed_resources(name, aws), api_url=local.api_url),
             aws=aws,
             lake_catalog=None if local.lake_catalog is None else Path(local.lake_catalog),
         )
@@ -172,12 +170,10 @@ class Platform:
 
     @property
     def publisher(self) -> FlowPublisher:
-        s3, bucket = self._s3, self.resources.flows_bucket
         call = ActivationCall(self.aws, self.resources.flow_activation_function)
-        return FlowPublisher(
-            FlowStore(s3, bucket),
-            OwnerFlows(s3, bucket),
-            ParserStore(s3, bucket),
+        return FlowPublisher.in_bucket(
+            self._s3,
+            self.resources.flows_bucket,
             self.activate or call,
             flows_max_age_s=self.flows_max_age_s,
         )
@@ -206,13 +202,7 @@ class Platform:
 
     @contextmanager
     def fleet(self, *, asked_at_ms: int) -> Iterator[Fleet]:
-        """The fleet as of a time.
-
-        Raises:
-            RegistryUnavailableError: The registry does not answer.
-            LakeMissingError: Nothing was written to the lake yet.
-            RowsDeletedBesideError: A table cannot be read as it lies.
-        """
+        """The fleet as of a time; raises as ``lake`` and ``planned_table``."""
         registered = self.devices.administration.all()
         with (
             self.lake() as catalog,
@@ -225,7 +215,7 @@ class Platform:
         return s3_client(self.aws)
 
 
-def _deployed(stage: str, aws: AwsSettings) -> StageResources:
+def deployed_resources(stage: str, aws: AwsSettings) -> StageResources:
     """What the deploy wrote of a stage; raises as ``Platform.of_stage``."""
     try:
         ssm: Any = boto3.client("ssm", config=client_config(), **aws.for_boto3())

@@ -72,7 +72,7 @@ def _stay(cloud: LocalCloud) -> NoReturn:
         api_url=cloud.api_url,
         lake_catalog=str(cloud.lake.catalog_path),
     )
-    stage.write()
+    stage.write(ENDPOINT_FILE)
     sys.stdout.write(_HOW_TO_USE.format(api_url=cloud.api_url))
     sys.stdout.flush()
     try:

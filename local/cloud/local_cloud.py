@@ -1,7 +1,7 @@
 """The local stage, from nothing: built, deployed, with its flows active and its jobs running."""
 
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -10,12 +10,9 @@ from urllib.parse import urlsplit
 import boto3
 
 from clients.devices.registry import DeviceRegistry
-from clients.flows.owner_flows import OwnerFlows
-from clients.flows.parser_store import ParserStore
-from clients.flows.store import FlowStore
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.files import flows_in
-from fleetlane.events.stage_resources import StageResources, parameter_name
+from fleetlane.events.stage_resources import StageResources
 from fleetlane.parsers.artifacts.building import Platform
 from infra.artifacts.build import Targets, build
 from local.checkout import BROKER_JARS, FLOWS, LOCALSTACK_ENVIRONMENT, ROOT
@@ -34,6 +31,7 @@ from local.spark.jobs import (
 )
 from operations.endpoints import LOCAL_STAGE, localstack_at
 from operations.flows.publisher import ActivationCall, FlowPublisher
+from operations.platform import deployed_resources
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -48,17 +46,6 @@ class OutputMissingError(FleetlaneError):
     sentence = "no stack of the local stage has an output {name}"
 
 
-def stage_resources(aws: Mapping[str, Any]) -> StageResources:
-    """Read what the deploy wrote about the stage.
-
-    Raises:
-        BadStageResourcesError: It cannot be read.
-    """
-    ssm = boto3.client("ssm", **aws)
-    found = ssm.get_parameter(Name=parameter_name(LOCAL_STAGE))
-    return StageResources.from_json(found["Parameter"]["Value"])
-
-
 def api_path(outputs: Outputs) -> str:
     """Where the API is on LocalStack's own address; raises ``OutputMissingError``."""
     api_stage = urlsplit(_output(outputs, "ApiUrl")).path.strip("/")
@@ -66,11 +53,7 @@ def api_path(outputs: Outputs) -> str:
 
 
 def fetched_job_code(outputs: Outputs, s3: "S3Client", folder: Path) -> DeployedCode:
-    """Fetch the jobs' code from where the deploy put it; the packages are unpacked.
-
-    Raises:
-        OutputMissingError: The stacks do not say where it is.
-    """
+    """Fetch the jobs' code from where the deploy put it; the packages are unpacked."""
 
     def fetched(name: str, path: Path) -> Path:
         url = urlsplit(_output(outputs, name))
@@ -130,18 +113,12 @@ class LocalCloud:
                 step.result()
         on_step("cdk deploy")
         outputs = self.deploy().outputs
-        self.resources = stage_resources(self.aws_settings)
+        aws = localstack_at(self._aws.endpoint_url)
+        self.resources = deployed_resources(LOCAL_STAGE, aws)
         self.api_url = self._aws.endpoint_url + api_path(outputs)
         on_step("parsers and flows, by the function that was deployed")
-        bucket = self.resources.flows_bucket
-        self.publisher = FlowPublisher(
-            FlowStore(self.s3, bucket),
-            OwnerFlows(self.s3, bucket),
-            ParserStore(self.s3, bucket),
-            ActivationCall(
-                localstack_at(self._aws.endpoint_url), self.resources.flow_activation_function
-            ),
-        )
+        activate = ActivationCall(aws, self.resources.flow_activation_function)
+        self.publisher = FlowPublisher.in_bucket(self.s3, self.resources.flows_bucket, activate)
         deploy_example(self.publisher.parsers)
         self.publisher.publish(flows.values())
         on_step("Spark jobs, by the code that was uploaded")
@@ -149,11 +126,7 @@ class LocalCloud:
         self._start_part(LocalJobs(self._job_settings(), code))
 
     def deploy(self) -> DeployResult:
-        """Deploy the checkout as it is now, artifacts as they were built; once more is fine.
-
-        Raises:
-            CdkFailedError: A stack is refused, or could not be made.
-        """
+        """Deploy the checkout as it is now, artifacts as they were built; once more is fine."""
         context = {"stage": "local", "kafka": self.bootstrap_servers, "artifacts": str(ARTIFACTS)}
         return self._cdk.deploy(context)
 
@@ -199,17 +172,10 @@ class LocalCloud:
         return Cdk(self._folder / "cdk", self.aws_settings)
 
     def _job_settings(self) -> JobSettings:
-        stage = self.resources
         self.lake.folder.mkdir()  # SQLite makes the catalog's file, not its folder
         return JobSettings(
             folder=self._folder / "jobs",
-            bootstrap_servers=self.bootstrap_servers,
-            flows_bucket=stage.flows_bucket,
-            payload_bucket=stage.payload_bucket,
-            parked_bucket=stage.parked_bucket,
-            lake_bucket=stage.lake_bucket,
-            overrides_bucket=stage.overrides_bucket,
-            registry_table=stage.devices_table,
+            resources=self.resources,
             lake=self.lake,
             environment=self._aws.client_environment,
             jobs=ALL_JOBS if self._has_lake else JOBS_WITHOUT_LAKE,

@@ -14,8 +14,7 @@ from lambdas.ingest import handler as ingest
 from lambdas.respool import handler as respool
 from lambdas.uploads import handler as uploads
 from local.gateway.app import Gateway, GatewaySettings
-from local.gateway.event_sources import QueueSource, Schedule
-from local.gateway.functions import Handler
+from local.gateway.functions import Handler, QueueSource, Schedule
 
 _GRACE_S = 5
 _RESPOOL_EVERY_S = 1.0

@@ -1,12 +1,27 @@
-"""Calling a Lambda function's handler in a thread, with a time limit."""
+"""Calls of functions' handlers: for requests, by EventBridge's schedule, for messages of SQS."""
 
 import asyncio
+import contextlib
+import sys
+import threading
 import time
+import traceback
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
 
 from local.gateway.event import Event
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_sqs.type_defs import MessageTypeDef
+
+BATCH_MESSAGES_MAX: Final = 10
+_WAIT_S: Final = 1
+_TIMEOUT_S: Final = 60.0
 
 type Handler = Callable[[Event, object], object]
 
@@ -53,3 +68,92 @@ class Functions:
     def close(self) -> None:
         """Call no more handlers; does not wait for calls under way."""
         self._executor.shutdown(wait=False, cancel_futures=True)
+
+
+class _EventSource(threading.Thread):
+    """Calls ``function``, one call at a time; ends with the process."""
+
+    def __init__(self, function: Handler, *, name: str) -> None:
+        super().__init__(name=name, daemon=True)
+        self._function = function
+        self._stopping = threading.Event()
+
+    def stop(self) -> None:
+        """Make no more calls; does not wait for a call that is under way."""
+        self._stopping.set()
+
+    def _called(self, event: Event) -> object:
+        """Call the function; raises whatever it raises, which is printed."""
+        try:
+            return self._function(event, LambdaContext(self.name, timeout_s=_TIMEOUT_S))
+        except Exception:
+            traceback.print_exc(file=sys.stderr)
+            raise
+
+
+class Schedule(_EventSource):
+    """Calls ``function`` every so many seconds, whether it fails or not."""
+
+    def __init__(self, function: Handler, *, name: str, every_s: float) -> None:
+        super().__init__(function, name=name)
+        self._every_s = every_s
+
+    def run(self) -> None:
+        while not self._stopping.wait(self._every_s):
+            with contextlib.suppress(Exception):
+                self._called({})
+
+
+class QueueSource(_EventSource):
+    """Hands batches of a queue to ``function``, and deletes the messages that did not fail.
+
+    A message that it names as failed comes again, and so does its whole batch where it fails. While
+    the queue cannot be reached, it is polled every second.
+    """
+
+    def __init__(self, function: Handler, sqs: "SQSClient", *, url: str, name: str) -> None:
+        super().__init__(function, name=name)
+        self._sqs, self._url = sqs, url
+
+    def run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self._handle_batch()
+            except (BotoCoreError, ClientError):
+                self._stopping.wait(_WAIT_S)
+
+    def _handle_batch(self) -> None:
+        sqs, url = self._sqs, self._url
+        received = sqs.receive_message(
+            QueueUrl=url,
+            MaxNumberOfMessages=BATCH_MESSAGES_MAX,
+            WaitTimeSeconds=_WAIT_S,
+            MessageSystemAttributeNames=["All"],
+        )
+        messages = received.get("Messages", [])
+        failed = self._failed(messages) if messages else set()
+        for message in messages:
+            if message["MessageId"] not in failed:
+                sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+
+    def _failed(self, messages: "list[MessageTypeDef]") -> set[str]:
+        """Call the function; the ids of those that it failed at."""
+        try:
+            returned = self._called({"Records": [_record(one) for one in messages]})
+        except Exception:  # noqa: BLE001 - the edge to the function
+            return {one["MessageId"] for one in messages}
+        failures = returned.get("batchItemFailures", ()) if isinstance(returned, Mapping) else ()
+        return {one["itemIdentifier"] for one in failures}
+
+
+def _record(message: "MessageTypeDef") -> dict[str, Any]:
+    """A message as Lambda writes it."""
+    return {
+        "messageId": message["MessageId"],
+        "receiptHandle": message["ReceiptHandle"],
+        "body": message["Body"],
+        "attributes": message.get("Attributes", {}),
+        "messageAttributes": {},
+        "eventSource": "aws:sqs",
+        "awsRegion": "eu-central-1",
+    }

@@ -46,11 +46,7 @@ def _refused(status: int, kind: str, detail: str, headers: dict[str, str]) -> Re
 
 
 def check_headers(headers: Headers) -> None:
-    """Names and values of all headers together have at most 10,240 bytes.
-
-    Raises:
-        RefusedError: 431.
-    """
+    """Refuse (431) where the names and values of all headers have over 10,240 bytes."""
     total_bytes = sum(len(name) + len(value) for name, value in headers.raw)
     if total_bytes > HEADER_BYTES_MAX:
         detail = f"the headers have {total_bytes} bytes; the limit is {HEADER_BYTES_MAX} bytes"
@@ -58,11 +54,7 @@ def check_headers(headers: Headers) -> None:
 
 
 async def body_of(stream: AsyncIterable[bytes]) -> bytes:
-    """Read a body, of at most 10 MB.
-
-    Raises:
-        RefusedError: 413. The rest is left unread.
-    """
+    """Read a body; one over 10 MB is refused (413), and its rest left unread."""
     chunks, total_bytes = [], 0
     async for chunk in stream:
         chunks.append(chunk)
@@ -75,8 +67,7 @@ async def body_of(stream: AsyncIterable[bytes]) -> bytes:
 def unpacked(body: bytes, headers: Headers) -> bytes:
     """Unpack a gzip or deflate body, as API Gateway does; it leaves the header as it was.
 
-    Raises:
-        RefusedError: 413 if it is over 10 MB, 415 for other codings, 400 if it is damaged.
+    Refused are other codings (415), damaged bodies (400), and those over 10 MB then (413).
     """
     coding = headers.get("content-encoding", "identity").strip().lower()
     if coding == "identity":

@@ -6,6 +6,8 @@ import subprocess
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
+from string import Template
+from typing import Final
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
@@ -18,6 +20,7 @@ from local.servers.processes import ServerDiedError, ServerProcess
 _FORMAT_TIMEOUT_S = 60.0
 _READY_TIMEOUT_S = 60.0
 _STOP_GRACE_S = 30.0
+_PROPERTIES: Final = Path(__file__).with_name("kafka.properties")
 
 
 class JavaMissingError(FleetlaneError):
@@ -39,7 +42,7 @@ class KafkaBroker(ServerProcess):
     """One broker with its data, ports and log in ``folder``; comes back on the same address.
 
     Topics are not created by using them. A stopped or killed broker may be started again, here or
-    by another process later.
+    by another process later. ``jars`` is where ``kafka_2.13`` and all that it needs lie.
     """
 
     def __init__(
@@ -50,14 +53,6 @@ class KafkaBroker(ServerProcess):
         heap_mb: int = 384,
         java_options: Sequence[str] = SHORT_LIVED,
     ) -> None:
-        """Describe the broker; nothing runs yet.
-
-        Args:
-            folder: Its own; made if need be.
-            jars: Where ``kafka_2.13`` and all that it needs lie.
-            heap_mb: The most that Java's heap may take.
-            java_options: How its JVM runs.
-        """
         self._java_options = java_options
         self._folder, self._jars, self._heap_mb = folder.resolve(), jars.resolve(), heap_mb
         self._data, self._properties = self._folder / "data", self._folder / "server.properties"
@@ -77,15 +72,7 @@ class KafkaBroker(ServerProcess):
         return f"127.0.0.1:{self._port}"
 
     def start(self) -> None:
-        """Start the broker and wait until it answers; formats its folder the first time.
-
-        Raises:
-            JavaMissingError: No Java.
-            KafkaJarsMissingError: No broker in ``jars``.
-            ServerAlreadyRunsError: Another broker runs on the same folder.
-            ServerDiedError: It ended before it answered.
-            ServerNotReadyError: It did not answer within a minute; it has been stopped.
-        """
+        """Start the broker and wait until it answers; formats its folder the first time."""
         if shutil.which("java") is None:
             raise JavaMissingError
         if not any(self._jars.glob("kafka_2.13-*.jar")):
@@ -97,38 +84,11 @@ class KafkaBroker(ServerProcess):
     def _prepare(self) -> None:
         self._port = remembered_port(self._folder / "port.json")
         controller_port = remembered_port(self._folder / "controller_port.json")
-        settings = self._settings(controller_port)
-        self._properties.write_text("".join(f"{name}={at}\n" for name, at in settings.items()))
+        properties = Template(_PROPERTIES.read_text()).substitute(
+            port=self._port, controller_port=controller_port, data=self._data
+        )
+        self._properties.write_text(properties)
         self._format_once()
-
-    def _settings(self, controller_port: int) -> dict[str, object]:
-        return {
-            "process.roles": "broker,controller",
-            "node.id": 1,
-            "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
-            "controller.listener.names": "CONTROLLER",
-            "listeners": f"PLAINTEXT://127.0.0.1:{self._port},CONTROLLER://127.0.0.1:{controller_port}",
-            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-            "inter.broker.listener.name": "PLAINTEXT",
-            "log.dirs": self._data,
-            "auto.create.topics.enable": "false",
-            "default.replication.factor": 1,
-            "offsets.topic.replication.factor": 1,
-            "offsets.topic.num.partitions": 3,
-            "transaction.state.log.replication.factor": 1,
-            "transaction.state.log.min.isr": 1,
-            "transaction.state.log.num.partitions": 3,
-            "share.coordinator.state.topic.replication.factor": 1,
-            "share.coordinator.state.topic.min.isr": 1,
-            "group.initial.rebalance.delay.ms": 0,
-            "num.network.threads": 2,
-            "num.io.threads": 4,
-            # After kill -9 the controller must first forget the old broker: 6 s instead of 12.
-            "broker.session.timeout.ms": 3000,
-            "broker.heartbeat.interval.ms": 500,
-            # Its default alone is a third of the heap.
-            "log.cleaner.dedupe.buffer.size": 16 * 1024 * 1024,
-        }
 
     def _java(self, *arguments: str) -> list[str]:
         quiet = ("-Djava.awt.headless=true", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")

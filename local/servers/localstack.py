@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import boto3
@@ -46,22 +45,20 @@ class Services(StrEnum):
     CLOUD = "cloud"
 
 
-_VARIABLES: Final[Mapping[Services, Mapping[str, str]]] = MappingProxyType(
-    {
-        Services.STORES: {"SERVICES": "s3,dynamodb,sqs", "LOCALSTACK_JOURNAL": _JOURNAL},
-        Services.CLOUD: {
-            "SERVICES": _CLOUD_SERVICES,
-            "LOCALSTACK_FUNCTION_LOGS": "functions",
-            "LAMBDA_RUNTIME_EXECUTOR": "process",
-            "PROVIDER_OVERRIDE_APIGATEWAY": "hostmode",
-            "PROVIDER_OVERRIDE_CLOUDFORMATION": "hostmode",
-            # Strict: a resource that nothing here makes ends the deploy.
-            "CFN_IGNORE_UNSUPPORTED_RESOURCE_TYPES": "0",
-            "CFN_IGNORE_UNSUPPORTED_TYPE_CREATE": _BY_CDK_ITSELF,
-            "CFN_IGNORE_UNSUPPORTED_TYPE_UPDATE": _BY_CDK_ITSELF,
-        },
-    }
-)
+_VARIABLES: Final[Mapping[Services, Mapping[str, str]]] = {
+    Services.STORES: {"SERVICES": "s3,dynamodb,sqs", "LOCALSTACK_JOURNAL": _JOURNAL},
+    Services.CLOUD: {
+        "SERVICES": _CLOUD_SERVICES,
+        "LOCALSTACK_FUNCTION_LOGS": "functions",
+        "LAMBDA_RUNTIME_EXECUTOR": "process",
+        "PROVIDER_OVERRIDE_APIGATEWAY": "hostmode",
+        "PROVIDER_OVERRIDE_CLOUDFORMATION": "hostmode",
+        # Strict: a resource that nothing here makes ends the deploy.
+        "CFN_IGNORE_UNSUPPORTED_RESOURCE_TYPES": "0",
+        "CFN_IGNORE_UNSUPPORTED_TYPE_CREATE": _BY_CDK_ITSELF,
+        "CFN_IGNORE_UNSUPPORTED_TYPE_UPDATE": _BY_CDK_ITSELF,
+    },
+}
 """What tells them apart. Paths are relative to LocalStack's folder, where it runs."""
 
 
@@ -77,19 +74,12 @@ class LocalAws(ServerProcess):
     """LocalStack with all that it keeps in ``folder``; comes back on the same address.
 
     With ``Services.STORES`` buckets, objects, tables and items outlive ``stop``, ``kill`` and any
-    other end of the process.
+    other end of the process. ``environment`` is the one of ``local/localstack_hostmode``.
     """
 
     def __init__(
         self, folder: Path, *, environment: Path, services: Services = Services.STORES
     ) -> None:
-        """Describe the server; nothing runs yet.
-
-        Args:
-            folder: Its own; made if need be.
-            environment: The virtual environment of ``local/localstack_hostmode``.
-            services: What it offers.
-        """
         self._folder, self._environment = folder.resolve(), environment.absolute()
         self._scratch = self._folder / "scratch"
         self._python = self._environment / "bin" / "python"
@@ -123,14 +113,7 @@ class LocalAws(ServerProcess):
         return {**user, **variables_for(self.client_settings)}
 
     def start(self) -> None:
-        """Start LocalStack, bring its state back and wait until S3 and DynamoDB answer.
-
-        Raises:
-            LocalStackMissingError: Its environment is not set up.
-            ServerAlreadyRunsError: Another LocalStack runs on the same folder.
-            ServerDiedError: It ended before it answered.
-            ServerNotReadyError: It did not answer in ``ready_within_s``; it has been stopped.
-        """
+        """Start LocalStack, bring its state back and wait until S3 and DynamoDB answer."""
         if not self._python.exists():
             raise LocalStackMissingError(self._environment)
         super().start()

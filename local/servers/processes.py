@@ -77,13 +77,8 @@ class ServerProcess:
     ) -> None:
         """Describe the server; nothing runs yet.
 
-        Args:
-            name: For people: in errors.
-            command: The program and its arguments; no shell.
-            log_path: Its output is appended here.
-            env: Its whole environment, read at each start; ours if None.
-            cwd: Its working directory; ours if None.
-            grace_s: From SIGTERM to SIGKILL.
+        Its output is appended to the log. ``env`` is its whole environment, read at each start;
+        ours if None, as ``cwd`` is. ``grace_s`` passes from SIGTERM to SIGKILL.
         """
         self.name, self.log_path = name, log_path.resolve()
         self._command, self._env, self._cwd, self._grace_s = list(command), env, cwd, grace_s

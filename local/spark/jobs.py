@@ -8,8 +8,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from fleetlane.events.job_arguments import HostArguments, KafkaSecurity, LakeTables
+from fleetlane.events.job_arguments import HostArguments, LakeTables
 from fleetlane.events.lanes import Lane
+from fleetlane.events.stage_resources import StageResources
 from local.checkout import LAPTOP_JARS, ROOT, SPARK_JARS
 from local.servers.java import LAPTOP, SparkJvm
 from local.servers.processes import ServerProcess
@@ -109,13 +110,7 @@ class JobSettings:
     """
 
     folder: Path
-    bootstrap_servers: str
-    flows_bucket: str
-    payload_bucket: str
-    parked_bucket: str
-    lake_bucket: str
-    overrides_bucket: str
-    registry_table: str
+    resources: StageResources
     lake: LocalLake
     environment: Mapping[str, str]
     spool_bucket: str | None = None
@@ -201,22 +196,23 @@ def spark_home() -> Path:
 def host_argv(settings: JobSettings) -> list[str]:
     """The arguments of ``glue_jobs/host.py``."""
     host = HostArguments(application="fleetlane", jobs=settings.jobs)
+    resources = settings.resources
     shared = {
-        "kafka_bootstrap_servers": settings.bootstrap_servers,
-        "kafka_security": KafkaSecurity.PLAINTEXT,
+        "kafka_bootstrap_servers": resources.kafka_bootstrap_servers,
+        "kafka_security": resources.kafka_security,
         "checkpoint_folder": (settings.folder / "checkpoints").as_uri(),
-        "flows_bucket": settings.flows_bucket,
+        "flows_bucket": resources.flows_bucket,
         "flows_max_age_s": FLOWS_MAX_AGE_S,
-        "payload_bucket": settings.payload_bucket,
-        "parked_bucket": settings.parked_bucket,
-        "overrides_bucket": settings.overrides_bucket,
-        "registry_table": settings.registry_table,
+        "payload_bucket": resources.payload_bucket,
+        "parked_bucket": resources.parked_bucket,
+        "overrides_bucket": resources.overrides_bucket,
+        "registry_table": resources.devices_table,
         "watch_sightings_per_batch_max": WATCH_SIGHTINGS_PER_BATCH_MAX,
         "watch_trigger_ms": WATCH_TRIGGER_MS,
         "watch_window_s": WATCH_WINDOW_S,
         "watch_hold_s": WATCH_HOLD_S,
         **{f"watch_{unit}_per_minute_max": most for unit, most in WATCH_MAX.items()},
-        "lake_bucket": settings.lake_bucket,
+        "lake_bucket": resources.lake_bucket,
         "lake_warehouse": settings.lake.warehouse,
         "lake_catalog_uri": settings.lake.jdbc_uri,
         "lake_trigger_ms": LAKE_TRIGGER_MS,

@@ -168,11 +168,7 @@ class DeviceImport:
             on_line(chunk[-1][0])
 
     def register(self, on_line: Callable[[int], None]) -> Imported:
-        """Register what is missing, in the file's order. Only after ``problems`` found none.
-
-        Raises:
-            RegistryUnavailableError: DynamoDB does not answer; it can be repeated.
-        """
+        """Register what is missing, in the file's order. Only after ``problems`` found none."""
         registered = unchanged = 0
         for chunk in batched(self._lines(), _AT_ONCE, strict=False):
             devices = [device for _, device in chunk if isinstance(device, RegisteredDevice)]

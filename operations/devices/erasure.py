@@ -30,11 +30,7 @@ class DeviceTraces:
 
 
 def traces_of(device_id: str, store: RecordStore) -> DeviceTraces:
-    """Read all raw topics and ``parked`` once, for a device's records.
-
-    Raises:
-        KafkaUnreadableError: Kafka does not answer.
-    """
+    """Read all raw topics and ``parked`` once, for a device's records."""
     source = (SOURCE_PREFIX + device_id).encode()
     records, keys = Counter[str](), set[str]()
     for record in store.matching(f"{raw_pattern(*Lane)}|{PARKED}"):

@@ -157,11 +157,17 @@ OVERRIDE_LASTS_MS: Final = DAY_MS
 """Longer than any authorizer result is cached: by then the registry is in effect everywhere."""
 
 
-class DeviceTrust:
-    """Changes how far devices are trusted. A call that was interrupted can be repeated."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceStores:
+    """The registry of a platform, what operators do with it, and its overrides.
 
-    def __init__(self, registry: DeviceRegistry, overrides: OverridesStore) -> None:
-        self._registry, self._overrides = registry, overrides
+    A restriction or release that was interrupted can be repeated.
+    """
+
+    registry: DeviceRegistry
+    administration: DeviceAdministration
+    sightings: DeviceSightings
+    overrides: OverridesStore
 
     def restrict(self, device_ids: Sequence[str], restriction: Restriction, *, now_ms: int) -> None:
         """Restrict devices permanently, from when functions next read the overrides.
@@ -175,37 +181,19 @@ class DeviceTrust:
         """
         self._set_status(device_ids, DeviceStatus(restriction.value))
         override = DeviceOverride(status=restriction, until_ms=now_ms + OVERRIDE_LASTS_MS)
-        self._overrides.change(
+        self.overrides.change(
             lambda present: present.restricted(device_ids, override), now_ms=now_ms
         )
 
     def release(self, device_ids: Sequence[str], *, now_ms: int) -> None:
-        """Lift the restriction, in effect once cached authorizer results have expired.
-
-        Raises:
-            FleetlaneError: As ``restrict`` does.
-        """
+        """Lift it, once cached authorizer results have expired; raises as ``restrict``."""
         self._set_status(device_ids, DeviceStatus.ACTIVE)
-        self._overrides.change(lambda present: present.released(device_ids), now_ms=now_ms)
+        self.overrides.change(lambda present: present.released(device_ids), now_ms=now_ms)
 
     def _set_status(self, device_ids: Sequence[str], status: DeviceStatus) -> None:
-        known = self._registry.find_all(device_ids)
+        known = self.registry.find_all(device_ids)
         for device_id in device_ids:
             if device_id not in known:
                 raise UnknownDeviceError(device_id)
         for device_id in device_ids:
-            self._registry.set_status(device_id, status)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceStores:
-    """The registry of a platform, what operators do with it, and its overrides."""
-
-    registry: DeviceRegistry
-    administration: DeviceAdministration
-    sightings: DeviceSightings
-    overrides: OverridesStore
-
-    @property
-    def trust(self) -> DeviceTrust:
-        return DeviceTrust(self.registry, self.overrides)
+            self.registry.set_status(device_id, status)

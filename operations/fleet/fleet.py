@@ -83,12 +83,7 @@ class Fleet:
     def of(
         cls, catalog: Catalog, registered: Iterable[RegisteredDevice], *, asked_at_ms: int
     ) -> Self:
-        """Plan the lake's tables for queries of up to ``HISTORY_DAYS`` before ``asked_at_ms``.
-
-        Raises:
-            LakeMissingError: The lake has no such tables yet.
-            RowsDeletedBesideError: Their deletes are not compacted yet.
-        """
+        """Plan the lake's tables for queries of up to ``HISTORY_DAYS`` before ``asked_at_ms``."""
         since = day_of(asked_at_ms - HISTORY_DAYS * DAY_MS)
         tables = planned_tables(catalog, since=since)
         return cls(tables, registered, asked_at_ms=asked_at_ms)

@@ -53,12 +53,7 @@ class PlannedTable:
 
 
 def planned_tables(catalog: Catalog, *, since: date) -> Mapping[str, PlannedTable]:
-    """Plan the tables of ``QUERIED`` by name; ``daily`` wholly, the others from ``since`` on.
-
-    Raises:
-        LakeMissingError: A table is missing.
-        RowsDeletedBesideError: A table has delete files.
-    """
+    """Plan the tables of ``QUERIED`` by name; ``daily`` wholly, the others from ``since`` on."""
     lately = day_since(since)
     return {
         table.name: planned_table(catalog, table, where=None if table is DAILY else lately)
@@ -121,12 +116,7 @@ class ViewRows:
 
 
 def newest(catalog: Catalog, view: LakeView, *, since: date, rows_max: int) -> ViewRows:
-    """The newest events of the days from ``since`` on, by arrival, the newest first.
-
-    Raises:
-        LakeMissingError: There is no lake yet.
-        RowsDeletedBesideError: It has delete files.
-    """
+    """The newest events of the days from ``since`` on, by arrival, the newest first."""
     where = f"stream = '{view.stream}' and {day_since(since)}"
     events = planned_table(catalog, EVENTS, where=where)
     return newest_of(events.dataset, view, since=since, rows_max=rows_max)

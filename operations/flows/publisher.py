@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 import boto3
 import orjson
@@ -21,6 +21,9 @@ from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S
 from fleetlane.parsers.artifacts.writing import unpack
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
 
 _ANSWER_TIMEOUT_S: Final = 120
 
@@ -119,6 +122,23 @@ class FlowPublisher:
         self.flows, self.owned, self.parsers, self._activate = flows, owned, parsers, activate
         self.in_force_within_s = flows_max_age_s + 1
 
+    @classmethod
+    def in_bucket(
+        cls,
+        s3: "S3Client",
+        bucket: str,
+        activate: Activates,
+        *,
+        flows_max_age_s: int = FLOWS_MAX_AGE_S,
+    ) -> Self:
+        """Versions, each owner's versions, and artifacts lie in one bucket."""
+        flows, owned, parsers = (
+            FlowStore(s3, bucket),
+            OwnerFlows(s3, bucket),
+            ParserStore(s3, bucket),
+        )
+        return cls(flows, owned, parsers, activate, flows_max_age_s=flows_max_age_s)
+
     def current(self) -> PublishedFlows | None:
         """The flows in force, if there ever were any; raises ``FlowsUnavailableError``."""
         try:
@@ -143,11 +163,7 @@ class FlowPublisher:
         return found
 
     def publish(self, flows: Iterable[Flow]) -> str:
-        """Put exactly these flows into force, and return their version.
-
-        Raises:
-            FleetlaneError: A parser is not deployed, or the flows are refused; those before stay.
-        """
+        """Put exactly these flows into force, and return their version."""
         wanted = list(flows)
         return self._put_into_force(PublishedFlows.of(wanted, self.found_artifacts(wanted)))
 

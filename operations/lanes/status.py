@@ -161,9 +161,6 @@ def status_of(kafka: Positions, *, now_ms: int) -> Status:
     """Query everything once.
 
     A query reports its position with a delay of some seconds: that much may count as waiting.
-
-    Raises:
-        KafkaUnreadableError: Kafka does not answer.
     """
     groups = kafka.groups(MIRRORED_GROUPS)
     window_s, tally = _recent_attempts(kafka, now_ms)

@@ -20,12 +20,7 @@ class LakeEvidence:
 
     @classmethod
     def read(cls, catalog: Catalog) -> Self:
-        """Read both tables wholly: for a lake that is as small as what is to be proved.
-
-        Raises:
-            LakeMissingError: Nothing was written to it yet.
-            RowsDeletedBesideError: A table cannot be read as it lies.
-        """
+        """Read both tables wholly: for a lake that is as small as what is to be proved."""
         events = planned_table(catalog, EVENTS, where=None).dataset
         parked = planned_table(catalog, PARKED, where=None).dataset
         return cls(

@@ -68,12 +68,7 @@ class StandingLedger:
 
 
 def standing_ledger(catalog: Catalog, *, since_ms: int) -> StandingLedger:
-    """The ledger of the hours that end after a time.
-
-    Raises:
-        LakeMissingError: The lake has no ledger yet.
-        RowsDeletedBesideError: It cannot be read as it lies.
-    """
+    """The ledger of the hours that end after a time; raises as ``planned_table``."""
     planned = planned_table(catalog, tables.LEDGER, where=day_since(day_of(since_ms)))
     is_since = pc.field("hour_ms") > since_ms - HOUR_MS
     rows = planned.dataset.to_table(filter=is_since).to_pylist()

@@ -195,11 +195,7 @@ class MessageStores:
 def latest_records(
     stored: RecordStore, where: str, stream: str, *, records_max: int
 ) -> Sequence[Record]:
-    """The latest records of a stream, ``parked`` or ``raw``, by when they were written.
-
-    Raises:
-        KafkaUnreadableError: Kafka does not answer.
-    """
+    """The latest records of a stream, ``parked`` or ``raw``, by when they were written."""
     records = stored.matching(PARKED if where == "parked" else raw_pattern(*Lane))
     of_stream = (record for record in records if (ce.TYPE, stream.encode()) in record.headers)
     return heapq.nlargest(

@@ -43,12 +43,7 @@ class ArchivedRecords:
 
     @classmethod
     def of(cls, catalog: Catalog, wanted: ArrivalRange) -> "ArchivedRecords":
-        """Plan which files may have them.
-
-        Raises:
-            LakeMissingError: No raw record was ever archived here.
-            RowsDeletedBesideError: It has delete files.
-        """
+        """Plan which files may have them; raises as ``planned_table``."""
         first, last = _day(wanted.from_ms), _day(wanted.to_ms)
         days = f"day >= '{first}' and day <= '{last}'"
         where = f"stream = '{wanted.stream}' and {days}"
@@ -86,11 +81,7 @@ class ArchivedPayloads:
     archived: PayloadBucket
 
     def located(self, reference: PayloadReference) -> PayloadReference | None:
-        """As ``StoredPayloads.located``; what only the archive has must be brought back first.
-
-        Raises:
-            PayloadUnavailableError: S3 does not say.
-        """
+        """As ``StoredPayloads.located``; what only the archive has must be brought back first."""
         found = self.stored.located(reference)
         kept = replace(reference, key=archived_key(reference.sha256))
         return kept if found is None and self.archived.has(kept.key) else found

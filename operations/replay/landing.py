@@ -74,11 +74,7 @@ class Payloads(Protocol):
 def with_payloads(
     chosen: Iterable[tuple[str, KafkaPosition, NextAttempt]], payloads: Payloads
 ) -> tuple[dict[KafkaPosition, NextAttempt], tuple[str, ...]]:
-    """Locate the payload of each chosen message; and the raw ids of those whose payload is gone.
-
-    Raises:
-        PayloadUnavailableError: S3 does not answer.
-    """
+    """Locate the payload of each chosen message; and the raw ids of those whose payload is gone."""
     attempts, expired = dict[KafkaPosition, NextAttempt](), list[str]()
     for raw_id, position, planned in chosen:
         reference = planned.reference and payloads.located(planned.reference)

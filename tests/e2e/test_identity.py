@@ -67,7 +67,7 @@ def test_a_revoked_device_is_refused_though_its_token_is_known_and_good(
     send = _sender(device, token)
     assert send().status_code == 202
 
-    stores.trust.restrict([device.device_id], Restriction.REVOKED, now_ms=_now_ms())
+    stores.restrict([device.device_id], Restriction.REVOKED, now_ms=_now_ms())
 
     answer = _until(send, lambda answer: answer.status_code != 202)
     assert problem_in(answer) == (403, PROBLEM, "urn:fleetlane:problem:forbidden")
@@ -82,9 +82,9 @@ def test_a_quarantined_device_lands_in_the_bulk_lane_and_a_released_one_where_it
     send = _sender(device, device.token())
     assert send().json()["lane"] == "standard"
 
-    stores.trust.restrict([device.device_id], Restriction.QUARANTINED, now_ms=_now_ms())
+    stores.restrict([device.device_id], Restriction.QUARANTINED, now_ms=_now_ms())
     aside = _until(send, lambda answer: answer.json().get("lane") == "bulk")
-    stores.trust.release([device.device_id], now_ms=_now_ms())
+    stores.release([device.device_id], now_ms=_now_ms())
     back = _until(send, lambda answer: answer.json().get("lane") == "standard")
 
     assert (aside.status_code, back.status_code) == (202, 202)

@@ -8,12 +8,14 @@ from typing import Final
 
 import orjson
 
+from fleetlane.events.job_arguments import KafkaSecurity
+from fleetlane.events.stage_resources import StageResources
 from local.checkout import ROOT
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
 from local.servers.processes import ServerProcess
 from local.spark.jobs import JobSettings, LocalLake, job_environment, spark_submit
-from operations.endpoints import variables_for
+from operations.endpoints import REGION, variables_for
 
 WAIT_S: Final = 240.0
 
@@ -26,15 +28,23 @@ def killable_settings(
 ) -> JobSettings:
     """Settings of a job that reads this broker, and has one bucket, made here, for all."""
     aws.ensure_bucket(bucket)
-    return JobSettings(
-        folder=folder,
-        bootstrap_servers=broker.bootstrap_servers,
+    resources = StageResources(
+        stage="none",
+        region=REGION,
+        api_url="",
+        kafka_bootstrap_servers=broker.bootstrap_servers,
+        kafka_security=KafkaSecurity.PLAINTEXT,
+        devices_table="none",
         flows_bucket=bucket,
+        overrides_bucket="none",
         payload_bucket=bucket,
         parked_bucket=bucket,
         lake_bucket=bucket,
-        overrides_bucket="none",
-        registry_table="none",
+        flow_activation_function="",
+    )
+    return JobSettings(
+        folder=folder,
+        resources=resources,
         lake=LocalLake(folder / "lake"),
         environment=variables_for(aws.client_settings),
     )

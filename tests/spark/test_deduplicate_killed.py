@@ -71,7 +71,7 @@ def settings(kafka_broker: KafkaBroker, local_aws: LocalAws, tmp_path: Path) -> 
 def job(settings: JobSettings) -> AbstractContextManager[ServerProcess]:
     """The job by its own file."""
     arguments = DeduplicateArguments(
-        kafka_bootstrap_servers=settings.bootstrap_servers,
+        kafka_bootstrap_servers=settings.resources.kafka_bootstrap_servers,
         kafka_security=KafkaSecurity.PLAINTEXT,
         checkpoint_folder=checkpoint_folder(settings).as_uri(),
         flows_bucket=BUCKET,
@@ -83,7 +83,7 @@ def job(settings: JobSettings) -> AbstractContextManager[ServerProcess]:
 
 
 def put(settings: JobSettings, numbers: Iterable[int]) -> None:
-    producer = KafkaProducer(bootstrap_servers=settings.bootstrap_servers)
+    producer = KafkaProducer(bootstrap_servers=settings.resources.kafka_bootstrap_servers)
     for number in numbers:
         _, value, _ = Sent(number=number, stream=STREAM).event()
         key = str(number).encode()
@@ -92,7 +92,7 @@ def put(settings: JobSettings, numbers: Iterable[int]) -> None:
 
 
 def read(settings: JobSettings, topic: str) -> list[Record]:
-    with closing(KafkaReader(settings.bootstrap_servers, topics=[topic])) as reader:
+    with closing(KafkaReader(settings.resources.kafka_bootstrap_servers, topics=[topic])) as reader:
         return list(reader.read_once())
 
 
@@ -123,7 +123,9 @@ def test_a_kill_in_mid_batch_loses_nothing_and_repeats_that_batch_alone(
     canonical = read(settings, f"canonical.{STREAM}")
     in_killed_batches: set[str] = set()
     unique: list[Record] = []
-    with closing(KafkaReader(settings.bootstrap_servers, topics=[f"unique.{STREAM}"])) as reader:
+    with closing(
+        KafkaReader(settings.resources.kafka_bootstrap_servers, topics=[f"unique.{STREAM}"])
+    ) as reader:
 
         def has(distinct: int) -> bool:
             unique.extend(reader.read_available())

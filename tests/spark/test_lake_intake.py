@@ -48,12 +48,12 @@ def has_read(settings: JobSettings, records: int) -> bool:
 
 
 def test_full_batches_follow_each_other_at_once(settings: JobSettings) -> None:
-    producer = KafkaProducer(bootstrap_servers=settings.bootstrap_servers)
+    producer = KafkaProducer(bootstrap_servers=settings.resources.kafka_bootstrap_servers)
     for number in range(FULL_BATCHES * BATCH_RECORDS):
         topic, value, _ = Sent(number=number).received()
         producer.land(ProducerRecord(topic=topic, key=b"d-1", value=value, headers=[]))
     arguments = LakeArguments(
-        kafka_bootstrap_servers=settings.bootstrap_servers,
+        kafka_bootstrap_servers=settings.resources.kafka_bootstrap_servers,
         kafka_security=KafkaSecurity.PLAINTEXT,
         checkpoint_folder=checkpoint_folder(settings).as_uri(),
         tables=LakeTables.FLEET,

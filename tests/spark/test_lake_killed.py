@@ -57,7 +57,7 @@ def settings(kafka_broker: KafkaBroker, local_aws: LocalAws, tmp_path: Path) -> 
 def job(settings: JobSettings) -> AbstractContextManager[ServerProcess]:
     """The job in its host."""
     arguments = LakeArguments(
-        kafka_bootstrap_servers=settings.bootstrap_servers,
+        kafka_bootstrap_servers=settings.resources.kafka_bootstrap_servers,
         kafka_security=KafkaSecurity.PLAINTEXT,
         checkpoint_folder=checkpoint_folder(settings).as_uri(),
         tables=LakeTables.FLEET,
@@ -74,7 +74,7 @@ def job(settings: JobSettings) -> AbstractContextManager[ServerProcess]:
 
 
 def put(settings: JobSettings) -> None:
-    producer = KafkaProducer(bootstrap_servers=settings.bootstrap_servers)
+    producer = KafkaProducer(bootstrap_servers=settings.resources.kafka_bootstrap_servers)
     for number in range(2 * MESSAGES):
         sent = Sent(number=number % MESSAGES, device_id=f"d-{number % DEVICES}")
         for topic, value, _ in (sent.received(), sent.parsed()):

@@ -8,7 +8,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from local.gateway.event_sources import QueueSource
+from local.gateway.functions import QueueSource
 
 PATIENCE_S = 30.0
 

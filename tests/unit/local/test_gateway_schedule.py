@@ -1,6 +1,6 @@
 import threading
 
-from local.gateway.event_sources import Schedule
+from local.gateway.functions import Schedule
 
 WITHIN_S_MAX = 30.0
 

@@ -61,11 +61,7 @@ class RuntimeApi:
         return f"127.0.0.1:{self._server.server_port}"
 
     def wait_ready(self) -> None:
-        """Wait until the process asks for its first invocation.
-
-        Raises:
-            FunctionDidNotStartError: It never will.
-        """
+        """Wait until the process asks for its first invocation, or raise that it never will."""
         self._ready.result()
 
     def invoke(self, invocation: Invocation, *, timeout_s: float) -> Answer:
