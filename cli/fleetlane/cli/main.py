@@ -19,25 +19,21 @@ _DEVICE: Final = {
     "token": "device.register:token",
 }
 _FLEET: Final = {
-    name: f"fleet.questions:{name}"
+    name: f"fleet:{name}"
     for name in ("coverage", "silent", "late", "sizes", "health", "device", "report")
 }
 _FLOW: Final = {
-    "new": "flow.new:new",
-    "check": "flow.check:check",
+    "new": "flow.files:new",
+    "check": "flow.files:check",
     "publish": "flow.publish:publish",
     "list": "flow.publish:versions",
 }
-_LAKE: Final = {
-    "view": "lake.view:view",
-    "compact": "lake.upkeep:compact",
-    "expire": "lake.upkeep:expire",
-}
+_LAKE: Final = {"view": "lake:view", "compact": "lake:compact", "expire": "lake:expire"}
 _PARKED: Final = {
-    "list": "parked.list_and_show:list_parked",
-    "show": "parked.list_and_show:show",
+    "list": "parked:list_parked",
+    "show": "parked:show",
     "replay": "message.replay:replay_parked",
-    "export": "parked.export:export",
+    "export": "parked:export",
 }
 _PARSER: Final = {
     "new": "parser.new:new",

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from fleetlane.cli.commands import parked as parked_list
 from fleetlane.cli.commands.message.replay import PayloadsExpiredError, carry_out
-from fleetlane.cli.commands.parked import list_and_show as parked_list
-from fleetlane.cli.commands.parked.list_and_show import ParkedOptions
+from fleetlane.cli.commands.parked import ParkedOptions
 from fleetlane.cli.main import app
 from fleetlane.events.envelope import KafkaPosition
 from fleetlane.events.errors import ParkedReason

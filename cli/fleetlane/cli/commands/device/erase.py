@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from clients.s3.upkeep_requests import Upkeep
-from fleetlane.cli.commands.lake.upkeep import PatienceOption, ask_lake
+from fleetlane.cli.commands.lake import PatienceOption, ask_lake
 from fleetlane.cli.options.selection import DeviceId
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.waiting import counted

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fleetlane.cli.commands.flow.check import flows_of, show
+from fleetlane.cli.commands.flow.files import flows_of, show
 from fleetlane.cli.options.selection import BadOptionsError
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.waiting import number_of

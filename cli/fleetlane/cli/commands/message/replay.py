@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from fleetlane.cli.commands.parked.list_and_show import Ids, ParkedOptions
+from fleetlane.cli.commands.parked import Ids, ParkedOptions
 from fleetlane.cli.options.selection import BadOptionsError, DryRunOption, LimitOption, moment
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.waiting import counted, number_of

@@ -1,1 +1,0 @@
-"""``fleetlane parked``."""
