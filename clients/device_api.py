@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import IO, Final, Self
+from typing import IO, Any, Final, Self
 from urllib.parse import quote
 
 import httpx
@@ -36,8 +36,7 @@ class DeviceKey:
     def of(cls, private: Ed25519PrivateKey) -> Self:
         """Name a key that is there already."""
         members = {"crv": "Ed25519", "kty": "OKP", "x": _public_text(private)}
-        digest = hashlib.sha256(json.dumps(members, separators=(",", ":")).encode()).digest()
-        return cls(kid=_base64url(digest), private=private)
+        return cls(kid=thumbprint(members), private=private)
 
     @classmethod
     def from_private_jwk(cls, jwk: Mapping[str, str]) -> Self:
@@ -62,6 +61,12 @@ class DeviceKey:
         """Sign a token for a stage's HTTP API; more than a day is refused there."""
         claims = {"sub": device_id, "aud": audience, "iat": now_s, "exp": now_s + lifetime_s}
         return jwt.encode(claims, self.private, algorithm="EdDSA", headers={"kid": self.kid})
+
+
+def thumbprint(members: Mapping[str, Any]) -> str:
+    """A public key's name by what it consists of (RFC 7638)."""
+    text = json.dumps(members, sort_keys=True, separators=(",", ":"))
+    return _base64url(hashlib.sha256(text.encode()).digest())
 
 
 def _public_text(private: Ed25519PrivateKey) -> str:

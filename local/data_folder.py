@@ -72,11 +72,7 @@ def announced(endpoints: Endpoints, folder: Path) -> Iterator[None]:
 
 
 def endpoints_of(folder: Path) -> Endpoints:
-    """Where the platform on this folder answers; one that was killed no longer counts.
-
-    Raises:
-        PlatformNotRunningError: None runs on it.
-    """
+    """Where the platform on this folder answers; one that was killed no longer counts."""
     endpoints = Endpoints.read(folder / _ENDPOINTS)
     try:
         with suppress(FileNotFoundError), (folder / _LOCK).open("rb") as lock:

@@ -61,11 +61,7 @@ class Cdk:
     """Commands for one account and region, one at a time; ``folder`` receives logs and output."""
 
     def __init__(self, folder: Path, aws: Mapping[str, Any]) -> None:
-        """Use the AWS at this address.
-
-        Raises:
-            CdkMissingError: The command line is not set up.
-        """
+        """Use the AWS at this address; raises ``CdkMissingError``."""
         if not CDK.is_file():
             raise CdkMissingError(CDK)
         folder.mkdir(parents=True, exist_ok=True)
@@ -87,11 +83,7 @@ class Cdk:
         self._run("bootstrap", f"aws://{_ACCOUNT}/{self._region}", "--app", "")
 
     def deploy(self, context: Mapping[str, str]) -> DeployResult:
-        """Synthesize the app with this context and deploy all its stacks.
-
-        Raises:
-            CdkFailedError: A stack is refused, or could not be made.
-        """
+        """Synthesize the app with this context, deploy all its stacks; raises as ``bootstrap``."""
         outputs = self._folder / "outputs.json"
         output = self._run(
             "deploy",

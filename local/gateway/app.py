@@ -43,11 +43,7 @@ class Authorizer:
         self._cache = AuthorizerCache(clock_s=clock_s)
 
     async def context_of(self, event: Event) -> Mapping[str, str]:
-        """What the authorizer knows of the sender, for the function behind the gateway.
-
-        Raises:
-            RefusedError: 401, 403, or 503 if the authorizer fails.
-        """
+        """What the authorizer knows of the sender; refuses by 401, 403, or 503 where it fails."""
         token = event["headers"].get("authorization")
         if not token:
             raise refused(ProblemTag.UNAUTHENTICATED, "the request has no Authorization header")

@@ -108,11 +108,7 @@ def method_arn(event: Event) -> str:
 
 
 def answer_from(returned: object, *, request_id: str) -> Response:
-    """Turn what a function returned into an answer.
-
-    Raises:
-        BadAnswerError: It is no proxy answer.
-    """
+    """Turn what a function returned into an answer; raises ``BadAnswerError``."""
     if not isinstance(returned, Mapping):
         raise BadAnswerError(f"a function returned a {type(returned).__name__}, not a mapping")
     try:

@@ -1,7 +1,7 @@
 """What API Gateway checks and changes in a request first, and how it refuses one: RFC 9457."""
 
 import zlib
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Mapping
 from http import HTTPStatus
 from typing import Final
 
@@ -31,15 +31,13 @@ def refused(tag: ProblemTag, detail: str) -> RefusedError:
     """Refuse with one of our tags; those that are worth retrying say when."""
     retry_after_s = _RETRY_AFTER_S.get(tag)
     headers = {} if retry_after_s is None else {"Retry-After": str(retry_after_s)}
-    return _refused(tag.status, _TYPE_PREFIX + tag, detail, headers)
+    return _refused(tag.status, detail, kind=_TYPE_PREFIX + tag, headers=headers)
 
 
-def refused_untagged(status: HTTPStatus, detail: str) -> RefusedError:
-    """Refuse for what has no tag of ours: no device of ours does it."""
-    return _refused(status, "about:blank", detail, {})
-
-
-def _refused(status: int, kind: str, detail: str, headers: dict[str, str]) -> RefusedError:
+def _refused(
+    status: int, detail: str, *, kind: str = "about:blank", headers: Mapping[str, str] | None = None
+) -> RefusedError:
+    """Without a ``kind``, for what has no tag of ours: no device of ours does it."""
     title = HTTPStatus(status).phrase
     body = orjson.dumps({"type": kind, "title": title, "status": status, "detail": detail})
     return RefusedError(Response(body, status, headers, "application/problem+json"))
@@ -50,7 +48,7 @@ def check_headers(headers: Headers) -> None:
     total_bytes = sum(len(name) + len(value) for name, value in headers.raw)
     if total_bytes > HEADER_BYTES_MAX:
         detail = f"the headers have {total_bytes} bytes; the limit is {HEADER_BYTES_MAX} bytes"
-        raise refused_untagged(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, detail)
+        raise _refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, detail)
 
 
 async def body_of(stream: AsyncIterable[bytes]) -> bytes:
@@ -74,7 +72,7 @@ def unpacked(body: bytes, headers: Headers) -> bytes:
         return body
     if coding not in ("gzip", "deflate"):
         detail = f"content coding {coding[:80]!r}; allowed: gzip, deflate, identity"
-        raise refused_untagged(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail)
+        raise _refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail)
     unpacking = zlib.decompressobj(_GZIP_OR_ZLIB)
     try:
         inflated = unpacking.decompress(body, REQUEST_BYTES_MAX)

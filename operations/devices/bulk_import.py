@@ -1,9 +1,7 @@
 """Public keys as makers provide them, PEM or JWK; and importing devices from a CSV file."""
 
 import csv
-import hashlib
 import json
-from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import batched
@@ -17,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm
 
+from clients.device_api import thumbprint
 from clients.devices.ed25519_points import problem_of_ed25519
 from clients.devices.registry import BadDeviceError, RegisteredDevice
 from fleetlane.events.errors import FleetlaneError
@@ -49,7 +48,7 @@ def public_jwk(text: str) -> dict[str, str]:
     if kty not in _MEMBERS:
         raise BadPublicKeyError(f"is of kind {kty[:80]!r}; allowed: EC (P-256), OKP (Ed25519)")
     members = {name: given.get(name) for name in _MEMBERS[kty]}
-    kid = given.get("kid", _thumbprint(members))
+    kid = given.get("kid", thumbprint(members))
     if not isinstance(kid, str) or not 0 < len(kid) <= _KID_CHARS_MAX:
         raise BadPublicKeyError(f"has a `kid` that is no text of 1 to {_KID_CHARS_MAX} characters")
     curve = _curve_of(members)
@@ -98,11 +97,6 @@ def _curve_of(members: dict[str, Any]) -> str:
     except (jwt.PyJWTError, ValueError):
         raise BadPublicKeyError(f"is no point on {members['crv'][:80]!r}") from None
     return str(members["crv"])
-
-
-def _thumbprint(members: dict[str, Any]) -> str:
-    text = json.dumps(members, sort_keys=True, separators=(",", ":"))
-    return urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
 
 
 _REQUIRED: Final = ("device_id", "device_type", "public_key")

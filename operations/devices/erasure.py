@@ -58,11 +58,7 @@ class Deletes(Protocol):
 def delete_bodies(
     traces: DeviceTraces, *, landed: Deletes, parked: Deletes, on_deleted: Callable[[int], None]
 ) -> None:
-    """Delete the bodies; a missing one is no error. ``on_deleted`` is called with the count so far.
-
-    Raises:
-        PayloadUnavailableError: S3 does not answer; the call can be repeated.
-    """
+    """Delete the bodies that are there. ``on_deleted`` is called with the count so far."""
     wanted = [(landed, key) for key in sorted(traces.landed)]
     wanted += [(parked, key) for key in sorted(traces.parked)]
     for number, (bucket, key) in enumerate(wanted, start=1):

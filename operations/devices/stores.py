@@ -2,7 +2,11 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING, Any, Final
+
+from boto3.dynamodb.conditions import Attr
 
 from clients.devices.overrides import OverridesStore
 from clients.devices.registry import (
@@ -51,19 +55,12 @@ class DeviceAdministration:
             BadDeviceError: An item is not a device: something else wrote it.
         """
         wanted = {"status": None if status is None else status.value, "device_type": device_type}
-        given = {name: value for name, value in wanted.items() if value is not None}
-        request: dict[str, Any] = {}
-        if given:
-            request["FilterExpression"] = " AND ".join(f"#{name} = :{name}" for name in given)
-            request["ExpressionAttributeNames"] = {f"#{name}": name for name in given}
-            request["ExpressionAttributeValues"] = {f":{name}": one for name, one in given.items()}
-        while True:
-            with reaching_dynamodb():
-                page = self._table.scan(**request)
-            yield from map(device_from_item, page["Items"])
-            if "LastEvaluatedKey" not in page:
-                return
-            request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+        conditions = [Attr(name).eq(value) for name, value in wanted.items() if value is not None]
+        request: Any = {"FilterExpression": reduce(and_, conditions)} if conditions else {}
+        pages = self._table.meta.client.get_paginator("scan")
+        with reaching_dynamodb():
+            for page in pages.paginate(TableName=self._table.name, **request):
+                yield from map(device_from_item, page["Items"])
 
     def is_there(self, device_id: str) -> bool:
         """Whether the registry has an item with this id, a valid device or not."""
@@ -85,12 +82,7 @@ class DeviceAdministration:
         return self._changed(device_id, lambda device: _with_key(device, key))
 
     def remove_key(self, device_id: str, kid: str) -> RegisteredDevice:
-        """Remove one of a device's keys.
-
-        Raises:
-            UnknownDeviceError: There is no such device.
-            KeyChangeError: It has no such key, or no other.
-        """
+        """Remove one of a device's keys; raises ``KeyChangeError`` where it has no other."""
         return self._changed(device_id, lambda device: _without_key(device, kid))
 
     def _changed(

@@ -151,12 +151,7 @@ class FlowPublisher:
         return tuple(self.found_artifact(owner, use) for owner, use in team_rules(flows))
 
     def found_artifact(self, owner: str, use: str) -> FlowArtifact:
-        """The artifact in which an owner's parser is deployed.
-
-        Raises:
-            NotDeployedError: It is in none.
-            BadArtifactError, ArtifactUnavailableError: One cannot be read.
-        """
+        """The artifact in which an owner's parser is deployed, or ``NotDeployedError``."""
         found = self.parsers.offering(owner, use)
         if found is None:
             raise NotDeployedError(owner, use)
@@ -240,12 +235,7 @@ class DeployedParsers:
         self._folders.close()
 
     def location(self, owner: str, use: str) -> str | None:
-        """A folder with the parser in it; ``None`` for a built-in format.
-
-        Raises:
-            NotDeployedError: No artifact of the owner offers it.
-            FleetlaneError: The artifact is none, or cannot be reached.
-        """
+        """A folder with the parser in it; ``None`` for a built-in format."""
         if not is_of_a_team(use):
             return None
         artifact = self._publisher.found_artifact(owner, use)

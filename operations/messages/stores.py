@@ -85,11 +85,7 @@ class StoredPayloads:
         self._landed, self._parked = landed, parked
 
     def located(self, reference: PayloadReference) -> PayloadReference | None:
-        """A reference that the jobs can follow now; ``None`` where the payload is gone.
-
-        Raises:
-            PayloadUnavailableError: S3 does not say.
-        """
+        """A reference that the jobs can follow now; ``None`` where the payload is gone."""
         kept = replace(reference, key=parked_key(reference.key))
         if kept != reference and self._landed.has(reference.key):
             return reference
@@ -105,12 +101,7 @@ class StoredPayloads:
         return bucket.get(found, body_bytes=message.body_bytes, bytes_max=BUFFER_BYTES_MAX)
 
     def self_contained(self, record: Record) -> Record:
-        """A stored record with its body by value, fetched if need be: a file needs no bucket.
-
-        Raises:
-            PayloadMissingError: The payload is gone.
-            PayloadCorruptError, PayloadTooLargeError, PayloadUnavailableError: It is not available.
-        """
+        """A stored record with its body by value, fetched if need be: a file needs no bucket."""
         message = message_in(record)
         if message is None or message.reference is None:
             return record

@@ -114,10 +114,6 @@ def archive_plan(
 
     Each message lands once, with the body of its first landing; where that is not in the archive,
     or its payload is gone, the plan has it among the expired.
-
-    Raises:
-        TooManyMessagesError: More than ``messages_max`` would land again.
-        PayloadUnavailableError: S3 does not answer.
     """
     first = dict[str, tuple[KafkaPosition, PayloadReference | None]]()
     attempts, revision, unreadable = dict[str, int](), 0, 0

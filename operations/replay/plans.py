@@ -138,10 +138,6 @@ def raw_plan(
     Each message lands once, however many copies of it there are, and all with one revision: the
     one after the highest that any of them has. Topics are read to their end, for a message may
     have waited in the spool.
-
-    Raises:
-        TooManyMessagesError: More than ``messages_max`` would land again.
-        KafkaUnreadableError, PayloadUnavailableError: Kafka or S3 does not answer.
     """
     pattern, since_ms = stream_pattern(wanted.stream), max(0, wanted.from_ms - CLOCKS_APART_MS_MAX)
     found, revision = _found(store.matching(pattern, since_ms=since_ms), wanted, messages_max)

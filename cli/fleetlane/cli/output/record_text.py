@@ -9,7 +9,7 @@ from rich.text import Text
 from clients.kafka.reader import Record
 from fleetlane.events.record_json import record_fields, record_json
 from fleetlane.events.times import time_text
-from fleetlane.events.topics import PARKED, UnknownTopicError, parsed_raw_topic
+from fleetlane.events.topics import PARKED
 from operations.report.wording import NARROW_SPACE
 
 _HEX_BYTES_MAX: Final = 256
@@ -61,21 +61,13 @@ def _value_lines(record: Record) -> list[str]:
 
 def _our_json(topic: str, value: bytes) -> object | None:
     """What Fleetlane wrote itself. A device's own JSON is not read: its bytes are the truth."""
-    if topic == PARKED or _is_raw(topic):
+    if topic == PARKED or topic.startswith("raw."):
         return None
     try:
         found: object = json.loads(value)
     except (ValueError, RecursionError):
         return None
     return found
-
-
-def _is_raw(topic: str) -> bool:
-    try:
-        parsed_raw_topic(topic)
-    except UnknownTopicError:
-        return False
-    return True
 
 
 def _text(value: bytes) -> str | None:
