@@ -19,7 +19,7 @@ from local.checkout import BROKER_JARS, FLOWS, LOCALSTACK_ENVIRONMENT, ROOT
 from local.cloud.cdk import Cdk, DeployResult, Outputs
 from local.flow_activation import deploy_example
 from local.servers.kafka import KafkaBroker
-from local.servers.localstack import LocalAws, Services
+from local.servers.localstack import CLOUD, LocalAws
 from local.servers.processes import ServerProcess
 from local.spark.jobs import (
     ALL_JOBS,
@@ -94,7 +94,7 @@ class LocalCloud:
         self._folder, self._has_lake = folder.resolve(), has_lake
         self._broker = KafkaBroker(self._folder / "kafka", jars=BROKER_JARS)
         self._aws = LocalAws(
-            self._folder / "aws", environment=LOCALSTACK_ENVIRONMENT, services=Services.CLOUD
+            self._folder / "aws", environment=LOCALSTACK_ENVIRONMENT, services=CLOUD
         )
         self.lake = LocalLake(self._folder / "lake")
         self._started: list[ServerProcess] = []

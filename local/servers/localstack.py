@@ -4,7 +4,6 @@ import os
 import shutil
 from collections.abc import Mapping
 from contextlib import closing
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,39 +26,25 @@ _REPLAYED_BYTES_PER_S_MIN = 64 * 1024
 _JOURNAL = "journal"
 _STOP_GRACE_S = 10.0
 _ANSWER_TIMEOUT_S = 20.0
-_CLOUD_SERVICES = (
-    "apigateway,cloudformation,cloudwatch,dynamodb,events,iam,lambda,logs,s3,sqs,ssm,sts"
-)
 _BY_CDK_ITSELF = "AWS::CDK::Metadata"
 
+STORES: Final = {"SERVICES": "s3,dynamodb,sqs", "LOCALSTACK_JOURNAL": _JOURNAL}
+"""LocalStack's settings for S3, DynamoDB and SQS, quick to start; what they hold outlives any end
+of the process, save for messages in queues. Paths are relative to its folder, where it runs."""
 
-class Services(StrEnum):
-    """Which services run.
-
-    ``STORES``: S3, DynamoDB and SQS, quick to start; what they hold outlives any end of the
-    process, save for messages in queues.
-    ``CLOUD``: all that ``cdk deploy`` needs, functions as processes; nothing outlives a restart.
-    """
-
-    STORES = "stores"
-    CLOUD = "cloud"
-
-
-_VARIABLES: Final[Mapping[Services, Mapping[str, str]]] = {
-    Services.STORES: {"SERVICES": "s3,dynamodb,sqs", "LOCALSTACK_JOURNAL": _JOURNAL},
-    Services.CLOUD: {
-        "SERVICES": _CLOUD_SERVICES,
-        "LOCALSTACK_FUNCTION_LOGS": "functions",
-        "LAMBDA_RUNTIME_EXECUTOR": "process",
-        "PROVIDER_OVERRIDE_APIGATEWAY": "hostmode",
-        "PROVIDER_OVERRIDE_CLOUDFORMATION": "hostmode",
-        # Strict: a resource that nothing here makes ends the deploy.
-        "CFN_IGNORE_UNSUPPORTED_RESOURCE_TYPES": "0",
-        "CFN_IGNORE_UNSUPPORTED_TYPE_CREATE": _BY_CDK_ITSELF,
-        "CFN_IGNORE_UNSUPPORTED_TYPE_UPDATE": _BY_CDK_ITSELF,
-    },
+CLOUD: Final = {
+    "SERVICES": "apigateway,cloudformation,cloudwatch,dynamodb,events,iam,lambda,logs,"
+    "s3,sqs,ssm,sts",
+    "LOCALSTACK_FUNCTION_LOGS": "functions",
+    "LAMBDA_RUNTIME_EXECUTOR": "process",
+    "PROVIDER_OVERRIDE_APIGATEWAY": "hostmode",
+    "PROVIDER_OVERRIDE_CLOUDFORMATION": "hostmode",
+    # Strict: a resource that nothing here makes ends the deploy.
+    "CFN_IGNORE_UNSUPPORTED_RESOURCE_TYPES": "0",
+    "CFN_IGNORE_UNSUPPORTED_TYPE_CREATE": _BY_CDK_ITSELF,
+    "CFN_IGNORE_UNSUPPORTED_TYPE_UPDATE": _BY_CDK_ITSELF,
 }
-"""What tells them apart. Paths are relative to LocalStack's folder, where it runs."""
+"""For all that ``cdk deploy`` needs, functions as processes; nothing outlives a restart."""
 
 
 class LocalStackMissingError(FleetlaneError):
@@ -73,12 +58,12 @@ class LocalStackMissingError(FleetlaneError):
 class LocalAws(ServerProcess):
     """LocalStack with all that it keeps in ``folder``; comes back on the same address.
 
-    With ``Services.STORES`` buckets, objects, tables and items outlive ``stop``, ``kill`` and any
+    With ``STORES`` buckets, objects, tables and items outlive ``stop``, ``kill`` and any
     other end of the process. ``environment`` is the one of ``local/localstack_hostmode``.
     """
 
     def __init__(
-        self, folder: Path, *, environment: Path, services: Services = Services.STORES
+        self, folder: Path, *, environment: Path, services: Mapping[str, str] = STORES
     ) -> None:
         self._folder, self._environment = folder.resolve(), environment.absolute()
         self._scratch = self._folder / "scratch"
@@ -161,7 +146,7 @@ class LocalAws(ServerProcess):
             "DISABLE_EVENTS": "1",
             "SKIP_SSL_CERT_DOWNLOAD": "1",
             "DNS_ADDRESS": "0",
-            **_VARIABLES[self._services],
+            **self._services,
         }
 
     def _s3(self) -> "S3Client":

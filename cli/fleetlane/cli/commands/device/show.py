@@ -2,7 +2,6 @@
 
 import json
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -18,20 +17,14 @@ from fleetlane.events.times import MILLIS_MAX, MILLIS_MIN, now_ms, time_text
 _COLUMNS = "{:<24} {:<20} {:<12} {:>4}  {}"
 
 
-class Status(StrEnum):
-    """What ``--status`` takes; the registry's own words."""
-
-    ACTIVE = "active"
-    QUARANTINED = "quarantined"
-    REVOKED = "revoked"
-
-
 JsonOption = Annotated[bool, typer.Option("--json", help="JSON, one document a line.")]
 
 
 def list_devices(
     *,
-    status: Annotated[Status | None, typer.Option(help="Only devices of this status.")] = None,
+    status: Annotated[
+        DeviceStatus | None, typer.Option(help="Only devices of this status.")
+    ] = None,
     device_type: Annotated[
         str | None, typer.Option("--type", metavar="TYPE", help="Only devices of this type.")
     ] = None,
@@ -41,10 +34,9 @@ def list_devices(
     """Print the registered devices, in no particular order."""
     stores = where.platform().devices
 
-    wanted = None if status is None else DeviceStatus(status.value)
     if not as_json:
         typer.echo(_COLUMNS.format("id", "type", "status", "keys", "registered"))
-    for device in stores.administration.all(status=wanted, device_type=device_type):
+    for device in stores.administration.all(status=status, device_type=device_type):
         if as_json:
             typer.echo(json.dumps(_facts(device)))
             continue
