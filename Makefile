@@ -46,6 +46,10 @@ soak: platform ## two hours of mixed traffic with a fault every five minutes, in
 artifacts: cloud ## build what a deploy uploads: functions, job archives, wheels; sets up the CDK
 	$(bin)/python -m infra.artifacts
 
+.PHONY: python-for-emr
+python-for-emr: environment ## a CPython of ours for the jobs on EMR, into build/python; `make artifacts` packs it in
+	$(or $(wildcard build/uv/bin/uv),uv) python install --no-bin --install-dir build/python cpython-3.13.18-linux-x86_64-gnu
+
 .PHONY: bench-parser
 bench-parser: environment ## what the sandbox costs a message, into build/bench/parser.json
 	$(bin)/python -m benchmarks.parser

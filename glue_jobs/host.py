@@ -99,7 +99,7 @@ def main(argv: Sequence[str]) -> None:
     batches, as ending them otherwise would repeat some, and the file is deleted.
     """
     arguments = HostArguments.from_argv(argv)
-    session = spark_session(arguments.application)
+    session = spark_session(arguments.application, region=arguments.region)
     shared = shared_arguments(arguments, argv)
     files = HadoopFiles(session, shared.checkpoint_folder)
     marker = f"{STOP_MARKERS}{arguments.application}"

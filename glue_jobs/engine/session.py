@@ -1,5 +1,6 @@
 """The Spark session that every job runs in, its scheduler pools, its catalog and its JVM."""
 
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
@@ -27,6 +28,8 @@ _GLUE: Final = {
     "catalog-impl": "org.apache.iceberg.aws.glue.GlueCatalog",
     "io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
 }
+_REGION: Final = "AWS_DEFAULT_REGION"
+_REGION_OF_WORKERS: Final = f"spark.executorEnv.{_REGION}"
 SESSION_SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "spark.sql.session.timeZone": "UTC",
@@ -53,9 +56,15 @@ SESSION_SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 
-def spark_session(application: str) -> SparkSession:
-    """The session, with our settings on top of what spark-submit, Glue or EMR gave."""
+def spark_session(application: str, *, region: str | None = None) -> SparkSession:
+    """The session, with our settings on top of what spark-submit, Glue or EMR gave.
+
+    ``region`` is AWS's for this process, for Python workers and for the lake's catalog.
+    """
     builder: SparkSession.Builder = SparkSession.builder.appName(application)
+    if region is not None:
+        os.environ[_REGION] = region  # noqa: TID251 - where boto3 looks
+        builder = builder.config(_REGION_OF_WORKERS, region)
     for name, value in SESSION_SETTINGS.items():
         builder = builder.config(name, value)
     with tempfile.TemporaryDirectory() as folder:  # read once, as the session begins
@@ -71,6 +80,9 @@ def use_catalog(session: SparkSession, *, warehouse: str, uri: str | None) -> No
     """
     kind = _GLUE if uri is None else {"type": "jdbc", "uri": uri, "jdbc.schema-version": "V1"}
     settings = {**kind, "warehouse": warehouse, "cache-enabled": "false"}
+    region = session.conf.get(_REGION_OF_WORKERS, None)
+    if region is not None:
+        settings["client.region"] = region
     session.conf.set(_CATALOG, "org.apache.iceberg.spark.SparkCatalog")
     for name, value in settings.items():
         session.conf.set(f"{_CATALOG}.{name}", value)

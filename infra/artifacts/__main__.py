@@ -9,6 +9,7 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.parsers.artifacts.building import Platform
 from infra.artifacts.archive import Artifact, CannotBuildError
 from infra.artifacts.build import IN_AWS, Targets, build
+from infra.artifacts.environment import own_python
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 
@@ -20,7 +21,7 @@ def main() -> int:
     targets = IN_AWS if platform is None else Targets(functions=platform, jobs=platform)
     error: FleetlaneError
     try:
-        for artifact in build(ROOT, folder, targets):
+        for artifact in build(ROOT, folder, targets, python=own_python(ROOT)):
             sys.stdout.write(f"{_line(artifact, folder)}\n")
             sys.stdout.flush()
     except FleetlaneError as problem:

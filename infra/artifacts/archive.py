@@ -103,10 +103,12 @@ def _entry(name: str) -> zipfile.ZipInfo:
     entry.compress_type = zipfile.ZIP_DEFLATED
     if entry.is_dir():
         entry.external_attr = (stat.S_IFDIR | 0o755) << 16
+    elif PurePosixPath(name).parent.name == "bin":
+        entry.external_attr = (stat.S_IFREG | 0o755) << 16
     return entry
 
 
-AWS_SERVICES: Final = frozenset({"s3", "dynamodb", "ssm", "sts"})
+AWS_SERVICES: Final = frozenset({"s3", "dynamodb", "ssm", "sts", "cloudwatch", "glue"})
 """The services that our code calls, and the one that issues credentials. boto3 knows 400 more."""
 
 _SDKS: Final = frozenset({"boto3", "botocore"})
@@ -119,7 +121,7 @@ def source_contents(root: Path, folder: str) -> Contents:
         CannotBuildError: There are none.
     """
     contents = {
-        path.relative_to(root).as_posix(): path.read_bytes() for path in _files_in(root / folder)
+        path.relative_to(root).as_posix(): path.read_bytes() for path in files_in(root / folder)
     }
     if not contents:
         raise CannotBuildError(folder, "holds no files", "run this from a whole checkout")
@@ -140,12 +142,12 @@ def installed_contents(folder: Path) -> Contents:
     """
     return {
         path.as_posix(): (folder / path).read_bytes()
-        for path in (found.relative_to(folder) for found in _files_in(folder))
+        for path in (found.relative_to(folder) for found in files_in(folder))
         if _is_needed(PurePosixPath(path))
     }
 
 
-def _files_in(folder: Path) -> Iterator[Path]:
+def files_in(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith("."):
             yield path

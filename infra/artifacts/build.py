@@ -22,6 +22,8 @@ from infra.artifacts.archive import (
     uv_of,
     wheel_contents,
 )
+from infra.artifacts.environment import write_environment
+from infra.artifacts.folder import ENVIRONMENT
 from infra.artifacts.functions import FunctionBuild, function_names
 from infra.artifacts.jobs import write_jars, write_jobs
 
@@ -87,8 +89,12 @@ IN_AWS: Final = Targets(functions=Platform.ARM64, jobs=Platform.X86_64)
 """Lambda on Graviton; Glue runs on x86 only, and EMR by default."""
 
 
-def build(root: Path, folder: Path, targets: Targets = IN_AWS) -> Iterator[Artifact]:
+def build(
+    root: Path, folder: Path, targets: Targets = IN_AWS, *, python: Path | None = None
+) -> Iterator[Artifact]:
     """Build everything of the checkout at ``root`` into ``folder``; yield each once it is written.
+
+    ``python`` is a CPython for the jobs on EMR; without one, they take the image's.
 
     Raises:
         CannotBuildError: Something needed is missing or does not fit together.
@@ -112,6 +118,13 @@ def build(root: Path, folder: Path, targets: Targets = IN_AWS) -> Iterator[Artif
             platform=targets.jobs,
             scratch=scratch / "jobs",
             folder=folder / "jobs",
+        )
+        yield write_environment(
+            uv,
+            platform=targets.jobs,
+            scratch=scratch / "environment",
+            path=folder / "jobs" / ENVIRONMENT,
+            python=python,
         )
         yield from write_parsers(
             uv, platform=targets.jobs, scratch=scratch / "parsers", folder=folder

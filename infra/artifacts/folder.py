@@ -1,5 +1,6 @@
 """What ``make artifacts`` built, and the code that is uploaded as it is."""
 
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -14,6 +15,10 @@ SCRIPT: Final = "host.py"
 SOURCES: Final = "fleetlane-jobs.zip"
 PACKAGES: Final = "fleetlane-packages.zip"
 PACKAGES_AS_WHEELS: Final = "fleetlane-packages.gluewheels.zip"
+ENVIRONMENT: Final = "fleetlane-environment.zip"
+PYTHON: Final = "python/bin/python3.13"
+"""Where ``ENVIRONMENT`` has a Python, if it has one."""
+
 JARS: Final = "jars"
 ICEBERG: Final = "iceberg-"
 """What the name of its jar begins with."""
@@ -41,7 +46,7 @@ class Artifacts:
         return _existing(self.folder / "functions" / f"{entry_of(name).code}.zip")
 
     def jobs_folder(self) -> Path:
-        for file in (SCRIPT, SOURCES, PACKAGES, PACKAGES_AS_WHEELS):
+        for file in (SCRIPT, SOURCES, PACKAGES, PACKAGES_AS_WHEELS, ENVIRONMENT):
             self.job_file(file)
         self.jars()
         return self.folder / "jobs"
@@ -49,6 +54,11 @@ class Artifacts:
     def job_file(self, file: str) -> Path:
         """One of the jobs' files: the script that the engines start, or what it imports."""
         return _existing(self.folder / "jobs" / file)
+
+    def has_python(self) -> bool:
+        """Whether the jobs' environment has a Python of its own."""
+        with zipfile.ZipFile(self.job_file(ENVIRONMENT)) as environment:
+            return PYTHON in environment.namelist()
 
     def jars(self) -> tuple[str, ...]:
         """The names of the jars that the jobs bring, in the jobs' folder under ``jars``."""

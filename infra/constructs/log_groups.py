@@ -3,6 +3,7 @@
 from typing import Final
 
 from aws_cdk import RemovalPolicy
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
@@ -18,12 +19,18 @@ RETENTIONS: Final = {
 
 
 def log_group(
-    scope: Construct, name: str, *, days: int, log_group_name: str | None = None
+    scope: Construct,
+    name: str,
+    *,
+    days: int,
+    log_group_name: str | None = None,
+    key: kms.IKey | None = None,
 ) -> logs.LogGroup:
     return logs.LogGroup(
         scope,
         name,
         log_group_name=log_group_name,
+        encryption_key=key,
         retention=RETENTIONS[days],
         removal_policy=RemovalPolicy.DESTROY,
     )

@@ -38,7 +38,7 @@ class Processing(Stack):
             self, "Uploads", bucket=stores.artifacts, log_retention_days=days
         )
         code = JobsCode(self.uploads, artifacts=artifacts)
-        context = _context(code, stores, streaming, days)
+        context = _context(code, stores, streaming, stage)
         is_glue = stage.engine is Engine.GLUE
         principal = glue_engine.PRINCIPAL if is_glue else emr_engine.PRINCIPAL
         self.engine = (GlueEngine if is_glue else EmrEngine)(self, "Engine", context=context)
@@ -51,7 +51,7 @@ class Processing(Stack):
         self.engine.node.add_dependency(code.uploaded)
 
 
-def _context(code: JobsCode, stores: Stores, streaming: Streaming, days: int) -> EngineContext:
+def _context(code: JobsCode, stores: Stores, streaming: Streaming, stage: Stage) -> EngineContext:
     assert stores.key is not None, "a stage in AWS has a key of its own"
     return EngineContext(
         code=code,
@@ -66,8 +66,9 @@ def _context(code: JobsCode, stores: Stores, streaming: Streaming, days: int) ->
             lake_bucket=stores.lake.bucket_name,
             spool_bucket=stores.spool.bucket_name,
             registry_table=stores.registry.table_name,
+            region=stage.region,
         ),
         network=streaming.network,
         key=stores.key,
-        log_retention_days=days,
+        log_retention_days=stage.log_retention_days,
     )

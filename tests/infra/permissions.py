@@ -8,9 +8,10 @@ import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 
-from tests.infra.synthesis import ROOT, Synthesized, run_app, synthesized, write_stand_ins
+from tests.infra.synthesis import POLICIES, ROOT, Synthesized, run_app, synthesized, write_stand_ins
 
 DOCUMENT = ROOT / "docs" / "permissions.md"
 STAGES = ("prod", "staging")
@@ -51,7 +52,8 @@ def rendered(stages: Mapping[str, Synthesized]) -> str:
 
 def _rights(stage: Synthesized) -> Iterator[tuple[str, Right]]:
     by_place: dict[tuple[str, str, str], set[str]] = defaultdict(set)
-    for name, policy in stage.resources("AWS::IAM::Policy").items():
+    policies = (stage.resources(kind) for kind in POLICIES)
+    for name, policy in chain.from_iterable(one.items() for one in policies):
         role = re.sub(r"(role)?(Role)?(DefaultPolicy|Policy)?[0-9A-F]{8}.*$", "", name)
         role = re.sub(r"(role|)Role.*$|^Engine|^Uploads", "", role)
         if role.startswith(_CDKS_OWN):

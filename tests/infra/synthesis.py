@@ -12,10 +12,14 @@ from typing import Any
 
 from fleetlane.events.flows.artifacts import ANY_PLATFORM
 from fleetlane.parsers.artifacts.writing import Package, write_artifact
+from infra.artifacts.folder import ENVIRONMENT, PYTHON
 
 ROOT = Path(__file__).resolve().parents[2]
 FUNCTIONS = ("authorizer", "canary", "flow_activation", "ingest", "respool", "uploads")
 SYNTH_LIMIT_S = 60
+POLICIES = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy")
+"""A role's own, and what does not fit into it any more."""
+
 LINT_EXCEPTIONS = (
     "W3005",  # CDK writes every dependency out, those that follow from a reference too
     "W3010",  # zones are given, so that synthesis needs no look-up
@@ -107,13 +111,16 @@ def write_example_parsers(folder: Path) -> None:
 
 def write_stand_ins(folder: Path) -> None:
     """Tiny files where ``make artifacts`` puts large ones."""
-    jobs = ("fleetlane-jobs", "fleetlane-packages", "fleetlane-packages.gluewheels")
+    packages = ("fleetlane-packages", "fleetlane-packages.gluewheels")
+    jobs = ("fleetlane-jobs", "fleetlane-environment", *packages)
     names = [*(f"functions/{name}" for name in FUNCTIONS), *(f"jobs/{name}" for name in jobs)]
     for name in names:
         path = folder / f"{name}.zip"
         path.parent.mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("stand_in.txt", name)
+    with zipfile.ZipFile(folder / "jobs" / ENVIRONMENT, "a") as environment:
+        environment.writestr(PYTHON, b"")
     write_example_parsers(folder)
     (folder / "jobs" / "host.py").write_text("")
     (folder / "jobs" / "jars").mkdir()

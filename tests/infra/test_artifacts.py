@@ -145,7 +145,8 @@ def test_a_function_can_open_its_clients_of_aws(
 
 
 def test_every_aws_service_that_our_code_calls_is_bundled() -> None:
-    code = merged(source_contents(ROOT, "clients"), source_contents(ROOT, "lambdas"))
+    folders = ("clients", "lambdas", "glue_jobs")
+    code = merged(*(source_contents(ROOT, folder) for folder in folders))
 
     called = {
         service.decode()

@@ -9,7 +9,7 @@ from fleetlane.events.lake.views import VIEW_PREFIX
 from fleetlane.events.s3_keys import OVERRIDES, SPOOL
 from fleetlane.events.topics import canonical_topic, platform_topics, unique_topic
 from infra.constructs.kafka.access import CANONICAL_TOPICS, FLEET_TOPICS, RAW_TOPICS, UNIQUE_TOPICS
-from tests.infra.synthesis import Resource, Synthesized
+from tests.infra.synthesis import POLICIES, Resource, Synthesized
 
 pytestmark = pytest.mark.cdk
 
@@ -19,7 +19,7 @@ APPLICATIONS = (*PARSING, "lake")
 NAMELESS = {
     "cloudwatch:GetMetricData",
     "cloudwatch:ListMetrics",
-    "cloudwatch:PutMetricData",  # only in our namespace: see below
+    "cloudwatch:PutMetricData",  # only in certain namespaces: see below
     "ec2:AssignPrivateIpAddresses",
     "ec2:CreateNetworkInterface",
     "ec2:CreateTags",
@@ -54,9 +54,10 @@ SECRETS = ("secret", "password", "token", "credential", "private")
 
 
 def _statements(stage: Synthesized) -> Iterator[tuple[str, Resource]]:
-    for name, policy in stage.resources("AWS::IAM::Policy").items():
-        for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
-            yield name, statement
+    for kind in POLICIES:
+        for name, policy in stage.resources(kind).items():
+            for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
+                yield name, statement
 
 
 def _listed(value: str | list[str]) -> list[str]:
@@ -101,16 +102,17 @@ def test_only_what_cannot_be_narrowed_down_is_allowed_on_all_resources(
     assert wide <= NAMELESS
 
 
-def test_metrics_are_written_in_our_namespace_alone(cloud_stage: Synthesized) -> None:
-    conditions = [
-        statement["Condition"]
+def test_metrics_are_written_in_our_namespace_and_the_engines_alone(
+    cloud_stage: Synthesized,
+) -> None:
+    namespaces = [
+        statement["Condition"]["StringEquals"]["cloudwatch:namespace"]
         for _, statement in _statements(cloud_stage)
         if "cloudwatch:PutMetricData" in _listed(statement["Action"])
     ]
+    engines = ["Glue"] if cloud_stage.resources("AWS::Glue::Job") else []
 
-    assert conditions == len(APPLICATIONS) * [
-        {"StringEquals": {"cloudwatch:namespace": "Fleetlane"}}
-    ]
+    assert sorted(namespaces) == sorted(len(APPLICATIONS) * ["Fleetlane", *engines])
 
 
 def test_no_function_receives_a_secret(any_stage: Synthesized) -> None:

@@ -79,10 +79,14 @@ class Arguments:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostArguments(Arguments):
-    """Arguments of ``host``: the application's name, and its jobs as ``host.py`` describes."""
+    """Arguments of ``host``: the application's name, and its jobs as ``host.py`` describes.
+
+    ``region`` is AWS's; without one, its clients find their own.
+    """
 
     application: str
     jobs: str
+    region: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,6 @@ from infra.constructs.kafka.access import (
     UNIQUE_TOPICS,
     KafkaAccess,
 )
-from infra.constructs.log_groups import log_group
 from infra.constructs.network import PrivateNetwork
 from infra.constructs.rights import grant, suppress_wildcard
 from infra.constructs.stores.access import DELETE, READ, WRITE, grant_items, grant_objects
@@ -69,7 +68,7 @@ class EngineContext:
 
 
 class ApplicationRole(Construct):
-    """One application's role, and the log group that it writes to."""
+    """One application's role; its engine adds what itself does as that role."""
 
     def __init__(
         self,
@@ -81,8 +80,6 @@ class ApplicationRole(Construct):
     ) -> None:
         super().__init__(scope, f"{application.name}-role")
         self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal(principal))
-        self.logs = log_group(self, "Logs", days=context.log_retention_days)
-        self.logs.grant_write(self.role)
         self._grant_metrics()
         stores, kafka = context.stores, context.kafka
         self._grant_checkpoints(application, stores)

@@ -1,5 +1,6 @@
 """Spark on EMR Serverless, the same Spark as Glue 6.0: one EMR application for each of ours."""
 
+from math import ceil
 from typing import Any, Final
 
 from aws_cdk import Stack
@@ -8,11 +9,14 @@ from aws_cdk import aws_events as events
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_stepfunctions as stepfunctions
 from aws_cdk import aws_stepfunctions_tasks as tasks
+from aws_cdk.aws_logs import ILogGroup
 from constructs import Construct
 
+from fleetlane.events.lanes import LANE_LIMITS, Lane
 from infra.constructs.jobs.application_role import ApplicationRole, EngineContext
 from infra.constructs.jobs.restarts import KeptRunning
 from infra.constructs.jobs.spark_applications import SparkApplication
+from infra.constructs.log_groups import log_group
 from infra.constructs.rights import grant, suppress_wildcard
 
 PRINCIPAL: Final = "emr-serverless.amazonaws.com"
@@ -23,11 +27,22 @@ ARCHITECTURE: Final = "X86_64"
 
 WORKER_CPUS: Final = 4
 WORKER_MEMORY_GIB: Final = 16
+DRIVER_OVERHEAD_GIB: Final = 4
+"""Of the driver's memory: for its Python with the watch's counts, and the JVM beside its heap."""
+
+JVM_OVERHEAD_GIB: Final = 1
+PYTHON_WORKER_BYTES: Final = 768 << 20
+"""A task's Python: its batch, what it shares with its parser, and parsers that wait beside it."""
+
+IMAGES_PYTHON: Final = "python3.13"
+"""As the release has it: 3.11 and 3.13, it says, but not where."""
+
 FAILED_ATTEMPTS_AN_HOUR: Final = 10
 """EMR's own limit. After that the run has failed, and a new one is started."""
 
 _ALIVE: Final = ["SUBMITTED", "PENDING", "SCHEDULED", "RUNNING", "QUEUED"]
-_PACKAGES: Final = "packages"
+_ENVIRONMENT: Final = "environment"
+_VARIABLES_OF: Final = ("spark.emr-serverless.driverEnv", "spark.executorEnv")
 _NAMELESS: Final = "Log groups are listed, and metrics written, without a resource name."
 
 
@@ -39,8 +54,9 @@ class EmrEngine(Construct):
         self._context = context
 
     def run(self, application: SparkApplication, role: ApplicationRole) -> KeptRunning:
-        _let_log(role)
-        ours = self._application(application, role)
+        logs = log_group(role, "Logs", days=self._context.log_retention_days)
+        _let_log(role, logs)
+        ours = self._application(application, logs)
         look = self._call(ours, f"look for {application.name}", "listJobRuns", States=_ALIVE)
         start = self._start(application, role, ours)
         runs = stepfunctions.Succeed(self, f"{application.name} runs already")
@@ -60,7 +76,7 @@ class EmrEngine(Construct):
         )
 
     def _application(
-        self, application: SparkApplication, role: ApplicationRole
+        self, application: SparkApplication, logs: ILogGroup
     ) -> emrserverless.CfnApplication:
         """One run at a time: two would write the same checkpoints."""
         own, network = emrserverless.CfnApplication, self._context.network
@@ -84,7 +100,7 @@ class EmrEngine(Construct):
             ),
             monitoring_configuration=own.MonitoringConfigurationProperty(
                 cloud_watch_logging_configuration=own.CloudWatchLoggingConfigurationProperty(
-                    enabled=True, log_group_name=role.logs.log_group_name
+                    enabled=True, log_group_name=logs.log_group_name
                 )
             ),
         )
@@ -121,13 +137,24 @@ class EmrEngine(Construct):
         )
 
     def _submit_parameters(self, application: SparkApplication) -> str:
-        code = self._context.code
+        code, own = self._context.code, self._context.code.python_in_environment
+        python = f"./{_ENVIRONMENT}/{own}" if own else IMAGES_PYTHON
+        variables = {
+            "PYTHONPATH": f"./{_ENVIRONMENT}",
+            "PYSPARK_PYTHON": python,
+            "PYSPARK_DRIVER_PYTHON": python,
+        }
+        overhead_gib = executor_overhead_gib(application.lane)
         settings = {
             "spark.jars": ",".join((*code.kafka_jar_urls, code.iceberg_jar_url)),
             "spark.submit.pyFiles": code.sources_url,
-            "spark.archives": f"{code.packages_url}#{_PACKAGES}",
-            "spark.emr-serverless.driverEnv.PYTHONPATH": f"./{_PACKAGES}",
-            "spark.executorEnv.PYTHONPATH": f"./{_PACKAGES}",
+            "spark.archives": f"{code.environment_url}#{_ENVIRONMENT}",
+            **{f"{of}.{name}": variables[name] for of in _VARIABLES_OF for name in variables},
+            "spark.driver.cores": str(WORKER_CPUS),
+            "spark.driver.memory": f"{WORKER_MEMORY_GIB - DRIVER_OVERHEAD_GIB}g",
+            "spark.driver.memoryOverhead": f"{DRIVER_OVERHEAD_GIB}g",
+            "spark.executor.memory": f"{WORKER_MEMORY_GIB - overhead_gib}g",
+            "spark.executor.memoryOverhead": f"{overhead_gib}g",
             "spark.dynamicAllocation.enabled": "false",
             "spark.executor.instances": str(max(1, application.workers - 1)),
             "spark.executor.cores": str(WORKER_CPUS),
@@ -155,8 +182,18 @@ class EmrEngine(Construct):
         )
 
 
-def _let_log(role: ApplicationRole) -> None:
+def executor_overhead_gib(lane: Lane | None) -> int:
+    """What of a worker's memory is not the JVM's heap: each task has a Python, and that a parser.
+
+    Without it EMR ends the container as soon as a few parsers use what their lane allows them.
+    """
+    parser_bytes = 0 if lane is None else LANE_LIMITS[lane].memory_bytes_max
+    return JVM_OVERHEAD_GIB + ceil(WORKER_CPUS * (PYTHON_WORKER_BYTES + parser_bytes) / 2**30)
+
+
+def _let_log(role: ApplicationRole, logs: ILogGroup) -> None:
     """EMR looks for the log group, as the application's role, before it writes."""
+    logs.grant_write(role.role)
     grant(role.role, ["logs:DescribeLogGroups"], ["*"])
-    grant(role.role, ["logs:DescribeLogStreams"], [role.logs.log_group_arn])
+    grant(role.role, ["logs:DescribeLogStreams"], [logs.log_group_arn])
     suppress_wildcard(role.role, "*", _NAMELESS)

@@ -12,20 +12,19 @@ from constructs import Construct
 from infra.constructs.jobs.application_role import ApplicationRole, EngineContext
 from infra.constructs.jobs.restarts import KeptRunning
 from infra.constructs.jobs.spark_applications import SparkApplication, named_arguments
-from infra.constructs.rights import grant, suppress_wildcard
+from infra.constructs.log_groups import log_group
+from infra.constructs.rights import grant, suppress, suppress_wildcard
 
 PRINCIPAL: Final = "glue.amazonaws.com"
 GLUE_VERSION: Final = "6.0"
 WORKER_TYPE: Final = "G.1X"
 ENDED: Final = ("FAILED", "STOPPED", "SUCCEEDED", "TIMEOUT")
 
-_LOG_GROUPS: Final = "/aws-glue/jobs"
-_LOG_ACTIONS: Final = (
-    "logs:AssociateKmsKey",
-    "logs:CreateLogGroup",
-    "logs:CreateLogStream",
-    "logs:PutLogEvents",
-)
+_LOG_ACTIONS: Final = ("logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents")
+_LOG_GROUPS: Final = ("error", "output")
+"""Glue's names, after the prefix that a job gives: what Spark logs, and what it prints."""
+
+METRICS_NAMESPACE: Final = "Glue"
 _NETWORK_ACTIONS: Final = (
     "ec2:CreateNetworkInterface",
     "ec2:CreateTags",
@@ -41,7 +40,7 @@ _NAMELESS: Final = (
     "Glue's network interfaces have no name before they exist, and metrics have none."
 )
 _GIVEN_ZONE: Final = "Zones are given by the stage, so that synthesis needs no credentials."
-_GROUPS_BY_GLUE: Final = "Glue names the log groups of its own messages, under this prefix."
+_OWN_LOGS: Final = "The log groups are ours, with the key of the stage."
 
 
 class GlueEngine(Construct):
@@ -55,8 +54,10 @@ class GlueEngine(Construct):
 
     def run(self, application: SparkApplication, role: ApplicationRole) -> KeptRunning:
         job_name = f"{Stack.of(self).stack_name}-{application.name}"
-        self._let_run(role)
-        job = self._job(application, role, job_name)
+        log_prefix = f"/fleetlane/{job_name}"
+        self._let_run(role, log_prefix)
+        job = self._job(application, role, job_name, log_prefix)
+        suppress(job, "GL1", _OWN_LOGS)
         start = tasks.CallAwsService(
             self,
             f"start {application.name}",
@@ -84,7 +85,7 @@ class GlueEngine(Construct):
         )
 
     def _job(
-        self, application: SparkApplication, role: ApplicationRole, job_name: str
+        self, application: SparkApplication, role: ApplicationRole, job_name: str, log_prefix: str
     ) -> glue.CfnJob:
         """The run has no timeout, and Glue does not retry it: KeptRunning restarts it."""
         context = self._context
@@ -107,12 +108,12 @@ class GlueEngine(Construct):
                 **named_arguments(application.argv(context.places)),
                 "--extra-py-files": context.code.sources_url,
                 "--additional-python-modules": context.code.wheels_url,
+                "--python-modules-installer-option": "--no-index",
                 "--datalake-formats": "iceberg",
                 "--extra-jars": ",".join(context.code.kafka_jar_urls),
                 "--user-jars-first": "true",
                 "--enable-metrics": "true",
-                "--enable-continuous-cloudwatch-log": "true",
-                "--continuous-log-logGroup": role.logs.log_group_name,
+                "--custom-logGroup-prefix": log_prefix,
             },
         )
 
@@ -124,7 +125,7 @@ class GlueEngine(Construct):
             name=Stack.of(self).stack_name,
             encryption_configuration=own.EncryptionConfigurationProperty(
                 cloud_watch_encryption=own.CloudWatchEncryptionProperty(
-                    cloud_watch_encryption_mode="SSE-KMS", kms_key_arn=key_arn
+                    cloud_watch_encryption_mode="DISABLED"
                 ),
                 job_bookmarks_encryption=own.JobBookmarksEncryptionProperty(
                     job_bookmarks_encryption_mode="CSE-KMS", kms_key_arn=key_arn
@@ -158,18 +159,20 @@ class GlueEngine(Construct):
         )
         return connection
 
-    def _let_run(self, role: ApplicationRole) -> None:
-        """What Glue itself does as the job's role."""
-        stack = Stack.of(self)
+    def _let_run(self, role: ApplicationRole, log_prefix: str) -> None:
+        """What Glue itself does as the job's role: it logs, measures, and joins the network."""
+        stack, days, key = Stack.of(self), self._context.log_retention_days, self._context.key
+        for name in _LOG_GROUPS:
+            log_name = f"{log_prefix}/{name}"
+            logs = log_group(role, name, days=days, log_group_name=log_name, key=key)
+            grant(role.role, _LOG_ACTIONS, [logs.log_group_arn])
+        glues = {"StringEquals": {"cloudwatch:namespace": METRICS_NAMESPACE}}
+        grant(role.role, ["cloudwatch:PutMetricData"], ["*"], conditions=glues)
         names = {"catalog": None, "connection": stack.stack_name}
         connection = [
             stack.format_arn(service="glue", resource=resource, resource_name=name)
             for resource, name in names.items()
         ]
-        group = f"arn:aws:logs:{stack.region}:{Aws.ACCOUNT_ID}:log-group:{_LOG_GROUPS}/*"
         grant(role.role, ["glue:GetConnection"], connection)
-        grant(role.role, _LOG_ACTIONS, [group, role.logs.log_group_arn])
         grant(role.role, _NETWORK_ACTIONS, ["*"])
         suppress_wildcard(role.role, "*", _NAMELESS)
-        seen = f"arn:aws:logs:{stack.region}:<AWS::AccountId>:log-group:{_LOG_GROUPS}/*"
-        suppress_wildcard(role.role, seen, _GROUPS_BY_GLUE)

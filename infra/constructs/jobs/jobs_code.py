@@ -8,10 +8,12 @@ from aws_cdk import aws_s3_deployment as deployment
 from constructs import Construct
 
 from infra.artifacts.folder import (
+    ENVIRONMENT,
     ICEBERG,
     JARS,
     PACKAGES,
     PACKAGES_AS_WHEELS,
+    PYTHON,
     SCRIPT,
     SOURCES,
     Artifacts,
@@ -34,10 +36,11 @@ class LocalJobsCode(Construct):
 class JobsCode:
     """The code in a bucket, in a folder that is named for its content.
 
-    The engines start ``script_url``, which imports ``sources_url``. ``packages_url`` is what our
-    code imports and the engines do not bring, to be unpacked onto the path; ``wheels_url`` is the
-    same in the form that Glue installs. ``kafka_jar_urls`` are how Spark reaches Kafka, in place of
-    what an engine may bring; ``iceberg_jar_url`` is for an engine that is not asked for its own.
+    The engines start ``script_url``, which imports ``sources_url``. ``wheels_url`` is what our code
+    imports and Glue does not bring, in the form that it installs; ``environment_url`` all packages,
+    to be unpacked onto the path, and ``python_in_environment`` the Python among them, if one is.
+    ``kafka_jar_urls`` are how Spark reaches Kafka, in place of what an engine may bring;
+    ``iceberg_jar_url`` is for an engine that is not asked for its own.
     """
 
     def __init__(self, uploads: BucketUploads, *, artifacts: Artifacts) -> None:
@@ -45,7 +48,9 @@ class JobsCode:
         prefix = f"{JOBS_CODE}{FileSystem.fingerprint(folder)[:16]}"
         url = f"s3://{uploads.bucket.bucket_name}/{prefix}"
         self.script_url, self.sources_url = f"{url}/{SCRIPT}", f"{url}/{SOURCES}"
-        self.packages_url, self.wheels_url = f"{url}/{PACKAGES}", f"{url}/{PACKAGES_AS_WHEELS}"
+        self.wheels_url = f"{url}/{PACKAGES_AS_WHEELS}"
+        self.environment_url = f"{url}/{ENVIRONMENT}"
+        self.python_in_environment = PYTHON if artifacts.has_python() else None
         urls = {jar: f"{url}/{JARS}/{jar}" for jar in artifacts.jars()}
         [iceberg] = [jar for jar in urls if jar.startswith(ICEBERG)]
         self.iceberg_jar_url = urls.pop(iceberg)

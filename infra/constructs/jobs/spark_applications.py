@@ -58,6 +58,7 @@ class Places:
     spool_bucket: str
     registry_table: str
     kafka_security: KafkaSecurity = KafkaSecurity.IAM
+    region: str | None = None
 
     @property
     def common(self) -> dict[str, Any]:
@@ -101,6 +102,7 @@ class SparkApplication:
         host = HostArguments(
             application=APPLICATION_PREFIX + self.name,
             jobs="; ".join(_job(job) for job in self._jobs(places)),
+            region=places.region,
         )
         return host.to_argv()
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from aws_cdk import Stack
+from aws_cdk import Size, Stack
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_s3_deployment as deployment
 from constructs import Construct
@@ -51,6 +51,7 @@ class BucketUploads(Construct):
             prune=False,
             retain_on_delete=True,
             memory_limit=512,
+            ephemeral_storage_size=Size.gibibytes(2),  # for an upload, packed and unpacked
             log_group=self._logs,
         )
         stack = Stack.of(self)
