@@ -18,7 +18,6 @@ from fleetlane.events.topic_patterns import canonical_pattern
 from fleetlane.events.topics import unique_topic
 from glue_jobs.engine.checkpoint_notes import DedupedStreams, HadoopFiles
 from glue_jobs.engine.ended_queries import ended_queries
-from glue_jobs.engine.session import run
 from glue_jobs.engine.supervisor import DesiredQuery, Query, Supervisor
 from glue_jobs.kafka.source_and_sink import QueryPlan, raw_records, written_to_kafka
 
@@ -155,7 +154,3 @@ def state_kept(session: SparkSession, *, partitions: int) -> Iterator[None]:
                 session.conf.unset(name)
             else:
                 session.conf.set(name, was)
-
-
-if __name__ == "__main__":
-    run("deduplicate", start, DeduplicateArguments)

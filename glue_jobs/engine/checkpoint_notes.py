@@ -121,7 +121,6 @@ class HadoopFiles:
             return bool(system.exists(path))
 
     def read(self, name: str) -> bytes | None:
-        """What is in a file; ``None`` where there is none."""
         with self._opened(name) as (system, path):
             if not system.exists(path):
                 return None

@@ -1,19 +1,16 @@
 """The Spark session that every job runs in, its scheduler pools, its catalog and its JVM."""
 
 import os
-import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
-from fleetlane.events.job_arguments import JobArguments
 from fleetlane.events.lake.tables import CATALOG
 from fleetlane.events.lanes import BulkCause
-from glue_jobs.engine.supervisor import Ends
 
 PROMPT_QUERIES: Final = ("parse_lane_fast", "parse_lane_standard", "fleet_metadata", "fleet_watch")
 """Each has one slot before any other query has two. What would wait behind the bulk lane's tasks,
@@ -111,11 +108,3 @@ def written_pools(folder: Path) -> str:
     )
     file.write_text(f"<allocations>{pools}</allocations>\n")
     return file.as_uri()
-
-
-def run[A: JobArguments](
-    application: str, start: Callable[[SparkSession, A], Ends], arguments_type: type[A]
-) -> None:
-    """Read the arguments, start the job and stay until its query fails."""
-    arguments = arguments_type.from_argv(sys.argv[1:])
-    start(spark_session(application), arguments).awaitTermination()

@@ -26,14 +26,9 @@ _log = logging.getLogger(__name__)
 
 
 class Ends(Protocol):
-    """What an application waits for; ``StreamingQuery`` is one."""
+    """What a task runs beside; ``StreamingQuery`` is one."""
 
-    @property
-    def isActive(self) -> bool: ...  # noqa: N802 - Spark's
-
-    def awaitTermination(self, timeout: int | None = None) -> bool | None: ...  # noqa: N802 - Spark's
-
-    def stop(self) -> None: ...
+    def awaitTermination(self, timeout: int) -> bool | None: ...  # noqa: N802 - Spark's
 
 
 @dataclass(slots=True, kw_only=True)
@@ -133,17 +128,15 @@ class Supervisor:
 
     @property
     def isActive(self) -> bool:  # noqa: N802 - Spark's
-        """Whether it was not stopped."""
         return not self._over.is_set()
 
-    def awaitTermination(self, timeout: int | None = None) -> bool | None:  # noqa: N802 - Spark's
-        """Supervise for ``timeout`` seconds, or until it is stopped; true once it was."""
-        while True:
-            self._checks.run_if_due()
-            if self._over.wait(POLL_INTERVAL_S if timeout is None else timeout):
-                return True
-            if timeout is not None:
-                return False
+    def awaitTermination(self, timeout: int) -> bool:  # noqa: N802 - Spark's
+        """Check, if that is due, and wait until it is stopped; true once it was.
+
+        Blocks for ``timeout`` seconds at most.
+        """
+        self._checks.run_if_due()
+        return self._over.wait(timeout)
 
     def stop(self) -> None:
         """Stop all queries, for good; their batches are cancelled."""

@@ -12,7 +12,6 @@ from fleetlane.events.job_arguments import FleetMetadataArguments
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topic_patterns import raw_pattern
 from fleetlane.events.topics import FLEET_RECEIVED
-from glue_jobs.engine.session import run
 from glue_jobs.engine.supervisor import Supervisor, always_running
 from glue_jobs.kafka.source_and_sink import (
     QueryPlan,
@@ -96,7 +95,3 @@ def metadata_records(session: SparkSession, arguments: FleetMetadataArguments) -
         messages_per_batch_max=arguments.metadata_messages_per_batch_max,
     )
     return with_content_type(as_records(received_rows(raw)))
-
-
-if __name__ == "__main__":
-    run("fleet_metadata", start, FleetMetadataArguments)

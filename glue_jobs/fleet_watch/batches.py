@@ -81,10 +81,8 @@ class OverridesObject(Protocol):
     def change(self, changed: Callable[[Overrides], Overrides], *, now_ms: int) -> Overrides: ...
 
 
-class NotesSightings(Protocol):
-    """Where they are written; ``clients.devices.sightings.DeviceSightings`` is one."""
-
-    def note(self, sighting: Sighting) -> bool: ...
+type Note = Callable[[Sighting], bool]
+"""Writes one down, as ``DeviceSightings.note`` does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +91,7 @@ class WatchContext:
 
     flows: CurrentFlows
     overrides: OverridesObject
-    sightings: NotesSightings
+    note_sighting: Note
     send: Callable[[Sequence[Alert]], None]
     publish: Callable[[Mapping[str, float]], None]
     now_ms: Callable[[], int]
@@ -115,7 +113,7 @@ class WatchBatches:
     ) -> None:
         self._context, self._rules, self._per_minute_max = context, rules, per_minute_max
         self._rates = DeviceRates(window_ms=rules.window_ms)
-        self._last_seen = LastSeen(context.sightings, at_once_max=sightings_at_once_max)
+        self._last_seen = LastSeen(context.note_sighting, at_once_max=sightings_at_once_max)
 
     def handle(self, records: DataFrame, _number: int) -> None:
         """Handle a batch; for ``foreachBatch``."""
@@ -190,10 +188,8 @@ class LastSeen:
     forgets comes with the device's next message.
     """
 
-    def __init__(
-        self, registry: NotesSightings, *, at_once_max: int, devices_max: int = DEVICES_MAX
-    ) -> None:
-        self._registry, self._at_once_max = registry, at_once_max
+    def __init__(self, note: Note, *, at_once_max: int, devices_max: int = DEVICES_MAX) -> None:
+        self._note, self._at_once_max = note, at_once_max
         self._devices_max = devices_max
         self._day_noted: dict[str, int] = {}
         self._waiting: dict[str, Sighting] = {}
@@ -210,7 +206,7 @@ class LastSeen:
         """Write the next of those that wait. An unavailable registry costs a line in the log."""
         for one in list(islice(self._waiting.values(), self._at_once_max)):
             try:
-                self._registry.note(one)
+                self._note(one)
             except RegistryUnavailableError as problem:
                 _log.warning("%d sightings wait: %s", len(self._waiting), problem)
                 return

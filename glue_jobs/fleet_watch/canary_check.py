@@ -1,11 +1,11 @@
 """Whether the canary's messages came through: to canonical events, and into the lake, in time."""
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from fleetlane.events import canary
@@ -104,35 +104,36 @@ class LakeCanaries:
     def __init__(self, session: SparkSession) -> None:
         self._session = session
 
+    @reading_lake(CanariesUnavailableError)
     def began_ms(self, since_ms: int) -> int | None:
         """When the first message since then arrived; ``None`` where none did."""
-        [row] = self._rows(lambda: self._events(since_ms).agg(F.min("arrival_ms").alias("at_ms")))
+        [row] = self._events(since_ms).agg(F.min("arrival_ms").alias("at_ms")).collect()
         began_ms: int | None = row.at_ms
         return began_ms
 
+    @reading_lake(CanariesUnavailableError)
     def arrived(self, since_ms: int) -> Collection[str]:
         """The raw ids of what arrived since then, and is canonical and in the lake.
 
         Only the partitions of the canary's own streams are read.
         """
-        rows = self._rows(lambda: self._events(since_ms).select("raw_id").distinct())
-        return {row.raw_id for row in rows}
+        rows = self._events(since_ms).select("raw_id").distinct()
+        return {row.raw_id for row in rows.collect()}
 
+    @reading_lake(CanariesUnavailableError)
     def slowest_ms(self, since_ms: int) -> Mapping[Lane, int]:
         """By lane, the longest time from arrival to canonical of what arrived since then.
 
         Of the attempts only files with messages of that time are read.
         """
         took_ms = F.max(F.col("parsed_ms") - F.col("received_ms"))
-        rows = self._rows(
-            lambda: (
-                self._since(PARSED, since_ms, arrival="received_ms")
-                .where(F.col("outcome") == Outcome.PARSED.value)
-                .groupBy("lane")
-                .agg(took_ms.alias("took_ms"))
-            )
+        rows = (
+            self._since(PARSED, since_ms, arrival="received_ms")
+            .where(F.col("outcome") == Outcome.PARSED.value)
+            .groupBy("lane")
+            .agg(took_ms.alias("took_ms"))
         )
-        return {Lane(row.lane): row.took_ms for row in rows}
+        return {Lane(row.lane): row.took_ms for row in rows.collect()}
 
     def _events(self, since_ms: int) -> DataFrame:
         is_ours = F.col("stream").isin(sorted(canary.STREAMS))
@@ -145,7 +146,3 @@ class LakeCanaries:
             & (F.col(arrival) >= since_ms)
             & (F.col("device_id") == canary.DEVICE_ID)
         )
-
-    def _rows(self, query: Callable[[], DataFrame]) -> Sequence[Row]:
-        with reading_lake(CanariesUnavailableError):
-            return query().collect()

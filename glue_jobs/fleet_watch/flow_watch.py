@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from clients.flows.store import CurrentFlows
@@ -136,7 +136,8 @@ class LakeHours:
     def latest_ms(self) -> int | None:
         """The beginning of the last hour that was counted; ``None`` where none was."""
         with reading_lake(HoursUnavailableError):
-            [row] = self._hours().agg(F.max("hour_ms").alias("latest_ms")).collect()
+            hours = self._session.table(HOURLY.full_name)
+            [row] = hours.agg(F.max("hour_ms").alias("latest_ms")).collect()
         latest_ms: int | None = row.latest_ms
         return latest_ms
 
@@ -147,11 +148,9 @@ class LakeHours:
         concluded = F.col("parsed") + F.col("empty") + F.col("parked")
         names = ("stream", "hour_ms", "devices", "parked")
         with reading_lake(HoursUnavailableError):
-            rows = self._hours().where(is_since).select(*names, concluded.alias("concluded"))
-            return [FlowHour(**row.asDict()) for row in rows.collect()]
-
-    def _hours(self) -> DataFrame:
-        return self._session.table(HOURLY.full_name)
+            hours = self._session.table(HOURLY.full_name).where(is_since)
+            rows = hours.select(*names, concluded.alias("concluded")).collect()
+            return [FlowHour(**row.asDict()) for row in rows]
 
 
 @contextmanager

@@ -17,14 +17,13 @@ from fleetlane.events.metrics import FLEET_WATCH, Dimension
 from fleetlane.events.times import now_ms
 from fleetlane.events.topics import FLEET_RECEIVED
 from glue_jobs.engine.cloudwatch_metrics import published_to
-from glue_jobs.engine.session import run, use_catalog
+from glue_jobs.engine.session import use_catalog
 from glue_jobs.engine.supervisor import PeriodicTask, Supervisor, always_running
 from glue_jobs.fleet_watch.batches import WatchBatches, WatchContext
 from glue_jobs.fleet_watch.canary_check import CHECK_INTERVAL_S, CanaryCheck, LakeCanaries
 from glue_jobs.fleet_watch.flow_watch import POLL_INTERVAL_S, FlowWatch, LakeHours
 from glue_jobs.fleet_watch.quarantine import PerMinute, QuarantineRules
-from glue_jobs.kafka.alerts import write_alerts
-from glue_jobs.kafka.source_and_sink import in_batches, raw_records
+from glue_jobs.kafka.source_and_sink import in_batches, raw_records, write_alerts
 
 RECORDS_PER_BATCH_MAX: Final = 200_000
 
@@ -96,18 +95,14 @@ def _canary_check(session: SparkSession, arguments: FleetWatchArguments) -> Peri
 
 def _context(session: SparkSession, arguments: FleetWatchArguments) -> WatchContext:
     s3 = s3_client(AwsSettings())
-
+    sightings = DeviceSightings(dynamodb_table(AwsSettings(), arguments.registry_table))
     return WatchContext(
         flows=CachedFlows(
             FlowStore(s3, arguments.flows_bucket), max_age_s=arguments.flows_max_age_s
         ),
         overrides=OverridesStore(s3, arguments.overrides_bucket),
-        sightings=DeviceSightings(dynamodb_table(AwsSettings(), arguments.registry_table)),
+        note_sighting=sightings.note,
         send=partial(write_alerts, session, arguments),
         publish=published_to(arguments.metrics_namespace, Dimension.JOB, FLEET_WATCH),
         now_ms=now_ms,
     )
-
-
-if __name__ == "__main__":
-    run(FLEET_WATCH, start, FleetWatchArguments)

@@ -132,7 +132,6 @@ class Judgement:
 def judged(
     fast: Iterable[TooFast], present: Overrides, rules: QuarantineRules, *, now_ms: int
 ) -> Judgement:
-    """Judge them on the overrides that are there."""
     worst = _worst_of_each(fast)
     ours = {one for one, held in present.devices.items() if held.cause == OVER_RATE_LIMIT}
     calm = [one for one in ours if present.devices[one].is_over(now_ms) and one not in worst]

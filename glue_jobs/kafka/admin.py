@@ -82,7 +82,6 @@ class KafkaAdmin:
         return [listed.groupId() for listed in found]
 
     def partitions(self, topics: Iterable[str]) -> Sequence[Partition]:
-        """All partitions of some topics."""
         named = self._class("java.util.HashSet")()
         for topic in topics:
             named.add(topic)

@@ -47,7 +47,10 @@ class Groups(Protocol):
 
 
 class MirroredOffsets:
-    """Commits for queries what they have read, under the names of ``mirrored_group``."""
+    """Commits for queries what they have read, under the names of ``mirrored_group``.
+
+    Both methods raise ``KafkaAdminError`` where Kafka does not answer.
+    """
 
     def __init__(
         self,
@@ -71,9 +74,6 @@ class MirroredOffsets:
 
         How far a query without a batch came before is read from Kafka, and so it is for those that
         should run and do not.
-
-        Raises:
-            KafkaAdminError: Kafka does not answer.
         """
         read = [self._read_by(query) for query in queries]
         groups = {mirrored_group(query.name or "") for query in queries}
@@ -90,9 +90,6 @@ class MirroredOffsets:
         """In how many hours at least one record expires that its query had not read by ``mirror``.
 
         ``HOURS_LEFT_MAX`` if none does so soon. Whole hours, rounded down.
-
-        Raises:
-            KafkaAdminError: Kafka does not answer.
         """
         hours = range(HOURS_LEFT_MAX)
         return bisect_left(hours, True, key=lambda hour: self._expires_within(hour + 1))  # noqa: FBT003

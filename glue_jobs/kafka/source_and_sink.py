@@ -1,9 +1,10 @@
 """Kafka as the jobs' source and sink, every option written out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
@@ -12,7 +13,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from fleetlane.events import headers as ce
 from fleetlane.events.canonical import CANONICAL_CONTENT_TYPE
 from fleetlane.events.job_arguments import JobArguments
-from fleetlane.events.metadata import METADATA_CONTENT_TYPE
+from fleetlane.events.metadata import METADATA_CONTENT_TYPE, Alert
 from fleetlane.events.topics import FLEET_ALERTS, FLEET_PARSED, FLEET_RECEIVED, REROUTED_BYTES_MAX
 from glue_jobs.engine.checkpoint_notes import CheckpointPlan, HadoopFiles, note_plan
 from glue_jobs.kafka.admin import cluster_id, kafka_connection
@@ -29,6 +30,16 @@ _DURABLY: Final[dict[str, Any]] = {
     "kafka.acks": "all",
     "kafka.enable.idempotence": "true",
 }
+
+
+_ALERTS: Final = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,9 +136,15 @@ def written_to_kafka(
     return writer.start()
 
 
-def written_at_once(records: DataFrame, arguments: JobArguments) -> None:
-    """Write a few ``records``, none of a stream, to the topics that they name; blocks till then."""
-    records.write.format("kafka").options(**kafka_connection(arguments), **_DURABLY).save()
+def write_alerts(session: SparkSession, arguments: JobArguments, alerts: Sequence[Alert]) -> None:
+    """Write them; blocks until they are durable.
+
+    From Arrow: rows of Python would be one task for each slot, whatever their number.
+    """
+    rows = [{"topic": FLEET_ALERTS, "key": one.key, "value": one.to_json()} for one in alerts]
+    records = session.createDataFrame(pa.Table.from_pylist(rows, schema=_ALERTS))
+    writer = with_content_type(records).write.format("kafka")
+    writer.options(**kafka_connection(arguments), **_DURABLY).save()
 
 
 def in_batches(
@@ -159,7 +176,6 @@ def _writer(
 
 
 def noted(session: SparkSession, arguments: JobArguments, plan: QueryPlan) -> CheckpointPlan:
-    """What of a query its checkpoint depends on, as it is noted there."""
     return CheckpointPlan(
         spark=session.version,
         is_async=plan.trigger_ms == 0,

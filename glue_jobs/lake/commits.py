@@ -1,11 +1,17 @@
-"""What was committed to a table, read from its snapshots: each says which batch it is of."""
+"""What was committed to a table, read from its snapshots: each says which batch it is of.
 
-from collections.abc import Sequence
+And writing what was made of a snapshot: refused where another wrote since, and then made anew.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pyspark.sql import SparkSession
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrameWriterV2, SparkSession
 
+from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lake.tables import LakeTable
 
 SNAPSHOTS_KEPT: Final = 100
@@ -13,6 +19,14 @@ SNAPSHOTS_KEPT: Final = 100
 
 _QUERY: Final = "fleetlane.query"
 _BATCH: Final = "fleetlane.batch"
+
+TRIES: Final = 5
+_CONFLICTS: Final = (
+    "org.apache.iceberg.exceptions.ValidationException",
+    "org.apache.iceberg.exceptions.CommitFailedException",
+)
+"""Either says that nothing was committed. What it says of a ``CommitStateUnknownException`` is
+no conflict: the commit may be there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,3 +97,42 @@ class TableLog:
                 for row in rows
             ]
         return self._known
+
+
+class OvertakenError(FleetlaneError):
+    """Another process writes a table without end. The batch or upkeep comes again."""
+
+    reason = "overtaken"
+    table: str
+    tries: int
+    sentence = "{table} was written by another each of {tries} times"
+
+
+def validated(writer: DataFrameWriterV2, base_id: int | None) -> DataFrameWriterV2:
+    """Have ``overwritePartitions`` refused if its partitions changed after snapshot ``base_id``.
+
+    ``None`` is the table before its first.
+    """
+    writer = writer.option("isolation-level", "serializable")
+    if base_id is None:
+        return writer
+    return writer.option("validate-from-snapshot-id", str(base_id))
+
+
+def until_unopposed(attempt: Callable[[], bool], *, log: TableLog) -> None:
+    """Attempt it until it returns true; a conflict with another's commit counts as false.
+
+    ``log`` is read again before each further attempt.
+
+    Raises:
+        OvertakenError: It came to nothing, however often.
+    """
+    for _ in range(TRIES):
+        try:
+            if attempt():
+                return
+        except (Py4JJavaError, PySparkException) as problem:
+            if not any(one in str(problem) for one in _CONFLICTS):
+                raise
+        log.read_again()
+    raise OvertakenError(log.table.name, TRIES)

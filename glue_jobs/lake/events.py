@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from fleetlane.events.lake.tables import EVENTS, REPEATS
-from glue_jobs.lake.conflicts import until_unopposed
+from glue_jobs.lake.commits import until_unopposed
 from glue_jobs.lake.event_sets import EventFacts, sets_differ, with_whether_it_counts
 from glue_jobs.lake.merging import (
     Target,

@@ -13,8 +13,7 @@ from pyspark.sql import functions as F
 
 from fleetlane.events.lake.tables import LakeTable
 from fleetlane.events.times import HOUR_MS
-from glue_jobs.lake.commits import Batch, TableLog
-from glue_jobs.lake.conflicts import until_unopposed, validated
+from glue_jobs.lake.commits import Batch, TableLog, until_unopposed, validated
 from glue_jobs.lake.rows import DAY_CLOCK
 
 NEAR_MS: Final = HOUR_MS

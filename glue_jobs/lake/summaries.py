@@ -9,11 +9,8 @@ from pyspark.sql import functions as F
 
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lake.tables import DAILY, HOURLY, LATE_MESSAGE_AFTER_MS
-from fleetlane.events.metadata import Outcome
+from fleetlane.events.metadata import OUTCOMES_BY_RANK, Outcome
 from fleetlane.events.times import DAY_MS, HOUR_MS, MILLIS_MAX, MILLIS_MIN
-
-_RANKS: Final = (Outcome.DIVERTED, Outcome.PARKED, Outcome.EMPTY, Outcome.PARSED)
-"""Of a message's attempts the one with the last of these counts."""
 
 SETTLED_AFTER_MS: Final = 600_000
 """So long after its end an hour is counted: its last messages are mostly parsed by then."""
@@ -48,7 +45,7 @@ def daily_rows(received: DataFrame, parsed: DataFrame) -> DataFrame:
         _sum(lag_ms).alias("lag_ms_sum"),
         F.coalesce(F.max(lag_ms), F.lit(0)).alias("lag_ms_max"),
         F.count_if(lag_ms > LATE_MESSAGE_AFTER_MS).alias("late_messages"),
-        *(F.count_if(F.col("outcome") == one).alias(one) for one in _RANKS[1:]),
+        *(F.count_if(F.col("outcome") == one).alias(one) for one in OUTCOMES_BY_RANK[1:]),
         F.count_if(is_parked & (F.col("reason") == ParkedReason.MALFORMED)).alias("malformed"),
         _sum(F.col("events")).alias("events"),
         _sum(F.col("parse_us")).alias("parse_us_sum"),
@@ -67,7 +64,7 @@ def final_outcomes(parsed: DataFrame) -> DataFrame:
 
     Gives day, id, outcome, reason, events, parse_us and inflated_bytes.
     """
-    ranks = F.array(*(F.lit(outcome) for outcome in _RANKS))
+    ranks = F.array(*(F.lit(outcome) for outcome in OUTCOMES_BY_RANK))
     order = F.struct(F.array_position(ranks, F.col("outcome")), F.col("attempt"))
     row = F.struct("outcome", "reason", "events", "parse_us", "inflated_bytes")
     return (

@@ -18,8 +18,7 @@ from clients.s3.upkeep_requests import Upkeep, UpkeepAnswer, UpkeepRequest, Upke
 from fleetlane.events.lake.tables import CATALOG, LakeTable
 from fleetlane.events.names import checked_device_id
 from fleetlane.events.times import DAY_MS, rfc3339
-from glue_jobs.lake.commits import SNAPSHOTS_KEPT, TableLog
-from glue_jobs.lake.conflicts import until_unopposed
+from glue_jobs.lake.commits import SNAPSHOTS_KEPT, TableLog, until_unopposed
 from glue_jobs.lake.merging import Check, drop_repeats, in_places, places_in, places_with_repeats
 
 POLL_INTERVAL_S: Final = 5

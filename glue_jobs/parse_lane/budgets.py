@@ -1,8 +1,7 @@
 """What each flow may use of a lane: time and output; in the bulk lane also messages and bodies."""
 
 import math
-from collections import defaultdict
-from dataclasses import dataclass
+from collections import Counter
 from typing import Final
 
 from fleetlane.events.envelope import Message
@@ -64,13 +63,12 @@ class FlowBudgets:
     ) -> None:
         self.lane, self.is_over = lane, is_over
         self._limits, self._is_endless = limits, is_over or is_blocking
+        self._is_over_bulk = is_over and lane is Lane.BULK
         is_counted = lane in (Lane.BULK, Lane.SLOW) and not self._is_endless
         self._shares = _Shares(lane, limits) if is_counted else None
+        self.are_shared = is_counted and lane is Lane.BULK
+        """Whether messages and their bodies are counted before they are tried."""
         self.time = self._full_time()
-
-    @property
-    def _is_over_bulk(self) -> bool:
-        return self.is_over and self.lane is Lane.BULK
 
     def begin_batch(self) -> None:
         self.time.begin_batch()
@@ -83,11 +81,6 @@ class FlowBudgets:
         """Take note of how many streams the next records are of."""
         if self._shares is not None:
             self._shares.is_alone = streams <= 1
-
-    @property
-    def are_shared(self) -> bool:
-        """Whether messages and their bodies are counted before they are tried."""
-        return self._shares is not None and self.lane is Lane.BULK
 
     def admitted(self, assignment: Assignment, messages: int) -> int:
         """How many of a flow's next messages may be tried; they count as used."""
@@ -147,13 +140,6 @@ class FlowBudgets:
         )
 
 
-@dataclass(slots=True)
-class _Used:
-    messages: int = 0
-    fetched_bytes: int = 0
-    output_bytes: int = 0
-
-
 class _Shares:
     """What is used of a task's part of a batch of the bulk or slow lane.
 
@@ -168,29 +154,28 @@ class _Shares:
         self._batch_bytes_max = factor * BULK_BATCH_BYTES_MAX
         self._messages_max = math.ceil(limits.messages_per_batch_max * BULK_MESSAGES_SHARE)
         self._batch_bytes = 0
-        self._by_stream: defaultdict[str, _Used] = defaultdict(_Used)
+        self._messages, self._fetched_bytes = Counter[str](), Counter[str]()  # by stream
+        self._output_bytes = Counter[str]()
 
     def admitted(self, stream: str, messages: int) -> int:
-        used = self._by_stream[stream]
-        left = messages if self.is_alone else max(0, self._messages_max - used.messages)
-        admitted = 0 if self._are_bytes_used_up(used) else min(messages, left)
-        used.messages += admitted
+        left = messages if self.is_alone else max(0, self._messages_max - self._messages[stream])
+        admitted = 0 if self._are_bytes_used_up(stream) else min(messages, left)
+        self._messages[stream] += admitted
         return admitted
 
     def admits_body(self, stream: str, body_bytes: int) -> bool:
-        used = self._by_stream[stream]
-        if used.fetched_bytes and used.fetched_bytes + body_bytes > PAYLOAD_BYTES_MAX:
+        fetched_bytes = self._fetched_bytes[stream]
+        if fetched_bytes and fetched_bytes + body_bytes > PAYLOAD_BYTES_MAX:
             return False
-        used.fetched_bytes += body_bytes
+        self._fetched_bytes[stream] += body_bytes
         self._batch_bytes += body_bytes
         return True
 
     def put_out(self, stream: str, output_bytes: int) -> bool:
-        used = self._by_stream[stream]
-        used.output_bytes += output_bytes
+        self._output_bytes[stream] += output_bytes
         self._batch_bytes += output_bytes
-        return not self._are_bytes_used_up(used)
+        return not self._are_bytes_used_up(stream)
 
-    def _are_bytes_used_up(self, used: _Used) -> bool:
+    def _are_bytes_used_up(self, stream: str) -> bool:
         is_batch_full = self._batch_bytes > self._batch_bytes_max
-        return is_batch_full or used.output_bytes > self._flow_output_max
+        return is_batch_full or self._output_bytes[stream] > self._flow_output_max

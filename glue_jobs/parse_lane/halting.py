@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Final, Protocol
+from typing import Final
 
 from clients.flows.store import CurrentFlows, FlowsUnavailableError
 from clients.s3.blocked_messages import BlockedMessage, BlockedMessages
@@ -87,12 +87,6 @@ class HaltOnError:
         return blocked
 
 
-class Topics(Protocol):
-    """Which topics there are; ``KafkaAdmin`` knows."""
-
-    def topics(self) -> Iterable[str]: ...
-
-
 class BlockingQueries:
     """The queries of one lane's blocking flows: one for each topic that such a flow ever had.
 
@@ -106,11 +100,12 @@ class BlockingQueries:
         lane: Lane,
         *,
         start: Callable[[str], Query],
-        topics: Topics,
+        topics: Callable[[], Iterable[str]],
         blocked: BlockedMessages,
         flows: CurrentFlows,
         publish: Callable[[Mapping[str, float]], None],
     ) -> None:
+        """``topics`` gives the names of all topics that there are."""
         self._lane, self._start, self._topics = lane, start, topics
         self._blocked, self._flows = blocked, flows
         self._waiting: set[str] = set()
@@ -135,7 +130,7 @@ class BlockingQueries:
         self._supervisor.stop()
 
     def _desired(self) -> Mapping[str, DesiredQuery]:
-        found = map(_raw_topic, self._topics.topics())
+        found = map(_raw_topic, self._topics())
         own = (topic for topic in found if topic is not None and topic.lane is self._lane)
         return {
             str(topic): DesiredQuery(

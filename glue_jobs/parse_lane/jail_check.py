@@ -2,11 +2,9 @@
 
 import logging
 from collections.abc import Mapping
-from contextlib import closing
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import Sandbox
-from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
 
 _log = logging.getLogger(__name__)
 
@@ -33,23 +31,3 @@ def checked(problems: Mapping[str, str], sandbox: Sandbox) -> int:
     if problems and sandbox is Sandbox.REQUIRED:
         raise JailOpenError("; ".join(f"{part}: {text}" for part, text in problems.items()))
     return len(problems)
-
-
-def checked_here(sandbox: Sandbox) -> int:
-    """Try the jail on this machine: a driver is of the same image as its workers.
-
-    Raises:
-        JailOpenError: As ``checked``.
-    """
-    with closing(sandboxes_for_this_system()) as sandboxes:
-        return checked(sandboxes.jail_problems(), sandbox)
-
-
-def checked_sandboxes(sandboxes: ParsesRuns, sandbox: Sandbox) -> ParsesRuns:
-    """A worker's sandboxes, once their jail is known to hold as far as it must.
-
-    Raises:
-        JailOpenError: As ``checked``.
-    """
-    checked(sandboxes.jail_problems(), sandbox)
-    return sandboxes

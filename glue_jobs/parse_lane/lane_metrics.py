@@ -2,9 +2,9 @@
 
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol
+from typing import Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
@@ -23,12 +23,6 @@ _CHILDREN_USED_UP: Final = f'"put_off":"{Deferral.CHILDREN_USED_UP}"'.encode()
 
 type LaneValues = Mapping[str, float]
 """``LaneMetric``'s values by name; counts are those since the batch before."""
-
-
-class Row(Protocol):
-    """What Spark observed of a batch."""
-
-    def asDict(self) -> dict[str, Any]: ...  # noqa: N802 - Spark's name
 
 
 def observing_arrivals(raw: DataFrame) -> DataFrame:

@@ -1,6 +1,6 @@
 """What becomes of raw records: canonical events, another attempt elsewhere, or parked."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import numpy as np
@@ -8,9 +8,9 @@ import numpy as np
 from clients.s3.payload_bucket import PayloadUnavailableError
 from fleetlane.events.envelope import Message, Parking
 from fleetlane.events.envelope_reading import message_from
-from fleetlane.events.lanes import Lane
+from fleetlane.events.lanes import BulkCause, Lane
 from fleetlane.events.metadata import OVER_BUDGET, Deferral, Outcome, Parsed, parsed_value
-from fleetlane.events.topics import FLEET_PARSED
+from fleetlane.events.topics import FLEET_PARSED, RawTopic
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.results import Attempt, NotedAttempts
@@ -28,9 +28,8 @@ from glue_jobs.parse_lane.results.output_batches import OutputRecord, ParsedRows
 from glue_jobs.parse_lane.results.parsed_rows import ParsedBatch, good_and_others, parsed_rows
 from glue_jobs.parse_lane.results.rerouted import (
     deferred_record,
-    diverted_record,
-    large_record,
-    over_record,
+    next_attempt,
+    over_topic,
     own_topic_record,
     parked_record,
     untouched_record,
@@ -82,7 +81,7 @@ class LaneParser:
         self._payloads.begin_batch()
         self._budgets.begin_batch()
 
-    def outputs_of(self, records: RawBatch | Iterable[RawRecord]) -> Iterator[Output]:
+    def outputs_of(self, batch: RawBatch) -> Iterator[Output]:
         """Give all that is to be written for records; those of one flow keep their order.
 
         Raises:
@@ -90,7 +89,6 @@ class LaneParser:
             PayloadUnavailableError: S3 gives nothing, and there is no slower lane. Likewise.
             BlockedError, DeferredError: See ``HaltOnError``.
         """
-        batch = records if isinstance(records, RawBatch) else RawBatch.of(records)
         if self._budgets.are_shared:
             self._budgets.begin_records(streams=batch.streams())
         fast = fast_path_messages(batch)
@@ -178,12 +176,15 @@ class LaneParser:
             return own_topic_record(record, message, result.flow)
         has_over = self._lane in (Lane.BULK, Lane.SLOW) and not self._budgets.is_over
         if has_over and result.deferral in OVER_BUDGET:
-            return over_record(record, message, lane=self._lane)
+            return next_attempt(record, message, over_topic(message, self._lane))
         if result.deferral in (Deferral.TOO_LARGE_FOR_LANE, Deferral.SHARE_USED_UP):
-            return large_record(record, message)  # from a quicker lane
+            # From a quicker lane to the one whose limits it may grow to.
+            large = RawTopic(lane=Lane.BULK, cause=BulkCause.LARGE)
+            return next_attempt(record, message, large, bulk_cause=large.cause)
         if self.is_slow and result.deferral is not None:
             return deferred_record(record, message, is_over=self._budgets.is_over)
-        return diverted_record(record, message, counts_as_slow_try=self.is_slow)
+        tries = message.slow_tries + self.is_slow
+        return next_attempt(record, message, RawTopic(lane=Lane.SLOW), slow_tries=tries)
 
     def _parked(
         self, record: RawRecord, result: AttemptResult, message: Message | None

@@ -1,6 +1,7 @@
 """Job ``parse_lane``: one lane's raw topics to canonical events, or to where else they go."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -21,9 +22,9 @@ from fleetlane.events.topic_patterns import (
     lane_pattern,
     over_pattern,
 )
+from fleetlane.parsers.sandbox.platforms import sandboxes_for_this_system
 from glue_jobs.engine.cloudwatch_metrics import published_to
 from glue_jobs.engine.query_listener import listen
-from glue_jobs.engine.session import run
 from glue_jobs.engine.supervisor import POLL_INTERVAL_S, PeriodicTask, Supervisor, always_running
 from glue_jobs.kafka.admin import KafkaAdmin
 from glue_jobs.kafka.source_and_sink import (
@@ -33,7 +34,7 @@ from glue_jobs.kafka.source_and_sink import (
     written_to_kafka,
 )
 from glue_jobs.parse_lane.halting import BlockingQueries
-from glue_jobs.parse_lane.jail_check import checked_here
+from glue_jobs.parse_lane.jail_check import checked
 from glue_jobs.parse_lane.lane_metrics import LaneListener, observing_arrivals, observing_outputs
 from glue_jobs.parse_lane.parse import parsing
 from glue_jobs.parse_lane.results.output_batches import OUTPUT_SCHEMA
@@ -61,7 +62,8 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> Supervisor:
 
     What supervises them is returned: one that ends is started again, alone.
     """
-    problems = checked_here(arguments.sandbox)
+    with closing(sandboxes_for_this_system()) as sandboxes:  # a driver has its workers' image
+        problems = checked(sandboxes.jail_problems(), arguments.sandbox)
     publish = published_to(arguments.metrics_namespace, Dimension.LANE, arguments.lane)
     listening = set[str]()
 
@@ -78,7 +80,7 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> Supervisor:
     queries = BlockingQueries(
         arguments.lane,
         start=lambda stream: start_query(_of_blocking_flow(arguments, stream)),
-        topics=KafkaAdmin(session, arguments),
+        topics=KafkaAdmin(session, arguments).topics,
         blocked=BlockedMessages(s3, arguments.parked_bucket),
         flows=CachedFlows(FlowStore(s3, arguments.flows_bucket), max_age_s=flows_max_age_s),
         publish=publish,
@@ -147,7 +149,3 @@ def _pattern(arguments: ParseLaneArguments) -> str:
     if arguments.bulk_cause is not None:
         return cause_pattern(arguments.bulk_cause)
     return lane_pattern(arguments.lane)
-
-
-if __name__ == "__main__":
-    run("parse_lane", start, ParseLaneArguments)

@@ -24,7 +24,7 @@ from fleetlane.events.times import now_ms
 from fleetlane.parsers.sandbox.platforms import sandboxes_for_this_system
 from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.halting import BlockedError, HaltOnError
-from glue_jobs.parse_lane.jail_check import checked_sandboxes
+from glue_jobs.parse_lane.jail_check import checked
 from glue_jobs.parse_lane.lane_parser import LaneParser, Output
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.parsers.parser_folders import ParserFolders
@@ -92,7 +92,7 @@ def _outputs(lane_parser: LaneParser, batches: Iterable[pa.RecordBatch]) -> Iter
     for batch in map(RawBatch, batches):
         if lane_parser.halts_on_errors:
             for row in range(len(batch)):
-                yield from lane_parser.outputs_of([batch.record(row)])
+                yield from lane_parser.outputs_of(batch.only(row))
         else:
             yield from lane_parser.outputs_of(batch)
 
@@ -100,7 +100,8 @@ def _outputs(lane_parser: LaneParser, batches: Iterable[pa.RecordBatch]) -> Iter
 @cache
 def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
     """One a worker process: workers outlive batches, and clients are expensive."""
-    sandboxes = checked_sandboxes(_sandboxes(), arguments.sandbox)
+    sandboxes = _sandboxes()
+    checked(sandboxes.jail_problems(), arguments.sandbox)
     s3 = s3_client(AwsSettings())
     flows, limits = FlowStore(s3, arguments.flows_bucket), arguments.limits
     artifacts = ParserStore(s3, arguments.flows_bucket, body_s_max=ARTIFACT_S_MAX)
@@ -114,7 +115,7 @@ def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
         ),
         parsers=ChosenParsers(
             flows=in_force,
-            earlier=flows,
+            earlier=flows.published,
             programs=Programs(
                 folders=ParserFolders(artifacts, parsers_folder()),
                 sandboxes=sandboxes,

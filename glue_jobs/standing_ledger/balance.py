@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from typing import Any, Final
 
@@ -127,10 +127,7 @@ class LedgerHour:
             "not_landed": self.not_landed,
             "is_settled": is_over and self.is_settled,
             "checked_ms": checked_ms,
-            "missing_messages": [
-                {"id": one.id, "sha256": one.sha256, "problem": one.problem}
-                for one in self.landed.missing_messages
-            ],
+            "missing_messages": list(map(asdict, self.landed.missing_messages)),
             "accepted": self.accepted,
         }
 
@@ -210,5 +207,4 @@ def alerts_of(hours: Iterable[LedgerHour], *, now_ms: int) -> Iterator[Alert]:
 
 
 def day_of(at_ms: int) -> date:
-    """The day (UTC) of a time."""
     return datetime.fromtimestamp(at_ms / 1_000, UTC).date()

@@ -40,13 +40,10 @@ class LedgerTables:
             return None
         return {one.name: self._snapshot_id(one) for one in tables if one is not LEDGER}
 
-    def hours(self, *, since_ms: int) -> Mapping[int, bool]:
-        """The hours from a time on that the ledger has, and whether they are settled."""
-        rows = (
-            self._ledger(since_ms)
-            .groupBy("hour_ms")
-            .agg(F.bool_and("is_settled").alias("is_settled"))
-        )
+    def hours(self) -> Mapping[int, bool]:
+        """The hours that the ledger has, and whether they are settled."""
+        hours = self._session.table(LEDGER.full_name).groupBy("hour_ms")
+        rows = hours.agg(F.bool_and("is_settled").alias("is_settled"))
         return {row.hour_ms: row.is_settled for row in rows.collect()}
 
     def touched_hours(self, *, since_ms: int) -> set[int]:
@@ -81,10 +78,6 @@ class LedgerTables:
         found = rows.agg(F.sum("missing"), F.sum("not_landed")).first()
         assert found is not None, "an aggregate has one row"
         return found[0] or 0, found[1] or 0
-
-    def _ledger(self, since_ms: int) -> DataFrame:
-        is_since = (F.col("day") >= day_of(since_ms)) & (F.col("hour_ms") >= since_ms)
-        return self._session.table(LEDGER.full_name).where(is_since)
 
     def _arrived(self, table: LakeTable, at: str, hours: Collection[int]) -> DataFrame:
         days = F.col("day").between(day_of(min(hours)), day_of(max(hours)))

@@ -18,10 +18,10 @@ from fleetlane.events.job_arguments import StandingLedgerArguments
 from fleetlane.events.metrics import STANDING_LEDGER, Dimension
 from fleetlane.events.times import now_ms
 from glue_jobs.engine.cloudwatch_metrics import published_to
-from glue_jobs.engine.session import run, use_catalog
+from glue_jobs.engine.session import use_catalog
 from glue_jobs.engine.supervisor import PeriodicTask, Supervisor
 from glue_jobs.kafka.admin import KafkaAdmin, Partition
-from glue_jobs.kafka.alerts import write_alerts
+from glue_jobs.kafka.source_and_sink import write_alerts
 from glue_jobs.standing_ledger.balance import LandedHour, landed_hours
 from glue_jobs.standing_ledger.check import LedgerCheck
 from glue_jobs.standing_ledger.lake_tables import LedgerTables
@@ -132,7 +132,3 @@ def positions_rows(session: SparkSession, noted: NotedPositions) -> DataFrame:
         for partition, begins in noted.newest.begins.items()
     ]
     return session.createDataFrame(pa.Table.from_pylist(rows, POSITIONS))
-
-
-if __name__ == "__main__":
-    run(STANDING_LEDGER, start, StandingLedgerArguments)

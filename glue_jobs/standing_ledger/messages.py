@@ -8,16 +8,13 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from fleetlane.events.errors import ParkedReason
-from fleetlane.events.metadata import Outcome
+from fleetlane.events.metadata import OUTCOMES_BY_RANK, Outcome
 from fleetlane.events.times import HOUR_MS
 
 NEXT_ATTEMPT_MS_MAX: Final = 72 * HOUR_MS
 """Without an archive nobody knows where a diverted message waits; its topic keeps it so long."""
 
-_RANKS: Final = (Outcome.DIVERTED, Outcome.PARKED, Outcome.EMPTY, Outcome.PARSED)
-"""Of a message's attempts the one with the last of these counts."""
-
-_RANK: Final = {outcome: rank for rank, outcome in enumerate(_RANKS, start=1)}
+_RANK: Final = {outcome: rank for rank, outcome in enumerate(OUTCOMES_BY_RANK, start=1)}
 _PLACE: Final = ("topic", "partition", "offset")
 WAITING: Final = "waiting"
 MISSING: Final = "missing"
@@ -61,7 +58,7 @@ def judged_messages(lake: LakeRows, positions: DataFrame, *, now_ms: int) -> Dat
         problem.alias("why"),
     )
     is_whole = F.col("part").isNull() & (F.col("best.rank") > 1)
-    outcomes = F.array(*(F.lit(one.value) for one in _RANKS))
+    outcomes = F.array(*(F.lit(one.value) for one in OUTCOMES_BY_RANK))
     end = (
         F.when(F.col("best").isNull() & F.col("is_foreign").isNotNull(), Outcome.PARKED.value)
         .when(is_whole, F.element_at(outcomes, F.col("best.rank").cast("int")))
@@ -108,7 +105,8 @@ def _with_best_attempts(known: DataFrame, lake: LakeRows) -> DataFrame:
     An attempt belongs to the bytes of the raw record that it read. Where that is not known, it
     counts for the only body of its id.
     """
-    rank = F.array_position(F.array(*(F.lit(one.value) for one in _RANKS)), F.col("outcome"))
+    outcomes = F.array(*(F.lit(one.value) for one in OUTCOMES_BY_RANK))
+    rank = F.array_position(outcomes, F.col("outcome"))
     place = [F.col(f"source_{name}").alias(name) for name in _PLACE]
     best = F.struct(
         rank.alias("rank"),

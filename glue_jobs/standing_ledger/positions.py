@@ -93,37 +93,31 @@ def _is_read(topic: str) -> bool:
 
 
 class NotedPositions:
-    """Positions as they were noted, and the newest that others have caught up with since."""
+    """Positions as they were noted, and the newest that others have caught up with since.
+
+    Of those ``kept`` the lake has all outcomes, events and parked messages; of those ``archived``
+    the archive has all raw records.
+    """
 
     def __init__(self) -> None:
         self._noted: deque[Positions] = deque(maxlen=_NOTED_MAX)
-        self._kept: Positions | None = None
-        self._archived: Positions | None = None
+        self.kept: Positions | None = None
+        self.archived: Positions | None = None
 
     def note(self, now: Positions) -> None:
         self._noted.append(now)
         for one in reversed(self._noted):
             if self._is_kept(one, now):
-                self._kept = one
+                self.kept = one
                 break
         for one in reversed(self._noted):
             if _has_read(now.archived, one, lambda topic: bool(_RAW.fullmatch(topic))):
-                self._archived = one
+                self.archived = one
                 break
 
     @property
     def newest(self) -> Positions:
         return self._noted[-1]
-
-    @property
-    def kept(self) -> Positions | None:
-        """The newest positions of which the lake has all outcomes, events and parked messages."""
-        return self._kept
-
-    @property
-    def archived(self) -> Positions | None:
-        """The newest positions of which the archive has all raw records."""
-        return self._archived
 
     def _is_kept(self, one: Positions, now: Positions) -> bool:
         """Events that are deduplicated come to the lake by another topic, and later."""

@@ -15,7 +15,7 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.flow import Flow, UploadRule
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
 from lambdas.http.rate_limiter import RateLimiter
-from lambdas.ingest.repeats import Remembered, Repeats, first_receipt, is_same, repeat_key
+from lambdas.ingest.repeats import Repeats, first_receipt, kept_receipt, repeat_key
 from lambdas.ingest.service import ANSWER_S, InboundMessage, Ingest, Notice, Receipt
 
 _NO_RULE: Final = UploadRule()
@@ -92,11 +92,13 @@ class Intake:
     def _remember(self, landed: Iterable[tuple["_Arrival", Receipt | FleetlaneError]]) -> None:
         """Of two messages with one key, the first stays known."""
         self.repeats.remember(
-            [
-                Remembered(inbound=one.inbound, receipt=outcome, remember_s=one.rule.remember_s)
+            {
+                repeat_key(one.inbound): kept_receipt(
+                    one.inbound, outcome, remember_s=one.rule.remember_s
+                )
                 for one, outcome in landed
                 if one.is_remembered and one.kept is None and isinstance(outcome, Receipt)
-            ]
+            }
         )
 
     def _arrival_or_error(self, inbound: InboundMessage) -> "_Arrival | FleetlaneError":
@@ -135,7 +137,8 @@ class _Arrival(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_repeat(self) -> bool:
-        return self.kept is not None and is_same(self.inbound, self.kept)
+        """Whether the bytes are those that its key was first sent with."""
+        return self.kept is not None and self.inbound.body_sha256().hex() == self.kept.sha256
 
     def first_receipt(self) -> Receipt | None:
         """What its first sending was answered with, if it is a repeat."""

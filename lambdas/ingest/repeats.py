@@ -5,7 +5,6 @@ A convenience, never a guard: while the store of receipts fails, a repeat lands 
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from clients.circuit_breaker import CircuitBreaker, Turn
@@ -19,15 +18,6 @@ class ReceiptStore(Protocol):
     def find_all(self, keys: Sequence[str], *, now_s: int) -> Mapping[str, KeptReceipt]: ...
 
     def keep_all(self, receipts: Mapping[str, KeptReceipt]) -> None: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remembered:
-    """A message that has landed, and for how long its key is to be remembered."""
-
-    inbound: InboundMessage
-    receipt: Receipt
-    remember_s: int
 
 
 class Repeats:
@@ -61,12 +51,12 @@ class Repeats:
         self._breaker.succeeded()
         return found
 
-    def remember(self, messages: Sequence[Remembered]) -> None:
-        """Keep the receipts of messages that are durable. If that fails, nothing else does."""
-        if not messages or self._is_left_alone():
+    def remember(self, receipts: Mapping[str, KeptReceipt]) -> None:
+        """Keep receipts of durable messages by ``repeat_key``. If that fails, nothing else does."""
+        if not receipts or self._is_left_alone():
             return
         try:
-            self._store().keep_all({repeat_key(one.inbound): _kept(one) for one in messages})
+            self._store().keep_all(receipts)
         except ReceiptsUnavailableError as problem:
             self._failed(problem)
 
@@ -94,16 +84,12 @@ def first_receipt(kept: KeptReceipt) -> Receipt:
     )
 
 
-def is_same(inbound: InboundMessage, kept: KeptReceipt) -> bool:
-    """Whether the bytes are those that the key was first sent with."""
-    return inbound.body_sha256().hex() == kept.sha256
-
-
-def _kept(one: Remembered) -> KeptReceipt:
+def kept_receipt(inbound: InboundMessage, receipt: Receipt, *, remember_s: int) -> KeptReceipt:
+    """What is kept of a message that has landed, for so long."""
     return KeptReceipt(
-        raw_id=one.receipt.id,
-        lane=one.receipt.lane,
-        landed=one.receipt.landed.value,
-        sha256=one.inbound.body_sha256().hex(),
-        expires_s=one.inbound.arrival_millis // 1000 + one.remember_s,
+        raw_id=receipt.id,
+        lane=receipt.lane,
+        landed=receipt.landed.value,
+        sha256=inbound.body_sha256().hex(),
+        expires_s=inbound.arrival_millis // 1000 + remember_s,
     )

@@ -27,12 +27,7 @@ from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, parsed_from, received_from
 from fleetlane.events.names import random_raw_id
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, raw_key
-from infra.constructs.jobs.spark_applications import (
-    LAKE_TABLES_PREFIX,
-    Places,
-    SparkApplication,
-    spark_applications,
-)
+from infra.constructs.jobs.spark_applications import LAKE_TABLES_PREFIX, Places, spark_applications
 from infra.stages import settings_of, stage_from
 from local.checkout import ROOT
 from local.servers.kafka import KafkaBroker
@@ -281,36 +276,3 @@ def test_an_application_parses_as_its_engine_starts_it(
     assert (row.outcome, row.lane) == (Outcome.PARSED, lane)
     assert is_received
     assert said_so
-
-
-def _own_argv(application: SparkApplication, place: int, ground: Ground, folder: Path) -> list[str]:
-    """The arguments of one job of an application, with checkpoints apart from the application's."""
-    argv = jobs_of(application.argv(ground.places))[place].to_argv()
-    argv[argv.index("--checkpoint_folder") + 1] = folder.as_uri()
-    return argv
-
-
-@pytest.mark.full_length
-def test_parse_lane_runs_alone_by_its_own_file(
-    ground: Ground, land: Callable[[Lane], str], tmp_path: Path
-) -> None:
-    argv = _own_argv(APPLICATIONS["fast"], 0, ground, tmp_path)
-    raw_id = land(Lane.FAST)
-
-    with submitted(ground, tmp_path, "parse_lane/main.py", [*argv, *GLUES_OWN]) as process:
-        row = told(process, ground, FLEET_PARSED, parsed_from, raw_id)
-
-    assert row.outcome is Outcome.PARSED
-
-
-@pytest.mark.full_length
-def test_fleet_metadata_runs_alone_by_its_own_file(
-    ground: Ground, land: Callable[[Lane], str], tmp_path: Path
-) -> None:
-    argv = _own_argv(APPLICATIONS["standard"], 1, ground, tmp_path)
-    raw_id = land(Lane.FAST)
-
-    with submitted(ground, tmp_path, "fleet_metadata/main.py", [*argv, *GLUES_OWN]) as process:
-        row = told(process, ground, FLEET_RECEIVED, received_from, raw_id)
-
-    assert row.lane is Lane.FAST

@@ -51,11 +51,11 @@ def killable_settings(
 
 
 @contextmanager
-def running_job(settings: JobSettings, script: str, *argv: str) -> Iterator[ServerProcess]:
-    """A file of ``glue_jobs`` as spark-submit starts it; killed at the end, if not before."""
+def running_job(settings: JobSettings, *argv: str) -> Iterator[ServerProcess]:
+    """Jobs in their host, as spark-submit starts it; killed at the end, if not before."""
     process = ServerProcess(
-        script,
-        [*spark_submit(settings.folder, task_slots=2), str(ROOT / "glue_jobs" / script), *argv],
+        "host.py",
+        [*spark_submit(settings.folder, task_slots=2), str(ROOT / "glue_jobs" / "host.py"), *argv],
         log_path=settings.folder / "spark.log",
         env=job_environment(settings),
         cwd=ROOT,

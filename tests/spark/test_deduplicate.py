@@ -21,7 +21,7 @@ from fleetlane.events.flows.flow import topics_of
 from fleetlane.events.job_arguments import DeduplicateArguments, KafkaSecurity
 from glue_jobs import host
 from glue_jobs.deduplicate.main import started
-from glue_jobs.engine.supervisor import Ends, stop_between_batches
+from glue_jobs.engine.supervisor import Supervisor, stop_between_batches
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
 from tests.spark.lake_records import Sent
@@ -49,7 +49,7 @@ class Topics:
             record = ProducerRecord(topic=topic, key=KEY, value=value, headers=headers)
             producer.land(record)
 
-    def wait_for(self, count: int, looked_after: Ends | None = None) -> Sequence[Record]:
+    def wait_for(self, count: int, looked_after: Supervisor | None = None) -> Sequence[Record]:
         """All records of the topic without repeats, once there are so many."""
         servers, topic = self.broker.bootstrap_servers, f"unique.{self.stream}"
         reader, records = KafkaReader(servers, topics=[topic]), list[Record]()
@@ -104,7 +104,7 @@ def arguments(kafka_broker: KafkaBroker, tmp_path: Path) -> DeduplicateArguments
 @pytest.fixture
 def job(
     spark: SparkSession, local_aws: LocalAws, arguments: DeduplicateArguments, topics: Topics
-) -> Iterator[Ends]:
+) -> Iterator[Supervisor]:
     local_aws.ensure_bucket(FLOWS_BUCKET)
     store = FlowStore(boto3.client("s3", **local_aws.client_settings), FLOWS_BUCKET)
     flow = flow_from_toml(flow_text(topics.stream), file="test.toml")
@@ -116,7 +116,7 @@ def job(
 
 @pytest.mark.parametrize("topics", ["deduped"], indirect=True)
 def test_an_event_passes_once_as_it_is_and_again_in_a_higher_revision(
-    job: Ends, topics: Topics
+    job: Supervisor, topics: Topics
 ) -> None:
     first, second, revised = (
         event(1, "deduped"),

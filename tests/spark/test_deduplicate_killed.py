@@ -17,7 +17,7 @@ from clients.kafka.topics import KafkaTopics
 from fleetlane.events.canonical import canonical_event_from
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import topics_of
-from fleetlane.events.job_arguments import DeduplicateArguments, KafkaSecurity
+from fleetlane.events.job_arguments import DeduplicateArguments, HostArguments, KafkaSecurity
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
 from local.servers.processes import ServerProcess
@@ -69,7 +69,7 @@ def settings(kafka_broker: KafkaBroker, local_aws: LocalAws, tmp_path: Path) -> 
 
 
 def job(settings: JobSettings) -> AbstractContextManager[ServerProcess]:
-    """The job by its own file."""
+    """The job in its host."""
     arguments = DeduplicateArguments(
         kafka_bootstrap_servers=settings.resources.kafka_bootstrap_servers,
         kafka_security=KafkaSecurity.PLAINTEXT,
@@ -79,7 +79,8 @@ def job(settings: JobSettings) -> AbstractContextManager[ServerProcess]:
         dedupe_events_per_batch_max=BATCH_EVENTS,
         dedupe_state_partitions=1,
     )
-    return running_job(settings, "deduplicate/main.py", *arguments.to_argv())
+    host = HostArguments(application="killed", jobs="deduplicate")
+    return running_job(settings, *host.to_argv(), *arguments.to_argv())
 
 
 def put(settings: JobSettings, numbers: Iterable[int]) -> None:

@@ -67,7 +67,7 @@ def test_full_batches_follow_each_other_at_once(settings: JobSettings) -> None:
     )
     host = HostArguments(application="intake", jobs="lake")
 
-    with running_job(settings, "host.py", *host.to_argv(), *arguments.to_argv()) as process:
+    with running_job(settings, *host.to_argv(), *arguments.to_argv()) as process:
         all_read = partial(has_read, settings, FULL_BATCHES * BATCH_RECORDS)
         process.wait_ready(all_read, timeout_s=WAIT_S)
 

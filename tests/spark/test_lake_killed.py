@@ -70,7 +70,7 @@ def job(settings: JobSettings) -> AbstractContextManager[ServerProcess]:
         lake_lease_s=3,
     )
     host = HostArguments(application="killed", jobs="lake")
-    return running_job(settings, "host.py", *host.to_argv(), *arguments.to_argv())
+    return running_job(settings, *host.to_argv(), *arguments.to_argv())
 
 
 def put(settings: JobSettings) -> None:

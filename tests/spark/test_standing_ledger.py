@@ -292,7 +292,7 @@ def test_an_hour_s_rows_take_the_place_of_those_before(
         (1, 0, 0, None),
         (0, 1, 0, None),
     ]
-    assert tables.hours(since_ms=NOON_MS) == {NOON_MS: True, NOON_MS + HOUR_MS: False}
+    assert tables.hours() == {NOON_MS: True, NOON_MS + HOUR_MS: False}
     assert tables.found(since_ms=NOON_MS) == (0, 0)
 
 

@@ -22,6 +22,10 @@ class Outcome(StrEnum):
     PARKED = "parked"
 
 
+OUTCOMES_BY_RANK: Final = (Outcome.DIVERTED, Outcome.PARKED, Outcome.EMPTY, Outcome.PARSED)
+"""Of a message's attempts the one with the last of these counts."""
+
+
 class Deferral(StrEnum):
     """Why a message goes elsewhere untried. It does not count against the message."""
 

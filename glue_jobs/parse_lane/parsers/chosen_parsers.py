@@ -40,12 +40,6 @@ class Flows(Protocol):
     def fresh(self, *, max_age_s: float) -> PublishedFlows: ...
 
 
-class EarlierFlows(Protocol):
-    """Where versions are read that were current before."""
-
-    def published(self, version: str) -> PublishedFlows: ...
-
-
 class _Kind(NamedTuple):
     """What the choice of a parser depends on."""
 
@@ -74,18 +68,19 @@ class ChosenParsers:
         self,
         *,
         flows: Flows,
-        earlier: EarlierFlows,
+        earlier: Callable[[str], PublishedFlows],
         programs: Programs,
         limits: LaneLimits,
         of_blocking_flow: bool = False,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        """``earlier`` reads a version that was current before, by its name."""
         self._flows, self._earlier, self._programs = flows, earlier, programs
         self._of_blocking_flow = of_blocking_flow
         self._limits, self._monotonic = limits, monotonic
         self._published: PublishedFlows | None = None
         self._is_batch_new = True
-        self._choices: dict[tuple[str, str | None, str | None], Choice] = {}
+        self._choices: dict[_Kind, Choice] = {}
         self._logged: set[tuple[str, str]] = set()
         self._earlier_known: dict[str, PublishedFlows | None] = {}
         self._load_again_s: float | None = None
@@ -102,8 +97,8 @@ class ChosenParsers:
         """
         if self._is_batch_new:
             self._read_flows()
-        kind = message.stream, message.device_type, message.firmware
-        choice = self._choices.get(kind) or self._remembered(_Kind(*kind))
+        kind = _Kind(message.stream, message.device_type, message.firmware)
+        choice = self._choices.get(kind) or self._remembered(kind)
         return self._misplaced(message, choice) or choice
 
     def _misplaced(self, message: Message, choice: Choice) -> NoParser | None:
@@ -212,7 +207,7 @@ class ChosenParsers:
     def _version(self, version: str) -> PublishedFlows | None:
         if version not in self._earlier_known:
             try:
-                self._earlier_known[version] = self._earlier.published(version)
+                self._earlier_known[version] = self._earlier(version)
             except (FlowsNotPublishedError, FlowsUnreadableError):
                 self._earlier_known[version] = None
         return self._earlier_known[version]

@@ -59,7 +59,6 @@ class Programs:
         self._not_given_in_a_row = Counter[str]()
 
     def forget(self) -> None:
-        """Forget all programs, and release the artifacts."""
         self._found.clear()
         self._not_given.clear()
         self._folders.release_all()

@@ -111,7 +111,6 @@ class FastPathMessages:
 
 
 def fast_path_messages(batch: RawBatch) -> FastPathMessages:
-    """Read the headers of a batch."""
     columns, is_fast = _columns(batch)
     for name, column in columns.items():
         is_fast &= _is_good(name, column)

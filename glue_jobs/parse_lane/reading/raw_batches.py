@@ -1,6 +1,5 @@
 """Arrow batches of raw records: by column for what is done to all, row by row for the few."""
 
-from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 import pyarrow as pa
@@ -10,16 +9,6 @@ from fleetlane.events import headers as ce
 from fleetlane.events.envelope import Header, KafkaPosition
 
 HEADERS: Final = pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
-_SCHEMA: Final = pa.schema(
-    {
-        "key": pa.binary(),
-        "value": pa.binary(),
-        "headers": HEADERS,
-        "topic": pa.string(),
-        "partition": pa.int32(),
-        "offset": pa.int64(),
-    }
-)
 
 
 class RawRecord(NamedTuple):
@@ -43,14 +32,6 @@ class RawBatch:
     def __init__(self, batch: pa.RecordBatch) -> None:
         self._batch = batch
 
-    @classmethod
-    def of(cls, records: Iterable[RawRecord]) -> "RawBatch":
-        rows = [
-            record._asdict() | {"headers": [{"key": k, "value": v} for k, v in record.headers]}
-            for record in records
-        ]
-        return cls(pa.RecordBatch.from_pylist(rows, schema=_SCHEMA))
-
     def __len__(self) -> int:
         return int(self._batch.num_rows)
 
@@ -59,6 +40,9 @@ class RawBatch:
         headers = self._batch.column("headers").flatten()
         is_type = pc.equal(headers.field("key"), ce.TYPE)
         return len(pc.unique(headers.field("value").filter(is_type)))
+
+    def only(self, row: int) -> "RawBatch":
+        return RawBatch(self._batch.take([row]))
 
     def column(self, name: str) -> pa.Array:
         return self._batch.column(name)

@@ -40,10 +40,6 @@ class ParsedRows:
     def __len__(self) -> int:
         return len(self.keys)
 
-    def __iter__(self) -> Iterator[OutputRecord]:
-        for key, value in zip(self.keys.to_pylist(), self.values.to_pylist(), strict=True):
-            yield OutputRecord(FLEET_PARSED, key, value)
-
 
 class OutputBatches:
     """Gathers records, and gives them as a batch of ``OUTPUT_SCHEMA``."""
@@ -94,7 +90,6 @@ class JoinedBatches:
         self._bytes += size_bytes
 
     def taken(self) -> Iterator[pa.RecordBatch]:
-        """Give what is left."""
         small, self._small, self._bytes = self._small, [], 0
         if len(small) > 1:
             yield from pa.Table.from_batches(small).combine_chunks().to_batches()
@@ -118,7 +113,6 @@ def canonical_batch(records: CanonicalRecords) -> pa.RecordBatch:
 
 
 def parsed_batch(rows: ParsedRows) -> pa.RecordBatch:
-    """Rows for ``fleet.parsed`` as a batch of ``OUTPUT_SCHEMA``."""
     count = len(rows)
     topics = pa.repeat(pa.scalar(FLEET_PARSED), count)
     columns = [topics, rows.keys, rows.values, pa.nulls(count, HEADERS)]

@@ -25,34 +25,22 @@ _HEADERS_MAX: Final = 100
 _DIVERTED_ONCE: Final = 2
 
 
-def diverted_record(
-    record: RawRecord, message: Message, *, counts_as_slow_try: bool
+def next_attempt(
+    record: RawRecord, message: Message, topic: RawTopic, **changes: object
 ) -> OutputRecord:
-    """The same message for another attempt in the slow lane."""
-    again = replace(
-        message, attempt=message.attempt + 1, slow_tries=message.slow_tries + counts_as_slow_try
-    )
-    topic = str(RawTopic(lane=Lane.SLOW))
-    return OutputRecord(topic, record.key, record.value, headers_of(again))
+    """The same message for another attempt, in ``topic``, with ``changes`` to its envelope."""
+    again = replace(message, attempt=message.attempt + 1, **changes)
+    return OutputRecord(str(topic), record.key, record.value, headers_of(again))
 
 
-def large_record(record: RawRecord, message: Message) -> OutputRecord:
-    """The same message for the bulk lane, whose limits it may grow to."""
-    again = replace(message, attempt=message.attempt + 1, bulk_cause=BulkCause.LARGE)
-    topic = str(RawTopic(lane=Lane.BULK, cause=BulkCause.LARGE))
-    return OutputRecord(topic, record.key, record.value, headers_of(again))
-
-
-def over_record(record: RawRecord, message: Message, *, lane: Lane) -> OutputRecord:
-    """The same message, which exceeds its flow's budget, for another topic of its lane.
+def over_topic(message: Message, lane: Lane) -> RawTopic:
+    """Where a message that exceeds its flow's budget goes, beside the topics of its lane.
 
     It comes there once: what exceeds the budget of time there goes to the slow lane. What landed in
     a bulk topic without the header of its cause, which ingest always writes, counts as late.
     """
     cause = (message.bulk_cause or BulkCause.LATE) if lane is Lane.BULK else None
-    topic = RawTopic(lane=lane, cause=cause, is_over=True)
-    again = replace(message, attempt=message.attempt + 1)
-    return OutputRecord(str(topic), record.key, record.value, headers_of(again))
+    return RawTopic(lane=lane, cause=cause, is_over=True)
 
 
 def deferred_record(record: RawRecord, message: Message, *, is_over: bool) -> OutputRecord:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from clients.flows.parser_store import ArtifactMissingError
@@ -17,6 +18,7 @@ from fleetlane.events.envelope import Message, PayloadReference, headers_of
 from fleetlane.events.flows.artifacts import FlowArtifact
 from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
 from fleetlane.events.lanes import LANE_LIMITS, Lane, LaneLimits
+from fleetlane.events.topics import FLEET_PARSED
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
 from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.lane_parser import LaneParser, Output
@@ -24,8 +26,8 @@ from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.parsers.parser_folders import ParserFolders
 from glue_jobs.parse_lane.parsers.programs import Programs
 from glue_jobs.parse_lane.reading.payloads import Payloads
-from glue_jobs.parse_lane.reading.raw_batches import RawRecord
-from glue_jobs.parse_lane.results.output_batches import OutputRecord
+from glue_jobs.parse_lane.reading.raw_batches import HEADERS, RawBatch, RawRecord
+from glue_jobs.parse_lane.results.output_batches import OutputRecord, ParsedRows
 
 ARRIVAL_MILLIS = 1_762_178_709_123
 NOW_MS = ARRIVAL_MILLIS + 500
@@ -140,7 +142,7 @@ def chosen_parsers(
     programs = Programs(folders=NoArtifacts(), sandboxes=sandboxes, limits=limits)
     return ChosenParsers(
         flows=flows,
-        earlier=flows,
+        earlier=flows.published,
         programs=programs,
         limits=limits,
         of_blocking_flow=of_blocking_flow,
@@ -200,12 +202,41 @@ def record_of(message: Message, *, topic: str = "raw.standard") -> RawRecord:
     return RawRecord(key, message.body, headers_of(message), topic, 1, 42)
 
 
+RAW_SCHEMA = pa.schema(
+    {
+        "key": pa.binary(),
+        "value": pa.binary(),
+        "headers": HEADERS,
+        "topic": pa.string(),
+        "partition": pa.int32(),
+        "offset": pa.int64(),
+    }
+)
+
+
+def raw_batch(records: Iterable[RawRecord]) -> RawBatch:
+    """Records as Spark hands them to the job."""
+    rows = [
+        record._asdict() | {"headers": [{"key": k, "value": v} for k, v in record.headers]}
+        for record in records
+    ]
+    return RawBatch(pa.RecordBatch.from_pylist(rows, schema=RAW_SCHEMA))
+
+
+def parsed_records(rows: ParsedRows) -> list[OutputRecord]:
+    """Rows for ``fleet.parsed`` one by one."""
+    pairs = zip(rows.keys.to_pylist(), rows.values.to_pylist(), strict=True)
+    return [OutputRecord(FLEET_PARSED, key, value) for key, value in pairs]
+
+
 def rows_of(outputs: Iterable[Output]) -> list[OutputRecord]:
     """All rows, those of canonical records among them."""
     rows: list[OutputRecord] = []
     for output in outputs:
         if isinstance(output, OutputRecord):
             rows.append(output)
+        elif isinstance(output, ParsedRows):
+            rows.extend(parsed_records(output))
         else:
             rows.extend(OutputRecord(*record) for record in output)
     return rows

@@ -21,7 +21,14 @@ from glue_jobs.parse_lane.parsers.programs import Programs
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from tests.contract.aws_in_process import buckets
 from tests.team_artifacts import team_artifact
-from tests.unit.glue_jobs.conftest import NOW_MS, MemoryBucket, message_of, record_of, rows_of
+from tests.unit.glue_jobs.conftest import (
+    NOW_MS,
+    MemoryBucket,
+    message_of,
+    raw_batch,
+    record_of,
+    rows_of,
+)
 
 FLOW: Final = """
 stream = "{stream}"
@@ -80,7 +87,7 @@ class Worker:
         limits, payloads = LANE_LIMITS[lane], MemoryBucket()
         parsers = ChosenParsers(
             flows=CachedFlows(self.flows, max_age_s=0),
-            earlier=self,
+            earlier=self.published,
             programs=Programs(folders=self.cache(), sandboxes=sandboxes, limits=limits),
             limits=limits,
             monotonic=lambda: self.now_s,
@@ -107,7 +114,9 @@ def team_worker(folder: Path) -> Iterator[Worker]:
 def batch(lane: LaneParser, *streams: str) -> tuple[list[object], list[Parsed]]:
     """A batch of one message a stream: the versions that parsed them, and their reports."""
     lane.begin_batch()
-    rows = rows_of(lane.outputs_of(record_of(message_of(b"x", stream=one)) for one in streams))
+    rows = rows_of(
+        lane.outputs_of(raw_batch(record_of(message_of(b"x", stream=one)) for one in streams))
+    )
     canonical = [
         canonical_event_from(row.value or b"") for row in rows if row.topic.startswith("canonical.")
     ]

@@ -26,6 +26,7 @@ from tests.unit.glue_jobs.conftest import (
     MemoryBucket,
     chosen_parsers,
     message_of,
+    raw_batch,
     record_of,
     rows_of,
 )
@@ -89,7 +90,7 @@ def rows_by_topic(lane: LaneParser, messages: Sequence[Message]) -> Mapping[str,
 
 
 def rows_after(lane: LaneParser, messages: Sequence[Message]) -> list[OutputRecord]:
-    return rows_of(lane.outputs_of(record_of(one) for one in messages))
+    return rows_of(lane.outputs_of(raw_batch(record_of(one) for one in messages)))
 
 
 def told_of(rows: Iterable[OutputRecord]) -> list[Parsed]:

@@ -25,6 +25,7 @@ from tests.unit.glue_jobs.conftest import (
     MemoryBucket,
     chosen_parsers,
     message_of,
+    raw_batch,
     record_of,
     rows_of,
 )
@@ -84,7 +85,7 @@ type Parsers = Callable[..., LaneParser]
 
 def _topics(lane_parser: LaneParser, body: bytes) -> list[str]:
     record = record_of(message_of(body, stream="door"), topic=TOPIC)
-    return [row.topic for row in rows_of(lane_parser.outputs_of([record]))]
+    return [row.topic for row in rows_of(lane_parser.outputs_of(raw_batch([record])))]
 
 
 def test_a_good_message_of_a_blocking_flow_comes_out(parser_of: Parsers) -> None:
@@ -135,7 +136,7 @@ def test_a_skipped_message_that_s3_does_not_keep_waits(
     blocked.skip(WAITING)
 
     with pytest.raises(DeferredError, match="payload_unavailable"):
-        rows_of(parser_of(BLOCKING).outputs_of([record_of(message, topic=TOPIC)]))
+        rows_of(parser_of(BLOCKING).outputs_of(raw_batch([record_of(message, topic=TOPIC)])))
 
 
 def test_a_flow_that_blocks_no_more_parks(parser_of: Parsers, blocked: BlockedMessages) -> None:
@@ -159,7 +160,7 @@ def test_what_a_withdrawn_flow_left_in_its_topic_is_parked(
 ) -> None:
     record = record_of(message_of(body, stream="door"), topic=TOPIC)
 
-    parked, told = rows_of(parser_of(OTHER).outputs_of([record]))
+    parked, told = rows_of(parser_of(OTHER).outputs_of(raw_batch([record])))
 
     assert (parked.topic, parked.value) == ("parked", body)
     assert parsed_from(told.value or b"").reason == ParkedReason.NO_FLOW
@@ -183,7 +184,7 @@ def test_a_device_that_a_blocking_flow_does_not_expect_cannot_stop_it(
     lock = message_of(b"{}", stream="door", device_type="door-lock")
     records = [record_of(one, topic=TOPIC) for one in (toaster, lock)]
 
-    rows = rows_of(parser_of(flow).outputs_of(records))
+    rows = rows_of(parser_of(flow).outputs_of(raw_batch(records)))
 
     assert sorted(row.topic for row in rows) == [
         "canonical.door",
@@ -204,7 +205,7 @@ def test_a_device_that_it_expects_stops_it(parser_of: Parsers, flow: str) -> Non
     lock = message_of(b"{nope", stream="door", device_type="door-lock")
 
     with pytest.raises(BlockedError, match="malformed"):
-        rows_of(parser_of(flow).outputs_of([record_of(lock, topic=TOPIC)]))
+        rows_of(parser_of(flow).outputs_of(raw_batch([record_of(lock, topic=TOPIC)])))
 
 
 class ChangingFlows(FixedFlows):
@@ -309,7 +310,7 @@ def queries(
     return BlockingQueries(
         Lane.STANDARD,
         start=started,
-        topics=topics,
+        topics=topics.topics,
         blocked=blocked,
         flows=FixedFlows(BLOCKING),
         publish=told.append,
@@ -352,7 +353,7 @@ def test_a_stream_whose_query_cannot_be_started_holds_up_no_other(
     queries = BlockingQueries(
         Lane.STANDARD,
         start=start,
-        topics=SomeTopics(TOPIC, "raw.standard.block.gate"),
+        topics=lambda: [TOPIC, "raw.standard.block.gate"],
         blocked=blocked,
         flows=FixedFlows(BLOCKING),
         publish=told.append,

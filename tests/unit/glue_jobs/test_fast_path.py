@@ -10,8 +10,8 @@ from fleetlane.events.envelope import BadEnvelopeError, Header, Message, headers
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.parsers.sandbox.runs import envelope_of
 from glue_jobs.parse_lane.reading.fast_path import FastPathMessages, fast_path_messages
-from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord
-from tests.unit.glue_jobs.conftest import ARRIVAL_MILLIS, message_of
+from glue_jobs.parse_lane.reading.raw_batches import RawRecord
+from tests.unit.glue_jobs.conftest import ARRIVAL_MILLIS, message_of, raw_batch
 
 BODY = b"{}"
 FULL = message_of(
@@ -48,7 +48,7 @@ def changed_headers(draw: st.DrawFn) -> list[Header]:
 
 def read(records: Sequence[tuple[list[Header], bytes | None]]) -> FastPathMessages:
     rows = (RawRecord(b"k", body, headers, "raw.standard", 0, 1) for headers, body in records)
-    return fast_path_messages(RawBatch.of(rows))
+    return fast_path_messages(raw_batch(rows))
 
 
 @given(st.lists(st.tuples(changed_headers(), st.sampled_from([BODY, b"", None])), max_size=6))

@@ -11,7 +11,7 @@ from fleetlane.events.envelope import Message, PayloadReference
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Deferral, parsed_from
 from glue_jobs.parse_lane.reading.payloads import FETCHES_MAX, FetchAhead, Payloads
-from tests.unit.glue_jobs.conftest import MemoryBucket, message_of, rows_of
+from tests.unit.glue_jobs.conftest import MemoryBucket, message_of, raw_batch, rows_of
 from tests.unit.glue_jobs.test_lane_parser import Lanes, record_by_reference
 
 WAIT_S = 30
@@ -134,7 +134,7 @@ def test_a_message_whose_body_cannot_be_reached_is_deferred_and_those_behind_it_
     payload_bucket.unreachable.add("payloads/0")
     records = [record_by_reference(b"{}", key=f"payloads/{number}") for number in range(20)]
 
-    rows = rows_of(lane_parser(Lane.STANDARD).outputs_of(records))
+    rows = rows_of(lane_parser(Lane.STANDARD).outputs_of(raw_batch(records)))
 
     told = [parsed_from(row.value or b"") for row in rows if row.topic == "fleet.parsed"]
     assert [one.put_off for one in told].count(Deferral.PAYLOAD_UNAVAILABLE) == 1

@@ -23,6 +23,8 @@ from tests.unit.glue_jobs.conftest import (
     MemoryBucket,
     chosen_parsers,
     message_of,
+    parsed_records,
+    raw_batch,
     record_of,
     rows_of,
 )
@@ -73,7 +75,7 @@ def test_messages_of_several_flows_in_one_batch_come_out_once_each(sandboxes: Pa
         for number in range(2_100)
     ]
 
-    rows = rows_of(lane_parser_of(sandboxes).outputs_of(records))
+    rows = rows_of(lane_parser_of(sandboxes).outputs_of(raw_batch(records)))
 
     told = [parsed_from(row.value or b"") for row in rows if row.topic == "fleet.parsed"]
     assert sorted(one.id for one in told) == [f"1{number:032x}" for number in range(len(records))]
@@ -98,7 +100,9 @@ def test_a_message_that_did_not_have_its_turn_is_deferred_and_counts_no_try(
 ) -> None:
     record = record_of(message_of(b"{}", slow_tries=2))
 
-    diverted, told = rows_of(lane_parser_of(BusyParsers(verdict), lane).outputs_of([record]))
+    diverted, told = rows_of(
+        lane_parser_of(BusyParsers(verdict), lane).outputs_of(raw_batch([record]))
+    )
 
     again = message_from(diverted.headers or (), diverted.value)
     is_over = put_off is Deferral.TIME_BUDGET_USED_UP
@@ -112,7 +116,7 @@ def test_messages_of_which_none_is_plain_are_parsed_like_others(sandboxes: Parse
     headers = (("x", None), ("traceparent", b"00-01"))
     records = [record_of(message_of(b"{}", other_headers=headers)) for _ in range(3)]
 
-    rows = rows_of(lane_parser_of(sandboxes).outputs_of(records))
+    rows = rows_of(lane_parser_of(sandboxes).outputs_of(raw_batch(records)))
 
     told = [parsed_from(row.value or b"") for row in rows if row.topic == "fleet.parsed"]
     assert [one.outcome for one in told] == 3 * ["parsed"]
@@ -120,7 +124,7 @@ def test_messages_of_which_none_is_plain_are_parsed_like_others(sandboxes: Parse
 
 def test_canonical_records_become_a_batch_as_they_are(sandboxes: ParsesRuns) -> None:
     records, *_ = lane_parser_of(sandboxes).outputs_of(
-        [record_of(message_of(b'[{"a": 1}, {"kind": "alarm"}]'))]
+        raw_batch([record_of(message_of(b'[{"a": 1}, {"kind": "alarm"}]'))])
     )
     assert isinstance(records, CanonicalRecords)
 
@@ -139,10 +143,10 @@ def test_each_flows_messages_are_reported_by_its_own_name(sandboxes: ParsesRuns)
         for raw_id, stream in streams.items()
     ]
 
-    outputs = lane_parser_of(sandboxes).outputs_of(records)
+    outputs = lane_parser_of(sandboxes).outputs_of(raw_batch(records))
 
     (told,) = (output for output in outputs if isinstance(output, ParsedRows))
-    parsed = [parsed_from(row.value or b"") for row in told]
+    parsed = [parsed_from(row.value or b"") for row in parsed_records(told)]
     assert {one.id: one.stream for one in parsed} == streams
 
 
@@ -151,7 +155,7 @@ def test_in_the_slow_lane_a_flows_messages_are_reported_before_the_next_flows_ar
 ) -> None:
     records = [record_of(message_of(b"{}", stream=stream)) for stream in ("gps", "other")]
 
-    outputs = lane_parser_of(sandboxes, Lane.SLOW).outputs_of(records)
+    outputs = lane_parser_of(sandboxes, Lane.SLOW).outputs_of(raw_batch(records))
 
     kinds = [type(output) for output in outputs if len(output)]
     assert kinds == 2 * [CanonicalRecords, ParsedRows]

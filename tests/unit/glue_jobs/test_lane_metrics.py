@@ -5,6 +5,7 @@ from typing import Any
 import boto3
 import pytest
 from botocore.stub import Stubber
+from pyspark.sql import Row
 
 from fleetlane.events.metrics import Dimension
 from glue_jobs.engine.cloudwatch_metrics import publishing
@@ -14,37 +15,27 @@ NOW_MS = 1_762_178_709_123
 IDLE = {"LagSeconds": 0, "Parsed": 0, "Parked": 0, "ByOlderParser": 0, "ChildrenUsedUp": 0}
 
 
-class Observed:
-    def __init__(self, **values: Any) -> None:
-        self._values = values
-
-    def asDict(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        return self._values
-
-
 @pytest.mark.parametrize(
     ("observed", "values"),
     [
         ({}, IDLE),
         (
             {
-                "arrivals": Observed(oldest_ms=NOW_MS - 2_500),
-                "outputs": Observed(
-                    attempts=10, parked=2, diverted=1, by_older_parser=3, used_up=1
-                ),
+                "arrivals": Row(oldest_ms=NOW_MS - 2_500),
+                "outputs": Row(attempts=10, parked=2, diverted=1, by_older_parser=3, used_up=1),
             },
             {"LagSeconds": 2.5, "Parsed": 7, "Parked": 2, "ByOlderParser": 3, "ChildrenUsedUp": 1},
         ),
         (
-            {"arrivals": Observed(oldest_ms=None), "outputs": Observed(attempts=0, parked=1)},
+            {"arrivals": Row(oldest_ms=None), "outputs": Row(attempts=0, parked=1)},
             {**IDLE, "Parked": 1},
         ),
-        ({"arrivals": Observed(oldest_ms=NOW_MS + 9)}, IDLE),
+        ({"arrivals": Row(oldest_ms=NOW_MS + 9)}, IDLE),
     ],
     ids=["idle", "busy", "no-message-of-ours", "clocks-differ"],
 )
 def test_a_batch_says_how_late_it_was_and_what_came_of_it(
-    observed: dict[str, Observed], values: LaneValues
+    observed: dict[str, Row], values: LaneValues
 ) -> None:
     assert lane_values(observed, now_ms=NOW_MS) == values
 

@@ -22,6 +22,7 @@ from tests.unit.glue_jobs.conftest import (
     RAW_ID,
     MemoryBucket,
     message_of,
+    raw_batch,
     record_of,
     rows_of,
 )
@@ -32,7 +33,9 @@ BODY = b'[{"at": %d, "lat": 1.5}, {"at": %d, "kind": "alarm"}]' % (ARRIVAL_MILLI
 
 
 def test_every_event_becomes_a_canonical_record_in_its_stream_s_topic(lane_parser: Lanes) -> None:
-    first, second, _ = rows_of(lane_parser(Lane.STANDARD).outputs_of([record_of(message_of(BODY))]))
+    first, second, _ = rows_of(
+        lane_parser(Lane.STANDARD).outputs_of(raw_batch([record_of(message_of(BODY))]))
+    )
 
     event = canonical_event_from(first.value or b"")
 
@@ -43,7 +46,9 @@ def test_every_event_becomes_a_canonical_record_in_its_stream_s_topic(lane_parse
 
 
 def test_an_attempt_is_reported_to_the_fleet(lane_parser: Lanes) -> None:
-    *_, told = rows_of(lane_parser(Lane.STANDARD).outputs_of([record_of(message_of(BODY))]))
+    *_, told = rows_of(
+        lane_parser(Lane.STANDARD).outputs_of(raw_batch([record_of(message_of(BODY))]))
+    )
 
     parsed = parsed_from(told.value or b"")
 
@@ -59,7 +64,9 @@ def test_an_attempt_is_reported_to_the_fleet(lane_parser: Lanes) -> None:
 
 
 def test_a_message_without_events_is_empty_and_neither_lost_nor_parked(lane_parser: Lanes) -> None:
-    (told,) = rows_of(lane_parser(Lane.STANDARD).outputs_of([record_of(message_of(b"[]"))]))
+    (told,) = rows_of(
+        lane_parser(Lane.STANDARD).outputs_of(raw_batch([record_of(message_of(b"[]"))]))
+    )
 
     assert parsed_from(told.value or b"").outcome == "empty"
 
@@ -67,7 +74,7 @@ def test_a_message_without_events_is_empty_and_neither_lost_nor_parked(lane_pars
 def test_the_revision_of_a_replay_goes_into_its_events_and_its_row(lane_parser: Lanes) -> None:
     batch = [record_of(message_of(BODY, revision=2)), record_of(message_of(BODY))]
 
-    rows = rows_of(lane_parser(Lane.SLOW).outputs_of(batch))
+    rows = rows_of(lane_parser(Lane.SLOW).outputs_of(raw_batch(batch)))
 
     events = [canonical_event_from(row.value or b"") for row in rows if row.topic != "fleet.parsed"]
     told = [parsed_from(row.value or b"") for row in rows if row.topic == "fleet.parsed"]
@@ -90,7 +97,7 @@ def test_what_can_never_be_parsed_is_parked_at_once_with_its_bytes(
 ) -> None:
     record = record_of(message_of(body, **changes))
 
-    parked, told = rows_of(lane_parser(Lane.STANDARD).outputs_of([record]))
+    parked, told = rows_of(lane_parser(Lane.STANDARD).outputs_of(raw_batch([record])))
 
     headers = dict(parked.headers or ())
     assert (parked.topic, parked.key, parked.value) == ("parked", record.key, body)
@@ -106,7 +113,7 @@ def test_what_can_never_be_parsed_is_parked_at_once_with_its_bytes(
 def test_a_body_is_inflated_as_its_device_declared(lane_parser: Lanes) -> None:
     record = record_of(message_of(gzip.compress(BODY), body_encoding="gzip"))
 
-    first, _, told = rows_of(lane_parser(Lane.STANDARD).outputs_of([record]))
+    first, _, told = rows_of(lane_parser(Lane.STANDARD).outputs_of(raw_batch([record])))
 
     assert first.topic == "canonical.gps"
     assert parsed_from(told.value or b"").inflated_bytes == len(BODY)
@@ -122,7 +129,7 @@ def test_a_body_that_cannot_be_inflated_is_parked_as_it_came(
 ) -> None:
     record = record_of(message_of(body, body_encoding="gzip"))
 
-    parked, _ = rows_of(lane_parser(Lane.BULK).outputs_of([record]))
+    parked, _ = rows_of(lane_parser(Lane.BULK).outputs_of(raw_batch([record])))
 
     assert (parked.value, dict(parked.headers or ())["ce_parkedreason"]) == (body, reason)
 
@@ -130,7 +137,7 @@ def test_a_body_that_cannot_be_inflated_is_parked_as_it_came(
 def test_a_parser_that_fails_sends_the_message_to_the_slow_lane(lane_parser: Lanes) -> None:
     record = record_of(message_of(b"{}", device_type="future-thing"))
 
-    diverted, told = rows_of(lane_parser(Lane.STANDARD).outputs_of([record]))
+    diverted, told = rows_of(lane_parser(Lane.STANDARD).outputs_of(raw_batch([record])))
 
     again = message_from(diverted.headers or (), diverted.value)
     assert (diverted.topic, diverted.key, diverted.value) == ("raw.slow", record.key, b"{}")
@@ -143,7 +150,7 @@ def test_the_slow_lane_tries_three_times_and_then_parks(lane_parser: Lanes) -> N
 
     topics = []
     for _ in range(3):
-        output, _told = rows_of(slow.outputs_of([record]))
+        output, _told = rows_of(slow.outputs_of(raw_batch([record])))
         topics.append(output.topic)
         record = RawRecord(output.key, output.value, output.headers or [], "raw.slow", 0, 1)
 
@@ -154,7 +161,7 @@ def test_the_slow_lane_tries_three_times_and_then_parks(lane_parser: Lanes) -> N
 def test_a_record_that_is_no_message_is_parked_as_it_is(lane_parser: Lanes) -> None:
     record = RawRecord(b"k", b"bytes", [("x", None), ("ce_id", b"?")], "raw.fast", 0, 7)
 
-    (parked,) = rows_of(lane_parser(Lane.FAST).outputs_of([record]))
+    (parked,) = rows_of(lane_parser(Lane.FAST).outputs_of(raw_batch([record])))
 
     assert (parked.topic, parked.key, parked.value) == ("parked", b"k", b"bytes")
     assert (parked.headers or [])[:2] == record.headers
@@ -169,7 +176,7 @@ def test_a_message_s_large_body_is_parked_by_reference_and_read_from_there(
 
     inline, by_reference = (
         one
-        for one in rows_of(lane_parser(Lane.STANDARD).outputs_of(records))
+        for one in rows_of(lane_parser(Lane.STANDARD).outputs_of(raw_batch(records)))
         if one.topic == "parked"
     )
 
@@ -187,7 +194,7 @@ def test_a_parked_record_too_large_for_its_topic_is_kept_by_reference(
     body = b"x" * (REROUTED_BYTES_MAX + 1)
 
     (parked,) = rows_of(
-        lane_parser(Lane.FAST).outputs_of([RawRecord(b"k", body, [], "raw.fast", 0, 7)])
+        lane_parser(Lane.FAST).outputs_of(raw_batch([RawRecord(b"k", body, [], "raw.fast", 0, 7)]))
     )
 
     key = dict(parked.headers or ())["ce_dataref"] or b""
@@ -201,7 +208,9 @@ def test_a_parked_record_whose_headers_alone_are_too_large_can_still_be_written(
     headers: list[Header] = [("x", b"y" * 1000)] * 2000
 
     (parked,) = rows_of(
-        lane_parser(Lane.FAST).outputs_of([RawRecord(b"k", b"", headers, "raw.fast", 0, 7)])
+        lane_parser(Lane.FAST).outputs_of(
+            raw_batch([RawRecord(b"k", b"", headers, "raw.fast", 0, 7)])
+        )
     )
 
     assert sum(len(name) + len(value or b"") for name, value in parked.headers or ()) < 200_000
@@ -219,14 +228,16 @@ def test_a_payload_by_reference_is_fetched_and_parsed(
 ) -> None:
     payload_bucket.objects["payloads/x"] = BODY
 
-    first, _, told = rows_of(lane_parser(Lane.SLOW).outputs_of([record_by_reference(BODY)]))
+    first, _, told = rows_of(
+        lane_parser(Lane.SLOW).outputs_of(raw_batch([record_by_reference(BODY)]))
+    )
 
     assert first.topic == "canonical.gps"
     assert parsed_from(told.value or b"").inflated_bytes == len(BODY)
 
 
 def test_a_payload_that_is_gone_is_parked_as_missing(lane_parser: Lanes) -> None:
-    parked, _ = rows_of(lane_parser(Lane.SLOW).outputs_of([record_by_reference(BODY)]))
+    parked, _ = rows_of(lane_parser(Lane.SLOW).outputs_of(raw_batch([record_by_reference(BODY)])))
 
     assert dict(parked.headers or ())["ce_parkedreason"] == b"payload_missing"
 
@@ -236,7 +247,7 @@ def test_a_payload_that_was_altered_is_parked_as_corrupt(
 ) -> None:
     payload_bucket.objects["payloads/x"] = BODY[::-1]
 
-    parked, _ = rows_of(lane_parser(Lane.SLOW).outputs_of([record_by_reference(BODY)]))
+    parked, _ = rows_of(lane_parser(Lane.SLOW).outputs_of(raw_batch([record_by_reference(BODY)])))
 
     assert dict(parked.headers or ())["ce_parkedreason"] == b"payload_corrupt"
 
@@ -246,7 +257,9 @@ def test_parking_a_reference_copies_its_payload_to_where_nothing_expires(
 ) -> None:
     payload_bucket.objects["payloads/x"] = b"{nope"
 
-    parked, _ = rows_of(lane_parser(Lane.SLOW).outputs_of([record_by_reference(b"{nope")]))
+    parked, _ = rows_of(
+        lane_parser(Lane.SLOW).outputs_of(raw_batch([record_by_reference(b"{nope")]))
+    )
 
     headers = dict(parked.headers or ())
     assert headers["ce_dataref"] == b"parked/payloads/x"
@@ -258,7 +271,9 @@ def test_a_payload_that_cannot_be_reached_goes_to_the_slow_lane(
 ) -> None:
     payload_bucket.is_down = True
 
-    diverted, told = rows_of(lane_parser(Lane.STANDARD).outputs_of([record_by_reference(BODY)]))
+    diverted, told = rows_of(
+        lane_parser(Lane.STANDARD).outputs_of(raw_batch([record_by_reference(BODY)]))
+    )
 
     assert diverted.topic == "raw.slow"
     assert parsed_from(told.value or b"").reason is None
@@ -270,4 +285,4 @@ def test_an_outage_of_s3_in_the_slow_lane_fails_the_batch_and_parks_nothing(
     payload_bucket.is_down = True
 
     with pytest.raises(PayloadUnavailableError):
-        rows_of(lane_parser(Lane.SLOW).outputs_of([record_by_reference(BODY)]))
+        rows_of(lane_parser(Lane.SLOW).outputs_of(raw_batch([record_by_reference(BODY)])))

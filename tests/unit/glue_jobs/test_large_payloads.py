@@ -20,6 +20,7 @@ from tests.unit.glue_jobs.conftest import (
     MemoryBucket,
     chosen_parsers,
     message_of,
+    raw_batch,
     record_of,
     rows_of,
 )
@@ -67,7 +68,7 @@ def told_of(parser: Parser, body_bytes: int) -> Parsed:
     )
     reference = PayloadReference(key="payloads/x", sha256="0" * 64)
     message = message_of(None, reference=reference, body_bytes=body_bytes)
-    rows = rows_of(lane_parser.outputs_of([record_of(message, topic="raw.slow")]))
+    rows = rows_of(lane_parser.outputs_of(raw_batch([record_of(message, topic="raw.slow")])))
     (told,) = (parsed_from(row.value or b"") for row in rows if row.topic == "fleet.parsed")
     return told
 

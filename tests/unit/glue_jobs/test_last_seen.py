@@ -16,7 +16,7 @@ def seen(device: str = "d-1", *, at_ms: int = NOON_MS) -> Sighting:
 
 def test_a_device_is_written_once_a_day_however_often_it_is_seen() -> None:
     registry = FakeSightings()
-    last_seen = LastSeen(registry, at_once_max=10)
+    last_seen = LastSeen(registry.note, at_once_max=10)
 
     for minute in range(3):
         last_seen.add([seen(at_ms=NOON_MS + minute)])
@@ -28,7 +28,7 @@ def test_a_device_is_written_once_a_day_however_often_it_is_seen() -> None:
 
 def test_the_next_day_it_is_written_again_and_what_is_late_is_not() -> None:
     registry = FakeSightings()
-    last_seen = LastSeen(registry, at_once_max=10)
+    last_seen = LastSeen(registry.note, at_once_max=10)
 
     for days in (0, 1, 0):
         last_seen.add([seen(at_ms=NOON_MS + days * DAY_MS)])
@@ -40,7 +40,7 @@ def test_the_next_day_it_is_written_again_and_what_is_late_is_not() -> None:
 
 def test_a_herd_is_written_in_turns() -> None:
     registry = FakeSightings()
-    last_seen = LastSeen(registry, at_once_max=2)
+    last_seen = LastSeen(registry.note, at_once_max=2)
 
     last_seen.add([seen(f"d-{number}") for number in range(5)])
     last_seen.write_some()
@@ -53,7 +53,7 @@ def test_a_herd_is_written_in_turns() -> None:
 
 def test_while_the_registry_is_unavailable_sightings_wait() -> None:
     registry = FakeSightings()
-    last_seen = LastSeen(registry, at_once_max=2)
+    last_seen = LastSeen(registry.note, at_once_max=2)
     registry.is_away = True
     last_seen.add([seen()])
     last_seen.write_some()
@@ -66,7 +66,7 @@ def test_while_the_registry_is_unavailable_sightings_wait() -> None:
 
 def test_beyond_what_is_remembered_the_registry_itself_turns_a_repeat_down() -> None:
     registry = FakeSightings()
-    last_seen = LastSeen(registry, at_once_max=10, devices_max=1)
+    last_seen = LastSeen(registry.note, at_once_max=10, devices_max=1)
 
     for device in ("d-1", "d-2", "d-1"):
         last_seen.add([seen(device)])

@@ -109,8 +109,8 @@ class FakeTables:
     def snapshots(self) -> Mapping[str, int | None] | None:
         return {"parsed": self.version}
 
-    def hours(self, *, since_ms: int) -> Mapping[int, bool]:
-        return {one: row["is_settled"] for one, row in self.rows.items() if one >= since_ms}
+    def hours(self) -> Mapping[int, bool]:
+        return {one: row["is_settled"] for one, row in self.rows.items()}
 
     def touched_hours(self, *, since_ms: int) -> set[int]:
         return self.touched

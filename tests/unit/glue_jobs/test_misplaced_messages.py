@@ -18,6 +18,7 @@ from tests.unit.glue_jobs.conftest import (
     MemoryBucket,
     chosen_parsers,
     message_of,
+    raw_batch,
     record_of,
     rows_of,
 )
@@ -48,7 +49,7 @@ def rows_in(
         now_ms=lambda: NOW_MS,
     )
     message = message_of(body, stream="door", lane=landed_in or lane, **changes)
-    return rows_of(lane_parser.outputs_of([record_of(message, topic=f"raw.{lane}")]))
+    return rows_of(lane_parser.outputs_of(raw_batch([record_of(message, topic=f"raw.{lane}")])))
 
 
 def told_of(row: OutputRecord) -> Parsed:

@@ -8,7 +8,14 @@ import pytest
 from fleetlane.events.lanes import Lane
 from glue_jobs.parse_lane.lane_parser import LaneParser
 from glue_jobs.parse_lane.results.output_batches import ParsedRows, parsed_batch
-from tests.unit.glue_jobs.conftest import ARRIVAL_MILLIS, message_of, record_of, rows_of
+from tests.unit.glue_jobs.conftest import (
+    ARRIVAL_MILLIS,
+    message_of,
+    parsed_records,
+    raw_batch,
+    record_of,
+    rows_of,
+)
 
 BODIES = [
     b'[{"at": %d}, {"at": %d}]' % (ARRIVAL_MILLIS, ARRIVAL_MILLIS - 5),
@@ -20,7 +27,7 @@ BODIES = [
 def told(parser: LaneParser, body: bytes, *headers: tuple[str, bytes]) -> tuple[bytes, bytes]:
     record = record_of(message_of(body, attempt=3, device_type="tank"))
     record = record._replace(headers=[*record.headers, *headers])
-    *_, row = rows_of(parser.outputs_of([record]))
+    *_, row = rows_of(parser.outputs_of(raw_batch([record])))
     return row.key or b"", re.sub(rb'"parse_us":[0-9]+', b"", row.value or b"")
 
 
@@ -38,13 +45,15 @@ def test_a_fast_path_message_is_reported_as_one_with_an_unknown_header(
 def test_what_is_reported_becomes_a_batch_as_it_is(
     lane_parser: Callable[[Lane], LaneParser],
 ) -> None:
-    outputs = lane_parser(Lane.STANDARD).outputs_of([record_of(message_of(BODIES[0]))])
+    outputs = lane_parser(Lane.STANDARD).outputs_of(raw_batch([record_of(message_of(BODIES[0]))]))
     (rows,) = (output for output in outputs if isinstance(output, ParsedRows))
 
     batch = parsed_batch(rows)
 
     batch.validate(full=True)
-    assert [tuple(row.values()) for row in batch.to_pylist()] == [tuple(row) for row in rows]
+    assert [tuple(row.values()) for row in batch.to_pylist()] == [
+        tuple(row) for row in parsed_records(rows)
+    ]
 
 
 def test_fast_path_and_slow_path_messages_of_a_flow_keep_their_order(
@@ -59,7 +68,7 @@ def test_fast_path_and_slow_path_messages_of_a_flow_keep_their_order(
         for number, record in enumerate(records)
     ]
 
-    rows = rows_of(lane_parser(Lane.STANDARD).outputs_of(records))
+    rows = rows_of(lane_parser(Lane.STANDARD).outputs_of(raw_batch(records)))
 
     values = [row.value or b"" for row in rows if row.topic == "canonical.gps"]
     assert [int(re.findall(rb'"n":([0-9]+)', value)[0]) for value in values] == list(range(20))

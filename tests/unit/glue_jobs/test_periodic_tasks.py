@@ -21,7 +21,7 @@ class Runs:
     def __init__(self, pauses: int, *, fails: bool = False) -> None:
         self.pauses, self.fails = pauses, fails
 
-    def awaitTermination(self, timeout: int | None = None) -> bool | None:  # noqa: N802 - Spark's
+    def awaitTermination(self, timeout: int) -> bool | None:  # noqa: N802 - Spark's
         self.pauses -= 1
         if self.pauses < 0 and self.fails:
             raise RuntimeError(timeout)

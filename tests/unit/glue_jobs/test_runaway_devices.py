@@ -42,7 +42,7 @@ class Watch:
         around = WatchContext(
             flows=self,
             overrides=self,
-            sightings=FakeSightings(),
+            note_sighting=FakeSightings().note,
             send=self.alerts.extend,
             publish=self.published.update,
             now_ms=lambda: self.now_ms,

@@ -10,7 +10,7 @@ from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Deferral, Outcome, Parsed, parsed_from
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from glue_jobs.parse_lane.results.output_batches import OutputRecord
-from tests.unit.glue_jobs.conftest import message_of, record_of, rows_of
+from tests.unit.glue_jobs.conftest import message_of, raw_batch, record_of, rows_of
 from tests.unit.glue_jobs.team_worker import team_worker
 
 SOMETIMES_SLOW: Final = """
@@ -41,7 +41,7 @@ def told_of(
         rows = list[OutputRecord]()
         for batch in batches:
             lane.begin_batch()
-            rows += rows_of(lane.outputs_of(islice(records, len(batch))))
+            rows += rows_of(lane.outputs_of(raw_batch(islice(records, len(batch)))))
     told = [parsed_from(row.value or b"") for row in rows if row.topic == "fleet.parsed"]
     return list(zip(bodies, sorted(told, key=lambda one: one.id), strict=True))
 

@@ -21,6 +21,7 @@ from tests.unit.glue_jobs.conftest import (
     MemoryBucket,
     NoArtifacts,
     message_of,
+    raw_batch,
     record_of,
     rows_of,
 )
@@ -78,7 +79,9 @@ def lane_parser_of(
     programs = Programs(folders=NoArtifacts(), sandboxes=sandboxes, limits=limits)
     return LaneParser(
         budgets=FlowBudgets(lane, limits),
-        parsers=ChosenParsers(flows=flows, earlier=published, programs=programs, limits=limits),
+        parsers=ChosenParsers(
+            flows=flows, earlier=published.published, programs=programs, limits=limits
+        ),
         payloads=Payloads(landed=bucket, parked=bucket, parked_bucket="parked"),
         sandboxes=sandboxes,
         now_ms=lambda: NOW_MS,
@@ -93,7 +96,7 @@ def test_a_message_without_a_known_flow_waits_and_is_not_parked(
     lane_parser = lane_parser_of(lane, published, clock, sandboxes)
     published.flows = None
 
-    rows = rows_of(lane_parser.outputs_of([RECORD, record_of(message_of(b"{}"))]))
+    rows = rows_of(lane_parser.outputs_of(raw_batch([RECORD, record_of(message_of(b"{}"))])))
 
     outcomes = {
         (one.stream, one.outcome, one.put_off)
@@ -111,12 +114,12 @@ def test_it_is_parsed_once_the_flows_can_be_read_again(
 ) -> None:
     slow_lane = lane_parser_of(Lane.SLOW, published, clock, sandboxes)
     published.flows = None
-    rows_of(slow_lane.outputs_of([RECORD]))
+    rows_of(slow_lane.outputs_of(raw_batch([RECORD])))
 
     published.flows = NEW
     clock.now_s += 15
     slow_lane.begin_batch()
-    topics = [row.topic for row in rows_of(slow_lane.outputs_of([RECORD]))]
+    topics = [row.topic for row in rows_of(slow_lane.outputs_of(raw_batch([RECORD])))]
 
     assert topics == ["canonical.door", "fleet.parsed"]
 
@@ -130,4 +133,4 @@ def test_in_the_topic_of_a_blocking_flow_it_waits_where_it_is(
         published.flows = None
 
         with pytest.raises(DeferredError, match="flow_unavailable"):
-            rows_of(lane_parser.outputs_of([RECORD]))
+            rows_of(lane_parser.outputs_of(raw_batch([RECORD])))

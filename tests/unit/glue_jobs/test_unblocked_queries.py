@@ -17,7 +17,6 @@ from tests.unit.glue_jobs.test_blocking_flows import (
     PARKING,
     TOPIC,
     WAITING,
-    SomeTopics,
     Started,
 )
 
@@ -51,7 +50,7 @@ def look(blocked: BlockedMessages, started: Started) -> Callable[[CurrentFlows],
         BlockingQueries(
             Lane.STANDARD,
             start=started,
-            topics=SomeTopics(TOPIC),
+            topics=lambda: [TOPIC],
             blocked=blocked,
             flows=flows,
             publish=lambda _: None,

@@ -13,7 +13,7 @@ from fleetlane.events.topics import REROUTED_BYTES_MAX
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from glue_jobs.parse_lane.reading.raw_batches import RawRecord
 from glue_jobs.parse_lane.results.output_batches import OutputRecord
-from tests.unit.glue_jobs.conftest import MemoryBucket, message_of, record_of, rows_of
+from tests.unit.glue_jobs.conftest import MemoryBucket, message_of, raw_batch, record_of, rows_of
 from tests.unit.glue_jobs.test_lane_parser import Lanes, record_by_reference
 
 MALFORMED = b"{nope"
@@ -42,7 +42,9 @@ def test_a_message_that_cannot_be_copied_is_deferred_and_the_others_are_parsed(
 ) -> None:
     good = record_by_reference(b"{}", key="payloads/good")
 
-    rows = rows_of(lane_parser(lane).outputs_of([bad_record(), good, record_of(message_of(b"{}"))]))
+    rows = rows_of(
+        lane_parser(lane).outputs_of(raw_batch([bad_record(), good, record_of(message_of(b"{}"))]))
+    )
 
     told = [parsed_from(row.value or b"") for row in rows if row.topic == "fleet.parsed"]
     assert Counter((one.outcome, one.put_off, one.reason) for one in told) == {
@@ -58,13 +60,13 @@ def test_it_is_parked_for_its_reason_once_s3_keeps_it(
     slow_lane, record = lane_parser(Lane.SLOW), bad_record()
     for _ in range(5):
         slow_lane.begin_batch()
-        deferred, _ = rows_of(slow_lane.outputs_of([record]))
+        deferred, _ = rows_of(slow_lane.outputs_of(raw_batch([record])))
         record = as_raw(deferred)
     again = message_from(record.headers, record.value)
 
     parked_bucket.is_down = False
     slow_lane.begin_batch()
-    parked, told = rows_of(slow_lane.outputs_of([record]))
+    parked, told = rows_of(slow_lane.outputs_of(raw_batch([record])))
 
     assert (again.attempt, again.slow_tries) == (2, 0)
     assert (parked.topic, parsed_from(told.value or b"").reason) == ("parked", "malformed")
@@ -78,11 +80,11 @@ def test_where_no_bucket_answers_the_slow_lane_s_batch_fails(
     payload_bucket.is_down = True
 
     with pytest.raises(PayloadUnavailableError):
-        rows_of(lane_parser(Lane.SLOW).outputs_of([record]))
+        rows_of(lane_parser(Lane.SLOW).outputs_of(raw_batch([record])))
 
 
 def test_a_record_that_is_no_message_waits_in_the_slow_lane_as_it_came(lane_parser: Lanes) -> None:
-    waiting, *_ = rows_of(lane_parser(Lane.STANDARD).outputs_of([FOREIGN]))
+    waiting, *_ = rows_of(lane_parser(Lane.STANDARD).outputs_of(raw_batch([FOREIGN])))
 
     assert as_raw(waiting)[:4] == FOREIGN[:4]
 
@@ -93,10 +95,10 @@ def test_a_batch_waits_for_a_few_copies_that_fail_and_not_for_each(
     slow_lane = lane_parser(Lane.SLOW)
     slow_lane.begin_batch()
 
-    rows = rows_of(slow_lane.outputs_of([bad_record()] * 20))
+    rows = rows_of(slow_lane.outputs_of(raw_batch([bad_record()] * 20)))
     asked = payload_bucket.copies_asked
     slow_lane.begin_batch()
-    rows_of(slow_lane.outputs_of([bad_record()]))
+    rows_of(slow_lane.outputs_of(raw_batch([bad_record()])))
 
     assert Counter(row.topic for row in rows) == {"raw.slow": 20, "fleet.parsed": 20}
     assert (asked, payload_bucket.copies_asked) == (3, 4)

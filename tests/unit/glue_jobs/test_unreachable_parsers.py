@@ -14,7 +14,7 @@ from glue_jobs.parse_lane.parsers.chosen_parsers import BACK_OFF_S
 from glue_jobs.parse_lane.parsers.programs import FETCHES_MAX
 from glue_jobs.parse_lane.reading.raw_batches import RawRecord
 from glue_jobs.parse_lane.results.output_batches import OutputRecord
-from tests.unit.glue_jobs.conftest import message_of, record_of, rows_of
+from tests.unit.glue_jobs.conftest import message_of, raw_batch, record_of, rows_of
 from tests.unit.glue_jobs.team_worker import Worker, batch, team_worker
 
 LANES = [Lane.FAST, Lane.STANDARD, Lane.SLOW]
@@ -46,7 +46,7 @@ def tried_again(worker: Worker, lane: LaneParser, record: RawRecord) -> tuple[Ra
     """Try a message once more, as long later as a parser is left alone; and where it went."""
     worker.now_s += BACK_OFF_S
     lane.begin_batch()
-    moved, _ = rows_of(lane.outputs_of([record]))
+    moved, _ = rows_of(lane.outputs_of(raw_batch([record])))
     return as_raw(moved), moved.topic
 
 
@@ -132,7 +132,7 @@ def test_what_is_given_in_the_end_is_parsed(sick: Worker, sandboxes: ParsesRuns)
     sick.not_given.clear()
     sick.now_s += 10 * BACK_OFF_S
     slow_lane.begin_batch()
-    rows = rows_of(slow_lane.outputs_of([record]))
+    rows = rows_of(slow_lane.outputs_of(raw_batch([record])))
 
     assert [row.topic for row in rows] == ["canonical.tank", "fleet.parsed"]
 
@@ -157,7 +157,7 @@ def test_one_that_is_not_given_is_asked_for_once_for_all_options(
     messages = [message_of(b"x", stream="tank", firmware=firmware) for firmware in ("1.0", "2.0")]
     lane = sick.lane(sandboxes)
 
-    rows = rows_of(lane.outputs_of(map(record_of, messages)))
+    rows = rows_of(lane.outputs_of(raw_batch(map(record_of, messages))))
 
     assert [row.topic for row in rows] == ["raw.slow", "fleet.parsed"] * 2
     assert sick.asked == ["tank==1.0"]

@@ -10,7 +10,7 @@ from fleetlane.events.metadata import Deferral, Outcome, parsed_from
 from glue_jobs.parse_lane.parse import spaced_tries
 from glue_jobs.parse_lane.reading.raw_batches import RawRecord
 from glue_jobs.parse_lane.results.output_batches import OutputRecord
-from tests.unit.glue_jobs.conftest import NOW_MS, MemoryBucket, rows_of
+from tests.unit.glue_jobs.conftest import NOW_MS, MemoryBucket, raw_batch, rows_of
 from tests.unit.glue_jobs.test_lane_parser import Lanes, record_by_reference
 
 TRIGGER_MS = LANE_LIMITS[Lane.SLOW].trigger_ms
@@ -33,7 +33,7 @@ def test_messages_behind_one_that_s3_does_not_give_are_parsed(
 ) -> None:
     records = records_of(payload_bucket, 20)
 
-    rows = rows_of(lane_parser(Lane.SLOW).outputs_of(records))
+    rows = rows_of(lane_parser(Lane.SLOW).outputs_of(raw_batch(records)))
 
     told = [parsed_from(row.value or b"") for row in rows if row.topic == "fleet.parsed"]
     assert Counter((one.outcome, one.put_off) for one in told) == {
@@ -47,7 +47,7 @@ def test_one_that_s3_does_not_give_fails_no_batch_even_where_it_is_alone(
 ) -> None:
     records = records_of(payload_bucket, 1)
 
-    put_off, _ = rows_of(lane_parser(Lane.SLOW).outputs_of(records))
+    put_off, _ = rows_of(lane_parser(Lane.SLOW).outputs_of(raw_batch(records)))
 
     assert (put_off.topic, put_off.key, put_off.value) == ("raw.slow", records[0].key, None)
 
@@ -59,7 +59,7 @@ def test_however_often_it_is_deferred_it_is_one_attempt_and_no_try(
     slow_lane = lane_parser(Lane.SLOW)
 
     for _ in range(5):
-        put_off, _ = rows_of(slow_lane.outputs_of([record]))
+        put_off, _ = rows_of(slow_lane.outputs_of(raw_batch([record])))
         record = as_raw(put_off)
 
     again = message_from(record.headers, record.value)
@@ -68,7 +68,7 @@ def test_however_often_it_is_deferred_it_is_one_attempt_and_no_try(
 
 def test_it_comes_again_a_trigger_later(lane_parser: Lanes, payload_bucket: MemoryBucket) -> None:
     records, waited_s = records_of(payload_bucket, 1), list[float]()
-    put_off, _ = rows_of(lane_parser(Lane.SLOW).outputs_of(records))
+    put_off, _ = rows_of(lane_parser(Lane.SLOW).outputs_of(raw_batch(records)))
     header = pa.struct([("key", pa.string()), ("value", pa.binary())])
     headers = [{"key": name, "value": value} for name, value in put_off.headers or ()]
     batch = pa.RecordBatch.from_arrays(
@@ -85,11 +85,11 @@ def test_once_its_time_to_live_ended_it_is_parked_as_missing(
     lane_parser: Lanes, payload_bucket: MemoryBucket
 ) -> None:
     slow_lane, records = lane_parser(Lane.SLOW), records_of(payload_bucket, 1)
-    put_off, _ = rows_of(slow_lane.outputs_of(records))
+    put_off, _ = rows_of(slow_lane.outputs_of(raw_batch(records)))
     payload_bucket.unreachable.clear()
     payload_bucket.objects.clear()
 
-    parked, told = rows_of(slow_lane.outputs_of([as_raw(put_off)]))
+    parked, told = rows_of(slow_lane.outputs_of(raw_batch([as_raw(put_off)])))
 
     assert parked.topic == "parked"
     assert parsed_from(told.value or b"").reason == "payload_missing"
