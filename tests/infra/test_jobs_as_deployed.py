@@ -26,6 +26,7 @@ from fleetlane.events.job_arguments import HostArguments, KafkaSecurity
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, parsed_from, received_from
 from fleetlane.events.names import random_raw_id
+from fleetlane.events.stage_resources import StageResources
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, raw_key
 from infra.constructs.jobs.spark_applications import LAKE_TABLES_PREFIX, Places, spark_applications
 from infra.stages import settings_of, stage_from
@@ -35,6 +36,7 @@ from local.servers.localstack import LocalAws
 from local.servers.ports import free_port
 from local.servers.processes import ServerProcess
 from local.spark.jobs import JobSettings, LocalLake, job_environment, spark_submit
+from operations.endpoints import REGION
 from tests.infra.engine_arguments import emr_arguments, glue_arguments
 from tests.infra.host_jobs import jobs_of
 from tests.infra.synthesis import Synthesized
@@ -179,15 +181,23 @@ def submitted(
 ) -> Iterator[ServerProcess]:
     """A job's file run by spark-submit, with these arguments and no others."""
     places = ground.places
-    settings = JobSettings(
-        folder=folder,
-        bootstrap_servers=places.bootstrap_servers,
+    resources = StageResources(
+        stage="deployed",
+        region=REGION,
+        api_url="",
+        kafka_bootstrap_servers=places.bootstrap_servers,
+        kafka_security=KafkaSecurity.PLAINTEXT,
+        devices_table=places.registry_table,
         flows_bucket=places.flows_bucket,
+        overrides_bucket=places.flows_bucket,
         payload_bucket=places.payload_bucket,
         parked_bucket=places.parked_bucket,
         lake_bucket=places.lake_bucket,
-        overrides_bucket=places.flows_bucket,
-        registry_table=places.registry_table,
+        flow_activation_function="",
+    )
+    settings = JobSettings(
+        folder=folder,
+        resources=resources,
         lake=LocalLake(folder / "lake"),
         environment=ground.environment,
     )
