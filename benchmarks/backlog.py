@@ -6,18 +6,17 @@ and is ten times that.
 
 import argparse
 import itertools
-import shutil
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from threading import Event, Thread
 from typing import Final
 
 from benchmarks.kept_numbers import write_numbers
 from benchmarks.parse.workload import PARTITIONS
 from benchmarks.running.application import running
+from benchmarks.running.arguments import arguments_of, emptied
 from benchmarks.running.messages import (
     Record,
     deploy_parser,
@@ -33,7 +32,6 @@ from benchmarks.running.services import Services, services
 from benchmarks.running.telling import tell
 from benchmarks.running.watched import Look, Watched
 from fleetlane.events.topics import FLEET_PARSED, PARKED, canonical_topic
-from local.checkout import ROOT
 from local.servers.processes import ServerProcess
 
 STREAM: Final = "bench"
@@ -49,9 +47,7 @@ _LOOK_EVERY_S: Final = 0.1
 
 def main() -> None:
     arguments = _arguments()
-    folder: Path = arguments.folder
-    shutil.rmtree(folder, ignore_errors=True)
-    with services(folder) as ready:
+    with emptied(arguments.folder) as folder, services(folder) as ready:
         ready.create_topics([RAW, "raw.slow", PARKED, *OUTPUTS], partitions=PARTITIONS)
         deploy_parser(ready)
         ready.publish([flow_of(STREAM)])
@@ -70,7 +66,6 @@ def main() -> None:
                 per_s = LOAD * _rate(looks[1:])
                 burst = burst_recovered(ready, watched, per_s, arguments.burst_seconds)
                 tell(write_numbers(arguments.output, burst))
-    shutil.rmtree(folder)
 
 
 def drained(
@@ -169,12 +164,9 @@ def _rate(looks: Sequence[Look]) -> float:
 
 
 def _arguments() -> argparse.Namespace:
-    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments = arguments_of("backlog", __doc__)
     arguments.add_argument("--messages", type=int, default=2_000_000, help="in the backlog")
     arguments.add_argument("--burst-seconds", type=float, default=10, help="0: no burst")
-    bench = ROOT / "build" / "bench"
-    arguments.add_argument("--folder", type=Path, default=bench / "backlog", help="emptied first")
-    arguments.add_argument("--output", type=Path, default=bench / "backlog.json")
     return arguments.parse_args()
 
 

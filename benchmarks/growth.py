@@ -4,10 +4,8 @@ All messages are equal but for their flow. CPU time is that of JVM, workers and 
 """
 
 import argparse
-import shutil
 from collections.abc import Callable, Sequence
 from itertools import count
-from pathlib import Path
 from statistics import median
 from typing import Final
 
@@ -15,12 +13,12 @@ from confluent_kafka.cimpl import NewPartitions
 
 from benchmarks.kept_numbers import write_numbers
 from benchmarks.running.application import running
+from benchmarks.running.arguments import arguments_of, emptied
 from benchmarks.running.messages import deploy_parser, flow_of, land_all, message_for
 from benchmarks.running.services import Services, services
 from benchmarks.running.telling import tell
 from benchmarks.running.watched import Watched
 from fleetlane.events.topics import FLEET_PARSED, PARKED, canonical_topic
-from local.checkout import ROOT
 
 PARTITIONS: Final = (1, 4, 16, 64)
 FLOWS: Final = (1, 10, 50, 200)
@@ -35,19 +33,16 @@ type Numbers = dict[str, dict[str, float]]
 
 def main() -> None:
     arguments = _arguments()
-    folder: Path = arguments.folder
     measured: dict[str, Callable[[Services, argparse.Namespace], Numbers]] = {
         "by_partitions": by_partitions,
         "by_flows": by_flows,
     }
     for name in arguments.only or measured:
-        shutil.rmtree(folder, ignore_errors=True)
-        with services(folder) as ready:
+        with emptied(arguments.folder) as folder, services(folder) as ready:
             ready.create_topics(["raw.slow", PARKED, FLEET_PARSED], partitions=FLOWS_PARTITIONS)
             deploy_parser(ready)
             written = write_numbers(arguments.output, {name: measured[name](ready, arguments)})
         tell(written)
-    shutil.rmtree(folder)
 
 
 def by_partitions(services: Services, arguments: argparse.Namespace) -> Numbers:
@@ -103,15 +98,12 @@ def _trial(
 
 
 def _arguments() -> argparse.Namespace:
-    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments = arguments_of("growth", __doc__)
     arguments.add_argument("--messages", type=int, default=200_000, help="measured, a run")
     arguments.add_argument("--warm-up", type=int, default=100_000, help="before these")
     arguments.add_argument("--rounds", type=int, default=3, help="the median of so many counts")
     names = ("by_partitions", "by_flows")
     arguments.add_argument("--only", nargs="*", choices=names, help="both without it")
-    bench = ROOT / "build" / "bench"
-    arguments.add_argument("--folder", type=Path, default=bench / "growth", help="emptied first")
-    arguments.add_argument("--output", type=Path, default=bench / "growth.json")
     return arguments.parse_args()
 
 

@@ -6,7 +6,6 @@ application's start.
 """
 
 import argparse
-import shutil
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,7 @@ from benchmarks.kept_numbers import write_numbers
 from benchmarks.parse.workload import EVENTS as EVENTS_A_MESSAGE
 from benchmarks.parse.workload import PARTITIONS
 from benchmarks.running.application import TASK_SLOTS, running
+from benchmarks.running.arguments import arguments_of, emptied
 from benchmarks.running.messages import deploy_parser, flow_of, land_all, message_for
 from benchmarks.running.services import BUCKET, Services, services
 from benchmarks.running.telling import tell
@@ -26,7 +26,6 @@ from fleetlane.events.job_arguments import LakeTables
 from fleetlane.events.lake.tables import CATALOG, EVENTS, RECEIVED, LakeTable
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED, canonical_topic
 from infra.constructs.jobs.spark_applications import LAKE_RECORDS_PER_WORKER
-from local.checkout import ROOT
 from local.spark.jobs import LocalLake
 
 STREAM: Final = "bench"
@@ -40,9 +39,7 @@ _SECONDS_MAX: Final = 1_800.0
 
 def main() -> None:
     arguments = _arguments()
-    folder: Path = arguments.folder
-    shutil.rmtree(folder, ignore_errors=True)
-    with services(folder) as ready:
+    with emptied(arguments.folder) as folder, services(folder) as ready:
         standard = standard_rate(ready, folder / "standard", arguments.messages)
         lake = lake_rate(ready, folder, arguments.messages * EVENTS_A_MESSAGE)
     numbers = {
@@ -54,7 +51,6 @@ def main() -> None:
         "lake_events_to_standard_events": round(lake / standard / EVENTS_A_MESSAGE, 3),
     }
     tell(write_numbers(arguments.output, numbers))
-    shutil.rmtree(folder)
 
 
 def standard_rate(services: Services, folder: Path, messages: int) -> float:
@@ -106,11 +102,8 @@ def rows_of(lake: LocalLake, table: LakeTable) -> int:
 
 
 def _arguments() -> argparse.Namespace:
-    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments = arguments_of("lake", __doc__)
     arguments.add_argument("--messages", type=int, default=150_000, help="in the backlog")
-    bench = ROOT / "build" / "bench"
-    arguments.add_argument("--folder", type=Path, default=bench / "lake", help="emptied first")
-    arguments.add_argument("--output", type=Path, default=bench / "lake.json")
     return arguments.parse_args()
 
 

@@ -6,7 +6,6 @@ standard one, in an application of its own; what it defers comes through the slo
 """
 
 import argparse
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from itertools import cycle, islice, repeat
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Final
 from benchmarks.kept_numbers import write_numbers
 from benchmarks.parse.workload import EVENTS, PARTITIONS
 from benchmarks.running.application import running
+from benchmarks.running.arguments import arguments_of, emptied
 from benchmarks.running.delivered import whole_messages
 from benchmarks.running.messages import (
     FAIL,
@@ -31,7 +31,6 @@ from benchmarks.running.telling import tell
 from benchmarks.running.watched import Watched
 from fleetlane.events.envelope import Message
 from fleetlane.events.topics import FLEET_PARSED, PARKED, canonical_topic
-from local.checkout import ROOT
 
 GOOD: Final = "good"
 STUCK: Final = "stuck"
@@ -49,11 +48,9 @@ TOPICS: Final = (RAW, *RAW_SLOW, FLEET_PARSED, PARKED, GOOD_TOPIC, canonical_top
 
 def main() -> None:
     arguments = _arguments()
-    folder: Path = arguments.folder
-    shutil.rmtree(folder, ignore_errors=True)
     rates: dict[str, list[float]] = {"clean": [], "poisoned": []}
     deferred = missing = 0
-    with services(folder) as ready:
+    with emptied(arguments.folder) as folder, services(folder) as ready:
         ready.create_topics(TOPICS, partitions=PARTITIONS)
         deploy_parser(ready)
         ready.publish([flow_of(GOOD), flow_of(STUCK)])
@@ -75,7 +72,6 @@ def main() -> None:
         "good_messages_missing": missing,
     }
     tell(write_numbers(arguments.output, numbers))
-    shutil.rmtree(folder)
 
 
 def acts_in_turn() -> Iterator[Act]:
@@ -124,13 +120,10 @@ def _message(number: int, act: Act) -> Message:
 
 
 def _arguments() -> argparse.Namespace:
-    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments = arguments_of("poison", __doc__)
     arguments.add_argument("--messages", type=int, default=300_000, help="measured, a run")
     arguments.add_argument("--warm-up", type=int, default=300_000, help="before these")
     arguments.add_argument("--rounds", type=int, default=3, help="the median of so many counts")
-    bench = ROOT / "build" / "bench"
-    arguments.add_argument("--folder", type=Path, default=bench / "poison", help="emptied first")
-    arguments.add_argument("--output", type=Path, default=bench / "poison.json")
     return arguments.parse_args()
 
 

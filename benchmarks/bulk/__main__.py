@@ -7,7 +7,6 @@ and beside these while the replay's backlog is a million.
 """
 
 import argparse
-import shutil
 from copy import replace
 from pathlib import Path
 from typing import Final
@@ -21,12 +20,12 @@ from benchmarks.latency.percentiles import percentile_ms, percentiles
 from benchmarks.latency.traffic import stored_by_the_brokers_clock
 from benchmarks.parse.workload import PARTITIONS
 from benchmarks.running.application import running
+from benchmarks.running.arguments import arguments_of, emptied
 from benchmarks.running.messages import HANG, REST, deploy_parser, flow_of, land_all, message_for
 from benchmarks.running.services import Services, services
 from benchmarks.running.telling import tell
 from fleetlane.events.lanes import BulkCause, Lane
 from fleetlane.events.topics import FLEET_PARSED, PARKED, RawTopic, canonical_topic
-from local.checkout import ROOT
 
 STEADY: Final = "steady"
 OTHERS: Final = "others"
@@ -48,9 +47,7 @@ _WAIT_S_MAX: Final = 120.0
 
 def main() -> None:
     arguments = _arguments()
-    folder: Path = arguments.folder
-    shutil.rmtree(folder, ignore_errors=True)
-    with services(folder) as ready:
+    with emptied(arguments.folder) as folder, services(folder) as ready:
         ready.create_topics([*RAW, FLEET_PARSED, PARKED], partitions=PARTITIONS)
         ready.create_topics(map(canonical_topic, STREAMS), partitions=PARTITIONS)
         stored_by_the_brokers_clock(ready, [OTHERS])
@@ -63,7 +60,6 @@ def main() -> None:
             phases.workers()
         if "floods" in arguments.only:
             phases.floods()
-    shutil.rmtree(folder)
 
 
 class _Phases:
@@ -166,7 +162,7 @@ def _p95_ratio(beside: Others, alone: Others) -> float:
 
 
 def _arguments() -> argparse.Namespace:
-    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments = arguments_of("bulk", __doc__)
     arguments.add_argument("--messages", type=int, default=60_000, help="drained, a lane")
     arguments.add_argument("--warm-up", type=int, default=60_000, help="before these")
     arguments.add_argument("--resting", type=int, default=1_000, help="of 20 ms, for a worker")
@@ -176,9 +172,6 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("--backlog", type=int, default=1_000_000, help="replayed besides")
     runs = ("rate", "workers", "floods")
     arguments.add_argument("--only", nargs="*", choices=runs, default=runs)
-    bench = ROOT / "build" / "bench"
-    arguments.add_argument("--folder", type=Path, default=bench / "bulk", help="emptied first")
-    arguments.add_argument("--output", type=Path, default=bench / "bulk.json")
     return arguments.parse_args()
 
 

@@ -7,10 +7,8 @@ lane while the slow one has more than it can do and 1 % of standard messages tak
 """
 
 import argparse
-import shutil
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Final
 
 from benchmarks.kept_numbers import write_numbers
@@ -25,6 +23,7 @@ from benchmarks.latency.traffic import (
     stored_by_the_brokers_clock,
 )
 from benchmarks.parse.workload import EVENTS, PARTITIONS
+from benchmarks.running.arguments import arguments_of, emptied
 from benchmarks.running.messages import (
     Act,
     all_delivered,
@@ -38,7 +37,6 @@ from benchmarks.running.telling import tell
 from benchmarks.running.watched import Watched
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.topics import FLEET_PARSED, PARKED, RawTopic, canonical_topic
-from local.checkout import ROOT
 from local.servers.processes import ServerProcess
 
 SHIPPED: Final = Jobs(
@@ -64,10 +62,8 @@ _SECONDS_MAX: Final = 240.0
 
 def main() -> None:
     arguments = _arguments()
-    folder: Path = arguments.folder
-    shutil.rmtree(folder, ignore_errors=True)
     cores = Cores.halves(is_broker_beside_fast=arguments.broker == "fast")
-    with services(folder) as ready:
+    with emptied(arguments.folder) as folder, services(folder) as ready:
         topics = (*RAW_TOPICS, FLEET_PARSED, PARKED)
         canonical = (canonical_topic(stream) for stream in STREAMS.values())
         ready.create_topics([*topics, *canonical], partitions=PARTITIONS)
@@ -80,7 +76,6 @@ def main() -> None:
             phases.shipped()
         if "exchanged" in arguments.only:
             phases.exchanged()
-    shutil.rmtree(folder)
 
 
 class _Phases:
@@ -192,7 +187,7 @@ def _ratios(
 
 
 def _arguments() -> argparse.Namespace:
-    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments = arguments_of("latency", __doc__)
     arguments.add_argument("--seconds", type=float, default=50, help="measured, a phase")
     arguments.add_argument("--warm-up", type=int, default=40_000, help="messages before, a lane")
     arguments.add_argument("--fast-per-s", type=float, help="instead of 20 %% of what it can do")
@@ -201,9 +196,6 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("--broker", choices=beside, default="fast", help="on whose cores")
     runs = ("shipped", "exchanged")
     arguments.add_argument("--only", nargs="*", choices=runs, default=runs)
-    bench = ROOT / "build" / "bench"
-    arguments.add_argument("--folder", type=Path, default=bench / "latency", help="emptied first")
-    arguments.add_argument("--output", type=Path, default=bench / "latency.json")
     return arguments.parse_args()
 
 

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
@@ -18,8 +18,15 @@ from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import FleetRun, run_fleet
 from operations.endpoints import PARKED_BUCKET
 from operations.ledger.evidence import LEDGER_TOPICS, Evidence, deduped_streams
+from operations.ledger.lake_settling import wait_for_lake
 from operations.ledger.message_results import Receipt
-from operations.ledger.reconciliation import Ledger, SettlingLimits, reconcile, wait_until_settled
+from operations.ledger.reconciliation import (
+    Ledger,
+    RecordSource,
+    SettlingLimits,
+    reconcile,
+    wait_until_settled,
+)
 from tests.e2e.fault_proxy import FaultProxy
 
 SETTLING_LIMITS = SettlingLimits(deadline_s=240.0, quiet_s=90.0)
@@ -106,6 +113,23 @@ class RunningPlatform:
         payloads = PayloadBucket(self.platform.s3, PARKED_BUCKET)
         seconds = time.monotonic() - began_s
         return reconcile(accepted, evidence, payloads=payloads, seconds=seconds)
+
+    def ledger_to_the_lake(
+        self,
+        receipts: Sequence[Receipt],
+        evidence: Evidence,
+        source: RecordSource,
+        *,
+        limits: SettlingLimits,
+        lake_limits: SettlingLimits,
+    ) -> Ledger:
+        """The same, of what ``source`` has read so far, with what the lake must hold of it."""
+        began_s = time.monotonic()
+        wait_until_settled(receipts, evidence, source, limits=limits)
+        lake = wait_for_lake(receipts, evidence, self.seen_by_operators.lake, limits=lake_limits)
+        payloads = PayloadBucket(self.platform.s3, PARKED_BUCKET)
+        seconds = time.monotonic() - began_s
+        return reconcile(receipts, evidence, payloads=payloads, seconds=seconds, lake=lake)
 
 
 @pytest.fixture(scope="package")

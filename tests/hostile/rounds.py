@@ -14,7 +14,6 @@ import msgspec
 from benchmarks.latency.percentiles import percentiles
 from clients.devices.registry import RegistryUnavailableError
 from clients.kafka.reader import Record
-from clients.s3.payload_bucket import PayloadBucket
 from fleetlane.cli.output.fleet_tables import FormatOptions
 from fleetlane.events.canonical import canonical_event_from
 from fleetlane.events.envelope import SOURCE_PREFIX
@@ -24,11 +23,9 @@ from fleetlane.events.times import millis_from_rfc3339, now_ms
 from fleetlane.events.topics import canonical_topic
 from local.platform import Platform, PlatformSettings
 from local.simulator.http_api import HttpApi
-from operations.endpoints import PARKED_BUCKET
 from operations.fleet import traffic
 from operations.ledger.evidence import Evidence, deduped_streams
-from operations.ledger.lake_settling import wait_for_lake
-from operations.ledger.reconciliation import Ledger, SettlingLimits, reconcile, wait_until_settled
+from operations.ledger.reconciliation import Ledger, SettlingLimits
 from operations.report import tables
 from tests.e2e.conftest import RunningPlatform, running_platform
 from tests.hostile.attacks import ESCAPES_STREAM, KEPT_FILE, attacks
@@ -144,19 +141,14 @@ class HostileRun:
                 return
 
     def _ledger(self) -> Ledger:
-        began_s, receipts, evidence = (
-            time.monotonic(),
+        self.arrivals.stop()
+        return self.running.ledger_to_the_lake(
             self.traffic.receipts,
             self.arrivals.evidence,
+            self.arrivals,
+            limits=_SETTLING,
+            lake_limits=_LAKE_SETTLING,
         )
-        self.arrivals.stop()
-        wait_until_settled(receipts, evidence, self.arrivals, limits=_SETTLING)
-        lake = wait_for_lake(
-            receipts, evidence, self.running.seen_by_operators.lake, limits=_LAKE_SETTLING
-        )
-        payloads = PayloadBucket(self.running.platform.s3, PARKED_BUCKET)
-        seconds = time.monotonic() - began_s
-        return reconcile(receipts, evidence, payloads=payloads, seconds=seconds, lake=lake)
 
     def _health(self) -> str:
         """What ``fleetlane fleet health`` prints; the registry may have much to do yet."""

@@ -6,18 +6,15 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from clients.s3.payload_bucket import PayloadBucket
 from local.platform import PlatformSettings
 from local.simulator.http_api import HttpApi
-from operations.endpoints import PARKED_BUCKET
 from operations.ledger.evidence import Evidence, deduped_streams
-from operations.ledger.lake_settling import wait_for_lake
-from operations.ledger.reconciliation import Ledger, SettlingLimits, reconcile, wait_until_settled
+from operations.ledger.reconciliation import Ledger, SettlingLimits
 from tests.e2e.conftest import RunningPlatform, running_platform
 from tests.soak.backlog import Observer
 from tests.soak.dealing import DealtFaults, Restart, SoakSettings
 from tests.soak.faults import Reach
-from tests.soak.judgement import memory_verdict, normal_in
+from tests.soak.judgement import MemoryVerdict, memory_verdict, normal_in
 from tests.soak.memory import MemorySampler
 from tests.soak.report import SoakReport, tell
 from tests.soak.small_disk import SmallDisk
@@ -84,10 +81,7 @@ class Soak:
             normal=normal,
             faults=tuple(self.faults.records),
             left_out=self.faults.left_out,
-            memory=tuple(
-                memory_verdict(role, samples, began_s=began_s, ended_s=ended_s)
-                for role, samples in self.memory.by_role.items()
-            ),
+            memory=self._memory(began_s, ended_s),
             calm_restarts=tuple(self.faults.calm_restarts(began_s)),
             surprises=tuple(line for one in runs for line in one.surprises()),
             ledger=self._ledger(runs),
@@ -122,24 +116,21 @@ class Soak:
         registry = self.running.platform.registry
         return Traffic.of(self.api, registry, devices=devices, seed=seed)
 
+    def _memory(self, began_s: float, ended_s: float) -> tuple[MemoryVerdict, ...]:
+        return tuple(
+            memory_verdict(role, samples, began_s=began_s, ended_s=ended_s)
+            for role, samples in self.memory.by_role.items()
+        )
+
     def _ledger(self, runs: list[Traffic]) -> Ledger:
         receipts = [receipt for one in runs for receipt in one.receipts()]
         self.observer.stop()
-        began_s = time.monotonic()
-        wait_until_settled(receipts, self.observer.evidence, self.observer, limits=_SETTLING)
-        payloads = PayloadBucket(self.running.platform.s3, PARKED_BUCKET)
-        lake = wait_for_lake(
+        return self.running.ledger_to_the_lake(
             receipts,
             self.observer.evidence,
-            self.running.seen_by_operators.lake,
-            limits=_LAKE_SETTLING,
-        )
-        return reconcile(
-            receipts,
-            self.observer.evidence,
-            payloads=payloads,
-            seconds=time.monotonic() - began_s,
-            lake=lake,
+            self.observer,
+            limits=_SETTLING,
+            lake_limits=_LAKE_SETTLING,
         )
 
 
