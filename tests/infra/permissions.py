@@ -108,7 +108,7 @@ def main() -> None:
             out = Path(scratch, name)
             ended = run_app({"stage": name, "artifacts": str(artifacts)}, out)
             assert ended.returncode == 0, ended.stdout + ended.stderr
-            stages[name] = synthesized(out, seconds=0)
+            stages[name] = synthesized(out)
         DOCUMENT.write_text(rendered(stages))
 
 

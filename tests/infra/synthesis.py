@@ -16,7 +16,7 @@ from infra.artifacts.folder import ENVIRONMENT, PYTHON
 
 ROOT = Path(__file__).resolve().parents[2]
 FUNCTIONS = ("authorizer", "canary", "flow_activation", "ingest", "respool", "uploads")
-SYNTH_LIMIT_S = 60
+TIMEOUT_S = 240
 POLICIES = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy")
 """A role's own, and what does not fit into it any more."""
 
@@ -31,11 +31,14 @@ type Resource = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synthesized:
-    """The templates of one stage, by the last word of their stacks' names."""
+    """The templates of one stage, by the last word of their stacks' names.
+
+    ``imported`` are the packages that were imported for them, whenever that was.
+    """
 
     folder: Path
     templates: Mapping[str, Template]
-    seconds: float
+    imported: frozenset[str]
 
     def resources(self, kind: str, *, of: str | None = None) -> dict[str, Resource]:
         """All resources of a type, in one stack or in all."""
@@ -52,7 +55,7 @@ class Synthesized:
 
 
 def run_app(
-    context: Mapping[str, str], out: Path, *, module: str = "infra.app"
+    context: Mapping[str, str], out: Path, *, module: str = "infra.app", lists_imports: bool = False
 ) -> subprocess.CompletedProcess[str]:
     """Run the app without credentials, with the context of ``cdk.json`` and this one."""
     given = json.loads((ROOT / "cdk.json").read_text())["context"] | dict(context)
@@ -64,25 +67,28 @@ def run_app(
         "AWS_CONFIG_FILE": os.devnull,
         "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
         "AWS_EC2_METADATA_DISABLED": "true",
-    }
+    } | ({"PYTHONPROFILEIMPORTTIME": "1"} if lists_imports else {})
     settings = [f"{name}={value}" for name, value in variables.items()]
     return subprocess.run(
         ["/usr/bin/env", *settings, sys.executable, "-m", module],
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=4 * SYNTH_LIMIT_S,
+        timeout=TIMEOUT_S,
         check=False,
     )
 
 
-def synthesized(folder: Path, *, seconds: float) -> Synthesized:
+def synthesized(folder: Path, *, import_times: str = "") -> Synthesized:
     paths = sorted(folder.glob("*.template.json"))
     templates = {
         path.name.removesuffix(".template.json").rsplit("-", 1)[1]: json.loads(path.read_text())
         for path in paths
     }
-    return Synthesized(folder=folder, templates=templates, seconds=seconds)
+    lines = (line for line in import_times.splitlines() if line.startswith("import time:"))
+    modules = (line.rpartition("|")[2].strip() for line in lines)
+    imported = frozenset(module.partition(".")[0] for module in modules)
+    return Synthesized(folder=folder, templates=templates, imported=imported)
 
 
 def lint_said(folder: Path) -> str:
