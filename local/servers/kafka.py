@@ -84,11 +84,17 @@ class KafkaBroker(ServerProcess):
     def _prepare(self) -> None:
         self._port = remembered_port(self._folder / "port.json")
         controller_port = remembered_port(self._folder / "controller_port.json")
+        settings = self._settings(controller_port)
+        self._properties.write_text("".join(f"{name}={at}\n" for name, at in settings.items()))
+        self._format_once()
+
+    def _settings(self, controller_port: int) -> dict[str, object]:
+        """What ``kafka.properties`` says; a broker with more listeners adds to it."""
         properties = Template(_PROPERTIES.read_text()).substitute(
             port=self._port, controller_port=controller_port, data=self._data
         )
-        self._properties.write_text(properties)
-        self._format_once()
+        lines = (line for line in properties.splitlines() if not line.startswith("#"))
+        return dict(line.split("=", 1) for line in lines)
 
     def _java(self, *arguments: str) -> list[str]:
         quiet = ("-Djava.awt.headless=true", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")

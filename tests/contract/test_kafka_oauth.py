@@ -25,26 +25,22 @@ class OauthBroker(KafkaBroker):
 
     oauth_servers: str
 
-    def _prepare(self) -> None:
+    def _settings(self, controller_port: int) -> dict[str, object]:
         """With Kafka's own validator of unsigned tokens; a connection ends with its token."""
-        super()._prepare()
+        settings = super()._settings(controller_port)
         self.oauth_servers = f"127.0.0.1:{remembered_port(self._folder / 'oauth_port.json')}"
-        lines = self._properties.read_text().splitlines()
-        settings = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
         module = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
         of_listener = "listener.name.oauth.oauthbearer"
         protocols = settings["listener.security.protocol.map"]
-        settings |= {
+        return settings | {
             "listeners": f"{settings['listeners']},OAUTH://{self.oauth_servers}",
             "listener.security.protocol.map": f"{protocols},OAUTH:SASL_PLAINTEXT",
             "sasl.enabled.mechanisms": "OAUTHBEARER",
             f"{of_listener}.sasl.jaas.config": (
                 f'{module} required unsecuredLoginStringClaim_sub="b";'
             ),
-            f"{of_listener}.connections.max.reauth.ms": "3600000",
+            f"{of_listener}.connections.max.reauth.ms": 3_600_000,
         }
-        text = "".join(f"{name}={value}\n" for name, value in settings.items())
-        self._properties.write_text(text)
 
 
 @pytest.fixture(scope="module")
