@@ -1,7 +1,5 @@
 """A simulated device with its key, the messages that it sends, and the answers that it saw."""
 
-import json
-from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -17,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import (
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from jwt.algorithms import ECAlgorithm
 
-from clients.device_api import AUDIENCE, UPLOADED, DeviceKey
+from clients.device_api import AUDIENCE, UPLOADED, DeviceKey, thumbprint
 from clients.devices.registry import DeviceStatus, RegisteredDevice
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import Lane
@@ -144,10 +142,7 @@ class Es256Key:
         """Make the pair of a secret number, from 1 to 2**255."""
         private = derive_private_key(secret, SECP256R1())
         members: dict[str, Any] = ECAlgorithm.to_jwk(private.public_key(), as_dict=True)
-        text = json.dumps(members, sort_keys=True, separators=(",", ":"))
-        digest = sha256(text.encode()).digest()
-        kid = urlsafe_b64encode(digest).rstrip(b"=").decode()
-        return cls(public_jwk=members | {"kid": kid}, private=private)
+        return cls(public_jwk=members | {"kid": thumbprint(members)}, private=private)
 
     def token(self, device_id: str, *, now_s: int, lifetime_s: int) -> str:
         """Sign a token for the HTTP API; more than a day is refused there."""

@@ -14,20 +14,12 @@ from http.client import HTTPConnection, HTTPException
 from typing import Final
 from urllib.parse import urlsplit
 
-from fleetlane.events.errors import FleetlaneError
+from clients.device_api import NoAnswerError
 
 _IDLE_S_MAX: Final = 3.0
 """Servers close connections that are idle for longer; a device opens a new one."""
 
 _TIMEOUT_S: Final = 35.0
-
-
-class NoAnswerError(FleetlaneError):
-    """No answer came. The message may have landed."""
-
-    reason = "no_answer"
-    problem: str
-    sentence = "no answer: {problem}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +63,7 @@ class HttpApi:
             content = response.read()
         except (OSError, HTTPException) as problem:
             connection.close()
-            raise NoAnswerError(repr(problem)) from None
+            raise NoAnswerError(path, repr(problem)) from None
         asked = response.headers.get("Retry-After", "")
         return HttpAnswer(
             status=response.status,

@@ -10,6 +10,7 @@ from typing import Final
 
 from clients.devices.registry import DeviceStatus
 from fleetlane.events.lanes import Lane
+from fleetlane.events.times import now_ms
 from local.simulator.behaviours import Circumstances, normal
 from local.simulator.device import SentMessage, SimulatedDevice, signing_key
 from local.simulator.http_api import HttpApi
@@ -74,7 +75,7 @@ def run_runaway_device(
     Raises:
         RegistryUnavailableError: It could not be registered; nothing was sent.
     """
-    random, now_ms = Random(seed), _now_ms()  # noqa: S311 - a simulation
+    random, began_ms = Random(seed), now_ms()  # noqa: S311 - a simulation
     device = SimulatedDevice(
         device_id=runaway_id(seed),
         device_type="weather-station",
@@ -82,12 +83,12 @@ def run_runaway_device(
         status=DeviceStatus.ACTIVE,
         key=signing_key(1, random),
     )
-    registered = device.registration(registered_ms=now_ms)
+    registered = device.registration(registered_ms=began_ms)
     registry.register_all(() if registered is None else (registered,))
     with closing(HttpApi(api_url, connections=1)) as api:
         runaway = _RunawayDevice(
             device=device,
-            token=token_of(device, now_ms=now_ms),
+            token=token_of(device, now_ms=began_ms),
             sender=Sender(api, patience_s=patience_s),
             random=random,
             patience_s=patience_s,
@@ -113,7 +114,7 @@ class _RunawayDevice:
     sent: list[SentMessage] = field(default_factory=list)
 
     async def run(self) -> RunawayRun:
-        began_s, began_ms = time.monotonic(), _now_ms()
+        began_s, began_ms = time.monotonic(), now_ms()
         quarantined_s, released_s = await self._landed_in(Lane.BULK, pause_s=60 / PER_MINUTE), None
         if quarantined_s is not None:
             until_s = time.monotonic() + _SILENT_S
@@ -135,13 +136,9 @@ class _RunawayDevice:
             await asyncio.sleep(max(0.0, first_s + number * pause_s - time.monotonic()))
             if time.monotonic() > first_s + self.patience_s or self.is_over():
                 return None
-            at = Circumstances(random=self.random, now_ms=_now_ms(), messages=1)
+            at = Circumstances(random=self.random, now_ms=now_ms(), messages=1)
             for message in normal(_STREAM)(at):
                 self.sent.append(await self.sender.send(self.device, self.token, message))
             if self.sent[-1].final.lane == lane:
                 return time.monotonic()
         return None
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

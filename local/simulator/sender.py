@@ -12,11 +12,10 @@ from typing import Final, Protocol
 import httpx
 import orjson
 
-from clients import device_api
-from clients.device_api import UPLOADED, declaration_of, form_answer
+from clients.device_api import UPLOADED, NoAnswerError, declaration_of, form_answer
 from fleetlane.events.envelope import SOURCE_PREFIX
 from local.simulator.device import ACCEPTED, Answer, Outgoing, SentMessage, SimulatedDevice
-from local.simulator.http_api import HttpAnswer, NoAnswerError
+from local.simulator.http_api import HttpAnswer
 
 _TOKEN_LIFETIME_S: Final = 12 * 60 * 60
 _RETRY_AFTER_S_MAX: Final = 2.0
@@ -29,7 +28,7 @@ _PATH: Final = "/v1/batch"
 _ANSWERED: Final = frozenset({HTTPStatus.ACCEPTED, HTTPStatus.MULTI_STATUS})
 
 type PostForm = Callable[[str, Mapping[str, str], bytes], httpx.Response]
-"""Posts a form to S3 and gives its answer; raises ``device_api.NoAnswerError``."""
+"""Posts a form to S3 and gives its answer; raises ``NoAnswerError``."""
 
 
 class Api(Protocol):
@@ -109,14 +108,9 @@ class Sender:
         if answer.status != _CREATED:
             return answer
         form = orjson.loads(answer.content)
-        try:
-            stored = await asyncio.to_thread(
-                self._post_form, form["url"], form["fields"], message.body
-            )
-        except device_api.NoAnswerError as problem:
-            raise NoAnswerError(str(problem)) from None
+        stored = await asyncio.to_thread(self._post_form, form["url"], form["fields"], message.body)
         if stored.status_code != UPLOADED:
-            raise NoAnswerError(f"{stored.status_code}: {stored.text[:200]}")
+            raise NoAnswerError(form["url"], f"{stored.status_code}: {stored.text[:200]}")
         content = orjson.dumps({"id": form["id"], "landed": "object"})
         return HttpAnswer(status=UPLOADED, content=content)
 

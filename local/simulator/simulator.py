@@ -10,6 +10,7 @@ from typing import Final, Protocol
 
 from clients.device_api import form_answer
 from clients.devices.registry import RegisteredDevice
+from fleetlane.events.times import now_ms
 from local.simulator.device import SentMessage
 from local.simulator.http_api import HttpApi
 from local.simulator.sender import Api, Batch, PostForm, Sender, sent_batch
@@ -66,14 +67,8 @@ def run_fleet(
 ) -> FleetRun:
     """Register the fleet and let it send; blocks until every device is done with its messages.
 
-    Args:
-        plan: How many devices, and how they send.
-        api_url: Where ``/v1/…`` is.
-        registry: Takes the devices first.
-        on_progress: Called a few times a second, in this thread, and once at the end.
-
-    Raises:
-        RegistryUnavailableError: The devices could not be registered; nothing was sent.
+    ``on_progress`` is called a few times a second, in this thread, and once at the end. Raises
+    ``RegistryUnavailableError`` before anything was sent.
     """
     with closing(HttpApi(api_url, connections=plan.connections)) as api:
         return run_fleet_on(api, plan, registry=registry, on_progress=on_progress)
@@ -88,10 +83,10 @@ def run_fleet_on(
     post_form: PostForm = form_answer,
 ) -> FleetRun:
     """Do as ``run_fleet`` does, on an open API."""
-    now_ms = time.time_ns() // 1_000_000
-    sendings = tuple(sendings_of(plan, now_ms=now_ms))
+    at_ms = now_ms()
+    sendings = tuple(sendings_of(plan, now_ms=at_ms))
     devices = (device for one in sendings for device in one.devices)
-    registrations = (device.registration(registered_ms=now_ms) for device in devices)
+    registrations = (device.registration(registered_ms=at_ms) for device in devices)
     registry.register_all(device for device in registrations if device is not None)
     sender = Sender(api, post_form=post_form, patience_s=plan.patience_s)
     return asyncio.run(_run(sendings, plan, sender, on_progress))
@@ -105,7 +100,7 @@ async def _run(
 ) -> FleetRun:
     sent: list[SentMessage] = []
     planned = sum(one.messages for one in sendings)
-    started_s, began_ms = time.monotonic(), time.time_ns() // 1_000_000
+    started_s, began_ms = time.monotonic(), now_ms()
 
     def report() -> None:
         on_progress(FleetProgress(planned=planned, finished=len(sent), landed=dict(sender.landed)))

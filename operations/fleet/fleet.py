@@ -8,13 +8,14 @@ from typing import Any, Final, Self
 
 import duckdb
 import pyarrow as pa
+from pyarrow import dataset as ds
 from pyiceberg.catalog import Catalog
 
 from clients.devices.registry import RegisteredDevice
 from fleetlane.events import canary
 from fleetlane.events.lake.tables import RECEIVED
 from fleetlane.events.times import DAY_MS, EPOCH, MILLIS_MAX, MILLIS_MIN
-from operations.fleet.tables import PlannedTable, planned_tables
+from operations.fleet.tables import planned_tables
 
 HISTORY_DAYS: Final = 30
 _REGISTERED: Final = pa.schema(
@@ -59,18 +60,16 @@ class Fleet:
 
     def __init__(
         self,
-        tables: Mapping[str, PlannedTable],
+        tables: Mapping[str, ds.Dataset],
         registered: Iterable[RegisteredDevice],
         *,
         asked_at_ms: int,
     ) -> None:
         self.asked_at_ms = asked_at_ms
-        self.file_bytes = sum(table.file_bytes for table in tables.values())
-        """The size of all files that a query may read."""
         self._connection = duckdb.connect()
         self._connection.execute("set timezone = 'UTC'")
         for name, table in tables.items():
-            self._connection.register(f"all_of_{name}", table.dataset)
+            self._connection.register(f"all_of_{name}", table)
             columns = _BELIEVED if name == RECEIVED.name else "*"
             self._connection.execute(
                 f"create view {name} as select {columns} from all_of_{name} where {_OF_FLEET}"

@@ -44,15 +44,7 @@ class RowsDeletedBesideError(FleetlaneError):
     sentence = "{table} has {files} data files with deletes beside them: compact it first"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedTable:
-    """A table's files that may hold rows of the wanted days, and their size."""
-
-    dataset: ds.Dataset
-    file_bytes: int
-
-
-def planned_tables(catalog: Catalog, *, since: date) -> Mapping[str, PlannedTable]:
+def planned_tables(catalog: Catalog, *, since: date) -> Mapping[str, ds.FileSystemDataset]:
     """Plan the tables of ``QUERIED`` by name; ``daily`` wholly, the others from ``since`` on."""
     lately = day_since(since)
     return {
@@ -66,7 +58,7 @@ def day_since(since: date) -> str:
     return f"day >= '{since.isoformat()}'"
 
 
-def planned_table(catalog: Catalog, table: LakeTable, *, where: str | None) -> PlannedTable:
+def planned_table(catalog: Catalog, table: LakeTable, *, where: str | None) -> ds.FileSystemDataset:
     """Plan a table's files that may hold rows ``where`` a condition of pyiceberg's holds.
 
     Raises:
@@ -84,13 +76,10 @@ def planned_table(catalog: Catalog, table: LakeTable, *, where: str | None) -> P
     deleted = sum(bool(task.delete_files) for task in tasks)
     if deleted:
         raise RowsDeletedBesideError(table.identifier, deleted)
-    return PlannedTable(
-        dataset=_dataset(loaded, tasks, day_at=table.partitioned_by.index("day")),
-        file_bytes=sum(task.file.file_size_in_bytes for task in tasks),
-    )
+    return _dataset(loaded, tasks, day_at=table.partitioned_by.index("day"))
 
 
-def _dataset(table: Table, tasks: Iterable[FileScanTask], *, day_at: int) -> ds.Dataset:
+def _dataset(table: Table, tasks: Iterable[FileScanTask], *, day_at: int) -> ds.FileSystemDataset:
     """One fragment per file. Each knows its day, so that a query opens no other days' files."""
     io: Any = table.io
     fragments = []
@@ -119,7 +108,7 @@ def newest(catalog: Catalog, view: LakeView, *, since: date, rows_max: int) -> V
     """The newest events of the days from ``since`` on, by arrival, the newest first."""
     where = f"stream = '{view.stream}' and {day_since(since)}"
     events = planned_table(catalog, EVENTS, where=where)
-    return newest_of(events.dataset, view, since=since, rows_max=rows_max)
+    return newest_of(events, view, since=since, rows_max=rows_max)
 
 
 def newest_of(events: ds.Dataset, view: LakeView, *, since: date, rows_max: int) -> ViewRows:

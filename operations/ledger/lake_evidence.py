@@ -21,8 +21,8 @@ class LakeEvidence:
     @classmethod
     def read(cls, catalog: Catalog) -> Self:
         """Read both tables wholly: for a lake that is as small as what is to be proved."""
-        events = planned_table(catalog, EVENTS, where=None).dataset
-        parked = planned_table(catalog, PARKED, where=None).dataset
+        events = planned_table(catalog, EVENTS, where=None)
+        parked = planned_table(catalog, PARKED, where=None)
         return cls(
             event_ids=frozenset(events.to_table(columns=["id"]).column("id").to_pylist()),
             parked=frozenset(

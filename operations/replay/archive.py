@@ -47,7 +47,7 @@ class ArchivedRecords:
         first, last = _day(wanted.from_ms), _day(wanted.to_ms)
         days = f"day >= '{first}' and day <= '{last}'"
         where = f"stream = '{wanted.stream}' and {days}"
-        return cls(rows=planned_table(catalog, RAW, where=where).dataset, wanted=wanted)
+        return cls(rows=planned_table(catalog, RAW, where=where), wanted=wanted)
 
     def matching(self, pattern: str, *, since_ms: int | None = None) -> Iterator[Record]:
         """Give the records of first landings; a ``RecordStore``, but that there is one pattern."""

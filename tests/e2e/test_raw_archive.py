@@ -92,7 +92,7 @@ def body_of(number: int) -> bytes:
 def rows(seen: operations.platform.Platform, table: LakeTable) -> Rows:
     try:
         with seen.lake() as catalog:
-            dataset = planned_table(catalog, table, where=f"stream = '{STREAM}'").dataset
+            dataset = planned_table(catalog, table, where=f"stream = '{STREAM}'")
             found = dataset.to_table().to_pylist()
     except LakeMissingError:
         return []

@@ -11,12 +11,12 @@ from typing import Final
 
 import orjson
 
-from clients.device_api import DeviceKey
+from clients.device_api import DeviceKey, NoAnswerError
 from clients.devices.registry import RegisteredDevice
 from fleetlane.events.times import now_ms
 from local.simulator import bodies
 from local.simulator.device import ACCEPTED
-from local.simulator.http_api import HttpAnswer, HttpApi, NoAnswerError
+from local.simulator.http_api import HttpAnswer, HttpApi
 from local.simulator.simulator import Registry
 from operations.ledger.message_results import Receipt
 from tests.hostile.attacks import Attack, Request

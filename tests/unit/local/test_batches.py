@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any
 
+from clients.device_api import NoAnswerError
 from clients.devices.registry import DeviceStatus
 from fleetlane.events.names import random_raw_id
 from local.simulator.device import Expected, Outgoing, SentMessage, SimulatedDevice, signing_key
-from local.simulator.http_api import HttpAnswer, NoAnswerError
+from local.simulator.http_api import HttpAnswer
 from local.simulator.sender import Batch, RelayedMessage, Sender, sent_batch
 
 
@@ -46,7 +47,7 @@ class FakeApi:
         entries = len(self.batches[-1])
         answer = self._answers.pop(0) if self._answers else [202] * entries
         if answer is None:
-            raise NoAnswerError("refused")
+            raise NoAnswerError("url", "refused")
         if isinstance(answer, int):
             return HttpAnswer(status=answer, content=b"", retry_after_s=0)
         receipts = [receipt(status) for status in answer]

@@ -11,13 +11,13 @@ from typing import Any
 import httpx
 import pytest
 
-from clients.device_api import AUDIENCE
+from clients.device_api import AUDIENCE, NoAnswerError
 from clients.devices.registry import DeviceStatus, RegisteredDevice
 from fleetlane.events.names import keyed_raw_id, random_raw_id
 from lambdas.authorizer.handler import authorize
 from local.gateway.app import Gateway, GatewaySettings
 from local.simulator.device import Expected, Outgoing, SentMessage, SimulatedDevice, signing_key
-from local.simulator.http_api import HttpAnswer, NoAnswerError
+from local.simulator.http_api import HttpAnswer
 from local.simulator.sender import Sender
 from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import FleetProgress, run_fleet_on
@@ -46,7 +46,7 @@ class FakeApi:
     async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
         status = self._statuses.pop(0) if self._statuses else 202
         if status is None:
-            raise NoAnswerError("refused")
+            raise NoAnswerError("url", "refused")
         lane = "fast" if "/fast/" in path else "standard"
         receipt = json.dumps({"id": random_raw_id(), "lane": lane, "landed": "kafka"}).encode()
         return HttpAnswer(status=status, content=receipt, retry_after_s=0)

@@ -8,7 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from local.simulator.http_api import HttpAnswer, HttpApi, NoAnswerError
+from clients.device_api import NoAnswerError
+from local.simulator.http_api import HttpAnswer, HttpApi
 
 
 class EchoHandler(BaseHTTPRequestHandler):
