@@ -65,7 +65,7 @@ def choice_us() -> float:
     flows, limits = _OneVersion(), LANE_LIMITS[Lane.STANDARD]
     nothing: Any = _NothingToFetch()
     programs = Programs(folders=nothing, sandboxes=nothing, limits=LANE_LIMITS[Lane.STANDARD])
-    parsers = ChosenParsers(flows=flows, earlier=flows, programs=programs, limits=limits)
+    parsers = ChosenParsers(flows=flows, earlier=flows.published, programs=programs, limits=limits)
     messages = [_message(number) for number in range(MESSAGES)]
     rounds = []
     for _ in range(ROUNDS):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from copy import replace
-from typing import Final
+from typing import Any, Final
 
 from clients.s3.payload_bucket import PayloadMissingError
 from fleetlane.events import headers as ce
@@ -26,7 +26,7 @@ _DIVERTED_ONCE: Final = 2
 
 
 def next_attempt(
-    record: RawRecord, message: Message, topic: RawTopic, **changes: object
+    record: RawRecord, message: Message, topic: RawTopic, **changes: Any
 ) -> OutputRecord:
     """The same message for another attempt, in ``topic``, with ``changes`` to its envelope."""
     again = replace(message, attempt=message.attempt + 1, **changes)
