@@ -88,7 +88,7 @@ class KafkaBroker(ServerProcess):
         self._properties.write_text("".join(f"{name}={at}\n" for name, at in settings.items()))
         self._format_once()
 
-    def _settings(self, controller_port: int) -> dict[str, object]:
+    def _settings(self, controller_port: int) -> dict[str, str]:
         """What ``kafka.properties`` says; a broker with more listeners adds to it."""
         properties = Template(_PROPERTIES.read_text()).substitute(
             port=self._port, controller_port=controller_port, data=self._data

@@ -25,7 +25,7 @@ class OauthBroker(KafkaBroker):
 
     oauth_servers: str
 
-    def _settings(self, controller_port: int) -> dict[str, object]:
+    def _settings(self, controller_port: int) -> dict[str, str]:
         """With Kafka's own validator of unsigned tokens; a connection ends with its token."""
         settings = super()._settings(controller_port)
         self.oauth_servers = f"127.0.0.1:{remembered_port(self._folder / 'oauth_port.json')}"
@@ -39,7 +39,7 @@ class OauthBroker(KafkaBroker):
             f"{of_listener}.sasl.jaas.config": (
                 f'{module} required unsecuredLoginStringClaim_sub="b";'
             ),
-            f"{of_listener}.connections.max.reauth.ms": 3_600_000,
+            f"{of_listener}.connections.max.reauth.ms": "3600000",
         }
 
 
