@@ -17,6 +17,7 @@ def build(app: App) -> None:
     """Add a stage's stacks to ``app``, and what checks them.
 
     The context says which ``stage``; for the local one, ``kafka``: where the laptop's broker is.
+    ``alarm_email`` is whom alarms notify, instead of the stage's.
     ``artifacts`` is a folder to take instead of the one that ``make artifacts`` fills, and
     ``flows``, for stages in AWS, one instead of the repository's.
 
@@ -24,7 +25,9 @@ def build(app: App) -> None:
         FleetlaneError: The stage, a flow or an artifact is not as it must be.
     """
     name = app.node.try_get_context("stage") or ""
-    add_stage(app, stage_from(name, settings_of(name)))
+    settings = settings_of(name)
+    email = app.node.try_get_context("alarm_email") or settings["alarm_email"]
+    add_stage(app, stage_from(name, settings | {"alarm_email": email}))
 
 
 def add_stage(app: App, stage: Stage) -> None:
@@ -32,6 +35,7 @@ def add_stage(app: App, stage: Stage) -> None:
     folder = app.node.try_get_context("artifacts")
     artifacts = Artifacts(folder=Path(folder)) if folder else Artifacts()
     if stage.is_cloud:
+        _check_alarm_email(stage)
         flows = Path(app.node.try_get_context("flows") or ROOT / "flows")
         add_cloud_stacks(app, stage, artifacts, deployed_flows(flows, artifacts))
         Validations.of(app).add_plugins(AwsSolutionsChecks(app))
@@ -41,6 +45,13 @@ def add_stage(app: App, stage: Stage) -> None:
         problem = "is missing; say where the broker is by `-c kafka=HOST:PORT`"
         raise BadStageError(stage.name, "kafka", problem)
     add_local_stacks(app, stage, artifacts, bootstrap_servers=kafka)
+
+
+def _check_alarm_email(stage: Stage) -> None:
+    """What keeps data must notify somebody when it is in danger."""
+    if stage.keeps_data and not stage.alarm_email:
+        problem = "is missing: alarms would reach nobody; set it, or give `-c alarm_email=ADDRESS`"
+        raise BadStageError(stage.name, "alarm_email", problem)
 
 
 def main() -> int:

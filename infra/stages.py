@@ -20,6 +20,13 @@ class Engine(StrEnum):
     LAPTOP = "laptop"
 
 
+class Api(StrEnum):
+    """Which of API Gateway's APIs devices call: REST, or HTTP at a third of its price."""
+
+    REST = "rest"
+    HTTP = "http"
+
+
 class BadStageError(FleetlaneError):
     """A stage is not described as it must be."""
 
@@ -80,7 +87,9 @@ class Stage:
     upload_bytes_max: int
     requests_per_s: int
     requests_burst: int
+    api: Api
     has_firewall: bool
+    has_tracing: bool
     device_domain: DeviceDomain | None
     engine: Engine
     sandbox: Sandbox
@@ -110,10 +119,22 @@ class Stage:
 
 _ZONES: Final = ("eu-central-1a", "eu-central-1b", "eu-central-1c")
 _AVAILABLE, _REQUIRED = Sandbox.AVAILABLE, Sandbox.REQUIRED
+_REST = Api.REST
 _LAPTOP, _GLUE, _EMR = Engine.LAPTOP, Engine.GLUE, Engine.EMR
 
 LOG_RETENTION_DAYS: Final = (1, 7, 14, 30, 90, 180, 365)
 """What CloudWatch supports."""
+
+TRACED_PER_S: Final = 1
+TRACED_SHARE: Final = 0.001
+"""Where requests are traced: so many a second, and of the others this share. X-Ray's own share, one
+in twenty, would cost half of what the functions do."""
+
+PARTITIONS_MAX: Final = MappingProxyType(
+    {"m7g.large": 1_000, "m7g.xlarge": 1_000, "m7g.2xlarge": 2_000, "m7g.4xlarge": 4_000}
+)
+"""What MSK advises for a broker of each type, replicas included. Burstable ones are not here: they
+take four logins by IAM a second, and more functions than that start at once."""
 
 STAGE_NAMES: Final = ("local", "dev", "staging", "prod")
 
@@ -128,7 +149,7 @@ _SIDE_BY_SIDE: Final[Mapping[str, tuple[Any, Any, Any, Any]]] = MappingProxyType
     "payload_ttl_days":       (35,             35,               35,                35),
     "raw_archive_days":       (90,             90,               90,                90),
     "log_retention_days":     (7,              7,                30,                90),
-    "broker_type":            (None,           "t3.small",       "m7g.large",       "m7g.xlarge"),
+    "broker_type":            (None,           "m7g.large",      "m7g.large",       "m7g.xlarge"),
     "broker_count":           (1,              3,                3,                 3),
     "broker_storage_gib":     (1,              50,               250,               1_000),
     "topic_partitions":       (2,              3,                12,                24),
@@ -145,7 +166,9 @@ _SIDE_BY_SIDE: Final[Mapping[str, tuple[Any, Any, Any, Any]]] = MappingProxyType
     "upload_bytes_max":       (64 << 20,       64 << 20,         64 << 20,          64 << 20),
     "requests_per_s":         (100,            200,              2_000,             8_000),
     "requests_burst":         (200,            400,              2_000,             5_000),
-    "has_firewall":           (False,          False,            False,             False),
+    "api":                    (_REST,          _REST,            _REST,             _REST),
+    "has_firewall":           (False,          False,            False,             True),
+    "has_tracing":            (False,          False,            False,             True),
     "device_domain":          (None,           None,             None,              None),
     "engine":                 (_LAPTOP,        _GLUE,            _EMR,              _GLUE),
     "sandbox":                (_AVAILABLE,     _AVAILABLE,       _REQUIRED,         _REQUIRED),
@@ -187,4 +210,12 @@ def stage_from(name: str, settings: Mapping[str, Any]) -> Stage:
     if days not in LOG_RETENTION_DAYS:
         allowed = ", ".join(map(str, LOG_RETENTION_DAYS))
         raise BadStageError(name, "log_retention_days", f"is {days}; choose one of {allowed}")
+    broker_type = settings["broker_type"]
+    if settings["is_cloud"] and broker_type not in PARTITIONS_MAX:
+        problem = f"is {broker_type}; choose one of {', '.join(PARTITIONS_MAX)}"
+        raise BadStageError(name, "broker_type", problem)
+    for field in ("has_firewall", "has_tracing"):
+        if settings["api"] is Api.HTTP and settings[field]:
+            problem = "is on, but AWS has it for REST APIs alone; turn it off, or set `api` to REST"
+            raise BadStageError(name, field, problem)
     return Stage(name=name, **settings)

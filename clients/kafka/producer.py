@@ -27,6 +27,10 @@ from fleetlane.events.job_arguments import KafkaSecurity
 CONNECT_S: Final = 0.5
 """A broker that cannot be reached for so long is given up."""
 
+FIRST_CONNECT_S: Final = 2.0
+"""So long where a producer was just opened: logins by IAM are slow, and many functions start at
+once."""
+
 ANSWER_S: Final = 2.0
 """A broker that answers nothing for so long does not answer."""
 
@@ -84,11 +88,16 @@ class KafkaProducer:
         }
         self._last_error: tuple[float, str] = (0.0, "")
         self._is_connected, self._give_up_s = False, math.inf
+        self._connect_s = FIRST_CONNECT_S
         self._changing = threading.Lock()
         self._polling = threading.Lock()
         self._producer = self._connect(self._configuration)
         self.confirmed_s = -math.inf
         """When Kafka last confirmed a record, by ``time.monotonic``."""
+
+    def connect(self, topic: str) -> bool:
+        """Log in before there is a record to land; blocks for ``FIRST_CONNECT_S`` at most."""
+        return self._connects(self._producer, topic, math.inf)
 
     def land(self, record: ProducerRecord) -> KafkaPosition:
         """Write ``record`` and wait until all in-sync replicas hold it; return where it stands.
@@ -107,7 +116,8 @@ class KafkaProducer:
         """Write all records, then wait for all of them together, no longer than for one.
 
         Gives, in the order of ``records``, where each stands or why it may not. Where no broker
-        can be reached for half a second, that is the end of it. ``within_s`` shortens the wait.
+        can be reached for half a second, or for two by a producer that was just opened, that is
+        the end of it. ``within_s`` shortens the wait.
         """
         if not records:
             return []
@@ -149,7 +159,8 @@ class KafkaProducer:
         """Whether there is a connection; nothing is produced before, so nothing comes late."""
         if self._is_connected:
             return True
-        seconds = min(CONNECT_S, deadline_s - time.monotonic())
+        seconds = min(self._connect_s, deadline_s - time.monotonic())
+        self._connect_s = CONNECT_S
         try:
             producer.list_topics(topic, timeout=max(0.0, seconds))
         except KafkaException:
@@ -196,7 +207,7 @@ class KafkaProducer:
         with self._changing:
             if self._producer is broken:
                 self._producer = self._connect(self._configuration)
-                self._is_connected = False
+                self._is_connected, self._connect_s = False, FIRST_CONNECT_S
 
     def _on_error(self, error: KafkaError) -> None:
         now_s = time.monotonic()

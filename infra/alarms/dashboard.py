@@ -10,7 +10,7 @@ from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metrics import Dimension, FunctionMetric, LaneMetric, Service
 from infra.alarms.alarm import our_metric
 from infra.alarms.lanes import lane_metric
-from infra.constructs.api.device_api import DEVICE_ROUTES, DeviceApi
+from infra.constructs.api.device_api import DEVICE_ROUTES, ApiMetric, DeviceApi
 
 _PAGE_WIDTH: Final = 24
 _LANE_WIDTH: Final = _PAGE_WIDTH // len(Lane)
@@ -29,10 +29,14 @@ def add_dashboard(
     page.add_widgets(
         _graph(
             "Requests per minute",
-            [api.metric(name, "Sum") for name in ("Count", "4XXError", "5XXError")],
+            [
+                api.metric(one, "Sum")
+                for one in (ApiMetric.REQUESTS, ApiMetric.REFUSED, ApiMetric.FAILED)
+            ],
         ),
         _graph(
-            "Latency, p99 (ms)", [api.metric("Latency", "p99", route=one) for one in DEVICE_ROUTES]
+            "Latency, p99 (ms)",
+            [api.metric(ApiMetric.LATENCY, "p99", route=one) for one in DEVICE_ROUTES],
         ),
         _graph("Accepted messages per minute", [_accepted(lane) for lane in Lane]),
     )

@@ -8,7 +8,13 @@ from aws_cdk import Duration
 
 from fleetlane.events.metrics import FLEET_WATCH, Dimension, FunctionMetric, JobMetric, Service
 from infra.alarms.alarm import AlarmRule, our_metric
-from infra.constructs.api.device_api import BATCH_ROUTE, DEVICE_ROUTES, FAST_ROUTE, DeviceApi
+from infra.constructs.api.device_api import (
+    BATCH_ROUTE,
+    DEVICE_ROUTES,
+    FAST_ROUTE,
+    ApiMetric,
+    DeviceApi,
+)
 from infra.constructs.functions.platform_function import PlatformFunction
 from infra.constructs.functions.upload_functions import UploadFunctions
 
@@ -51,7 +57,7 @@ def _api_alarms(api: DeviceApi) -> Iterator[AlarmRule]:
         name="api-fails",
         meaning=f"More than {FAILED_PERCENT_MAX} % of requests are answered with a 5xx. "
         "Read ingest's log for `not durable` and `failed`.",
-        metric=api.metric("5XXError", "Average"),
+        metric=api.metric(ApiMetric.FAILED, "Average"),
         threshold=FAILED_PERCENT_MAX / 100,
         periods=3,
     )
@@ -62,7 +68,7 @@ def _api_alarms(api: DeviceApi) -> Iterator[AlarmRule]:
             name=f"{_ROUTE_NAMES.get(route, 'standard')}-route-is-slow",
             meaning=f"The p99 latency of POST {route} is above {ms_max} ms. "
             "Compare the routes on the dashboard, and check the brokers.",
-            metric=api.metric("Latency", "p99", route=route),
+            metric=api.metric(ApiMetric.LATENCY, "p99", route=route),
             threshold=ms_max,
             periods=2 if is_fast else 5,
         )

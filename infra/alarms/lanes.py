@@ -155,6 +155,16 @@ def lane_alarms(lane: Lane) -> Iterator[AlarmRule]:
         threshold=parked_percent_max,
         periods=5,
     )
+    yield from _parser_alarms(lane)
+    yield AlarmRule(
+        name=f"{lane}-stream-is-blocked",
+        meaning=f"A flow of the {lane} lane halted on a message that it cannot parse, and waits "
+        "for an operator. Decide with `fleetlane unblock`.",
+        metric=lane_metric(LaneMetric.BLOCKED_STREAMS, lane, statistic="Maximum"),
+    )
+
+
+def _parser_alarms(lane: Lane) -> Iterator[AlarmRule]:
     yield AlarmRule(
         name=f"{lane}-parser-crashes",
         meaning=f"A parser of the {lane} lane crashes its processes; its messages go to the slow "
@@ -173,12 +183,6 @@ def lane_alarms(lane: Lane) -> Iterator[AlarmRule]:
         meaning=f"Parsers of the {lane} lane run without a part of their jail. The application's "
         "log names it: `the parsers' jail`.",
         metric=lane_metric(LaneMetric.JAIL_PROBLEMS, lane, statistic="Maximum"),
-    )
-    yield AlarmRule(
-        name=f"{lane}-stream-is-blocked",
-        meaning=f"A flow of the {lane} lane halted on a message that it cannot parse, and waits "
-        "for an operator. Decide with `fleetlane unblock`.",
-        metric=lane_metric(LaneMetric.BLOCKED_STREAMS, lane, statistic="Maximum"),
     )
 
 

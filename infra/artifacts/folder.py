@@ -83,21 +83,23 @@ class Artifacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """``lambdas/<code>``, and the function in its handler that Lambda calls."""
+    """``lambdas/<code>``, and the function in one of its modules that Lambda calls."""
 
     code: str
     function: str = "handle"
+    module: str = "handler"
 
     @property
     def path(self) -> str:
-        return f"lambdas.{self.code}.handler.{self.function}"
+        return f"lambdas.{self.code}.{self.module}.{self.function}"
 
 
 _ENTRIES: Final = {
+    "ingest": Entry(code="ingest", module="start"),
     "upload_landing": Entry(code="uploads", function="land"),
     "upload_sweep": Entry(code="uploads", function="sweep"),
 }
-"""Functions that share another function's code."""
+"""Functions that share another function's code, or begin elsewhere than in a handler."""
 
 
 def entry_of(function: str) -> Entry:

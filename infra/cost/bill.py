@@ -1,242 +1,145 @@
 """A month's bill, its share for a message, and the effect of what would lower it."""
 
-import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from fleetlane.events.lanes import LANE_LIMITS, Lane
-from fleetlane.events.topics import RawTopic, canonical_topic, topic_settings
-from infra.cost.archive import archive_line
-from infra.cost.edge import accepted_line_bytes, edge_lines, gateway_usd, self_hosted_usd
-from infra.cost.figures import Figures, Line
-from infra.cost.jobs import checkpoints_usd, job_lines, worker_hour_usd, workers_needed
-from infra.cost.scenario import (
-    DAY_S,
-    DAYS_A_MONTH,
-    GB,
-    HOURS_A_MONTH,
-    Scenario,
-    Traffic,
-    batched,
-    with_engine,
+from infra.cost.edge import accepted_line_bytes, edge_usd, gateway_usd, self_hosted_usd
+from infra.cost.jobs import (
+    checkpoints_usd,
+    lake_jobs_usd,
+    lane_jobs_usd,
+    worker_usd,
+    workers_needed,
 )
-from infra.stages import Engine
+from infra.cost.scenario import GB, HOURS_A_MONTH, MILLION, Scenario
+from infra.cost.stores import broker_usd, brokers_needed, share_beyond_disks, stored_usd
+from infra.stages import TRACED_PER_S, Api, Engine
 
-_DAY_MS: Final = 24 * 60 * 60 * 1000
-_KIB: Final = 1024
-_MIB: Final = 1 << 20
-_ZONES: Final = 3
-_READS_OF_RAW: Final = 2
-"""By the lane's job and by fleet_metadata; the raw archive's is one more."""
-MILLION: Final = 1_000_000
 _ENDPOINTS: Final = 3
+_READINGS_A_MESSAGE: Final = 10
+
+
+type _Costs = Mapping[tuple[str, Lane | None], float]
+"""By component and lane. Without a lane all lanes share it, by their messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bill:
-    """A month's lines, and the messages that they are paid for."""
+    """A month: what is paid without a single message, what comes on top, and how many they are."""
 
-    lines: tuple[Line, ...]
+    fixed: _Costs
+    growing: _Costs
     messages: Mapping[Lane, float]
 
     @property
-    def fixed_usd(self) -> float:
-        return sum(line.fixed_usd for line in self.lines)
-
-    @property
-    def growing_usd(self) -> float:
-        return sum(line.growing_usd for line in self.lines)
-
-    @property
     def usd(self) -> float:
-        return self.fixed_usd + self.growing_usd
+        return sum(self.of())
 
-    @property
-    def usd_a_million(self) -> float:
-        return self.usd / sum(self.messages.values()) * MILLION
+    def of(self, component: str | None = None) -> tuple[float, float]:
+        """What is fixed and what grows, of one component or of all."""
+        fixed_usd, growing_usd = (
+            sum(usd for (name, _), usd in costs.items() if component in (None, name))
+            for costs in (self.fixed, self.growing)
+        )
+        return fixed_usd, growing_usd
 
     def lane_usd_a_million(self, lane: Lane) -> float:
-        """A lane's own lines, and its messages' part of those that all lanes share."""
-        share = self.messages[lane] / sum(self.messages.values())
-        own = sum(line.usd for line in self.lines if line.lane is lane)
-        shared = sum(line.usd for line in self.lines if line.lane is None)
-        return (own + share * shared) / self.messages[lane] * MILLION
-
-    def of_component(self, component: str) -> Line:
-        lines = [line for line in self.lines if line.component == component]
-        return Line(
-            component=component,
-            fixed_usd=sum(line.fixed_usd for line in lines),
-            growing_usd=sum(line.growing_usd for line in lines),
-        )
+        """A lane's own costs, and its messages' part of those that all lanes share."""
+        share = {lane: 1.0, None: self.messages[lane] / sum(self.messages.values())}
+        costs = (*self.fixed.items(), *self.growing.items())
+        usd = sum(share.get(of_lane, 0.0) * usd for (_, of_lane), usd in costs)
+        return usd / self.messages[lane] * MILLION
 
 
-def bill(scenario: Scenario, figures: Figures) -> Bill:
-    parts = (edge_lines, store_lines, job_lines, _fixed_lines)
-    return Bill(
-        lines=tuple(line for part in parts for line in part(scenario, figures)),
-        messages={lane: one.messages_a_month for lane, one in scenario.traffic.items()},
-    )
+def bill(at: Scenario) -> Bill:
+    """Workers, brokers and disks exist before the first message; traffic may need more of them."""
+    fixed, growing = defaultdict[Any, float](float), defaultdict[Any, float](float)
+    beyond_disks, worker = share_beyond_disks(at), worker_usd(at)
+    for lane, traffic in at.traffic.items():
+        for component, usd in message_usd(at, lane).items():
+            share = beyond_disks if component == "MSK: disks" else 1
+            growing[component, lane] = usd * traffic.messages_a_month * share
+        workers = at.workers[lane]
+        growing["Spark: workers", lane] = worker * max(0, workers_needed(at, lane) - workers)
+        fixed["Spark: workers", lane] = worker * workers
+        fixed |= {(component, lane): usd for component, usd in lane_jobs_usd(at, lane).items()}
+    more_brokers = brokers_needed(at) - at.stage.broker_count
+    growing["MSK: brokers", None] = broker_usd(at) * more_brokers
+    fixed["MSK: brokers", None] = broker_usd(at) * at.stage.broker_count
+    shared = {**_fixed_usd(at), **lake_jobs_usd(at)}
+    fixed |= {(component, None): usd for component, usd in shared.items()}
+    messages = {lane: one.messages_a_month for lane, one in at.traffic.items()}
+    return Bill(fixed=fixed, growing=growing, messages=messages)
 
 
-def _fixed_lines(scenario: Scenario, figures: Figures) -> Iterator[Line]:
-    """Endpoints, metrics, alarms, keys: nothing of it grows with messages."""
-    endpoint_hours = _ENDPOINTS * len(scenario.stage.availability_zones) * HOURS_A_MONTH
+def message_usd(at: Scenario, lane: Lane) -> Mapping[str, float]:
+    """What one message more costs while all disks are full, workers and brokers left aside."""
+    return {**edge_usd(at, lane), **stored_usd(at, lane)}
+
+
+def _fixed_usd(at: Scenario) -> Mapping[str, float]:
+    """Disks, endpoints, metrics, alarms, keys: nothing of it grows with messages."""
+    stage = at.stage
+    endpoint_hours = _ENDPOINTS * len(stage.availability_zones) * HOURS_A_MONTH
     watching_usd = (
-        figures.usd("metric_month", figures.measure("custom_metrics"))
-        + figures.usd("alarm_metric_month", figures.measure("alarm_metrics"))
-        + figures.usd("dashboard_month")
+        at.usd("metric_month", at.measure("custom_metrics"))
+        + at.usd("alarm_metric_month", at.measure("alarm_metrics"))
+        + at.usd("dashboard_month")
     )
-    fixed_usd = {
-        "VPC endpoints": figures.usd("endpoint_hour", endpoint_hours),
-        "MSK: metrics by topic": figures.usd("metric_month", kafka_metrics(scenario, figures)),
+    streams = at.measure("stream_lane_metrics")
+    provisioned_gib = stage.broker_count * stage.broker_storage_gib
+    traces = TRACED_PER_S * HOURS_A_MONTH * 3600
+    return {
+        "Firewall": at.usd("firewall_month") * stage.has_firewall,
+        "X-Ray": at.usd("trace", traces) * stage.has_tracing,
+        "MSK: disks": at.usd("broker_storage_gb_month", provisioned_gib),
+        "VPC endpoints": at.usd("endpoint_hour", endpoint_hours),
+        "MSK: metrics by topic": at.usd("metric_month", _kafka_metrics(at)),
         "CloudWatch: metrics, alarms, dashboard": watching_usd,
-        "CloudWatch: accepted messages by stream": figures.usd(
-            "metric_month", figures.measure("stream_lane_metrics")
-        ),
-        "KMS keys": figures.usd("kms_key_month", figures.measure("kms_keys")),
+        "CloudWatch: accepted messages by stream": at.usd("metric_month", streams),
+        "KMS keys": at.usd("kms_key_month", at.measure("kms_keys")),
     }
-    for component, usd in fixed_usd.items():
-        yield Line(component=component, fixed_usd=usd)
 
 
-def kafka_metrics(scenario: Scenario, figures: Figures) -> float:
+def _kafka_metrics(at: Scenario) -> float:
     """What MSK writes to CloudWatch beyond its free metrics."""
-    of_topics = figures.measure("topics") * figures.measure("kafka_metrics_per_topic")
-    of_broker = figures.measure("kafka_metrics_per_broker") + of_topics
-    return scenario.stage.broker_count * of_broker
+    of_topics = at.measure("topics") * at.measure("kafka_metrics_per_topic")
+    return at.stage.broker_count * (at.measure("kafka_metrics_per_broker") + of_topics)
 
 
-def store_lines(scenario: Scenario, figures: Figures) -> Iterator[Line]:
-    """Brokers and disks exist before the first message; more are added as traffic needs them."""
-    yield _brokers(scenario, figures)
-    yield from _disks(scenario, figures)
-    for lane, traffic in scenario.traffic.items():
-        yield _between_zones(scenario, lane, traffic, figures)
-        yield _payloads(scenario, lane, traffic, figures)
-        yield archive_line(scenario, lane, traffic, figures)
+def with_http(at: Scenario) -> Scenario:
+    """The same behind the HTTP API, which has neither a firewall nor traces."""
+    return at.on(api=Api.HTTP, has_firewall=False, has_tracing=False)
 
 
-def _brokers(scenario: Scenario, figures: Figures) -> Line:
-    broker_type = scenario.stage.broker_type
-    assert broker_type is not None, "only a stage in AWS has a bill"
-    size = broker_type.replace(".", "_")
-    bytes_a_day = sum(
-        traffic.messages_a_day * (_raw_bytes(traffic, figures) + _output_bytes(traffic, figures))
-        for traffic in scenario.traffic.values()
-    )
-    peak_mib_per_s = bytes_a_day / DAY_S * scenario.peak / _MIB
-    busy = peak_mib_per_s / figures.measure(f"broker_mib_per_s_{size}")
-    at_least = scenario.stage.broker_count
-    needed = max(at_least, math.ceil(busy / _ZONES) * _ZONES)
-    usd = figures.usd(f"broker_hour_{size}", HOURS_A_MONTH)
-    return Line(
-        component="MSK: brokers", fixed_usd=usd * at_least, growing_usd=usd * (needed - at_least)
-    )
-
-
-def _disks(scenario: Scenario, figures: Figures) -> Iterator[Line]:
-    """What is kept beyond the disks that the stage has is shared by what each lane keeps."""
-    stage = scenario.stage
-    provisioned = stage.broker_count * stage.broker_storage_gib
-    share = figures.measure("disk_filled_share")
-    kept = {
-        lane: _kept_bytes(lane, traffic, figures) * stage.topic_replication / (1 << 30) / share
-        for lane, traffic in scenario.traffic.items()
-    }
-    usd = figures.usd("broker_storage_gb_month")
-    yield Line(component="MSK: disks", fixed_usd=usd * provisioned)
-    all_kept = sum(kept.values())
-    more = max(0.0, all_kept - provisioned)
-    for lane, gib in kept.items():
-        yield Line(component="MSK: disks", lane=lane, growing_usd=usd * more * gib / all_kept)
-
-
-def _between_zones(scenario: Scenario, lane: Lane, traffic: Traffic, figures: Figures) -> Line:
-    """Two of three clients reach a leader in another zone. Replication is free."""
-    raw = _raw_bytes(traffic, figures)
-    reads = _READS_OF_RAW + bool(scenario.stage.raw_archive_days)
-    travelled = raw * (1 + reads) + _output_bytes(traffic, figures)
-    gigabytes = travelled * traffic.messages_a_month * (1 - 1 / _ZONES) / GB
-    usd = figures.usd("cross_zone_gb", gigabytes)
-    return Line(component="Between zones", lane=lane, growing_usd=usd)
-
-
-def _payloads(scenario: Scenario, lane: Lane, traffic: Traffic, figures: Figures) -> Line:
-    """One PUT, one GET, and the storage until the TTL."""
-    if not traffic.is_by_reference:
-        return Line(component="S3: large bodies", lane=lane)
-    months = scenario.stage.payload_ttl_days / DAYS_A_MONTH
-    stored = figures.usd("s3_gb_month", traffic.body_kib * _KIB / GB * months)
-    a_message = figures.usd("s3_put") + figures.usd("s3_get") + stored
-    usd = a_message * traffic.messages_a_month
-    return Line(component="S3: large bodies", lane=lane, growing_usd=usd)
-
-
-def _kept_bytes(lane: Lane, traffic: Traffic, figures: Figures) -> float:
-    """What one copy of a lane's records takes once the first ones expire."""
-    raw_days = topic_settings(str(RawTopic(lane=lane))).retention_ms / _DAY_MS
-    output_days = topic_settings(canonical_topic("any")).retention_ms / _DAY_MS
-    raw, output = _raw_bytes(traffic, figures), _output_bytes(traffic, figures)
-    return traffic.messages_a_day * (raw * raw_days + output * output_days)
-
-
-def _raw_bytes(traffic: Traffic, figures: Figures) -> float:
-    body_kib = 0 if traffic.is_by_reference else traffic.body_kib
-    kib = body_kib + figures.measure("envelope_kib")
-    return kib * _KIB * figures.measure("raw_compressed_share")
-
-
-def _output_bytes(traffic: Traffic, figures: Figures) -> float:
-    events_kib = traffic.body_kib * figures.measure("canonical_kib_per_body_kib")
-    kib = events_kib + figures.measure("metadata_kib")
-    return kib * _KIB * figures.measure("output_compressed_share")
-
-
-READINGS_A_MESSAGE: Final = 10
-
-
-def savings(scenario: Scenario, figures: Figures) -> Iterator[tuple[str, float, float]]:
+def savings(at: Scenario) -> Iterator[tuple[str, float, float]]:
     """The large ones, each on its own: its name, and what is paid in a month now and then."""
-    in_batches = batched(scenario, READINGS_A_MESSAGE)
-    yield (
-        f"Batching: a device sends {READINGS_A_MESSAGE} readings in one message",
-        bill(scenario, figures).usd,
-        bill(in_batches, figures).usd,
-    )
-    yield (
-        "A self-hosted edge on Fargate instead of API Gateway and Lambda",
-        gateway_usd(scenario, figures),
-        self_hosted_usd(scenario, figures),
-    )
-    on_glue, on_emr = (with_engine(scenario, one) for one in (Engine.GLUE, Engine.EMR))
-    yield "EMR Serverless instead of Glue", bill(on_glue, figures).usd, bill(on_emr, figures).usd
-    needed = {lane: workers_needed(scenario, lane, figures) for lane in scenario.traffic}
-    running = {lane: max(scenario.workers[lane], n) for lane, n in needed.items()}
-    few, many = sum(needed.values()), sum(running.values())
-    worker_usd = worker_hour_usd(scenario.stage.engine, figures) * HOURS_A_MONTH
-    yield (
-        f"{few} workers, as many as the CPU load needs, instead of {many}",
-        worker_usd * many,
-        worker_usd * few,
-    )
-    fast_usd, slow_usd = (
-        checkpoints_usd(LANE_LIMITS[lane].trigger_ms, figures) for lane in (Lane.FAST, Lane.SLOW)
-    )
-    yield "The fast lane at the slow lane's trigger", fast_usd, slow_usd
-    by_broker = scenario.stage.broker_count * figures.measure("kafka_metrics_per_broker")
-    yield (
-        "MSK's metrics by broker instead of by topic",
-        figures.usd("metric_month", kafka_metrics(scenario, figures)),
-        figures.usd("metric_month", by_broker),
-    )
-    logged_gb = accepted_line_bytes(figures) * scenario.messages_a_month / GB
-    yield "No line in the log for each accepted message", figures.usd("log_gb", logged_gb), 0.0
-    receipts_usd = receipt_usd(figures) * scenario.messages_a_month
-    yield "Receipts, if all streams opted in", 0.0, receipts_usd
+    batching = f"Batching: a device sends {_READINGS_A_MESSAGE} readings in one message"
+    yield batching, bill(at).usd, bill(at.batched(_READINGS_A_MESSAGE)).usd
+    yield "The HTTP API instead of the REST API", bill(at).usd, bill(with_http(at)).usd
+    fargate = "A self-hosted edge on Fargate instead of API Gateway and Lambda"
+    yield fargate, gateway_usd(at), self_hosted_usd(at)
+    on_glue, on_emr = (bill(at.on(engine=engine)).usd for engine in (Engine.GLUE, Engine.EMR))
+    yield "EMR Serverless instead of Glue", on_glue, on_emr
+    needed = {lane: workers_needed(at, lane) for lane in at.traffic}
+    few = sum(needed.values())
+    many = sum(max(at.workers[lane], workers) for lane, workers in needed.items())
+    workers = f"{few} workers, as many as the CPU load needs, instead of {many}"
+    yield workers, worker_usd(at) * many, worker_usd(at) * few
+    fast_ms, slow_ms = (LANE_LIMITS[lane].trigger_ms for lane in (Lane.FAST, Lane.SLOW))
+    trigger = "The fast lane at the slow lane's trigger"
+    yield trigger, checkpoints_usd(at, fast_ms), checkpoints_usd(at, slow_ms)
+    by_broker = at.stage.broker_count * at.measure("kafka_metrics_per_broker")
+    metrics = "MSK's metrics by broker instead of by topic"
+    yield metrics, at.usd("metric_month", _kafka_metrics(at)), at.usd("metric_month", by_broker)
+    logged_gb = accepted_line_bytes(at) * at.messages_a_month / GB
+    yield "No line in the log for each accepted message", at.usd("log_gb", logged_gb), 0.0
+    yield "Receipts, if all streams opted in", 0.0, receipt_usd(at) * at.messages_a_month
 
 
-def receipt_usd(figures: Figures) -> float:
+def receipt_usd(at: Scenario) -> float:
     """A message's: read before it lands, and written after."""
-    return figures.usd("dynamodb_read") + figures.usd("dynamodb_write")
+    return at.usd("dynamodb_read") + at.usd("dynamodb_write")

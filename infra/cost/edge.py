@@ -1,12 +1,12 @@
 """What devices call: API Gateway and the functions, or a self-hosted edge in their place."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Final
 
 from fleetlane.events.lanes import Lane
-from infra.cost.figures import Figures, Line
-from infra.cost.scenario import GB, HOURS_A_MONTH, Scenario, Traffic
+from infra.cost.scenario import DAY_S, GB, HOURS_A_MONTH, KIB, Scenario, Traffic
+from infra.stages import TRACED_SHARE, Api
 
 _FULL_CPU_MIB: Final = 1_769
 """The memory at which Lambda gives a whole vCPU."""
@@ -14,7 +14,11 @@ _FULL_CPU_MIB: Final = 1_769
 _EVENT_BYTES: Final = 26
 """What CloudWatch adds to each line of a log."""
 
-_PLATFORM_LINES: Final = 3
+_HTTP_REQUEST_KIB: Final = 512
+"""The HTTP API counts a request for each such part of a body."""
+
+IOT_KIB_MAX: Final = 128
+_IOT_PART_BYTES: Final = 5_000
 _SELF_HOSTED: Final = ("API Gateway", "Lambda: ingest", "Lambda: authorizer", "CloudWatch: logs")
 _TASK_VCPUS: Final = 1
 _TASK_GIB: Final = 2
@@ -22,96 +26,97 @@ _CONNECTIONS_A_CAPACITY_UNIT: Final = 25
 _KIB_A_CAPACITY_UNIT: Final = 1e6 / 3600
 """A second: a unit is 1 GB an hour."""
 
-_HALVINGS: Final = 60
+_RATE_MAX: Final = 10_000
 
 
-def edge_lines(scenario: Scenario, figures: Figures) -> Iterator[Line]:
-    """All of it grows with messages."""
-    messages = scenario.messages_a_month
-    # The mean of a request: tiers count all lanes together.
-    request_usd = figures.tiered_usd("api_request", messages) / messages
-    misses = 1 - scenario.authorizer_hits
+def edge_usd(at: Scenario, lane: Lane) -> Mapping[str, float]:
+    """What one message costs before it is in Kafka, by component."""
+    misses = 1 - at.authorizer_hits
+    log_bytes = accepted_line_bytes(at) + at.measure("access_line_bytes") + _EVENT_BYTES
     authorizer_usd = _call_usd(
-        figures.measure("authorizer_memory_mib"),
-        figures.measure("authorizer_cpu_us"),
-        figures.measure("registry_read_ms"),
-        figures,
+        at,
+        memory_mib=at.measure("authorizer_memory_mib"),
+        cpu_us=at.measure("authorizer_cpu_us"),
+        wait_ms=at.measure("registry_read_ms"),
     )
-    platform_bytes = figures.measure("platform_line_bytes") + _PLATFORM_LINES * _EVENT_BYTES
-    access_bytes = figures.measure("access_line_bytes") + _EVENT_BYTES
-    logged_bytes = accepted_line_bytes(figures) + access_bytes + (1 + misses) * platform_bytes
-    for lane, traffic in scenario.traffic.items():
-        a_message = {
-            "API Gateway": request_usd,
-            "Lambda: ingest": _ingest_usd(scenario, traffic, figures),
-            "Lambda: authorizer": misses * authorizer_usd,
-            "DynamoDB: registry": misses * figures.usd("dynamodb_read"),
-            "CloudWatch: logs": figures.usd("log_gb", logged_bytes / GB),
-            "Answers to devices": figures.usd("data_out_gb", figures.measure("answer_bytes") / GB),
-        }
-        for component, usd in a_message.items():
-            yield Line(component=component, lane=lane, growing_usd=usd * traffic.messages_a_month)
+    return {
+        "API Gateway": _request_usd(at, at.traffic[lane]),
+        "Lambda: ingest": _ingest_usd(at, at.traffic[lane]),
+        "Lambda: authorizer": misses * authorizer_usd,
+        "DynamoDB: registry": misses * at.usd("dynamodb_read"),
+        "CloudWatch: logs": at.usd("log_gb", log_bytes / GB),
+        "Answers to devices": at.usd("data_out_gb", at.measure("answer_bytes") / GB),
+        "Firewall": at.usd("firewall_request") * at.stage.has_firewall,
+        "X-Ray": at.usd("trace", TRACED_SHARE) * at.stage.has_tracing,
+    }
 
 
-def accepted_line_bytes(figures: Figures) -> float:
-    return figures.measure("accepted_line_bytes") + _EVENT_BYTES
+def _request_usd(at: Scenario, traffic: Traffic) -> float:
+    """The mean of a request: tiers count all lanes together."""
+    name, requests = f"api_request_{at.stage.api}", at.messages_a_month
+    counted = math.ceil(traffic.body_kib / _HTTP_REQUEST_KIB) if at.stage.api is Api.HTTP else 1
+    return counted * at.usd(name, requests) / requests
 
 
-def gateway_usd(scenario: Scenario, figures: Figures) -> float:
-    lines = edge_lines(scenario, figures)
-    return sum(line.growing_usd for line in lines if line.component in _SELF_HOSTED)
+def accepted_line_bytes(at: Scenario) -> float:
+    return at.measure("accepted_line_bytes") + _EVENT_BYTES
 
 
-def self_hosted_usd(scenario: Scenario, figures: Figures) -> float:
+def iot_core_usd(at: Scenario, kib: float) -> float:
+    """AWS's other way in, by list price: for each 5 KB a message, and a rule that puts it on."""
+    parts = math.ceil(kib * KIB / _IOT_PART_BYTES)
+    return parts * (at.usd("iot_message") + at.usd("iot_rule") + at.usd("iot_action"))
+
+
+def gateway_usd(at: Scenario) -> float:
+    """A month of what a self-hosted edge would replace."""
+    return sum(
+        edge_usd(at, lane)[component] * traffic.messages_a_month
+        for lane, traffic in at.traffic.items()
+        for component in _SELF_HOSTED
+    )
+
+
+def self_hosted_usd(at: Scenario) -> float:
     """A month of Fargate's tasks, the balancer, and the one line still logged of a message.
 
     A device opens a connection for each message: the most expensive case.
     """
     seconds = HOURS_A_MONTH * 3600
-    messages_per_s = scenario.messages_a_month / seconds
-    kib = sum(one.messages_a_month * one.body_kib for one in scenario.traffic.values())
+    messages_per_s = at.messages_a_month / seconds
+    kib = sum(one.messages_a_month * one.body_kib for one in at.traffic.values())
     units = max(messages_per_s / _CONNECTIONS_A_CAPACITY_UNIT, kib / seconds / _KIB_A_CAPACITY_UNIT)
-    busy_vcpus = messages_per_s * scenario.peak * figures.measure("fargate_cpu_us") / 1e6
-    needed = math.ceil(busy_vcpus / _TASK_VCPUS / figures.measure("worker_busy_share"))
-    task_usd = figures.usd("fargate_vcpu_hour", _TASK_VCPUS) + figures.usd(
-        "fargate_gb_hour", _TASK_GIB
+    busy_vcpus = messages_per_s * at.peak * at.measure("fargate_cpu_us") / 1e6
+    needed = math.ceil(busy_vcpus / _TASK_VCPUS / at.measure("worker_busy_share"))
+    task_usd = at.usd("fargate_vcpu_hour", _TASK_VCPUS) + at.usd("fargate_gb_hour", _TASK_GIB)
+    hour_usd = max(int(at.measure("fargate_tasks_min")), needed) * task_usd
+    hour_usd += at.usd("balancer_hour") + at.usd("balancer_capacity_hour", units)
+    logged_gb = accepted_line_bytes(at) * at.messages_a_month / GB
+    return hour_usd * HOURS_A_MONTH + at.usd("log_gb", logged_gb)
+
+
+def break_even_messages_per_s(at: Scenario) -> int:
+    """The mean rate from which a self-hosted edge is cheaper, with sizes of the standard lane."""
+    rates = (
+        (per_s, at.in_one_lane(Lane.STANDARD, messages_a_day=per_s * DAY_S))
+        for per_s in range(1, _RATE_MAX)
     )
-    hour_usd = (
-        max(int(figures.measure("fargate_tasks_min")), needed) * task_usd
-        + figures.usd("balancer_hour")
-        + figures.usd("balancer_capacity_hour", units)
-    )
-    logged_gb = accepted_line_bytes(figures) * scenario.messages_a_month / GB
-    return hour_usd * HOURS_A_MONTH + figures.usd("log_gb", logged_gb)
+    return next((per_s for per_s, at in rates if self_hosted_usd(at) < gateway_usd(at)), _RATE_MAX)
 
 
-def break_even_messages_per_s(scenario: Scenario, figures: Figures) -> float:
-    """The mean rate above which a self-hosted edge is cheaper, with the same sizes and lanes.
-
-    The slow lane's messages are counted as standard ones, so that its limit does not apply.
-    """
-    low, high = 0.001, 10_000.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        at = scenario.in_one_lane(Lane.STANDARD, messages_a_day=middle * 24 * 60 * 60)
-        is_cheaper = self_hosted_usd(at, figures) < gateway_usd(at, figures)
-        low, high = (low, middle) if is_cheaper else (middle, high)
-    return high
-
-
-def _ingest_usd(scenario: Scenario, traffic: Traffic, figures: Figures) -> float:
+def _ingest_usd(at: Scenario, traffic: Traffic) -> float:
     """A call of ingest mostly waits: for Kafka, and for S3 where the body is large."""
-    wait_ms = figures.measure("kafka_ack_ms")
+    wait_ms = at.measure("kafka_ack_ms")
     if traffic.is_by_reference:
-        wait_ms += figures.measure("payload_put_ms")
-        wait_ms += figures.measure("payload_put_ms_per_mib") * traffic.body_kib / 1024
-    cpu_us = figures.measure("ingest_cpu_us")
-    return _call_usd(scenario.stage.ingest_memory_mib, cpu_us, wait_ms, figures)
+        wait_ms += at.measure("payload_put_ms")
+        wait_ms += at.measure("payload_put_ms_per_mib") * traffic.body_kib / KIB
+    cpu_us = at.measure("ingest_cpu_us")
+    return _call_usd(at, memory_mib=at.stage.ingest_memory_mib, cpu_us=cpu_us, wait_ms=wait_ms)
 
 
-def _call_usd(memory_mib: float, cpu_us: float, wait_ms: float, figures: Figures) -> float:
+def _call_usd(at: Scenario, *, memory_mib: float, cpu_us: float, wait_ms: float) -> float:
     """Lambda bills whole milliseconds; a function with less memory gets less CPU."""
     cpu_ms = cpu_us / 1000 * max(1.0, _FULL_CPU_MIB / memory_mib)
-    billed_ms = math.ceil(figures.measure("lambda_overhead_ms") + cpu_ms + wait_ms)
+    billed_ms = math.ceil(at.measure("lambda_overhead_ms") + cpu_ms + wait_ms)
     gb_seconds = memory_mib / 1024 * billed_ms / 1000
-    return figures.usd("lambda_request") + figures.usd("lambda_gb_second", gb_seconds)
+    return at.usd("lambda_request") + at.usd("lambda_gb_second", gb_seconds)

@@ -1,26 +1,27 @@
-"""What the bill is for: how many messages, how large, in which lanes, on which stage."""
+"""What the bill is for: messages by lane and size, the stage that takes them, and all figures."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import INLINE_BYTES_MAX, LANE_LIMITS, Lane
-from infra.stages import Engine, Stage
+from infra.cost.figures import Figures
+from infra.stages import Stage
 
 DAYS_A_MONTH: Final = 365 / 12
 HOURS_A_MONTH: Final = 24 * DAYS_A_MONTH
-INLINE_KIB_MAX: Final = INLINE_BYTES_MAX / 1024
+DAY_S: Final = 24 * 60 * 60
+MILLION: Final = 1_000_000
+GB: Final = 1e9
+KIB: Final = 1024
+INLINE_KIB_MAX: Final = INLINE_BYTES_MAX / KIB
 LANE_SHARES: Final = MappingProxyType(
     {Lane.FAST: 0.10, Lane.STANDARD: 0.889, Lane.BULK: 0.01, Lane.SLOW: 0.001}
 )
-
 LARGE_LANES: Final = frozenset({Lane.BULK, Lane.SLOW})
 """Bodies over 256 KiB are in the bulk lane; in the slow one are those of them that overran."""
-
-DAY_S: Final = 24 * 60 * 60
-GB: Final = 1e9
 
 
 class BadScenarioError(FleetlaneError):
@@ -64,32 +65,49 @@ class Scenario:
 
     stage: Stage
     traffic: Mapping[Lane, Traffic]
+    figures: Figures
     authorizer_hits: float = 0.8
     peak: float = 3
 
     def __post_init__(self) -> None:
-        if not 0 <= self.authorizer_hits <= 1:
-            raise BadScenarioError(f"a share of {self.authorizer_hits:g} hits; allowed: 0 to 1")
-        if self.peak < 1:
-            raise BadScenarioError(f"a peak of {self.peak:g} times the mean; allowed: 1 or more")
-        for lane, traffic in self.traffic.items():
-            _check_lane(lane, traffic, batch_messages_max=self.batch_messages_max(lane))
+        for lane, one in self.traffic.items():
+            per_s_max = self.messages_per_s_max(lane)
+            problem = None
+            if one.messages_a_day <= 0 or one.body_kib <= 0:
+                problem = f"no messages, or empty ones, in the {lane} lane; both must be above 0"
+            elif one.is_by_reference and lane not in LARGE_LANES:
+                problem = f"bodies of {one.body_kib:g} KiB in the {lane} lane; over "
+                problem += f"{INLINE_KIB_MAX:g} KiB they go to the bulk lane"
+            elif one.messages_per_s > per_s_max:
+                problem = f"{one.messages_per_s:,.1f} messages a second in the {lane} lane; it "
+                problem += f"takes {per_s_max:,.0f}"
+            if problem is not None:
+                raise BadScenarioError(problem)
+
+    def usd(self, name: str, count: float = 1) -> float:
+        return self.figures.usd(name, count)
+
+    def measure(self, name: str) -> float:
+        return self.figures.measure(name)
 
     @property
     def workers(self) -> Mapping[Lane, int]:
         """The stage's, by lane, the driver's included."""
-        stage = self.stage
-        each = (stage.fast_workers, stage.standard_workers, stage.bulk_workers, stage.slow_workers)
-        return dict(zip(Lane, each, strict=True))
-
-    def batch_messages_max(self, lane: Lane) -> int:
-        """Of the lane's batches; those of the last two grow with the workers beside the driver."""
-        of_worker = LANE_LIMITS[lane].messages_per_batch_max
-        return of_worker * (max(1, self.workers[lane] - 1) if lane in LARGE_LANES else 1)
+        return {lane: getattr(self.stage, f"{lane}_workers") for lane in Lane}
 
     @property
     def messages_a_month(self) -> float:
         return sum(traffic.messages_a_month for traffic in self.traffic.values())
+
+    def messages_per_s_max(self, lane: Lane) -> float:
+        """What a lane's batches take; those of the last two grow with the workers."""
+        limits, executors = LANE_LIMITS[lane], max(1, self.workers[lane] - 1)
+        messages = limits.messages_per_batch_max * (executors if lane in LARGE_LANES else 1)
+        return messages * 1000 / max(1, limits.trigger_ms)
+
+    def on(self, **settings: Any) -> "Scenario":
+        """The same traffic on a stage with other settings."""
+        return replace(self, stage=replace(self.stage, **settings))
 
     def with_body(self, lane: Lane, body_kib: float) -> "Scenario":
         changed = replace(self.traffic[lane], body_kib=body_kib)
@@ -100,54 +118,25 @@ class Scenario:
         alone = replace(self.traffic[lane], messages_a_day=messages_a_day)
         return replace(self, traffic={lane: alone})
 
+    def batched(self, readings: int) -> "Scenario":
+        """The same readings in fewer messages; those of the last two lanes stay as they are."""
+        fewer = {
+            lane: Traffic(
+                messages_a_day=one.messages_a_day / readings,
+                body_kib=min(INLINE_KIB_MAX, one.body_kib * readings),
+            )
+            for lane, one in self.traffic.items()
+            if lane not in LARGE_LANES
+        }
+        return replace(self, traffic={**self.traffic, **fewer})
+
 
 def usual_traffic(
     messages_a_day: float, *, body_kib: float, bulk_body_kib: float
 ) -> Mapping[Lane, Traffic]:
     """Messages spread over the lanes as they usually are; those of the last two are larger."""
+    kib = {lane: bulk_body_kib if lane in LARGE_LANES else body_kib for lane in Lane}
     return {
-        lane: Traffic(
-            messages_a_day=messages_a_day * share,
-            body_kib=bulk_body_kib if lane in LARGE_LANES else body_kib,
-        )
+        lane: Traffic(messages_a_day=messages_a_day * share, body_kib=kib[lane])
         for lane, share in LANE_SHARES.items()
     }
-
-
-def batched(scenario: Scenario, readings: int) -> Scenario:
-    """The same readings in fewer messages; those of the last two lanes stay as they are."""
-    traffic = {
-        lane: one
-        if lane in LARGE_LANES
-        else replace(
-            one,
-            messages_a_day=one.messages_a_day / readings,
-            body_kib=min(INLINE_KIB_MAX, one.body_kib * readings),
-        )
-        for lane, one in scenario.traffic.items()
-    }
-    return replace(scenario, traffic=traffic)
-
-
-def with_engine(scenario: Scenario, engine: Engine) -> Scenario:
-    return replace(scenario, stage=replace(scenario.stage, engine=engine))
-
-
-def _check_lane(lane: Lane, traffic: Traffic, *, batch_messages_max: int) -> None:
-    if traffic.messages_a_day <= 0 or traffic.body_kib <= 0:
-        raise BadScenarioError(
-            f"{traffic.messages_a_day:g} messages a day of {traffic.body_kib:g} KiB in the {lane} "
-            "lane; both must be above 0"
-        )
-    if traffic.is_by_reference and lane not in LARGE_LANES:
-        raise BadScenarioError(
-            f"bodies of {traffic.body_kib:g} KiB in the {lane} lane; over {INLINE_KIB_MAX:g} KiB "
-            "they go to the bulk lane"
-        )
-    trigger_ms = LANE_LIMITS[lane].trigger_ms
-    per_s_max = batch_messages_max * 1000 / max(1, trigger_ms)
-    if traffic.messages_per_s > per_s_max:
-        raise BadScenarioError(
-            f"{traffic.messages_per_s:,.1f} messages a second in the {lane} lane; it takes "
-            f"{per_s_max:,.0f}: {batch_messages_max} in {trigger_ms} ms"
-        )

@@ -9,7 +9,9 @@ from constructs import Construct
 from fleetlane.events import s3_keys
 from fleetlane.events.stage_resources import StageResources, parameter_name
 from infra.alarms.edge import Edge
-from infra.constructs.api.device_api import DeviceApi
+from infra.constructs.api.device_api import ApiFunctions
+from infra.constructs.api.http_api import HttpDeviceApi
+from infra.constructs.api.rest_api import RestDeviceApi
 from infra.constructs.functions.canary_function import canary_function
 from infra.constructs.functions.platform_function import (
     FunctionContext,
@@ -19,6 +21,7 @@ from infra.constructs.functions.platform_function import (
 from infra.constructs.functions.upload_functions import UploadFunctions
 from infra.constructs.kafka.access import CANONICAL_TOPICS, RAW_TOPICS, UNIQUE_TOPICS
 from infra.constructs.stores.access import DELETE, READ, WRITE, grant_items, grant_objects
+from infra.stages import Api
 
 
 class Ingest(Stack):
@@ -34,14 +37,11 @@ class Ingest(Stack):
         uploads = UploadFunctions(self, "Uploads", context=context)
         self.flow_activation = self._flow_activation()
         self._respool()
-        api = DeviceApi(
-            self,
-            "Api",
-            stage=stage,
-            ingest=ingest.function,
-            uploads=uploads.issuing.function,
-            authorizer=authorizer.function,
+        functions = ApiFunctions(
+            ingest=ingest.function, uploads=uploads.issuing.function, authorizer=authorizer.function
         )
+        kind = HttpDeviceApi if stage.api is Api.HTTP else RestDeviceApi
+        api = kind(self, "Api", stage=stage, functions=functions)
         self.edge = Edge(
             api=api,
             ingest=ingest,
@@ -53,7 +53,7 @@ class Ingest(Stack):
             else None,
         )
         CfnOutput(self, "ApiUrl", value=api.url)
-        CfnOutput(self, "ApiId", value=api.rest.rest_api_id)
+        CfnOutput(self, "ApiId", value=api.api_id)
         CfnOutput(self, "FlowActivationFunction", value=self.flow_activation.function.function_name)
         self._write_resources(api.url)
 

@@ -45,7 +45,7 @@ class Storage(Stack):
             payloads=payloads,
             uploads=UploadQueue(self, "Uploads", bucket=payloads, key=self._key),
             parked=self._bucket("Parked", undo_days=UNDO_DAYS),
-            spool=self._bucket("Spool"),
+            spool=self._bucket("Spool", undo_days=UNDO_DAYS),
             artifacts=self._bucket("Artifacts", versioned=True),
             lake=self._bucket("Lake", undo_days=UNDO_DAYS, rules=[_archived_bodies(stage)]),
             checkpoints=self._bucket("Checkpoints", undo_days=UNDO_DAYS),

@@ -1,9 +1,9 @@
 """Alarms, the topic that they notify, and the dashboard."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from aws_cdk import Duration, Stack
+from aws_cdk import Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_iam as iam
@@ -14,50 +14,12 @@ from constructs import Construct
 
 from fleetlane.events.lanes import Lane
 from infra.alarms.alarm import AlarmRule
+from infra.alarms.brokers import broker_alarms
 from infra.alarms.dashboard import add_dashboard
 from infra.alarms.edge import Edge, edge_alarms
 from infra.alarms.lanes import application_alarms, fleet_alarms, lane_alarms, ledger_alarms
 from infra.constructs.jobs.restarts import KeptRunning
 from infra.stages import Stage
-
-DISK_PERCENT_MAX: Final = 70
-
-
-def kafka_alarms(cluster_name: str, *, brokers: int) -> Iterator[AlarmRule]:
-    """A full disk stops a broker, and nothing may be deleted to make room."""
-
-    def metric(name: str, **by_broker: str) -> cloudwatch.Metric:
-        return cloudwatch.Metric(
-            namespace="AWS/Kafka",
-            metric_name=name,
-            dimensions_map={"Cluster Name": cluster_name, **by_broker},
-            statistic="Maximum",
-            period=Duration.minutes(1),
-        )
-
-    for broker in map(str, range(1, brokers + 1)):
-        yield AlarmRule(
-            name=f"broker-{broker}-fills",
-            meaning=f"Over {DISK_PERCENT_MAX} % of broker {broker}'s disk is used; a full disk "
-            "stops it. Raise broker_storage_gib, and do not shorten retention in a hurry.",
-            metric=metric("KafkaDataLogsDiskUsed", **{"Broker ID": broker}),
-            threshold=DISK_PERCENT_MAX,
-            periods=3,
-        )
-        yield AlarmRule(
-            name=f"broker-{broker}-replicas-are-behind",
-            meaning=f"Partitions of broker {broker} have fewer in-sync replicas than they should. "
-            "Check for maintenance and for overload; restart no other broker meanwhile.",
-            metric=metric("UnderReplicatedPartitions", **{"Broker ID": broker}),
-            periods=10,
-        )
-    yield AlarmRule(
-        name="partitions-are-offline",
-        meaning="Partitions have no leader and can be neither written nor read. "
-        "Check how many brokers are down, and open a case with AWS.",
-        metric=metric("OfflinePartitionsCount"),
-    )
-
 
 RUNBOOK: Final = "docs/alarms.md"
 """Has a section for each alarm, by its name."""
@@ -85,7 +47,7 @@ class Watching(Stack):
             *(rule for lane in Lane for rule in lane_alarms(lane)),
             *(rule for kept in kept_running for rule in application_alarms(kept)),
             *edge_alarms(edge),
-            *kafka_alarms(cluster_name, brokers=stage.broker_count),
+            *broker_alarms(cluster_name, stage),
             *fleet_alarms(stage),
             *ledger_alarms(),
         ]

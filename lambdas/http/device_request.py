@@ -109,6 +109,11 @@ def shown(value: str) -> str:
     return f"{value[:_VALUE_SHOWN_CHARS]!r}{'…' if cut else ''}"
 
 
+_REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
+_NOT_TEXT: Final = (
+    "the body holds what is no text in UTF-8, or U+FFFD; allowed with this Content-Type: UTF-8 "
+    "without U+FFFD; send such bytes as application/octet-stream"
+)
 _STATUSES: Final = frozenset(DeviceStatus)
 _START: Final = "x-data-start-millis"
 _END: Final = "x-data-end-millis"
@@ -185,10 +190,13 @@ def body_of(event: Mapping[str, Any]) -> bytes:
     """Take the bytes as the device sent them; none at all is an empty message.
 
     Raises:
-        BadRequestError: They are not the Base64 that their event says they are.
+        BadRequestError: They are not the Base64 that their event says they are; or the HTTP API,
+            which decodes what is declared as JSON or text, has replaced bytes that are no UTF-8.
     """
     body: str = event.get("body") or ""
     if not event.get("isBase64Encoded"):
+        if _REPLACED in body:
+            raise BadRequestError(_NOT_TEXT)
         return body.encode()
     try:
         return pybase64.b64decode(body, validate=True)

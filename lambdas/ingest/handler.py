@@ -18,8 +18,9 @@ from clients.kafka_or_spool import PRODUCE_S, KafkaOrSpool
 from clients.s3.payload_bucket import PayloadBucket
 from clients.s3.spool import Spool
 from fleetlane.events.job_arguments import KafkaSecurity
-from fleetlane.events.lanes import REQUEST_BODY_BYTES_MAX
+from fleetlane.events.lanes import REQUEST_BODY_BYTES_MAX, Lane
 from fleetlane.events.times import now_ms
+from fleetlane.events.topics import RawTopic
 from lambdas.http.dependencies import DeviceSettings, bound_devices, rate_limiter
 from lambdas.ingest.dispatcher import Dispatcher
 from lambdas.ingest.intake import Intake
@@ -52,6 +53,12 @@ def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
     return _dispatcher().resolve(event)
 
 
+def prepare() -> None:
+    """Make all clients and log in to Kafka, so that the first request need not wait for it."""
+    _dispatcher()
+    _kafka().connect(str(RawTopic(lane=Lane.STANDARD)))
+
+
 @cache
 def _dispatcher() -> Dispatcher:
     return dispatcher(now_ms=now_ms)
@@ -61,11 +68,6 @@ def dispatcher(*, now_ms: Callable[[], int]) -> Dispatcher:
     """Ingest put together by the settings of its environment, with a clock."""
     ours = read_settings(Settings)
     s3 = s3_client(AwsSettings(), config=request_config())
-    kafka = KafkaProducer(
-        bootstrap_servers=ours.kafka_bootstrap_servers,
-        security=ours.kafka_security,
-        delivery_timeout_s=PRODUCE_S,
-    )
     intake = Intake(
         rate_limiter=rate_limiter(
             ours.devices, s3, logger=logger, unavailable_line=OVERRIDES_UNAVAILABLE
@@ -75,7 +77,7 @@ def dispatcher(*, now_ms: Callable[[], int]) -> Dispatcher:
         ),
         ingest=Ingest(
             producer=KafkaOrSpool(
-                producer=kafka,
+                producer=_kafka(),
                 spool=Spool(s3, ours.spool_bucket),
                 breaker=CircuitBreaker(),
                 now_ms=now_ms,
@@ -88,6 +90,16 @@ def dispatcher(*, now_ms: Callable[[], int]) -> Dispatcher:
     )
     devices = bound_devices(ours.devices.registry_table)
     return Dispatcher(intake, devices, now_ms=now_ms, jitter=random.randint)
+
+
+@cache
+def _kafka() -> KafkaProducer:
+    ours = read_settings(Settings)
+    return KafkaProducer(
+        bootstrap_servers=ours.kafka_bootstrap_servers,
+        security=ours.kafka_security,
+        delivery_timeout_s=PRODUCE_S,
+    )
 
 
 @cache

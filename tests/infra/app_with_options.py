@@ -1,19 +1,22 @@
-"""The app with a stage that has everything on that the others have off."""
+"""The app with a stage that has everything on that the others have off, and the HTTP API."""
+
+from typing import Final
 
 from aws_cdk import App
 
 from infra.app import add_stage
-from infra.stages import DeviceDomain, settings_of, stage_from
+from infra.stages import Api, DeviceDomain, settings_of, stage_from
 
+DOMAIN: Final = DeviceDomain(
+    name="devices.example.com",
+    certificate_arn="arn:aws:acm:eu-central-1:123456789012:certificate/a-b-c",
+    truststore_uri="s3://our-authorities/devices.pem",
+)
 OPTIONS = {
-    "has_firewall": True,
+    "api": Api.HTTP,
     "nat_gateways": 1,
     "alarm_email": "on-call@example.com",
-    "device_domain": DeviceDomain(
-        name="devices.example.com",
-        certificate_arn="arn:aws:acm:eu-central-1:123456789012:certificate/a-b-c",
-        truststore_uri="s3://our-authorities/devices.pem",
-    ),
+    "device_domain": DOMAIN,
 }
 
 

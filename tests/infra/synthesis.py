@@ -58,7 +58,8 @@ def run_app(
     context: Mapping[str, str], out: Path, *, module: str = "infra.app", lists_imports: bool = False
 ) -> subprocess.CompletedProcess[str]:
     """Run the app without credentials, with the context of ``cdk.json`` and this one."""
-    given = json.loads((ROOT / "cdk.json").read_text())["context"] | dict(context)
+    given = json.loads((ROOT / "cdk.json").read_text())["context"]
+    given |= {"alarm_email": "on-call@example.com"} | dict(context)
     tools = Path(sys.executable).parent  # node is there
     variables = {
         "PATH": f"{tools}{os.pathsep}{os.defpath}",

@@ -2,14 +2,21 @@ import json
 from http import HTTPStatus
 
 import pytest
+from aws_cdk import App, Stack
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk.assertions import Template
 
 from fleetlane.events.errors import ProblemTag
+from infra.constructs.api.device_api import ApiFunctions
 from infra.constructs.api.problem_answers import PROBLEMS
 from infra.constructs.api.request_limits import SHARES_PERCENT
+from infra.constructs.api.rest_api import RestDeviceApi
+from infra.stages import settings_of, stage_from
 from lambdas.authorizer.handler import authorize
 from local.gateway.event import RESOURCES
 from local.gateway.requests import refused
 from local.gateway.rest_api import is_allowed
+from tests.infra.app_with_options import DOMAIN
 from tests.infra.devices import DEVICES, device_token
 from tests.infra.synthesis import Resource, Synthesized
 
@@ -155,7 +162,7 @@ def test_functions_that_call_kafka_run_in_private_subnets(cloud_stage: Synthesiz
     placed = {one["Properties"]["Handler"]: "VpcConfig" in one["Properties"] for one in functions}
 
     assert placed == {
-        "lambdas.ingest.handler.handle": True,
+        "lambdas.ingest.start.handle": True,
         "lambdas.flow_activation.handler.handle": True,
         "lambdas.respool.handler.handle": True,
         "lambdas.authorizer.handler.handle": False,
@@ -178,13 +185,66 @@ def test_functions_run_on_arm_with_a_share_of_the_account_of_their_own(
 
 
 def test_what_is_off_by_default_is_available(options: Synthesized) -> None:
-    [domain] = options.resources("AWS::ApiGateway::DomainName").values()
-    [api] = options.resources("AWS::ApiGateway::RestApi").values()
-
-    assert domain["Properties"]["MutualTlsAuthentication"] == {
-        "TruststoreUri": "s3://our-authorities/devices.pem"
-    }
-    assert api["Properties"]["DisableExecuteApiEndpoint"] is True
-    assert len(options.resources("AWS::WAFv2::WebACLAssociation")) == 1
     assert len(options.resources("AWS::EC2::NatGateway")) == 1
     assert len(options.resources("AWS::SNS::Subscription")) == 1
+
+
+def test_a_name_of_our_own_asks_for_certificates_and_is_the_only_address() -> None:
+    stack = Stack(App(), "names")
+    settings = settings_of("dev") | {"device_domain": DOMAIN, "has_firewall": True}
+    function = lambda_.Function.from_function_arn(
+        stack, "Function", "arn:aws:lambda:eu-central-1:123456789012:function:any"
+    )
+
+    api = RestDeviceApi(
+        stack,
+        "Api",
+        stage=stage_from("dev", settings),
+        functions=ApiFunctions(ingest=function, uploads=function, authorizer=function),
+    )
+
+    made = Template.from_stack(stack)
+    made.has_resource_properties(
+        "AWS::ApiGateway::DomainName",
+        {"MutualTlsAuthentication": {"TruststoreUri": DOMAIN.truststore_uri}},
+    )
+    made.has_resource_properties("AWS::ApiGateway::RestApi", {"DisableExecuteApiEndpoint": True})
+    made.resource_count_is("AWS::WAFv2::WebACLAssociation", 1)
+    assert api.url == "https://devices.example.com/"
+
+
+def test_prod_has_a_firewall_and_traces_few_of_its_requests(prod: Synthesized) -> None:
+    [stage] = prod.resources("AWS::ApiGateway::Stage").values()
+    [rule] = prod.resources("AWS::XRay::SamplingRule").values()
+    functions = prod.resources("AWS::Lambda::Function", of="ingest").values()
+    traced = {
+        one["Properties"]["Handler"] for one in functions if "TracingConfig" in one["Properties"]
+    }
+
+    assert len(prod.resources("AWS::WAFv2::WebACLAssociation")) == 1
+    assert stage["Properties"]["TracingEnabled"] is True
+    assert rule["Properties"]["SamplingRule"]["ServiceName"] == "fleetlane-prod/live"
+    assert rule["Properties"]["SamplingRule"]["FixedRate"] == 0.001
+    assert traced == {
+        "lambdas.authorizer.handler.handle",
+        "lambdas.ingest.start.handle",
+        "lambdas.uploads.handler.handle",
+    }
+
+
+def test_functions_that_devices_call_log_no_line_of_lambdas_own_for_each_call(
+    cloud_stage: Synthesized,
+) -> None:
+    functions = cloud_stage.resources("AWS::Lambda::Function", of="ingest").values()
+
+    quiet = {
+        one["Properties"]["Handler"]
+        for one in functions
+        if one["Properties"]["LoggingConfig"].get("SystemLogLevel") == "WARN"
+    }
+
+    assert quiet == {
+        "lambdas.authorizer.handler.handle",
+        "lambdas.ingest.start.handle",
+        "lambdas.uploads.handler.handle",
+    }

@@ -1,90 +1,120 @@
 import ast
+import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from docs.cost import BEGIN, DOCUMENT, with_tables
 from fleetlane.events.lanes import Lane
 from glue_jobs.kafka import source_and_sink as kafka
 from infra import cost
+from infra.constructs.api.http_api import ACCESS_LOG
 from infra.constructs.jobs import emr_engine, glue_engine
-from infra.cost.__main__ import BEGIN, NoMarkersError, main, written_between_markers
-from infra.cost.bill import bill
+from infra.cost.__main__ import main
+from infra.cost.bill import bill, message_usd, with_http
 from infra.cost.edge import break_even_messages_per_s, gateway_usd, self_hosted_usd
 from infra.cost.figures import Figures, UnknownFigureError, figures_of_files
 from infra.cost.jobs import WORKER_GIB, WORKER_VCPUS, checkpoints_usd
-from infra.cost.scenario import (
-    LARGE_LANES,
-    BadScenarioError,
-    Scenario,
-    Traffic,
-    batched,
-    usual_traffic,
-    with_engine,
-)
-from infra.stages import Engine, settings_of, stage_from
-from tests.infra.synthesis import ROOT, Synthesized
+from infra.cost.scenario import LARGE_LANES, BadScenarioError, Scenario, Traffic, usual_traffic
+from infra.cost.tables import million_more
+from infra.stages import Api, Engine, settings_of, stage_from
+from tests.infra.synthesis import Synthesized
 
 pytestmark = pytest.mark.cdk
 
-DOCUMENT = ROOT / "docs" / "cost.md"
 FIGURES = figures_of_files()
 PROD = stage_from("prod", settings_of("prod"))
 A_DAY = 120_000  # 3.65 million in a twelfth of a year
 
 
-def _scenario(messages_a_day: float = A_DAY, *, body_kib: float = 1) -> Scenario:
+def _scenario(
+    messages_a_day: float = A_DAY, *, body_kib: float = 1, figures: Figures = FIGURES
+) -> Scenario:
     traffic = usual_traffic(messages_a_day, body_kib=body_kib, bulk_body_kib=body_kib)
-    return Scenario(stage=PROD, traffic=traffic)
+    return Scenario(stage=PROD, traffic=traffic, figures=figures)
 
 
 def _priced(usd: Mapping[str, float]) -> Figures:
     """The files' figures with these prices alone; the rest is free."""
     prices = {
-        name: replace(price, usd=usd.get(name, 0.0), tiers=())
+        name: {"usd": usd.get(name, 0.0), "units": price["units"]}
         for name, price in FIGURES.prices.items()
     }
     tiers = ((1e6, 4.0), (float("inf"), 2.0))
-    prices["api_request"] = replace(prices["api_request"], tiers=tiers)
+    prices["api_request_rest"] = {**prices["api_request_rest"], "tiers": tiers}
     return Figures(prices=prices, measures=FIGURES.measures)
 
 
 def test_a_month_is_what_one_adds_up_by_hand() -> None:
     figures = _priced({"lambda_request": 1, "glue_dpu_hour": 1, "broker_hour_m7g_xlarge": 1})
 
-    month = bill(_scenario(), figures)
+    month = bill(_scenario(figures=figures))
 
     api = 1 * 4 + 2.65 * 2
     calls = 3.65 * (1 + 0.2)  # one request in five asks the authorizer
     workers = (4 + 10 + 4 + 3 + 5) * 730
     brokers = 3 * 730
-    assert month.growing_usd == pytest.approx(api + calls)
-    assert month.fixed_usd == pytest.approx(workers + brokers)
+    assert month.of() == pytest.approx((workers + brokers, api + calls))
 
 
 def test_a_large_body_is_paid_for_as_an_object() -> None:
     figures = _priced({"s3_put": 1, "s3_get": 1})
-    scenario = _scenario().with_body(Lane.BULK, 512)
+    scenario = _scenario(figures=figures).with_body(Lane.BULK, 512)
 
-    line = bill(scenario, figures).of_component("S3: large bodies")
+    usd = sum(bill(scenario).of("S3: large bodies"))
 
-    assert line.usd == pytest.approx(36.5 * 2)  # thousands of messages, each a PUT and a GET
+    assert usd == pytest.approx(36.5 * 2)  # thousands of messages, each a PUT and a GET
+
+
+def test_a_million_messages_more_behind_the_http_api_cost_two_and_a_half_dollars_at_most() -> None:
+    prod = Scenario(
+        stage=PROD,
+        traffic=usual_traffic(20_000_000, body_kib=1, bulk_body_kib=512),
+        figures=FIGURES,
+    )
+
+    usd = {api: million_more(at, 1) for api, at in ((Api.REST, prod), (Api.HTTP, with_http(prod)))}
+
+    assert {"Lambda: ingest", "CloudWatch: logs", "MSK: disks"} <= usd[Api.HTTP].keys()
+    assert sum(usd[Api.HTTP].values()) <= 2.5 < sum(usd[Api.REST].values())
+    assert usd[Api.HTTP]["API Gateway"] <= usd[Api.REST]["API Gateway"] / 3 + 0.005
+
+
+def test_the_http_api_counts_large_bodies_in_parts_of_512_kib() -> None:
+    at = with_http(_scenario())
+
+    small, large = (
+        message_usd(at.with_body(Lane.BULK, kib), Lane.BULK)["API Gateway"] for kib in (512, 513)
+    )
+
+    assert large == pytest.approx(2 * small)
+
+
+def test_a_firewall_and_traces_are_in_the_bill_where_they_are_on() -> None:
+    at = _scenario()
+
+    on, off = (
+        {name for name in ("Firewall", "X-Ray") if all(bill(one).of(name))}
+        for one in (at, with_http(at))
+    )
+
+    assert (on, off) == ({"Firewall", "X-Ray"}, set())
 
 
 def test_trigger_0_without_async_progress_writes_21_million_files_a_month() -> None:
     figures = _priced({"s3_put": 1})
 
-    thousands = checkpoints_usd(0, figures, is_async_at_0=False)
+    thousands = checkpoints_usd(_scenario(figures=figures), 0, is_async_at_0=False)
 
     assert thousands == pytest.approx(21_024)
 
 
 def test_more_messages_cost_more_in_all_and_less_each() -> None:
-    months = [bill(_scenario(a_day), FIGURES) for a_day in (1e5, 1e6, 1e7, 1e8)]
+    months = [bill(_scenario(a_day)) for a_day in (1e5, 1e6, 1e7, 1e8)]
 
     totals = [month.usd for month in months]
-    each = [month.usd_a_million for month in months]
+    each = [month.usd / sum(month.messages.values()) for month in months]
     assert totals == sorted(totals)
     assert each == sorted(each, reverse=True)
 
@@ -94,7 +124,7 @@ def test_larger_bodies_never_cost_less(lane: Lane) -> None:
     sizes = (0.25, 1, 10, 100, 256, *((257, 1_000, 4_000) if lane in LARGE_LANES else ()))
 
     costs = [
-        bill(_scenario(1e7).with_body(lane, size), FIGURES).lane_usd_a_million(lane)
+        bill(_scenario(1e7).with_body(lane, size)).lane_usd_a_million(lane)
         for size in sizes
         if size != 257  # from here on the body is in S3, where a byte costs less
     ]
@@ -103,7 +133,7 @@ def test_larger_bodies_never_cost_less(lane: Lane) -> None:
 
 
 def test_lanes_share_the_whole_bill() -> None:
-    month = bill(_scenario(), FIGURES)
+    month = bill(_scenario())
 
     by_lane = sum(
         month.lane_usd_a_million(lane) * messages / 1e6 for lane, messages in month.messages.items()
@@ -113,33 +143,33 @@ def test_lanes_share_the_whole_bill() -> None:
 
 
 def test_fixed_costs_do_not_grow_with_messages() -> None:
-    few, many = bill(_scenario(1e5), FIGURES), bill(_scenario(1e8), FIGURES)
+    few, many = bill(_scenario(1e5)), bill(_scenario(1e8))
 
-    assert few.fixed_usd == pytest.approx(many.fixed_usd)
+    assert few.of()[0] == pytest.approx(many.of()[0])
 
 
 def test_batching_makes_a_reading_cheaper() -> None:
-    months = [bill(batched(_scenario(1e7), readings), FIGURES) for readings in (1, 10, 60)]
+    months = [bill(_scenario(1e7).batched(readings)) for readings in (1, 10, 60)]
 
-    growing = [month.growing_usd for month in months]
+    growing = [month.of()[1] for month in months]
 
     assert growing == sorted(growing, reverse=True)
 
 
 def test_the_engines_differ_by_their_workers_alone() -> None:
-    glue, emr = (bill(with_engine(_scenario(), one), FIGURES) for one in (Engine.GLUE, Engine.EMR))
+    glue, emr = (bill(_scenario().on(engine=one)) for one in (Engine.GLUE, Engine.EMR))
 
-    differing = {a.component for a, b in zip(glue.lines, emr.lines, strict=True) if a.usd != b.usd}
+    differing = {name for name, _ in glue.fixed if glue.of(name) != emr.of(name)}
 
     assert differing == {"Spark: workers"}
 
 
 def test_a_handler_of_ones_own_pays_from_the_rate_that_is_named() -> None:
-    even_per_s = break_even_messages_per_s(_scenario(), FIGURES)
+    even_per_s = break_even_messages_per_s(_scenario())
 
     def saved_usd(messages_per_s: float) -> float:
         at = _scenario().in_one_lane(Lane.STANDARD, messages_a_day=messages_per_s * 86_400)
-        return gateway_usd(at, FIGURES) - self_hosted_usd(at, FIGURES)
+        return gateway_usd(at) - self_hosted_usd(at)
 
     assert saved_usd(even_per_s * 0.9) < 0 < saved_usd(even_per_s * 1.1)
 
@@ -148,13 +178,13 @@ def test_a_handler_of_ones_own_pays_from_the_rate_that_is_named() -> None:
     ("lane", "traffic", "problem"),
     [
         (Lane.FAST, Traffic(messages_a_day=1, body_kib=257), "they go to the bulk lane"),
-        (Lane.SLOW, Traffic(messages_a_day=1e7, body_kib=1), "it takes 40: 400 in 10000 ms"),
+        (Lane.SLOW, Traffic(messages_a_day=1e7, body_kib=1), "it takes 40"),
         (Lane.STANDARD, Traffic(messages_a_day=0, body_kib=1), "both must be above 0"),
     ],
 )
 def test_traffic_that_no_lane_takes_is_refused(lane: Lane, traffic: Traffic, problem: str) -> None:
     with pytest.raises(BadScenarioError, match=problem):
-        Scenario(stage=PROD, traffic={lane: traffic})
+        Scenario(stage=PROD, traffic={lane: traffic}, figures=FIGURES)
 
 
 def test_a_figure_that_no_file_has_is_named() -> None:
@@ -171,20 +201,36 @@ def test_every_price_and_figure_is_used() -> None:
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
 
-    by_broker = ("broker_hour_", "broker_mib_per_s_")
-    names = {
-        name for name in (*FIGURES.prices, *FIGURES.measures) if not name.startswith(by_broker)
-    }
+    composed = ("api_request_", "broker_hour_", "broker_mib_per_s_")
+    names = {name for name in (*FIGURES.prices, *FIGURES.measures) if not name.startswith(composed)}
 
     assert names <= texts
 
 
 def test_every_price_says_where_it_is_from_and_every_figure_how_it_came_by() -> None:
     for price in FIGURES.prices.values():
-        assert "pricing" in price.source
+        assert {"usd", "units", "unit", "source", "noted"} <= price.keys()
+        assert price.keys() <= {"usd", "units", "unit", "source", "noted", "note", "tiers"}
+        assert "pricing" in price["source"]
     for figure in FIGURES.measures.values():
-        assert figure.how in {"measured", "indicative", "counted", "assumed"}
-        assert figure.by
+        assert figure.keys() == {"value", "unit", "how", "by"}
+        assert figure["how"] in {"measured", "indicative", "counted", "assumed"}
+
+
+def test_a_line_of_the_access_log_is_as_long_as_is_counted() -> None:
+    usual = {
+        "requestId": "JKJaXmPLvHcESHA=",
+        "requestTime": "23/Nov/2026:02:40:12 +0000",
+        "route": "POST /v1/streams/{stream}",
+        "status": "202",
+        "responseLength": "123",
+        "integrationError": "-",
+        "authorizerError": "-",
+    }
+
+    line = json.dumps({name: usual[name] for name in ACCESS_LOG}, separators=(",", ":"))
+
+    assert len(line) <= FIGURES.measure("access_line_bytes")
 
 
 def test_what_is_counted_is_what_the_code_has() -> None:
@@ -233,26 +279,13 @@ def test_the_document_says_what_the_command_prints(capsys: pytest.CaptureFixture
 
     printed = capsys.readouterr().out.strip("\n")
 
-    assert written_between_markers(DOCUMENT) == printed, (
-        "run `.venv/bin/python -m infra.cost --into docs/cost.md`"
-    )
+    document = DOCUMENT.read_text()
+    assert with_tables(document, printed) == document, "run `.venv/bin/python -m docs.cost`"
 
 
-def test_the_command_writes_into_a_document(tmp_path: Path) -> None:
-    document = tmp_path / "cost.md"
-    document.write_text(DOCUMENT.read_text().replace("| API Gateway |", "| old |"))
-
-    main(["--into", str(document)])
-
-    assert document.read_text() == DOCUMENT.read_text()
-
-
-def test_a_document_without_a_place_for_the_tables_is_refused(tmp_path: Path) -> None:
-    document = tmp_path / "cost.md"
-    document.write_text(BEGIN)
-
-    with pytest.raises(NoMarkersError, match=r"cost\.md has no lines"):
-        written_between_markers(document)
+def test_a_document_without_a_place_for_the_tables_is_refused() -> None:
+    with pytest.raises(AssertionError, match=r"docs/cost\.md has no lines"):
+        with_tables(BEGIN, "tables")
 
 
 def test_a_scenario_that_cannot_be_is_reported_in_a_sentence(
@@ -264,9 +297,9 @@ def test_a_scenario_that_cannot_be_is_reported_in_a_sentence(
     assert capsys.readouterr().err.startswith("error: bodies of 300 KiB in the fast lane")
 
 
-def test_lines_add_up() -> None:
-    month = bill(_scenario(), FIGURES)
+def test_components_add_up() -> None:
+    month = bill(_scenario())
 
-    by_component = {line.component: month.of_component(line.component) for line in month.lines}
+    components = {name for name, _ in (*month.fixed, *month.growing)}
 
-    assert sum(line.usd for line in by_component.values()) == pytest.approx(month.usd)
+    assert sum(sum(month.of(name)) for name in components) == pytest.approx(month.usd)

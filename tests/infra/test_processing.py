@@ -241,3 +241,42 @@ def test_a_job_that_ended_is_started_again_however_it_ended(cloud_stage: Synthes
     assert len(ends) == 5
     assert all("FAILED" in states for states in ends)
     assert clocks == 5 * ["rate(5 minutes)"]
+
+
+def test_the_fast_lane_has_all_of_its_workers_and_others_what_their_load_needs(
+    prod: Synthesized, staging: Synthesized
+) -> None:
+    by_glue = [one["--enable-auto-scaling"] for one in glue_named_arguments(prod)]
+    by_emr = ["spark.dynamicAllocation.enabled=true" in one for one in _submits(staging)]
+
+    names = [one.name for one in spark_applications(stage_from("prod", settings_of("prod")))]
+    assert names[0] == "fast"
+    assert by_glue == ["false", *4 * ["true"]]
+    assert by_emr == [False, *4 * [True]]
+    assert "spark.executor.instances=1" in _submits(staging)[0]
+    assert "spark.dynamicAllocation.maxExecutors=3" in _submits(staging)[1]
+
+
+def _submits(stage: Synthesized) -> list[list[str]]:
+    return [one["SparkSubmitParameters"].split() for one in emr_submits(stage)]
+
+
+def test_a_run_of_glue_starts_in_another_zone_when_the_first_one_fails(prod: Synthesized) -> None:
+    connections = {
+        name: one["Properties"]["ConnectionInput"]["PhysicalConnectionRequirements"]
+        for name, one in prod.resources("AWS::Glue::Connection").items()
+    }
+    jobs = [one["Properties"] for one in prod.resources("AWS::Glue::Job").values()]
+
+    zones = [one["AvailabilityZone"] for one in connections.values()]
+    assert zones == ["eu-central-1a", "eu-central-1b", "eu-central-1c"]
+    assert len({str(one["SubnetId"]) for one in connections.values()}) == 3
+    for job in jobs:
+        assert [one["Ref"] for one in job["Connections"]["Connections"]] == list(connections)
+
+
+def test_emr_may_start_a_run_in_any_zone(staging: Synthesized) -> None:
+    applications = staging.resources("AWS::EMRServerless::Application").values()
+
+    subnets = [one["Properties"]["NetworkConfiguration"]["SubnetIds"] for one in applications]
+    assert [len(one) for one in subnets] == 5 * [3]

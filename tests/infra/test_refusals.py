@@ -12,6 +12,7 @@ from infra.constructs.stores.stores import check_payload_ttl, days_on_the_way
 from infra.stages import (
     LOG_RETENTION_DAYS,
     STAGE_NAMES,
+    Api,
     BadStageError,
     Stage,
     settings_of,
@@ -75,6 +76,24 @@ def test_logs_are_kept_for_a_time_that_cloudwatch_knows() -> None:
 
     with pytest.raises(BadStageError, match="`log_retention_days`: is 10; choose one of 1, 7"):
         stage_from("dev", settings_of("dev") | {"log_retention_days": 10})
+
+
+@pytest.mark.parametrize("field", ["has_firewall", "has_tracing"])
+def test_what_the_http_api_does_not_have_is_refused_with_the_remedy(field: str) -> None:
+    settings = settings_of("dev") | {"api": Api.HTTP, field: True}
+
+    with pytest.raises(BadStageError) as refused:
+        stage_from("dev", settings)
+
+    assert str(refused.value) == (
+        f"infra/stages.py: stage dev, `{field}`: is on, but AWS has it for REST APIs alone; turn "
+        "it off, or set `api` to REST"
+    )
+
+
+def test_brokers_that_take_few_logins_a_second_are_refused() -> None:
+    with pytest.raises(BadStageError, match=r"`broker_type`: is t3\.small; choose one of m7g"):
+        stage_from("dev", settings_of("dev") | {"broker_type": "t3.small"})
 
 
 def test_a_payload_lives_longer_than_all_retentions_on_its_way() -> None:
@@ -157,6 +176,11 @@ def test_jobs_without_their_jars_are_refused(tmp_path: Path) -> None:
         (
             {"stage": "dev", "artifacts": "/nowhere", "flows": "tests/infra/plain_flows"},
             "there is no /nowhere/functions/ingest.zip",
+        ),
+        (
+            {"stage": "prod", "alarm_email": ""},
+            "infra/stages.py: stage prod, `alarm_email`: is missing: alarms would reach nobody; "
+            "set it, or give `-c alarm_email=ADDRESS`",
         ),
         ({"stage": "local"}, "infra/stages.py: stage local, `kafka`: is missing"),
         ({}, "infra/stages.py: stage , `name`: is not a stage"),

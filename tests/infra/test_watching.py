@@ -130,3 +130,20 @@ def test_each_function_that_asks_the_overrides_alarms_when_it_cannot(
 
 def test_there_is_one_page_that_shows_the_platform(cloud_stage: Synthesized) -> None:
     assert len(cloud_stage.resources("AWS::CloudWatch::Dashboard")) == 1
+
+
+def test_a_broker_alarms_before_its_cpu_partitions_or_disk_are_used_up(
+    cloud_stage: Synthesized,
+) -> None:
+    alarms = _alarms(cloud_stage)
+
+    for broker in (1, 2, 3):
+        assert alarms[f"broker-{broker}-is-busy"]["Threshold"] == 60
+        assert alarms[f"broker-{broker}-has-many-partitions"]["Threshold"] == 900
+        assert alarms[f"broker-{broker}-fills"]["Threshold"] == 70
+
+
+def test_what_keeps_data_notifies_an_address(prod: Synthesized) -> None:
+    [subscription] = prod.resources("AWS::SNS::Subscription").values()
+
+    assert subscription["Properties"]["Protocol"] == "email"

@@ -1,12 +1,15 @@
-"""Each route's share of a stage's requests, and a firewall in front of the API."""
+"""Each route's share of a stage's requests, a firewall in front, and which are traced."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_wafv2 as wafv2
+from aws_cdk import aws_xray as xray
 from constructs import Construct
+
+from infra.stages import TRACED_PER_S, TRACED_SHARE, Stage
 
 REQUESTS_IN_FIVE_MINUTES_MAX: Final = 20_000
 """Per address; a site with many devices behind one address stays below it."""
@@ -49,6 +52,27 @@ def _seen_as(name: str) -> wafv2.CfnWebACL.VisibilityConfigProperty:
     )
 
 
+def add_sampling(scope: Construct, service: str, *, name: str) -> None:
+    """Trace a few of the requests of an API's stage, which is ``service`` to X-Ray."""
+    xray.CfnSamplingRule(
+        scope,
+        "Traced",
+        sampling_rule=xray.CfnSamplingRule.SamplingRuleProperty(
+            rule_name=name,
+            priority=100,
+            reservoir_size=TRACED_PER_S,
+            fixed_rate=TRACED_SHARE,
+            service_name=service,
+            service_type="AWS::ApiGateway::Stage",
+            host="*",
+            http_method="*",
+            url_path="*",
+            resource_arn="*",
+            version=1,
+        ),
+    )
+
+
 SHARES_PERCENT: Final[Mapping[str, int]] = MappingProxyType(
     {
         "POST /v1/streams/{stream}": 69,
@@ -61,20 +85,13 @@ SHARES_PERCENT: Final[Mapping[str, int]] = MappingProxyType(
 """They add up to 100: API Gateway throttles each route separately, and the account as a whole."""
 
 
-def throttles(
-    requests_per_s: int, requests_burst: int, **options: Any
-) -> dict[str, apigateway.MethodDeploymentOptions]:
+def shares(stage: Stage) -> dict[str, tuple[int, int]]:
     """Give each route its share of a stage's requests a second, and of its burst.
 
     So a burst on one leaves room for the others.
-    A route with settings of its own has none of the stage's: ``options`` repeat those.
     """
+    per_s, burst = stage.requests_per_s, stage.requests_burst
     return {
-        # As deployment options name a route: path first, then method.
-        "/".join(reversed(route.split())): apigateway.MethodDeploymentOptions(
-            throttling_rate_limit=max(1, requests_per_s * percent // 100),
-            throttling_burst_limit=max(1, requests_burst * percent // 100),
-            **options,
-        )
+        route: (max(1, per_s * percent // 100), max(1, burst * percent // 100))
         for route, percent in SHARES_PERCENT.items()
     }

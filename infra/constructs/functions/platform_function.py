@@ -27,7 +27,14 @@ _NETWORK_ACTIONS = (
     "ec2:UnassignPrivateIpAddresses",
 )
 _PYTHON = "The jobs run 3.13 too; one lock has the dependencies of both."
-_INTERFACES = "Lambda creates and names its network interfaces itself."
+_NAMELESS = "Lambda creates and names its network interfaces itself; traces have no names."
+
+
+ANSWERS_DEVICES = frozenset({"ingest", "uploads", "authorizer"})
+_QUIET: Mapping[str, Any] = {
+    "logging_format": lambda_.LoggingFormat.JSON,  # levels are known of this format alone
+    "system_log_level_v2": lambda_.SystemLogLevel.WARN,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +75,11 @@ class FunctionSize:
 
 
 class PlatformFunction(Construct):
-    """A function of ours, by its name. At first ``role`` may write logs, and nothing else."""
+    """A function of ours, by its name. At first ``role`` may write logs, and nothing else.
+
+    One that answers devices has no lines of Lambda's own about each call in its log: they would
+    cost as much as our own line does. It is traced where its stage traces requests.
+    """
 
     def __init__(
         self,
@@ -82,8 +93,10 @@ class PlatformFunction(Construct):
     ) -> None:
         super().__init__(scope, name)
         network = context.network if in_network else None
+        is_quiet = name in ANSWERS_DEVICES and context.stage.is_cloud
+        is_traced = name in ANSWERS_DEVICES and context.stage.has_tracing
         group = log_group(self, "Logs", days=context.stage.log_retention_days)
-        self.role = self._role(group, in_network=network is not None)
+        self.role = self._role(group, in_network=network is not None, is_traced=is_traced)
         self.function = lambda_.Function(
             self,
             "Function",
@@ -97,16 +110,19 @@ class PlatformFunction(Construct):
             timeout=Duration.seconds(size.timeout_s),
             reserved_concurrent_executions=size.concurrency,
             environment={**environment, "POWERTOOLS_TRACE_DISABLED": "true"},
+            tracing=lambda_.Tracing.ACTIVE if is_traced else None,
             **_placed(network),
+            **(_QUIET if is_quiet else {}),
         )
         suppress(self.function, "L1", _PYTHON)
 
-    def _role(self, group: logs.LogGroup, *, in_network: bool) -> iam.Role:
+    def _role(self, group: logs.LogGroup, *, in_network: bool, is_traced: bool) -> iam.Role:
         role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         group.grant_write(role)
         if in_network:
             grant(role, _NETWORK_ACTIONS, ["*"])
-            suppress_wildcard(role, "*", _INTERFACES)
+        if in_network or is_traced:
+            suppress_wildcard(role, "*", _NAMELESS)
         return role
 
 

@@ -144,6 +144,7 @@ class EmrEngine(Construct):
             "PYSPARK_PYTHON": python,
             "PYSPARK_DRIVER_PYTHON": python,
         }
+        most = str(max(1, application.workers - 1))
         overhead_gib = executor_overhead_gib(application.lane)
         settings = {
             "spark.jars": ",".join((*code.kafka_jar_urls, code.iceberg_jar_url)),
@@ -155,8 +156,10 @@ class EmrEngine(Construct):
             "spark.driver.memoryOverhead": f"{DRIVER_OVERHEAD_GIB}g",
             "spark.executor.memory": f"{WORKER_MEMORY_GIB - overhead_gib}g",
             "spark.executor.memoryOverhead": f"{overhead_gib}g",
-            "spark.dynamicAllocation.enabled": "false",
-            "spark.executor.instances": str(max(1, application.workers - 1)),
+            "spark.dynamicAllocation.enabled": str(application.is_scaled).lower(),
+            "spark.dynamicAllocation.minExecutors": "1",
+            "spark.dynamicAllocation.maxExecutors": most,
+            "spark.executor.instances": "1" if application.is_scaled else most,
             "spark.executor.cores": str(WORKER_CPUS),
         }
         return " ".join(f"--conf {name}={value}" for name, value in settings.items())

@@ -3,6 +3,7 @@
 from typing import Final
 
 from aws_cdk import Acknowledgment, Aws, Stack, Validations
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_events as events
 from aws_cdk import aws_glue as glue
 from aws_cdk import aws_stepfunctions as stepfunctions
@@ -50,7 +51,7 @@ class GlueEngine(Construct):
         super().__init__(scope, name)
         self._context = context
         self._encryption = self._encrypted()
-        self._connection = self._connected()
+        self._connections = [self._connection(subnet) for subnet in context.network.subnets]
 
     def run(self, application: SparkApplication, role: ApplicationRole) -> KeptRunning:
         job_name = f"{Stack.of(self).stack_name}-{application.name}"
@@ -99,7 +100,7 @@ class GlueEngine(Construct):
             number_of_workers=application.workers,
             execution_property=glue.CfnJob.ExecutionPropertyProperty(max_concurrent_runs=1),
             max_retries=0,
-            connections=glue.CfnJob.ConnectionsListProperty(connections=[self._connection.ref]),
+            connections=glue.CfnJob.ConnectionsListProperty(connections=self._connections),
             security_configuration=self._encryption.ref,
             command=glue.CfnJob.JobCommandProperty(
                 name="gluestreaming", python_version="3", script_location=context.code.script_url
@@ -113,6 +114,7 @@ class GlueEngine(Construct):
                 "--extra-jars": ",".join(context.code.kafka_jar_urls),
                 "--user-jars-first": "true",
                 "--enable-metrics": "true",
+                "--enable-auto-scaling": str(application.is_scaled).lower(),
                 "--custom-logGroup-prefix": log_prefix,
             },
         )
@@ -136,19 +138,18 @@ class GlueEngine(Construct):
             ),
         )
 
-    def _connected(self) -> glue.CfnConnection:
-        """All workers of a job are in one subnet: if its zone fails, deploy with another subnet."""
-        network = self._context.network
-        subnet = network.subnets[0]
+    def _connection(self, subnet: ec2.ISubnet) -> str:
+        """One zone's. All workers of a run are in one: Glue takes the first that is healthy."""
+        network, zone = self._context.network, subnet.availability_zone
         connection = glue.CfnConnection(
             self,
-            "Connection",
+            f"Connection-{zone}",
             catalog_id=Aws.ACCOUNT_ID,
             connection_input=glue.CfnConnection.ConnectionInputProperty(
-                name=Stack.of(self).stack_name,
+                name=self._connection_name(zone),
                 connection_type="NETWORK",
                 physical_connection_requirements=glue.CfnConnection.PhysicalConnectionRequirementsProperty(
-                    availability_zone=subnet.availability_zone,
+                    availability_zone=zone,
                     subnet_id=subnet.subnet_id,
                     security_group_id_list=[network.jobs_group.security_group_id],
                 ),
@@ -157,7 +158,10 @@ class GlueEngine(Construct):
         Validations.of(connection).acknowledge(
             Acknowledgment(id="CloudFormation-Validate::W3010", reason=_GIVEN_ZONE)
         )
-        return connection
+        return connection.ref
+
+    def _connection_name(self, zone: str) -> str:
+        return f"{Stack.of(self).stack_name}-{zone}"
 
     def _let_run(self, role: ApplicationRole, log_prefix: str) -> None:
         """What Glue itself does as the job's role: it logs, measures, and joins the network."""
@@ -168,11 +172,12 @@ class GlueEngine(Construct):
             grant(role.role, _LOG_ACTIONS, [logs.log_group_arn])
         glues = {"StringEquals": {"cloudwatch:namespace": METRICS_NAMESPACE}}
         grant(role.role, ["cloudwatch:PutMetricData"], ["*"], conditions=glues)
-        names = {"catalog": None, "connection": stack.stack_name}
-        connection = [
+        zones = [subnet.availability_zone for subnet in self._context.network.subnets]
+        names = [("connection", self._connection_name(zone)) for zone in zones]
+        connections = [
             stack.format_arn(service="glue", resource=resource, resource_name=name)
-            for resource, name in names.items()
+            for resource, name in [("catalog", None), *names]
         ]
-        grant(role.role, ["glue:GetConnection"], connection)
+        grant(role.role, ["glue:GetConnection"], connections)
         grant(role.role, _NETWORK_ACTIONS, ["*"])
         suppress_wildcard(role.role, "*", _NAMELESS)

@@ -90,6 +90,14 @@ class SparkApplication:
     archive_days: int = 0
 
     @property
+    def is_scaled(self) -> bool:
+        """Whether ``workers`` is the most, of which the engine runs what the load needs.
+
+        The fast lane always has all of its own: a new one takes longer than its messages may.
+        """
+        return self.lane is not Lane.FAST
+
+    @property
     def queries(self) -> tuple[str, ...]:
         """What the names of its queries, and so of its checkpoints, begin with."""
         if self.lane is None:

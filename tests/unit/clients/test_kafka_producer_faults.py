@@ -2,13 +2,15 @@
 
 import time
 from collections.abc import Mapping
+from typing import ClassVar
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from clients.kafka.producer import KafkaProducer, NotDurableError
+from clients.kafka.producer import CONNECT_S, FIRST_CONNECT_S, KafkaProducer, NotDurableError
 from clients.kafka.producer_record import ProducerRecord
 from clients.kafka.raw_producer import DeliveryCallback
+from clients.kafka_or_spool import PRODUCE_S
 
 RECORD = ProducerRecord(topic="raw.fast", key=b"1", value=b"x")
 
@@ -91,6 +93,35 @@ def test_an_unreachable_broker_is_given_up_long_before_the_deadline() -> None:
     assert time.monotonic() - began_s < 30
 
 
+class SlowLogin(Full):
+    """A producer beneath whose first answer takes a second, as a login by IAM may."""
+
+    def list_topics(self, topic: str, timeout: float) -> object:
+        if timeout < 1:
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT, "not logged in yet"))
+        return {topic: "is there"}
+
+
+def test_a_producer_that_was_just_opened_has_time_to_log_in() -> None:
+    producer = KafkaProducer(
+        bootstrap_servers="unused", connect=Connections(SlowLogin), delivery_timeout_s=PRODUCE_S
+    )
+
+    with pytest.raises(NotDurableError, match="Queue full"):  # which it learns after its login
+        producer.land(RECORD)
+
+
+def test_one_that_connected_before_the_first_record_need_not_wait_for_it() -> None:
+    producer = KafkaProducer(
+        bootstrap_servers="unused", connect=Connections(SlowLogin), delivery_timeout_s=0.1
+    )
+
+    assert producer.connect(RECORD.topic)
+
+    with pytest.raises(NotDurableError, match="Queue full"):
+        producer.land(RECORD)
+
+
 class Unreachable(Broken):
     """A producer beneath that no broker answers."""
 
@@ -106,3 +137,22 @@ def test_a_broker_that_answers_is_told_from_none(
     producer = KafkaProducer(bootstrap_servers="unused", connect=Connections(kind))
 
     assert producer.answers("raw.fast") is answers
+
+
+class Impatient(Broken):
+    """A producer beneath that no broker answers, and that notes for how long it was asked."""
+
+    waited_s: ClassVar[list[float]] = []
+
+    def list_topics(self, topic: str, timeout: float) -> object:
+        self.waited_s.append(timeout)
+        raise KafkaException(KafkaError(KafkaError._TRANSPORT, "all brokers are down"))
+
+
+def test_only_the_first_connection_is_waited_for_so_long() -> None:
+    producer = KafkaProducer(bootstrap_servers="unused", connect=Connections(Impatient))
+
+    for _ in range(3):
+        assert not producer.connect(RECORD.topic)
+
+    assert Impatient.waited_s == [FIRST_CONNECT_S, CONNECT_S, CONNECT_S]

@@ -1,6 +1,7 @@
 """What a function loads before its first request: counted, for a time would differ each time."""
 
 import json
+import socket
 import subprocess
 import sys
 from functools import cache
@@ -39,6 +40,26 @@ def imported_by(function: str) -> frozenset[str]:
     command = [sys.executable, "-c", IMPORTED, f"lambdas.{function}.handler"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     return frozenset(json.loads(done.stdout))
+
+
+def test_ingest_connects_to_kafka_before_its_first_request() -> None:
+    buckets = ("FLOWS", "OVERRIDES", "PAYLOAD", "SPOOL")
+    with socket.create_server(("127.0.0.1", 0)) as broker:
+        settings = {
+            **{f"{name}_BUCKET": "none" for name in buckets},
+            "KAFKA_BOOTSTRAP_SERVERS": f"127.0.0.1:{broker.getsockname()[1]}",
+            "KAFKA_SECURITY": "plaintext",
+            "RECEIPTS_TABLE": "none",
+            "REGISTRY_TABLE": "none",
+            "AWS_DEFAULT_REGION": "eu-central-1",
+        }
+        importing = [sys.executable, "-c", "import lambdas.ingest.start"]
+        subprocess.run(importing, check=True, cwd=ROOT, env=settings, timeout=120)
+
+        broker.settimeout(1)
+        connection, _ = broker.accept()
+
+    connection.close()
 
 
 @pytest.mark.parametrize("function", FORBIDDEN)
