@@ -3,7 +3,6 @@
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from confluent_kafka import (
@@ -17,7 +16,7 @@ from confluent_kafka import (
 )
 
 from clients.kafka.security import security_configuration
-from fleetlane.events.envelope import Header, KafkaPosition
+from fleetlane.events.envelope import Header, Record
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import KafkaSecurity
 
@@ -37,23 +36,6 @@ class KafkaUnreadableError(FleetlaneError):
     reason = "kafka_unreadable"
     problem: str
     sentence = "Kafka cannot be read: {problem}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
-    """A record in Kafka. ``timestamp_ms`` is when it was written."""
-
-    topic: str
-    partition: int
-    offset: int
-    timestamp_ms: int
-    key: bytes | None
-    value: bytes | None
-    headers: tuple[Header, ...]
-
-    @property
-    def position(self) -> KafkaPosition:
-        return KafkaPosition(topic=self.topic, partition=self.partition, offset=self.offset)
 
 
 _READING: Final = {

@@ -14,8 +14,9 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient
 
-from clients.kafka.reader import KafkaReader, KafkaUnreadableError, Offsets, Partition, Record
+from clients.kafka.reader import KafkaReader, KafkaUnreadableError, Offsets, Partition
 from clients.kafka.security import security_configuration
+from fleetlane.events.envelope import Record
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topic_patterns import raw_pattern

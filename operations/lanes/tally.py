@@ -10,8 +10,9 @@ from typing import Final
 
 import msgspec
 
-from clients.kafka.reader import KafkaReader, KafkaUnreadableError, Record
+from clients.kafka.reader import KafkaReader, KafkaUnreadableError
 from fleetlane.events import headers as ce
+from fleetlane.events.envelope import Record
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_from
 from fleetlane.events.topics import FLEET_PARSED, UnknownTopicError, parsed_raw_topic

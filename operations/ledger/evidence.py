@@ -7,10 +7,9 @@ from typing import Final
 
 import msgspec
 
-from clients.kafka.reader import Record
 from fleetlane.events import headers as ce
 from fleetlane.events.canonical import CanonicalEvent, canonical_event_from
-from fleetlane.events.envelope import BadEnvelopeError, Message
+from fleetlane.events.envelope import BadEnvelopeError, Message, Record
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import Lane

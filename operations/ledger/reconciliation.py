@@ -9,8 +9,8 @@ from typing import Final, Protocol
 
 import orjson
 
-from clients.kafka.reader import KafkaUnreadableError, Record
-from fleetlane.events.envelope import PayloadReference
+from clients.kafka.reader import KafkaUnreadableError
+from fleetlane.events.envelope import PayloadReference, Record
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import BUFFER_BYTES_MAX
 from fleetlane.events.metadata import Outcome

@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from clients.kafka.reader import Record
 from fleetlane.events import headers as ce
 from fleetlane.events.envelope import (
     BadEnvelopeError,
     KafkaPosition,
     Message,
     PayloadReference,
+    Record,
     raw_headers,
 )
 from fleetlane.events.envelope_reading import message_from

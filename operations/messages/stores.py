@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from clients.kafka.producer import KafkaProducer
-from clients.kafka.reader import KafkaReader, Record
+from clients.kafka.reader import KafkaReader
 from clients.s3.payload_bucket import PayloadBucket, parked_key
 from fleetlane.events import headers as ce
-from fleetlane.events.envelope import KafkaPosition, Message, PayloadReference
+from fleetlane.events.envelope import KafkaPosition, Message, PayloadReference, Record
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lanes import BUFFER_BYTES_MAX, Lane

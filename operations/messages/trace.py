@@ -7,10 +7,9 @@ from typing import Final
 
 import msgspec
 
-from clients.kafka.reader import Record
 from fleetlane.events import headers as ce
 from fleetlane.events.canonical import CanonicalEvent, canonical_event_from
-from fleetlane.events.envelope import KafkaPosition, Message
+from fleetlane.events.envelope import KafkaPosition, Message, Record
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Parsed, Received, counts_more, parsed_from, received_from

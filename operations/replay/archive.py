@@ -9,9 +9,8 @@ from typing import Any, Final
 from pyarrow import dataset as ds
 from pyiceberg.catalog import Catalog
 
-from clients.kafka.reader import Record
 from clients.s3.payload_bucket import PayloadBucket
-from fleetlane.events.envelope import KafkaPosition, PayloadReference
+from fleetlane.events.envelope import KafkaPosition, PayloadReference, Record
 from fleetlane.events.lake.tables import RAW, NoBody
 from fleetlane.events.s3_keys import ARCHIVED_BODIES, PAYLOADS, archived_key
 from fleetlane.events.times import rfc3339

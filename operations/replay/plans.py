@@ -12,9 +12,8 @@ from typing import Final
 
 import msgspec
 
-from clients.kafka.reader import Record
 from fleetlane.events import headers as ce
-from fleetlane.events.envelope import KafkaPosition, Message
+from fleetlane.events.envelope import KafkaPosition, Message, Record
 from fleetlane.events.metadata import IS_THROUGH, Parsed, counts_more, parsed_from
 from fleetlane.events.times import HOUR_MS
 from fleetlane.events.topic_patterns import stream_pattern

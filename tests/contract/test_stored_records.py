@@ -8,8 +8,8 @@ from typing import Protocol
 import pytest
 from confluent_kafka import Producer
 
-from clients.kafka.reader import Record
 from clients.kafka.topics import KafkaTopics
+from fleetlane.events.envelope import Record
 from local.servers.kafka import KafkaBroker
 from operations.messages.stores import StoredRecords, records_at
 from tests.unit.operations.stored_messages import FakeStore

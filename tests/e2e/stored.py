@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
-from clients.kafka.reader import KafkaReader, Record
+from clients.kafka.reader import KafkaReader
+from fleetlane.events.envelope import Record
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topic_patterns import raw_pattern
 from local.platform import Platform

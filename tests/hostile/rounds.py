@@ -13,10 +13,9 @@ import msgspec
 
 from benchmarks.latency.percentiles import percentiles
 from clients.devices.registry import RegistryUnavailableError
-from clients.kafka.reader import Record
 from fleetlane.cli.output.fleet_tables import FormatOptions
 from fleetlane.events.canonical import canonical_event_from
-from fleetlane.events.envelope import SOURCE_PREFIX
+from fleetlane.events.envelope import SOURCE_PREFIX, Record
 from fleetlane.events.flows.flow import Flow, ParserRule
 from fleetlane.events.overrides import RateLimits
 from fleetlane.events.times import millis_from_rfc3339, now_ms

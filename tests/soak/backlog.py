@@ -12,8 +12,9 @@ from typing import Final
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
-from clients.kafka.reader import KafkaReader, KafkaUnreadableError, Record
+from clients.kafka.reader import KafkaReader, KafkaUnreadableError
 from fleetlane.events import headers as ce
+from fleetlane.events.envelope import Record
 from fleetlane.events.metadata import Outcome, parsed_from
 from fleetlane.events.topics import FLEET_PARSED, UnknownTopicError, parsed_raw_topic
 from local.platform import SPOOL_BUCKET, Platform

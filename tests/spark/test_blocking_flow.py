@@ -11,10 +11,9 @@ from pyspark.sql import SparkSession
 from clients.flows.store import FlowStore
 from clients.kafka.producer import KafkaProducer
 from clients.kafka.producer_record import ProducerRecord
-from clients.kafka.reader import Record
 from clients.kafka.topics import KafkaTopics
 from clients.s3.blocked_messages import BlockedMessage, BlockedMessages
-from fleetlane.events.envelope import Message, headers_of
+from fleetlane.events.envelope import Message, Record, headers_of
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import topics_of
 from fleetlane.events.lanes import Lane

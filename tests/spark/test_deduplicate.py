@@ -13,9 +13,10 @@ from pyspark.sql import SparkSession
 from clients.flows.store import FlowStore
 from clients.kafka.producer import KafkaProducer
 from clients.kafka.producer_record import ProducerRecord
-from clients.kafka.reader import KafkaReader, Record
+from clients.kafka.reader import KafkaReader
 from clients.kafka.topics import KafkaTopics
 from fleetlane.events.canonical import canonical_event_from
+from fleetlane.events.envelope import Record
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import topics_of
 from fleetlane.events.job_arguments import DeduplicateArguments, KafkaSecurity

@@ -13,9 +13,9 @@ from clients.flows.parser_store import ParserStore
 from clients.flows.store import FlowStore
 from clients.kafka.producer import KafkaProducer
 from clients.kafka.producer_record import ProducerRecord
-from clients.kafka.reader import KafkaReader, Record
+from clients.kafka.reader import KafkaReader
 from clients.kafka.topics import KafkaTopics
-from fleetlane.events.envelope import Message, headers_of
+from fleetlane.events.envelope import Message, Record, headers_of
 from fleetlane.events.flows.artifacts import team_rules
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import topics_of

@@ -144,6 +144,23 @@ class KafkaPosition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A record in Kafka. ``timestamp_ms`` is when it was written."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[Header, ...]
+
+    @property
+    def position(self) -> KafkaPosition:
+        return KafkaPosition(topic=self.topic, partition=self.partition, offset=self.offset)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Parking:
     """Why a message is parked, where it was, which parser refused it, and when.
 

@@ -10,32 +10,12 @@ Only ``headers`` and ``value`` must be there.
 
 import json
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Mapping
 
 import msgspec
 
-from fleetlane.events.envelope import Header
+from fleetlane.events.envelope import Header, Record
 from fleetlane.events.errors import FleetlaneError
-
-
-class KafkaRecord(Protocol):
-    """A record as Kafka has it."""
-
-    @property
-    def topic(self) -> str: ...
-    @property
-    def partition(self) -> int: ...
-    @property
-    def offset(self) -> int: ...
-    @property
-    def timestamp_ms(self) -> int: ...
-    @property
-    def key(self) -> bytes | None: ...
-    @property
-    def value(self) -> bytes | None: ...
-    @property
-    def headers(self) -> Sequence[Header]: ...
 
 
 class BadRecordJsonError(FleetlaneError):
@@ -72,13 +52,13 @@ class ExportedRecord(msgspec.Struct, frozen=True, kw_only=True):
         return _bytes(self.written_key)
 
 
-def record_json(record: KafkaRecord) -> str:
+def record_json(record: Record) -> str:
     """Write a record as one line, without the line's end. Lossless."""
     value = None if record.value is None else b64encode(record.value).decode()
     return json.dumps({**record_fields(record), "value": value})
 
 
-def record_fields(record: KafkaRecord) -> Mapping[str, object]:
+def record_fields(record: Record) -> Mapping[str, object]:
     """All of a record's line save its value."""
     return {
         "topic": record.topic,

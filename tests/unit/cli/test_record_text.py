@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from clients.kafka.reader import Record
 from fleetlane.cli.output.record_text import record_line, record_text
+from fleetlane.events.envelope import Record
 from fleetlane.events.record_json import record_from_json
 
 CANONICAL = Record(

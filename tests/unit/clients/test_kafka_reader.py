@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Producer
 
-from clients.kafka.reader import KafkaReader, Record
+from clients.kafka.reader import KafkaReader
+from fleetlane.events.envelope import Record
 
 type Write = Callable[..., None]
 type Open = Callable[..., KafkaReader]

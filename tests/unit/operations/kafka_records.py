@@ -6,13 +6,13 @@ from typing import Any
 
 import orjson
 
-from clients.kafka.reader import Record
 from fleetlane.events.envelope import (
     Header,
     KafkaPosition,
     Message,
     Parking,
     PayloadReference,
+    Record,
     headers_of,
     parked_headers,
 )

@@ -4,7 +4,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from clients.kafka.reader import Offsets, Partition, Record
+from clients.kafka.reader import Offsets, Partition
+from fleetlane.events.envelope import Record
 from operations.lanes.status import Position
 
 

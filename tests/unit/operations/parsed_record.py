@@ -3,7 +3,7 @@
 from copy import replace
 from typing import Any, Final
 
-from clients.kafka.reader import Record
+from fleetlane.events.envelope import Record
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
 from fleetlane.events.topics import FLEET_PARSED

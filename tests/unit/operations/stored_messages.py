@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import orjson
 
-from clients.kafka.reader import Record
 from clients.s3.payload_bucket import PayloadBucket
 from fleetlane.events.canonical import EventTime, TimeQuality, canonical_value, message_prefix
 from fleetlane.events.envelope import (
@@ -18,6 +17,7 @@ from fleetlane.events.envelope import (
     Message,
     Parking,
     PayloadReference,
+    Record,
     headers_of,
     parked_headers,
 )

@@ -10,8 +10,8 @@ from pyiceberg.catalog.sql import SqlCatalog
 
 from benchmarks.iceberg_tables import add_rows, folder_catalog, make_table
 from clients.kafka.producer_record import ProducerRecord
-from clients.kafka.reader import Record
 from clients.s3.payload_bucket import PayloadBucket
+from fleetlane.events.envelope import Record
 from fleetlane.events.lake.tables import RAW
 from operations.messages.parked import message_in
 from operations.messages.stores import StoredPayloads

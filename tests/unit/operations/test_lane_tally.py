@@ -2,7 +2,7 @@
 
 import pytest
 
-from clients.kafka.reader import Record
+from fleetlane.events.envelope import Record
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome
 from operations.lanes.tally import LaneCounts, LaneTally

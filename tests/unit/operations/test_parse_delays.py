@@ -1,6 +1,6 @@
 """How long messages waited for their parsing."""
 
-from clients.kafka.reader import Record
+from fleetlane.events.envelope import Record
 from fleetlane.events.lanes import Lane
 from operations.lanes.tally import Delays, ParseDelays
 from tests.unit.operations.parsed_record import parsed_record

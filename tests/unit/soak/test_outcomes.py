@@ -5,7 +5,7 @@ from itertools import permutations
 
 import pytest
 
-from clients.kafka.reader import Record
+from fleetlane.events.envelope import Record
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome
 from tests.soak.backlog import Outcomes

@@ -9,11 +9,11 @@ from typing import Annotated, Final
 
 import typer
 
-from clients.kafka.reader import Record
 from fleetlane.cli.options.selection import BadOptionsError, LimitOption, SinceOption, UntilOption
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.record_text import escaped, fields_of, record_line, record_text
 from fleetlane.cli.output.waiting import counted
+from fleetlane.events.envelope import Record
 from fleetlane.events.errors import FleetlaneError, ParkedReason
 from fleetlane.events.names import checked_name
 from fleetlane.events.record_json import record_json

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from rich.text import Text
 
-from clients.kafka.reader import Record
+from fleetlane.events.envelope import Record
 from fleetlane.events.record_json import record_fields, record_json
 from fleetlane.events.times import time_text
 from fleetlane.events.topics import PARKED
