@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
 from typing import Final
 
 from fleetlane.events import headers as ce
@@ -121,23 +122,25 @@ class _Reader:
         return value
 
 
-def _text(value: str) -> str:
-    return value
-
-
-def _allowed(is_allowed: Callable[[str], object], problem: str) -> Callable[[str], str]:
-    def read(value: str) -> str:
+def _checked[T](
+    read: Callable[[str], T], is_allowed: Callable[[T], object], problem: str
+) -> Callable[[str], T]:
+    def checked(text: str) -> T:
+        value = read(text)
         if not is_allowed(value):
             raise ValueError(problem)
         return value
 
+    return checked
+
+
+def _one_of[E: StrEnum](kind: type[E]) -> Callable[[str], E]:
+    def read(text: str) -> E:
+        if text not in kind:
+            raise ValueError(f"is not one of {', '.join(kind)}")
+        return kind(text)
+
     return read
-
-
-_raw_id = _allowed(is_raw_id, "is not 1 and 32 hex digits")
-_name = _allowed(is_name, "is not a name")
-_gateway_id = _allowed(is_device_id, "is not a device id")
-_sha256 = _allowed(_SHA256.fullmatch, "is not 64 hex digits")
 
 
 def _device_id(source: str) -> str:
@@ -153,45 +156,23 @@ def _integer(value: str) -> int:
     return int(value)
 
 
-def _count(value: str) -> int:
-    number = _integer(value)
-    if number < 0:
-        raise ValueError("is negative")
-    return number
-
-
-def _attempt(value: str) -> int:
-    number = _count(value)
-    if number == 0:
-        raise ValueError("is not 1 or more")
-    return number
-
-
-def _revision(value: str) -> int:
-    number = _count(value)
-    if number > REVISION_MAX:
-        raise ValueError(f"is over {REVISION_MAX}, the largest CloudEvents Integer")
-    return number
-
-
-def _arrival_millis(value: str) -> int:
-    number = _count(value)
-    if number > MILLIS_MAX:
-        raise ValueError("is after the year 9999")
-    return number
-
-
-def _lane(value: str) -> Lane:
-    if value not in Lane:
-        raise ValueError(f"is not one of {', '.join(Lane)}")
-    return Lane(value)
-
-
-def _bulk_cause(value: str) -> BulkCause:
-    if value not in BulkCause:
-        raise ValueError(f"is not one of {', '.join(BulkCause)}")
-    return BulkCause(value)
-
+_text: Final = str
+_raw_id: Final = _checked(str, is_raw_id, "is not 1 and 32 hex digits")
+_name: Final = _checked(str, is_name, "is not a name")
+_gateway_id: Final = _checked(str, is_device_id, "is not a device id")
+_sha256: Final = _checked(str, _SHA256.fullmatch, "is not 64 hex digits")
+_lane: Final = _one_of(Lane)
+_bulk_cause: Final = _one_of(BulkCause)
+_count: Final = _checked(_integer, lambda number: number >= 0, "is negative")
+_attempt: Final = _checked(_count, bool, "is not 1 or more")
+_revision: Final = _checked(
+    _count,
+    lambda number: number <= REVISION_MAX,
+    f"is over {REVISION_MAX}, the largest CloudEvents Integer",
+)
+_arrival_millis: Final = _checked(
+    _count, lambda number: number <= MILLIS_MAX, "is after the year 9999"
+)
 
 _READERS: Final[Mapping[str, Callable[[str], object]]] = {
     ce.TYPE: _name,

@@ -66,11 +66,8 @@ class Arguments:
         Raises:
             BadArgumentsError: One is missing, or its value is not allowed.
         """
-        names = {field.name for field in dataclasses.fields(cls)}
-        given: dict[str, Any] = {}
-        for name, value in pairwise(argv):
-            if name.startswith("--") and name[2:] in names:
-                given[name[2:]] = value
+        names = {f"--{field.name}" for field in dataclasses.fields(cls)}
+        given = {name[2:]: value for name, value in pairwise(argv) if name in names}
         try:
             return msgspec.convert(given, cls, strict=False)
         except msgspec.ValidationError as problem:
@@ -140,14 +137,14 @@ class ParseLaneArguments(JobArguments):
 
     @property
     def _messages_of_workers(self) -> int | None:
-        limits = LANE_LIMITS[self.lane]
         if self.lane not in (Lane.BULK, Lane.SLOW):
             return None
+        of_one = LANE_LIMITS[self.lane].messages_per_batch_max
         if self.is_over:
-            return self.workers * limits.over_messages_per_batch_max
-        if self.bulk_cause is not None:
-            return self.workers * BULK_MESSAGES_PER_BATCH_MAX[self.bulk_cause]
-        return self.workers * limits.messages_per_batch_max
+            of_one = LANE_LIMITS[self.lane].over_messages_per_batch_max
+        elif self.bulk_cause is not None:
+            of_one = BULK_MESSAGES_PER_BATCH_MAX[self.bulk_cause]
+        return self.workers * of_one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +184,7 @@ class FleetWatchArguments(JobArguments):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeduplicateArguments(JobArguments):
-    """Arguments of ``deduplicate``. ``flows_bucket`` holds the published flows.
+    """Arguments of ``deduplicate``.
 
     A flow's query keeps the ``dedupe_state_partitions`` that it was started with first: they are
     part of its checkpoint.
@@ -218,13 +215,9 @@ class LakeArguments(JobArguments):
     """Arguments of ``lake``. ``lake_bucket`` holds the leases, and what operators ask for.
 
     A batch begins once it is full, ``lake_records_per_batch_max``, or ``lake_trigger_ms`` after
-    the one before.
-
-    Without ``lake_catalog_uri``, a JDBC address, the catalog is AWS's Glue Data Catalog.
-
-    With a ``flows_bucket``, which holds the published flows, streams with a schema have views in
-    the Glue Data Catalog. The archive copies bodies from the ``payload_bucket``, and keeps its rows
-    for ``archive_days``.
+    the one before. Without ``lake_catalog_uri``, a JDBC address, the catalog is AWS's Glue Data
+    Catalog; with a ``flows_bucket`` streams with a schema have views in that. The archive copies
+    bodies from the ``payload_bucket``, and keeps its rows for ``archive_days``.
     """
 
     tables: LakeTables

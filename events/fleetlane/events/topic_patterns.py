@@ -2,13 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from typing import Final
 
 from fleetlane.events.lanes import BulkCause, Lane
 from fleetlane.events.names import NAME_PATTERN, checked_name
-from fleetlane.events.topics import RawTopic
-
-_CAUSES: Final = "|".join(BulkCause)
+from fleetlane.events.topics import BULK_CAUSES, RawTopic
 
 
 def lane_pattern(lane: Lane) -> str:
@@ -26,7 +23,7 @@ def cause_pattern(cause: BulkCause) -> str:
 
 def over_pattern(lane: Lane) -> str:
     """The same of what exceeded its flow's budget, in the bulk or the slow lane."""
-    causes = rf"\.({_CAUSES})" if lane is Lane.BULK else ""
+    causes = rf"\.({BULK_CAUSES})" if lane is Lane.BULK else ""
     return rf"raw\.{lane}\.over{causes}"
 
 
@@ -49,7 +46,7 @@ def _of_lanes(lanes: Sequence[Lane], own: str, *, blocking: str = NAME_PATTERN) 
     if Lane.SLOW in others:
         patterns.append(over_pattern(Lane.SLOW))
     if len(others) < len(lanes):
-        patterns.append(rf"raw\.{Lane.BULK}((\.over)?\.({_CAUSES})|\.block\.{blocking})")
+        patterns.append(rf"raw\.{Lane.BULK}((\.over)?\.({BULK_CAUSES})|\.block\.{blocking})")
     return "|".join(patterns)
 
 

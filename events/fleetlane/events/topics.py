@@ -1,7 +1,6 @@
 """Kafka's names: topics and their limits, the keys of records, and consumer groups."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -33,12 +32,12 @@ PARKED_INLINE_BYTES_MAX: Final = 64 * 1024
 _REROUTED_TO: Final = (f"raw.{Lane.BULK}", f"raw.{Lane.SLOW}")
 
 _FRAME_BYTES: Final = 16 * 1024
-_CAUSES: Final = "|".join(BulkCause)
+BULK_CAUSES: Final = "|".join(BulkCause)
 _RAW = re.compile(
     rf"raw\.(?:(?P<lane>fast|standard|slow)"
     rf"(?:\.stream\.(?P<stream>{NAME_PATTERN})|\.type\.(?P<device_type>{NAME_PATTERN})|"
     rf"\.block\.(?P<blocking_stream>{NAME_PATTERN}))?|(?P<slow_over>slow\.over)|"
-    rf"bulk(?P<bulk_over>\.over)?\.(?P<cause>{_CAUSES})|"
+    rf"bulk(?P<bulk_over>\.over)?\.(?P<cause>{BULK_CAUSES})|"
     rf"bulk\.block\.(?P<blocking_bulk>{NAME_PATTERN}))"
 )
 
@@ -162,17 +161,11 @@ def unique_topic(stream: str) -> str:
 
 def platform_topics() -> tuple[str, ...]:
     """The topics that exist whatever flows there are."""
-    shared = [str(RawTopic(lane=lane)) for lane in Lane if lane is not Lane.BULK]
-    return (*shared, *_bulk_topics(), PARKED, FLEET_RECEIVED, FLEET_PARSED, FLEET_ALERTS)
-
-
-def _bulk_topics() -> Iterator[str]:
-    """By cause; and what exceeds its flow's budget, there and in the slow lane."""
-    for is_over in (False, True):
-        yield from (
-            str(RawTopic(lane=Lane.BULK, cause=cause, is_over=is_over)) for cause in BulkCause
-        )
-    yield str(RawTopic(lane=Lane.SLOW, is_over=True))
+    shared = [RawTopic(lane=lane) for lane in Lane if lane is not Lane.BULK]
+    bulk = [RawTopic(lane=Lane.BULK, cause=cause) for cause in BulkCause]
+    over = [RawTopic(lane=Lane.BULK, cause=cause, is_over=True) for cause in BulkCause]
+    raw = map(str, (*shared, *bulk, *over, RawTopic(lane=Lane.SLOW, is_over=True)))
+    return (*raw, PARKED, FLEET_RECEIVED, FLEET_PARSED, FLEET_ALERTS)
 
 
 def topic_settings(topic: str) -> TopicSettings:

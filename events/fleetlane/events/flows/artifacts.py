@@ -96,17 +96,19 @@ def read_manifest(file: Path | BinaryIO, *, artifact: str) -> Manifest:
     Raises:
         BadArtifactError: There is no such file, it is no zip, or has no manifest of this format.
     """
-    with opened_artifact(file, artifact=artifact) as archive:
-        return manifest_in(archive, artifact=artifact)
+    with opened_artifact(file, artifact=artifact) as (_, manifest):
+        return manifest
 
 
 @contextmanager
-def opened_artifact(file: Path | BinaryIO, *, artifact: str) -> Iterator[zipfile.ZipFile]:
-    """Open an untrusted zip; any defect found while reading is refused in the same way.
+def opened_artifact(
+    file: Path | BinaryIO, *, artifact: str
+) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
+    """Open an untrusted zip, and read its manifest; defects found in between are refused likewise.
 
     Raises:
-        BadArtifactError: There is no such file; or what is opened or read in it is no zip, not
-            whole, encrypted, or of a kind that ``zipfile`` does not know.
+        BadArtifactError: As ``read_manifest``; or what is read in it is not whole, encrypted, or of
+            a kind that ``zipfile`` does not know.
     """
     try:
         archive = zipfile.ZipFile(file)
@@ -116,23 +118,16 @@ def opened_artifact(file: Path | BinaryIO, *, artifact: str) -> Iterator[zipfile
         raise BadArtifactError(artifact, f"is not a whole zip file: {problem}") from None
     with archive:
         try:
-            yield archive
+            yield archive, _manifest_in(archive, artifact)
         except _NOT_WHOLE as problem:
             raise BadArtifactError(artifact, f"is not a whole zip file: {problem}") from None
         except OSError as problem:
-            if (
-                problem.errno != errno.EINVAL
-            ):  # a member whose offset is before the file's beginning
+            if problem.errno != errno.EINVAL:  # it is of a member that begins before the file
                 raise
             raise BadArtifactError(artifact, "is not a whole zip file") from None
 
 
-def manifest_in(archive: zipfile.ZipFile, *, artifact: str) -> Manifest:
-    """Read the manifest of an open zip.
-
-    Raises:
-        BadArtifactError: It has none, or not one of this format.
-    """
+def _manifest_in(archive: zipfile.ZipFile, artifact: str) -> Manifest:
     try:
         entry = archive.getinfo(MANIFEST_NAME)
     except KeyError:

@@ -63,12 +63,25 @@ class Property:
         return " or ".join(sorted(self.types)) or "anything"
 
 
-def properties_of(schema: EventSchema) -> Iterator[Property]:
+def properties_of(
+    schema: EventSchema, path: tuple[str, ...] = (), *, is_in_items: bool = False
+) -> Iterator[Property]:
     """All properties that can be named, the outer before the inner ones; of no schema, none.
 
     A newer release may allow what this one does not know: nothing is refused here.
     """
-    yield from _inside(schema, (), is_in_items=False)
+    if len(path) >= DEPTH_MAX:
+        return
+    required = _texts(schema.get("required"))
+    for name, value in sorted(_mapping(schema.get("properties")).items()):
+        if _is_allowed(name):
+            inner, here = _mapping(value), (*path, name)
+            yield _property(inner, here, is_required=name in required, is_in_items=is_in_items)
+            yield from properties_of(inner, here, is_in_items=is_in_items)
+    items = _mapping(schema.get("items"))
+    if items:
+        yield _property(items, (*path, "[]"), is_required=False, is_in_items=True)
+        yield from properties_of(items, (*path, "[]"), is_in_items=True)
 
 
 def schema_problem(schema: object) -> str | None:
@@ -154,27 +167,12 @@ def _problems_of_one(schema: EventSchema) -> Iterator[str]:
             yield f"`{name}` is {schema[name]!r:.80}; allowed: what it refers to, written here"
 
 
-def _inside(schema: EventSchema, path: tuple[str, ...], *, is_in_items: bool) -> Iterator[Property]:
-    if len(path) >= DEPTH_MAX:
-        return
-    for name, inner in sorted(_mapping(schema.get("properties")).items()):
-        if not _is_allowed(name):
-            continue
-        is_required = name in _texts(schema.get("required"))
-        yield from _with_inner(
-            _mapping(inner), (*path, name), is_required=is_required, is_in_items=is_in_items
-        )
-    items = _mapping(schema.get("items"))
-    if items:
-        yield from _with_inner(items, (*path, "[]"), is_required=False, is_in_items=True)
-
-
-def _with_inner(
+def _property(
     schema: EventSchema, path: tuple[str, ...], *, is_required: bool, is_in_items: bool
-) -> Iterator[Property]:
+) -> Property:
     kind = schema.get("type")
     types = frozenset([kind] if isinstance(kind, str) else _texts(kind))
-    yield Property(
+    return Property(
         path=path,
         types=types - {"null"},
         is_nullable="null" in types or not types,
@@ -183,7 +181,6 @@ def _with_inner(
         is_in_items=is_in_items,
         has_properties=len(path) < DEPTH_MAX and bool(_mapping(schema.get("properties"))),
     )
-    yield from _inside(schema, path, is_in_items=is_in_items)
 
 
 def _is_allowed(name: str) -> bool:

@@ -31,15 +31,6 @@ DAYS_OF_A_MESSAGE: Final = 8
 DAYS_MAX: Final = 100
 
 
-def is_firmware_range(text: str) -> bool:
-    """Whether ``text`` is a range of versions as in PEP 440, like ``>=2,<3``."""
-    try:
-        SpecifierSet(text)
-    except InvalidSpecifier:
-        return False
-    return True
-
-
 class _Table(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A table of a flow file.
 
@@ -87,8 +78,11 @@ class ParserRule(_Table, frozen=True, kw_only=True):
     options: dict[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.firmware is not None and not is_firmware_range(self.firmware):
-            raise ValueError(f"`firmware` {self.firmware!r} is no range like >=2,<3 (PEP 440)")
+        try:
+            SpecifierSet(self.firmware or "")
+        except InvalidSpecifier:
+            problem = f"`firmware` {self.firmware!r} is no range like >=2,<3 (PEP 440)"
+            raise ValueError(problem) from None
         if msgspec.json.decode(msgspec.json.encode(self.options)) != self.options:
             raise ValueError("`options` hold what JSON does not: a date or time, nan, inf")
 
@@ -198,7 +192,6 @@ class Flow(_Table, frozen=True, kw_only=True):
             raise ValueError(
                 'on_failure = "block" needs topic = "stream": who waits must hold up nobody else'
             )
-
         if self.devices.types is not None and not self.device_types <= {*self.devices.types}:
             missing = ", ".join(sorted(self.device_types - {*self.devices.types}))
             raise ValueError(f"`devices.types` lacks {missing}, and a parser is for it")
@@ -228,7 +221,7 @@ class Flow(_Table, frozen=True, kw_only=True):
         A device of a type that the flow does not name lands in its lane's shared topic: there is
         no other that is sure to exist.
         """
-        if self.on_failure == "block":
+        if self.blocks:
             return str(RawTopic(lane=lane, blocking_stream=self.stream))
         kind = device_type if device_type in self.device_types else None
         return raw_topic(lane, self.topic, stream=self.stream, device_type=kind, cause=cause)

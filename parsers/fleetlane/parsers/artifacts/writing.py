@@ -16,8 +16,8 @@ from fleetlane.events.flows.artifacts import (
     BadArtifactError,
     Manifest,
     Member,
-    manifest_in,
     opened_artifact,
+    read_manifest,
     sha256_of_file,
 )
 
@@ -124,8 +124,7 @@ def unpack(path: Path, folder: Path) -> Manifest:
     """
     artifact = path.name
     try:
-        with opened_artifact(path, artifact=artifact) as archive:
-            manifest = manifest_in(archive, artifact=artifact)
+        with opened_artifact(path, artifact=artifact) as (archive, manifest):
             _check_names(archive, manifest, artifact)
             for name, member in manifest.members.items():
                 data = _checked(archive, name, member, artifact)
@@ -144,11 +143,9 @@ def is_unpacked(path: Path, sha256: str, folder: Path, compiled: Mapping[str, st
     try:
         if not folder.is_dir() or sha256_of_file(path) != sha256:
             return False
-        with opened_artifact(path, artifact=path.name) as archive:
-            manifest = manifest_in(archive, artifact=path.name)
-        return digests_in(folder) == dict(compiled) | {
-            name: member.sha256 for name, member in manifest.members.items()
-        }
+        members = read_manifest(path, artifact=path.name).members
+        own = {name: member.sha256 for name, member in members.items()}
+        return digests_in(folder) == dict(compiled) | own
     except (OSError, BadArtifactError):
         return False
 
