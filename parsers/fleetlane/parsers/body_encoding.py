@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, Protocol
+from typing import Any, Final
 
 from backports import zstd
 
@@ -50,17 +50,8 @@ def decoded_body(body: bytes, encoding: str | None, *, bytes_max: int) -> bytes:
         raise MalformedMessage(f"not {encoding}: {error}") from None
 
 
-class _Inflater(Protocol):
-    """One member or frame."""
-
-    @property
-    def eof(self) -> bool: ...
-
-    @property
-    def unused_data(self) -> bytes: ...
-
-    def decompress(self, data: bytes, _bytes_max: int, /) -> bytes:
-        """Inflate up to ``_bytes_max``, or less where the end is reached or ``data`` runs out."""
+type _Inflater = Any
+"""Of one member or frame; zlib's and zstd's have ``decompress``, ``eof`` and ``unused_data``."""
 
 
 def _inflated(body: bytes, encoding: str, bytes_max: int) -> bytes:
@@ -70,7 +61,7 @@ def _inflated(body: bytes, encoding: str, bytes_max: int) -> bytes:
         if len(parts) == _PARTS_MAX[encoding]:
             raise MalformedMessage(f"{len(rest)} bytes follow the {encoding} body; allowed: none")
         inflater = _INFLATERS[encoding]()
-        part = inflater.decompress(rest, room_bytes + 1)  # 0 would mean: without limit
+        part: bytes = inflater.decompress(rest, room_bytes + 1)  # 0 would mean: without limit
         if len(part) > room_bytes:
             raise BodyTooLargeError(encoding, bytes_max)
         if not inflater.eof:

@@ -3,7 +3,7 @@
 import json
 import math
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import NoneType
 from typing import Final, Literal
@@ -38,7 +38,10 @@ def json_value(text: bytes) -> object:
     doubtful_floats: list[float] = []
     keys = _keys_in(value, DEPTH_MAX, doubtful_floats)
     if doubtful_floats or keys != _keys_written_at_most(text):
-        _read_exactly(text)
+        # orjson has read it all before, so it is JSON, and not nested too deeply for the stack.
+        json.loads(
+            text.decode(), object_pairs_hook=_require_distinct_keys, parse_int=_require_64_bits
+        )
     return value
 
 
@@ -96,17 +99,18 @@ def _keys_written_at_most(text: bytes) -> int:
     return text.translate(None, _WHITESPACE).count(b'":')
 
 
-def _read_exactly(text: bytes) -> None:
-    # orjson has read it all before, so it is JSON, and not nested too deeply for the stack.
-    json.loads(text.decode(), object_pairs_hook=_require_distinct_keys, parse_int=_require_64_bits)
-
-
 def _require_distinct_keys(pairs: Iterable[tuple[str, object]]) -> None:
-    seen = set()
-    for key, _ in pairs:
-        if key in seen:
-            raise MalformedMessage(f"key {key!r:.80} is repeated within an object")
-        seen.add(key)
+    for key in repeated(key for key, _ in pairs):
+        raise MalformedMessage(f"key {key!r:.80} is repeated within an object")
+
+
+def repeated[T: Hashable](values: Iterable[T]) -> Iterator[T]:
+    """Yield each value that was there before."""
+    seen = set[T]()
+    for value in values:
+        if value in seen:
+            yield value
+        seen.add(value)
 
 
 def _require_64_bits(digits: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fleetlane.parsers.contract import MalformedMessage
+from fleetlane.parsers.json_domain import repeated
 from fleetlane.parsers.text_cells import CELL_READERS, CellType, utf8_text
 
 
@@ -72,13 +73,10 @@ def _numbered_rows(text: str, delimiter: str, quote: str) -> Iterator[tuple[int,
 
 
 def _require_columns(columns: Sequence[str], types: Mapping[str, CellType]) -> None:
-    seen: set[str] = set()
-    for name in columns:
-        if name in seen:
-            raise ValueError(f"column {name!r:.80} is repeated")
-        seen.add(name)
+    for name in repeated(columns):
+        raise ValueError(f"column {name!r:.80} is repeated")
     for name in types:
-        if name not in seen:
+        if name not in columns:
             raise ValueError(f"no column {name!r:.80}, which the option types names")
 
 

@@ -8,7 +8,7 @@ import msgpack  # type: ignore[import-untyped]
 
 from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.document_events import EventsInDocument
-from fleetlane.parsers.json_domain import BytesAs, in_json_domain
+from fleetlane.parsers.json_domain import BytesAs, in_json_domain, repeated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,17 +67,9 @@ def _distinct(pairs: list[tuple[object, object]]) -> dict[object, object]:
     except TypeError:  # a list or dict cannot be one
         raise MalformedMessage("a key is an array or a map; allowed: text") from None
     if len(members) != len(pairs):
-        raise MalformedMessage(f"key {_first_repeated(pairs)!r:.80} is repeated within an object")
+        key = next(repeated(key for key, _ in pairs))
+        raise MalformedMessage(f"key {key!r:.80} is repeated within an object")
     return members
-
-
-def _first_repeated(pairs: list[tuple[object, object]]) -> object:
-    seen = set()
-    for key, _ in pairs:
-        if key in seen:
-            return key
-        seen.add(key)
-    return None
 
 
 def _refuse_extension(extension_type: int, data: bytes) -> object:

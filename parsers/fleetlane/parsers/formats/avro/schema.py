@@ -15,19 +15,13 @@ from fastavro.schema import SchemaParseException, UnknownType, parse_schema
 from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.formats.avro.logical_types import conversion
 from fleetlane.parsers.formats.avro.source import PRIMITIVES, Read, Source, read_string
-from fleetlane.parsers.json_domain import BYTES_WRITERS, BytesAs, json_value
+from fleetlane.parsers.json_domain import BYTES_WRITERS, BytesAs, json_value, repeated
 
 SCHEMA_BYTES_MAX = 65_536
 
-_NO_SCHEMA = (
-    *(SchemaParseException, UnknownType),
-    *(
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        TypeError,
-    ),  # it checks no type of what it reads
-)
+_NO_SCHEMA = (SchemaParseException, UnknownType)
+_NO_TYPE_CHECKED = (ArithmeticError, AttributeError, LookupError, TypeError)
+"""What ``parse_schema`` raises besides: it checks no type of what it reads."""
 
 
 class ReadData(Protocol):
@@ -50,7 +44,7 @@ def compile_schema(text: bytes, bytes_as: BytesAs) -> ReadData:
         read = _compiled(parsed, _Scope(write_bytes=BYTES_WRITERS[bytes_as]))
     except MalformedMessage as problem:
         raise ValueError(str(problem)) from None
-    except _NO_SCHEMA as problem:
+    except (*_NO_SCHEMA, *_NO_TYPE_CHECKED) as problem:
         raise ValueError(f"no schema of Avro: {type(problem).__name__}: {problem}") from None
 
     def data(octets: bytes, *, start: int, count: int) -> Iterator[object]:
@@ -188,10 +182,8 @@ _NAMED: Mapping[object, Callable[[Mapping[str, Any], _Scope], Read]] = {
 
 
 def _require_distinct_texts(names: Sequence[object]) -> None:
-    seen: set[object] = set()
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"{name!r:.80} is no name")
-        if name in seen:
-            raise TypeError(f"name {name!r:.80} is repeated")
-        seen.add(name)
+    for name in repeated(names):
+        raise TypeError(f"name {name!r:.80} is repeated")

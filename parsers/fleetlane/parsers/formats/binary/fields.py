@@ -7,17 +7,13 @@ from dataclasses import dataclass, field, fields
 
 import msgspec
 
+_SIGNED = {"i16": "h", "i32": "i", "i64": "q", "f32": "f", "f64": "d"}
+_CODES = {**_SIGNED, "u16": "H", "u32": "I", "u64": "Q"}
 NUMBER_CODES: Mapping[str, str] = {
     "i8": "b",
     "u8": "B",
-    **{
-        f"{kind}{order}": sign + code
-        for order, sign in (("le", "<"), ("be", ">"))
-        for kind, code in (
-            *(("i16", "h"), ("i32", "i"), ("i64", "q"), ("f32", "f"), ("f64", "d")),
-            *(("u16", "H"), ("u32", "I"), ("u64", "Q")),
-        )
-    },
+    **{f"{kind}le": f"<{code}" for kind, code in _CODES.items()},
+    **{f"{kind}be": f">{code}" for kind, code in _CODES.items()},
 }
 """What ``struct`` calls each type: its byte order, where it has one, and its letter."""
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.formats.binary.fields import Field, declared_fields
 from fleetlane.parsers.formats.binary.layout import Layout, compile_layout
+from fleetlane.parsers.json_domain import repeated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +52,8 @@ class Binary:
         header = declared_fields(self.header, "header")
         if not record and not header:
             raise ValueError("neither fields nor header says what a message holds")
-        _require_distinct_names(header + record)
+        for name in repeated(name for each in header + record for name in each.names):
+            raise ValueError(f"name {name!r:.80} is repeated")
         if self.count:
             _require_count(self.count, header, record)
         object.__setattr__(self, "_record_layout", compile_layout(record))
@@ -94,14 +96,6 @@ class Binary:
 def _require_length(message: bytes, wanted_bytes: int, wanted: str) -> None:
     if len(message) != wanted_bytes:
         raise MalformedMessage(f"{len(message)} bytes; {wanted} {wanted_bytes}")
-
-
-def _require_distinct_names(declared: tuple[Field, ...]) -> None:
-    seen: set[str] = set()
-    for name in (name for each in declared for name in each.names):
-        if name in seen:
-            raise ValueError(f"name {name!r:.80} is repeated")
-        seen.add(name)
 
 
 def _require_count(count: str, header: tuple[Field, ...], record: tuple[Field, ...]) -> None:

@@ -115,13 +115,9 @@ def _open_elements(messages: Iterable[DescriptorProto], scope: str, types: Messa
             message.options.ClearField("map_entry")
             types.map_entries.add(name)
         for each in message.field:
-            if _is_repeated_message(each):
+            is_repeated = each.label == FieldDescriptorProto.LABEL_REPEATED
+            if is_repeated and each.type == FieldDescriptorProto.TYPE_MESSAGE:
                 types.element_types[f"{name}.{each.name}"] = each.type_name.lstrip(".")
                 each.type = FieldDescriptorProto.TYPE_BYTES
                 each.ClearField("type_name")
         _open_elements(message.nested_type, name, types)
-
-
-def _is_repeated_message(each: FieldDescriptorProto) -> bool:
-    is_repeated = each.label == FieldDescriptorProto.LABEL_REPEATED
-    return bool(is_repeated and each.type == FieldDescriptorProto.TYPE_MESSAGE)

@@ -193,13 +193,9 @@ _MAP_KEYS: Mapping[object, Callable[[Any], str]] = {
 _WITH_JSON_TEXT = frozenset(
     f"google.protobuf.{name}" for name in ("Timestamp", "Duration", "FieldMask")
 )
+_WRAPPED = ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes")
 _UNWRAPPED: Mapping[str, str] = {
     "google.protobuf.Struct": "fields",
     "google.protobuf.ListValue": "values",
-    **{
-        f"google.protobuf.{kind}Value": "value"
-        for kind in (
-            *("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes"),
-        )
-    },
+    **{f"google.protobuf.{kind}Value": "value" for kind in _WRAPPED},
 }
