@@ -1,6 +1,7 @@
-"""What the sandbox reads of the environment: the little of it that parsers may know."""
+"""What is handed on of the environment: to parsers the little of it that they may know."""
 
 import os
+from collections.abc import Mapping
 from typing import Final
 
 _INHERITED: Final = (
@@ -13,3 +14,8 @@ _INHERITED: Final = (
 def inherited_environment() -> dict[str, str]:
     """What a parser's process is given of this one's environment, which holds credentials."""
     return {name: os.environ[name] for name in _INHERITED if name in os.environ}
+
+
+def environment_with(variables: Mapping[str, str]) -> dict[str, str]:
+    """The whole environment, but for these variables."""
+    return {**os.environ, **variables}

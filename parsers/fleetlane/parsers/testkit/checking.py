@@ -13,7 +13,6 @@ from fleetlane.parsers.testkit.contract_checks import (
 )
 from fleetlane.parsers.testkit.parser_process import ParserProcess
 from fleetlane.parsers.testkit.samples import Sample, sample_findings, samples_of
-from fleetlane.parsers.testkit.settings import environment
 from fleetlane.parsers.testkit.sites import Project, Sites, project_at
 from fleetlane.parsers.testkit.subjects import subjects_in
 from fleetlane.parsers.testkit.trials import Finding, Subject, kept
@@ -79,4 +78,4 @@ def _findings(
         for sample in samples:
             yield from mutation_findings(process, sample.trial.body, sample.path.name)
         yield from arbitrary_findings(process, bodies, examples=examples)
-    yield from purity_findings(subject, some_bodies(bodies), environment=environment())
+    yield from purity_findings(subject, some_bodies(bodies))

@@ -1,5 +1,6 @@
 """A parser against its contract: deterministic, and well-behaved with any bytes."""
 
+import math
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -13,29 +14,28 @@ from fleetlane.parsers.testkit.trials import Finding, Outcome, Subject, Trial, s
 
 PURE_BODIES_MAX: Final = 200
 _ANOTHER_SECOND_S: Final = 1.1
+_VARIABLES: Final = {"PYTHONHASHSEED": "1", "TZ": "UTC"}
+_OTHER_VARIABLES: Final = {"PYTHONHASHSEED": "2", "TZ": "Pacific/Kiritimati"}
 _NOT_JSON: Final = "an event holds what JSON does not"
 
 
-def purity_findings(
-    subject: Subject, bodies: Sequence[bytes], *, environment: dict[str, str]
-) -> Iterator[Finding]:
+def purity_findings(subject: Subject, bodies: Sequence[bytes]) -> Iterator[Finding]:
     """Messages parsed twice in one process, and in another one: in reverse, in another second.
 
     The processes have different hash seeds and time zones. At most one finding of each kind.
     """
     trials = [Trial(body=body) for body in bodies[:PURE_BODIES_MAX]]
-    one, other = ({**environment, **differing} for differing in _DIFFERING)
-    with ParserProcess(subject, environment=one) as process:
+    with ParserProcess(subject, variables=_VARIABLES) as process:
         first, repeated = process.outcomes(trials), process.outcomes(trials)
     time.sleep(_ANOTHER_SECOND_S)  # a parser that reads a clock reads another time now
-    with ParserProcess(subject, environment=other) as process:
+    with ParserProcess(subject, variables=_OTHER_VARIABLES) as process:
         elsewhere = process.outcomes(trials[::-1])[::-1]
     for check, others, where in (
         ("determinism", repeated, "parsed again in the same process"),
         ("purity", elsewhere, "parsed in another process, with another hash seed"),
     ):
         for trial, before, now in zip(trials, first, others, strict=True):
-            if _essence(before) != _essence(now):
+            if (before.reason, before.data) != (now.reason, now.data):
                 sentence = f"{shown(trial.body)} give other events when they are {where}"
                 yield Finding(check=check, sentence=sentence, body=trial.body)
                 break
@@ -74,16 +74,6 @@ def some_bodies(samples: Sequence[bytes]) -> list[bytes]:
     noise = [chance.randbytes(chance.randrange(200)) for _ in range(20)]
     chance.shuffle(corrupted)
     return [*samples, *noise, *corrupted][:PURE_BODIES_MAX]
-
-
-_DIFFERING: Final = (
-    {"PYTHONHASHSEED": "1", "TZ": "UTC"},
-    {"PYTHONHASHSEED": "2", "TZ": "Pacific/Kiritimati"},
-)
-
-
-def _essence(outcome: Outcome) -> tuple[object, ...]:
-    return outcome.reason, outcome.data
 
 
 def _wrong(body: bytes, outcome: Outcome) -> str | None:
@@ -139,8 +129,7 @@ def first_wrong(
     Tries the same bytes each time: any at all and, of samples, their beginnings with any bytes
     behind. So a parser of messages that begin in one certain way is reached, too.
     """
-    known: dict[bytes, bool] = {}
-    search = _Search(is_wrong, known)
+    search = _Search(is_wrong)
 
     @settings(
         max_examples=examples,
@@ -158,27 +147,26 @@ def first_wrong(
     try:
         look()
     except _WrongError:
-        return min(
-            (body for body, wrong in known.items() if wrong), key=lambda one: (len(one), one)
-        )
+        wrong = (body for body, is_known_wrong in search.known.items() if is_known_wrong)
+        return min(wrong, key=lambda one: (len(one), one))
     return None
 
 
 class _Search:
     """Once time is up, whatever was not tried before passes: what is known stays as it is."""
 
-    def __init__(self, is_wrong: Callable[[bytes], bool], known: dict[bytes, bool]) -> None:
-        self._is_wrong, self._known = is_wrong, known
-        self._give_up_s: float | None = None
+    def __init__(self, is_wrong: Callable[[bytes], bool]) -> None:
+        self._is_wrong, self.known = is_wrong, dict[bytes, bool]()
+        self._give_up_s = math.inf
 
     def is_wrong(self, body: bytes) -> bool:
-        if body not in self._known:
-            if self._give_up_s is not None and time.monotonic() > self._give_up_s:
+        if body not in self.known:
+            if time.monotonic() > self._give_up_s:
                 return False
-            self._known[body] = self._is_wrong(body)
-            if self._known[body] and self._give_up_s is None:
-                self._give_up_s = time.monotonic() + _SHRINK_S_MAX
-        return self._known[body]
+            self.known[body] = self._is_wrong(body)
+            if self.known[body]:
+                self._give_up_s = min(self._give_up_s, time.monotonic() + _SHRINK_S_MAX)
+        return self.known[body]
 
 
 def _bodies(around: tuple[bytes, ...]) -> st.SearchStrategy[bytes]:

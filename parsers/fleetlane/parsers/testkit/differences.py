@@ -63,9 +63,17 @@ def difference(old: Outcome, new: Outcome) -> Difference:
     return Difference(kind=kind, old=before, new=now)
 
 
-def changed_fields(old: Mapping[str, object], new: Mapping[str, object]) -> list[FieldChange]:
+def changed_fields(
+    old: Mapping[str, object], new: Mapping[str, object], within: str = ""
+) -> Iterator[FieldChange]:
     """All fields that differ, those inside of objects too, in the old one's order."""
-    return list(_changed_fields(old, new, ""))
+    for name in {**old, **new}:
+        path = f"{within}{name}"
+        before, now = old.get(name, _NOTHING), new.get(name, _NOTHING)
+        if isinstance(before, Mapping) and isinstance(now, Mapping):
+            yield from changed_fields(before, now, f"{path}.")
+        elif (shown := (_text(before), _text(now)))[0] != shown[1]:
+            yield FieldChange(path=path, old=shown[0], new=shown[1])
 
 
 def _described(outcome: Outcome) -> str:
@@ -101,18 +109,6 @@ def _unequal(
     for tag, *stretch in SequenceMatcher(None, before, now, autojunk=False).get_opcodes():
         if tag != "equal":
             yield stretch[0], stretch[1], stretch[2], stretch[3]
-
-
-def _changed_fields(
-    old: Mapping[str, object], new: Mapping[str, object], within: str
-) -> Iterator[FieldChange]:
-    for name in {**old, **new}:
-        path = f"{within}{name}"
-        before, now = old.get(name, _NOTHING), new.get(name, _NOTHING)
-        if isinstance(before, Mapping) and isinstance(now, Mapping):
-            yield from _changed_fields(before, now, f"{path}.")
-        elif (shown := (_text(before), _text(now)))[0] != shown[1]:
-            yield FieldChange(path=path, old=shown[0], new=shown[1])
 
 
 _NOTHING = object()

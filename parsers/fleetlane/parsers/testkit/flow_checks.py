@@ -36,20 +36,17 @@ def checked_flows(
     Schemas are compared with those of the flows ``before``, which they will replace.
     """
     problems = [
-        *_of_files(folder, topic_collisions(flows.values())),
-        *_of_files(
-            folder, ((one.stream, each) for one in flows.values() for each in overlaps(one))
-        ),
-        *_of_files(folder, breaking_changes(before, flows.values())),
-        *_of_files(folder, _parser_problems(flows, locate)),
+        *topic_collisions(flows.values()),
+        *((one.stream, each) for one in flows.values() for each in overlaps(one)),
+        *breaking_changes(before, flows.values()),
+        *_parser_problems(flows, locate),
     ]
-    notes = _of_files(folder, ((one.stream, each) for one in flows.values() for each in gaps(one)))
-    return FlowReport(problems=tuple(problems), notes=tuple(notes))
+    notes = [(one.stream, each) for one in flows.values() for each in gaps(one)]
+    return FlowReport(problems=_of_files(folder, problems), notes=_of_files(folder, notes))
 
 
-def _of_files(folder: Path, found: Iterator[tuple[str, str]]) -> Iterator[str]:
-    for stream, sentence in found:
-        yield f"{folder / f'{stream}.toml'}: {sentence}"
+def _of_files(folder: Path, found: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(f"{folder / f'{stream}.toml'}: {sentence}" for stream, sentence in found)
 
 
 def _parser_problems(flows: FlowSet, locate: Locate) -> Iterator[tuple[str, str]]:

@@ -7,11 +7,12 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import IO, Final, Self
 
 import msgspec
 
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.parsers.sandbox.settings import environment_with
 from fleetlane.parsers.testkit.trials import Outcome, Subject, Trial
 
 _STARTED_AS: Final = """
@@ -48,22 +49,19 @@ class ParserProcess:
         self,
         subject: Subject,
         *,
-        environment: Mapping[str, str] | None = None,
+        variables: Mapping[str, str] | None = None,
         is_sandboxed: bool | None = None,
         patience_s: float = _PATIENCE_S,
     ) -> None:
-        """Nothing is started yet.
+        """Nothing is started yet. ``variables`` are those that differ from this process's own.
 
-        Args:
-            subject: The parser, its options and limits.
-            environment: The process's whole environment; by default this one's.
-            is_sandboxed: By default as the system has it: on Linux.
-            patience_s: How long the process may stay silent beyond what messages may take.
+        By default it ``is_sandboxed`` on Linux. It may stay silent for ``patience_s`` beyond what
+        messages may take.
         """
         self.subject = subject
         self._is_sandboxed = has_sandbox() if is_sandboxed is None else is_sandboxed
         self._base_patience_s = patience_s
-        self._environment = None if environment is None else dict(environment)
+        self._variables = variables or {}
         self._process: subprocess.Popen[bytes] | None = None
         self._is_late = False
 
@@ -91,15 +89,14 @@ class ParserProcess:
 
     def _answered(self, trials: Sequence[Trial]) -> Sequence[Outcome]:
         process = self._started()
-        assert process.stdin is not None, "it is a pipe"
-        assert process.stdout is not None, "it is a pipe"
+        questions, answers = _pipes_of(process)
         self._is_late = False
         timer = threading.Timer(self._patience_s(trials), self._kill_late, [process])
         timer.start()
         try:
-            process.stdin.write(msgspec.json.encode(trials) + b"\n")
-            process.stdin.flush()
-            answer = process.stdout.readline()
+            questions.write(msgspec.json.encode(trials) + b"\n")
+            questions.flush()
+            answer = answers.readline()
         except OSError:  # it ended before it had read all
             answer = b""
         finally:
@@ -130,28 +127,33 @@ class ParserProcess:
                 [sys.executable, "-c", _STARTED_AS, json.dumps(sys.path), is_sandboxed],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                env=self._environment,
+                env=environment_with(self._variables),
             )
-            assert self._process.stdin is not None, "it is a pipe"
-            self._process.stdin.write(msgspec.json.encode(self.subject) + b"\n")
+            questions, _ = _pipes_of(self._process)
+            questions.write(msgspec.json.encode(self.subject) + b"\n")
         return self._process
 
     def _end(self) -> int | None:
         process, self._process = self._process, None
         if process is None:
             return None
-        assert process.stdin is not None, "it is a pipe"
-        assert process.stdout is not None, "it is a pipe"
+        questions, answers = _pipes_of(process)
         try:
-            process.stdin.close()
+            questions.close()
         except OSError:
             process.kill()
-        process.stdout.close()
+        answers.close()
         try:
             return process.wait(timeout=10)
         except subprocess.TimeoutExpired:
             process.kill()
             return process.wait()
+
+
+def _pipes_of(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
+    assert process.stdin is not None, "it is a pipe"
+    assert process.stdout is not None, "it is a pipe"
+    return process.stdin, process.stdout
 
 
 def has_sandbox() -> bool:

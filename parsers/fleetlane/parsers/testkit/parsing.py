@@ -66,7 +66,15 @@ def outcomes_of(sandboxes: ParsesRuns, subject: Subject, trials: Sequence[Trial]
         for record in result.records:
             place, event = _event_of(record)
             events[place].append(event)
-    return [_outcome(attempts[place], events[place]) for place in range(len(trials))]
+    return [
+        Outcome(
+            reason="crashed" if one.verdict is Verdict.NOT_TRIED else one.verdict.reason,
+            detail=one.detail,
+            parse_us=one.parse_us,
+            events=tuple(events[place]),
+        )
+        for place, one in sorted(attempts.items())
+    ]
 
 
 def _event_of(record: CanonicalRecord) -> tuple[int, TrialEvent]:
@@ -77,11 +85,4 @@ def _event_of(record: CanonicalRecord) -> tuple[int, TrialEvent]:
         time=canonical.time,
         time_quality=canonical.timequality,
         data=canonical.data,
-    )
-
-
-def _outcome(attempt: Attempt, events: Sequence[TrialEvent]) -> Outcome:
-    reason = "crashed" if attempt.verdict is Verdict.NOT_TRIED else attempt.verdict.reason
-    return Outcome(
-        reason=reason, detail=attempt.detail, parse_us=attempt.parse_us, events=tuple(events)
     )

@@ -9,14 +9,14 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
-from fleetlane.events.envelope import Header, Message, raw_headers
+from fleetlane.events.envelope import Message, Record, raw_headers
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import parser_rule_for
 from fleetlane.events.lanes import PAYLOAD_BYTES_MAX
-from fleetlane.events.record_json import record_from_json
+from fleetlane.events.record_json import ExportedRecord, record_from_json
 from fleetlane.parsers.body_encoding import decoded_body
 from fleetlane.parsers.testkit.differences import changed_fields
 from fleetlane.parsers.testkit.sites import Project
@@ -32,15 +32,6 @@ class BodyElsewhereError(FleetlaneError):
     sentence = "message {raw_id} has its body in the bucket, as {key}: fetch that file"
 
 
-class Recorded(Protocol):
-    """A record, from Kafka or exported."""
-
-    @property
-    def headers(self) -> Sequence[Header]: ...
-    @property
-    def value(self) -> bytes | None: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedMessage:
     """A message of a record: its trial, and what its flow chooses a parser by."""
@@ -51,7 +42,7 @@ class RecordedMessage:
     firmware: str | None
 
 
-def recorded_message(record: Recorded) -> RecordedMessage:
+def recorded_message(record: Record | ExportedRecord) -> RecordedMessage:
     """Read a record, and inflate its body as the platform does.
 
     Raises:
@@ -123,11 +114,6 @@ def found_form(outcome: Outcome) -> object:
     return {"reason": outcome.reason, "detail": outcome.detail}
 
 
-def write_expected(sample: Sample, outcome: Outcome) -> None:
-    text = json.dumps(found_form(outcome), indent=2, ensure_ascii=False)
-    sample.expected_path.write_text(f"{text}\n", encoding="utf-8")
-
-
 def samples_of(project: Project, subjects: Sequence[Subject]) -> Iterator[Sample]:
     """All samples of a project, in the order of their names.
 
@@ -180,7 +166,8 @@ def sample_findings(sample: Sample, outcome: Outcome, *, update: bool) -> Iterat
         BadSampleError: What is expected cannot be read.
     """
     if update:
-        write_expected(sample, outcome)
+        text = json.dumps(found_form(outcome), indent=2, ensure_ascii=False)
+        sample.expected_path.write_text(f"{text}\n", encoding="utf-8")
         return
     name, expected = sample.path.name, sample.expected
     if expected is None:
@@ -200,9 +187,9 @@ def _difference(expected: object, outcome: Outcome) -> str:
     if len(found) != len(expected):
         return f"gives {counted_events(len(found))}; expected {len(expected)}"
     for number, (is_now, should_be) in enumerate(zip(found, expected, strict=True)):
-        if isinstance(should_be, Mapping) and (fields := changed_fields(should_be, is_now)):
-            field = fields[0]
-            return f"event {number}: {field.path} is {field.new}; expected {field.old}"
+        if isinstance(should_be, Mapping):
+            for field in changed_fields(should_be, is_now):
+                return f"event {number}: {field.path} is {field.new}; expected {field.old}"
         if is_now != should_be:
             return f"event {number} is {is_now!r:.80}; expected {should_be!r:.80}"
     return "differs"

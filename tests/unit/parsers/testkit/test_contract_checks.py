@@ -8,7 +8,6 @@ from fleetlane.parsers.testkit.contract_checks import (
     purity_findings,
 )
 from fleetlane.parsers.testkit.parser_process import ParserProcess
-from fleetlane.parsers.testkit.settings import environment
 from tests.unit.parsers.testkit.conftest import Subjects
 
 BODIES = [b"", b"a", b"some bytes"]
@@ -18,19 +17,19 @@ BODIES = [b"", b"a", b"some bytes"]
 def test_events_that_are_others_in_another_process_are_found(
     subject_of: Subjects, name: str
 ) -> None:
-    found = purity_findings(subject_of(name), BODIES, environment=environment())
+    found = purity_findings(subject_of(name), BODIES)
 
     assert "purity" in {finding.check for finding in found}
 
 
 def test_what_a_parser_remembers_is_seen_in_the_same_process(subject_of: Subjects) -> None:
-    found = purity_findings(subject_of("remembers"), BODIES, environment=environment())
+    found = purity_findings(subject_of("remembers"), BODIES)
 
     assert next(found).check == "determinism"
 
 
 def test_a_pure_parser_is_not_blamed(subject_of: Subjects) -> None:
-    found = purity_findings(subject_of("good"), BODIES, environment=environment())
+    found = purity_findings(subject_of("good"), BODIES)
 
     assert list(found) == []
 

@@ -53,9 +53,11 @@ def test_each_kind_is_distinguished(old: Outcome, new: Outcome, kind: Kind) -> N
 
 
 def test_a_changed_field_is_named_by_its_path() -> None:
-    fields = changed_fields(
-        {"at": 1, "gps": {"lat": 1, "lon": 2}, "gone": None},
-        {"at": 1, "gps": {"lat": 1, "lon": 3}, "new": "x"},
+    fields = list(
+        changed_fields(
+            {"at": 1, "gps": {"lat": 1, "lon": 2}, "gone": None},
+            {"at": 1, "gps": {"lat": 1, "lon": 3}, "new": "x"},
+        )
     )
 
     assert fields == [
