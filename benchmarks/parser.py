@@ -22,6 +22,7 @@ from benchmarks.spinning_parser import Spinning
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.parsers.sandbox.canonical_records import Columns
 from fleetlane.parsers.sandbox.child.encoding import Encoder
+from fleetlane.parsers.sandbox.output_budget import NO_END_BYTES
 from fleetlane.parsers.sandbox.record_identity import with_identity
 from fleetlane.parsers.sandbox.runs import Assignment, Program, Run
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
@@ -112,7 +113,7 @@ def _bare(run: Run, loops: int) -> None:
     parser = Spinning(loops=loops)
     for first in range(0, len(run.bodies), CHUNK_MESSAGES):
         columns = Columns()
-        encoder = Encoder(run.assignment, parser, columns)
+        encoder = Encoder(run.assignment, parser, columns, left_bytes=NO_END_BYTES)
         last = first + CHUNK_MESSAGES
         for envelope, body in zip(run.envelopes[first:last], run.bodies[first:last], strict=True):
             encoder.encode(envelope, body)

@@ -17,6 +17,7 @@ from fleetlane.events.metadata import Outcome, Parsed, parsed_value
 from fleetlane.events.topics import FLEET_PARSED
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecord, Columns
 from fleetlane.parsers.sandbox.child.encoding import Encoder
+from fleetlane.parsers.sandbox.output_budget import NO_END_BYTES
 from fleetlane.parsers.sandbox.record_identity import with_identity
 from fleetlane.parsers.sandbox.runs import Assignment, envelope_of
 
@@ -49,7 +50,7 @@ class PlainWork:
         """The canonical records of a message, and last its row for ``fleet.parsed``."""
         message = message_from(headers, body)
         assignment, columns, envelope = self._assignment, Columns(), envelope_of(message)
-        encoder = Encoder(assignment, self._parser, columns)
+        encoder = Encoder(assignment, self._parser, columns, left_bytes=NO_END_BYTES)
         began_ns = time.perf_counter_ns()
         encoder.encode(envelope, message.body or b"")
         tails = columns.taken(assignment.topics)

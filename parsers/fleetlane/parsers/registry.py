@@ -54,19 +54,6 @@ class InstalledParser:
         return version is None or is_same_version(version, self.version)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedParser:
-    """A parser, made with its options and ready to parse."""
-
-    name: str
-    version: str
-    parser: Parser
-
-    @property
-    def identifier(self) -> str:
-        return f"{self.name}@{self.version}"
-
-
 class UnknownParserError(FleetlaneError):
     """No installed parser, or more than one, is what the flow asks for."""
 
@@ -181,12 +168,10 @@ def located_parser(use: str) -> InstalledParser:
         raise
 
 
-def load_parser(
-    use: str, options: Mapping[str, object], path: Sequence[str] | None = None
-) -> LoadedParser:
+def load_parser(use: str, options: Mapping[str, object], location: str | None = None) -> Parser:
     """Import the parser that a flow means by ``use`` and give it its options.
 
-    ``path`` is where it is looked for, as by ``find_parser``; it is imported by ``sys.path``.
+    With a ``location`` it is looked for there alone, which is first on ``sys.path`` from now on.
 
     Raises:
         UnknownParserError: As ``find_parser``.
@@ -194,14 +179,14 @@ def load_parser(
             module raises at import comes through.
         ParserOptionError: An option is unknown, or its value is not allowed.
     """
-    found = find_parser(use, path)
-    parser_class = _parser_class(found)
+    if location is not None:
+        sys.path.insert(0, location)
+    parser_class = _parser_class(find_parser(use, None if location is None else [location]))
     values = _option_values(use, parser_class, options)
     try:
-        parser = cast("Parser", parser_class(**values))
+        return cast("Parser", parser_class(**values))
     except (TypeError, ValueError) as error:  # of its __post_init__
         raise ParserOptionError(use, str(error)) from error
-    return LoadedParser(name=found.name, version=found.version, parser=parser)
 
 
 def _parser_class(found: InstalledParser) -> type:

@@ -7,7 +7,7 @@ import pytest
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metadata import Deferral, parsed_from
-from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
+from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords, Columns
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.results import Attempt, Result, Verdict
 from fleetlane.parsers.sandbox.runs import Program, Run
@@ -41,7 +41,7 @@ class BusyParsers:
     def parsed(self, run: Run, time_budget: TimeBudget) -> Iterator[Result]:
         assert time_budget.left_us(run.assignment) > 0
         attempts = [(place, Attempt(self._verdict)) for place in range(len(run.bodies))]
-        yield Result(attempts, CanonicalRecords.none(run.assignment.topics))
+        yield Result(attempts, Columns().taken(run.assignment.topics))
 
     def load_problem(self, program: Program) -> str | None:
         return None

@@ -37,7 +37,7 @@ AT = circumstances()
 def events_of(message: Outgoing, flow: Flow) -> int | ParkedReason:
     """How many events the flow's parser gives, each of them JSON; or why the message is parked."""
     rule = flow.parsers[-1]
-    parser = load_parser(rule.use, rule.options).parser
+    parser = load_parser(rule.use, rule.options)
     try:
         return len([event_data(event) for event in parser.parse(message.body)])
     except MalformedMessage:
@@ -48,7 +48,7 @@ def qualities(messages: Iterable[Outgoing]) -> set[TimeQuality]:
     found = set()
     for message in messages:
         flow = FLOWS[message.stream]
-        parser = load_parser(flow.parsers[-1].use, flow.parsers[-1].options).parser
+        parser = load_parser(flow.parsers[-1].use, flow.parsers[-1].options)
         for event in parser.parse(message.body):
             found.add(event_time_of(event, flow.event_time, arrival_millis=NOW_MS).quality)
     return found

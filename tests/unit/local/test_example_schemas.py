@@ -18,7 +18,7 @@ AT = Circumstances(random=Random(1), now_ms=1_793_714_709_123, messages=4)  # no
 @pytest.mark.parametrize("stream", DESCRIBED)
 def test_what_a_parser_makes_of_its_devices_messages_fits_the_schema(stream: str) -> None:
     flow = DESCRIBED[stream]
-    parser = load_parser(flow.parsers[-1].use, flow.parsers[-1].options).parser
+    parser = load_parser(flow.parsers[-1].use, flow.parsers[-1].options)
     schema = jsonschema_rs.Draft202012Validator(flow.schema or {}, validate_formats=True)
 
     events = [

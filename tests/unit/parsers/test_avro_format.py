@@ -218,7 +218,7 @@ def test_a_frame_that_does_not_fit_is_malformed(message: bytes, why: str) -> Non
 
 def test_schemas_come_from_a_package_s_folder_too() -> None:
     options = {"schemas_from": "tests.unit.parsers:schemas/avro", "schemas": {"8": '"int"'}}
-    parser = load_parser("avro", options).parser
+    parser = load_parser("avro", options)
 
     found = list(parser.parse(FRAME + b"\2\2" + bytes.fromhex("000000000000f83f")))
 

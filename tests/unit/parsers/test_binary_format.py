@@ -134,7 +134,7 @@ def test_bits_are_taken_from_the_lowest_up() -> None:
 
 
 def test_the_example_of_the_documentation_is_read() -> None:
-    parser = load_parser("binary", documented_options()).parser
+    parser = load_parser("binary", documented_options())
 
     events = list(parser.parse(MESSAGE))
 
@@ -165,7 +165,7 @@ def test_options_survive_being_published() -> None:
     ],
 )
 def test_what_does_not_fit_the_layout_is_malformed(message: bytes, why: str) -> None:
-    parser = load_parser("binary", documented_options()).parser
+    parser = load_parser("binary", documented_options())
 
     with pytest.raises(MalformedMessage) as refusal:
         list(parser.parse(message))

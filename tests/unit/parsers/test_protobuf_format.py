@@ -291,7 +291,7 @@ def test_delimited_messages_that_do_not_fit_are_malformed(message: str, why: str
 
 def test_events_stand_where_the_options_say() -> None:
     options = {"descriptor_set": SET, "message": "acme.v1.Batch", "events_at": "readings"}
-    parser = load_parser("protobuf", {**options, "shared_fields": ["serial"]}).parser
+    parser = load_parser("protobuf", {**options, "shared_fields": ["serial"]})
 
     found = list(parser.parse(bytes.fromhex("0a0161 12020805 1200")))
 

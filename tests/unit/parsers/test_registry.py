@@ -54,22 +54,22 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
 
 
 def test_a_built_in_format_is_found_by_its_name_alone() -> None:
-    loaded = load_parser("json", {})
+    parser = load_parser("json", {})
 
-    assert loaded.parser == Json()
+    assert parser == Json()
 
 
 def test_a_built_in_format_has_the_version_of_its_package() -> None:
-    loaded = load_parser("ndjson", {})
+    found = find_parser("ndjson")
 
-    assert loaded.identifier == f"ndjson@{version('fleetlane-parsers')}"
+    assert found.identifier == f"ndjson@{version('fleetlane-parsers')}"
 
 
 @pytest.mark.parametrize("use", ["acme-thermo==1.2.0", "acme-thermo==1.2", "acme-thermo == 1.2.0"])
 def test_a_parser_is_found_by_an_equal_version(use: str) -> None:
-    loaded = load_parser(use, {})
+    found = find_parser(use)
 
-    assert loaded.identifier == "acme-thermo@1.2.0"
+    assert found.identifier == "acme-thermo@1.2.0"
 
 
 @pytest.mark.parametrize(
@@ -98,9 +98,9 @@ def test_what_is_not_installed_or_not_pinned_is_unknown(use: str) -> None:
 def test_another_package_cannot_take_the_name_of_a_built_in_format(install: Install) -> None:
     install("intruder", "json==9.9", THERMO)
 
-    loaded = load_parser("json", {})
+    parser = load_parser("json", {})
 
-    assert loaded.parser == Json()
+    assert parser == Json()
 
 
 def test_two_packages_that_offer_the_same_parser_are_distinguished_by_version(
@@ -146,15 +146,15 @@ def test_an_entry_point_without_a_parser_is_broken(install: Install, target: str
 
 
 def test_options_reach_the_parser() -> None:
-    loaded = load_parser("csv", {"columns": ["t", "v"], "types": {"v": "float"}, "delimiter": ";"})
+    parser = load_parser("csv", {"columns": ["t", "v"], "types": {"v": "float"}, "delimiter": ";"})
 
-    assert loaded.parser == Csv(columns=("t", "v"), types={"v": "float"}, delimiter=";")
+    assert parser == Csv(columns=("t", "v"), types={"v": "float"}, delimiter=";")
 
 
 def test_a_whole_number_is_a_float_too() -> None:
-    loaded = load_parser("acme-thermo==1.2.0", {"celsius_per_count": 2})
+    parser = load_parser("acme-thermo==1.2.0", {"celsius_per_count": 2})
 
-    (event,) = loaded.parser.parse(b"\x01\0\0\0\x03\0")
+    (event,) = parser.parse(b"\x01\0\0\0\x03\0")
 
     assert event == {"measured_at": 1, "celsius": 6.0}
 
@@ -203,9 +203,10 @@ def test_a_version_that_another_hides_is_loaded_from_where_one_says(install: Ins
     hidden = sys.path[0]
     install("Versioned", "versioned==2.0", THERMO)
 
-    loaded = load_parser("versioned==1.0", {}, [hidden])
+    parser = load_parser("versioned==1.0", {}, hidden)
 
-    assert loaded.identifier == "versioned@1.0"
+    assert find_parser("versioned==1.0", [hidden]).identifier == "versioned@1.0"
+    assert callable(parser.parse)
 
 
 def test_a_version_that_another_hides_is_found_for_a_process_of_its_own(install: Install) -> None:

@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice, pairwise
-from typing import Final, NamedTuple, Self, overload
+from typing import Final, NamedTuple, overload
 
 _SMALL_BYTES_ON_AVERAGE = 16 << 10
 
@@ -97,18 +97,6 @@ class CanonicalRecords:
     keys: memoryview
     value_ends: memoryview
     values: memoryview
-
-    @classmethod
-    def none(cls, topics: tuple[str, ...]) -> Self:
-        none, zero = memoryview(b""), memoryview(bytes(4)).cast("i")
-        return cls(
-            topics=topics,
-            topic_indexes=none,
-            key_ends=zero,
-            keys=none,
-            value_ends=zero,
-            values=none,
-        )
 
     def __len__(self) -> int:
         return len(self.topic_indexes)

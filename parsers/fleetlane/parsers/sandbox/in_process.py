@@ -34,7 +34,7 @@ class InProcess:
         parser, place = self._loaded(run.program), 0
         if isinstance(parser, Attempt):
             attempts = [(place, parser) for place in range(len(run.bodies))]
-            yield Result(attempts, CanonicalRecords.none(run.assignment.topics))
+            yield Result(attempts, Columns().taken(run.assignment.topics))
             return
         while place < len(run.bodies):
             part, records = _part(run, parser, place, time_budget.allowance(run.assignment))
@@ -63,7 +63,7 @@ class InProcess:
         found = self._parsers.get(program)
         if found is None:
             try:
-                found = _parser_of(program)
+                found = _loaded_alone(program)
             except Exception as problem:  # noqa: BLE001 - importing a parser runs code that is not ours
                 text = f"{type(problem).__name__}: {problem}"
                 found = Attempt(Verdict.PARSER_FAILED, text)
@@ -71,15 +71,14 @@ class InProcess:
         return found
 
 
-def _parser_of(program: Program) -> Parser:
-    options = json.loads(program.options)
+def _loaded_alone(program: Program) -> Parser:
+    """Load a parser so that another version of it is imported next, not its modules again."""
+    options, before = json.loads(program.options), set(sys.modules)
     if program.location is None:
-        return load_parser(program.use, options).parser
-    sys.path.insert(0, program.location)
-    before = set(sys.modules)
+        return load_parser(program.use, options)
     try:
-        return load_parser(program.use, options, [program.location]).parser
-    finally:  # so that another version of it is imported, not these modules again
+        return load_parser(program.use, options, program.location)
+    finally:
         sys.path.remove(program.location)
         for name in set(sys.modules) - before:
             origin = getattr(sys.modules[name], "__file__", None) or ""

@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 class OutputBudget:
     """The output budget of each flow, which all of the flow's messages share. In bytes.
 
-    What a message becomes beyond what is usual (``child.growth``) is charged. A message that would
+    What a message becomes beyond what is usual (``child.charge``) is charged. A message that would
     take more than its flow has left is deferred, alone: what grows no more than is usual always
     pass. Time gives all of it back. All flows together have a batch's budget besides.
     """
@@ -45,11 +45,11 @@ class OutputBudget:
         if not charged_bytes:
             return
         now_s = self._monotonic()
-        bucket = self._flows.get(stream)
-        if bucket is None:
-            bucket = self._flows[stream] = TokenBucket.full(
+        if stream not in self._flows:
+            self._flows[stream] = TokenBucket.full(
                 burst=self._flow_bytes_max, per_s=self._regained, now_s=now_s
             )
+        bucket = self._flows[stream]
         was_left = bucket.left_at(now_s) > 0
         bucket.overdraw(now_s, min(charged_bytes, self._flow_bytes_max))
         self._batch_bytes += charged_bytes

@@ -11,10 +11,10 @@ import msgspec
 import orjson
 
 from fleetlane.events.canonical import TimeQuality, message_prefix
-from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.event_ids import event_ids
 from fleetlane.events.topics import CanonicalKey
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
+from fleetlane.parsers.sandbox.results import InvalidReplyError
 from fleetlane.parsers.sandbox.runs import Assignment, message_facts_from
 
 _TAIL: Final = re.compile(
@@ -31,14 +31,6 @@ _KEY_ENDS: Final = {
 _objects: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-class ForgedRecordError(FleetlaneError):
-    """A record is none that our encoder writes."""
-
-    reason = "forged_record"
-    problem: str
-    sentence = "{problem}"
-
-
 def with_identity(
     tails: CanonicalRecords, envelopes: Iterable[bytes], counts: Iterable[int], by: Assignment
 ) -> CanonicalRecords:
@@ -49,7 +41,7 @@ def with_identity(
     could name another source behind a first end of the object.
 
     Raises:
-        ForgedRecordError: One is not.
+        InvalidReplyError: One is not.
     """
     whole, ends = bytes(tails.values), tails.value_ends.tolist()
     data = _data_of(whole, ends)
@@ -67,7 +59,7 @@ def with_identity(
             at = key_ends[number]
             has_more = is_whole_key and key_ends[number + 1] - at != len(owner)
             if has_more or not keys.startswith(owner, at, key_ends[number + 1]):
-                raise ForgedRecordError("a record with the key of another device")
+                raise InvalidReplyError("a record with the key of another device")
             event = _event(data[number]) if is_hashed else {}
             tail = whole[ends[number] : ends[number + 1]]
             pieces.append(b'%b%b",%b' % (prefix, id_of(event).encode(), tail))
@@ -80,7 +72,7 @@ def _event(data: bytes) -> dict[str, object]:
     try:
         event: dict[str, object] = orjson.loads(data)
     except orjson.JSONDecodeError as problem:
-        raise ForgedRecordError(f"a record that is no JSON: {problem}") from None
+        raise InvalidReplyError(f"a record that is no JSON: {problem}") from None
     return event
 
 
@@ -93,13 +85,13 @@ def _data_of(whole: bytes, ends: Sequence[int]) -> list[bytes]:
     for begin, end in pairwise(ends):
         found = match(whole, begin, end)
         if found is None or whole[end - 1] != ord("}"):
-            raise ForgedRecordError("a record that begins or ends as none does")
+            raise InvalidReplyError("a record that begins or ends as none does")
         data.append(whole[found.end() : end - 1])
     try:
         whole.isascii() or whole.decode()
         objects = _objects.decode(b"[%b]" % b",".join(data))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-        raise ForgedRecordError(f"a record that is no JSON: {problem}") from None
+        raise InvalidReplyError(f"a record that is no JSON: {problem}") from None
     if list(map(len, objects)) != list(map(len, data)):
-        raise ForgedRecordError("a record with more than one event")
+        raise InvalidReplyError("a record with more than one event")
     return data

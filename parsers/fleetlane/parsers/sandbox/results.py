@@ -38,21 +38,9 @@ class Verdict(IntEnum):
 
     @property
     def reason(self) -> ParkedReason | None:
-        if self in _WITHOUT_REASON:
-            return None
-        return ParkedReason(self.name.lower())
-
-
-_WITHOUT_REASON: Final = frozenset(
-    {
-        Verdict.OK,
-        Verdict.NOT_TRIED,
-        Verdict.CUT_SHORT,
-        Verdict.CHILDREN_USED_UP,
-        Verdict.TOO_LARGE_FOR_LANE,
-        Verdict.SHARE_USED_UP,
-    }
-)
+        """The reason of the same name; those that say nothing against a message have none."""
+        name = self.name.lower()
+        return ParkedReason(name) if name in ParkedReason else None
 
 
 class Attempt(NamedTuple):
@@ -80,6 +68,14 @@ class OverLimitError(FleetlaneError):
     sentence = "{detail}"
 
 
+class InvalidReplyError(FleetlaneError):
+    """What came from a child is nothing that our code in it would send: its parser meddled."""
+
+    reason = "forged_reply"
+    problem: str
+    sentence = "the parser's process sent {problem}"
+
+
 NO_TIME: Final = -(1 << 62)
 PARSE_US_MAX: Final = (1 << 32) - 1
 NOTE_BYTES: Final = (1, 4, 4, 8, 8)
@@ -87,7 +83,6 @@ NOTE_BYTES: Final = (1, 4, 4, 8, 8)
 
 _VERDICTS: Final = {int(verdict): verdict for verdict in Verdict}
 _OK: Final = bytes([Verdict.OK])
-_ROW: Final = 5
 
 
 class Notes(NamedTuple):
@@ -111,12 +106,13 @@ class Notes(NamedTuple):
 
 def notes_of(rows: list[int]) -> Notes:
     """Turn notes, taken as five numbers a message in the order of ``Notes``, into columns."""
+    verdicts, events, parse_us, first_ms, last_ms = (rows[column::5] for column in range(5))
     return Notes(
-        memoryview(bytes(rows[0::_ROW])),
-        memoryview(array("I", rows[1::_ROW])),
-        memoryview(array("I", rows[2::_ROW])),
-        memoryview(array("q", rows[3::_ROW])),
-        memoryview(array("q", rows[4::_ROW])),
+        memoryview(bytes(verdicts)),
+        memoryview(array("I", events)),
+        memoryview(array("I", parse_us)),
+        memoryview(array("q", first_ms)),
+        memoryview(array("q", last_ms)),
     )
 
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
-from itertools import count
+from functools import cached_property
 from typing import NamedTuple, Self
 
 import msgspec
@@ -32,11 +31,12 @@ def with_encodings(
     bodies: Iterable[Body], encodings: Mapping[int, str]
 ) -> Iterable[Body | EncodedBody]:
     """Mark the bodies that have an encoding, by their places."""
-    return map(partial(_marked, encodings), count(), bodies) if encodings else bodies
-
-
-def _marked(encodings: Mapping[int, str], place: int, body: Body) -> Body | EncodedBody:
-    return EncodedBody(bytes(body), encodings[place], place) if place in encodings else body
+    if not encodings:
+        return bodies
+    return (
+        EncodedBody(bytes(body), encodings[place], place) if place in encodings else body
+        for place, body in enumerate(bodies)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,7 @@ class TimeAllowance(NamedTuple):
     overdraft_us: int
     short_us: int
     output_bytes: int
-    """For what grows beyond what is usual, as ``child.growth`` counts it."""
+    """For what grows beyond what is usual, as ``child.charge`` counts it."""
 
     def less(self, used_us: int, used_bytes: int) -> Self:
         return self._replace(

@@ -41,14 +41,10 @@ class TimeBudget:
         output: OutputBudget | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Give each flow its whole budget.
+        """Give each flow ``flow_s_max``, the most that it may have left; ``output`` has no end.
 
-        Args:
-            flow_s_max: The most that a flow may have left, and what it begins with.
-            overdraft_s_max: How much more its messages may use while they have the shorter limit.
-            regained_share: Of the time that passes, what each flow may use besides.
-            output: The budget of output; by default it has no end.
-            monotonic: The clock, in seconds.
+        ``overdraft_s_max`` is how much more its messages may use while they have the shorter limit,
+        ``regained_share`` what each flow may use besides of the time that passes.
         """
         self._flow_s_max, self._overdraft_us = flow_s_max, int(overdraft_s_max * 1e6)
         self._share, self._monotonic = regained_share, monotonic
@@ -102,13 +98,11 @@ class TimeBudget:
         self._usual_us[stream] = usual_us + (now_us - usual_us) * weight
 
     def _flow(self, stream: str, now_s: float) -> TokenBucket:
-        bucket = self._flows.get(stream)
-        if bucket is None:
-            bucket = TokenBucket.full(
+        if stream not in self._flows:
+            self._flows[stream] = TokenBucket.full(
                 burst=self._flow_s_max * 1e6, per_s=self._share * 1e6, now_s=now_s
             )
-            self._flows[stream] = bucket
-        return bucket
+        return self._flows[stream]
 
 
 TICKS_SEEN_MAX: Final = 2

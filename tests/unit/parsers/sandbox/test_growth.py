@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetlane.events.lanes import GrowthLimits
-from fleetlane.parsers.sandbox.child.growth import EVENT_BYTES, USUAL_BYTES, USUAL_RATIO, Growth
+from fleetlane.parsers.sandbox.child.charge import EVENT_BYTES, USUAL_BYTES, USUAL_RATIO, Growth
 from fleetlane.parsers.sandbox.in_process import InProcess
 from fleetlane.parsers.sandbox.output_budget import OutputBudget
 from fleetlane.parsers.sandbox.platforms import ParsesRuns

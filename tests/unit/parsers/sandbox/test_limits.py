@@ -8,9 +8,10 @@ import time
 import pytest
 
 from fleetlane.parsers.sandbox.packets import Reply, data_packets
+from fleetlane.parsers.sandbox.results import InvalidReplyError
 from fleetlane.parsers.sandbox.shared_memory import WorkerMemory, read_only
 from fleetlane.parsers.sandbox.time_budget import Stopwatch
-from fleetlane.parsers.sandbox.worker.replies import InvalidReplyError, read_result
+from fleetlane.parsers.sandbox.worker.replies import read_result
 
 TOPICS = ("canonical.gps",)
 

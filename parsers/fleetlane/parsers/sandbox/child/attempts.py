@@ -27,6 +27,7 @@ from fleetlane.parsers.sandbox.time_budget import Stopwatch
 
 type _Message = tuple[bytes, Body | EncodedBody]
 
+_HAS_TIMER: Final = hasattr(signal, "setitimer")
 _TICK_S_MIN: Final = 0.002
 NO_MESSAGE: Final = -1
 
@@ -48,28 +49,31 @@ class SoftLimit:
     """
 
     def __init__(self, limit_s: float) -> None:
-        self.limit_s, self._tick_s = limit_s, max(limit_s / 10, _TICK_S_MIN)
+        self.limit_s = limit_s
         self._stopwatch: Stopwatch | None = None
         self._seen = self.message = NO_MESSAGE
         self.is_short = self._is_in_tick = False
 
     def __enter__(self) -> Self:
-        if hasattr(signal, "setitimer"):
+        if _HAS_TIMER:
             self._earlier = signal.signal(signal.SIGALRM, self._tick)
-            signal.setitimer(signal.ITIMER_REAL, self._tick_s, self._tick_s)
+        self._start()
         return self
 
     def shorten(self, limit_s: float) -> None:
         """Cut the messages from the next one on so early: not for a failure of theirs."""
-        self.is_short = True
-        self.limit_s, self._tick_s = limit_s, max(limit_s / 10, _TICK_S_MIN)
-        if hasattr(signal, "setitimer"):
-            signal.setitimer(signal.ITIMER_REAL, self._tick_s, self._tick_s)
+        self.is_short, self.limit_s = True, limit_s
+        self._start()
 
     def __exit__(self, *_: object) -> None:
-        if hasattr(signal, "setitimer"):
+        if _HAS_TIMER:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, self._earlier)
+
+    def _start(self) -> None:
+        self._tick_s = max(self.limit_s / 10, _TICK_S_MIN)
+        if _HAS_TIMER:
+            signal.setitimer(signal.ITIMER_REAL, self._tick_s, self._tick_s)
 
     def _tick(self, _signal: int, _frame: FrameType | None) -> None:
         if self._is_in_tick or self.message == NO_MESSAGE:
@@ -145,16 +149,9 @@ class Attempts:
                 if verdict is Verdict.MEMORY or len(self._columns.values) > PART_BYTES:
                     break
         self._progress[0] = IDLE
-        notes, is_out = notes_of(self._rows), verdict is Verdict.MEMORY
-        growth = self._encoder.growth
-        return Part(
-            notes,
-            details,
-            growth.inflated,
-            charge.used_us(),
-            growth.charged_bytes,
-            is_out_of_memory=is_out,
-        )
+        growth, is_out = self._encoder.growth, verdict is Verdict.MEMORY
+        used = charge.used_us(), growth.charged_bytes
+        return Part(notes_of(self._rows), details, growth.inflated, *used, is_out_of_memory=is_out)
 
     def _one(self, waiting: Iterator[_Message], mark: int) -> tuple[Verdict, str]:
         """Parse one message; what a failed one appended to the columns is taken back.
@@ -175,7 +172,7 @@ class Attempts:
                 soft_limit.message = NO_MESSAGE
         except TimeIsUp:
             soft_limit.message = NO_MESSAGE
-            failure = Verdict.TIMEOUT, late_detail(soft_limit.limit_s)
+            failure = Verdict.TIMEOUT, f"not parsed within {soft_limit.limit_s * 1000:.0f} ms"
             if soft_limit.is_short:
                 failure = Verdict.CUT_SHORT, ""
         except KeyboardInterrupt:
@@ -193,10 +190,6 @@ class Attempts:
             first_ms = last_ms = NO_TIME
         events = len(self._columns.topic_indexes) - events_before
         self._rows += (verdict, events, took_us, first_ms, last_ms)
-
-
-def late_detail(limit_s: float) -> str:
-    return f"not parsed within {limit_s * 1000:.0f} ms"
 
 
 def _verdict_on(problem: BaseException) -> tuple[Verdict, str]:

@@ -14,8 +14,7 @@ from fleetlane.events.times import DAY_MS, HOUR_MS
 from fleetlane.events.topics import CanonicalKey, canonical_key
 from fleetlane.parsers.contract import Parser, accepts_buffer
 from fleetlane.parsers.sandbox.canonical_records import Columns
-from fleetlane.parsers.sandbox.child.growth import Growth
-from fleetlane.parsers.sandbox.output_budget import NO_END_BYTES
+from fleetlane.parsers.sandbox.child.charge import Growth
 from fleetlane.parsers.sandbox.results import OverLimitError, Verdict
 from fleetlane.parsers.sandbox.runs import Assignment, Body, EncodedBody, message_facts_from
 
@@ -33,12 +32,7 @@ class Encoder:
     """
 
     def __init__(
-        self,
-        assignment: Assignment,
-        parser: Parser,
-        columns: Columns,
-        *,
-        left_bytes: int = NO_END_BYTES,
+        self, assignment: Assignment, parser: Parser, columns: Columns, *, left_bytes: int
     ) -> None:
         flow = self._flow = assignment.flow
         self._parse: Callable[[Any], object] = parser.parse

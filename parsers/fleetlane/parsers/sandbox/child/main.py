@@ -4,7 +4,6 @@ import json
 import os
 import resource
 import socket
-import sys
 from collections.abc import Sequence
 from functools import lru_cache, partial
 from mmap import mmap
@@ -102,7 +101,7 @@ def serve(program: Program, connection: socket.socket, shared: tuple[int, int], 
     _limit_address_space(own.address_space_bytes() + LOAD_BYTES_MAX)
     enter(jail, program.location)
     try:
-        parser = _loaded(program)
+        parser = load_parser(program.use, json.loads(program.options), program.location)
     except Exception as problem:  # noqa: BLE001 - importing a parser runs code that is not ours
         text = f"{type(problem).__name__}: {problem}"
         connection.send(text.encode(errors="replace")[:HELLO_BYTES_MAX])
@@ -110,14 +109,6 @@ def serve(program: Program, connection: socket.socket, shared: tuple[int, int], 
     connection.send(READY_FOR_BUFFERS if accepts_buffer(parser) else READY)
     memory = _MemoryLimit(program.memory_bytes_max, own)
     _Server(parser, connection, (slots, marks), memory, own).serve()
-
-
-def _loaded(program: Program) -> Parser:
-    options = json.loads(program.options)
-    if program.location is None:
-        return load_parser(program.use, options).parser
-    sys.path.insert(0, program.location)
-    return load_parser(program.use, options, [program.location]).parser
 
 
 class _Server:
@@ -216,19 +207,16 @@ class _MemoryLimit:
     def __init__(self, bytes_max: int, own: OwnProcess) -> None:
         self._bytes_max, self._own = bytes_max, own
         self._began_with = own.address_space_bytes()
-        self._allow(bytes_max)
+        self.allow_also(0)
 
     def allow_also(self, chunk_bytes: int) -> None:
         """Leave one large chunk out of account: twice, as it is mapped and copied as ``bytes``."""
-        self._allow(self._bytes_max + 2 * chunk_bytes)
+        beside_bytes = 2 * (chunk_bytes + OUTPUT_BYTES_MAX)
+        _limit_address_space(self._began_with + self._bytes_max + beside_bytes)
 
     def is_half_used(self) -> bool:
         """Whether parsing has left so much allocated that the next message might fail by it."""
         return self._own.address_space_bytes() - self._began_with > self._bytes_max // 2
-
-    def _allow(self, bytes_max: int) -> None:
-        total = self._began_with + bytes_max + 2 * OUTPUT_BYTES_MAX
-        _limit_address_space(total)
 
 
 def _limit_address_space(total_bytes: int) -> None:

@@ -19,15 +19,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from fleetlane.parsers.registry import installed_parsers
 from fleetlane.parsers.sandbox.child.main import serve
 from fleetlane.parsers.sandbox.jail.entering import Jail, Part, hide_memory
-from fleetlane.parsers.sandbox.jail.readable import readable_paths
+from fleetlane.parsers.sandbox.jail.landlock import readable_paths
 from fleetlane.parsers.sandbox.jail.self_test import tested
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.settings import inherited_environment
 
-COMMAND_BYTES_MAX: Final = 1 << 17
+COMMAND_BYTES_MAX: Final = 1 << 18
 DESCRIPTORS: Final = 3
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _STRAY_ROUNDS_MAX: Final = 200
@@ -53,7 +55,8 @@ class ZygoteProcess:
                 command = json.loads(packet)
                 answer: object
                 if "spawn" in command:
-                    answer = {"pid": self._spawned(command["spawn"], descriptors)}
+                    program = msgspec.convert(command["spawn"], Program)
+                    answer = {"pid": self._spawned(program, descriptors)}
                 elif "problems" in command:
                     answer = self._problems
                 else:
@@ -66,7 +69,7 @@ class ZygoteProcess:
             self._kill_strays()
             shutil.rmtree(self._jail.folder, ignore_errors=True)
 
-    def _spawned(self, program: dict[str, object], descriptors: list[int]) -> int:
+    def _spawned(self, program: Program, descriptors: list[int]) -> int:
         zygote, pid = os.getpid(), os.fork()
         if pid == 0:
             _become_child(zygote, program, descriptors, self._jail)
@@ -102,9 +105,7 @@ class ZygoteProcess:
                 os.waitpid(pid, 0)
 
 
-def _become_child(
-    zygote: int, program: dict[str, object], descriptors: list[int], jail: Jail
-) -> None:
+def _become_child(zygote: int, program: Program, descriptors: list[int], jail: Jail) -> None:
     """What runs in the child, from the fork to its end. Never returns."""
     code = os.EX_SOFTWARE
     try:
@@ -115,10 +116,8 @@ def _become_child(
             _close_all_but(0, 1, 2, *descriptors)
             doorbell, input_memory, progress = descriptors
             child = socket.socket(fileno=doorbell)
-            options = str(program["options"]).encode()
-            started = Program(**{**program, "options": options})  # type: ignore[arg-type] # as zygote_client writes it
-            _be_nice(started.niceness)
-            serve(started, child, (input_memory, progress), jail)
+            _be_nice(program.niceness)
+            serve(program, child, (input_memory, progress), jail)
             code = os.EX_OK
     except BaseException:  # noqa: BLE001 - the process's edge
         traceback.print_exc()

@@ -102,7 +102,7 @@ class Children:
         """End the current child and give the memory back."""
         if self._child is not None:
             self.end_current()
-        self.slots.close()
+        self.slots.memory.close()
 
     def _loaded(self) -> ParserChild:
         began_s = time.monotonic()

@@ -34,25 +34,6 @@ class Chunk:
     memory: WorkerMemory | None = None
     is_suspect: bool = False
 
-    def request(
-        self, first: int, count: int, *, charged: tuple[int, int], allowance: TimeAllowance
-    ) -> Request:
-        charged_us, charged_bytes = charged
-        return Request(
-            mark=self.mark,
-            begin=OWN_MEMORY if self.memory else self.slot * SLOT_BYTES,
-            chunk_bytes=self.size_bytes,
-            first=first,
-            messages=count,
-            charged_us=charged_us,
-            charged_bytes=charged_bytes,
-            allowance=allowance,
-        )
-
-    @property
-    def descriptor(self) -> int | None:
-        return None if self.memory is None else self.memory.descriptor
-
 
 @dataclass(slots=True, kw_only=True)
 class Piece:
@@ -69,6 +50,18 @@ class Piece:
     @property
     def places(self) -> range:
         return range(self.first, self.first + self.count)
+
+    def request(self, charged: tuple[int, int], allowance: TimeAllowance) -> Request:
+        return Request(
+            mark=self.chunk.mark,
+            begin=OWN_MEMORY if self.chunk.memory else self.chunk.slot * SLOT_BYTES,
+            chunk_bytes=self.chunk.size_bytes,
+            first=self.first,
+            messages=self.count,
+            charged_us=charged[0],
+            charged_bytes=charged[1],
+            allowance=allowance,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,9 +121,6 @@ class Slots:
         self._free.append(chunk.slot)
         if chunk.memory is not None:
             chunk.memory.close()
-
-    def close(self) -> None:
-        self.memory.close()
 
 
 def chunk_bounds(run: Run) -> Iterator[tuple[int, int]]:

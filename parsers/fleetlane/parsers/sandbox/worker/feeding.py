@@ -16,11 +16,20 @@ that an earlier message left behind may be the cause; within a rate limit, as mo
 
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
-from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
+from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords, Columns
 from fleetlane.parsers.sandbox.packets import Reply
-from fleetlane.parsers.sandbox.results import Attempt, NotedAttempts, Part, Result, Verdict
+from fleetlane.parsers.sandbox.record_identity import with_identity
+from fleetlane.parsers.sandbox.results import (
+    Attempt,
+    InvalidReplyError,
+    NotedAttempts,
+    Part,
+    Result,
+    Verdict,
+)
 from fleetlane.parsers.sandbox.runs import Run
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.worker.children import Children
@@ -31,7 +40,7 @@ from fleetlane.parsers.sandbox.worker.parser_child import (
     ParserNotLoadedError,
     WaitLimits,
 )
-from fleetlane.parsers.sandbox.worker.replies import InvalidReplyError, identified, read_result
+from fleetlane.parsers.sandbox.worker.replies import check_records, read_result
 
 REQUESTS_IN_FLIGHT: Final = 3
 RETRIED: Final = frozenset({Verdict.PARSER_FAILED, Verdict.MEMORY, Verdict.CRASHED})
@@ -118,10 +127,7 @@ class Feeding:
     def _send(self, child: ParserChild, piece: Piece) -> None:
         allowance = self._time_budget.allowance(self._run.assignment)
         piece.allowed_s = allowance.total_s
-        request = piece.chunk.request(
-            piece.first, piece.count, charged=child.charged, allowance=allowance
-        )
-        child.ask(request, piece.chunk.descriptor)
+        child.ask(piece.request(child.charged, allowance), piece.chunk.memory)
 
     def _limits(self, piece: Piece) -> WaitLimits:
         """How long to wait; the second limit is for a parser that fakes progress."""
@@ -156,7 +162,8 @@ class Feeding:
             raise InvalidReplyError("a reply to what it was not asked")
         first = piece.chunk.first + piece.first
         envelopes = self._run.envelopes[first : first + part.messages]
-        records = identified(tails, envelopes, part.notes.events, self._run.assignment)
+        records = with_identity(tails, envelopes, part.notes.events, self._run.assignment)
+        check_records(records)
         self._time_budget.charge(self._run.assignment, reply.charged_us, part.notes.parse_us)
         self._time_budget.output.charge(self._run.assignment.flow.stream, reply.charged_bytes)
         return part, records
@@ -199,7 +206,7 @@ class Feeding:
         self, child: ParserChild | None, chunk: Chunk, place: int, earlier: Attempt
     ) -> tuple[Attempt, CanonicalRecords, ParserChild | None]:
         """Try one message in a child of its own; also return the child, if it is alive."""
-        nothing = CanonicalRecords.none(self._topics)
+        nothing = Columns().taken(self._topics)
         if child is None:
             is_untried = earlier is NOT_TRIED
             return (self._refusal() or earlier) if is_untried else earlier, nothing, None
@@ -228,7 +235,7 @@ class Feeding:
         if not chunk.undecided:
             self._chunks.discard(chunk)
             self._slots.release(chunk)
-        return Result(attempts, CanonicalRecords.none(self._topics) if records is None else records)
+        return Result(attempts, Columns().taken(self._topics) if records is None else records)
 
     def _put_asked_back(self) -> None:
         self._waiting.extendleft(reversed(self._asked))
@@ -239,7 +246,5 @@ class Feeding:
             self._waiting.appendleft(Piece(chunk=chunk, first=bounds[0], count=bounds[1]))
 
 
-def _of_invalid_reply(death: ChildExit, problem: Exception) -> ChildExit:
-    return ChildExit(
-        verdict=Verdict.CRASHED, detail=str(problem), mark=death.mark, worked_us=death.worked_us
-    )
+def _of_invalid_reply(death: ChildExit, problem: InvalidReplyError) -> ChildExit:
+    return replace(death, verdict=Verdict.CRASHED, detail=str(problem))

@@ -21,12 +21,11 @@ from fleetlane.parsers.sandbox.packets import (
     Reply,
     Request,
 )
-from fleetlane.parsers.sandbox.results import Verdict
+from fleetlane.parsers.sandbox.results import InvalidReplyError, Verdict
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.shared_memory import ProgressMemory, WorkerMemory
 from fleetlane.parsers.sandbox.time_budget import Stopwatch
 from fleetlane.parsers.sandbox.worker.excess import bind_memory, excess_of
-from fleetlane.parsers.sandbox.worker.replies import InvalidReplyError
 from fleetlane.parsers.sandbox.worker.zygote_client import Ending, Zygote, ZygoteGoneError
 
 TICK_S: Final = 0.05
@@ -85,9 +84,8 @@ class ParserChild:
             descriptors = theirs.fileno(), slots.descriptor, self._progress.descriptor
             self.pid = zygote.spawned(program, *descriptors)
         self._zygote_pid = zygote.pid
-        self._handle = os.pidfd_open(
-            self.pid
-        )  # the socket alone would not do: a grandchild may hold it open
+        # The socket alone would not do: a grandchild may hold it open.
+        self._handle = os.pidfd_open(self.pid)
         self._poll = select.poll()
         self._poll.register(self._socket, select.POLLIN)
         self._poll.register(self._handle, select.POLLIN)
@@ -125,9 +123,9 @@ class ParserChild:
             raise ParserNotLoadedError(Verdict.PARSER_FAILED, answer.decode(errors="replace"))
         bind_memory(self.pid, self._memory_bytes_max)
 
-    def ask(self, request: Request, descriptor: int | None) -> None:
-        """Send a request; ``descriptor`` is of the chunk's own memory, if it has any."""
-        descriptors = [] if descriptor is None else [descriptor]
+    def ask(self, request: Request, memory: WorkerMemory | None) -> None:
+        """Send a request, and the chunk's own ``memory``, if it has any."""
+        descriptors = [] if memory is None else [memory.descriptor]
         with suppress(BrokenPipeError, ConnectionResetError):  # the next `reply` says so
             socket.send_fds(self._socket, [request.packed()], descriptors)
 

@@ -1,33 +1,27 @@
 """Reading what a child sent. None of it is trusted: a parser can write all of its memory."""
 
-from collections.abc import Iterable
 from itertools import accumulate, pairwise
 from typing import Annotated, Final
 
 import msgspec
 
-from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import BUFFER_BYTES_MAX
 from fleetlane.events.topics import RECORD_BYTES_MAX
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.packets import Reply
-from fleetlane.parsers.sandbox.record_identity import ForgedRecordError, with_identity
-from fleetlane.parsers.sandbox.results import DETAIL_CHARS_MAX, Notes, Part, Verdict
-from fleetlane.parsers.sandbox.runs import Assignment
+from fleetlane.parsers.sandbox.results import (
+    DETAIL_CHARS_MAX,
+    InvalidReplyError,
+    Notes,
+    Part,
+    Verdict,
+)
 
 _VERDICTS: Final = bytes(map(int, Verdict))
 _OFFSET_BYTES: Final = 4
 type _Size = Annotated[int, msgspec.Meta(ge=0, le=BUFFER_BYTES_MAX)]
 _notes: Final = msgspec.json.Decoder(tuple[dict[int, str], dict[int, _Size]])
 _GUARD: Final = (1 << 31).to_bytes(_OFFSET_BYTES, "little")
-
-
-class InvalidReplyError(FleetlaneError):
-    """What came from a child is nothing that our code in it would send: its parser meddled."""
-
-    reason = "forged_reply"
-    problem: str
-    sentence = "the parser's process sent {problem}"
 
 
 def read_result(
@@ -58,25 +52,9 @@ def read_result(
         first_ms.cast("q"),
         last_ms.cast("q"),
     )
-    _check_records(records)
+    check_records(records)
     _check_notes(notes, events=reply.events)
     return Part(notes, *_details(bytes(details[: reply.detail_bytes]))), records
-
-
-def identified(
-    tails: CanonicalRecords, envelopes: Iterable[bytes], counts: Iterable[int], by: Assignment
-) -> CanonicalRecords:
-    """The records that a child's tails make with the identity of their messages.
-
-    Raises:
-        InvalidReplyError: A tail is none that our code writes.
-    """
-    try:
-        records = with_identity(tails, envelopes, counts, by)
-    except ForgedRecordError as problem:
-        raise InvalidReplyError(str(problem)) from None
-    _check_records(records)
-    return records
 
 
 def _details(written: bytes) -> tuple[dict[int, str], dict[int, int]]:
@@ -99,8 +77,12 @@ def _check_notes(notes: Notes, *, events: int) -> None:
         raise InvalidReplyError("another number of events than of records")
 
 
-def _check_records(records: CanonicalRecords) -> None:
-    """Rows that do not hold together would end the query, and so would one that is too large."""
+def check_records(records: CanonicalRecords) -> None:
+    """Refuse what would end the query: columns that do not hold together, or too large a record.
+
+    Raises:
+        InvalidReplyError: They are so.
+    """
     for ends, data in ((records.key_ends, records.keys), (records.value_ends, records.values)):
         if ends[0] != 0 or ends[-1] != len(data) or not rise_by_at_most(ends, RECORD_BYTES_MAX):
             raise InvalidReplyError(

@@ -38,13 +38,11 @@ class Sandboxes:
         parts: Collection[Part] = tuple(Part),
         waiting_bytes_max: int = WAITING_BYTES_MAX,
     ) -> None:
-        """Start the zygote.
+        """Start the zygote. ``parts`` are the jail's; what this system does not have is left out.
 
-        Args:
-            new_respawns: How many children a parser may use up.
-            new_retries: How many it may have to retry what failed, and killed none.
-            parts: Of the jail; of these what this system does not have is left out.
-            waiting_bytes_max: What children that wait may have, all together.
+        ``new_respawns`` gives each parser its limit of children that it may use up, ``new_retries``
+        that of children to retry what failed, and killed none. ``waiting_bytes_max`` is what
+        children that wait may have, all together.
         """
         hide_memory()
         self._zygote = Zygote(parts)

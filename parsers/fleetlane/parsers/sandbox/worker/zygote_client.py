@@ -15,6 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import msgspec
+
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.parsers.sandbox.jail.entering import Part
 from fleetlane.parsers.sandbox.runs import Program
@@ -85,17 +87,11 @@ class Zygote:
         Raises:
             ZygoteGoneError: The zygote ended, and the one that was started instead, too.
         """
-        written = {
-            "use": program.use,
-            "options": program.options.decode(),
-            "memory_bytes_max": program.memory_bytes_max,
-            "location": program.location,
-            "niceness": program.niceness,
-        }
+        command = {"spawn": msgspec.to_builtins(program)}
         try:
-            return self._asked({"spawn": written}, descriptors)["pid"]
+            return self._asked(command, descriptors)["pid"]
         except ZygoteGoneError:
-            return self._asked({"spawn": written}, descriptors)["pid"]
+            return self._asked(command, descriptors)["pid"]
 
     def ended(self, pid: int) -> Ending:
         """Kill a child, if it still lives, with all that it started.
