@@ -132,16 +132,18 @@ def test_its_alarms_are_those_of_the_rest_api_by_its_own_metrics(
 ) -> None:
     def of_api(stage: Synthesized) -> dict[str, Resource]:
         alarms = (one["Properties"] for one in stage.resources("AWS::CloudWatch::Alarm").values())
-        return {
-            one["AlarmName"].split("-", 2)[2]: one
+        metrics = {
+            one["AlarmName"].split("-", 2)[2]: metric["MetricStat"]["Metric"]
             for one in alarms
-            if one.get("Namespace") == "AWS/ApiGateway"
+            for metric in one.get("Metrics", [])
+            if "MetricStat" in metric
         }
+        return {name: one for name, one in metrics.items() if one["Namespace"] == "AWS/ApiGateway"}
 
     of_http = of_api(options)
 
     assert set(of_http) == set(of_api(dev))
     assert of_http["api-fails"]["MetricName"] == "5xx"
-    for alarm in of_http.values():
-        names = {one["Name"] for one in alarm["Dimensions"]}
+    for metric in of_http.values():
+        names = {one["Name"] for one in metric["Dimensions"]}
         assert names - {"Method", "Resource"} == {"ApiId", "Stage"}
