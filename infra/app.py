@@ -1,5 +1,6 @@
 """The CDK app: ``cdk deploy --all -c stage=dev``. Synthesis needs no credentials."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -30,8 +31,25 @@ def build(app: App) -> None:
     add_stage(app, stage_from(name, settings | {"alarm_email": email}))
 
 
+def check_account(stage: Stage, credentials: str | None) -> None:
+    """Refuse an account that is not the stage's; without credentials there is none to deploy to.
+
+    Raises:
+        BadStageError: The stage names another, or names none and keeps data.
+    """
+    if credentials is None or credentials == stage.account:
+        return
+    if stage.account is not None:
+        problem = f"is {stage.account}, and your credentials are of {credentials}; use others"
+        raise BadStageError(stage.name, "account", problem)
+    if stage.keeps_data:
+        problem = f"is missing; if this stage belongs in {credentials}, say so"
+        raise BadStageError(stage.name, "account", problem)
+
+
 def add_stage(app: App, stage: Stage) -> None:
     """The same for any stage, of the table or not; raises as ``build`` does."""
+    check_account(stage, os.environ.get("CDK_DEFAULT_ACCOUNT"))  # noqa: TID251 - cdk's own
     folder = app.node.try_get_context("artifacts")
     artifacts = Artifacts(folder=Path(folder)) if folder else Artifacts()
     if stage.is_cloud:

@@ -26,26 +26,16 @@ def add_cloud_stacks(app: App, stage: Stage, artifacts: Artifacts, flows: Deploy
     streaming = Streaming(
         app, _name(stage, "streaming"), stage=stage, network=network, key=stores.key
     )
-    ingest = Ingest(
-        app,
-        _name(stage, "ingest"),
-        context=FunctionContext(
-            stage=stage,
-            artifacts=artifacts,
-            architecture=lambda_.Architecture.ARM_64,
-            network=network,
-            stores=stores,
-            kafka=streaming.kafka,
-        ),
-    )
-    processing = Processing(
-        app,
-        _name(stage, "processing"),
+    context = FunctionContext(
         stage=stage,
         artifacts=artifacts,
+        architecture=lambda_.Architecture.ARM_64,
+        network=network,
         stores=stores,
-        streaming=streaming,
+        kafka=streaming.kafka,
     )
+    ingest = Ingest(app, _name(stage, "ingest"), context=context)
+    processing = Processing(app, _name(stage, "processing"), context=context, streaming=streaming)
     _publish(flows, stage, ingest, processing)
     Watching(
         app,
@@ -93,7 +83,7 @@ def _publish(flows: DeployedFlows, stage: Stage, ingest: Ingest, processing: Pro
         activation=ingest.flow_activation.function,
         log_retention_days=stage.log_retention_days,
     )
-    publication.activated.node.add_dependency(processing.engine)  # which fetches their parsers
+    publication.activated.node.add_dependency(processing.restarts)  # jobs fetch their parsers
 
 
 def _name(stage: Stage, what: str) -> str:

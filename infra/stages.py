@@ -54,14 +54,16 @@ class DeviceDomain:
 class Stage:
     """One deployed platform.
 
-    ``keeps_data``: nothing that holds data can be deleted with its stack. Without ``alarm_email``
-    alarms notify nobody; without ``device_domain`` devices use API Gateway's own address. With 0
-    ``raw_archive_days`` raw records are not archived. The rate limits are of one device's messages
-    and bytes a minute, as one running function counts them. ``takes_common_audience`` is for
-    devices whose tokens' ``aud`` names no stage yet; a new stage has none, and refuses such.
+    With an ``account`` no other is deployed to. ``keeps_data``: nothing that holds data can be
+    deleted with its stack. Without ``alarm_email`` alarms notify nobody; without ``device_domain``
+    devices use API Gateway's own address. With 0 ``raw_archive_days`` raw records are not archived.
+    The rate limits are of one device's messages and bytes a minute, as one running function counts
+    them. ``takes_common_audience`` is for devices whose tokens' ``aud`` names no stage yet; a new
+    stage has none, and refuses such.
     """
 
     name: str
+    account: str | None
     is_cloud: bool
     region: str
     availability_zones: tuple[str, ...]
@@ -112,6 +114,18 @@ class Stage:
         return f"{own},{COMMON_AUDIENCE}" if self.takes_common_audience else own
 
     @property
+    def reserved_concurrency(self) -> int:
+        """Of all functions together: those of the table, and those that are the same anywhere."""
+        chosen = (self.ingest_concurrency, self.authorizer_concurrency, self.upload_concurrency)
+        return sum(one or 0 for one in chosen) + _SAME_ANYWHERE
+
+    @property
+    def workers(self) -> int:
+        """Of all applications together, with their drivers'."""
+        lanes = self.fast_workers + self.standard_workers + self.bulk_workers + self.slow_workers
+        return lanes + self.lake_workers
+
+    @property
     def has_canary(self) -> bool:
         """A laptop's has no function, and where devices show a certificate it has none to show."""
         return self.is_cloud and self.device_domain is None
@@ -121,6 +135,9 @@ _ZONES: Final = ("eu-central-1a", "eu-central-1b", "eu-central-1c")
 _AVAILABLE, _REQUIRED = Sandbox.AVAILABLE, Sandbox.REQUIRED
 _REST = Api.REST
 _LAPTOP, _GLUE, _EMR = Engine.LAPTOP, Engine.GLUE, Engine.EMR
+
+_SAME_ANYWHERE: Final = 15
+"""Ten to land uploads, two of the canary, one each to sweep, to respool and to activate flows."""
 
 LOG_RETENTION_DAYS: Final = (1, 7, 14, 30, 90, 180, 365)
 """What CloudWatch supports."""
@@ -142,6 +159,7 @@ STAGE_NAMES: Final = ("local", "dev", "staging", "prod")
 _SIDE_BY_SIDE: Final[Mapping[str, tuple[Any, Any, Any, Any]]] = MappingProxyType({
     #                          local           dev               staging            prod
     "is_cloud":               (False,          True,             True,              True),
+    "account":                (None,           None,             None,              None),
     "region":                 ("eu-central-1", "eu-central-1",   "eu-central-1",    "eu-central-1"),
     "availability_zones":     ((),             _ZONES,           _ZONES,            _ZONES),
     "nat_gateways":           (0,              0,                0,                 0),

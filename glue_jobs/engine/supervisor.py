@@ -122,6 +122,7 @@ class Supervisor:
         self._running: dict[str, tuple[Query, object]] = {}
         self._ended_at_s: dict[str, float] = {}
         self._over, self._checking = threading.Event(), threading.Lock()
+        self._has_checked = False
         self._checks = PeriodicTask(
             name="supervised queries", run=self.check, interval_s=POLL_INTERVAL_S
         )
@@ -158,6 +159,13 @@ class Supervisor:
         with self._checking:  # who waits for it checks, and so may others
             for name, desired in sorted(self._desired().items()):
                 self._check_one(name, desired, hides_errors=hides_errors)
+            self._has_checked = True
+
+    def has_begun(self) -> bool:
+        """Whether each query has had its first trigger, and none that ended waits for its start."""
+        with self._checking:
+            begun = {name for name, (query, _) in self._running.items() if _has_begun(query)}
+            return self._has_checked and begun >= self._running.keys() | self._ended_at_s.keys()
 
     def _check_one(self, name: str, desired: DesiredQuery, *, hides_errors: bool) -> None:
         try:
@@ -219,6 +227,12 @@ def stop_between_batches(queries: Sequence[Query], *, limit_s: float = STOP_LIMI
     for query, _ in left:
         query.stop()
     return not left
+
+
+def _has_begun(query: Query) -> bool:
+    """An idle trigger leaves no progress, but its query waits after it."""
+    is_waiting = str(query.status.get("message")).startswith("Waiting")
+    return query.isActive and (is_waiting or query.lastProgress is not None)
 
 
 def _is_between(query: Query, batch: object) -> bool:

@@ -3,11 +3,12 @@
 from aws_cdk import Stack
 from constructs import Construct
 
-from infra.artifacts.folder import Artifacts
+from infra.constructs.functions.platform_function import FunctionContext
 from infra.constructs.jobs import emr_engine, glue_engine
 from infra.constructs.jobs.application_role import ApplicationRole, EngineContext
 from infra.constructs.jobs.emr_engine import EmrEngine
 from infra.constructs.jobs.glue_engine import GlueEngine
+from infra.constructs.jobs.job_restarts import JobRestarts
 from infra.constructs.jobs.jobs_code import JobsCode
 from infra.constructs.jobs.restarts import KeptRunning
 from infra.constructs.jobs.spark_applications import Places, spark_applications
@@ -21,15 +22,9 @@ class Processing(Stack):
     """Five applications with a role each, on an engine that restarts them."""
 
     def __init__(
-        self,
-        scope: Construct,
-        name: str,
-        *,
-        stage: Stage,
-        artifacts: Artifacts,
-        stores: Stores,
-        streaming: Streaming,
+        self, scope: Construct, name: str, *, context: FunctionContext, streaming: Streaming
     ) -> None:
+        stage, stores = context.stage, context.stores
         super().__init__(
             scope, name, env={"region": stage.region}, description="Fleetlane: the Spark jobs"
         )
@@ -37,21 +32,23 @@ class Processing(Stack):
         self.uploads = BucketUploads(
             self, "Uploads", bucket=stores.artifacts, log_retention_days=days
         )
-        code = JobsCode(self.uploads, artifacts=artifacts)
-        context = _context(code, stores, streaming, stage)
+        code = JobsCode(self.uploads, artifacts=context.artifacts)
+        shared = _shared(code, stores, streaming, stage)
         is_glue = stage.engine is Engine.GLUE
         principal = glue_engine.PRINCIPAL if is_glue else emr_engine.PRINCIPAL
-        self.engine = (GlueEngine if is_glue else EmrEngine)(self, "Engine", context=context)
+        self.engine = (GlueEngine if is_glue else EmrEngine)(self, "Engine", context=shared)
         self.kept_running: list[KeptRunning] = []
         for application in spark_applications(stage):
             role = ApplicationRole(
-                self, application=application, principal=principal, context=context
+                self, application=application, principal=principal, context=shared
             )
             self.kept_running.append(self.engine.run(application, role))
         self.engine.node.add_dependency(code.uploaded)
+        self.restarts = JobRestarts(self, "Restarts", context=context)
+        self.restarts.restart(self.kept_running[::-1])  # what must be fast comes last
 
 
-def _context(code: JobsCode, stores: Stores, streaming: Streaming, stage: Stage) -> EngineContext:
+def _shared(code: JobsCode, stores: Stores, streaming: Streaming, stage: Stage) -> EngineContext:
     assert stores.key is not None, "a stage in AWS has a key of its own"
     return EngineContext(
         code=code,

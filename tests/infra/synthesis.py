@@ -15,7 +15,15 @@ from fleetlane.parsers.artifacts.writing import Package, write_artifact
 from infra.artifacts.folder import ENVIRONMENT, PYTHON
 
 ROOT = Path(__file__).resolve().parents[2]
-FUNCTIONS = ("authorizer", "canary", "flow_activation", "ingest", "respool", "uploads")
+FUNCTIONS = (
+    "authorizer",
+    "canary",
+    "flow_activation",
+    "ingest",
+    "job_restarts",
+    "respool",
+    "uploads",
+)
 TIMEOUT_S = 240
 POLICIES = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy")
 """A role's own, and what does not fit into it any more."""

@@ -5,6 +5,7 @@ import pytest
 
 from fleetlane.events.flows.files import BadFlowError
 from fleetlane.events.lanes import SLOW_TRIES_MAX
+from infra.app import check_account
 from infra.artifacts.folder import Artifacts, MissingArtifactError
 from infra.constructs.functions.flow_publication import deployed_flows
 from infra.constructs.log_groups import RETENTIONS
@@ -59,6 +60,36 @@ def test_a_stage_has_an_audience_of_its_own_and_others_only_where_it_says_so(
     stage = stage_from("prod", settings_of("prod") | {"takes_common_audience": takes_common})
 
     assert stage.audiences == audiences
+
+
+@pytest.mark.parametrize(
+    ("account", "problem"),
+    [
+        (None, "is missing; if this stage belongs in 111111111111, say so"),
+        ("222222222222", "is 222222222222, and your credentials are of 111111111111; use others"),
+    ],
+)
+def test_credentials_of_another_account_cannot_deploy_a_stage(
+    account: str | None, problem: str
+) -> None:
+    stage = stage_from("prod", settings_of("prod") | {"account": account})
+
+    with pytest.raises(BadStageError) as refused:
+        check_account(stage, "111111111111")
+
+    assert str(refused.value) == f"infra/stages.py: stage prod, `account`: {problem}"
+
+
+@pytest.mark.parametrize(
+    ("name", "account", "credentials"),
+    [("prod", "1" * 12, "1" * 12), ("prod", None, None), ("dev", None, "1" * 12)],
+)
+def test_a_stage_is_deployed_to_its_own_account_and_one_without_data_to_any(
+    name: str, account: str | None, credentials: str | None
+) -> None:
+    stage = stage_from(name, settings_of(name) | {"account": account})
+
+    check_account(stage, credentials)
 
 
 def test_an_unknown_setting_is_refused() -> None:

@@ -263,7 +263,7 @@ def test_what_has_parsers_writes_to_s3_parked_bodies_and_its_own_checkpoints_alo
     common = {"/parked/*", "/blocked/*", "/stop/"}
     for name, places in written.items():
         metadata = {"/fleet_metadata*"} if name == "standard" else set()
-        own = {f"/parse_lane_{name}*", f"/stop/fleetlane-{name}"}
+        own = {f"/parse_lane_{name}*"} | {f"/{one}/fleetlane-{name}" for one in ("stop", "started")}
         assert places == common | own | metadata
 
 

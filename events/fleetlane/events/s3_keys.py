@@ -36,6 +36,8 @@ ERASED: Final = "erased/"
 
 # Beside the checkpoints.
 STOP_MARKERS: Final = "stop/"
+STARTED_MARKERS: Final = "started/"
+HELD_APPLICATIONS: Final = "held/"
 
 
 def archived_key(sha256: str) -> str:

@@ -98,17 +98,20 @@ class ApplicationRole(Construct):
         suppress_wildcard(self.role, "*", reason)
 
     def _grant_checkpoints(self, application: SparkApplication, stores: Stores) -> None:
-        """Its own, the file that stops it, its code, and the flows: what every application needs.
+        """Its own, the files that stop it and say that it runs, its code, the flows: all need it.
 
         Hadoop marks a folder that became empty by an object of its name.
         """
         for query in application.queries:
             every = (*READ, *WRITE, *DELETE)
             grant_objects(self.role, stores.checkpoints, every, prefix=query)
-        stop = stores.checkpoints.arn_for_objects(
-            f"{s3_keys.STOP_MARKERS}{APPLICATION_PREFIX}{application.name}"
+        name = f"{APPLICATION_PREFIX}{application.name}"
+        stop, started = (
+            stores.checkpoints.arn_for_objects(f"{prefix}{name}")
+            for prefix in (s3_keys.STOP_MARKERS, s3_keys.STARTED_MARKERS)
         )
         grant(self.role, (*READ, *DELETE), [stop])
+        grant(self.role, (*READ, *WRITE), [started])
         grant(self.role, WRITE, [stores.checkpoints.arn_for_objects(s3_keys.STOP_MARKERS)])
         grant_objects(self.role, stores.artifacts, READ, prefix=JOBS_CODE)
         grant_objects(self.role, stores.artifacts, READ, prefix=s3_keys.FLOWS)

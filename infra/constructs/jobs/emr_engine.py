@@ -12,10 +12,11 @@ from aws_cdk import aws_stepfunctions_tasks as tasks
 from aws_cdk.aws_logs import ILogGroup
 from constructs import Construct
 
+from fleetlane.events import s3_keys
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from infra.constructs.jobs.application_role import ApplicationRole, EngineContext
-from infra.constructs.jobs.restarts import KeptRunning
-from infra.constructs.jobs.spark_applications import SparkApplication
+from infra.constructs.jobs.restarts import Job, KeptRunning, Resting
+from infra.constructs.jobs.spark_applications import APPLICATION_PREFIX, SparkApplication
 from infra.constructs.log_groups import log_group
 from infra.constructs.rights import grant, suppress_wildcard
 
@@ -56,62 +57,76 @@ class EmrEngine(Construct):
     def run(self, application: SparkApplication, role: ApplicationRole) -> KeptRunning:
         logs = log_group(role, "Logs", days=self._context.log_retention_days)
         _let_log(role, logs)
-        ours = self._application(application, logs)
+        settings = self._settings(application, logs)
+        ours = self._application(application, settings)
         look = self._call(ours, f"look for {application.name}", "listJobRuns", States=_ALIVE)
-        start = self._start(application, role, ours)
+        driver = self._driver(application)
+        start = self._start(application, role, ours, driver)
         runs = stepfunctions.Succeed(self, f"{application.name} runs already")
         is_alive = stepfunctions.Condition.is_present("$.JobRuns[0]")
         choice = stepfunctions.Choice(self, f"does {application.name} run?")
+        look.next(choice.when(is_alive, runs).otherwise(start))
         return KeptRunning(
             self,
             f"{application.name}-kept-running",
-            application=application.name,
-            starting=look.next(choice.when(is_alive, runs).otherwise(start)),
-            ended=events.EventPattern(
-                source=["aws.emr-serverless"],
-                detail_type=["EMR Serverless Job Run State Change"],
-                detail={"applicationId": [ours.attr_application_id], "state": list(ENDED)},
+            job=Job(
+                application=application.name,
+                name=f"{Stack.of(self).stack_name}-{application.name}",
+                started_with={"application": settings, "driver": driver},
+                ended=events.EventPattern(
+                    source=["aws.emr-serverless"],
+                    detail_type=["EMR Serverless Job Run State Change"],
+                    detail={"applicationId": [ours.attr_application_id], "state": list(ENDED)},
+                ),
+                resting=Resting(resource=ours, settings=settings),
             ),
+            starting=self._unless_held(application, look),
             log_retention_days=self._context.log_retention_days,
         )
 
     def _application(
-        self, application: SparkApplication, logs: ILogGroup
+        self, application: SparkApplication, settings: dict[str, Any]
     ) -> emrserverless.CfnApplication:
         """One run at a time: two would write the same checkpoints."""
-        own, network = emrserverless.CfnApplication, self._context.network
-        return own(
+        return emrserverless.CfnApplication(
             self,
             application.name,
             name=f"{Stack.of(self).stack_name}-{application.name}",
-            release_label=RELEASE,
             type="SPARK",
-            architecture=ARCHITECTURE,
-            maximum_capacity=own.MaximumAllowedResourcesProperty(
+            **settings,
+        )
+
+    def _settings(self, application: SparkApplication, logs: ILogGroup) -> dict[str, Any]:
+        """All of an application that a deploy may change: EMR has it stopped for that."""
+        own, network = emrserverless.CfnApplication, self._context.network
+        return {
+            "release_label": RELEASE,
+            "architecture": ARCHITECTURE,
+            "maximum_capacity": own.MaximumAllowedResourcesProperty(
                 cpu=f"{application.workers * WORKER_CPUS} vCPU",
                 memory=f"{application.workers * WORKER_MEMORY_GIB} GB",
             ),
-            network_configuration=own.NetworkConfigurationProperty(
+            "network_configuration": own.NetworkConfigurationProperty(
                 subnet_ids=[subnet.subnet_id for subnet in network.subnets],
                 security_group_ids=[network.jobs_group.security_group_id],
             ),
-            scheduler_configuration=own.SchedulerConfigurationProperty(
+            "scheduler_configuration": own.SchedulerConfigurationProperty(
                 max_concurrent_runs=1, queue_timeout_minutes=15
             ),
-            monitoring_configuration=own.MonitoringConfigurationProperty(
+            "monitoring_configuration": own.MonitoringConfigurationProperty(
                 cloud_watch_logging_configuration=own.CloudWatchLoggingConfigurationProperty(
                     enabled=True, log_group_name=logs.log_group_name
                 )
             ),
-        )
+        }
 
     def _start(
         self,
         application: SparkApplication,
         role: ApplicationRole,
         ours: emrserverless.CfnApplication,
+        driver: dict[str, Any],
     ) -> tasks.CallAwsService:
-        context = self._context
         pass_role = iam.PolicyStatement(
             actions=["iam:PassRole"],
             resources=[role.role.role_arn],
@@ -127,14 +142,17 @@ class EmrEngine(Construct):
             ClientToken=stepfunctions.JsonPath.uuid(),
             ExecutionRoleArn=role.role.role_arn,
             RetryPolicy={"MaxFailedAttemptsPerHour": FAILED_ATTEMPTS_AN_HOUR},
-            JobDriver={
-                "SparkSubmit": {
-                    "EntryPoint": context.code.script_url,
-                    "EntryPointArguments": application.argv(context.places),
-                    "SparkSubmitParameters": self._submit_parameters(application),
-                }
-            },
+            JobDriver=driver,
         )
+
+    def _driver(self, application: SparkApplication) -> dict[str, Any]:
+        return {
+            "SparkSubmit": {
+                "EntryPoint": self._context.code.script_url,
+                "EntryPointArguments": application.argv(self._context.places),
+                "SparkSubmitParameters": self._submit_parameters(application),
+            }
+        }
 
     def _submit_parameters(self, application: SparkApplication) -> str:
         code, own = self._context.code, self._context.code.python_in_environment
@@ -163,6 +181,35 @@ class EmrEngine(Construct):
             "spark.executor.cores": str(WORKER_CPUS),
         }
         return " ".join(f"--conf {name}={value}" for name, value in settings.items())
+
+    def _unless_held(
+        self, application: SparkApplication, look: tasks.CallAwsService
+    ) -> tasks.CallAwsService:
+        """A deploy that changes the application holds it until the time in an object of S3.
+
+        No object, none that can be read, and a time that is over hold nothing.
+        """
+        checkpoints = self._context.stores.checkpoints
+        key = f"{s3_keys.HELD_APPLICATIONS}{APPLICATION_PREFIX}{application.name}"
+        held = tasks.CallAwsService(
+            self,
+            f"read until when {application.name} is held",
+            service="s3",
+            action="getObject",
+            iam_resources=[checkpoints.arn_for_objects(key)],
+            additional_iam_statements=[
+                iam.PolicyStatement(actions=["kms:Decrypt"], resources=[self._context.key.key_arn])
+            ],
+            parameters={"Bucket": checkpoints.bucket_name, "Key": key},
+        )
+        is_held = stepfunctions.Condition.timestamp_greater_than_json_path(
+            "$.Body", "$$.State.EnteredTime"
+        )
+        choice = stepfunctions.Choice(self, f"is {application.name} held?")
+        changes = stepfunctions.Succeed(self, f"a deploy changes {application.name}")
+        held.add_catch(look)
+        held.next(choice.when(is_held, changes).otherwise(look))
+        return held
 
     def _call(
         self,

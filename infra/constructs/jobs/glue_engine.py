@@ -11,7 +11,7 @@ from aws_cdk import aws_stepfunctions_tasks as tasks
 from constructs import Construct
 
 from infra.constructs.jobs.application_role import ApplicationRole, EngineContext
-from infra.constructs.jobs.restarts import KeptRunning
+from infra.constructs.jobs.restarts import Job, KeptRunning
 from infra.constructs.jobs.spark_applications import SparkApplication, named_arguments
 from infra.constructs.log_groups import log_group
 from infra.constructs.rights import grant, suppress, suppress_wildcard
@@ -57,7 +57,8 @@ class GlueEngine(Construct):
         job_name = f"{Stack.of(self).stack_name}-{application.name}"
         log_prefix = f"/fleetlane/{job_name}"
         self._let_run(role, log_prefix)
-        job = self._job(application, role, job_name, log_prefix)
+        arguments = self._arguments(application, log_prefix)
+        job = self._job(application, role, job_name, arguments)
         suppress(job, "GL1", _OWN_LOGS)
         start = tasks.CallAwsService(
             self,
@@ -75,18 +76,31 @@ class GlueEngine(Construct):
         return KeptRunning(
             self,
             f"{application.name}-kept-running",
-            application=application.name,
-            starting=start,
-            ended=events.EventPattern(
-                source=["aws.glue"],
-                detail_type=["Glue Job State Change"],
-                detail={"jobName": [job_name], "state": list(ENDED)},
+            job=Job(
+                application=application.name,
+                name=job_name,
+                started_with={
+                    "arguments": arguments,
+                    "script": self._context.code.script_url,
+                    "workers": application.workers,
+                    "version": GLUE_VERSION,
+                },
+                ended=events.EventPattern(
+                    source=["aws.glue"],
+                    detail_type=["Glue Job State Change"],
+                    detail={"jobName": [job_name], "state": list(ENDED)},
+                ),
             ),
+            starting=start,
             log_retention_days=self._context.log_retention_days,
         )
 
     def _job(
-        self, application: SparkApplication, role: ApplicationRole, job_name: str, log_prefix: str
+        self,
+        application: SparkApplication,
+        role: ApplicationRole,
+        job_name: str,
+        arguments: dict[str, str],
     ) -> glue.CfnJob:
         """The run has no timeout, and Glue does not retry it: KeptRunning restarts it."""
         context = self._context
@@ -105,19 +119,23 @@ class GlueEngine(Construct):
             command=glue.CfnJob.JobCommandProperty(
                 name="gluestreaming", python_version="3", script_location=context.code.script_url
             ),
-            default_arguments={
-                **named_arguments(application.argv(context.places)),
-                "--extra-py-files": context.code.sources_url,
-                "--additional-python-modules": context.code.wheels_url,
-                "--python-modules-installer-option": "--no-index",
-                "--datalake-formats": "iceberg",
-                "--extra-jars": ",".join(context.code.kafka_jar_urls),
-                "--user-jars-first": "true",
-                "--enable-metrics": "true",
-                "--enable-auto-scaling": str(application.is_scaled).lower(),
-                "--custom-logGroup-prefix": log_prefix,
-            },
+            default_arguments=arguments,
         )
+
+    def _arguments(self, application: SparkApplication, log_prefix: str) -> dict[str, str]:
+        code = self._context.code
+        return {
+            **named_arguments(application.argv(self._context.places)),
+            "--extra-py-files": code.sources_url,
+            "--additional-python-modules": code.wheels_url,
+            "--python-modules-installer-option": "--no-index",
+            "--datalake-formats": "iceberg",
+            "--extra-jars": ",".join(code.kafka_jar_urls),
+            "--user-jars-first": "true",
+            "--enable-metrics": "true",
+            "--enable-auto-scaling": str(application.is_scaled).lower(),
+            "--custom-logGroup-prefix": log_prefix,
+        }
 
     def _encrypted(self) -> glue.CfnSecurityConfiguration:
         key_arn, own = self._context.key.key_arn, glue.CfnSecurityConfiguration

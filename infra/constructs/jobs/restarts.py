@@ -1,6 +1,8 @@
 """Starting a streaming job, and restarting it whenever it ended."""
 
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
 
 from aws_cdk import Duration
 from aws_cdk import aws_events as events
@@ -15,12 +17,33 @@ CHECK_MINUTES: Final = 5
 _OWN_LOGS: Final = "The delivery of a state machine's logs and traces has no resources to name."
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resting:
+    """What the engine has for a job and changes only while it is stopped; ``settings`` is all."""
+
+    resource: Construct
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """An application's job on its engine, where it has another ``name``.
+
+    ``started_with`` is all that a run is started with. ``ended`` is the event of a run's end.
+    """
+
+    application: str
+    name: str
+    started_with: Mapping[str, Any]
+    ended: events.EventPattern
+    resting: Resting | None = None
+
+
 class KeptRunning(Construct):
     """Runs ``starting`` as soon as a run ended, however it ended, and checks every five minutes.
 
-    So a job starts after its first deploy, and after an event that was lost. ``ended`` is the event
-    of a run's end, and ``starting`` must be harmless while one is under way. To stop a job for
-    good, disable both rules first.
+    So a job starts after an event that was lost, too. ``starting`` must be harmless while one is
+    under way. To stop a job for good, disable both rules first.
     """
 
     def __init__(
@@ -28,30 +51,30 @@ class KeptRunning(Construct):
         scope: Construct,
         name: str,
         *,
-        application: str,
+        job: Job,
         starting: stepfunctions.IChainable,
-        ended: events.EventPattern,
         log_retention_days: int,
     ) -> None:
         super().__init__(scope, name)
-        self.application = application
-        machine = self._machine(starting, log_retention_days)
+        self.job, self.application = job, job.application
+        self.machine = self._machine(starting, log_retention_days)
         nothing = events.RuleTargetInput.from_object({})
-        target = targets.SfnStateMachine(machine, input=nothing)
+        target = targets.SfnStateMachine(self.machine, input=nothing)
         self.ended = events.Rule(
             self,
             "Ended",
             description="A streaming job ended: restart it",
-            event_pattern=ended,
+            event_pattern=job.ended,
             targets=[target],
         )
-        events.Rule(
+        again = events.Rule(
             self,
             "LooksAgain",
             description="Start a streaming job that does not run",
             schedule=events.Schedule.rate(Duration.minutes(CHECK_MINUTES)),
             targets=[target],
         )
+        self.rules = (self.ended, again)
 
     def _machine(
         self, starting: stepfunctions.IChainable, log_retention_days: int

@@ -181,3 +181,39 @@ def test_a_query_that_always_runs_is_started_at_once_and_an_error_of_it_is_not_h
     assert len(queries) == 1
     with pytest.raises(RuntimeError, match="no such table"):
         always_running({"lake": broken})
+
+
+def test_queries_have_begun_once_each_had_a_trigger_with_or_without_records() -> None:
+    world = World("lake", "watch")
+    before = world.supervisor.has_begun()
+
+    world.supervisor.check()
+    started = world.supervisor.has_begun()
+    world.queries[0].lastProgress = {"batchId": 0}
+    one_of_two = world.supervisor.has_begun()
+    world.queries[1].status["message"] = "Waiting for data to arrive"
+
+    assert (before, started, one_of_two) == (False, False, False)
+    assert world.supervisor.has_begun()
+
+
+def test_queries_have_not_begun_while_one_that_ended_waits_for_its_restart() -> None:
+    world = World("lake", "watch")
+    world.supervisor.check()
+    for query in world.queries:
+        query.lastProgress = {"batchId": 0}
+
+    world.queries[1].isActive = False
+    world.supervisor.check()
+
+    assert not world.supervisor.has_begun()
+
+
+def test_what_a_query_must_wait_for_does_not_keep_the_others_from_having_begun() -> None:
+    world = World("lake", "watch")
+    world.waiting = "watch"
+
+    world.supervisor.check()
+    world.queries[0].lastProgress = {"batchId": 0}
+
+    assert world.supervisor.has_begun()

@@ -1,0 +1,1 @@
+"""Restarts the Spark jobs that a deploy changed, and says whether they run."""

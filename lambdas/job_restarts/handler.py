@@ -1,0 +1,128 @@
+"""What a deploy calls by CDK's provider framework: once to ask, then until it is done.
+
+``Custom::RestartedJob`` stands behind a job: it is restarted when it changed, and ended before it
+is deleted. ``Custom::RestedApplication`` stands before an application of EMR, which can be changed
+only while it is stopped.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache, partial
+from typing import Any, Final
+
+import boto3
+from aws_lambda_powertools import Logger
+
+from clients.aws import AwsSettings, client_config, s3_client
+from clients.bucket_objects import BucketObjects
+from clients.environment import read_settings
+from clients.job_runs import EmrRuns, GlueRuns, JobRunsUnavailableError, start_by
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.times import now_ms
+from lambdas.job_restarts.service import START_LIMIT_MS, Job, JobDidNotStartError
+
+logger = Logger(service="job_restarts")
+
+RESTED: Final = "Custom::RestedApplication"
+
+
+class Engine(StrEnum):
+    """What runs the jobs, as ``infra/stages.py`` has it."""
+
+    GLUE = "glue"
+    EMR = "emr"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The bucket of the checkpoints, and whose jobs these are."""
+
+    checkpoints_bucket: str
+    engine: Engine
+
+
+class CheckpointsUnavailableError(FleetlaneError):
+    """S3 does not answer as it should. Trying again may succeed."""
+
+    reason = "checkpoints_unavailable"
+    key: str
+    problem: str
+    sentence = "{key} beside the checkpoints cannot be read or written: {problem}"
+
+
+def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
+    """Note when the deploy asked; from then on do the next step, and say whether it was the last.
+
+    Raises:
+        JobDidNotStartError: The job does not run, and this is not the way back already.
+    """
+    return answer(event, job=_job, now_ms=now_ms(), is_going_back=_is_going_back)
+
+
+def answer(
+    event: Mapping[str, Any],
+    *,
+    job: Callable[[Mapping[str, str]], Job],
+    now_ms: int,
+    is_going_back: Callable[[str], bool],
+) -> dict[str, Any]:
+    """``is_going_back`` says of a stack whether CloudFormation is rolling it back.
+
+    Failing then would leave the stack half way; the rules that keep the job running try on.
+    """
+    properties = event["ResourceProperties"]
+    if "AskedMs" not in event:
+        return {"PhysicalResourceId": properties["job"], "AskedMs": now_ms}
+    try:
+        return {"IsComplete": _step(event, job(properties), now_ms=now_ms)}
+    except JobDidNotStartError as problem:
+        if not is_going_back(event["StackId"]):
+            raise
+        logger.error("does not run on the way back either", extra={"problem": str(problem)})
+        return {"IsComplete": True}
+    except (CheckpointsUnavailableError, JobRunsUnavailableError) as problem:
+        if now_ms - event["AskedMs"] > START_LIMIT_MS:
+            raise
+        logger.warning("asked again soon", extra={"problem": str(problem)})
+        return {"IsComplete": False}
+
+
+def _step(event: Mapping[str, Any], job: Job, *, now_ms: int) -> bool:
+    asked_ms = int(event["AskedMs"])
+    match event["ResourceType"], event["RequestType"]:
+        case (str(kind), "Create" | "Delete") if kind == RESTED:
+            return True
+        case (str(kind), _) if kind == RESTED:
+            job.hold(now_ms=now_ms)
+            return job.rest(asked_ms=asked_ms, now_ms=now_ms)
+        case (_, "Delete"):
+            return job.rest(asked_ms=asked_ms, now_ms=now_ms)
+        case _:
+            job.release()
+            return job.restart(asked_ms=asked_ms, now_ms=now_ms)
+
+
+def _job(properties: Mapping[str, str]) -> Job:
+    ours = read_settings(Settings)
+    name = properties["job"]
+    return Job(
+        name=properties["application"],
+        runs=GlueRuns(_client("glue"), name)
+        if ours.engine is Engine.GLUE
+        else EmrRuns(_client("emr-serverless"), name),
+        files=BucketObjects(
+            s3_client(AwsSettings()), ours.checkpoints_bucket, CheckpointsUnavailableError
+        ),
+        start=partial(start_by, _client("stepfunctions"), properties.get("machine", "")),
+    )
+
+
+def _is_going_back(stack: str) -> bool:
+    [found] = _client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
+    return "ROLLBACK" in found["StackStatus"]
+
+
+@cache
+def _client(service: str) -> Any:
+    return boto3.client(service, config=client_config())  # type: ignore[call-overload]

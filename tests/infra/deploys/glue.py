@@ -1,0 +1,62 @@
+"""Glue's jobs and their runs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.infra.deploys.engines import Engine, Run, checked, refusal
+
+
+class EntityNotFoundException(Exception):  # noqa: N818 - Glue's name
+    """Glue's client has it as one of its ``exceptions``."""
+
+
+@dataclass
+class Glue(Engine):
+    ALIVE = frozenset({"STARTING", "RUNNING", "STOPPING"})
+    jobs: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    exceptions = type("", (), {"EntityNotFoundException": EntityNotFoundException})
+
+    def call(self, operation: str, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A call by Step Functions, whose names for parameters are the API's."""
+        checked("glue", operation, parameters)
+        assert operation == "StartJobRun"
+        return self.start_job_run(**parameters)
+
+    def start_job_run(self, *, JobName: str) -> dict[str, Any]:  # noqa: N803
+        if JobName not in self.jobs:
+            raise refusal("StartJobRun", "EntityNotFoundException")
+        if self.alive(JobName):
+            raise refusal("StartJobRun", "ConcurrentRunsExceededException")
+        return {"JobRunId": self.begin(JobName, self.jobs[JobName]).id}
+
+    def get_job_runs(self, **parameters: Any) -> dict[str, Any]:
+        checked("glue", "GetJobRuns", parameters)
+        name = parameters["JobName"]
+        if name not in self.jobs:
+            raise EntityNotFoundException
+        return {"JobRuns": [_glue_run(run) for run in self.runs if run.of == name]}
+
+    def batch_stop_job_run(self, **parameters: Any) -> dict[str, Any]:
+        checked("glue", "BatchStopJobRun", parameters)
+        for run in self.runs:
+            if run.id in parameters["JobRunIds"] and run.state in self.ALIVE:
+                if run.process is not None:
+                    run.process.terminate()
+                run.state = "STOPPED"
+        return {}
+
+    def event(self, run: Run) -> Mapping[str, Any]:
+        return {
+            "source": "aws.glue",
+            "detail-type": "Glue Job State Change",
+            "detail": {"jobName": run.of, "state": run.state},
+        }
+
+    def ended(self, run: Run, code: int) -> None:
+        run.state = "FAILED" if code else "SUCCEEDED"
+
+
+def _glue_run(run: Run) -> dict[str, Any]:
+    problem = {"ErrorMessage": "ImportError: it is broken"} if run.state == "FAILED" else {}
+    return {"Id": run.id, "JobRunState": run.state, "StartedOn": run.started, **problem}
