@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from aws_cdk import Aws, CfnOutput, Duration, RemovalPolicy, Stack
+from aws_cdk import Aws, CfnOutput, Duration, Stack
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -11,6 +11,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from fleetlane.events.s3_keys import ARCHIVED_BODIES
+from infra.constructs.protection import is_protected, removal_of
 from infra.constructs.rights import suppress
 from infra.constructs.stores.stores import Stores, UploadQueue, check_payload_ttl
 from infra.stages import Stage
@@ -32,11 +33,11 @@ class Storage(Stack):
             scope,
             name,
             env={"region": stage.region},
-            termination_protection=stage.keeps_data,
+            termination_protection=is_protected(scope, stage),
             description="Fleetlane: buckets, tables and their key",
         )
         self._stage = stage
-        self._removal = RemovalPolicy.RETAIN if stage.keeps_data else RemovalPolicy.DESTROY
+        self._removal = removal_of(stage)
         self._key = self._own_key() if stage.is_cloud else None
         self._access_logs = self._access_log_bucket() if stage.is_cloud else None
         payloads = self._bucket("Payloads", ttl_days=stage.payload_ttl_days)
@@ -157,7 +158,7 @@ class Storage(Stack):
                 point_in_time_recovery_enabled=has_recovery
             ),
             time_to_live_attribute=expires_by,
-            deletion_protection=self._stage.keeps_data,
+            deletion_protection=is_protected(self, self._stage),
             removal_policy=self._removal,
         )
 

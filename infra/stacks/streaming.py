@@ -4,7 +4,7 @@ import base64
 import json
 from typing import Final
 
-from aws_cdk import RemovalPolicy, Stack
+from aws_cdk import Stack
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_msk as msk
 from aws_cdk import custom_resources as custom
@@ -14,6 +14,7 @@ from fleetlane.events.topics import platform_topics, topic_settings
 from infra.constructs.kafka.access import KafkaAccess, KafkaEndpoint
 from infra.constructs.log_groups import log_group
 from infra.constructs.network import PrivateNetwork
+from infra.constructs.protection import is_protected, removal_of
 from infra.constructs.rights import BASIC_LAMBDA_POLICY, suppress
 from infra.stages import Stage
 
@@ -73,11 +74,11 @@ class Streaming(Stack):
             scope,
             name,
             env={"region": stage.region},
-            termination_protection=stage.keeps_data,
+            termination_protection=is_protected(scope, stage),
             description="Fleetlane: Kafka and its topics",
         )
         self._stage = stage
-        self._removal = RemovalPolicy.RETAIN if stage.keeps_data else RemovalPolicy.DESTROY
+        self._removal = removal_of(stage)
         self.cluster_name = f"fleetlane-{stage.name}"
         self.network = network
         self._arn = self._cluster(network, key).attr_arn

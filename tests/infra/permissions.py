@@ -61,7 +61,11 @@ def _rights(stage: Synthesized) -> Iterator[tuple[str, Right]]:
         for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
             condition = json.dumps(statement["Condition"]) if "Condition" in statement else ""
             for resource in _listed(statement["Resource"]):
-                place = (role, _text(resource, stage), condition and f"`{_short(condition)}`")
+                place = (
+                    role,
+                    _text(resource, stage),
+                    condition and f"`{_short(condition, stage)}`",
+                )
                 by_place[place] |= set(map(str, _listed(statement["Action"])))
     for (role, resource, condition), actions in by_place.items():
         shown = sorted(action for action in actions if not _EVERYWHERE.match(action))
@@ -69,8 +73,9 @@ def _rights(stage: Synthesized) -> Iterator[tuple[str, Right]]:
             yield role, (f"`{resource}`", ", ".join(f"`{one}`" for one in shown), condition)
 
 
-def _short(condition: str) -> str:
-    return condition.replace('"', "").replace("|", r"\|")
+def _short(condition: str, stage: Synthesized) -> str:
+    short = condition.replace('"', "").replace("|", r"\|")
+    return short.replace(f"fleetlane:stage: {_name_of(stage)}", "fleetlane:stage: STAGE")
 
 
 def _text(resource: object, stage: Synthesized) -> str:

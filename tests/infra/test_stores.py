@@ -151,7 +151,7 @@ def test_in_prod_nothing_that_holds_data_is_deleted_with_its_stack(prod: Synthes
         for _, resource in _of_stores(prod)
     }
 
-    assert policies == {("Retain", "Retain")}
+    assert policies == {("RetainExceptOnCreate", "Retain")}
 
 
 def test_in_prod_a_table_cannot_be_deleted_by_hand_either(prod: Synthesized) -> None:

@@ -102,17 +102,13 @@ class ApplicationRole(Construct):
 
         Hadoop marks a folder that became empty by an object of its name.
         """
+        every = (*READ, *WRITE, *DELETE)
         for query in application.queries:
-            every = (*READ, *WRITE, *DELETE)
             grant_objects(self.role, stores.checkpoints, every, prefix=query)
         name = f"{APPLICATION_PREFIX}{application.name}"
-        stop, started = (
-            stores.checkpoints.arn_for_objects(f"{prefix}{name}")
-            for prefix in (s3_keys.STOP_MARKERS, s3_keys.STARTED_MARKERS)
-        )
-        grant(self.role, (*READ, *DELETE), [stop])
-        grant(self.role, (*READ, *WRITE), [started])
-        grant(self.role, WRITE, [stores.checkpoints.arn_for_objects(s3_keys.STOP_MARKERS)])
+        own = (f"{s3_keys.STOP_MARKERS}{name}", f"{s3_keys.STARTED_MARKERS}{name}")
+        for key in (*own, s3_keys.STOP_MARKERS):
+            grant(self.role, every, [stores.checkpoints.arn_for_objects(key)])
         grant_objects(self.role, stores.artifacts, READ, prefix=JOBS_CODE)
         grant_objects(self.role, stores.artifacts, READ, prefix=s3_keys.FLOWS)
 
