@@ -25,7 +25,7 @@ NAMED = {
     "AWS::MSK::Topic": "a part of its cluster, whose clients know it by its name",
     "AWS::SSM::Parameter": "operators' commands know nothing else of a stage",
 }
-PART_OF_ANOTHER = ("AWS::ApiGateway::", "AWS::MSK::Topic")
+PART_OF_ANOTHER = ("AWS::ApiGateway::", "AWS::IAM::Policy", "AWS::MSK::Topic")
 
 
 def _named(stage: Synthesized) -> Iterator[tuple[str, str]]:
