@@ -1,7 +1,7 @@
 """What a deploy does with jobs that run: those that it changed are restarted, and have to run."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from aws_cdk import Aws, CustomResource, Duration, Stack
 from aws_cdk import aws_iam as iam
@@ -109,7 +109,8 @@ class JobRestarts(Construct):
         for rule, reason in {"L1": _BY_CDK, "SF1": _WAITER, "SF2": _WAITER}.items():
             suppress(provider, rule, reason)
         for name in ("framework-isComplete", "framework-onTimeout"):
-            self._suppress_versions(provider, provider.node.find_child(name))
+            framework = cast("lambda_.Function", provider.node.find_child(name))
+            self._suppress_versions(provider, framework)
         return provider
 
     def _role_of_cdk(self, name: str, group: logs.LogGroup) -> iam.Role:

@@ -161,6 +161,8 @@ def _referred(value: Any) -> Iterator[str]:
         case list():
             for one in value:
                 yield from _referred(one)
+        case _:
+            return
 
 
 def _listed(value: Any) -> list[str]:

@@ -39,6 +39,7 @@ def _model(service: str) -> ServiceModel:
 def checked(service: str, operation: str, parameters: Mapping[str, Any]) -> None:
     """Refuse a call that AWS's own model of the service does not allow."""
     shape = _model(service).operation_model(operation).input_shape
+    assert shape is not None, "it takes parameters"
     validate_parameters(parameters, shape)
 
 

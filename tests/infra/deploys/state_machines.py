@@ -1,6 +1,6 @@
 """The states of Amazon's language that the templates use, run one after the other."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
@@ -45,7 +45,9 @@ def executed(
         name = following
 
 
-def _tried(state: Mapping[str, Any], given: Any, call: Call) -> Iterator[Any]:
+def _tried(
+    state: Mapping[str, Any], given: Any, call: Call
+) -> Generator[float, None, tuple[str | None, Any]]:
     parameters = _filled(state["Parameters"], given) if "Parameters" in state else given
     tries = 0
     while True:

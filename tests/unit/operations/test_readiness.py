@@ -121,7 +121,7 @@ def test_an_account_is_asked_by_awss_own_api(aws: AwsAccount) -> None:
         Name="/cdk-bootstrap/hnb659fds/version", Value="30", Type="String"
     )
     boto3.client("s3", REGION).create_bucket(
-        Bucket="authorities", CreateBucketConfiguration={"LocationConstraint": REGION}
+        Bucket="authorities", CreateBucketConfiguration={"LocationConstraint": "eu-central-1"}
     )
     boto3.client("s3", REGION).put_object(Bucket="authorities", Key="devices.pem", Body=b"")
     acm = boto3.client("acm", REGION)
