@@ -14,7 +14,7 @@ demo: platform ## run the whole platform with a simulated fleet, and prove that 
 	$(bin)/fleetlane demo
 
 .PHONY: local-cloud
-local-cloud: cloud ## deploy the local stage into LocalStack by cdk, send to it, and prove that nothing was lost; KEEP=1 keeps it up
+local-cloud: cloud ## deploy the local stage into LocalStack by cdk, and verify it; KEEP=1 keeps it up
 	$(bin)/python -m local.cloud $(if $(KEEP),--keep)
 
 .PHONY: check
@@ -49,6 +49,28 @@ artifacts: cloud ## build what a deploy uploads: functions, job archives, wheels
 .PHONY: python-for-emr
 python-for-emr: environment ## a CPython of ours for the jobs on EMR, into build/python; `make artifacts` packs it in
 	$(or $(wildcard build/uv/bin/uv),uv) python install --no-bin --install-dir build/python cpython-3.13.18-linux-x86_64-gnu
+
+# Of a stage in AWS, by your credentials: `make deploy STAGE=dev`. GitHub's workflows run these too.
+stage = $(or $(STAGE),$(error give STAGE=dev, staging or prod))
+cdk = PATH="$(CURDIR)/$(bin):$(CURDIR)/build/cdk/node_modules/.bin:$$PATH" cdk -c stage=$(stage)
+.PHONY: diff deploy verify drift roll-back destroy
+diff: artifacts ## what a deploy would change in the stage STAGE, from its templates; reads alone
+	$(cdk) diff --all --method template
+
+deploy: artifacts ## deploy the stage STAGE
+	$(cdk) deploy --all --require-approval never
+
+verify: environment ## send ten messages through the stage STAGE, and see what becomes of each
+	$(bin)/fleetlane verify --stage $(stage)
+
+drift: artifacts ## fail where somebody changed by hand what the stacks of STAGE describe
+	$(cdk) drift --all --fail
+
+roll-back: artifacts ## deploy functions and jobs of the stage STAGE alone, as this checkout has them
+	$(cdk) deploy --exclusively fleetlane-$(stage)-ingest fleetlane-$(stage)-processing --require-approval never
+
+destroy: artifacts ## delete the stage STAGE, but what it must keep; asks first
+	$(cdk) destroy --all
 
 .PHONY: bench-parser
 bench-parser: environment ## what the sandbox costs a message, into build/bench/parser.json

@@ -12,6 +12,7 @@ from infra.constructs.jobs.jobs_code import LocalJobsCode
 from infra.constructs.kafka.access import KafkaEndpoint
 from infra.stacks.ingest import Ingest
 from infra.stacks.network import Network
+from infra.stacks.pipeline import Pipeline
 from infra.stacks.processing import Processing
 from infra.stacks.storage import Storage
 from infra.stacks.streaming import Streaming
@@ -37,7 +38,7 @@ def add_cloud_stacks(app: App, stage: Stage, artifacts: Artifacts, flows: Deploy
     ingest = Ingest(app, _name(stage, "ingest"), context=context)
     processing = Processing(app, _name(stage, "processing"), context=context, streaming=streaming)
     _publish(flows, stage, ingest, processing)
-    Watching(
+    watching = Watching(
         app,
         _name(stage, "watching"),
         stage=stage,
@@ -45,6 +46,15 @@ def add_cloud_stacks(app: App, stage: Stage, artifacts: Artifacts, flows: Deploy
         cluster_name=streaming.cluster_name,
         kept_running=processing.kept_running,
     )
+    if stage.pipeline_repository is not None:
+        Pipeline(
+            app,
+            _name(stage, "pipeline"),
+            stage=stage,
+            repository=stage.pipeline_repository,
+            stores=stores,
+            alarms=watching.topic,
+        )
     for stack in (ingest, processing):
         stack.add_stack_dependency(streaming)  # its rights on topics name an export, not a resource
     Tags.of(app).add("fleetlane:stage", stage.name)

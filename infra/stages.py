@@ -42,12 +42,15 @@ class DeviceDomain:
     """A name of our own for the API, which then asks devices for a client certificate as well.
 
     ``certificate_arn`` is ACM's, in the stage's region; ``truststore_uri`` is an ``s3://`` URL of
-    the PEM file with the authorities that may sign a device's certificate.
+    the PEM file with the authorities that may sign a device's certificate. With
+    ``keeps_default_address`` API Gateway's own address answers besides, without a certificate,
+    until all devices have moved; our own commands and the canary use it meanwhile.
     """
 
     name: str
     certificate_arn: str
     truststore_uri: str
+    keeps_default_address: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +63,7 @@ class Stage:
     The rate limits are of one device's messages and bytes a minute, as one running function counts
     them. ``takes_common_audience`` is for devices whose tokens' ``aud`` names no stage yet; a new
     stage has none, and refuses such.
+    ``pipeline_repository`` is the ``owner/name`` on GitHub whose workflows may deploy the stage.
     """
 
     name: str
@@ -101,6 +105,7 @@ class Stage:
     slow_workers: int
     lake_workers: int
     alarm_email: str | None
+    pipeline_repository: str | None
 
     @property
     def archived_body_days(self) -> int:
@@ -128,7 +133,12 @@ class Stage:
     @property
     def has_canary(self) -> bool:
         """A laptop's has no function, and where devices show a certificate it has none to show."""
-        return self.is_cloud and self.device_domain is None
+        return self.is_cloud and self.has_default_address
+
+    @property
+    def has_default_address(self) -> bool:
+        """Whether API Gateway's own address answers."""
+        return self.device_domain is None or self.device_domain.keeps_default_address
 
 
 _ZONES: Final = ("eu-central-1a", "eu-central-1b", "eu-central-1c")
@@ -196,6 +206,7 @@ _SIDE_BY_SIDE: Final[Mapping[str, tuple[Any, Any, Any, Any]]] = MappingProxyType
     "slow_workers":           (1,              2,                2,                 3),
     "lake_workers":           (1,              2,                2,                 5),
     "alarm_email":            (None,           None,             None,              None),
+    "pipeline_repository":    (None,           None,             None,              None),
 })
 # fmt: on
 

@@ -6,10 +6,10 @@ import time
 from typing import Final, Protocol
 
 from clients.device_api import DeviceKey
+from clients.devices.canary import Canary
 from clients.devices.registry import RegisteredDevice
 from fleetlane.events.canary import CanaryMessage, slot_at
 from fleetlane.events.times import now_ms
-from lambdas.canary.service import Canary
 from operations.devices.canary import canary_device
 from operations.ledger.message_results import Receipt
 

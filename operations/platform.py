@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.catalog.sql import SqlCatalog
 
+from clients.alarms import StageAlarms
 from clients.aws import AwsSettings, client_config, dynamodb_table, s3_client
 from clients.devices.canary_key import CanaryKeyParameter
 from clients.devices.overrides import OverridesStore
@@ -148,6 +149,16 @@ class Platform:
         """Of a deployed stage: a laptop has no Systems Manager."""
         ssm = boto3.client("ssm", config=client_config(), **self.aws.for_boto3())
         return CanaryKeyParameter(ssm, canary_key_name(self.resources.stage))
+
+    @property
+    def alarms(self) -> StageAlarms:
+        """Of a deployed stage."""
+        config, aws = client_config(), self.aws.for_boto3()
+        return StageAlarms(
+            cloudwatch=boto3.client("cloudwatch", config=config, **aws),
+            sns=boto3.client("sns", config=config, **aws),
+            prefix=f"fleetlane-{self.resources.stage}-",
+        )
 
     @property
     def messages(self) -> MessageStores:

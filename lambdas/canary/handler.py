@@ -9,11 +9,11 @@ import boto3
 from aws_lambda_powertools import Logger
 
 from clients.aws import client_config
+from clients.devices.canary import Canary
 from clients.devices.canary_key import CanaryKeyParameter
 from clients.environment import read_settings
 from fleetlane.events.canary import slot_at
 from fleetlane.events.times import millis_from_rfc3339, now_ms
-from lambdas.canary.service import Canary
 
 logger = Logger(service="canary")
 

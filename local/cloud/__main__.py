@@ -1,4 +1,4 @@
-"""``make local-cloud``: deploy the local stage, send to it, and prove that nothing was lost.
+"""``make local-cloud``: deploy the local stage, and verify it as an operator does.
 
 ``--keep`` (``make local-cloud KEEP=1``) leaves the stage running afterwards, until Ctrl-C, for
 every command of ``./fleetlane`` with ``--stage local``.
@@ -12,9 +12,10 @@ from typing import Final, NoReturn
 
 from fleetlane.events.errors import FleetlaneError
 from local.cloud.local_cloud import LocalCloud
-from local.cloud.trial import run_trial
 from local.data_folder import taken_data_folder
-from operations.endpoints import ENDPOINT_FILE, LocalStage
+from operations.endpoints import ENDPOINT_FILE, LOCAL_STAGE, LocalStage
+from operations.platform import Platform
+from operations.verification import Verification
 
 FOLDER: Final = ENDPOINT_FILE.parent
 _INTERRUPTED: Final = 128 + signal.SIGINT
@@ -26,10 +27,7 @@ Every command with --stage local works on it from another terminal, such as:
 
 
 def main() -> int:
-    """Run it once; the exit code is 1 where a message was lost or invented.
-
-    The ledger is the last line of stdout, unless the stage is kept.
-    """
+    """Run it once; the exit code is 1 where it is not verified."""
     parser = argparse.ArgumentParser(prog="python -m local.cloud")
     parser.add_argument("--keep", action="store_true", help="stay until Ctrl-C")
     keep = parser.parse_args().keep
@@ -51,35 +49,32 @@ def _run(*, keep: bool) -> int:
         sys.stderr.write(f"{time.monotonic() - began_s:4.0f} s  {title}\n")
         sys.stderr.flush()
 
-    with taken_data_folder(FOLDER, fresh=True), LocalCloud(FOLDER, has_lake=keep) as cloud:
+    with taken_data_folder(FOLDER, fresh=True), LocalCloud(FOLDER, has_lake=True) as cloud:
         cloud.start(on_step)
-        on_step("devices send, by HTTP and HTTPS")
-        result = run_trial(cloud)
-        for line in (*result.surprises, *result.ledger.findings.lines()):
-            sys.stderr.write(f"{line}\n")
-        sys.stdout.write(f"{result.ledger.line()}\n")
-        sys.stdout.flush()
-        if keep:
-            _stay(cloud)
-    return 0 if result.ledger.is_balanced else 1
+        stage = LocalStage(
+            endpoint_url=cloud.aws_settings["endpoint_url"],
+            region=cloud.aws_settings["region_name"],
+            api_url=cloud.api_url,
+            lake_catalog=str(cloud.lake.catalog_path),
+        )
+        stage.write(ENDPOINT_FILE)
+        try:
+            for line in Verification(platform=Platform.of_stage(LOCAL_STAGE)).lines():
+                sys.stdout.write(f"{line}\n")
+                sys.stdout.flush()
+            if keep:
+                _stay(cloud)
+        finally:
+            ENDPOINT_FILE.unlink()
+    return 0
 
 
 def _stay(cloud: LocalCloud) -> NoReturn:
     """Say where the stage is, and wait for Ctrl-C."""
-    stage = LocalStage(
-        endpoint_url=cloud.aws_settings["endpoint_url"],
-        region=cloud.aws_settings["region_name"],
-        api_url=cloud.api_url,
-        lake_catalog=str(cloud.lake.catalog_path),
-    )
-    stage.write(ENDPOINT_FILE)
     sys.stdout.write(_HOW_TO_USE.format(api_url=cloud.api_url))
     sys.stdout.flush()
-    try:
-        while True:
-            signal.pause()
-    finally:
-        ENDPOINT_FILE.unlink()
+    while True:
+        signal.pause()
 
 
 if __name__ == "__main__":

@@ -30,11 +30,11 @@ def enrolled(registry: DeviceRegistry, keys: KeyStore, *, now_ms: int) -> Device
 
 
 def canary_device(
-    key: DeviceKey, *, now_ms: int, keys_before: tuple[Jwk, ...] = ()
+    key: DeviceKey, device_id: str = DEVICE_ID, *, now_ms: int, keys_before: tuple[Jwk, ...] = ()
 ) -> RegisteredDevice:
-    """The device that signs with this key."""
+    """The device that signs with this key: the canary, or another of ours."""
     return RegisteredDevice(
-        device_id=DEVICE_ID,
+        device_id=device_id,
         device_type=DEVICE_TYPE,
         keys=(key.public_jwk, *keys_before),
         registered_ms=now_ms,

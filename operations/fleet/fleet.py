@@ -28,8 +28,8 @@ _REGISTERED: Final = pa.schema(
     }
 )
 
-_OF_FLEET: Final = f"device_id != '{canary.DEVICE_ID}'"
-"""No question about the fleet sees the canary, in whatever table."""
+_OF_FLEET: Final = f"device_id not in {canary.OWN_DEVICES}"
+"""No question about the fleet sees our own devices, in whatever table."""
 
 _BELIEVED: Final = "* replace ({})".format(
     ", ".join(

@@ -8,8 +8,8 @@ import pytest
 from fleetlane.events.flows.files import flows_in
 from local.checkout import FLOWS
 from local.cloud.local_cloud import LocalCloud
-from local.cloud.trial import HttpsDevice, ledger_on, run_trial
 from operations.flows.publisher import ActivationRefusedError
+from tests.e2e_cloud.trial import HttpsDevice, ledger_on, run_trial
 
 pytestmark = [pytest.mark.localstack, pytest.mark.kafka, pytest.mark.spark]
 

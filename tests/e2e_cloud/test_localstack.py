@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import WaiterError
 
 from local.cloud.local_cloud import LocalCloud
-from local.cloud.trial import HttpsDevice
+from tests.e2e_cloud.trial import HttpsDevice
 
 pytestmark = [pytest.mark.localstack, pytest.mark.kafka, pytest.mark.spark]
 

@@ -16,6 +16,7 @@ OPTIONS = {
     "api": Api.HTTP,
     "nat_gateways": 1,
     "alarm_email": "on-call@example.com",
+    "pipeline_repository": "acme/fleetlane",
     "device_domain": DOMAIN,
 }
 

@@ -77,6 +77,10 @@ app = group(
         "unblock": Verb(
             place="message.unblock:unblock", help="Show what blocks a stream, and skip or retry it."
         ),
+        "verify": Verb(
+            place="platform.verify:verify",
+            help="Send ten messages through every lane, and see what became of each.",
+        ),
         "why": Verb(place="message.why:why", help="Show a message's full history."),
     },
 )

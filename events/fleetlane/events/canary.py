@@ -6,17 +6,21 @@ minute alone, and so are the ids that there must be afterwards.
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from fleetlane.events.lanes import LATE_AFTER_MS, Lane, LaneFacts, lane_for
+from fleetlane.events.lanes import INLINE_BYTES_MAX, LATE_AFTER_MS, Lane, LaneFacts, lane_for
 from fleetlane.events.names import keyed_raw_id
 from fleetlane.events.times import HOUR_MS
 
 DEVICE_ID: Final = "fleetlane-canary"
-"""The one device that is none of the fleet: it is in no answer about the fleet."""
+VERIFIER_ID: Final = "fleetlane-verify"
+"""The device of ``fleetlane verify``, which sends what the canary sends, and two messages more."""
+
+OWN_DEVICES: Final = (DEVICE_ID, VERIFIER_ID)
+"""Devices that are none of the fleet: they are in no answer about the fleet."""
 
 DEVICE_TYPE: Final = "canary"
 INTERVAL_MS: Final = 60_000
@@ -33,6 +37,15 @@ class Route(StrEnum):
     STANDARD = "standard"
     LATE = "late"
     SLOW = "slow"
+    LARGE = "large"
+    UPLOADED = "uploaded"
+
+
+EACH_MINUTE: Final = (Route.FAST, Route.STANDARD, Route.LATE, Route.SLOW)
+"""What the canary tries: all lanes, and nothing that would fill a bucket."""
+
+
+_LARGE: Final = (Route.LARGE, Route.UPLOADED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +54,7 @@ class CanaryMessage:
 
     route: Route
     slot_ms: int
+    device_id: str = DEVICE_ID
 
     @property
     def stream(self) -> str:
@@ -62,7 +76,13 @@ class CanaryMessage:
 
     @property
     def body(self) -> bytes:
-        return json.dumps({"at_ms": self.slot_ms, "route": self.route}).encode()
+        text = json.dumps(self.content)
+        return text.encode().ljust(INLINE_BYTES_MAX + 1 if self.route in _LARGE else 0)
+
+    @property
+    def content(self) -> Mapping[str, object]:
+        """What the body says, and the event that it becomes."""
+        return {"at_ms": self.slot_ms, "route": self.route.value}
 
     @property
     def sha256(self) -> str:
@@ -72,7 +92,7 @@ class CanaryMessage:
     @property
     def raw_id(self) -> str:
         return keyed_raw_id(
-            DEVICE_ID, self.stream, self.idempotency_key, bytes.fromhex(self.sha256)
+            self.device_id, self.stream, self.idempotency_key, bytes.fromhex(self.sha256)
         )
 
     @property
@@ -80,7 +100,11 @@ class CanaryMessage:
         """The lane in which it lands, unless somebody quarantined the device."""
         declared = Lane.SLOW if self.route is Route.SLOW else Lane.FAST
         age_ms = None if self.end_millis is None else self.slot_ms - self.end_millis
-        return lane_for(LaneFacts(asked=self.asked, declared=declared, data_age_ms=age_ms))
+        return lane_for(
+            LaneFacts(
+                asked=self.asked, declared=declared, body_bytes=len(self.body), data_age_ms=age_ms
+            )
+        )
 
 
 def slot_at(at_ms: int, *, interval_ms: int = INTERVAL_MS) -> int:
@@ -90,7 +114,17 @@ def slot_at(at_ms: int, *, interval_ms: int = INTERVAL_MS) -> int:
 
 def messages_of(slot_ms: int) -> tuple[CanaryMessage, ...]:
     """What is sent for the slot that began then: a message a route, all lanes among them."""
-    return tuple(CanaryMessage(route=route, slot_ms=slot_ms) for route in Route)
+    return tuple(CanaryMessage(route=route, slot_ms=slot_ms) for route in EACH_MINUTE)
+
+
+def messages_to_verify(at_ms: int) -> tuple[CanaryMessage, ...]:
+    """Ten messages: each of the canary's routes twice, a large body and an uploaded one."""
+    places = [*((route, at_ms + again) for again in (0, 1) for route in EACH_MINUTE)]
+    places += [(route, at_ms) for route in _LARGE]
+    return tuple(
+        CanaryMessage(route=route, slot_ms=slot_ms, device_id=VERIFIER_ID)
+        for route, slot_ms in places
+    )
 
 
 def messages_between(from_ms: int, to_ms: int) -> Iterator[CanaryMessage]:
@@ -101,4 +135,4 @@ def messages_between(from_ms: int, to_ms: int) -> Iterator[CanaryMessage]:
 
 def is_canary(device_id: str) -> bool:
     """Whether a device is none of the fleet."""
-    return device_id == DEVICE_ID
+    return device_id in OWN_DEVICES

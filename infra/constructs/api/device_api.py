@@ -68,7 +68,9 @@ class DeviceApi(Construct):
     @property
     def url(self) -> str:
         domain = self._stage.device_domain
-        return self.own_url if domain is None else f"https://{domain.name}/"
+        if domain is None or domain.keeps_default_address:
+            return self.own_url
+        return f"https://{domain.name}/"
 
     def metric(
         self, metric: ApiMetric, statistic: str, *, route: str | None = None

@@ -59,7 +59,7 @@ class HttpDeviceApi(DeviceApi):
             api_name=f"fleetlane-{stage.name}",
             description="Fleetlane: devices send their messages here",
             create_default_stage=False,
-            disable_execute_api_endpoint=stage.device_domain is not None,
+            disable_execute_api_endpoint=not stage.has_default_address,
         )
         self.api_id = self._http.api_id
         self.own_url = f"https://{self.api_id}.execute-api.{stage.region}.{Aws.URL_SUFFIX}/"

@@ -76,7 +76,7 @@ class RestDeviceApi(DeviceApi):
             endpoint_types=[apigateway.EndpointType.REGIONAL],
             cloud_watch_role=stage.is_cloud,
             cloud_watch_role_removal_policy=RemovalPolicy.RETAIN if stage.is_cloud else None,
-            disable_execute_api_endpoint=stage.device_domain is not None,
+            disable_execute_api_endpoint=not stage.has_default_address,
             deploy_options=self._stage_options(),
         )
         suppress(api, "APIG2", _OPAQUE)

@@ -1,22 +1,26 @@
 """The canary's messages: in every lane, and known to whoever knows the minute."""
 
 import json
+from collections import Counter
 
 import pytest
 
 from fleetlane.events.canary import (
     DEVICE_ID,
+    EACH_MINUTE,
     INTERVAL_MS,
     STREAMS,
+    VERIFIER_ID,
     CanaryMessage,
     Route,
     is_canary,
     messages_between,
     messages_of,
+    messages_to_verify,
     slot_at,
 )
 from fleetlane.events.flows.files import flows_in
-from fleetlane.events.lanes import Lane
+from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
 from fleetlane.events.names import RawIdRule
 from local.checkout import FLOWS
 
@@ -29,7 +33,7 @@ def test_each_minute_has_a_message_in_every_lane() -> None:
     assert lanes == set(Lane)
 
 
-@pytest.mark.parametrize("message", messages_of(MINUTE_MS), ids=list(Route))
+@pytest.mark.parametrize("message", messages_of(MINUTE_MS), ids=list(EACH_MINUTE))
 def test_its_id_is_the_one_that_ingest_gives_it(message: CanaryMessage) -> None:
     rule = RawIdRule(
         device_id=DEVICE_ID,
@@ -46,7 +50,7 @@ def test_no_two_messages_have_one_id_and_the_same_has_it_always() -> None:
 
     again = CanaryMessage(route=Route.FAST, slot_ms=MINUTE_MS)
 
-    assert len({message.raw_id for message in messages}) == len(messages) == 10 * len(Route)
+    assert len({message.raw_id for message in messages}) == len(messages) == 10 * len(EACH_MINUTE)
     assert again.raw_id == messages[0].raw_id
 
 
@@ -76,9 +80,27 @@ def test_its_body_is_json_with_the_time_that_its_flows_read() -> None:
     assert json.loads(first.body) == {"at_ms": MINUTE_MS, "route": "fast"}
 
 
-def test_no_other_device_is_a_canary() -> None:
-    assert [is_canary(one) for one in (DEVICE_ID, "canary", "fleetlane-canary-2")] == [
-        True,
-        False,
-        False,
-    ]
+def test_no_device_of_the_fleet_is_a_canary() -> None:
+    assert all(map(is_canary, (DEVICE_ID, VERIFIER_ID)))
+    assert not any(map(is_canary, ("canary", "fleetlane-canary-2")))
+
+
+def test_ten_messages_verify_every_lane_and_both_ways_of_large_bodies() -> None:
+    messages = messages_to_verify(MINUTE_MS)
+
+    assert len({message.raw_id for message in messages}) == len(messages) == 10
+    assert Counter(message.lane for message in messages) == {
+        Lane.FAST: 2,
+        Lane.STANDARD: 2,
+        Lane.BULK: 4,
+        Lane.SLOW: 2,
+    }
+    large = [message for message in messages if len(message.body) > INLINE_BYTES_MAX]
+    assert [message.route for message in large] == [Route.LARGE, Route.UPLOADED]
+
+
+def test_what_verifies_is_json_by_the_verifiers_own_device() -> None:
+    messages = messages_to_verify(MINUTE_MS)
+
+    assert all(json.loads(message.body) == message.content for message in messages)
+    assert {message.device_id for message in messages} == {VERIFIER_ID}

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 import pytest
 
 from clients.device_api import AUDIENCE, DeviceKey, MessageRefusedError, NoAnswerError
+from clients.devices.canary import TRIES_MAX, Canary, CanaryNotAcceptedError
 from fleetlane.events.canary import DEVICE_ID, CanaryMessage, Route, messages_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.times import now_ms
 from lambdas.authorizer.service import proven_by
-from lambdas.canary.service import TRIES_MAX, Canary, CanaryNotAcceptedError
 from operations.devices.canary import canary_device
 from tests.unit.lambdas.fakes import FakeDevices
 

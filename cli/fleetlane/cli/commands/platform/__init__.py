@@ -1,1 +1,1 @@
-"""``fleetlane up``, ``demo``, ``doctor`` and ``status``."""
+"""``fleetlane up``, ``demo``, ``doctor``, ``status`` and ``verify``."""

@@ -1,5 +1,6 @@
 """Sending the messages of one slot: all routes at once, each again where it may help."""
 
+import io
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,8 +15,10 @@ from clients.device_api import (
     NoAnswerError,
     message_url,
     sent,
+    upload_form,
+    uploaded,
 )
-from fleetlane.events.canary import DEVICE_ID, CanaryMessage, messages_of
+from fleetlane.events.canary import CanaryMessage, Route, messages_of
 from fleetlane.events.errors import FleetlaneError
 
 TRIES_MAX: Final = 3
@@ -69,14 +72,20 @@ class Canary:
     wait: Callable[[float], None] = time.sleep
 
     def send_slot(self, slot_ms: int, *, now_ms: int) -> SlotSent:
-        """Send the messages of the slot that began at ``slot_ms``; blocks until all have answers.
+        """Send the messages of the slot that began at ``slot_ms``, as ``send_all``."""
+        return self.send_all(messages_of(slot_ms), now_ms=now_ms)
 
-        Sending a slot again is safe: the ids are the same.
+    def send_all(self, messages: Sequence[CanaryMessage], *, now_ms: int) -> SlotSent:
+        """Send messages of one device, all at once; blocks until all have answers.
+
+        Sending one again is safe: the ids are the same.
         """
         token = self.key.token(
-            DEVICE_ID, now_s=now_ms // 1_000, lifetime_s=_TOKEN_LIFETIME_S, audience=self.audience
+            messages[0].device_id,
+            now_s=now_ms // 1_000,
+            lifetime_s=_TOKEN_LIFETIME_S,
+            audience=self.audience,
         )
-        messages = messages_of(slot_ms)
         with ThreadPoolExecutor(len(messages)) as pool:
             problems = list(pool.map(lambda one: self._problem_of(one, token), messages))
         by_message = dict(zip(messages, problems, strict=True))
@@ -105,8 +114,12 @@ class Canary:
         }
         if message.end_millis is not None:
             headers["X-Data-End-Millis"] = str(message.end_millis)
-        url = message_url(self.api_url, message.stream, message.asked)
-        receipt = self.send(url, message.body, headers)
+        if message.route is Route.UPLOADED:
+            form = upload_form(self.api_url, message.stream, message.body, headers)
+            receipt: Mapping[str, object] = uploaded(form, io.BytesIO(message.body))
+        else:
+            url = message_url(self.api_url, message.stream, message.asked)
+            receipt = self.send(url, message.body, headers)
         if receipt.get("id") != message.raw_id:
             raise OtherReceiptError(message.raw_id, receipt.get("id"))
 

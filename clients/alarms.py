@@ -1,0 +1,66 @@
+"""A stage's alarms in CloudWatch, and whether those whom they notify have confirmed."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from fleetlane.events.errors import FleetlaneError
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudwatch.client import CloudWatchClient
+
+_PENDING: Final = "PendingConfirmation"
+
+
+class AlarmsUnavailableError(FleetlaneError):
+    """CloudWatch or SNS does not answer, or refuses."""
+
+    reason = "alarms_unavailable"
+    problem: str
+    sentence = "the alarms cannot be read: {problem}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageAlarms:
+    """The alarms whose names begin with ``prefix``; the waits of both clients are bounded.
+
+    Both methods raise ``AlarmsUnavailableError``.
+    """
+
+    cloudwatch: "CloudWatchClient"
+    sns: Any
+    prefix: str
+
+    def states(self) -> Mapping[str, str]:
+        """``OK``, ``ALARM`` or ``INSUFFICIENT_DATA``, by the alarm's name."""
+        return {one["AlarmName"]: one["StateValue"] for one in self._alarms()}
+
+    def listeners(self) -> tuple[int, int]:
+        """How many subscriptions to the alarms' topics are confirmed, and how many are not yet."""
+        topics = {topic for one in self._alarms() for topic in one["AlarmActions"]}
+        with _reaching_aws():
+            pages = self.sns.get_paginator("list_subscriptions_by_topic")
+            found = [
+                one["SubscriptionArn"]
+                for topic in sorted(topics)
+                for page in pages.paginate(TopicArn=topic)
+                for one in page["Subscriptions"]
+            ]
+        return len(found) - found.count(_PENDING), found.count(_PENDING)
+
+    def _alarms(self) -> list[Any]:
+        with _reaching_aws():
+            pages = self.cloudwatch.get_paginator("describe_alarms")
+            found = pages.paginate(AlarmNamePrefix=self.prefix)
+            return [one for page in found for one in page["MetricAlarms"]]
+
+
+@contextmanager
+def _reaching_aws() -> Iterator[None]:
+    try:
+        yield
+    except (BotoCoreError, ClientError) as problem:
+        raise AlarmsUnavailableError(str(problem)) from problem

@@ -1,0 +1,88 @@
+"""What GitHub's workflows may do in a stage's account: two roles by OIDC, and no key."""
+
+from typing import Final
+
+from aws_cdk import Aws, CfnOutput, Duration, Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_sns as sns
+from constructs import Construct
+
+from fleetlane.events import s3_keys
+from fleetlane.events.canary import VERIFIER_ID
+from fleetlane.events.lake.tables import DAILY, EVENTS, LEDGER, NAMESPACE, PARSED, RECEIVED
+from fleetlane.events.stage_resources import parameter_name
+from infra.constructs.jobs.spark_applications import LAKE_TABLES_PREFIX
+from infra.constructs.rights import grant, suppress_wildcard
+from infra.constructs.stores.access import READ, grant_items, grant_objects
+from infra.constructs.stores.stores import Stores
+from infra.stages import Stage
+
+_ISSUER: Final = "token.actions.githubusercontent.com"
+_ALARMS: Final = "An alarm's state is read by the prefix of its name; nothing can be changed."
+
+
+class Pipeline(Stack):
+    """One role deploys and verifies, for GitHub's environment that is called as the stage.
+
+    The other, for ``<stage>-read``, can read what would change. Both go through the roles that
+    ``cdk bootstrap`` made, which are the account's: so stages that must not change each other have
+    accounts of their own. GitHub's OIDC provider is the account's too, and must be there before.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        name: str,
+        *,
+        stage: Stage,
+        repository: str,
+        stores: Stores,
+        alarms: sns.ITopic,
+    ) -> None:
+        described = "Fleetlane: the roles of its pipeline"
+        super().__init__(scope, name, env={"region": stage.region}, description=described)
+        self._stage, self._repository = stage, repository
+        deploys = self._role("Deploys", stage.name, ("deploy", "file-publishing", "lookup"))
+        self._role("Reads", f"{stage.name}-read", ("lookup",))
+        self._grant_verify(deploys, stores, alarms)
+
+    def _role(self, name: str, environment: str, bootstrapped: tuple[str, ...]) -> iam.Role:
+        repository = f"repo:{self._repository}:environment:{environment}"
+        claims = {f"{_ISSUER}:aud": "sts.amazonaws.com", f"{_ISSUER}:sub": repository}
+        role = iam.Role(
+            self,
+            name,
+            assumed_by=iam.FederatedPrincipal(
+                f"arn:{Aws.PARTITION}:iam::{Aws.ACCOUNT_ID}:oidc-provider/{_ISSUER}",
+                {"StringEquals": claims},
+                "sts:AssumeRoleWithWebIdentity",
+            ),
+            max_session_duration=Duration.hours(2),
+        )
+        ours = f"arn:{Aws.PARTITION}:iam::{Aws.ACCOUNT_ID}:role/cdk-hnb659fds"
+        where = f"role-{Aws.ACCOUNT_ID}-{self.region}"
+        grant(role, ["sts:AssumeRole"], [f"{ours}-{kind}-{where}" for kind in bootstrapped])
+        CfnOutput(self, f"{name}RoleArn", value=role.role_arn)
+        return role
+
+    def _grant_verify(self, role: iam.Role, stores: Stores, alarms: sns.ITopic) -> None:
+        """Write and remove one device of ours, and read flows, lake and alarms."""
+        name = parameter_name(self._stage.name).removeprefix("/")
+        parameter = self.format_arn(service="ssm", resource="parameter", resource_name=name)
+        grant(role, ["ssm:GetParameter"], [parameter])
+        ours = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [VERIFIER_ID]}}
+        grant_items(role, stores.registry, ["dynamodb:Scan"])
+        changes = ["dynamodb:PutItem", "dynamodb:DeleteItem"]
+        grant(role, changes, [stores.registry.table_arn], conditions=ours)
+        grant_objects(role, stores.artifacts, READ, prefix=s3_keys.FLOWS)
+        grant_objects(role, stores.lake, READ, prefix=f"{LAKE_TABLES_PREFIX}/")
+        tables = [f"{NAMESPACE}/{one.name}" for one in (DAILY, EVENTS, LEDGER, PARSED, RECEIVED)]
+        entries = [("catalog", None), ("database", NAMESPACE), *(("table", one) for one in tables)]
+        arns = [
+            self.format_arn(service="glue", resource=kind, resource_name=entry)
+            for kind, entry in entries
+        ]
+        grant(role, ["glue:GetDatabase", "glue:GetTable"], arns)
+        grant(role, ["sns:ListSubscriptionsByTopic"], [alarms.topic_arn])
+        grant(role, ["cloudwatch:DescribeAlarms"], ["*"])
+        suppress_wildcard(role, "*", _ALARMS)
