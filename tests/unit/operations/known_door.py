@@ -49,7 +49,7 @@ def open_door() -> Iterator[Door]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            status, content = door.answer(self.path, self.headers, body)
+            status, content = door.answer(self.path, dict(self.headers.items()), body)
             self.send_response(status)
             answer = b"" if status == 204 else json.dumps(content).encode()
             self.send_header("Content-Length", str(len(answer)))
