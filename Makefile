@@ -38,6 +38,10 @@ test-faults: cloud ## faults and fuzzing at full length
 test-hostile: platform ## ten devices attack amid a thousand honest ones, into build/bench/hostile.json; half an hour
 	$(pytest) --capture=no tests/hostile --faults=full
 
+.PHONY: rehearsal
+rehearsal: cloud ## start what a deploy uploads as Glue would, a lane and the lake, by Kafka with IAM
+	$(pytest) --capture=no tests/rehearsal
+
 .PHONY: soak
 soak: platform ## two hours of mixed traffic with a fault every five minutes, into build/soak/; MINUTES=20 SEED=7 for others
 	$(pytest) --capture=no tests/soak --faults=full --soak-minutes=$(or $(MINUTES),120) --soak-seed=$(or $(SEED),1)

@@ -1,0 +1,204 @@
+"""The machine that an engine starts a job on: its Spark, its Java and Python, its environment.
+
+Glue 6.0 runs Spark 4.1.1 on Java 17: docs.aws.amazon.com/glue/latest/dg/migrating-version-60.html.
+An executor is a process of its own here too, by Spark's ``local-cluster``, so that what reaches a
+driver alone is missing where it would be missing there.
+
+What this cannot be: Glue's builds of Spark, Netty and the SDK, whose versions AWS does not publish.
+Apache's are in their places; ``s3://`` is read and written by Hadoop's S3A.
+"""
+
+import importlib.metadata
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from local.checkout import ROOT
+from local.servers.java import SHORT_LIVED
+from local.servers.localstack import LocalAws
+from local.servers.processes import ServerProcess
+from local.spark.jobs import spark_home
+from tests.rehearsal.aws_twins import AwsTwins
+from tests.rehearsal.iam_broker import HOST, TRUST_PASSWORD, Certificate
+from tests.rehearsal.templates import REGION
+
+JARS = ROOT / "build" / "jars"
+_OF_ENGINES = ("hadoop-aws-*.jar", "s3-transfer-manager-*.jar", "iceberg-aws-bundle-*.jar")
+"""On their class paths wherever a job runs: S3A, and AWS's SDK (here in Iceberg's bundle)."""
+
+_MEMORY = {"spark.driver.memory": "1200m", "spark.executor.memory": "1200m"}
+"""In place of a worker's 10 GB and more: this machine has two engines' jobs, broker and S3."""
+
+EXECUTOR_MEMORY_MIB = 1_200
+_JAVA = """#!/bin/bash
+if [[ "$*" == *CoarseGrainedExecutorBackend* ]]; then
+  spark=()
+  while IFS= read -r name; do spark+=("$name=${{!name}}"); done < <(compgen -e | grep '^SPARK_')
+  exec env -i "${{spark[@]}}" {executor} {java} "$@"
+fi
+exec {java} "$@"
+"""
+"""An executor's machine is another one: it has the image's variables and those given to executors.
+
+Spark's ``local-cluster`` would let it inherit the driver's.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkRun:
+    """What an engine makes of a job: executors, arguments of spark-submit, and variables."""
+
+    name: str
+    executors: int
+    cores: int
+    arguments: Sequence[str]
+    driver_variables: Mapping[str, str] = field(default_factory=dict)
+    executor_variables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineImage:
+    """A folder with all that a job finds, and the variables that its processes see, no others."""
+
+    folder: Path
+    variables: Mapping[str, str]
+
+    @classmethod
+    def made(
+        cls, folder: Path, *, aws: LocalAws, twins: AwsTwins, certificate: Certificate
+    ) -> "EngineImage":
+        folder.mkdir(parents=True)
+        home, spark = folder / "home", folder / "spark"
+        (spark / "jars").mkdir(parents=True)
+        (spark / "conf").mkdir()
+        home.mkdir()
+        for name in ("bin", "sbin", "python"):
+            (spark / name).symlink_to(spark_home() / name)
+        _linked(spark_home().glob("jars/*.jar"), spark / "jars")
+        for pattern in _OF_ENGINES:
+            _linked([_one_jar(pattern)], spark / "jars")
+        defaults = "".join(f"{name} {value}\n" for name, value in _defaults(aws).items())
+        (spark / "conf" / "spark-defaults.conf").write_text(defaults)
+        hosts = folder / "hosts"
+        names = f"localhost {socket.gethostname()} {HOST}"
+        hosts.write_text(f"127.0.0.1 {names}\n")
+        return cls(folder=folder, variables=_variables(folder, aws, twins, certificate, hosts))
+
+    def submitted(self, run: SparkRun, folder: Path) -> ServerProcess:
+        """Start a run in ``folder``, its driver's working folder; returns at once."""
+        java_home = folder / "java"
+        _write_program(java_home / "bin" / "java", self._java(run.executor_variables))
+        submit = str(self.folder / "spark" / "bin" / "spark-submit")
+        master = f"local-cluster[{run.executors},{run.cores},{EXECUTOR_MEMORY_MIB}]"
+        process = ServerProcess(
+            run.name,
+            [submit, "--master", master, *run.arguments],
+            log_path=folder / "job.log",
+            env={**self.variables, **run.driver_variables, "JAVA_HOME": str(java_home)},
+            cwd=folder,
+        )
+        process.start()
+        return process
+
+    def _java(self, executor_variables: Mapping[str, str]) -> str:
+        given = {**self.variables, **executor_variables}
+        quoted = shlex.join(f"{name}={value}" for name, value in given.items())
+        return _JAVA.format(java=shutil.which("java"), executor=quoted)
+
+    def add_python(self, packages: Iterable[str], *, has_pip: bool) -> Path:
+        """Give the image its ``python3``, with these packages and no others."""
+        place = self.folder / "python"
+        shutil.rmtree(place, ignore_errors=True)
+        base = Path(sys.base_prefix) / "bin" / "python3"
+        options = [] if has_pip else ["--without-pip"]
+        subprocess.run([base, "-m", "venv", *options, place], check=True, timeout=300)
+        (site,) = place.glob("lib/python*/site-packages")
+        for package in packages:
+            _link_package(package, site)
+        for name in ("python", "python3", "python3.13"):
+            # By a program: a link would not find the environment that it leads into.
+            _write_program(
+                self.folder / "bin" / name, f'#!/bin/sh\nexec {place}/bin/python3 "$@"\n'
+            )
+        return place / "bin" / "python3"
+
+
+def _defaults(aws: LocalAws) -> dict[str, str]:
+    return {
+        **_MEMORY,
+        "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+        "spark.hadoop.fs.AbstractFileSystem.s3.impl": "org.apache.hadoop.fs.s3a.S3A",
+        "spark.hadoop.fs.s3a.endpoint.region": REGION,
+        # From here on: this machine in place of AWS.
+        "spark.hadoop.fs.s3a.endpoint": aws.endpoint_url,
+        "spark.hadoop.fs.s3a.path.style.access": "true",
+        "spark.hadoop.fs.s3a.aws.credentials.provider": (
+            "software.amazon.awssdk.auth.credentials.ContainerCredentialsProvider"
+        ),
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+    }
+
+
+def _variables(
+    folder: Path, aws: LocalAws, twins: AwsTwins, certificate: Certificate, hosts: Path
+) -> dict[str, str]:
+    """No region: whatever needs one is told it by its arguments.
+
+    Glue gives the JVM a trust store of its own by such options, so they are no stranger to it.
+    """
+    options = (
+        *SHORT_LIVED,
+        f"-Djavax.net.ssl.trustStore={certificate.trust_store}",
+        f"-Djavax.net.ssl.trustStorePassword={TRUST_PASSWORD}",
+        f"-Djdk.net.hosts.file={hosts}",
+    )
+    return {
+        "PATH": f"{folder}/bin:/usr/bin:/bin",
+        "HOME": str(folder / "home"),
+        "LANG": "C.UTF-8",
+        "SPARK_HOME": str(folder / "spark"),
+        # From here on: this machine in place of AWS.
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "JAVA_TOOL_OPTIONS": " ".join(options),
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI": twins.credentials_url,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_ENDPOINT_URL_S3": aws.endpoint_url,
+        "AWS_ENDPOINT_URL_DYNAMODB": aws.endpoint_url,
+        "AWS_ENDPOINT_URL_GLUE": twins.url,
+        "AWS_ENDPOINT_URL_CLOUDWATCH": twins.url,
+        "PIP_INDEX_URL": twins.index_url,
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def _write_program(place: Path, text: str) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(text)
+    place.chmod(0o755)
+
+
+def _one_jar(pattern: str) -> Path:
+    found = sorted(JARS.glob(f"*/{pattern}"))
+    assert found, f"no {pattern} below {JARS}: the set-up fetches it"
+    return found[-1]
+
+
+def _linked(jars: Iterable[Path], folder: Path) -> None:
+    for jar in jars:
+        (folder / jar.name).symlink_to(jar)
+
+
+def _link_package(package: str, site: Path) -> None:
+    distribution = importlib.metadata.distribution(package)
+    tops = {file.parts[0] for file in distribution.files or ()} - {"..", "__pycache__"}
+    for top in tops:
+        if not (site / top).exists():
+            (site / top).symlink_to(Path(str(distribution.locate_file(top))))

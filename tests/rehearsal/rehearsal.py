@@ -1,0 +1,106 @@
+"""A stage's applications, started as their engine starts them, until each did its first work."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Final, Protocol
+
+from fleetlane.events.lake.tables import LakeTable
+from glue_jobs.host import query_names
+from local.servers.processes import ServerProcess
+from operations.ledger.message_results import Receipt
+from operations.ledger.reconciliation import Ledger
+from tests.rehearsal.deployed_stage import DeployedStage
+from tests.rehearsal.failures import failure_of, watching
+from tests.rehearsal.messages import lake_of, reckon
+
+LAKE: Final = "lake"
+_WITHOUT_CHECKPOINT: Final = ("standing_ledger", "deduplicate")
+"""The one is no query; the other has one for each flow that asks for it."""
+
+_NUMBERS = count(1)
+
+
+class Engine(Protocol):
+    """What starts a stage's applications; ``Glue`` is one."""
+
+    @property
+    def stage(self) -> DeployedStage: ...
+    def script_arguments(self, name: str) -> Mapping[str, str]: ...
+    def started(self, name: str, folder: Path) -> ServerProcess: ...
+
+
+@contextmanager
+def running(engine: Engine, name: str, folder: Path) -> Iterator[ServerProcess]:
+    """An application, killed at the end: what it did not commit comes again."""
+    process = engine.started(name, folder / f"{name}-{next(_NUMBERS)}")
+    try:
+        yield process
+    finally:
+        process.kill()
+
+
+def parsed_by(
+    engine: Engine,
+    name: str,
+    receipts: Sequence[Receipt],
+    process: ServerProcess,
+    *,
+    limit_s: float,
+) -> Ledger:
+    """Wait until a lane's application has parsed what was accepted, and all its queries committed.
+
+    Raises:
+        RehearsalFailedError: They have not, for the cause in the last lines.
+    """
+    ledger = reckon(engine.stage, receipts, within_s=limit_s, wait=watching(process))
+    if not ledger.is_balanced:
+        raise failure_of(process, f"not settled in {limit_s:g} s: {ledger.line()}")
+    _wait_for_commits(engine, name, process, limit_s=limit_s)
+    return ledger
+
+
+def kept_by(
+    engine: Engine, receipts: Sequence[Receipt], process: ServerProcess, *, limit_s: float
+) -> Ledger:
+    """Wait until the lake's application has all in its tables; raises as ``parsed_by`` does."""
+    wait = watching(process)
+    ledger = reckon(engine.stage, receipts, within_s=limit_s, wait=wait, has_lake=True)
+    if not ledger.is_balanced:
+        raise failure_of(process, f"not in the lake in {limit_s:g} s: {ledger.line()}")
+    _wait_for_commits(engine, LAKE, process, limit_s=limit_s)
+    return ledger
+
+
+def rows_of(stage: DeployedStage, tables: Sequence[LakeTable]) -> dict[str, int]:
+    """How many rows some tables of the lake have."""
+    with lake_of(stage) as catalog:
+        return {one.name: catalog.load_table(one.identifier).scan().count() for one in tables}
+
+
+def queries_of(engine: Engine, name: str) -> list[str]:
+    """What the checkpoints of an application's queries begin with."""
+    arguments = engine.script_arguments(name)
+    words = [word for pair in arguments.items() for word in pair]
+    names = query_names(arguments["--jobs"], words)
+    return [one for one in names if one not in _WITHOUT_CHECKPOINT]
+
+
+def _wait_for_commits(engine: Engine, name: str, process: ServerProcess, *, limit_s: float) -> None:
+    """Until each query of an application has a batch committed in its checkpoint, in S3."""
+    wait, ends_s = watching(process), time.monotonic() + limit_s
+    missing = queries_of(engine, name)
+    while missing:
+        missing = [one for one in missing if not _has_committed(engine.stage, one)]
+        if missing and time.monotonic() > ends_s:
+            raise failure_of(process, f"no batch of {', '.join(missing)} in {limit_s:g} s")
+        if missing:
+            wait(0)
+
+
+def _has_committed(stage: DeployedStage, query: str) -> bool:
+    """Beside a marker for the folder itself there is a file for each batch, named by its number."""
+    keys = stage.checkpoint_keys(query)
+    return any(key.rpartition("/commits/")[2].isdigit() for key in keys)
