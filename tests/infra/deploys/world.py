@@ -61,8 +61,8 @@ class World:
                         self._start_targets(rule)
 
     def start_execution(self, *, stateMachineArn: str, input: str) -> None:  # noqa: A002, N803
-        definition = self.machines[stateMachineArn]
-        for seconds in executed(definition, {}, call=self._task, now=lambda: self.clock.now):
+        definition, given = self.machines[stateMachineArn], json.loads(input)
+        for seconds in executed(definition, given, call=self._task, now=lambda: self.clock.now):
             self.clock.pass_(seconds)
 
     def custom_resource(self, event: Mapping[str, Any], waiter: Mapping[str, Any]) -> None:
