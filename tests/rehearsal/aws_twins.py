@@ -48,9 +48,8 @@ class AwsTwins:
         self.index_url = f"{self.url}/simple"
 
     def __enter__(self) -> Self:
-        for regions in (*glue_backends.values(), *cloudwatch_backends.values()):
-            for backend in regions.values():
-                backend.reset()  # they are this process's, whoever asked them before
+        for account in (*glue_backends.values(), *cloudwatch_backends.values()):
+            account.reset()  # they are this process's, whoever asked them before
         host, port = self.url.removeprefix("http://").split(":")
         self._server = make_server(
             host, int(port), self._answer, server_class=_Server, handler_class=_Quiet

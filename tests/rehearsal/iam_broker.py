@@ -98,7 +98,7 @@ class IamBroker(KafkaBroker):
         )
         super()._prepare()
 
-    def _settings(self, controller_port: int) -> dict[str, object]:
+    def _settings(self, controller_port: int) -> dict[str, str]:
         settings = super()._settings(controller_port)
         role, protocols = self._role, settings["listener.security.protocol.map"]
         expected = {
@@ -119,7 +119,7 @@ class IamBroker(KafkaBroker):
             f"{login}.jaas.config": f"IamServer$Login required {options};",
             f"{login}.server.callback.handler.class": "IamServer$Expected",
             "listener.name.iam.ssl.keystore.type": "PEM",
-            "listener.name.iam.ssl.keystore.location": self._certificate.keys,
+            "listener.name.iam.ssl.keystore.location": str(self._certificate.keys),
         }
 
     def _java(self, *arguments: str) -> list[str]:
