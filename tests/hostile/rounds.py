@@ -43,7 +43,7 @@ _PHASE_S: Final = 60.0
 _UNMEASURED_S: Final = 5.0
 _CALM_S_MAX: Final = 90.0
 _CALM_WAITING_MAX: Final = 20
-_SETTLING: Final = SettlingLimits(deadline_s=600.0, quiet_s=300.0)
+_SETTLING: Final = SettlingLimits(deadline_s=900.0, quiet_s=420.0)
 _LAKE_SETTLING: Final = SettlingLimits(deadline_s=300.0, quiet_s=300.0, poll_interval_s=10.0)
 _LIMITS_OF_AWS: Final = RateLimits(soft_per_minute=600, hard_per_minute=1_200)
 _CONNECTIONS: Final = 32

@@ -14,6 +14,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from moto.cloudwatch.models import cloudwatch_backends
 from moto.cloudwatch.responses import CloudWatchResponse
+from moto.core.base_backend import AccountSpecificBackend
 from moto.core.request import Request
 from moto.glue.models import glue_backends
 from moto.glue.responses import GlueResponse
@@ -48,7 +49,11 @@ class AwsTwins:
         self.index_url = f"{self.url}/simple"
 
     def __enter__(self) -> Self:
-        for account in (*glue_backends.values(), *cloudwatch_backends.values()):
+        backends: list[AccountSpecificBackend[Any]] = [
+            *glue_backends.values(),
+            *cloudwatch_backends.values(),
+        ]
+        for account in backends:
             account.reset()  # they are this process's, whoever asked them before
         host, port = self.url.removeprefix("http://").split(":")
         self._server = make_server(
