@@ -117,14 +117,10 @@ def test_a_version_is_activated_when_it_is_there_and_the_jobs_know_its_parsers(
     after = set(_activated(cloud_stage)["DependsOn"])
     [upload] = _uploads_to(cloud_stage, "flows")
     [parsers] = _uploads_to(cloud_stage, "parsers")
-    engines = {
-        name
-        for kind in ("AWS::Glue::Job", "AWS::EMRServerless::Application")
-        for name in cloud_stage.resources(kind)
-    }
+    restarts = cloud_stage.resources("Custom::RestartedJob").keys()
 
-    assert engines
-    assert {upload, parsers, *engines} <= after
+    assert restarts
+    assert {upload, parsers, *restarts} <= after
 
 
 def test_the_topics_and_the_function_are_there_before(cloud_stage: Synthesized) -> None:

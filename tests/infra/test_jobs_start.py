@@ -140,7 +140,7 @@ def test_on_emr_the_driver_and_all_executors_are_exactly_what_the_application_ma
     most = sorted(str(one["Properties"]["MaximumCapacity"]["Memory"]) for one in found)
 
     settings = _emr_settings(staging).values()
-    workers = [1 + int(one["spark.executor.instances"]) for one in settings]
+    workers = [1 + int(one["spark.dynamicAllocation.maxExecutors"]) for one in settings]
     drivers = {
         int(one["spark.driver.memory"].removesuffix("g"))
         + int(one["spark.driver.memoryOverhead"].removesuffix("g"))

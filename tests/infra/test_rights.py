@@ -31,6 +31,7 @@ NAMELESS = {
     "ec2:DescribeVpcAttribute",
     "ec2:DescribeVpcEndpoints",
     "ec2:UnassignPrivateIpAddresses",
+    "emr-serverless:ListApplications",
     "logs:CreateLogDelivery",
     "logs:DeleteLogDelivery",
     "logs:DescribeLogGroups",
