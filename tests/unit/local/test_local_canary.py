@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clients.devices.registry import RegisteredDevice
-from fleetlane.events.canary import DEVICE_ID, CanaryMessage, Route
+from fleetlane.events.canary import DEVICE_ID, EACH_MINUTE, CanaryMessage, Route
 from local.canary import LocalCanary
 
 INTERVAL_MS = 250
@@ -87,7 +87,7 @@ def test_every_slot_is_sent_once_and_each_message_has_its_receipt(door: Door) ->
 
     assert [device.device_id for device in registry.devices] == [DEVICE_ID]
     assert len(door.keys) == len(set(door.keys)) == len(canary.receipts())
-    assert {key.rpartition("-")[2] for key in door.keys} == set(Route)
+    assert {key.rpartition("-")[2] for key in door.keys} == set(EACH_MINUTE)
 
 
 def test_once_stopped_it_sends_nothing_more(door: Door) -> None:
