@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.times import EPOCH
+from fleetlane.events.times import millis_of
 
 _RUNS_MAX: Final = 50
 _GLUE_ALIVE: Final = frozenset({"STARTING", "RUNNING", "STOPPING", "WAITING"})
@@ -114,7 +113,7 @@ def _glue_run(run: Mapping[str, Any]) -> JobRun:
     state = run["JobRunState"]
     return JobRun(
         id=run["Id"],
-        started_ms=_millis(run["StartedOn"]),
+        started_ms=millis_of(run["StartedOn"]),
         is_alive=state in _GLUE_ALIVE,
         failures=int(state not in _GLUE_ALIVE | _GLUE_ENDED_WELL),
         problem=run.get("ErrorMessage") or f"its run {run['Id']} is {state}",
@@ -126,15 +125,11 @@ def _emr_run(run: Mapping[str, Any]) -> JobRun:
     before = run.get("attempt", 1) - 1
     return JobRun(
         id=run["id"],
-        started_ms=_millis(run["createdAt"]),
+        started_ms=millis_of(run["createdAt"]),
         is_alive=state in _EMR_ALIVE,
         failures=before + int(state not in _EMR_ALIVE | _EMR_ENDED_WELL),
         problem=run.get("stateDetails") or f"its run {run['id']} is {state}",
     )
-
-
-def _millis(at: datetime) -> int:
-    return (at - EPOCH) // timedelta(milliseconds=1)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from clients.bucket_objects import BucketObjects
 from clients.job_runs import JobRun
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.s3_keys import HELD_APPLICATIONS, STARTED_MARKERS, STOP_MARKERS
-from fleetlane.events.times import EPOCH, rfc3339
+from fleetlane.events.times import millis_of, rfc3339
 
 STOP_LIMIT_MS: Final = 12 * 60_000
 """Longer than an application itself gives a batch; then its run is ended from outside."""
@@ -114,5 +114,4 @@ class Job:
         """When a run last said that all of its queries have begun."""
         key = f"{STARTED_MARKERS}{self.name}"
         found = (one for one in self.files.listed(key) if one["Key"] == key)
-        times = [int((one["LastModified"] - EPOCH).total_seconds() * 1000) for one in found]
-        return max(times, default=0)
+        return max((millis_of(one["LastModified"]) for one in found), default=0)

@@ -63,6 +63,11 @@ def hour_bucket(millis: int) -> str:
     return _hour(millis // HOUR_MS)
 
 
+def millis_of(moment: datetime) -> int:
+    """The whole milliseconds since 1970 of a time with a time zone."""
+    return (moment - EPOCH) // timedelta(milliseconds=1)
+
+
 def millis_from_rfc3339(text: str) -> int | None:
     """Read an RFC 3339 time; ``None`` where it is none. A fraction of a millisecond is cut off."""
     if _RFC3339.fullmatch(text) is None:  # fromisoformat alone takes far more: weeks, no offset
@@ -71,4 +76,4 @@ def millis_from_rfc3339(text: str) -> int | None:
         moment = datetime.fromisoformat(text.upper())
     except ValueError:
         return None
-    return (moment - EPOCH) // timedelta(milliseconds=1)
+    return millis_of(moment)

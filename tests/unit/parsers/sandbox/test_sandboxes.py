@@ -17,6 +17,7 @@ from fleetlane.events.token_bucket import TokenBucket
 from fleetlane.parsers.sandbox.results import Verdict
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
+from fleetlane.parsers.sandbox.worker.excess import resident_bytes
 from fleetlane.parsers.sandbox.worker.sandboxes import PROGRAMS_MAX, Sandboxes
 from tests.unit.parsers.sandbox.conftest import (
     Install,
@@ -276,7 +277,7 @@ SCRIPT = """
 import sys
 from tests.unit.parsers.sandbox.conftest import body_of, no_time_limit, program, run_of
 from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
-sandboxes = Sandboxes()
+sandboxes = Sandboxes(parts=())  # in a jail no parser could leave a process behind
 run = run_of(program("hostile==1.0", sys.argv[1]), [body_of(0, "good"), body_of(1, sys.argv[2])],
              parse_s=float(sys.argv[3]))
 for result in sandboxes.parsed(run, no_time_limit()):
@@ -346,16 +347,11 @@ def test_memory_stays_flat_over_many_messages(
     for _ in range(10):
         outcomes_of(sandboxes, run)
     (child,) = children_of(sandboxes.zygote_pid)
-    before = [_resident_bytes(pid) for pid in (os.getpid(), sandboxes.zygote_pid, child)]
+    before = [resident_bytes(pid) for pid in (os.getpid(), sandboxes.zygote_pid, child)]
 
     for _ in range(runs):
         outcomes_of(sandboxes, run)
 
-    after = [_resident_bytes(pid) for pid in (os.getpid(), sandboxes.zygote_pid, child)]
+    after = [resident_bytes(pid) for pid in (os.getpid(), sandboxes.zygote_pid, child)]
     growth = [now - then for then, now in zip(before, after, strict=True)]
     assert all(grown < 8 << 20 for grown in growth), growth
-
-
-def _resident_bytes(pid: int) -> int:
-    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -16,7 +16,7 @@ from fleetlane.parsers.sandbox.worker.zygote_client import Zygote
 
 PROGRAMS_MAX: Final = 16
 """A child that waits has some 10 MiB of its own. Where a batch needs more parsers than this, each
-batch loads them again: a tenth of a second of CPU each, and a busy machine's delays."""
+batch loads them again: some 20 ms of CPU each, and a busy machine's delays."""
 
 WAITING_BYTES_MAX: Final = 1 << 30
 """Resident memory of all children that wait, with what they share with their zygote."""
