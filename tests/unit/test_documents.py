@@ -37,6 +37,7 @@ _CODE: Final = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 _PATH: Final = re.compile(rf"`((?:{ROOMS})/[\w/.*<>-]*)`")
 _MODULE: Final = re.compile(rf"`((?:fleetlane\.)?(?:{ROOMS})(?:\.\w+)+)`")
 _LINK: Final = re.compile(r"\]\(([^)\s]+)\)")
+_TEST: Final = re.compile(r"^def test_", re.MULTILINE)
 _HEADING: Final = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
@@ -101,6 +102,24 @@ def test_every_link_of_a_document_leads_somewhere(document: Path) -> None:
             broken.append(link)
 
     assert broken == []
+
+
+def test_every_attack_on_the_security_page_names_tests_that_are_run() -> None:
+    rows = [
+        row.split("|")
+        for row in (ROOT / "SECURITY.md").read_text().splitlines()
+        if row.startswith("| ") and not row.startswith("| attack ")
+    ]
+    named = [(attack.strip(), _PATH.findall(held_by)) for _, attack, _, held_by, *_ in rows]
+
+    without = [
+        attack
+        for attack, paths in named
+        if not paths or not all(_TEST.search((ROOT / path).read_text()) for path in paths)
+    ]
+
+    assert named
+    assert without == []
 
 
 @pytest.mark.parametrize("decision", DECISIONS, ids=lambda one: one.stem[:4])
