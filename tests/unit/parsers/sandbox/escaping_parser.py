@@ -12,6 +12,7 @@ import os
 import resource
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -44,8 +45,12 @@ class Escaping:
 
 
 def _call(number: int, *arguments: object) -> str:
-    """Make a system call, by its number on x86-64, and say what it gave."""
-    result = _libc.syscall(ctypes.c_long(number), *arguments)
+    """Make a system call, by its number on x86-64, and say what it gave.
+
+    A seventh argument is on the stack, where an ``int`` sets four of its eight bytes.
+    """
+    whole = [ctypes.c_long(one) if isinstance(one, int) else one for one in arguments]
+    result = _libc.syscall(ctypes.c_long(number), *whole)
     if result < 0:
         raise OSError(ctypes.get_errno(), f"system call {number}")
     return f"system call {number} gave {result}"
@@ -138,6 +143,17 @@ def _copies_memory(number: int) -> Escape:
         return _call(number, order["worker"], local, 1, remote, 1, 0)
 
     return attempt
+
+
+def _words(*words: int, size: int = 128) -> ctypes.Array[ctypes.c_char]:
+    """What a system call reads: these words of 32 bits, then zeros."""
+    return ctypes.create_string_buffer(struct.pack(f"{len(words)}I", *words), size)
+
+
+def _opens_by_handle(order: Order) -> str:
+    handle = _words(120)
+    _call(303, -100, order["secret"].encode(), handle, ctypes.byref(ctypes.c_int()), 0)
+    return _call(304, -100, handle, 0)
 
 
 def _takes_a_descriptor(order: Order) -> str:
@@ -363,15 +379,15 @@ ESCAPES: dict[str, Escape] = {
     "executes": lambda _: os.execv(sys.executable, ["python", "-V"]),  # noqa: S606
     "executes-memory": _executes_memory,
     "has-io-uring": _calls(425, 8, ctypes.create_string_buffer(120)),
-    "has-bpf": _calls(321, 5, ctypes.create_string_buffer(128), 128),
-    "watches-performance": _calls(298, ctypes.create_string_buffer(128), 0, -1, -1, 0),
+    "has-bpf": _calls(321, 0, _words(2, 4, 4, 1), 128),
+    "watches-performance": _calls(298, _words(1, 112), 0, -1, -1, 0),
     "handles-page-faults": _calls(323, 1),
     "keeps-a-key": _calls(248, b"user", b"escape", b"1", 1, -3),
     "mounts": _calls(165, b"none", b"/mnt", b"tmpfs", 0, None),
     "has-a-namespace": _calls(272, 0x10000000),
     "changes-its-root": lambda _: _done(os.chroot, tempfile.gettempdir()),
     "becomes-another": lambda _: _done(os.setgroups, [0]),
-    "opens-by-handle": _calls(304, -100, ctypes.create_string_buffer(32), 0),
+    "opens-by-handle": _opens_by_handle,
     "lifts-its-memory-limit": _lifts_its_memory_limit,
     "hogs-what-it-may": _hogs_what_it_may,
     "limits-its-worker": _limits_its_worker,
