@@ -1,7 +1,6 @@
 """One platform as operators' commands see it: the one on this machine, or a deployed stage."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -9,8 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 from msgspec.structs import replace
-from pyiceberg.catalog import Catalog, load_catalog
-from pyiceberg.catalog.sql import SqlCatalog
 
 from clients.alarms import StageAlarms
 from clients.aws import AwsSettings, client_config, dynamodb_table, s3_client
@@ -23,7 +20,6 @@ from clients.s3.payload_bucket import PayloadBucket
 from clients.s3.upkeep_requests import UpkeepRequests
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, LakeTables, lake_tables
-from fleetlane.events.lake.tables import CATALOG, RECEIVED
 from fleetlane.events.stage_resources import StageResources, canary_key_name, parameter_name
 from operations.devices.stores import DeviceAdministration, DeviceStores
 from operations.endpoints import (
@@ -36,11 +32,8 @@ from operations.endpoints import (
     localstack_at,
 )
 from operations.endpoints import FLOWS_MAX_AGE_S as LAPTOP_FLOWS_MAX_AGE_S
-from operations.fleet.fleet import Fleet
-from operations.fleet.tables import LakeMissingError
 from operations.flows.publisher import Activates, ActivationCall, FlowPublisher
 from operations.messages.stores import MessageStores
-from operations.replay.archive import ArchivedPayloads
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
@@ -171,11 +164,6 @@ class Platform:
         )
 
     @property
-    def archived_payloads(self) -> ArchivedPayloads:
-        archived = PayloadBucket(self._s3, self.resources.lake_bucket)
-        return ArchivedPayloads(stored=self.messages.payloads, archived=archived)
-
-    @property
     def blocked_messages(self) -> BlockedMessages:
         return BlockedMessages(self._s3, self.resources.parked_bucket)
 
@@ -197,29 +185,6 @@ class Platform:
     def upkeep_requests(self, tables: LakeTables) -> UpkeepRequests:
         """What is asked of the job that writes these tables of the lake."""
         return UpkeepRequests(self._s3, self.resources.lake_bucket, tables)
-
-    @contextmanager
-    def lake(self) -> Iterator[Catalog]:
-        """The lake's catalog; raises ``LakeMissingError`` where nothing was written yet."""
-        file = self.lake_catalog
-        if file is not None and not file.is_file():
-            raise LakeMissingError(RECEIVED.identifier, str(file))
-        with closing(
-            load_catalog(CATALOG, type="glue")
-            if file is None
-            else SqlCatalog(CATALOG, uri=f"sqlite:///{file}", init_catalog_tables="false")
-        ) as catalog:
-            yield catalog
-
-    @contextmanager
-    def fleet(self, *, asked_at_ms: int) -> Iterator[Fleet]:
-        """The fleet as of a time; raises as ``lake`` and ``planned_table``."""
-        registered = self.devices.administration.all()
-        with (
-            self.lake() as catalog,
-            Fleet.of(catalog, registered, asked_at_ms=asked_at_ms) as fleet,
-        ):
-            yield fleet
 
     @property
     def _s3(self) -> "S3Client":

@@ -25,6 +25,7 @@ from operations.devices.canary import canary_device
 from operations.endpoints import LAPTOP, LOCAL_STAGE
 from operations.fleet.fleet import day_of
 from operations.fleet.tables import LakeMissingError, day_since, planned_table
+from operations.lake import fleet_of, lake_of
 from operations.ledger.standing import StandingLedger, standing_ledger
 from operations.platform import Platform
 from operations.report.page import write_report
@@ -146,7 +147,7 @@ class Verification:
 
     def _reported(self, _: Sequence[CanaryMessage]) -> str:
         with (
-            self.platform.fleet(asked_at_ms=self._now_ms()) as fleet,
+            fleet_of(self.platform, asked_at_ms=self._now_ms()) as fleet,
             tempfile.TemporaryDirectory() as folder,
         ):
             page = Path(folder, "fleet.html")
@@ -200,7 +201,7 @@ class Verification:
     ) -> Found:
         while True:
             is_last, found = self._is_over(), None
-            with suppress(LakeMissingError), self.platform.lake() as catalog:
+            with suppress(LakeMissingError), lake_of(self.platform) as catalog:
                 found = read(catalog)
                 if is_enough(found):
                     return found

@@ -8,6 +8,7 @@ from typing import Final
 
 from operations.endpoints import Endpoints
 from operations.fleet.tables import LakeMissingError
+from operations.lake import fleet_of, lake_of
 from operations.ledger.reconciliation import Ledger
 from operations.ledger.standing import StandingLedger, standing_ledger
 from operations.platform import Platform
@@ -33,7 +34,7 @@ def standing_that_covers(ledger: Ledger, endpoints: Endpoints, data: Path) -> St
 
 
 def _standing_now(endpoints: Endpoints, data: Path) -> StandingLedger | None:
-    with suppress(LakeMissingError), Platform.on_laptop(endpoints, data).lake() as catalog:
+    with suppress(LakeMissingError), lake_of(Platform.on_laptop(endpoints, data)) as catalog:
         return standing_ledger(catalog, since_ms=0)
     return None
 
@@ -60,7 +61,7 @@ def report_written(
     while True:
         is_last = clock_s() >= give_up_s
         try:
-            with platform.fleet(asked_at_ms=int(clock_s() * 1_000)) as fleet:
+            with fleet_of(platform, asked_at_ms=int(clock_s() * 1_000)) as fleet:
                 if is_last or fleet.final_outcomes() >= messages:
                     write_report(fleet, page)
                     return True

@@ -27,6 +27,7 @@ from local.flow_activation import activation_here
 from local.platform import Platform, PlatformSettings
 from operations.endpoints import PAYLOAD_BUCKET
 from operations.fleet.tables import LakeMissingError, planned_table
+from operations.lake import lake_of
 from operations.lanes.status import KafkaPositions
 from tests.e2e.devices import Device
 
@@ -91,7 +92,7 @@ def body_of(number: int) -> bytes:
 
 def rows(seen: operations.platform.Platform, table: LakeTable) -> Rows:
     try:
-        with seen.lake() as catalog:
+        with lake_of(seen) as catalog:
             dataset = planned_table(catalog, table, where=f"stream = '{STREAM}'")
             found = dataset.to_table().to_pylist()
     except LakeMissingError:

@@ -23,6 +23,7 @@ from local.flow_activation import activation_here
 from local.platform import Platform, PlatformSettings
 from local.spark.jobs import JobSettings
 from operations.fleet.tables import LakeMissingError
+from operations.lake import lake_of
 from operations.ledger.message_results import Receipt
 from operations.ledger.standing import StandingLedger, standing_ledger
 from tests.e2e.devices import Device
@@ -126,6 +127,6 @@ def delete_records(platform: Platform) -> None:
 
 def ledger_of(platform: Platform, folder: Path) -> StandingLedger:
     seen = operations.platform.Platform.on_laptop(platform.endpoints, folder, activation_here)
-    with suppress(LakeMissingError), seen.lake() as catalog:
+    with suppress(LakeMissingError), lake_of(seen) as catalog:
         return standing_ledger(catalog, since_ms=0)
     return StandingLedger(hours=(), missing=())

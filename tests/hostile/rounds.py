@@ -23,6 +23,7 @@ from fleetlane.events.topics import canonical_topic
 from local.platform import Platform, PlatformSettings
 from local.simulator.http_api import HttpApi
 from operations.fleet import traffic
+from operations.lake import fleet_of
 from operations.ledger.evidence import Evidence, deduped_streams
 from operations.ledger.reconciliation import Ledger, SettlingLimits
 from operations.report import tables
@@ -162,7 +163,7 @@ class HostileRun:
     def _health_now(self) -> str:
         printed = io.StringIO()
         with (
-            self.running.seen_by_operators.fleet(asked_at_ms=now_ms()) as fleet,
+            fleet_of(self.running.seen_by_operators, asked_at_ms=now_ms()) as fleet,
             contextlib.redirect_stdout(printed),
         ):
             table = tables.FIRMWARE.of(traffic.by_firmware(fleet, days=1))

@@ -1,5 +1,9 @@
 """The ``fleetlane`` command: every noun and verb, and where each is."""
 
+import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from types import ModuleType
 from typing import Final
 
 from fleetlane.cli.command_group import Verb, group, verbs
@@ -19,9 +23,8 @@ _DEVICE: Final = {
     "token": "device.register:token",
 }
 _FLEET: Final = {
-    name: f"fleet:{name}"
-    for name in ("coverage", "silent", "late", "sizes", "health", "device", "report")
-}
+    name: f"fleet:{name}" for name in ("coverage", "silent", "late", "sizes", "health", "device")
+} | {"report": "fleet_report:report"}
 _FLOW: Final = {
     "new": "flow.files:new",
     "check": "flow.files:check",
@@ -59,7 +62,7 @@ app = group(
         "flow": verbs("Write flows, check, publish and roll them back.", _FLOW),
         "lake": verbs("Show a stream's events; maintain the lake's tables.", _LAKE),
         "ledger": Verb(
-            place="platform.status:ledger",
+            place="platform.ledger:ledger",
             help="Show the standing ledger, and name each message that is missing.",
         ),
         "parked": verbs("Inspect, export and replay what could not be parsed.", _PARKED),
@@ -85,5 +88,26 @@ app = group(
     },
 )
 
-if __name__ == "__main__":
+
+class WithoutPandas(MetaPathFinder):
+    """Keeps pandas from pyarrow, which imports it wherever it is: two seconds of each answer.
+
+    Nothing of ours needs it; a parser that does imports it by itself.
+    """
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> None:
+        asking = getattr(sys.modules.get("pyarrow.dataset"), "__spec__", None)
+        if fullname == "pandas" and getattr(asking, "_initializing", False):
+            raise ModuleNotFoundError(name=fullname)
+
+
+def main() -> None:
+    """What the installed command runs."""
+    sys.meta_path.insert(0, WithoutPandas())
     app()
+
+
+if __name__ == "__main__":
+    main()

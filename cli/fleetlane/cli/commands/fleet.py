@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,8 +14,8 @@ from fleetlane.events.names import checked_device_id
 from fleetlane.events.times import now_ms
 from operations.fleet import devices, traffic
 from operations.fleet.fleet import Fleet
+from operations.lake import fleet_of
 from operations.report import tables
-from operations.report.page import write_report
 
 
 class UnknownToFleetError(FleetlaneError):
@@ -117,19 +116,6 @@ def device(
         formats.show(*found, asked_at_ms=at_ms)
 
 
-def report(
-    *,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", dir_okay=False, help="The page.")
-    ] = Path("fleet-report.html"),
-    where: PlatformOptions,
-) -> None:
-    """Write the fleet report: one HTML page, which loads nothing and needs no script."""
-    with _fleet(where) as fleet:
-        write_report(fleet, output)
-    typer.echo(f"written to {output}")
-
-
 def _fleet(where: PlatformOptions) -> AbstractContextManager[Fleet]:
-    """The fleet of a platform as of now; raises as ``Platform.fleet``."""
-    return where.platform().fleet(asked_at_ms=now_ms())
+    """The fleet of a platform as of now; raises as ``fleet_of``."""
+    return fleet_of(where.platform(), asked_at_ms=now_ms())

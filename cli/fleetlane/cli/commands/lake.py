@@ -22,6 +22,7 @@ from fleetlane.events.lake.views import DataColumn, Kind, LakeView, OwnColumn, v
 from fleetlane.events.times import DAY_MS, now_ms
 from operations.fleet.fleet import day_of
 from operations.fleet.tables import ViewRows, newest
+from operations.lake import lake_of
 from operations.platform import Platform
 
 _OWN_SHOWN: Final = ("arrived_at", "device_id", "event_at")
@@ -64,7 +65,7 @@ def view(
         return
     asked_at_ms = now_ms()
     since = day_of(asked_at_ms - days * DAY_MS)
-    with platform.lake() as catalog:
+    with lake_of(platform) as catalog:
         found = newest(catalog, described, since=since, rows_max=limit)
     _show_rows(found, formats, asked_at_ms=asked_at_ms)
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rich.console import Console
@@ -15,7 +15,9 @@ from rich.table import Table as RichTable
 
 from fleetlane.cli.options.selection import BadOptionsError
 from fleetlane.cli.output.record_text import cell
-from operations.report.tables import Table
+
+if TYPE_CHECKING:  # with it comes what reads tables
+    from operations.report.tables import Table
 
 _FORMULA_BEGINS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 
@@ -33,7 +35,7 @@ class FormatOptions:
         if self.as_json and self.as_csv:
             raise BadOptionsError("either --json or --csv can be printed, not both")
 
-    def show(self, *tables: Table[Any], asked_at_ms: int) -> None:
+    def show(self, *tables: "Table[Any]", asked_at_ms: int) -> None:
         """Print the tables, the most important first."""
         if self.as_json:
             document = {one.name: [_record(one, row) for row in one.rows] for one in tables}
@@ -59,12 +61,12 @@ def _unexecuted(value: object) -> object:
     return f"'{value}" if is_formula else value
 
 
-def _record(table: Table[Any], row: Any) -> dict[str, object]:
+def _record(table: "Table[Any]", row: Any) -> dict[str, object]:
     """A row's fields and properties, by their published names."""
     return {key: _plain(getattr(row, name)) for name, key in _keys(table).items()}
 
 
-def _keys(table: Table[Any]) -> dict[str, str]:
+def _keys(table: "Table[Any]") -> dict[str, str]:
     computed = [name for name, value in vars(table.row).items() if isinstance(value, property)]
     names = [*(field.name for field in dataclasses.fields(table.row)), *computed]
     return {name: table.keys.get(name, name) for name in names}
@@ -74,7 +76,7 @@ def _plain(value: object) -> object:
     return value.isoformat() if isinstance(value, date) else value
 
 
-def _print_table(shown: Table[Any]) -> None:
+def _print_table(shown: "Table[Any]") -> None:
     table = RichTable(title=shown.title, title_justify="left", title_style="bold")
     for place, heading in enumerate(shown.columns):
         table.add_column(heading, justify="left" if place == 0 else "right", no_wrap=place == 0)

@@ -16,7 +16,6 @@ from fleetlane.events.times import rfc3339
 from operations.messages.stores import MessageStores, RecordStore
 from operations.platform import Platform
 from operations.replay import landing
-from operations.replay.archive import ArchivedRecords, archive_plan
 from operations.replay.landing import ReplayPlan
 from operations.replay.plans import ArrivalRange, parked_plan, raw_plan
 
@@ -159,9 +158,13 @@ def replay(
 def _replay_archived(
     platform: Platform, wanted: ArrivalRange, *, limit: int, dry_run: bool, as_json: bool
 ) -> None:
-    with platform.lake() as catalog:
-        records, payloads = ArchivedRecords.of(catalog, wanted), platform.archived_payloads
-        plan = archive_plan(records, payloads, messages_max=limit)
+    from operations import lake  # noqa: PLC0415 - takes longer than other replays
+    from operations.replay import archive  # noqa: PLC0415 - likewise
+
+    with lake.lake_of(platform) as catalog:
+        records = archive.ArchivedRecords.of(catalog, wanted)
+        payloads = lake.archived_payloads_of(platform)
+        plan = archive.archive_plan(records, payloads, messages_max=limit)
         if not dry_run:
             bucket = platform.resources.payload_bucket
             plan = payloads.brought_back(plan, payload_bucket=bucket)

@@ -1,4 +1,4 @@
-"""``fleetlane status|ledger``: how the lanes and queries are, and whether a message is missing."""
+"""``fleetlane status``: how the lanes and queries are."""
 
 import dataclasses
 import json
@@ -7,13 +7,9 @@ from typing import Annotated, Final
 
 import typer
 
-from fleetlane.cli.options.selection import SinceOption
 from fleetlane.cli.options.stage import PlatformOptions
-from fleetlane.cli.output.fleet_tables import FormatOptions
-from fleetlane.events.times import DAY_MS, now_ms, rfc3339
+from fleetlane.events.times import now_ms, rfc3339
 from operations.lanes.status import KafkaPositions, LaneStatus, QueryStatus, Status, status_of
-from operations.ledger.standing import standing_ledger
-from operations.report.ledger_tables import LEDGER, MISSING_MESSAGES
 
 _LANES: Final = "{:<10}{:>10}{:>9}{:>10}  {}"
 _QUERIES: Final = "{:<24}{:>15}  {}"
@@ -57,17 +53,3 @@ def _query_line(query: QueryStatus, now_ms: int) -> str:
 
 def _when(time_ms: int, now_ms: int) -> str:
     return f"{rfc3339(time_ms)}, {max(0, now_ms - time_ms) / 1000:.0f} s ago"
-
-
-def ledger(*, since: SinceOption = None, formats: FormatOptions, where: PlatformOptions) -> None:
-    """Show the standing ledger by hour of arrival, stream and lane, and name missing messages.
-
-    Of the last day, unless told otherwise. The job ``standing_ledger`` writes it once a minute.
-    """
-    asked_at_ms = now_ms()
-    since_ms = asked_at_ms - DAY_MS if since is None else since
-    with where.platform().lake() as catalog:
-        found = standing_ledger(catalog, since_ms=since_ms)
-    formats.show(
-        LEDGER.of(found.hours), MISSING_MESSAGES.of(found.missing), asked_at_ms=asked_at_ms
-    )
