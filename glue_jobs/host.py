@@ -32,13 +32,14 @@ from glue_jobs.deduplicate import main as deduplicate
 from glue_jobs.engine.checkpoint_notes import Files, HadoopFiles
 from glue_jobs.engine.cloudwatch_metrics import published_to
 from glue_jobs.engine.ended_queries import ended_queries
-from glue_jobs.engine.session import spark_session
+from glue_jobs.engine.session import active_queries, spark_session
 from glue_jobs.engine.stalls import StallWatch, running_tasks
 from glue_jobs.engine.supervisor import STOP_LIMIT_S, PeriodicTask, Supervisor, stop_between_batches
 from glue_jobs.fleet_metadata import main as fleet_metadata
 from glue_jobs.fleet_watch import main as fleet_watch
 from glue_jobs.kafka.admin import KafkaAdmin
 from glue_jobs.kafka.mirrored_offsets import MirroredOffsets
+from glue_jobs.kafka.provisional_offsets import provisional_offsets
 from glue_jobs.lake import main as lake
 from glue_jobs.parse_lane import main as parse_lane
 from glue_jobs.standing_ledger import main as standing_ledger
@@ -112,6 +113,7 @@ def main(argv: Sequence[str]) -> None:
         query_names=query_names(arguments.jobs, argv),
         now_ms=now_ms,
         stalled_ms=stalls.stalled_ms,
+        provisional=provisional_offsets().of,
     )
     watch = ApplicationWatch(
         is_marked=lambda: files.exists(marker),
@@ -127,7 +129,7 @@ def main(argv: Sequence[str]) -> None:
     )
     begun = BegunMark(supervisors, files, arguments.application)
     stay(supervisors, is_to_stop=watch.is_to_stop, look=begun.look_if_due)
-    if not stop_between_batches(session.streams.active):
+    if not stop_between_batches(active_queries(session)):
         _log.warning("batches took over %d s: cancelled, they come again", STOP_LIMIT_S)
     for supervisor in supervisors:
         supervisor.stop()
@@ -135,9 +137,10 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _mirrored(offsets: MirroredOffsets, stalls: StallWatch, session: SparkSession) -> int:
-    active = session.streams.active
+    active = active_queries(session)
     expired = offsets.mirror(active)  # unless Kafka answers, nothing counts as stalled
-    check = partial(stalls.check, active)
+    in_batches = [one for one in active if provisional_offsets().of(one.name or "") is None]
+    check = partial(stalls.check, in_batches)
     PeriodicTask(name="queries without progress", run=check, interval_s=0).run_if_due()
     return expired
 

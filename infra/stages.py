@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import Sandbox
+from fleetlane.events.lanes import LaneTrigger
 from fleetlane.events.names import COMMON_AUDIENCE, audience_of
 
 
@@ -99,6 +100,7 @@ class Stage:
     device_domain: DeviceDomain | None
     engine: Engine
     sandbox: Sandbox
+    fast_trigger: LaneTrigger
     fast_workers: int
     standard_workers: int
     bulk_workers: int
@@ -144,6 +146,7 @@ class Stage:
 _ZONES: Final = ("eu-central-1a", "eu-central-1b", "eu-central-1c")
 _AVAILABLE, _REQUIRED = Sandbox.AVAILABLE, Sandbox.REQUIRED
 _REST = Api.REST
+_BATCHES = LaneTrigger.MICRO_BATCHES
 _LAPTOP, _GLUE, _EMR = Engine.LAPTOP, Engine.GLUE, Engine.EMR
 
 _SAME_ANYWHERE: Final = 15
@@ -200,6 +203,7 @@ _SIDE_BY_SIDE: Final[Mapping[str, tuple[Any, Any, Any, Any]]] = MappingProxyType
     "device_domain":          (None,           None,             None,              None),
     "engine":                 (_LAPTOP,        _GLUE,            _EMR,              _GLUE),
     "sandbox":                (_AVAILABLE,     _AVAILABLE,       _REQUIRED,         _REQUIRED),
+    "fast_trigger":           (_BATCHES,       _BATCHES,         _BATCHES,          _BATCHES),
     "fast_workers":           (1,              2,                2,                 4),
     "standard_workers":       (1,              2,                4,                 10),
     "bulk_workers":           (1,              2,                2,                 4),

@@ -52,6 +52,7 @@ def _token(_configuration: str) -> tuple[str, float]:
     """Make a token for Amazon MSK, and say when it ends, in seconds since 1970."""
     from aws_msk_iam_sasl_signer import MSKAuthTokenProvider  # noqa: PLC0415 - slow to import, and not used on a laptop
 
-    region = os.environ["AWS_REGION"]  # noqa: TID251 - set by Lambda itself, no setting of ours
+    # Lambda sets the one itself, the Spark jobs set the other: neither is a setting of ours.
+    region = os.environ.get("AWS_REGION") or os.environ["AWS_DEFAULT_REGION"]  # noqa: TID251
     token, expires_ms = MSKAuthTokenProvider.generate_auth_token(region)
     return token, expires_ms / 1000

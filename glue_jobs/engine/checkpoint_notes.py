@@ -1,7 +1,7 @@
 """Small files beside checkpoints: by what each was written, and which streams are deduped."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
@@ -22,11 +22,13 @@ class CheckpointPlan:
     """What of a query its checkpoint depends on.
 
     ``cluster`` is Kafka's own name for itself, ``None`` where it did not answer just then.
-    ``state`` names what a query keeps between batches, and changes whenever that does.
+    ``state`` names what a query keeps between batches, and changes whenever that does. Progress is
+    written beside the batches (``is_async``), between them, or between those of real time.
     """
 
     spark: str
     is_async: bool
+    is_real_time: bool = False
     cluster: str | None = None
     state: str = ""
 
@@ -50,7 +52,14 @@ class Files(Protocol):
     def write(self, name: str, content: bytes) -> None: ...
 
 
-def note_plan(files: Files, query: str, plan: CheckpointPlan) -> None:
+class CheckpointFiles(Files, Protocol):
+    """The same, with what is in each checkpoint."""
+
+    def names(self, folder: str) -> Sequence[str]: ...
+    def delete(self, name: str) -> None: ...
+
+
+def note_plan(files: CheckpointFiles, query: str, plan: CheckpointPlan) -> None:
     """Write down by what a checkpoint is written from now on. One without a note is taken as it is.
 
     Raises:
@@ -63,15 +72,38 @@ def note_plan(files: Files, query: str, plan: CheckpointPlan) -> None:
         raise PlanChangedError(query, problem)
     if before is not None and plan.cluster is None:
         plan = dataclasses.replace(plan, cluster=before.cluster)
+    if plan.is_real_time or (before is not None and before.is_async and not plan.is_async):
+        close_gaps(files, query)
     if plan != before:
         files.write(name, msgspec.json.encode(plan))
+
+
+def close_gaps(files: CheckpointFiles, query: str) -> None:
+    """Let any checkpoint be taken up by a query that writes progress between its batches.
+
+    It begins after the last batch that is in both logs, but looks for the offsets of the batch
+    before it too, which progress beside the batches may have left out. They are not used: those of
+    the last one do. Batches begun later are forgotten, and their records come again, as after a
+    crash: in real time a batch's end is not known before, so none can be repeated as it was.
+    """
+    offsets, commits = _batches(files, f"{query}/offsets"), _batches(files, f"{query}/commits")
+    done = max(offsets & commits, default=-1)
+    if done > 0 and done - 1 not in offsets:
+        last = files.read(f"{query}/offsets/{done}")
+        assert last is not None, "it was listed"
+        files.write(f"{query}/offsets/{done - 1}", last)
+    for batch in sorted(offsets, reverse=True):
+        if batch > done:
+            files.delete(f"{query}/offsets/{batch}")
+
+
+def _batches(files: CheckpointFiles, folder: str) -> set[int]:
+    return {int(name) for name in files.names(folder) if name.isdecimal()}
 
 
 def _problems(before: CheckpointPlan, now: CheckpointPlan) -> Iterator[str]:
     if now.cluster is not None and before.cluster not in (None, now.cluster):
         yield f"it has offsets of Kafka cluster {before.cluster}, and this is {now.cluster}"
-    if before.is_async and not now.is_async:
-        yield "progress was written beside the batches, now between them, and its log has gaps"
     if _version(before.spark) > _version(now.spark):
         yield f"Spark {before.spark} wrote it, and this is {now.spark}, which is older"
     if before.state != now.state:
@@ -119,6 +151,13 @@ class HadoopFiles:
     def exists(self, name: str) -> bool:
         with self._opened(name) as (system, path):
             return bool(system.exists(path))
+
+    def names(self, folder: str) -> Sequence[str]:
+        """The names of the files in a folder; none where there is no such folder."""
+        with self._opened(folder) as (system, path):
+            if not system.exists(path):
+                return ()
+            return [str(found.getPath().getName()) for found in system.listStatus(path)]
 
     def read(self, name: str) -> bytes | None:
         with self._opened(name) as (system, path):

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from fleetlane.events.lake.tables import CATALOG
 from fleetlane.events.lanes import BulkCause
@@ -91,6 +92,13 @@ def java_class(session: SparkSession, name: str) -> Any:
     Asked package by package, the JVM looks for a class named ``org`` in each of hundreds of jars.
     """
     return getattr(session.sparkContext._jvm, name)  # noqa: SLF001 - PySpark has no other way in
+
+
+def active_queries(session: SparkSession) -> list[StreamingQuery]:
+    """All that run in this application: some are of sessions with settings of their own."""
+    state = session._jsparkSession.sharedState()  # noqa: SLF001 - PySpark knows one session's alone
+    found = state.activeStreamingQueries().values()
+    return [StreamingQuery(one) for one in found if one is not None]  # it has just ended
 
 
 def written_pools(folder: Path) -> str:

@@ -59,12 +59,15 @@ class MirroredOffsets:
         query_names: Sequence[str],
         now_ms: Callable[[], int],
         stalled_ms: Callable[[str], int] = lambda _: 0,
+        provisional: Callable[[str], Offsets | None] = lambda _: None,
     ) -> None:
         """``query_names`` are those of all queries that should run, or what theirs begin with.
 
-        ``stalled_ms`` says how long the query of a name has made no progress.
+        ``stalled_ms`` says how long the query of a name has made no progress, ``provisional`` how
+        far one in real time is within its batch.
         """
         self._groups, self._now_ms, self._stalled_ms = groups, now_ms, stalled_ms
+        self._provisional = provisional
         owned = [mirrored_group(name) for name in query_names]
         self._owned = re.compile("|".join(f"{re.escape(group)}([-.].+)?" for group in owned))
         self._read: Sequence[Offsets] = ()
@@ -105,9 +108,14 @@ class MirroredOffsets:
     def _read_by(self, query: Query) -> Offsets:
         group = mirrored_group(query.name or "")
         read = offsets_after(query.lastProgress) or self._groups.committed(group)
+        ahead = self._provisional(query.name or "")
+        if ahead is not None:
+            read = {**read, **{one: max(at, read.get(one, 0)) for one, at in ahead.items()}}
         if read and query.isActive:
             stalled_ms = self._stalled_ms(query.name or "")
-            note = seen_note(self._now_ms(), stalled_ms=stalled_ms)
+            note = seen_note(
+                self._now_ms(), stalled_ms=stalled_ms, is_provisional=ahead is not None
+            )
             self._groups.commit(group, read, note=note)
         return read
 

@@ -14,8 +14,9 @@ from fleetlane.events import headers as ce
 from fleetlane.events.canonical import CANONICAL_CONTENT_TYPE
 from fleetlane.events.job_arguments import JobArguments
 from fleetlane.events.metadata import METADATA_CONTENT_TYPE, Alert
-from fleetlane.events.topics import FLEET_ALERTS, FLEET_PARSED, FLEET_RECEIVED, REROUTED_BYTES_MAX
+from fleetlane.events.topics import FLEET_ALERTS, METADATA_TOPICS, REROUTED_BYTES_MAX
 from glue_jobs.engine.checkpoint_notes import CheckpointPlan, HadoopFiles, note_plan
+from glue_jobs.engine.session import java_class
 from glue_jobs.kafka.admin import cluster_id, kafka_connection
 
 ASYNC_CHECKPOINT_INTERVAL_MS: Final = 1_000
@@ -48,12 +49,18 @@ class QueryPlan:
 
     A ``trigger_ms`` of 0 starts a batch as soon as the one before is done, and writes progress
     beside the batches instead of between them: a crash then repeats several batches, not one.
-    ``state`` names what it keeps between batches; another name is another checkpoint.
+    ``state`` names what it keeps between batches; another name is another checkpoint. With a
+    ``real_time_batch_ms`` it runs in real time instead, in batches that last so long.
     """
 
     name: str
     trigger_ms: int
     state: str = ""
+    real_time_batch_ms: int | None = None
+
+    @property
+    def is_async(self) -> bool:
+        return self.trigger_ms == 0 and self.real_time_batch_ms is None
 
 
 def raw_records(
@@ -61,30 +68,31 @@ def raw_records(
     arguments: JobArguments,
     *,
     pattern: str,
-    messages_per_batch_max: int,
+    messages_per_batch_max: int | None,
     waits_ms_max: int | None = None,
 ) -> DataFrame:
     """Read all topics whose whole name matches ``pattern``, from their beginning.
 
-    With ``waits_ms_max`` a trigger begins a batch only where it would be full, or the last one
-    began so long ago.
+    A query in real time has no ``messages_per_batch_max``. With ``waits_ms_max`` a trigger begins a
+    batch only where it would be full, or the last one began so long ago.
 
     Gives key binary, value binary, topic string, partition int, offset long, timestamp, headers
     array<struct<key string, value binary>>. Topics made later are picked up from their first
     record. A query fails, rather than going on silently, when records are gone that it never read.
     """
-    waits: dict[str, Any] = {}
+    limits: dict[str, Any] = {}
+    if messages_per_batch_max is not None:
+        limits["maxOffsetsPerTrigger"] = messages_per_batch_max
     if waits_ms_max is not None:
-        waits["minOffsetsPerTrigger"] = messages_per_batch_max
-        waits["maxTriggerDelay"] = f"{waits_ms_max}ms"
+        limits["minOffsetsPerTrigger"] = messages_per_batch_max
+        limits["maxTriggerDelay"] = f"{waits_ms_max}ms"
     return (
         session.readStream.format("kafka")
-        .options(**kafka_connection(arguments), **waits)
+        .options(**kafka_connection(arguments), **limits)
         .option("subscribePattern", f"^(?:{pattern})$")  # Spark looks for it anywhere in a name
         .option("startingOffsets", "earliest")
         .option("includeHeaders", "true")
         .option("failOnDataLoss", "true")
-        .option("maxOffsetsPerTrigger", messages_per_batch_max)
         .option("kafka.max.partition.fetch.bytes", FETCH_BYTES_MAX)
         .option("kafka.max.poll.records", FETCH_RECORDS_MAX)
         .load()
@@ -97,7 +105,7 @@ def with_content_type(records: DataFrame) -> DataFrame:
 
     Needs and gives: topic string, key binary, value binary, headers array<struct<key, value>>.
     """
-    is_metadata = F.col("topic").isin(FLEET_PARSED, FLEET_RECEIVED, FLEET_ALERTS)
+    is_metadata = F.col("topic").isin(*METADATA_TOPICS)
     content_type = F.when(is_metadata, METADATA_CONTENT_TYPE).otherwise(CANONICAL_CONTENT_TYPE)
     header = F.struct(
         F.lit(ce.CONTENT_TYPE).alias("key"), content_type.cast("binary").alias("value")
@@ -123,17 +131,41 @@ def written_to_kafka(
     writer = (
         _writer(records, arguments, name=plan.name, trigger_ms=plan.trigger_ms)
         .format("kafka")
-        .options(**kafka_connection(arguments), **_DURABLY)
-        .option("kafka.linger.ms", "5")
-        .option("kafka.batch.size", str(256 * 1024))
-        .option("kafka.compression.type", "lz4")
-        .option("kafka.max.request.size", str(2 * REROUTED_BYTES_MAX))
+        .options(**sink_options(arguments))
     )
-    if plan.trigger_ms == 0:
+    if plan.is_async:
         writer = writer.option("asyncProgressTrackingEnabled", "true").option(
             "asyncProgressTrackingCheckpointIntervalMs", ASYNC_CHECKPOINT_INTERVAL_MS
         )
+    if plan.real_time_batch_ms is not None:
+        return _started_in_real_time(session, writer, plan.real_time_batch_ms)
     return writer.start()
+
+
+def _started_in_real_time(
+    session: SparkSession, writer: DataStreamWriter, batch_ms: int
+) -> StreamingQuery:
+    """By the JVM's own interface: PySpark 4.1 has no argument for this trigger."""
+    java = writer._jwrite.outputMode("update")  # noqa: SLF001
+    return StreamingQuery(java.trigger(real_time_trigger(session, batch_ms)).start())
+
+
+def sink_options(arguments: JobArguments) -> dict[str, str]:
+    """How Spark's sink writes what comes of messages."""
+    return {
+        **kafka_connection(arguments),
+        **_DURABLY,
+        "kafka.linger.ms": "5",
+        "kafka.batch.size": str(256 * 1024),
+        "kafka.compression.type": "lz4",
+        "kafka.max.request.size": str(2 * REROUTED_BYTES_MAX),
+    }
+
+
+def real_time_trigger(session: SparkSession, batch_ms: int) -> Any:
+    """Spark's trigger; an error of py4j, or a ``TypeError``, where this Spark has none."""
+    triggers = java_class(session, "org.apache.spark.sql.streaming.Trigger")
+    return triggers.RealTime(f"{batch_ms} milliseconds")
 
 
 def write_alerts(session: SparkSession, arguments: JobArguments, alerts: Sequence[Alert]) -> None:
@@ -178,7 +210,8 @@ def _writer(
 def noted(session: SparkSession, arguments: JobArguments, plan: QueryPlan) -> CheckpointPlan:
     return CheckpointPlan(
         spark=session.version,
-        is_async=plan.trigger_ms == 0,
+        is_async=plan.is_async,
+        is_real_time=plan.real_time_batch_ms is not None,
         cluster=cluster_id(session, arguments),
         state=plan.state,
     )

@@ -1,7 +1,8 @@
 """A lane's metrics after every batch: how late it is, how many messages it parsed and parked."""
 
 import operator
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from pyspark.sql import DataFrame, Row
@@ -48,6 +49,20 @@ def observing_outputs(records: DataFrame) -> DataFrame:
     return records.observe(OUTPUTS, *counts)
 
 
+def output_counts(topics: Sequence[str], values: Sequence[bytes | None]) -> dict[str, int]:
+    """The same counts of records that Spark does not see."""
+    kinds = Counter(topics)
+    parked, rows = kinds[PARKED], kinds[FLEET_PARSED]
+    diverted = sum(count for topic, count in kinds.items() if topic.startswith("raw."))
+    known = [value for value in values if value is not None]
+    return {
+        LaneMetric.PARSED: max(0, rows - parked - diverted),
+        LaneMetric.PARKED: parked,
+        LaneMetric.BY_OLDER_PARSER: sum(one.startswith(OLDER_PARSER_PREFIX) for one in known),
+        LaneMetric.CHILDREN_USED_UP: sum(_CHILDREN_USED_UP in one for one in known) if rows else 0,
+    }
+
+
 def lane_values(observed: Mapping[str, Row], *, now_ms: int) -> LaneValues:
     """The metrics of a finished batch. Without messages its lane is not late at all."""
     arrivals = observed[ARRIVALS].asDict() if ARRIVALS in observed else {}
@@ -80,12 +95,13 @@ class LaneListener(QueryListener):
         self._published_ms = 0
 
     def on_batch(self, progress: StreamingQueryProgress) -> None:
-        self._gather(lane_values(progress.observedMetrics, now_ms=self._now_ms()))
+        self.gather(lane_values(progress.observedMetrics, now_ms=self._now_ms()))
 
     def on_idle(self) -> None:
-        self._gather(lane_values({}, now_ms=self._now_ms()))
+        self.gather(lane_values({}, now_ms=self._now_ms()))
 
-    def _gather(self, values: LaneValues) -> None:
+    def gather(self, values: LaneValues) -> None:
+        """Take values of another batch, or of the time since the last ones."""
         self._gathered = together(self._gathered, values)
         now_ms = self._now_ms()
         if now_ms - self._published_ms >= self._every_ms:

@@ -37,6 +37,7 @@ from glue_jobs.parse_lane.halting import BlockingQueries
 from glue_jobs.parse_lane.jail_check import checked
 from glue_jobs.parse_lane.lane_metrics import LaneListener, observing_arrivals, observing_outputs
 from glue_jobs.parse_lane.parse import parsing
+from glue_jobs.parse_lane.real_time.lane import RealTimeLane
 from glue_jobs.parse_lane.results.output_batches import OUTPUT_SCHEMA
 
 BLOCKING_TRIGGER_MS_MIN: Final = 100
@@ -74,8 +75,17 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> Supervisor:
             listening.add(name)
         return _started(session, own)
 
-    starts = {_name(one): partial(start_query, one) for one in _parts(arguments)}
-    supervisor = always_running(starts, restart_s=POLL_INTERVAL_S)
+    if arguments.is_real_time:
+        supervisor = RealTimeLane(
+            session,
+            arguments,
+            source=(_name(arguments), _pattern(arguments)),
+            start_batches=start_query,
+            publish=publish,
+        ).supervised()
+    else:
+        starts = {_name(one): partial(start_query, one) for one in _parts(arguments)}
+        supervisor = always_running(starts, restart_s=POLL_INTERVAL_S)
     s3, flows_max_age_s = s3_client(AwsSettings()), arguments.flows_max_age_s
     queries = BlockingQueries(
         arguments.lane,

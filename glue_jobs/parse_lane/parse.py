@@ -57,7 +57,7 @@ def parsing(arguments: ParseLaneArguments) -> ParseBatches:
         if arguments.lane is Lane.SLOW:
             apart_ms = arguments.limits.trigger_ms
             batches = spaced_tries(batches, apart_ms=apart_ms, now_ms=now_ms, sleep=time.sleep)
-        yield from parsed_batches(_lane_parser(arguments), batches)
+        yield from parsed_batches(lane_parser_of(arguments), batches)
 
     return parse
 
@@ -98,7 +98,7 @@ def _outputs(lane_parser: LaneParser, batches: Iterable[pa.RecordBatch]) -> Iter
 
 
 @cache
-def _lane_parser(arguments: ParseLaneArguments) -> LaneParser:
+def lane_parser_of(arguments: ParseLaneArguments) -> LaneParser:
     """One a worker process: workers outlive batches, and clients are expensive."""
     sandboxes = _sandboxes()
     checked(sandboxes.jail_problems(), arguments.sandbox)

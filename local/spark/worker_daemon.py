@@ -14,7 +14,7 @@ from typing import Final
 from clients.aws import AwsSettings, s3_client
 from fleetlane.parsers.registry import installed_parsers
 
-OF_WORKERS: Final = ("pandas", "glue_jobs.parse_lane.parse")
+OF_WORKERS: Final = ("pandas", "glue_jobs.parse_lane.real_time.workers")
 """What PySpark's ``mapInArrow`` wants, and what the lanes run in it."""
 
 WITHOUT_THREADS: Final = {

@@ -51,11 +51,15 @@ def killable_settings(
 
 
 @contextmanager
-def running_job(settings: JobSettings, *argv: str) -> Iterator[ServerProcess]:
+def running_job(settings: JobSettings, *argv: str, task_slots: int = 2) -> Iterator[ServerProcess]:
     """Jobs in their host, as spark-submit starts it; killed at the end, if not before."""
     process = ServerProcess(
         "host.py",
-        [*spark_submit(settings.folder, task_slots=2), str(ROOT / "glue_jobs" / "host.py"), *argv],
+        [
+            *spark_submit(settings.folder, task_slots=task_slots),
+            str(ROOT / "glue_jobs" / "host.py"),
+            *argv,
+        ],
         log_path=settings.folder / "spark.log",
         env=job_environment(settings),
         cwd=ROOT,

@@ -13,14 +13,19 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import (
     BULK_MESSAGES_PER_BATCH_MAX,
     LANE_LIMITS,
+    REAL_TIME_LANES,
     BulkCause,
     GrowthLimits,
     Lane,
     LaneLimits,
+    LaneTrigger,
 )
 
 FLOWS_MAX_AGE_S: Final = 15
 """Functions and jobs read the flows in force again when theirs are so old."""
+
+REAL_TIME_BATCH_MS: Final = 60_000
+"""How long a batch in real time lasts. Its end is a short pause; a crash repeats the batch."""
 
 
 class KafkaSecurity(StrEnum):
@@ -106,7 +111,8 @@ class ParseLaneArguments(JobArguments):
     Those in force are read again when they are ``flows_max_age_s`` old. With a ``blocking_stream``
     the query reads that stream's own topic, and no other; so it does with a ``bulk_cause``, or what
     ``is_over`` its flow's budget. The bulk and slow lanes' batches grow with the ``workers``. The
-    last three replace the lane's own limits; ``None`` leaves the lane's.
+    last three replace the lane's own limits; ``None`` leaves the lane's. With the ``trigger``
+    ``real-time``, which is the fast lane's alone, batches last ``real_time_batch_ms``.
     """
 
     lane: Lane
@@ -119,9 +125,17 @@ class ParseLaneArguments(JobArguments):
     bulk_cause: BulkCause | None = None
     is_over: bool = False
     workers: int = 1
+    trigger: LaneTrigger = LaneTrigger.MICRO_BATCHES
+    real_time_batch_ms: int = REAL_TIME_BATCH_MS
     trigger_ms: int | None = None
     parse_ms_max: int | None = None
     messages_per_batch_max: int | None = None
+
+    @property
+    def is_real_time(self) -> bool:
+        """Whether each message is to be parsed as it comes: never where one may stop the others."""
+        is_wanted = self.trigger is LaneTrigger.REAL_TIME and self.lane in REAL_TIME_LANES
+        return is_wanted and self.blocking_stream is None
 
     @property
     def limits(self) -> LaneLimits:

@@ -44,6 +44,16 @@ class Lane(StrEnum):
     SLOW = "slow"
 
 
+class LaneTrigger(StrEnum):
+    """How a lane's query reads: batch after batch, or each message as it comes."""
+
+    MICRO_BATCHES = "micro-batches"
+    REAL_TIME = "real-time"
+
+
+REAL_TIME_LANES: Final = (Lane.FAST,)
+"""Where messages may be read in real time: each partition holds a task slot all the time."""
+
 DECLARED_LANES: Final = (Lane.FAST, Lane.STANDARD, Lane.SLOW)
 """What a flow may declare; the bulk lane is for what a message is."""
 

@@ -9,12 +9,17 @@ from typing import Final
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import BulkCause, Lane
 from fleetlane.events.names import NAME_PATTERN, checked_name
-from fleetlane.events.times import DAY_MS, hour_bucket
+from fleetlane.events.times import DAY_MS, HOUR_MS, hour_bucket
 
 PARKED: Final = "parked"
 FLEET_RECEIVED: Final = "fleet.received"
 FLEET_PARSED: Final = "fleet.parsed"
 FLEET_ALERTS: Final = "fleet.alerts"
+FLEET_HEARTBEATS: Final = "fleet.heartbeats"
+"""What workers report to the driver of a query in real time, and to nobody else."""
+
+METADATA_TOPICS: Final = (FLEET_RECEIVED, FLEET_PARSED, FLEET_ALERTS)
+"""Their records have one content type, and those of canonical events another."""
 
 MIRRORED_GROUPS: Final = "fleetlane-"
 """The beginning of the consumer groups in which Kafka's own tools see the queries' progress."""
@@ -165,7 +170,7 @@ def platform_topics() -> tuple[str, ...]:
     bulk = [RawTopic(lane=Lane.BULK, cause=cause) for cause in BulkCause]
     over = [RawTopic(lane=Lane.BULK, cause=cause, is_over=True) for cause in BulkCause]
     raw = map(str, (*shared, *bulk, *over, RawTopic(lane=Lane.SLOW, is_over=True)))
-    return (*raw, PARKED, FLEET_RECEIVED, FLEET_PARSED, FLEET_ALERTS)
+    return (*raw, PARKED, *METADATA_TOPICS, FLEET_HEARTBEATS)
 
 
 def topic_settings(topic: str) -> TopicSettings:
@@ -174,6 +179,8 @@ def topic_settings(topic: str) -> TopicSettings:
         return TopicSettings(retention_ms=-1, record_bytes_max=REROUTED_BYTES_MAX)
     if topic.startswith(_REROUTED_TO):
         return TopicSettings(retention_ms=3 * DAY_MS, record_bytes_max=REROUTED_BYTES_MAX)
+    if topic == FLEET_HEARTBEATS:
+        return TopicSettings(retention_ms=HOUR_MS, record_bytes_max=RECORD_BYTES_MAX)
     days = 3 if topic.startswith("raw.") else 7
     return TopicSettings(retention_ms=days * DAY_MS, record_bytes_max=RECORD_BYTES_MAX)
 
@@ -215,12 +222,14 @@ def mirrored_group(query: str) -> str:
     return MIRRORED_GROUPS + query.replace("parse_lane", "parse", 1).replace("_", "-")
 
 
-def seen_note(seen_ms: int, *, stalled_ms: int = 0) -> str:
+def seen_note(seen_ms: int, *, stalled_ms: int = 0, is_provisional: bool = False) -> str:
     """The note beside a group's offsets: when its query was last seen alive.
 
     ``stalled_ms``: how long it has had work, and made no progress; 0 where it is as it should be.
+    Offsets that are provisional are not in the query's checkpoint yet.
     """
-    return f"{seen_ms};stalled {stalled_ms};" if stalled_ms else f"{seen_ms};"
+    stalled = f"stalled {stalled_ms};" if stalled_ms else ""
+    return f"{seen_ms};{stalled}" + ("provisional;" if is_provisional else "")
 
 
 def seen_from(note: str) -> int | None:

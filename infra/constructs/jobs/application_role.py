@@ -12,9 +12,15 @@ from fleetlane.events import s3_keys
 from fleetlane.events.lake.tables import NAMESPACE as LAKE_NAMESPACE
 from fleetlane.events.lake.tables import TABLES
 from fleetlane.events.lake.views import VIEW_PREFIX
-from fleetlane.events.lanes import BulkCause, Lane
+from fleetlane.events.lanes import REAL_TIME_LANES, BulkCause, Lane
 from fleetlane.events.metrics import NAMESPACE
-from fleetlane.events.topics import FLEET_ALERTS, FLEET_PARSED, FLEET_RECEIVED, PARKED
+from fleetlane.events.topics import (
+    FLEET_ALERTS,
+    FLEET_HEARTBEATS,
+    FLEET_PARSED,
+    FLEET_RECEIVED,
+    PARKED,
+)
 from infra.constructs.jobs.jobs_code import JOBS_CODE, JobsCode
 from infra.constructs.jobs.spark_applications import (
     APPLICATION_PREFIX,
@@ -156,6 +162,9 @@ class ApplicationRole(Construct):
             elsewhere = (f"raw.{Lane.BULK}.over*",)
         rerouted = (f"raw.{Lane.SLOW}*", *elsewhere, BLOCKING_TOPICS, PARKED)
         kafka.grant_write(self.role, (CANONICAL_TOPICS, *rerouted, FLEET_PARSED, *received))
+        if application.lane in REAL_TIME_LANES:
+            kafka.grant_read(self.role, (FLEET_HEARTBEATS,))
+            kafka.grant_write(self.role, (FLEET_HEARTBEATS,))
 
 
 def _grant_catalog(role: iam.Role) -> None:

@@ -19,7 +19,7 @@ from fleetlane.events.job_arguments import (
     StandingLedgerArguments,
     lake_tables,
 )
-from fleetlane.events.lanes import Lane
+from fleetlane.events.lanes import Lane, LaneTrigger
 from fleetlane.events.metrics import NAMESPACE
 from infra.stages import Stage
 
@@ -87,6 +87,7 @@ class SparkApplication:
     workers: int
     has_metadata: bool = False
     sandbox: Sandbox = Sandbox.AVAILABLE
+    trigger: LaneTrigger = LaneTrigger.MICRO_BATCHES
     archive_days: int = 0
 
     @property
@@ -126,6 +127,7 @@ class SparkApplication:
             payload_bucket=places.payload_bucket,
             parked_bucket=places.parked_bucket,
             sandbox=self.sandbox,
+            trigger=self.trigger,
             metrics_namespace=NAMESPACE,
         )
         if self.has_metadata:
@@ -171,7 +173,9 @@ class SparkApplication:
 def spark_applications(stage: Stage) -> tuple[SparkApplication, ...]:
     """Five: what may be slow shares no worker with what must be fast; ``lake`` has no parser."""
     applications = (
-        SparkApplication(name="fast", lane=Lane.FAST, workers=stage.fast_workers),
+        SparkApplication(
+            name="fast", lane=Lane.FAST, workers=stage.fast_workers, trigger=stage.fast_trigger
+        ),
         SparkApplication(
             name="standard", lane=Lane.STANDARD, workers=stage.standard_workers, has_metadata=True
         ),

@@ -144,6 +144,7 @@ def test_the_platforms_own_topics_are_the_designs() -> None:
         "fleet.received",
         "fleet.parsed",
         "fleet.alerts",
+        "fleet.heartbeats",
     )
 
 

@@ -19,6 +19,13 @@ class MemoryFiles:
     def write(self, name: str, content: bytes) -> None:
         self.written[name] = content
 
+    def names(self, folder: str) -> list[str]:
+        inside = f"{folder}/"
+        return [name.removeprefix(inside) for name in self.written if name.startswith(inside)]
+
+    def delete(self, name: str) -> None:
+        del self.written[name]
+
 
 @pytest.fixture
 def files() -> MemoryFiles:
@@ -46,11 +53,10 @@ def test_what_a_checkpoint_takes_goes_on(files: MemoryFiles, changes: dict[str, 
     ("changes", "problem"),
     [
         ({"cluster": "c-2"}, "it has offsets of Kafka cluster c-1, and this is c-2"),
-        ({"is_async": False}, "progress was written beside the batches, now between them"),
         ({"spark": "4.0.9"}, "Spark 4.1.1 wrote it, and this is 4.0.9, which is older"),
         ({"state": ""}, "it keeps ids of gps for 1 h, and the query none"),
     ],
-    ids=["cluster", "async", "spark", "state"],
+    ids=["cluster", "spark", "state"],
 )
 def test_what_it_cannot_take_is_refused_with_what_to_do(
     files: MemoryFiles, changes: dict[str, object], problem: str
@@ -71,3 +77,31 @@ def test_synchronous_progress_may_become_asynchronous() -> None:
     note_plan(files, "parse_lane_fast", PLAN)
 
     assert b'"is_async":true' in files.written["parse_lane_fast/plan.json"]
+
+
+@pytest.mark.parametrize("is_real_time", [False, True])
+def test_asynchronous_progress_becomes_synchronous_from_the_last_batch_that_was_done(
+    files: MemoryFiles, *, is_real_time: bool
+) -> None:
+    query = "parse_lane_fast"
+    for batch in (0, 4, 9, 11):
+        files.write(f"{query}/offsets/{batch}", b"ends of %d" % batch)
+    for batch in (0, 4, 9):
+        files.write(f"{query}/commits/{batch}", b"{}")
+
+    synchronous = dataclasses.replace(PLAN, is_async=False, is_real_time=is_real_time)
+    note_plan(files, query, synchronous)
+
+    assert sorted(files.names(f"{query}/offsets")) == ["0", "4", "8", "9"]
+    assert files.written[f"{query}/offsets/8"] == files.written[f"{query}/offsets/9"]
+
+
+def test_a_batch_that_was_begun_between_batches_is_repeated_as_it_was(files: MemoryFiles) -> None:
+    query = "parse_lane_standard"
+    synchronous = dataclasses.replace(PLAN, is_async=False)
+    note_plan(files, query, synchronous)
+    files.write(f"{query}/offsets/0", b"ends")
+
+    note_plan(files, query, synchronous)
+
+    assert files.names(f"{query}/offsets") == ["0"]

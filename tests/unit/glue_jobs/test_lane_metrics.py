@@ -8,8 +8,9 @@ from botocore.stub import Stubber
 from pyspark.sql import Row
 
 from fleetlane.events.metrics import Dimension
+from fleetlane.events.topics import FLEET_PARSED, PARKED
 from glue_jobs.engine.cloudwatch_metrics import publishing
-from glue_jobs.parse_lane.lane_metrics import LaneValues, lane_values, together
+from glue_jobs.parse_lane.lane_metrics import LaneValues, lane_values, output_counts, together
 
 NOW_MS = 1_762_178_709_123
 IDLE = {"LagSeconds": 0, "Parsed": 0, "Parked": 0, "ByOlderParser": 0, "ChildrenUsedUp": 0}
@@ -79,3 +80,12 @@ def test_cloudwatch_being_unavailable_ends_nothing(caplog: pytest.LogCaptureFixt
         publishing(client, "Fleetlane", Dimension.LANE, "fast")({"Parked": 1})
 
     assert "metrics of lane fast not published" in caplog.text
+
+
+def test_what_spark_does_not_see_is_counted_alike() -> None:
+    row, older = b'{"id":"1"}', b'{"instead_of":"json==1"}'
+    topics = [FLEET_PARSED] * 4 + [PARKED, "raw.slow"]
+
+    counts = output_counts(topics, [row, row, row, older, b"", None])
+
+    assert counts == {"Parsed": 2, "Parked": 1, "ByOlderParser": 1, "ChildrenUsedUp": 0}

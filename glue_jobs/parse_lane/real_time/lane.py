@@ -1,0 +1,167 @@
+"""A lane that runs in real time where it can: when it does so, and when in micro-batches."""
+
+import logging
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from enum import StrEnum, auto
+from functools import partial
+from typing import Final
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from clients.kafka.reader import KafkaReader, KafkaUnreadableError
+from fleetlane.events.heartbeats import heartbeat_from
+from fleetlane.events.job_arguments import ParseLaneArguments
+from fleetlane.events.times import now_ms
+from fleetlane.events.topics import FLEET_HEARTBEATS, mirrored_group
+from glue_jobs.engine.supervisor import DesiredQuery, PeriodicTask, Supervisor
+from glue_jobs.kafka.admin import KafkaAdmin, Partition
+from glue_jobs.kafka.provisional_offsets import provisional_offsets
+from glue_jobs.parse_lane.lane_metrics import LaneListener, LaneValues
+from glue_jobs.parse_lane.real_time.probe import runs_in_real_time
+from glue_jobs.parse_lane.real_time.query import session_in_real_time, started_in_real_time
+from glue_jobs.parse_lane.real_time.watch import RealTimeWatch
+
+WATCH_INTERVAL_S: Final = 1
+CATCH_UP_TRIGGER_MS: Final = 100
+"""Never 0: progress that is written beside the batches would repeat several of them."""
+
+FAILURES_MAX: Final = 3
+FAILED_PAUSE_S: Final = 600.0
+"""After so many runs in a row that ended by themselves, micro-batches for so long."""
+
+_log = logging.getLogger(__name__)
+
+
+class Mode(StrEnum):
+    """How the lane's query runs."""
+
+    REAL_TIME = auto()
+    CATCHING_UP = auto()
+    """In micro-batches of bounded size, with progress that both modes can go on from."""
+    MICRO_BATCHES = auto()
+    """As a lane without real time."""
+
+
+class RealTimeLane:
+    """The one query of a lane: in real time, once a canary came through and no backlog is left."""
+
+    def __init__(
+        self,
+        session: SparkSession,
+        arguments: ParseLaneArguments,
+        *,
+        source: tuple[str, str],
+        start_batches: Callable[[ParseLaneArguments], StreamingQuery],
+        publish: Callable[[LaneValues], None],
+    ) -> None:
+        """``source``: the query's name, and the pattern of the topics that it reads."""
+        self._session, self._arguments = session_in_real_time(session), arguments
+        (self._name, self._pattern), self._start_batches = source, start_batches
+        self._admin = KafkaAdmin(session, arguments)
+        self._watch = RealTimeWatch(stalled_after_s=arguments.limits.stalled_after_s)
+        self._metrics = LaneListener(self._name, publish=publish, now_ms=now_ms)
+        self._reader = KafkaReader(
+            arguments.kafka_bootstrap_servers,
+            topics=[FLEET_HEARTBEATS],
+            is_from_end=True,
+            security=arguments.kafka_security,
+        )
+        self._is_possible: bool | None = None
+        self._query: StreamingQuery | None = None
+        self._batches_until_s, self._failures = -1.0, 0
+
+    def supervised(self) -> Supervisor:
+        """Start the query and what watches it; returns at once, with what keeps it running."""
+        supervisor = Supervisor(self._desired, restart_s=0)
+        supervisor.check(hides_errors=False)
+        threading.Thread(target=self._probe, daemon=True).start()
+        PeriodicTask(
+            name="heartbeats", run=partial(self._check, supervisor), interval_s=WATCH_INTERVAL_S
+        ).run_beside(supervisor)
+        return supervisor
+
+    def _probe(self) -> None:
+        self._is_possible = runs_in_real_time(self._session, self._arguments)
+
+    def _desired(self) -> Mapping[str, DesiredQuery]:
+        mode = self._mode()
+        return {self._name: DesiredQuery(start=partial(self._start, mode), settings=mode)}
+
+    def _mode(self) -> Mode:
+        if self._is_possible is False:
+            return Mode.MICRO_BATCHES
+        if self._runs_in_real_time():
+            return Mode.REAL_TIME
+        must_wait = self._is_possible is None or time.monotonic() < self._batches_until_s
+        return Mode.CATCHING_UP if must_wait or self._has_backlog() else Mode.REAL_TIME
+
+    def _runs_in_real_time(self) -> bool:
+        return self._query is not None and self._query.isActive
+
+    def _has_backlog(self) -> bool:
+        """Whether more waits than one batch may have; raises ``KafkaAdminError``."""
+        partitions = self._partitions()
+        ends, read = self._admin.ends(partitions), self._admin.committed(mirrored_group(self._name))
+        begins = self._admin.beginnings(partitions)
+        behind = sum(end - max(read.get(one, 0), begins.get(one, 0)) for one, end in ends.items())
+        return behind > self._arguments.limits.messages_per_batch_max
+
+    def _partitions(self) -> list[Partition]:
+        own = re.compile(self._pattern)
+        topics = [one for one in self._admin.topics() if own.fullmatch(one)]
+        return list(self._admin.partitions(topics)) if topics else []
+
+    def _start(self, mode: Mode) -> StreamingQuery:
+        self._query = None
+        if mode is Mode.REAL_TIME:
+            tasks = len(self._partitions())
+            query = started_in_real_time(
+                self._session, self._arguments, name=self._name, pattern=self._pattern
+            )
+            self._watch.begin(str(query.runId), tasks=tasks)
+            provisional_offsets().note(self._name, {})
+            self._query = query
+            _log.warning("query %s runs in real time, with %d tasks", self._name, tasks)
+            return query
+        provisional_offsets().forget(self._name)
+        _log.warning("query %s runs in micro-batches: %s", self._name, mode)
+        catching_up = replace(self._arguments, trigger_ms=CATCH_UP_TRIGGER_MS)
+        is_plain = mode is Mode.MICRO_BATCHES
+        return self._start_batches(self._arguments if is_plain else catching_up)
+
+    def _check(self, supervisor: Supervisor) -> None:
+        """Take note of heartbeats, and end a query that has none, or that reports a problem."""
+        query = self._query
+        if query is None:
+            return
+        try:
+            records = self._reader.read_available()
+        except KafkaUnreadableError:
+            self._watch.excuse()
+            return
+        self._watch.note(
+            beat for beat in (heartbeat_from(one.value) for one in records) if beat is not None
+        )
+        provisional_offsets().note(self._name, self._watch.offsets)
+        self._metrics.gather(self._watch.taken_values())
+        if query.lastProgress is not None:
+            self._failures = 0
+        problem = self._watch.problem() if query.isActive else None
+        if problem is not None:
+            _log.error("query %s is started again: %s", self._name, problem)
+            query.stop()
+        if not query.isActive and self._query is query and supervisor.isActive:
+            self._note_end()
+            supervisor.check()
+
+    def _note_end(self) -> None:
+        self._query, self._failures = None, self._failures + 1
+        if self._failures >= FAILURES_MAX:
+            _log.error("query %s ended %d times in real time", self._name, self._failures)
+            self._batches_until_s = time.monotonic() + FAILED_PAUSE_S
+            self._failures = 0

@@ -1,0 +1,52 @@
+"""A lane's query in real time: Spark's trigger, and what makes it hand over each record at once."""
+
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+from fleetlane.events.job_arguments import ParseLaneArguments
+from glue_jobs.kafka.source_and_sink import QueryPlan, raw_records, written_to_kafka
+from glue_jobs.parse_lane.real_time.workers import parsing_in_real_time
+from glue_jobs.parse_lane.results.output_batches import OUTPUT_SCHEMA
+
+SETTINGS: Final = {
+    # Python operators are not on Spark's list for this trigger, and work.
+    "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
+    # A worker gets an Arrow batch once it is full, and what is written once the buffer is.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
+    "spark.sql.execution.pandas.udf.buffer.size": "64",
+}
+
+
+def session_in_real_time(session: SparkSession) -> SparkSession:
+    """A session of the same application with settings that no other query is to have."""
+    own = session.newSession()
+    for name, value in SETTINGS.items():
+        own.conf.set(name, value)
+    return own
+
+
+def with_markers(records: DataFrame) -> DataFrame:
+    """Put a row of nulls behind each record.
+
+    Spark ends an Arrow batch only once it knows of a next row: without one, each record would wait
+    for the next record of its partition.
+    """
+    record = F.struct(*records.columns)
+    nothing = F.lit(None).cast(records.schema)
+    return records.select(F.inline(F.array(record, nothing)))
+
+
+def started_in_real_time(
+    session: SparkSession, arguments: ParseLaneArguments, *, name: str, pattern: str
+) -> StreamingQuery:
+    """Start the query in a session that ``session_in_real_time`` gave; returns at once.
+
+    Raises as ``written_to_kafka`` does.
+    """
+    raw = raw_records(session, arguments, pattern=pattern, messages_per_batch_max=None)
+    outputs = with_markers(raw).mapInArrow(parsing_in_real_time(arguments), OUTPUT_SCHEMA)
+    plan = QueryPlan(name=name, trigger_ms=0, real_time_batch_ms=arguments.real_time_batch_ms)
+    return written_to_kafka(outputs, arguments, plan=plan)

@@ -1,0 +1,87 @@
+"""What a driver knows of a query in real time: its workers' heartbeats, and what is wrong."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from fleetlane.events.heartbeats import Heartbeat
+from fleetlane.events.metrics import LaneMetric
+
+SILENCE_S_MAX: Final = 2.0
+BEGIN_S_MAX: Final = 30.0
+"""So long a task may take to begin: a worker starts, and imports what it runs."""
+
+PATIENCE_MAX: Final = 16
+PATIENCE_LOST_S: Final = 3_600.0
+"""A query that was ended for silence has twice the time for an hour, and so on up to so many times:
+a machine that is too busy for heartbeats gets no faster by starting queries."""
+
+type Partition = tuple[str, int]
+
+
+class RealTimeWatch:
+    """Follows the heartbeats of a query's tasks. ``begin`` anew at each of its starts."""
+
+    def __init__(
+        self, *, stalled_after_s: float, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._stalled_ms, self._monotonic = int(stalled_after_s * 1000), monotonic
+        self._run, self._patience, self._silent_s = "", 1, 0.0
+        self._due_s = dict[int, float]()
+        self._problem: str | None = None
+        self._offsets = dict[Partition, int]()
+        self._counts, self._lag_ms = Counter[str](), 0
+
+    def begin(self, run: str, *, tasks: int) -> None:
+        """Expect heartbeats of so many tasks of a run of the query, and of no other run."""
+        self._run, self._problem = run, None
+        self._due_s = dict.fromkeys(range(tasks), self._monotonic() + BEGIN_S_MAX)
+        self._offsets.clear()
+
+    def note(self, beats: Iterable[Heartbeat]) -> None:
+        for beat in beats:
+            if beat.run == self._run:
+                self._note(beat)
+
+    def _note(self, beat: Heartbeat) -> None:
+        wait_s = BEGIN_S_MAX if beat.is_over else SILENCE_S_MAX * self._patience
+        self._due_s[beat.task] = self._monotonic() + wait_s
+        self._counts.update(beat.counts)
+        self._lag_ms = max(self._lag_ms, beat.lag_ms, beat.waits_ms)
+        if beat.topic and beat.partition is not None and beat.durable_offset is not None:
+            place = beat.topic, beat.partition
+            self._offsets[place] = max(beat.durable_offset, self._offsets.get(place, 0))
+        if beat.problem is not None:
+            self._problem = f"task {beat.task}: {beat.problem}"
+        elif beat.waits_ms > self._stalled_ms:
+            self._problem = f"task {beat.task} has worked on a message for {beat.waits_ms} ms"
+
+    def excuse(self) -> None:
+        """Let all tasks have as long again: Kafka did not answer, so none could be heard."""
+        due_s = self._monotonic() + BEGIN_S_MAX
+        self._due_s = dict.fromkeys(self._due_s, due_s)
+
+    def problem(self) -> str | None:
+        """Why the query is to be started again; ``None`` while it is as it should be."""
+        if self._problem is not None:
+            return self._problem
+        now_s = self._monotonic()
+        silent = [task for task, due_s in self._due_s.items() if now_s > due_s]
+        if not silent:
+            if now_s > self._silent_s + PATIENCE_LOST_S:
+                self._patience = 1
+            return None
+        self._patience, self._silent_s = min(2 * self._patience, PATIENCE_MAX), now_s
+        return f"no heartbeat of task {', '.join(map(str, silent))}"
+
+    @property
+    def offsets(self) -> Mapping[Partition, int]:
+        """How far the tasks are: all before is durable."""
+        return dict(self._offsets)
+
+    def taken_values(self) -> Mapping[str, float]:
+        """``LaneMetric``'s values since this was asked last."""
+        counts, self._counts = self._counts, Counter()
+        lag_ms, self._lag_ms = self._lag_ms, 0
+        return {**counts, LaneMetric.LAG_SECONDS: lag_ms / 1000}

@@ -1,0 +1,90 @@
+"""What a worker writes to Kafka itself, as Spark's sink would: to the same partitions, alike."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pyarrow as pa
+from confluent_kafka import Producer
+
+from clients.kafka.raw_producer import producer_configuration
+from clients.kafka.security import security_configuration
+from fleetlane.events import headers as ce
+from fleetlane.events.canonical import CANONICAL_CONTENT_TYPE
+from fleetlane.events.envelope import Header
+from fleetlane.events.job_arguments import KafkaSecurity
+from fleetlane.events.metadata import METADATA_CONTENT_TYPE
+from fleetlane.events.topics import METADATA_TOPICS, REROUTED_BYTES_MAX
+from glue_jobs.parse_lane.lane_metrics import output_counts
+from glue_jobs.parse_lane.real_time.progress import MESSAGES_MAX, Taken, TaskProgress
+
+DELIVERY_TIMEOUT_S: Final = 120.0
+"""As long as Kafka's own client for Java tries."""
+
+_QUEUE_KIB_MAX: Final = 64 << 10
+_FULL_POLL_S: Final = 0.05
+
+
+class WorkerSink:
+    """Writes batches of ``OUTPUT_SCHEMA``. One thread writes; another one serves deliveries.
+
+    Records of a key come to the partition that Kafka's client for Java chooses.
+    """
+
+    def __init__(self, bootstrap_servers: str, security: KafkaSecurity) -> None:
+        self._producer = Producer(
+            {
+                **producer_configuration(bootstrap_servers, DELIVERY_TIMEOUT_S),
+                **security_configuration(security),
+                "request.timeout.ms": 30_000,
+                "message.max.bytes": 2 * REROUTED_BYTES_MAX,
+                "partitioner": "murmur2_random",
+                "queue.buffering.max.messages": 2 * MESSAGES_MAX,
+                "queue.buffering.max.kbytes": _QUEUE_KIB_MAX,
+            }
+        )
+
+    def write(
+        self, batch: pa.RecordBatch, progress: TaskProgress, taken: Taken
+    ) -> Mapping[str, int]:
+        """Hand records over, and count what they are, by ``LaneMetric``'s names.
+
+        Blocks while too much is on its way.
+
+        Raises:
+            NotDurableError: A record before these failed.
+        """
+        topics, keys, values, headers = (column.to_pylist() for column in batch.columns)
+        for topic, key, value, pairs in zip(topics, keys, values, headers, strict=True):
+            on_delivery = progress.begin_output(taken)
+            self._produce(topic, key, value, _headers(topic, pairs), on_delivery)
+        return output_counts(topics, values)
+
+    def serve(self, timeout_s: float) -> None:
+        """Call what waits for deliveries; blocks until there is one, or for so long."""
+        self._producer.poll(timeout_s)
+
+    def send(self, topic: str, value: bytes) -> None:
+        """Write one record that nobody waits for."""
+        self._producer.produce(topic, value=value)
+
+    def _produce(
+        self, topic: str, key: bytes | None, value: bytes | None, headers: list[Header], done: Any
+    ) -> None:
+        while True:
+            try:
+                self._producer.produce(
+                    topic, key=key, value=value, headers=headers, on_delivery=done
+                )
+            except BufferError:  # full by bytes; the other thread empties it too
+                self._producer.poll(_FULL_POLL_S)
+            else:
+                return
+
+
+def _headers(topic: str, pairs: list[dict[str, Any]] | None) -> list[Header]:
+    """As ``with_content_type`` gives them to Spark's sink."""
+    if pairs is not None:
+        return [(pair["key"], pair["value"]) for pair in pairs]
+    is_metadata = topic in METADATA_TOPICS
+    content_type = METADATA_CONTENT_TYPE if is_metadata else CANONICAL_CONTENT_TYPE
+    return [(ce.CONTENT_TYPE, content_type.encode())]

@@ -1,0 +1,132 @@
+"""The driver notices a worker that is silent, stuck, or that reports a problem."""
+
+import pytest
+
+from fleetlane.events.heartbeats import Heartbeat
+from fleetlane.events.metrics import LaneMetric
+from glue_jobs.parse_lane.real_time.watch import (
+    BEGIN_S_MAX,
+    PATIENCE_LOST_S,
+    SILENCE_S_MAX,
+    RealTimeWatch,
+)
+
+RUN = "run-1"
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now_s = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def watch(clock: Clock) -> RealTimeWatch:
+    watch = RealTimeWatch(stalled_after_s=60, monotonic=clock)
+    watch.begin(RUN, tasks=2)
+    return watch
+
+
+def beat(task: int, **fields: object) -> Heartbeat:
+    return Heartbeat(run=RUN, task=task, **fields)  # type: ignore[arg-type] # a test's own fields
+
+
+def test_a_task_that_never_began_is_noticed(watch: RealTimeWatch, clock: Clock) -> None:
+    clock.now_s += BEGIN_S_MAX - 1
+    watch.note([beat(0)])
+
+    at_first = watch.problem()
+    clock.now_s += 1.5
+    watch.note([beat(0)])
+
+    assert at_first is None
+    assert watch.problem() == "no heartbeat of task 1"
+
+
+def test_a_task_that_fell_silent_is_noticed_in_two_seconds(
+    watch: RealTimeWatch, clock: Clock
+) -> None:
+    watch.note([beat(0), beat(1)])
+    clock.now_s += SILENCE_S_MAX + 0.1
+
+    assert watch.problem() == "no heartbeat of task 0, 1"
+
+
+def test_each_time_it_has_more_patience_for_an_hour(watch: RealTimeWatch, clock: Clock) -> None:
+    watch.note([beat(0), beat(1)])
+    clock.now_s += SILENCE_S_MAX + 0.1
+    assert watch.problem() is not None
+
+    watch.begin(RUN, tasks=1)
+    watch.note([beat(0)])
+    clock.now_s += SILENCE_S_MAX + 0.1
+    patient = watch.problem()
+    clock.now_s += PATIENCE_LOST_S
+    watch.note([beat(0)])
+    assert watch.problem() is None
+    watch.note([beat(0)])
+    clock.now_s += SILENCE_S_MAX + 0.1
+
+    assert patient is None
+    assert watch.problem() == "no heartbeat of task 0"
+
+
+def test_between_two_batches_a_task_has_time_to_begin(watch: RealTimeWatch, clock: Clock) -> None:
+    watch.note([beat(0, is_over=True), beat(1, is_over=True)])
+
+    clock.now_s += BEGIN_S_MAX - 1
+
+    assert watch.problem() is None
+
+
+def test_while_kafka_does_not_answer_nobody_is_silent(watch: RealTimeWatch, clock: Clock) -> None:
+    watch.note([beat(0), beat(1)])
+    clock.now_s += 10
+
+    watch.excuse()
+
+    assert watch.problem() is None
+
+
+@pytest.mark.parametrize(
+    ("last", "problem"),
+    [
+        (beat(1, problem="S3 fails"), "task 1: S3 fails"),
+        (beat(1, waits_ms=60_001), "task 1 has worked on a message for 60001 ms"),
+    ],
+    ids=["reported", "stuck"],
+)
+def test_a_problem_is_noticed_at_once(watch: RealTimeWatch, last: Heartbeat, problem: str) -> None:
+    watch.note([last])
+
+    assert watch.problem() == problem
+
+
+def test_another_runs_heartbeats_do_not_count(watch: RealTimeWatch, clock: Clock) -> None:
+    clock.now_s += BEGIN_S_MAX + 1
+    watch.note([Heartbeat(run="run-0", task=0, problem="S3 fails"), beat(0), beat(1)])
+
+    assert watch.problem() is None
+
+
+def test_values_are_those_since_they_were_taken(watch: RealTimeWatch) -> None:
+    place = {"topic": "raw.fast", "partition": 1}
+    watch.note(
+        [
+            beat(0, **place, durable_offset=9, counts={"Parsed": 2}, lag_ms=700),
+            beat(0, **place, durable_offset=11, counts={"Parsed": 3}, lag_ms=40),
+        ]
+    )
+
+    first, second = watch.taken_values(), watch.taken_values()
+
+    assert first == {LaneMetric.PARSED: 5, LaneMetric.LAG_SECONDS: 0.7}
+    assert second == {LaneMetric.LAG_SECONDS: 0.0}
+    assert watch.offsets == {("raw.fast", 1): 11}

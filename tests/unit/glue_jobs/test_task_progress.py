@@ -1,0 +1,99 @@
+"""A task in real time is as far as all before is parsed, and durable in Kafka."""
+
+import pytest
+from confluent_kafka import KafkaError
+
+from clients.kafka.producer import NotDurableError
+from fleetlane.events.heartbeats import heartbeat_from
+from glue_jobs.parse_lane.real_time.progress import TaskProgress
+
+FAILED = KafkaError(KafkaError._MSG_TIMED_OUT)
+
+
+class Delivered:
+    """The part of a delivered message that is read."""
+
+    def topic(self) -> str:
+        return "canonical.pulse"
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now_s = 100.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def progress() -> TaskProgress:
+    return TaskProgress("run-1", 0, monotonic=Clock())
+
+
+def test_an_offset_is_durable_once_all_before_it_is(progress: TaskProgress) -> None:
+    first = progress.take("raw.fast", 1, range(7, 8), lag_ms=3)
+    second = progress.take("raw.fast", 1, range(8, 10), lag_ms=2)
+    of_first, of_second = progress.begin_output(first), progress.begin_output(second)
+    progress.parsed(first)
+    progress.parsed(second)
+
+    of_second(None, Delivered())
+    before = progress.heartbeat()
+    of_first(None, Delivered())
+
+    assert (before.topic, before.partition, before.durable_offset) == ("raw.fast", 1, 7)
+    assert progress.heartbeat().durable_offset == 10
+
+
+def test_a_message_without_outputs_so_far_is_not_done(progress: TaskProgress) -> None:
+    taken = progress.take("raw.fast", 0, range(1), lag_ms=0)
+
+    before = progress.heartbeat()
+    progress.parsed(taken)
+
+    assert before.durable_offset == 0
+    assert progress.heartbeat().durable_offset == 1
+
+
+def test_a_failed_output_ends_the_task_and_is_reported(progress: TaskProgress) -> None:
+    taken = progress.take("raw.fast", 0, range(5, 6), lag_ms=0)
+    progress.begin_output(taken)(FAILED, Delivered())
+
+    beat = progress.heartbeat()
+
+    assert "canonical.pulse confirmed nothing" in (beat.problem or "")
+    with pytest.raises(NotDurableError):
+        progress.parsed(taken)
+    with pytest.raises(NotDurableError):
+        progress.begin_output(taken)
+    assert progress.heartbeat().durable_offset == 5
+
+
+def test_what_is_not_confirmed_in_time_ends_the_task(progress: TaskProgress) -> None:
+    taken = progress.take("raw.fast", 0, range(1), lag_ms=0)
+    progress.begin_output(taken)
+    progress.parsed(taken)
+
+    with pytest.raises(NotDurableError, match="1 on their way"):
+        progress.wait_until_durable(0.01)
+
+
+def test_a_heartbeat_says_how_long_the_oldest_message_waits() -> None:
+    clock = Clock()
+    progress = TaskProgress("run-1", 3, monotonic=clock)
+    progress.take("raw.fast", 0, range(1), lag_ms=40)
+    progress.count({"Parsed": 2})
+
+    clock.now_s += 1.5
+    first, second = progress.heartbeat(), progress.heartbeat()
+
+    assert (first.waits_ms, first.lag_ms, first.counts) == (1500, 40, {"Parsed": 2})
+    assert (second.waits_ms, second.lag_ms, second.counts) == (1500, 0, {})
+
+
+def test_a_heartbeat_is_read_as_it_was_written(progress: TaskProgress) -> None:
+    beat = progress.heartbeat(problem="no parser", is_over=True)
+
+    assert heartbeat_from(beat.to_json()) == beat
+    assert heartbeat_from(b"canary") is None
+    assert heartbeat_from(None) is None
