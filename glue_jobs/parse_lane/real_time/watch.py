@@ -58,7 +58,7 @@ class RealTimeWatch:
             self._problem = f"task {beat.task} has worked on a message for {beat.waits_ms} ms"
 
     def excuse(self) -> None:
-        """Let all tasks have as long again: Kafka did not answer, so none could be heard."""
+        """Let all tasks have as long again: Kafka did not answer, so none could arrive."""
         due_s = self._monotonic() + BEGIN_S_MAX
         self._due_s = dict.fromkeys(self._due_s, due_s)
 
