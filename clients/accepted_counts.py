@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
-from botocore.exceptions import BotoCoreError, ClientError
 
+from clients.aws import asking
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import NAMESPACE, Dimension, FunctionMetric
@@ -75,12 +75,10 @@ class CloudWatchAcceptedCounts:
         if from_ms >= to_ms:
             return {}
         counts = Counter[AcceptedMinute]()
-        try:
+        with asking(AcceptedCountsUnavailableError):
             for some in batched(self._metrics(), _AT_ONCE_MAX, strict=False):
                 for metric, data in self._data(some, from_ms, to_ms):
                     counts.update(_counts_of(metric, data))
-        except (BotoCoreError, ClientError) as problem:
-            raise AcceptedCountsUnavailableError(str(problem)) from problem
         return {minute: count for minute, count in counts.items() if count}
 
     def _metrics(self) -> "Iterable[MetricOutputTypeDef]":

@@ -5,9 +5,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import boto3
-from botocore.exceptions import BotoCoreError, ClientError
 
-from clients.aws import client_config
+from clients.aws import asking, client_config
 from fleetlane.events.errors import FleetlaneError
 
 _BOOTSTRAPPED: Final = "/cdk-bootstrap/hnb659fds/version"
@@ -74,10 +73,8 @@ class AwsAccount:
         self._asked("s3", lambda s3: s3.head_object(Bucket=place.netloc, Key=key))
 
     def _asked(self, service: str, ask: Callable[[Any], Any]) -> Any:
-        try:
+        with asking(AccountUnavailableError):
             client: Any = boto3.client(  # type: ignore[call-overload]
                 service, region_name=self._region, config=client_config()
             )
             return ask(client)
-        except (BotoCoreError, ClientError) as problem:
-            raise AccountUnavailableError(str(problem)) from problem

@@ -1,12 +1,10 @@
 """A stage's alarms in CloudWatch, and whether those whom they notify have confirmed."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
-
+from clients.aws import asking
 from fleetlane.events.errors import FleetlaneError
 
 if TYPE_CHECKING:
@@ -41,7 +39,7 @@ class StageAlarms:
     def listeners(self) -> tuple[int, int]:
         """How many subscriptions to the alarms' topics are confirmed, and how many are not yet."""
         topics = {topic for one in self._alarms() for topic in one["AlarmActions"]}
-        with _reaching_aws():
+        with asking(AlarmsUnavailableError):
             pages = self.sns.get_paginator("list_subscriptions_by_topic")
             found = [
                 one["SubscriptionArn"]
@@ -52,15 +50,7 @@ class StageAlarms:
         return len(found) - found.count(_PENDING), found.count(_PENDING)
 
     def _alarms(self) -> list[Any]:
-        with _reaching_aws():
+        with asking(AlarmsUnavailableError):
             pages = self.cloudwatch.get_paginator("describe_alarms")
             found = pages.paginate(AlarmNamePrefix=self.prefix)
             return [one for page in found for one in page["MetricAlarms"]]
-
-
-@contextmanager
-def _reaching_aws() -> Iterator[None]:
-    try:
-        yield
-    except (BotoCoreError, ClientError) as problem:
-        raise AlarmsUnavailableError(str(problem)) from problem

@@ -1,12 +1,16 @@
 """boto3 clients that give up in time: a job's after about five seconds, a request's far sooner."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 from botocore.handlers import add_expect_header
+
+from fleetlane.events.errors import FleetlaneError
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.service_resource import Table
@@ -62,6 +66,15 @@ def request_config(*, attempts: int = 1) -> Config:
 def hasty_config(*, seconds: float) -> Config:
     """Bounds of a call that may only take so long: one try, half to connect, half to answer."""
     return _config(connect_s=seconds / 2, answer_s=seconds / 2, attempts=1)
+
+
+@contextmanager
+def asking(unavailable: Callable[[str], FleetlaneError]) -> Iterator[None]:
+    """Turn what boto3 raises inside into what ``unavailable`` makes of its sentence."""
+    try:
+        yield
+    except (BotoCoreError, ClientError) as problem:
+        raise unavailable(str(problem)) from problem
 
 
 def is_missing(problem: Exception) -> bool:

@@ -4,12 +4,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
-from clients.aws import is_missing, is_overtaken
+from clients.aws import asking, is_missing, is_overtaken
 from fleetlane.events.errors import FleetlaneError
 
 if TYPE_CHECKING:
@@ -110,11 +111,9 @@ class BucketObjects:
     def listed(self, prefix: str, *, after: str = "") -> "Iterator[ObjectTypeDef]":
         """Go through the objects behind a key, in order; S3 is asked as far as one reads."""
         pages = self._s3.get_paginator("list_objects_v2")
-        try:
+        with asking(partial(self._unavailable, prefix)):
             for page in pages.paginate(Bucket=self._bucket, Prefix=prefix, StartAfter=after):
                 yield from page.get("Contents", ())
-        except (BotoCoreError, ClientError) as problem:
-            raise self._unavailable(prefix, str(problem)) from problem
 
     def _put(
         self, key: str, body: bytes | BinaryIO, options: dict[str, Any]

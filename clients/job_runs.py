@@ -1,12 +1,11 @@
 """The runs of one Spark job, as Glue or EMR Serverless tells of them; how they start and end."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
-
+from clients.aws import asking
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.times import millis_of
 
@@ -47,10 +46,11 @@ class GlueRuns:
 
     def __init__(self, glue: Any, job: str) -> None:
         self._glue, self._job = glue, job
+        self._unavailable = partial(JobRunsUnavailableError, job)
 
     def runs(self) -> list[JobRun]:
         """Those of late, the latest first."""
-        with _asked(self._job):
+        with asking(self._unavailable):
             try:
                 answer = self._glue.get_job_runs(JobName=self._job, MaxResults=_RUNS_MAX)
             except self._glue.exceptions.EntityNotFoundException:
@@ -58,7 +58,7 @@ class GlueRuns:
         return [_glue_run(run) for run in answer["JobRuns"]]
 
     def cancel(self, run: JobRun) -> None:
-        with _asked(self._job):
+        with asking(self._unavailable):
             self._glue.batch_stop_job_run(JobName=self._job, JobRunIds=[run.id])
 
     def has_rested(self) -> bool:
@@ -71,9 +71,10 @@ class EmrRuns:
 
     def __init__(self, emr: Any, application: str) -> None:
         self._emr, self._name = emr, application
+        self._unavailable = partial(JobRunsUnavailableError, application)
 
     def runs(self) -> list[JobRun]:
-        with _asked(self._name):
+        with asking(self._unavailable):
             found = self._application()
             if found is None:
                 return []
@@ -81,7 +82,7 @@ class EmrRuns:
             return [_emr_run(run) for page in pages for run in page["jobRuns"]]
 
     def cancel(self, run: JobRun) -> None:
-        with _asked(self._name):
+        with asking(self._unavailable):
             if (found := self._application()) is not None:
                 self._emr.cancel_job_run(applicationId=found["id"], jobRunId=run.id)
 
@@ -90,7 +91,7 @@ class EmrRuns:
 
         No run of it may be alive.
         """
-        with _asked(self._name):
+        with asking(self._unavailable):
             found = self._application()
             if found is not None and found["state"] == "STARTED":
                 self._emr.stop_application(applicationId=found["id"])
@@ -105,7 +106,7 @@ class EmrRuns:
 
 def start_by(states: Any, machine: str) -> None:
     """Have the state machine look whether its job runs, and start it if not; returns at once."""
-    with _asked(machine):
+    with asking(partial(JobRunsUnavailableError, machine)):
         states.start_execution(stateMachineArn=machine, input="{}")
 
 
@@ -130,11 +131,3 @@ def _emr_run(run: Mapping[str, Any]) -> JobRun:
         failures=before + int(state not in _EMR_ALIVE | _EMR_ENDED_WELL),
         problem=run.get("stateDetails") or f"its run {run['id']} is {state}",
     )
-
-
-@contextmanager
-def _asked(job: str) -> Iterator[None]:
-    try:
-        yield
-    except (BotoCoreError, ClientError) as problem:
-        raise JobRunsUnavailableError(job, str(problem)) from problem

@@ -1,10 +1,10 @@
 """The canary's private key: a SecureString of Systems Manager, for its function alone."""
 
 import json
+from functools import partial
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
+from clients.aws import asking
 from clients.device_api import DeviceKey
 from fleetlane.events.errors import FleetlaneError
 
@@ -33,6 +33,7 @@ class CanaryKeyParameter:
 
     def __init__(self, ssm: Any, name: str) -> None:
         self._ssm, self._name = ssm, name
+        self._unavailable = partial(CanaryKeyUnavailableError, name)
 
     def read(self) -> DeviceKey:
         """Read the key.
@@ -40,24 +41,21 @@ class CanaryKeyParameter:
         Raises:
             CanaryNotEnrolledError: There is none.
         """
-        try:
-            found = self._ssm.get_parameter(Name=self._name, WithDecryption=True)
-            return DeviceKey.from_private_jwk(json.loads(found["Parameter"]["Value"]))
-        except self._ssm.exceptions.ParameterNotFound:
-            raise CanaryNotEnrolledError(self._name) from None
-        except (BotoCoreError, ClientError) as problem:
-            raise CanaryKeyUnavailableError(self._name, str(problem)) from problem
-        except (ValueError, KeyError, TypeError):  # whose text might hold the key
-            raise CanaryKeyUnavailableError(self._name, "it holds no private key") from None
+        with asking(self._unavailable):
+            try:
+                found = self._ssm.get_parameter(Name=self._name, WithDecryption=True)
+                return DeviceKey.from_private_jwk(json.loads(found["Parameter"]["Value"]))
+            except self._ssm.exceptions.ParameterNotFound:
+                raise CanaryNotEnrolledError(self._name) from None
+            except (ValueError, KeyError, TypeError):  # whose text might hold the key
+                raise self._unavailable("it holds no private key") from None
 
     def write(self, key: DeviceKey) -> None:
         """Keep a key, over one that was there."""
-        try:
+        with asking(self._unavailable):
             self._ssm.put_parameter(
                 Name=self._name,
                 Value=json.dumps(key.private_jwk),
                 Type="SecureString",
                 Overwrite=True,
             )
-        except (BotoCoreError, ClientError) as problem:
-            raise CanaryKeyUnavailableError(self._name, str(problem)) from problem

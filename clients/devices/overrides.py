@@ -28,9 +28,7 @@ class OverridesUnavailableError(FleetlaneError):
 
     reason = "overrides_unavailable"
     problem: str
-
-    def __str__(self) -> str:
-        return f"{OVERRIDES_KEY} cannot be reached: {self.problem}"
+    sentence = f"{OVERRIDES_KEY} cannot be reached: {{problem}}"
 
 
 class OverridesStore:

@@ -1,14 +1,13 @@
 """The registry of devices: who may send, and with which keys. One DynamoDB item a device."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import batched
 from typing import TYPE_CHECKING, Any, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
-
+from clients.aws import asking
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import BadNameError, checked_device_id, checked_name
 
@@ -52,9 +51,7 @@ class BadDeviceError(FleetlaneError):
     reason = "bad_device"
     device_id: str
     problem: str
-
-    def __str__(self) -> str:
-        return f"device {self.device_id[:80]!r}: {self.problem}"
+    sentence = "device {device_id!r:.80}: {problem}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,13 +160,9 @@ class DeviceRegistry:
                 raise UnknownDeviceError(device_id) from None
 
 
-@contextmanager
-def reaching_dynamodb() -> Iterator[None]:
+def reaching_dynamodb() -> AbstractContextManager[None]:
     """Turn what boto3 raises inside into ``RegistryUnavailableError``."""
-    try:
-        yield
-    except (BotoCoreError, ClientError) as problem:
-        raise RegistryUnavailableError(str(problem)) from problem
+    return asking(RegistryUnavailableError)
 
 
 def _problem_of(keys: tuple[Jwk, ...]) -> str | None:

@@ -3,26 +3,12 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from clients.bucket_objects import BucketObjects
-from clients.flows.store import (
-    VERSION,
-    FlowsNotPublishedError,
-    FlowsUnavailableError,
-    FlowsUnreadableError,
-    put_once,
-)
+from clients.flows.store import FlowsUnavailableError, FlowVersions
 from fleetlane.events.flows.artifacts import FlowArtifact
-from fleetlane.events.flows.files import PublishedFlows, WantedVersion, version_of
+from fleetlane.events.flows.files import PublishedFlows, WantedVersion
 from fleetlane.events.flows.flow import Flow
-from fleetlane.events.s3_keys import (
-    FLOW_OWNERS,
-    owner_in_key,
-    owners_version_key,
-    owners_versions,
-    wanted_key,
-)
+from fleetlane.events.s3_keys import FLOW_OWNERS, owner_in_key, owners_versions, wanted_key
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
@@ -41,30 +27,11 @@ class OwnerFlows:
         self, owner: str, flows: Iterable[Flow], artifacts: Iterable[FlowArtifact] = ()
     ) -> str:
         """Store an owner's flows, all that it has, as a version that is not in force yet."""
-        published = PublishedFlows.of(flows, artifacts)
-        key = owners_version_key(owner, published.version)
-        put_once(self._objects, key, published)
-        return published.version
+        return self._of(owner).publish(flows, artifacts)
 
     def published(self, owner: str, version: str) -> PublishedFlows:
-        """Read a version, whose name is the digest of what is in it.
-
-        Raises:
-            FlowsNotPublishedError: There is none of this name.
-            FlowsUnreadableError: It is not what its name says.
-        """
-        wanted = f"flows {version[:80]!r} of {owner}"
-        if VERSION.fullmatch(version) is None:
-            raise FlowsNotPublishedError(wanted)
-        found = self._objects.get(owners_version_key(owner, version))
-        if found is None:
-            raise FlowsNotPublishedError(wanted)
-        try:
-            if version_of(found.body) == version:
-                return msgspec.json.decode(found.body, type=PublishedFlows)
-        except msgspec.MsgspecError as problem:
-            raise FlowsUnreadableError(wanted, str(problem)) from problem
-        raise FlowsUnreadableError(wanted, f"its content is version {version_of(found.body)}")
+        """Read a version; raises as ``FlowVersions.published``."""
+        return self._of(owner).published(version)
 
     def wanted(self, owner: str) -> str | None:
         """The version that an owner wants in force, if it ever said so."""
@@ -86,7 +53,7 @@ class OwnerFlows:
 
     def versions(self, owner: str) -> Iterator[tuple[str, int]]:
         """The names of an owner's versions, and when each was published, in epoch milliseconds."""
-        prefix = owners_versions(owner)
-        for one in self._objects.listed(prefix):
-            version = one["Key"].removeprefix(prefix).removesuffix(".json")
-            yield version, int(one["LastModified"].timestamp() * 1000)
+        return self._of(owner).versions()
+
+    def _of(self, owner: str) -> FlowVersions:
+        return FlowVersions(self._objects, owners_versions(owner))

@@ -14,12 +14,13 @@ from fleetlane.events.flows.artifacts import FlowArtifact
 from fleetlane.events.flows.files import VERSION_CHARS, PublishedFlows, version_of
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S
-from fleetlane.events.s3_keys import CURRENT_FLOWS_KEY, FLOW_VERSIONS, version_key
+from fleetlane.events.s3_keys import CURRENT_FLOWS_KEY, FLOW_VERSIONS
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
 BEFORE_MAX: Final = 20
+_JSON: Final = "application/json"
 VERSION: Final = re.compile(f"[0-9a-f]{{{VERSION_CHARS}}}")
 
 
@@ -36,9 +37,7 @@ class FlowsNotPublishedError(FlowsUnavailableError):
     """There is no such version, or none was ever made current."""
 
     reason = "flows_not_published"
-
-    def __init__(self, wanted: str, problem: str = "it was never published") -> None:
-        super().__init__(wanted, problem)
+    problem: str = "it was never published"
 
 
 class FlowsUnreadableError(FlowsUnavailableError):
@@ -53,33 +52,62 @@ class FlowsOvertakenError(FlowsUnavailableError):
     reason = "flows_overtaken"
 
 
-class FlowStore:
-    """Flows under ``flows/`` of a bucket. ``s3`` is a client whose maker bounded its waits.
+class FlowVersions:
+    """Versions of flows below a prefix: put once, never changed, named for what is in them.
 
-    Every method raises ``FlowsUnavailableError`` where S3 does not answer, or holds no flows.
+    Every method raises ``FlowsUnavailableError`` where S3 does not answer, or does not allow it.
     """
 
-    def __init__(self, s3: "S3Client", bucket: str) -> None:
-        self._objects = BucketObjects(s3, bucket, FlowsUnavailableError)
+    def __init__(self, objects: BucketObjects, prefix: str) -> None:
+        self._objects, self._prefix = objects, prefix
 
     def publish(self, flows: Iterable[Flow], artifacts: Iterable[FlowArtifact] = ()) -> str:
-        """Store flows as a version, not yet current, and return its name: equal for equal flows.
+        """Store flows as a version, not yet in force, and return its name: equal for equal flows.
 
         ``artifacts`` are those of their parsers.
+
+        Raises:
+            FlowsUnreadableError: Something else has its name.
+            msgspec.MsgspecError: What has its name are no flows at all.
         """
         published = PublishedFlows.of(flows, artifacts)
-        put_once(self._objects, version_key(published.version), published)
+        key, body = f"{self._prefix}{published.version}.json", published.to_json()
+        if self._objects.put_in_place_of(None, key, body, ContentType=_JSON) is None:
+            found = self._objects.get(key)
+            if found is not None and version_of(found.body) != published.version:
+                raise FlowsUnreadableError(key, "other content has this version's name, and stays")
         return published.version
 
     def published(self, version: str) -> PublishedFlows:
-        """Read a version.
+        """Read a version, whose name is the digest of what is in it.
 
         Raises:
             FlowsNotPublishedError: There is none of this name.
+            FlowsUnreadableError: It is not what its name says.
         """
-        if VERSION.fullmatch(version) is None:
-            raise FlowsNotPublishedError(f"flows {version[:80]!r}")
-        return self._read(version_key(version))
+        key = f"{self._prefix}{version[:80]}.json"
+        found = self._objects.get(key) if VERSION.fullmatch(version) else None
+        if found is None:
+            raise FlowsNotPublishedError(key)
+        try:
+            if version_of(found.body) == version:
+                return msgspec.json.decode(found.body, type=PublishedFlows)
+        except msgspec.MsgspecError as problem:
+            raise FlowsUnreadableError(key, str(problem)) from problem
+        raise FlowsUnreadableError(key, f"its content is version {version_of(found.body)}")
+
+    def versions(self) -> Iterator[tuple[str, int]]:
+        """The names of all versions, and when each was published last, in epoch milliseconds."""
+        for one in self._objects.listed(self._prefix):
+            version = one["Key"].removeprefix(self._prefix).removesuffix(".json")
+            yield version, int(one["LastModified"].timestamp() * 1000)
+
+
+class FlowStore(FlowVersions):
+    """Flows under ``flows/`` of a bucket. ``s3`` is a client whose maker bounded its waits."""
+
+    def __init__(self, s3: "S3Client", bucket: str) -> None:
+        super().__init__(BucketObjects(s3, bucket, FlowsUnavailableError), FLOW_VERSIONS)
 
     def make_current(
         self,
@@ -104,10 +132,10 @@ class FlowStore:
         before = [one for one in history if one != version][:BEFORE_MAX]
         current = msgspec.structs.replace(flows, before=tuple(before), owners=owners or {})
         replaced = None if found is None else found.version
-        body, kind = current.to_json(), "application/json"
+        body = current.to_json()
         is_known = in_place_of in (None, *history[:1])
         if not is_known or not self._objects.put_in_place_of(
-            replaced, CURRENT_FLOWS_KEY, body, ContentType=kind
+            replaced, CURRENT_FLOWS_KEY, body, ContentType=_JSON
         ):
             raise FlowsOvertakenError(CURRENT_FLOWS_KEY, "another version is in force by now")
         return current
@@ -118,13 +146,13 @@ class FlowStore:
         Raises:
             FlowsNotPublishedError: None was ever made current.
         """
-        return self._read(CURRENT_FLOWS_KEY)
-
-    def versions(self) -> Iterator[tuple[str, int]]:
-        """The names of all versions, and when each was published last, in epoch milliseconds."""
-        for one in self._objects.listed(FLOW_VERSIONS):
-            version = one["Key"].removeprefix(FLOW_VERSIONS).removesuffix(".json")
-            yield version, int(one["LastModified"].timestamp() * 1000)
+        found = self._objects.get(CURRENT_FLOWS_KEY)
+        if found is None:
+            raise FlowsNotPublishedError(CURRENT_FLOWS_KEY)
+        try:
+            return msgspec.json.decode(found.body, type=PublishedFlows)
+        except msgspec.MsgspecError as problem:
+            raise FlowsUnreadableError(CURRENT_FLOWS_KEY, str(problem)) from problem
 
     def history(self) -> tuple[str, ...]:
         """The version in force and those before it, newest first; empty where there is none."""
@@ -133,29 +161,6 @@ class FlowStore:
         except (FlowsNotPublishedError, FlowsUnreadableError):
             return ()
         return (current.version, *current.before)
-
-    def _read(self, key: str) -> PublishedFlows:
-        found = self._objects.get(key)
-        if found is None:
-            raise FlowsNotPublishedError(key)
-        try:
-            return msgspec.json.decode(found.body, type=PublishedFlows)
-        except msgspec.MsgspecError as problem:
-            raise FlowsUnreadableError(key, str(problem)) from problem
-
-
-def put_once(objects: BucketObjects, key: str, flows: PublishedFlows) -> None:
-    """Write a version where there is none; one that is there has the same content, or is refused.
-
-    Raises:
-        FlowsUnreadableError: Something else has its name.
-        msgspec.MsgspecError: What has its name are no flows at all.
-    """
-    kind = "application/json"
-    if objects.put_in_place_of(None, key, flows.to_json(), ContentType=kind) is None:
-        found = objects.get(key)
-        if found is not None and version_of(found.body) != flows.version:
-            raise FlowsUnreadableError(key, "other content has this version's name, and stays")
 
 
 class CurrentFlows(Protocol):

@@ -2,19 +2,16 @@
 
 import base64
 import json
-from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
-
+from clients.aws import asking
 from clients.lake.view_sql import Engine, athena_type, select
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lake.tables import NAMESPACE
 from fleetlane.events.lake.views import Kind, LakeView
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mypy_boto3_glue.client import GlueClient
     from mypy_boto3_glue.type_defs import ColumnTypeDef, TableInputTypeDef, TableTypeDef
 
@@ -44,7 +41,7 @@ class GlueViews:
             ViewNotPutError: It could not be done. Trying again later may succeed.
         """
         wanted = _table(view)
-        with _reaching_glue(view.name):
+        with asking(partial(ViewNotPutError, view.name)):
             found = self._found(view.name)
             if found is None:
                 self._glue.create_table(DatabaseName=NAMESPACE, TableInput=wanted)
@@ -88,11 +85,3 @@ def _table(view: LakeView) -> "TableInputTypeDef":
         "ViewOriginalText": f"/* Presto View: {encoded} */",
         "ViewExpandedText": "/* Presto View */",
     }
-
-
-@contextmanager
-def _reaching_glue(view: str) -> "Iterator[None]":
-    try:
-        yield
-    except (BotoCoreError, ClientError) as problem:
-        raise ViewNotPutError(view, str(problem)) from problem

@@ -23,9 +23,7 @@ class NotAnUploadError(FleetlaneError):
     reason = "not_an_upload"
     key: str
     problem: str
-
-    def __str__(self) -> str:
-        return f"{self.key[:200]!r} is no upload of a device: {self.problem}"
+    sentence = "{key!r:.200} is no upload of a device: {problem}"
 
 
 def upload_key(raw_id: str, *, issued_millis: int) -> str:

@@ -23,9 +23,7 @@ class BadNameError(FleetlaneError):
     kind: str
     value: str
     pattern: str
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.value[:80]!r} does not match {self.pattern}"
+    sentence = "{kind} {value!r:.80} does not match {pattern}"
 
 
 def is_name(value: str) -> bool:

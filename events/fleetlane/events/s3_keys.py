@@ -45,10 +45,6 @@ def archived_key(sha256: str) -> str:
     return ARCHIVED_BODIES + sha256
 
 
-def version_key(version: str) -> str:
-    return f"{FLOW_VERSIONS}{version}.json"
-
-
 def owners_prefix(owner: str) -> str:
     return f"{PARSERS}{owner}/"
 

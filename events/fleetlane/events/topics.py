@@ -60,9 +60,7 @@ class UnknownTopicError(FleetlaneError):
 
     reason = "unknown_topic"
     topic: str
-
-    def __str__(self) -> str:
-        return f"{self.topic[:120]!r} is not a raw topic"
+    sentence = "{topic!r:.120} is not a raw topic"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

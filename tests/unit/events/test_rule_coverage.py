@@ -38,7 +38,7 @@ def test_rules_for_different_devices_and_a_rule_for_the_rest_are_all_right(
     [
         ([(">=2", None), ("<=2", None)], "a device with firmware 2,"),
         ([(None, None), (">=2", None)], "a device with firmware 2,"),
-        ([(None, None), (None, None)], "a device with firmware 0"),
+        ([(None, None), (None, None)], "a device with firmware 1,"),
         ([(">=2", ["t1", "t2"]), (">=3", ["t2"])], "a device of type t2 with firmware 3,"),
         ([(">=2", None), (">=3", ["t2"])], "a device of type t2 with firmware 3,"),
     ],

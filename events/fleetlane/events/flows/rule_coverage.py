@@ -1,11 +1,13 @@
 """Which devices a flow's parser rules are for: two rules for one device, and devices of none."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations, product
-from typing import Final
+import re
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from itertools import combinations
+from operator import or_
 
+from packaging.ranges import VersionRange
 from packaging.specifiers import SpecifierSet
-from packaging.version import InvalidVersion, Version
 
 from fleetlane.events.flows.flow import Flow, ParserRule
 
@@ -67,99 +69,28 @@ def _described(kind: str | None) -> str:
     return "a device" if kind is None else f"a device of type {kind}"
 
 
-_LOWEST: Final = "0.dev0"
-_AFTER_ALL_POSTS: Final = 10**9
-
-
 def common_firmware(one: str, other: str) -> str | None:
-    """A version in both ranges; ``None`` where they do not overlap."""
-    ranges = SpecifierSet(one), SpecifierSet(other)
-    return next(
-        (str(probe) for probe in _probes(ranges) if all(_holds(one, probe) for one in ranges)), None
-    )
+    """A version in both ranges, or a range of them; ``None`` where they do not overlap."""
+    return _example(_range(one) & _range(other), (one, other))
 
 
 def missing_firmware(ranges: Iterable[str]) -> str | None:
-    """The plainest version in no range; ``None`` where there is none."""
-    sets = [SpecifierSet(one) for one in ranges]
-    missing = (probe for probe in _probes(sets) if not any(_holds(one, probe) for one in sets))
-    plainest = min(missing, key=_plainness, default=None)
-    return None if plainest is None else str(plainest)
+    """A version in no range, or a range of them; ``None`` where there is none."""
+    known = tuple(ranges)
+    covered = reduce(or_, map(_range, known), VersionRange.empty(prereleases=True))
+    return _example(~covered, known)
 
 
-def _holds(specifiers: SpecifierSet, version: Version) -> bool:
-    return specifiers.contains(version, prereleases=True)
+def _range(specifiers: str) -> VersionRange:
+    return SpecifierSet(specifiers, prereleases=True).to_range()
 
 
-def _plainness(version: Version) -> tuple[int, int, Version]:
-    oddities = (version.is_prerelease, version.is_devrelease, version.is_postrelease, version.local)
-    return sum(map(bool, oddities)), len(version.release), version
-
-
-def _probes(ranges: Sequence[SpecifierSet]) -> list[Version]:
-    """Versions of every kind that the ranges can distinguish, the lowest first."""
-    named = [
-        version
-        for one in ranges
-        for specifier in one
-        for version in _named(specifier.version.removesuffix(".*"))
-    ]
-    length = max((len(version.release) for version in named), default=1) + 1
-    probes = {Version(_LOWEST), Version("1")}
-    for version in named:
-        for start in (version, *_next_releases(version)):
-            probes.update(_around(start, length))
-    return sorted(probes)
-
-
-def _named(text: str) -> Iterator[Version]:
-    try:
-        yield Version(text)
-    except InvalidVersion:  # of `===`, which may name anything, and then holds no version
-        return
-
-
-def _next_releases(version: Version) -> Iterator[Version]:
-    """Where ``==2.1.*`` and ``~=2.1.3`` end: one more in each place of the release."""
-    for place in range(len(version.release)):
-        release = *version.release[:place], version.release[place] + 1
-        yield Version(f"{version.epoch}!{'.'.join(map(str, release))}")
-
-
-def _around(version: Version, length: int) -> Iterator[Version]:
-    """At and just above each of the bounds that a version makes.
-
-    ``length`` is of a release that is longer than any named: there is room below it.
-    """
-    release = f"{version.epoch}!{'.'.join(map(str, version.release))}"
-    longer = release + ".0" * (length - len(version.release)) + ".1"
-    pre = "" if version.pre is None else "".join(map(str, version.pre))
-    post = "" if version.post is None else f".post{version.post}"
-    yield from (
-        Version(str(version)),
-        Version(f"{version.public}+0"),
-        Version(f"{version.public}+z"),
-    )
-    for stage, later in product(("", pre, *_later_pre(version)), ("", post, *_later_post(version))):
-        whole = release + stage + later
-        yield from (Version(whole), Version(f"{whole}.dev0"), Version(f"{whole}.dev1"))
-        yield from (Version(f"{whole}+0"), Version(f"{whole}+z"))
-    yield from _later_dev(version)
-    yield from (Version(longer), Version(f"{longer}.dev0"))
-
-
-def _later_pre(version: Version) -> Iterator[str]:
-    yield from ("a0", "rc0")
-    if version.pre is not None:
-        yield f"{version.pre[0]}{version.pre[1] + 1}"
-
-
-def _later_post(version: Version) -> Iterator[str]:
-    yield from (".post0", f".post{_AFTER_ALL_POSTS}")
-    if version.post is not None:
-        yield f".post{version.post + 1}"
-
-
-def _later_dev(version: Version) -> Iterator[Version]:
-    if version.dev is not None:
-        yield Version(f"{version.public.removesuffix(str(version.dev))}{version.dev + 1}")
+def _example(wanted: VersionRange, ranges: Iterable[str]) -> str | None:
+    """The plainest version in ``wanted``, of those that the ranges name or nearly name."""
+    if wanted.is_empty:
+        return None
+    named = re.findall(r"(?:[0-9]+!)?[0-9]+(?:\.[0-9]+)*", " ".join(ranges))
+    stages = ("", ".1", "a0", ".post0", ".dev0")
+    plainest = ("1", *named, *(f"{one}{stage}" for stage in stages for one in named))
+    found = next(filter(wanted.contains, plainest), None)
+    return found or str(wanted.to_specifier_set() or wanted)

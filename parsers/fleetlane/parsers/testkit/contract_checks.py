@@ -4,10 +4,12 @@ import math
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Final
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, find, settings
 from hypothesis import strategies as st
+from hypothesis.errors import NoSuchExample
 
 from fleetlane.parsers.testkit.parser_process import ParserProcess
 from fleetlane.parsers.testkit.trials import Finding, Outcome, Subject, Trial, shown
@@ -117,10 +119,6 @@ _SHRINK_S_MAX: Final = 10.0
 _BYTES_MAX: Final = 4096
 
 
-class _WrongError(Exception):
-    """Shows hypothesis that these bytes are what is searched for."""
-
-
 def first_wrong(
     is_wrong: Callable[[bytes], bool], *, examples: int, around: tuple[bytes, ...] = ()
 ) -> bytes | None:
@@ -130,8 +128,7 @@ def first_wrong(
     behind. So a parser of messages that begin in one certain way is reached, too.
     """
     search = _Search(is_wrong)
-
-    @settings(
+    same_each_time = settings(
         max_examples=examples,
         deadline=None,
         database=None,
@@ -139,17 +136,10 @@ def first_wrong(
         phases=(Phase.generate, Phase.shrink),
         suppress_health_check=list(HealthCheck),
     )
-    @given(body=_bodies(around))
-    def look(body: bytes) -> None:
-        if search.is_wrong(body):
-            raise _WrongError
-
-    try:
-        look()
-    except _WrongError:
-        wrong = (body for body, is_known_wrong in search.known.items() if is_known_wrong)
-        return min(wrong, key=lambda one: (len(one), one))
-    return None
+    with suppress(NoSuchExample):
+        find(_bodies(around), search.is_wrong, settings=same_each_time)
+    wrong = (body for body, is_known_wrong in search.known.items() if is_known_wrong)
+    return min(wrong, key=lambda one: (len(one), one), default=None)
 
 
 class _Search:

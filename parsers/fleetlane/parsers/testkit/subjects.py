@@ -18,10 +18,9 @@ class NoRuleError(FleetlaneError):
     stream: str
     device_type: str | None
     firmware: str | None
-
-    def __str__(self) -> str:
-        device = f"device type {self.device_type!r} and firmware {self.firmware!r}"
-        return f"flow {self.stream!r} has no parser for {device}"
+    sentence = (
+        "flow {stream!r} has no parser for device type {device_type!r} and firmware {firmware!r}"
+    )
 
 
 def subject_for(
