@@ -196,11 +196,11 @@ def test_a_part_of_a_record_is_malformed() -> None:
         ({"fields": [{"name": "x"}]}, "fields[0]: Object missing required field `type`"),
         (
             {"fields": [{"name": "x", "type": "u8", "unit": "C"}]},
-            "fields[0]: no key 'unit'; allowed: bits, equals, name, offset, scale, type, values",
+            "fields[0]: Object contains unknown field `unit`; allowed: bits, equals, name",
         ),
         (
             {"header": [{"type": "u8", "bits": [{"size": 1}]}]},
-            "header[0]: bits[0]: no key 'size'; allowed: bits, name, offset, scale, signed, values",
+            "header[0].bits[0]: Object contains unknown field `size`; allowed: bits, name, offset",
         ),
         ({"fields": [{"name": "x", "type": "u16"}]}, "type 'u16'; allowed: i8, u8, i16le"),
         ({"fields": [{"name": "x", "type": "text:0"}]}, "type 'text:0'; allowed"),
@@ -221,7 +221,7 @@ def test_a_part_of_a_record_is_malformed() -> None:
         ({"fields": [{"type": "bytes:2", "equals": "a5"}]}, "equals 'a5' has 1 bytes"),
         ({"fields": [{"type": "bytes:1", "equals": "zz"}]}, "non-hexadecimal"),
         ({"fields": [{"type": "i8", "bits": [{"bits": 1}]}]}, "bits are for unsigned words"),
-        ({"fields": [{"type": "u8", "bits": [{"bits": 0}]}]}, "bits is 0; at least 1"),
+        ({"fields": [{"type": "u8", "bits": [{"bits": 0}]}]}, "bits[0].bits: Expected `int` >= 1"),
         (
             {"fields": [{"type": "u16le", "bits": [{"bits": 9}, {"bits": 8}]}]},
             "bits are 17 together; u16le has 16",

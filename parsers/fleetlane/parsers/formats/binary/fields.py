@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from typing import Annotated
 
 import msgspec
 
@@ -20,8 +20,7 @@ NUMBER_CODES: Mapping[str, str] = {
 _SIZED = re.compile(r"(text|bytes|skip):([1-9][0-9]{0,4})")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conversion:
+class Conversion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a number becomes: ``number * scale + offset``, or what ``values`` names it.
 
     ``values`` is keyed by the number as decimal text; a number that it does not name is malformed.
@@ -30,17 +29,9 @@ class Conversion:
     name: str = ""
     scale: float = 1.0
     offset: float = 0.0
-    values: Mapping[str, str | bool | int | float] = field(default_factory=dict)
+    values: Mapping[str, str | bool | int | float] = {}
 
-    @property
-    def is_scaled(self) -> bool:
-        return (self.scale, self.offset) != (1.0, 0.0)
-
-    @property
-    def is_converted(self) -> bool:
-        return self.is_scaled or bool(self.values)
-
-    def require_sense(self) -> None:
+    def __post_init__(self) -> None:
         if not self.scale or not math.isfinite(self.scale) or not math.isfinite(self.offset):
             raise ValueError(f"scale {self.scale} or offset {self.offset} is 0 or not finite")
         if self.is_scaled and self.values:
@@ -51,9 +42,16 @@ class Conversion:
             if isinstance(value, float) and not math.isfinite(value):
                 raise ValueError(f"values has {value} for {key}, which is not finite")
 
+    @property
+    def is_scaled(self) -> bool:
+        return (self.scale, self.offset) != (1.0, 0.0)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BitField(Conversion):
+    @property
+    def is_converted(self) -> bool:
+        return self.is_scaled or bool(self.values)
+
+
+class BitField(Conversion, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Some bits of a word: the first declared are the lowest. Without a name they are skipped.
 
     Attributes:
@@ -61,17 +59,11 @@ class BitField(Conversion):
         signed: Whether they are two's complement.
     """
 
-    bits: int
+    bits: Annotated[int, msgspec.Meta(ge=1)]
     signed: bool = False
 
-    def require_sense(self) -> None:
-        Conversion.require_sense(self)
-        if self.bits < 1:
-            raise ValueError(f"bits is {self.bits}; at least 1")
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Field(Conversion):
+class Field(Conversion, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One field. Without a name it is read and checked, and left out of the event.
 
     Attributes:
@@ -84,7 +76,7 @@ class Field(Conversion):
 
     type: str
     equals: int | float | str | None = None
-    bits: tuple[Mapping[str, object], ...] = ()
+    bits: tuple[BitField, ...] = ()
 
     @property
     def is_number(self) -> bool:
@@ -109,19 +101,12 @@ class Field(Conversion):
         return int(self.type.partition(":")[2])
 
     @property
-    def bit_fields(self) -> tuple[BitField, ...]:
-        return tuple(
-            _checked(BitField, option, f"bits[{position}]")
-            for position, option in enumerate(self.bits)
-        )
-
-    @property
     def names(self) -> Iterator[str]:
         """What it adds to an event."""
-        return (each.name for each in (self, *self.bit_fields) if each.name)
+        return (each.name for each in (self, *self.bits) if each.name)
 
-    def require_sense(self) -> None:
-        Conversion.require_sense(self)
+    def __post_init__(self) -> None:
+        Conversion.__post_init__(self)
         if not self.is_number and not _SIZED.fullmatch(self.type):
             allowed = ", ".join(NUMBER_CODES)
             raise ValueError(
@@ -148,7 +133,7 @@ class Field(Conversion):
         if not self.is_unsigned:
             raise ValueError(f"bits are for unsigned words, not for {self.type}")
         word_bits = int(self.type.strip("ulbe"))
-        taken = sum(each.bits for each in self.bit_fields)
+        taken = sum(each.bits for each in self.bits)
         if taken > word_bits:
             raise ValueError(f"bits are {taken} together; {self.type} has {word_bits}")
 
@@ -159,21 +144,11 @@ def declared_fields(options: Sequence[Mapping[str, object]], option: str) -> tup
     Raises:
         ValueError: A key is unknown, a value is not allowed, or they do not go together.
     """
-    return tuple(
-        _checked(Field, each, f"{option}[{position}]") for position, each in enumerate(options)
-    )
-
-
-def _checked[Declared: Conversion](
-    kind: type[Declared], option: Mapping[str, object], place: str
-) -> Declared:
-    allowed = {each.name for each in fields(kind)}
-    for key in option:
-        if key not in allowed:
-            raise ValueError(f"{place}: no key {key!r:.80}; allowed: {', '.join(sorted(allowed))}")
     try:
-        declared = msgspec.convert(option, kind)
-        declared.require_sense()
-    except ValueError as problem:  # msgspec.ValidationError is one
-        raise ValueError(f"{place}: {problem}") from None
-    return declared
+        return msgspec.convert(options, tuple[Field, ...])
+    except msgspec.ValidationError as error:
+        problem, _, place = str(error).partition(" - at `$")
+        if "unknown field" in problem:
+            kind = BitField if ".bits[" in place else Field
+            problem += f"; allowed: {', '.join(sorted(kind.__struct_fields__))}"
+        raise ValueError(f"{option}{place.rstrip('`')}: {problem}") from None

@@ -118,7 +118,7 @@ def _outputs(each: Field) -> Iterator[tuple[str, Convert | None]]:
     if each.name:
         yield each.name, _CONVERTS[each.kind](each)
     shift = 0
-    for part in each.bit_fields:
+    for part in each.bits:
         if part.name:
             yield part.name, _bits(part, shift)
         shift += part.bits
