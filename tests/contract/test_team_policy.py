@@ -3,12 +3,8 @@
 Moto evaluates actions and resources; the policy's conditions have a test of their own.
 """
 
-import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import boto3
 import msgspec
@@ -17,98 +13,29 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 from moto.core.authorization import enable_iam_authentication
 
-from clients.aws import AwsSettings, s3_client
 from clients.flows.owner_flows import OwnerFlows
 from clients.flows.parser_store import ArtifactUnavailableError, ParserStore
 from clients.flows.store import FlowStore, FlowsUnavailableError
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import Flow
-from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.names import BadNameError
 from fleetlane.events.s3_keys import CURRENT_FLOWS_KEY, owners_version_key, wanted_key
-from fleetlane.events.stage_resources import StageResources
 from lambdas.flow_activation.owners import activate_owners
 from lambdas.flow_activation.service import FlowsRefusedError
-from operations.flows.publisher import Activates, FlowPublisher, StreamTakenError
+from operations.flows.publisher import StreamTakenError
 from operations.flows.team_policy import team_policy
+from tests.contract.teams import BUCKET, EVERYTHING, STAGE, Team, Teams, aws_user, flow, team_of
 from tests.team_artifacts import team_artifact
 from tests.unit.lambdas.fakes import FakeKafka
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3.client import S3Client
-
-BUCKET = "flows"
-STAGE = StageResources(
-    stage="prod",
-    region="us-east-1",
-    api_url="https://api.example",
-    kafka_bootstrap_servers="b-1:9098",
-    kafka_security=KafkaSecurity.IAM,
-    devices_table="devices",
-    flows_bucket=BUCKET,
-    overrides_bucket=BUCKET,
-    payload_bucket="payloads",
-    parked_bucket="parked",
-    lake_bucket="lake",
-    flow_activation_function="activation",
-)
-EVERYTHING = {
-    "Version": "2012-10-17",
-    "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}],
-}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Team:
-    """One team's hands: its client of S3, and the commands that it runs with it."""
-
-    s3: "S3Client"
-    publisher: FlowPublisher
-
-    def force(self, owner: str, *flows: Flow) -> None:
-        """Publish as somebody who has changed the commands: nothing is checked before."""
-        owned = self.publisher.owned
-        owned.want(owner, owned.publish(owner, flows))
-        self.publisher._activate([owner])
-
-
-@dataclass(frozen=True, kw_only=True)
-class Teams:
-    """Red attacks, blue was there before; ``admin`` may do all, as the function's role may."""
-
-    red: Team
-    blue: Team
-    admin: Team
-
-
-@contextmanager
-def _user(name: str, policy: Any) -> Iterator["S3Client"]:
-    iam = boto3.client("iam", region_name=STAGE.region)
-    iam.create_user(UserName=name)
-    iam.put_user_policy(UserName=name, PolicyName="own", PolicyDocument=json.dumps(policy))
-    key = iam.create_access_key(UserName=name)["AccessKey"]
-    yield s3_client(
-        AwsSettings(
-            region=STAGE.region,
-            access_key_id=key["AccessKeyId"],
-            secret_access_key=key["SecretAccessKey"],
-        )
-    )
-
-
-def _team(s3: "S3Client", activate: Activates) -> Team:
-    stores = FlowStore(s3, BUCKET), OwnerFlows(s3, BUCKET), ParserStore(s3, BUCKET)
-    return Team(s3=s3, publisher=FlowPublisher(*stores, activate))
 
 
 @pytest.fixture
 def teams(tmp_path: Path) -> Iterator[Teams]:
     with (
         mock_aws(),
-        _user("admin", EVERYTHING) as admin,
-        _user("red", team_policy("red", STAGE)) as red,
-        _user("blue", team_policy("blue", STAGE)) as blue,
+        aws_user("admin", EVERYTHING) as admin,
+        aws_user("red", team_policy("red", STAGE)) as red,
+        aws_user("blue", team_policy("blue", STAGE)) as blue,
     ):
         boto3.client("s3", region_name=STAGE.region).create_bucket(Bucket=BUCKET)
 
@@ -122,21 +49,15 @@ def teams(tmp_path: Path) -> Iterator[Teams]:
             ).version
 
         with enable_iam_authentication():
-            of_blue = _team(blue, activate)
+            of_blue = team_of(blue, activate)
             of_blue.publisher.parsers.deploy(team_artifact(tmp_path, "tank==1.0"), owner="blue")
             of_blue.publisher.publish_owners([flow("door", "blue")])
             of_blue.publisher.publish_owners(
                 [flow("door", "blue", to="alarms"), flow("tank", "blue", use="tank==1.0")]
             )
-            of_red = _team(red, activate)
+            of_red = team_of(red, activate)
             of_red.publisher.publish_owners([flow("hall", "red")])
-            yield Teams(red=of_red, blue=of_blue, admin=_team(admin, activate))
-
-
-def flow(stream: str, owner: str, *, use: str = "json", to: str | None = None) -> Flow:
-    redirect = f'[canonical]\nredirects = [{{ when = "a", equals = 1, to = "{to}" }}]\n'
-    text = f'stream = "{stream}"\nowner = "{owner}"\n{redirect if to else ""}'
-    return flow_from_toml(f'{text}[[parsers]]\nuse = "{use}"\n', file=f"{stream}.toml")
+            yield Teams(red=of_red, blue=of_blue, admin=team_of(admin, activate))
 
 
 def _is_denied(attack: Callable[[], object]) -> bool:

@@ -1,9 +1,6 @@
 """What ``make artifacts`` builds, on its own: nothing but the archive and the standard library."""
 
-import hashlib
 import re
-import struct
-import subprocess
 import sys
 import zipfile
 from collections.abc import Mapping
@@ -13,33 +10,12 @@ import boto3
 import pytest
 
 from fleetlane.parsers.artifacts.building import Platform
-from infra.artifacts.archive import (
-    AWS_SERVICES,
-    Artifact,
-    ArtifactTooLargeError,
-    CannotBuildError,
-    archive_bytes,
-    install,
-    merged,
-    run_uv,
-    source_contents,
-    uv_of,
-    wheel_contents,
-)
+from infra.artifacts.archive import AWS_SERVICES, Artifact, merged, run_uv, source_contents, uv_of
 from infra.artifacts.build import WHEEL_BYTES_MAX, Targets, build
-from infra.artifacts.functions import (
-    FUNCTION_BYTES_MAX,
-    FunctionBuild,
-    function_names,
-    with_bytecode,
-)
-from infra.artifacts.jobs import write_jobs
+from infra.artifacts.functions import FUNCTION_BYTES_MAX, function_names
+from tests.infra.built_files import ROOT, run_alone
 
-ROOT = Path(__file__).resolve().parents[2]
-SITE_PACKAGES = Path(boto3.__file__).parents[1]
 HOST = Targets(functions=Platform.HOST, jobs=Platform.HOST)
-
-ELF_ARM64, ELF_X86_64 = 183, 62
 
 IMPORT = """
 import importlib, sys
@@ -96,19 +72,6 @@ def unpacked(artifact: Artifact, folder: Path) -> Path:
     with zipfile.ZipFile(artifact.path) as archive:
         archive.extractall(folder)
     return folder
-
-
-def run_alone(script: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run a script with nothing on the path but the standard library."""
-    command = [sys.executable, "-I", "-S", "-c", script, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env={})
-
-
-def elf_machines(path: Path) -> set[int]:
-    """For what processors the compiled files inside an archive are."""
-    with zipfile.ZipFile(path) as archive:
-        binaries = [name for name in archive.namelist() if ".so" in Path(name).suffixes]
-        return {struct.unpack_from("<H", archive.read(name), 18)[0] for name in binaries}
 
 
 @pytest.mark.parametrize("name", function_names(ROOT))
@@ -239,93 +202,3 @@ def test_nothing_but_artifacts_is_left_behind(built: Mapping[str, Artifact]) -> 
     left = {path for path in folder.rglob("*") if path.is_file()}
 
     assert left == {artifact.path for artifact in built.values()}
-
-
-def test_in_aws_functions_get_packages_for_arm64(tmp_path: Path) -> None:
-    functions = FunctionBuild(
-        uv=uv_of(ROOT), platform=Platform.ARM64, events={}, scratch=tmp_path / "scratch"
-    )
-
-    artifact = functions.write("authorizer", tmp_path / "authorizer.zip")
-
-    assert elf_machines(artifact.path) == {ELF_ARM64}
-
-
-def test_in_aws_jobs_get_packages_for_x86(tmp_path: Path) -> None:
-    *_, packages, _ = write_jobs(
-        uv_of(ROOT), ours={}, platform=Platform.X86_64, scratch=tmp_path / "s", folder=tmp_path
-    )
-
-    assert elf_machines(packages.path) == {ELF_X86_64}
-
-
-def test_a_group_that_is_missing_is_named(tmp_path: Path) -> None:
-    uv = uv_of(ROOT)
-
-    with pytest.raises(CannotBuildError, match=r"pyproject\.toml, group no-such-group: .*defined"):
-        install(uv, "no-such-group", Platform.HOST, tmp_path)
-
-
-def test_a_missing_uv_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-
-    with pytest.raises(CannotBuildError, match="is missing; run `make environment`"):
-        uv_of(tmp_path)
-
-
-def test_a_checkout_without_functions_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CannotBuildError, match="lambdas: holds no handler"):
-        function_names(tmp_path)
-
-
-def test_two_packages_with_different_files_of_one_name_are_refused() -> None:
-    with pytest.raises(CannotBuildError, match=r"six\.py: comes from two packages"):
-        merged({"six.py": b"1"}, {"six.py": b"2"})
-
-
-def test_an_archive_does_not_depend_on_the_order_of_its_files() -> None:
-    forwards = archive_bytes({"a/x.py": b"1", "b.py": b"2"})
-
-    backwards = archive_bytes({"b.py": b"2", "a/x.py": b"1"})
-
-    assert forwards == backwards
-
-
-def test_bytecode_does_not_depend_on_what_the_building_process_has_loaded() -> None:
-    name = "clients/s3/payload_bucket.py"
-    script = f"""
-import hashlib, sys
-sys.path[:0] = {[*map(str, (ROOT, ROOT / "events", ROOT / "parsers", SITE_PACKAGES))]!r}
-from infra.artifacts.functions import with_bytecode
-source = open({str(ROOT / name)!r}, "rb").read()
-for data in with_bytecode({{{name!r}: source}}).values():
-    print(hashlib.sha256(data).hexdigest())
-"""
-
-    elsewhere = run_alone(script)
-
-    here = with_bytecode({name: (ROOT / name).read_bytes()}).values()
-    digests = [hashlib.sha256(data).hexdigest() for data in here]
-    assert elsewhere.stdout.split() == digests, elsewhere.stderr
-
-
-def test_what_is_no_module_gets_no_bytecode() -> None:
-    contents = {"template.py": b"{{ name }} = ;", "data.json": b"{}"}
-
-    assert with_bytecode(contents) == contents
-
-
-def test_what_an_installer_noted_is_left_out(tmp_path: Path) -> None:
-    wheel = tmp_path / "thing.whl"
-    files = {"thing.py": b"", "thing-1.dist-info/RECORD": b"", "thing-1.dist-info/LICENSE": b""}
-    wheel.write_bytes(archive_bytes(files))
-
-    contents = wheel_contents(wheel)
-
-    assert set(contents) == {"thing.py", "thing-1.dist-info/LICENSE"}
-
-
-def test_an_artifact_that_is_too_large_says_by_how_much() -> None:
-    error = ArtifactTooLargeError("ingest.zip", 60_000_000, FUNCTION_BYTES_MAX)
-
-    assert str(error).startswith("ingest.zip would hold 60000000 bytes; the limit is 50000000:")

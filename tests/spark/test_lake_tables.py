@@ -1,7 +1,6 @@
 """Batches into real Iceberg tables: repeated, resent, cut off half-way, replayed, and by two."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -10,17 +9,13 @@ from pyspark.sql import SparkSession
 from clients.s3.lease import Lease, LeaseLostError
 from fleetlane.events import headers as ce
 from fleetlane.events.job_arguments import LakeTables
-from fleetlane.events.lake.tables import DAILY, EVENTS, PARKED, PARSED, RECEIVED
-from fleetlane.events.metadata import Outcome
+from fleetlane.events.lake.tables import EVENTS, PARKED
 from fleetlane.events.times import MILLIS_MIN
-from glue_jobs.fleet_watch.flow_hours import FlowHour
-from glue_jobs.fleet_watch.flow_watch import LakeHours
-from glue_jobs.lake.batches import TABLES_OF, LakeBatches
+from glue_jobs.lake.batches import LakeBatches
 from glue_jobs.lake.commits import Batch, TableLog
 from glue_jobs.lake.merging import Target, merge
 from glue_jobs.lake.rows import event_rows
-from glue_jobs.lake.summaries import LAG_MS_MAX, SETTLED_AFTER_MS
-from glue_jobs.lake.upkeep import LeaseGuard, compacted, erased, expired
+from glue_jobs.lake.upkeep import LeaseGuard, compacted, expired
 from tests.lease_in_memory import LeaseInMemory
 from tests.spark.lake_records import DAY_MS, HOUR_MS, MINUTE_MS, NOON_MS, Record, Sent, read
 from tests.spark.lakes import DEDUPED, ONCE, Lake, Query, lake_in
@@ -217,62 +212,6 @@ def target(lake: Lake, query: str, *, check: Callable[[], None]) -> Target:
     )
 
 
-def test_metadata_is_kept_once_and_by_its_arrival_day(lake: Lake) -> None:
-    sent, query = Sent(number=300), lake.query("metadata", LakeTables.FLEET)
-    later = NOON_MS + 2 * DAY_MS
-
-    query.write(0, [sent.received(), sent.received()])
-    query.write(1, [sent.received(), sent.parsed(parsed_ms=later), sent.parsed(parsed_ms=later)])
-
-    (received,), (parsed,) = lake.rows(RECEIVED, sent), lake.rows(PARSED, sent)
-    assert received.day == parsed.day
-    assert (parsed.parsed_ms, parsed.reason) == (later, None)
-
-
-def test_a_day_counts_each_message_by_the_outcome_that_counts(lake: Lake) -> None:
-    one, two, three = (Sent(number=number, device_id="d-daily") for number in (310, 311, 312))
-    query = lake.query("daily", LakeTables.FLEET)
-    late_ms = NOON_MS - 2 * HOUR_MS
-
-    query.write(
-        0,
-        [
-            one.received(end_ms=late_ms, firmware="1"),
-            two.received(received_ms=NOON_MS + 9, end_ms=NOON_MS + HOUR_MS, firmware="2"),
-            one.parsed(Outcome.PARKED, reason="malformed", events=0),
-        ],
-    )
-    brought = three.received(received_ms=NOON_MS + 5, via="gw-1")
-    query.write(1, [brought, one.parsed(attempt=2, events=3), two.parsed(Outcome.EMPTY)])
-
-    (row,) = lake.session.table(DAILY.full_name).where("device_id = 'd-daily'").collect()
-    counts = (row.messages, row.parsed, row.empty, row.parked, row.malformed)
-    assert counts == (3, 1, 1, 0, 0)
-    assert (row.firmware, row.lag_messages, row.late_messages) == ("2", 2, 1)
-    assert (row.heard_ms, row.gateway_ms) == (NOON_MS + 9, NOON_MS + 5)
-    assert (row.lag_ms_sum, row.lag_ms_max) == (2 * HOUR_MS, 2 * HOUR_MS)
-    assert (row.events, row.parsed_body_bytes, row.inflated_bytes) == (4, 6, 12)
-
-
-def test_a_days_sums_hold_whatever_clocks_declared(lake: Lake) -> None:
-    sent = [Sent(number=number, device_id="d-clock") for number in range(360, 373)]
-    ends_ms = [-999_999_999_999_999_999] * 10 + [-(2**63), 2**63 - 1, MILLIS_MIN]
-    query = lake.query("clocks", LakeTables.FLEET)
-
-    query.write(
-        0,
-        [
-            *(one.received(end_ms=end_ms) for one, end_ms in zip(sent, ends_ms, strict=True)),
-            *(one.parsed(parse_us=2**62) for one in sent[:2]),
-        ],
-    )
-
-    (row,) = lake.session.table(DAILY.full_name).where("device_id = 'd-clock'").collect()
-    assert (row.messages, row.lag_messages, row.late_messages) == (13, 1, 1)
-    assert (row.lag_ms_sum, row.lag_ms_max) == (LAG_MS_MAX, LAG_MS_MAX)
-    assert (row.parse_us_sum, row.parse_us_max) == (0, 2**62)
-
-
 def test_an_event_whose_arrival_has_no_day_stops_no_other(lake: Lake) -> None:
     odd, first_day, good = (Sent(number=number) for number in (380, 381, 382))
     topic, value, headers = odd.event(at_ms=None)
@@ -296,46 +235,6 @@ def test_an_event_whose_arrival_has_no_day_stops_no_other(lake: Lake) -> None:
     ]
 
 
-def test_an_hour_that_is_over_counts_its_devices_and_what_became_of_them(lake: Lake) -> None:
-    at_ms = NOON_MS + 10 * DAY_MS
-    by_itself, by_gateway = (
-        Sent(number=number, arrival_ms=at_ms, device_id=f"d-{number}", stream="hours")
-        for number in (330, 331)
-    )
-    later = Sent(number=332, arrival_ms=at_ms + HOUR_MS + SETTLED_AFTER_MS, stream="hours")
-    query, hours = lake.query("hours", LakeTables.FLEET), LakeHours(lake.session)
-
-    query.write(0, [by_itself.received(), by_gateway.received(via="gw-1"), later.received()])
-    query.write(1, [by_itself.parsed(Outcome.PARKED, reason="malformed")])
-    query.write(2, [replace(later, number=333, arrival_ms=later.arrival_ms + HOUR_MS).received()])
-
-    assert hours.latest_ms() == at_ms + HOUR_MS
-    assert [hour for hour in hours.since(at_ms) if hour.hour_ms == at_ms] == [
-        FlowHour(stream="hours", hour_ms=at_ms, devices=1, concluded=1, parked=1)
-    ]
-
-
-def test_what_an_erased_device_sent_before_comes_back_into_no_table(lake: Lake) -> None:
-    until_ms = NOON_MS + MINUTE_MS
-    before = [Sent(number=number, device_id="d-erased") for number in (340, 341)]
-    after = Sent(number=342, device_id="d-erased", arrival_ms=until_ms + 1)
-    events, fleet = lake.query("erased-events"), lake.query("erased-fleet", LakeTables.FLEET)
-    lake.erased_until_ms["d-erased"] = until_ms
-
-    late_ms = until_ms + HOUR_MS
-    sent = [*before, after]
-    events.write(0, [one.event(revision=1) for one in sent])
-    events.write(1, [one.parked(parked_ms=late_ms) for one in sent])
-    fleet.write(
-        0, [one.received() for one in sent] + [one.parsed(parsed_ms=late_ms) for one in sent]
-    )
-
-    rows = {table.name: lake.rows(table, *sent) for table in (EVENTS, PARKED, RECEIVED, PARSED)}
-    assert {name: len(its) for name, its in rows.items()} == dict.fromkeys(rows, 1)
-    (daily,) = lake.session.table(DAILY.full_name).where("device_id = 'd-erased'").collect()
-    assert daily.messages == 1
-
-
 def test_a_topic_that_is_made_anew_reuses_no_parked_position(lake: Lake) -> None:
     def junk(value: bytes, *, parked_ms: int) -> Record:
         headers = Sent(number=350).parked(parked_ms=parked_ms)[2]
@@ -348,14 +247,3 @@ def test_a_topic_that_is_made_anew_reuses_no_parked_position(lake: Lake) -> None
 
     rows = lake.session.table(PARKED.full_name).where("parked_from = 'raw.standard/0/350'")
     assert sorted(bytes(row.body) for row in rows.collect()) == [b"first", b"other"]
-
-
-def test_one_devices_rows_are_erased_and_nobody_elses(lake: Lake) -> None:
-    gone, other = Sent(number=320, device_id="d-gone"), Sent(number=321, device_id="d-stays")
-    query = lake.query("erasure", LakeTables.FLEET)
-    query.write(0, [gone.received(), other.received(), gone.parsed(), other.parsed()])
-
-    done = erased(lake.session, TABLES_OF[LakeTables.FLEET], "d-gone")
-
-    assert done == dict.fromkeys(("received", "parsed", "daily"), "1 rows of d-gone deleted")
-    assert [row.device_id for row in lake.rows(RECEIVED, gone, other)] == ["d-stays"]

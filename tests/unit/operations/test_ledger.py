@@ -1,26 +1,18 @@
 """The ledger finds every kind of trouble, by id."""
 
-from collections.abc import Iterable
 from dataclasses import replace
-from hashlib import sha256
 
 import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.s3.payload_bucket import PayloadMissingError
 from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.metadata import Outcome
-from operations.ledger.evidence import Evidence
-from operations.ledger.lake_evidence import LakeEvidence
-from operations.ledger.message_results import Receipt
-from operations.ledger.reconciliation import Ledger, reconcile
 from tests.unit.operations.kafka_records import (
     BODY,
     OTHER_ID,
-    RAW_ID,
     SHA256,
     FakeRecord,
     canonical,
@@ -31,33 +23,7 @@ from tests.unit.operations.kafka_records import (
     tried,
     unique,
 )
-
-RECEIPT = Receipt(raw_id=RAW_ID, sha256=SHA256)
-PARSED = [landed(), received(), canonical(0), canonical(1), tried(Outcome.PARSED, events=2)]
-
-
-class FakeBucket:
-    def __init__(self, **objects: bytes) -> None:
-        self._objects = objects
-
-    def get(self, reference: PayloadReference, *, body_bytes: int, bytes_max: int) -> bytes:
-        assert body_bytes <= bytes_max
-        if reference.key not in self._objects:
-            raise PayloadMissingError(reference.key)
-        return self._objects[reference.key]
-
-
-def closed(
-    records: Iterable[FakeRecord],
-    receipts: Iterable[Receipt] = (RECEIPT,),
-    *,
-    payloads: FakeBucket | None = None,
-    deduped: str | None = None,
-    lake: LakeEvidence | None = None,
-) -> Ledger:
-    evidence = Evidence(deduped=[deduped] if deduped else [])
-    evidence.fold(records)
-    return reconcile(receipts, evidence, payloads=payloads or FakeBucket(), seconds=1.5, lake=lake)
+from tests.unit.operations.ledgers import PARSED, RECEIPT, FakeBucket, closed
 
 
 def test_a_message_with_all_its_events_is_parsed() -> None:
@@ -234,67 +200,6 @@ def test_the_same_id_seen_twice_is_a_duplicate() -> None:
     ledger = closed([*PARSED, landed()], [RECEIPT, RECEIPT])
 
     assert (ledger.accepted, ledger.parsed, ledger.duplicate) == (2, 1, 1)
-
-
-OTHER_BODY = b"other"
-OTHER_RECEIPT = Receipt(raw_id=RAW_ID, sha256=sha256(OTHER_BODY).hexdigest())
-
-
-def test_of_two_bodies_under_one_id_the_one_that_is_nowhere_is_lost() -> None:
-    ledger = closed(PARSED, [OTHER_RECEIPT, RECEIPT])
-
-    assert (ledger.accepted, ledger.parsed, ledger.duplicate, ledger.lost) == (2, 1, 0, 1)
-    assert "landed with SHA-256" in ledger.findings.lost[0].problem
-
-
-def test_of_two_bodies_under_one_id_the_one_that_was_never_attempted_is_lost() -> None:
-    ledger = closed([*PARSED, landed(body=OTHER_BODY, offset=1)], [RECEIPT, OTHER_RECEIPT])
-
-    assert (ledger.parsed, ledger.duplicate, ledger.lost) == (1, 0, 1)
-    assert ledger.findings.lost[0].problem == "landed, but never attempted"
-
-
-def test_two_bodies_under_one_id_whose_events_have_equal_ids_are_lost() -> None:
-    other = [landed(body=OTHER_BODY, offset=1), tried(Outcome.PARSED, events=2, offset=1)]
-
-    ledger = closed([*PARSED, *other], [RECEIPT, OTHER_RECEIPT])
-
-    assert (ledger.parsed, ledger.lost, ledger.invented) == (0, 2, 0)
-
-
-def test_an_attempt_whose_raw_record_has_expired_counts_for_the_only_body_of_its_id() -> None:
-    replayed = [tried(Outcome.PARSED, attempt=2, events=2, offset=7), *PARSED[2:4]]
-
-    alone = closed([landed(), *replayed])
-    beside = closed([landed(), landed(body=OTHER_BODY, offset=1), *replayed])
-
-    assert (alone.parsed, beside.parsed, beside.lost) == (1, 0, 1)
-
-
-def test_another_body_of_an_accepted_id_is_unanswered() -> None:
-    ledger = closed([*PARSED, landed(body=OTHER_BODY, offset=1)])
-
-    assert (ledger.parsed, ledger.unanswered, ledger.lost) == (1, 1, 0)
-
-
-@pytest.mark.parametrize(("events_kept", "lost"), [(2, 0), (1, 1)])
-def test_what_was_parsed_must_be_in_the_lake_with_all_its_events(
-    events_kept: int, lost: int
-) -> None:
-    event_ids = frozenset(f"{RAW_ID}-{ordinal}" for ordinal in range(events_kept))
-
-    ledger = closed(PARSED, lake=LakeEvidence(event_ids=event_ids, parked=frozenset()))
-
-    assert (ledger.parsed, ledger.lost) == (1 - lost, lost)
-
-
-@pytest.mark.parametrize(("digest", "lost"), [(SHA256, 0), (OTHER_RECEIPT.sha256, 1)])
-def test_what_was_parked_must_be_in_the_lake_with_its_bytes(digest: str, lost: int) -> None:
-    lake = LakeEvidence(event_ids=frozenset(), parked=frozenset({(RAW_ID, digest)}))
-
-    ledger = closed([landed(), tried(Outcome.PARKED), parked()], lake=lake)
-
-    assert (ledger.parked, ledger.lost) == (1 - lost, lost)
 
 
 def test_what_landed_without_a_receipt_is_unanswered_and_not_lost() -> None:

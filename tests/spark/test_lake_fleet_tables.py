@@ -1,0 +1,98 @@
+"""Metadata in the lake: received, parsed, and what is counted of them by day and hour."""
+
+from dataclasses import replace
+
+import pytest
+from pyspark.sql import SparkSession
+
+from fleetlane.events.job_arguments import LakeTables
+from fleetlane.events.lake.tables import DAILY, PARSED, RECEIVED
+from fleetlane.events.metadata import Outcome
+from fleetlane.events.times import MILLIS_MIN
+from glue_jobs.fleet_watch.flow_hours import FlowHour
+from glue_jobs.fleet_watch.flow_watch import LakeHours
+from glue_jobs.lake.summaries import LAG_MS_MAX, SETTLED_AFTER_MS
+from tests.spark.lake_records import DAY_MS, HOUR_MS, NOON_MS, Sent
+from tests.spark.lakes import Lake, lake_in
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    return lake_in(tmp_path_factory.mktemp("lake"), spark)
+
+
+def test_metadata_is_kept_once_and_by_its_arrival_day(lake: Lake) -> None:
+    sent, query = Sent(number=300), lake.query("metadata", LakeTables.FLEET)
+    later = NOON_MS + 2 * DAY_MS
+
+    query.write(0, [sent.received(), sent.received()])
+    query.write(1, [sent.received(), sent.parsed(parsed_ms=later), sent.parsed(parsed_ms=later)])
+
+    (received,), (parsed,) = lake.rows(RECEIVED, sent), lake.rows(PARSED, sent)
+    assert received.day == parsed.day
+    assert (parsed.parsed_ms, parsed.reason) == (later, None)
+
+
+def test_a_day_counts_each_message_by_the_outcome_that_counts(lake: Lake) -> None:
+    one, two, three = (Sent(number=number, device_id="d-daily") for number in (310, 311, 312))
+    query = lake.query("daily", LakeTables.FLEET)
+    late_ms = NOON_MS - 2 * HOUR_MS
+
+    query.write(
+        0,
+        [
+            one.received(end_ms=late_ms, firmware="1"),
+            two.received(received_ms=NOON_MS + 9, end_ms=NOON_MS + HOUR_MS, firmware="2"),
+            one.parsed(Outcome.PARKED, reason="malformed", events=0),
+        ],
+    )
+    brought = three.received(received_ms=NOON_MS + 5, via="gw-1")
+    query.write(1, [brought, one.parsed(attempt=2, events=3), two.parsed(Outcome.EMPTY)])
+
+    (row,) = lake.session.table(DAILY.full_name).where("device_id = 'd-daily'").collect()
+    counts = (row.messages, row.parsed, row.empty, row.parked, row.malformed)
+    assert counts == (3, 1, 1, 0, 0)
+    assert (row.firmware, row.lag_messages, row.late_messages) == ("2", 2, 1)
+    assert (row.heard_ms, row.gateway_ms) == (NOON_MS + 9, NOON_MS + 5)
+    assert (row.lag_ms_sum, row.lag_ms_max) == (2 * HOUR_MS, 2 * HOUR_MS)
+    assert (row.events, row.parsed_body_bytes, row.inflated_bytes) == (4, 6, 12)
+
+
+def test_a_days_sums_hold_whatever_clocks_declared(lake: Lake) -> None:
+    sent = [Sent(number=number, device_id="d-clock") for number in range(360, 373)]
+    ends_ms = [-999_999_999_999_999_999] * 10 + [-(2**63), 2**63 - 1, MILLIS_MIN]
+    query = lake.query("clocks", LakeTables.FLEET)
+
+    query.write(
+        0,
+        [
+            *(one.received(end_ms=end_ms) for one, end_ms in zip(sent, ends_ms, strict=True)),
+            *(one.parsed(parse_us=2**62) for one in sent[:2]),
+        ],
+    )
+
+    (row,) = lake.session.table(DAILY.full_name).where("device_id = 'd-clock'").collect()
+    assert (row.messages, row.lag_messages, row.late_messages) == (13, 1, 1)
+    assert (row.lag_ms_sum, row.lag_ms_max) == (LAG_MS_MAX, LAG_MS_MAX)
+    assert (row.parse_us_sum, row.parse_us_max) == (0, 2**62)
+
+
+def test_an_hour_that_is_over_counts_its_devices_and_what_became_of_them(lake: Lake) -> None:
+    at_ms = NOON_MS + 10 * DAY_MS
+    by_itself, by_gateway = (
+        Sent(number=number, arrival_ms=at_ms, device_id=f"d-{number}", stream="hours")
+        for number in (330, 331)
+    )
+    later = Sent(number=332, arrival_ms=at_ms + HOUR_MS + SETTLED_AFTER_MS, stream="hours")
+    query, hours = lake.query("hours", LakeTables.FLEET), LakeHours(lake.session)
+
+    query.write(0, [by_itself.received(), by_gateway.received(via="gw-1"), later.received()])
+    query.write(1, [by_itself.parsed(Outcome.PARKED, reason="malformed")])
+    query.write(2, [replace(later, number=333, arrival_ms=later.arrival_ms + HOUR_MS).received()])
+
+    assert hours.latest_ms() == at_ms + HOUR_MS
+    assert [hour for hour in hours.since(at_ms) if hour.hour_ms == at_ms] == [
+        FlowHour(stream="hours", hour_ms=at_ms, devices=1, concluded=1, parked=1)
+    ]
