@@ -128,13 +128,8 @@ def _counts_of(
     return counts
 
 
-class _Directive(msgspec.Struct):
-    dimensions: list[list[str]] = msgspec.field(name="Dimensions")
-
-
 class _About(msgspec.Struct):
     timestamp: int = msgspec.field(name="Timestamp")
-    directives: list[_Directive] = msgspec.field(name="CloudWatchMetrics")
 
 
 class _Line(msgspec.Struct):
@@ -144,7 +139,6 @@ class _Line(msgspec.Struct):
     accepted: list[int] = msgspec.field(name="Accepted")
 
 
-_OF_A_STREAM: Final = sorted(_DIMENSIONS)
 _IN_LINE: Final = f'"{FunctionMetric.ACCEPTED}":['.encode()
 
 
@@ -187,8 +181,7 @@ class LoggedAcceptedCounts:
             read = msgspec.json.decode(line, type=_Line)
         except msgspec.MsgspecError:
             return  # something else that was printed
-        by = (sorted(names) for one in read.about.directives for names in one.dimensions)
-        if any(names == _OF_A_STREAM for names in by):
+        if read.stream:  # those of no stream are repeats, and no more records of it
             minute_ms = read.about.timestamp - read.about.timestamp % MINUTE_MS
             minute = AcceptedMinute(stream=read.stream, lane=read.lane, minute_ms=minute_ms)
             self._counts[minute] += sum(read.accepted)

@@ -4,7 +4,6 @@ import json
 import math
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from types import NoneType
 from typing import Final, Literal
 
@@ -129,6 +128,37 @@ VALUES_MAX: Final = 1_000_000
 _PLAIN: Final = frozenset({str, bool, NoneType})
 
 
+class Bounds:
+    """How deep in one document a reader is, and how many values may still come."""
+
+    __slots__ = ("_levels_left", "_values_left")
+
+    def __init__(self) -> None:
+        self.begin_document()
+
+    def begin_document(self) -> None:
+        self._levels_left, self._values_left = DEPTH_MAX, VALUES_MAX
+
+    def enter(self, values: int) -> None:
+        """Go into an object or array of so many values; ``leave`` it at its end."""
+        self._levels_left -= 1
+        if self._levels_left < 0:
+            raise self.malformed(f"nested deeper than {DEPTH_MAX} levels")
+        self.claim(values)
+
+    def leave(self) -> None:
+        self._levels_left += 1
+
+    def claim(self, values: int) -> None:
+        """Count values that are about to be read: some have no bytes of their own."""
+        self._values_left -= values
+        if self._values_left < 0:
+            raise self.malformed(f"more than {VALUES_MAX} values in one document")
+
+    def malformed(self, problem: str) -> MalformedMessage:
+        return MalformedMessage(problem)
+
+
 def in_json_domain(
     value: object, *, bytes_as: BytesAs, foreign: Callable[[object], object]
 ) -> object:
@@ -142,7 +172,7 @@ def in_json_domain(
             integer, or two keys become one; or there are more than ``DEPTH_MAX`` levels or
             ``VALUES_MAX`` values.
     """
-    return _Conversion(BYTES_WRITERS[bytes_as], foreign, VALUES_MAX).value(value, DEPTH_MAX)
+    return _Conversion(BYTES_WRITERS[bytes_as], foreign).value(value)
 
 
 def integer_of_64_bits(number: int) -> int:
@@ -165,13 +195,14 @@ BYTES_WRITERS: Final[Mapping[BytesAs, Callable[[bytes], str]]] = {
 }
 
 
-@dataclass(slots=True)
-class _Conversion:
-    written: Callable[[bytes], str]
-    foreign: Callable[[object], object]
-    values_left: int
+class _Conversion(Bounds):
+    def __init__(
+        self, written: Callable[[bytes], str], foreign: Callable[[object], object]
+    ) -> None:
+        super().__init__()
+        self._written, self._foreign = written, foreign
 
-    def value(self, value: object, levels_left: int) -> object:
+    def value(self, value: object) -> object:
         kind = type(value)
         if kind in _PLAIN:
             return value
@@ -180,35 +211,31 @@ class _Conversion:
         if type(value) is float:
             return _finite(value)
         if type(value) is dict:
-            self._count(len(value), levels_left)
-            return self._object(value, levels_left - 1)
+            return self._object(value)
         if type(value) is list:
-            self._count(len(value), levels_left)
-            return self._array(value, levels_left - 1)
-        return self.written(value) if isinstance(value, bytes) else self.foreign(value)
+            return self._array(value)
+        return self._written(value) if isinstance(value, bytes) else self._foreign(value)
 
-    def _array(self, values: list[object], levels_left: int) -> list[object]:
+    def _array(self, values: list[object]) -> list[object]:
+        self.enter(len(values))
         convert = self.value
-        return [value if type(value) in _PLAIN else convert(value, levels_left) for value in values]
+        converted = [value if type(value) in _PLAIN else convert(value) for value in values]
+        self.leave()
+        return converted
 
-    def _object(self, members: dict[object, object], levels_left: int) -> dict[str, object]:
+    def _object(self, members: dict[object, object]) -> dict[str, object]:
+        self.enter(len(members))
         convert = self.value
         converted = {
             key if type(key) is str else _key(key): value
             if type(value) in _PLAIN
-            else convert(value, levels_left)
+            else convert(value)
             for key, value in members.items()
         }
+        self.leave()
         if len(converted) != len(members):
             raise MalformedMessage("a key is repeated within an object: as text, and as an integer")
         return converted
-
-    def _count(self, values: int, levels_left: int) -> None:
-        if not levels_left:
-            raise MalformedMessage(f"nested deeper than {DEPTH_MAX} levels")
-        self.values_left -= values
-        if self.values_left < 0:
-            raise MalformedMessage(f"more than {VALUES_MAX} values in the document")
 
 
 def _finite(number: float) -> float:

@@ -50,7 +50,7 @@ def compile_schema(text: bytes, bytes_as: BytesAs) -> ReadData:
     def data(octets: bytes, *, start: int, count: int) -> Iterator[object]:
         source = Source(octets, at=start)
         for _ in range(count):
-            source.begin_datum()
+            source.begin_document()
             yield read(source)
         if source.at != len(octets):
             raise MalformedMessage(f"{len(octets) - source.at} bytes after the last record")

@@ -6,42 +6,20 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from fleetlane.parsers.contract import MalformedMessage
-from fleetlane.parsers.json_domain import DEPTH_MAX, VALUES_MAX
+from fleetlane.parsers.json_domain import Bounds
 
 _LONG_BITS = 64
 _MORE = 0x80
 
 
-class Source:
+class Source(Bounds):
     """A reader's position. The caps are checked before a declared count or length is believed."""
 
-    __slots__ = ("_depth", "_values_left", "at", "data")
+    __slots__ = ("at", "data")
 
     def __init__(self, data: bytes, *, at: int = 0) -> None:
-        self.data = data
-        self.at = at
-        self._depth = 0
-        self._values_left = VALUES_MAX
-
-    def begin_datum(self) -> None:
-        self._depth = 0
-        self._values_left = VALUES_MAX
-
-    def enter(self, values: int) -> None:
-        """Go into a record, an array or a map; ``leave`` it at its end."""
-        self._depth += 1
-        if self._depth > DEPTH_MAX:
-            raise self.malformed(f"nested deeper than {DEPTH_MAX} levels")
-        self.claim(values)
-
-    def leave(self) -> None:
-        self._depth -= 1
-
-    def claim(self, values: int) -> None:
-        """Count values that are about to be read: some have no bytes of their own."""
-        self._values_left -= values
-        if self._values_left < 0:
-            raise self.malformed(f"more than {VALUES_MAX} values in one record")
+        super().__init__()
+        self.data, self.at = data, at
 
     def long(self) -> int:
         """Read a zig-zag variable-length integer of at most 64 bits."""

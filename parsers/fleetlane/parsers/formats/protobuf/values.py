@@ -9,31 +9,9 @@ from google.protobuf.descriptor import FieldDescriptor  # type: ignore[import-un
 
 from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.formats.protobuf.descriptors import MessageTypes, decoded
-from fleetlane.parsers.json_domain import DEPTH_MAX, VALUES_MAX
+from fleetlane.parsers.json_domain import Bounds
 
-
-class Walk:
-    """How deep in one message a writer is, and how many values may still come."""
-
-    __slots__ = ("_levels_left", "_values_left")
-
-    def __init__(self) -> None:
-        self._levels_left = DEPTH_MAX
-        self._values_left = VALUES_MAX
-
-    def enter(self, values: int) -> None:
-        self._levels_left -= 1
-        self._values_left -= values
-        if self._levels_left < 0:
-            raise MalformedMessage(f"nested deeper than {DEPTH_MAX} levels")
-        if self._values_left < 0:
-            raise MalformedMessage(f"more than {VALUES_MAX} values in one message")
-
-    def leave(self) -> None:
-        self._levels_left += 1
-
-
-type Write = Callable[[Any, Walk], object]
+type Write = Callable[[Any, Bounds], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +34,13 @@ def message_writer(
         ValueError: There is no such type.
     """
     write = _octets_writer(name, _Scope(types=types, write_bytes=write_bytes))
-    return lambda octets: write(octets, Walk())
+    return lambda octets: write(octets, Bounds())
 
 
 def _octets_writer(name: str, scope: _Scope) -> Write:
     message_class = scope.types.message_class(name)
     write = _message_writer(message_class.DESCRIPTOR, scope)
-    return lambda octets, walk: write(decoded(message_class, octets), walk)
+    return lambda octets, bounds: write(decoded(message_class, octets), bounds)
 
 
 def _message_writer(descriptor: Any, scope: _Scope) -> Write:
@@ -73,8 +51,8 @@ def _message_writer(descriptor: Any, scope: _Scope) -> Write:
         writers[name] = _json_text
         return _json_text
 
-    def write_late(message: Any, walk: Walk) -> object:
-        return writers[name](message, walk)
+    def write_late(message: Any, bounds: Bounds) -> object:
+        return writers[name](message, bounds)
 
     writers[name] = write_late
     write = _fields_writer([(each, _field_writer(each, scope)) for each in descriptor.fields])
@@ -82,28 +60,30 @@ def _message_writer(descriptor: Any, scope: _Scope) -> Write:
     return writers[name]
 
 
-def _fields_writer(fields: Iterable[tuple[Any, Write]]) -> Callable[[Any, Walk], dict[str, object]]:
+def _fields_writer(
+    fields: Iterable[tuple[Any, Write]],
+) -> Callable[[Any, Bounds], dict[str, object]]:
     plan = [(each.name, each.has_presence, write) for each, write in fields]
 
-    def write_message(message: Any, walk: Walk) -> dict[str, object]:
-        walk.enter(len(plan))
+    def write_message(message: Any, bounds: Bounds) -> dict[str, object]:
+        bounds.enter(len(plan))
         event = {
-            name: write(getattr(message, name), walk)
+            name: write(getattr(message, name), bounds)
             for name, has_presence, write in plan
             if not has_presence or message.HasField(name)
         }
-        walk.leave()
+        bounds.leave()
         return event
 
     return write_message
 
 
-def _unwrapping(name: str, write: Callable[[Any, Walk], dict[str, object]]) -> Write:
+def _unwrapping(name: str, write: Callable[[Any, Bounds], dict[str, object]]) -> Write:
     if name == "google.protobuf.Value":
-        return lambda message, walk: next(iter(write(message, walk).values()), None)
+        return lambda message, bounds: next(iter(write(message, bounds).values()), None)
     if name in _UNWRAPPED:
         inner = _UNWRAPPED[name]
-        return lambda message, walk: write(message, walk)[inner]
+        return lambda message, bounds: write(message, bounds)[inner]
     return write
 
 
@@ -118,10 +98,10 @@ def _field_writer(each: Any, scope: _Scope) -> Write:
 
 
 def _list_writer(write: Write) -> Write:
-    def write_list(values: Any, walk: Walk) -> object:
-        walk.enter(len(values))
-        written = [write(value, walk) for value in values]
-        walk.leave()
+    def write_list(values: Any, bounds: Bounds) -> object:
+        bounds.enter(len(values))
+        written = [write(value, bounds) for value in values]
+        bounds.leave()
         return written
 
     return write_list
@@ -134,16 +114,16 @@ def _map_writer(entry_class: Any, scope: _Scope) -> Write:
     write_key = _MAP_KEYS.get(key_field.type, str)
     write = _value_writer(value_field, scope)
 
-    def write_map(entries: Any, walk: Walk) -> object:
-        walk.enter(len(entries))
+    def write_map(entries: Any, bounds: Bounds) -> object:
+        bounds.enter(len(entries))
         written: dict[str, object] = {}
         for octets in entries:
             entry = decoded(entry_class, octets)
             key = write_key(entry.key)
             if key in written:
                 raise MalformedMessage(f"key {key!r:.80} is repeated within a map")
-            written[key] = write(entry.value, walk)
-        walk.leave()
+            written[key] = write(entry.value, bounds)
+        bounds.leave()
         return written
 
     return write_map
@@ -168,19 +148,19 @@ def _enum_writer(enumeration: Any) -> Write:
     return lambda number, _: names.get(number, number)
 
 
-def _text(value: object, _: Walk) -> object:
+def _text(value: object, _: Bounds) -> object:
     if not isinstance(value, str):  # proto2 allows it, and hands out the bytes
         raise MalformedMessage(f"text {value!r:.80} is not UTF-8")
     return value
 
 
-def _finite(number: float, _: Walk) -> object:
+def _finite(number: float, _: Bounds) -> object:
     if not math.isfinite(number):
         raise MalformedMessage(f"a number is {number}; numbers are finite")
     return number
 
 
-def _json_text(message: Any, _: Walk) -> object:
+def _json_text(message: Any, _: Bounds) -> object:
     try:
         return message.ToJsonString()
     except ValueError as problem:
