@@ -29,7 +29,7 @@ from benchmarks.kept_numbers import write_numbers
 from fleetlane.events.canonical import (
     EventTime,
     TimeQuality,
-    canonical_value,
+    canonical_tail,
     event_data,
     message_prefix,
 )
@@ -106,13 +106,10 @@ def _canonical_record_bytes() -> int:
         body=b"",
         body_bytes=0,
     )
-    record = canonical_value(
-        message_prefix(message, parser="parser-1@1.0.0"),
-        event_id=f"{message.raw_id}-0",
-        time=EventTime(millis=ASKED_AT_MS, quality=TimeQuality.OK, bucket_millis=ASKED_AT_MS),
-        data=event_data({"celsius": 21.57, "volts": 3.291}),
-    )
-    return len(record)
+    when = EventTime(millis=ASKED_AT_MS, quality=TimeQuality.OK, bucket_millis=ASKED_AT_MS)
+    tail = canonical_tail(when, event_data({"celsius": 21.57, "volts": 3.291}))
+    prefix = message_prefix(message, parser="parser-1@1.0.0")
+    return len(b'%b,"id":"%b-0",%b' % (prefix, message.raw_id.encode(), tail))
 
 
 def _seconds(fleet: Fleet, days: int) -> dict[str, float]:

@@ -62,10 +62,16 @@ class BucketObjects:
 
         return self.ask(key, read)
 
-    def decoded[T](self, found: StoredObject | None, key: str, kind: type[T]) -> T | None:
-        """The JSON that was read; what is none counts as an answer that S3 should not give."""
+    def read[T](self, key: str, kind: type[T]) -> T | None:
+        """Read an object's JSON; what is none counts as an answer that S3 should not give."""
+        found = self.read_version(key, kind)
+        return None if found is None else found[0]
+
+    def read_version[T](self, key: str, kind: type[T]) -> tuple[T, str] | None:
+        """As ``read``, with the object's version."""
+        found = self.get(key)
         try:
-            return None if found is None else msgspec.json.decode(found.body, type=kind)
+            return found and (msgspec.json.decode(found.body, type=kind), found.version)
         except msgspec.MsgspecError as problem:
             raise self._unavailable(key, str(problem)) from problem
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
 from fleetlane.events.errors import FleetlaneError
@@ -91,10 +92,4 @@ def _item(key: str, kept: KeptReceipt) -> dict[str, Any]:
 
 
 def _kept(item: Mapping[str, Any]) -> KeptReceipt:
-    return KeptReceipt(
-        raw_id=item["raw_id"],
-        lane=Lane(item["lane"]),
-        landed=item["landed"],
-        sha256=item["sha256"],
-        expires_s=int(item["expires_s"]),
-    )
+    return msgspec.convert({**item, "expires_s": int(item["expires_s"])}, KeptReceipt)

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from itertools import batched
 from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from clients.aws import asking
 from fleetlane.events.errors import FleetlaneError
@@ -181,26 +183,14 @@ def _problem_of(keys: tuple[Jwk, ...]) -> str | None:
 
 
 def _item_of(device: RegisteredDevice) -> dict[str, Any]:
-    item = {
-        "device_id": device.device_id,
-        "device_type": device.device_type,
-        "status": device.status.value,
-        "keys": [dict(key) for key in device.keys],
-        "registered_ms": device.registered_ms,
-    }
-    return item if device.gateway_id is None else item | {"gateway_id": device.gateway_id}
+    item = asdict(device) | {"status": device.status.value, "keys": list(map(dict, device.keys))}
+    return {name: value for name, value in item.items() if value is not None}
 
 
 def device_from_item(item: Mapping[str, Any]) -> RegisteredDevice:
     """Read an item of the table; raises ``BadDeviceError`` where it is no device."""
     try:
-        return RegisteredDevice(
-            device_id=item["device_id"],
-            device_type=item["device_type"],
-            status=DeviceStatus(item["status"]),
-            keys=tuple(item["keys"]),
-            gateway_id=item.get("gateway_id"),
-            registered_ms=int(item["registered_ms"]),
-        )
-    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        registered_ms = int(item["registered_ms"])
+        return msgspec.convert({**item, "registered_ms": registered_ms}, RegisteredDevice)
+    except (KeyError, TypeError, ValueError) as problem:
         raise BadDeviceError(str(item.get("device_id")), repr(problem)) from problem

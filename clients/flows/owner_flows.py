@@ -35,14 +35,12 @@ class OwnerFlows:
 
     def wanted(self, owner: str) -> str | None:
         """The version that an owner wants in force, if it ever said so."""
-        key = wanted_key(owner)
-        found = self._objects.decoded(self._objects.get(key), key, WantedVersion)
+        found = self._objects.read(wanted_key(owner), WantedVersion)
         return None if found is None else found.version
 
     def want(self, owner: str, version: str) -> None:
         """Say which version is to be in force from the next activation on."""
-        key = wanted_key(owner)
-        self._objects.put(key, WantedVersion(version).to_json())
+        self._objects.put(wanted_key(owner), WantedVersion(version).to_json())
 
     def owners(self) -> Iterator[str]:
         """All owners that want a version in force."""

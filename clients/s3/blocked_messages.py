@@ -52,7 +52,8 @@ class BlockedMessages:
 
     def found(self, position: KafkaPosition) -> BlockedMessage | None:
         """The message at a position of Kafka's, if it was ever blocked and not tried again."""
-        return self._read(_key(position.topic, position.partition, position.offset))
+        key = _key(position.topic, position.partition, position.offset)
+        return self._objects.read(key, BlockedMessage)
 
     def put(self, blocked: BlockedMessage) -> None:
         key = _key(blocked.topic, blocked.partition, blocked.offset)
@@ -60,9 +61,8 @@ class BlockedMessages:
 
     def waiting(self, topic: str) -> list[BlockedMessage]:
         """The messages of a topic that wait for an operator."""
-        found = (
-            self._read(one["Key"]) for one in self._objects.listed(f"{BLOCKED_MESSAGES}{topic}/")
-        )
+        listed = self._objects.listed(f"{BLOCKED_MESSAGES}{topic}/")
+        found = (self._objects.read(one["Key"], BlockedMessage) for one in listed)
         return [one for one in found if one is not None and not one.is_skipped]
 
     def skip(self, blocked: BlockedMessage) -> None:
@@ -72,9 +72,6 @@ class BlockedMessages:
     def retry(self, blocked: BlockedMessage) -> None:
         """Let it be tried again."""
         self._objects.delete(_key(blocked.topic, blocked.partition, blocked.offset))
-
-    def _read(self, key: str) -> BlockedMessage | None:
-        return self._objects.decoded(self._objects.get(key), key, BlockedMessage)
 
 
 def blocking_topics(stream: str) -> list[str]:

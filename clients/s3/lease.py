@@ -8,7 +8,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
@@ -52,21 +51,14 @@ class LeaseState(msgspec.Struct, frozen=True, kw_only=True):
     beat: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundLease:
-    """A lease as it was read; ``version`` changes with every write."""
-
-    state: LeaseState
-    version: str
-
-
 class LeasePlace(Protocol):
     """Where a lease is kept; ``LeaseObject`` is one. Both raise ``LeaseUnavailableError``."""
 
     @property
     def name(self) -> str: ...
 
-    def read(self) -> FoundLease | None: ...
+    def read(self) -> tuple[LeaseState, str] | None:
+        """What it says, and its version, which changes with every write."""
 
     def write(self, state: LeaseState, *, replacing: str | None) -> str | None:
         """Write over that version, or where there is none; give the new one.
@@ -85,12 +77,8 @@ class LeaseObject:
         )
         self._key = f"{LEASES}{name}.json"
 
-    def read(self) -> FoundLease | None:
-        found = self._objects.get(self._key)
-        state = self._objects.decoded(found, self._key, LeaseState)
-        if found is None or state is None:
-            return None
-        return FoundLease(state=state, version=found.version)
+    def read(self) -> tuple[LeaseState, str] | None:
+        return self._objects.read_version(self._key, LeaseState)
 
     def write(self, state: LeaseState, *, replacing: str | None) -> str | None:
         body = msgspec.json.encode(state)
@@ -99,8 +87,8 @@ class LeaseObject:
 
     def _version_if_ours(self, state: LeaseState) -> str | None:
         """A write whose answer was lost is refused when it is tried again, and was done."""
-        found = self.read()
-        return found.version if found is not None and found.state == state else None
+        found, version = self.read() or (None, None)
+        return version if found == state else None
 
 
 class Lease:
@@ -159,13 +147,13 @@ class Lease:
         found = self._place.read()
         if found is None:
             return self._begun(token=1, replacing=None)
-        now_s = self._clock_s()
-        if found.version != self._version:
-            _log.warning("waiting: %s holds the lease %s", found.state.holder, self._place.name)
-            self._version, self._unchanged_since_s = found.version, now_s
+        now_s, (state, version) = self._clock_s(), found
+        if version != self._version:
+            _log.warning("waiting: %s holds the lease %s", state.holder, self._place.name)
+            self._version, self._unchanged_since_s = version, now_s
         if now_s - self._unchanged_since_s < self._lease_s:
             return None
-        return self._begun(token=found.state.token + 1, replacing=found.version)
+        return self._begun(token=state.token + 1, replacing=version)
 
     def _begun(self, *, token: int, replacing: str | None) -> int | None:
         state = LeaseState(holder=self._holder, token=token, beat=0)

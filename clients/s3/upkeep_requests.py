@@ -80,7 +80,7 @@ class UpkeepRequests:
 
     def waiting(self) -> UpkeepRequest | None:
         """The request, unless it was answered."""
-        request = self._get(self._request_key, UpkeepRequest)
+        request = self._objects.read(self._request_key, UpkeepRequest)
         if request is None or self.answer_to(request.request_id) is not None:
             return None
         return request
@@ -89,18 +89,15 @@ class UpkeepRequests:
         self._objects.put(self._answer_key, msgspec.json.encode(answer))
 
     def answer_to(self, request_id: str) -> UpkeepAnswer | None:
-        answer = self._get(self._answer_key, UpkeepAnswer)
+        answer = self._objects.read(self._answer_key, UpkeepAnswer)
         return answer if answer is not None and answer.request_id == request_id else None
 
     def last_scheduled_ms(self) -> int | None:
-        scheduled = self._get(self._scheduled_key, Scheduled)
+        scheduled = self._objects.read(self._scheduled_key, Scheduled)
         return None if scheduled is None else scheduled.at_ms
 
     def note_scheduled(self, now_ms: int) -> None:
         self._objects.put(self._scheduled_key, msgspec.json.encode(Scheduled(at_ms=now_ms)))
-
-    def _get[T: msgspec.Struct](self, key: str, kind: type[T]) -> T | None:
-        return self._objects.decoded(self._objects.get(key), key, kind)
 
 
 class _Noted(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,7 +118,7 @@ class ErasedDevices:
 
     def erased_until_ms(self) -> Mapping[str, int]:
         """Until which time of arrival nothing of a device is kept, by its id."""
-        noted = self._objects.decoded(self._objects.get(self._key), self._key, _Noted)
+        noted = self._objects.read(self._key, _Noted)
         return {} if noted is None else noted.until_ms
 
     def note(self, device_id: str, *, until_ms: int) -> None:

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Final, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
@@ -10,12 +9,11 @@ from pyspark.sql import functions as F
 
 from fleetlane.events import canary
 from fleetlane.events.canary import CanaryMessage, messages_between
-from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lake.tables import EVENTS, PARSED, LakeTable
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metadata import Outcome
 from fleetlane.events.metrics import JobMetric, LaneMetric
-from fleetlane.events.times import DAY_MS
+from fleetlane.events.times import DAY_MS, day_of
 from glue_jobs.fleet_watch.flow_watch import reading_lake
 
 CHECK_INTERVAL_S: Final = 120
@@ -74,7 +72,7 @@ class CanaryCheck:
         self._publish, self._publish_of_lane = publish, publish_of_lane
 
     def run(self) -> None:
-        """Check once; raises ``CanariesUnavailableError`` where the lake cannot be read now."""
+        """Check once; raises ``LakeUnreadableError`` where the lake cannot be read now."""
         now_ms = self._now_ms()
         began_ms = self._canaries.began_ms(now_ms - _KNOWN_MS)
         if began_ms is None:
@@ -90,28 +88,20 @@ class CanaryCheck:
             self._publish_of_lane[lane]({LaneMetric.CANARY_MS: took_ms})
 
 
-class CanariesUnavailableError(FleetlaneError):
-    """The lake cannot be read now; before its first batch there is none."""
-
-    reason = "canaries_unavailable"
-    problem: str
-    sentence = "the canary's messages in the lake cannot be read: {problem}"
-
-
 class LakeCanaries:
-    """Reads tables that another job writes; all raise ``CanariesUnavailableError``."""
+    """Reads tables that another job writes; all raise ``LakeUnreadableError``."""
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session
 
-    @reading_lake(CanariesUnavailableError)
+    @reading_lake()
     def began_ms(self, since_ms: int) -> int | None:
         """When the first message since then arrived; ``None`` where none did."""
         [row] = self._events(since_ms).agg(F.min("arrival_ms").alias("at_ms")).collect()
         began_ms: int | None = row.at_ms
         return began_ms
 
-    @reading_lake(CanariesUnavailableError)
+    @reading_lake()
     def arrived(self, since_ms: int) -> Collection[str]:
         """The raw ids of what arrived since then, and is canonical and in the lake.
 
@@ -120,7 +110,7 @@ class LakeCanaries:
         rows = self._events(since_ms).select("raw_id").distinct()
         return {row.raw_id for row in rows.collect()}
 
-    @reading_lake(CanariesUnavailableError)
+    @reading_lake()
     def slowest_ms(self, since_ms: int) -> Mapping[Lane, int]:
         """By lane, the longest time from arrival to canonical of what arrived since then.
 
@@ -140,9 +130,8 @@ class LakeCanaries:
         return self._since(EVENTS, since_ms, arrival="arrival_ms").where(is_ours)
 
     def _since(self, table: LakeTable, since_ms: int, *, arrival: str) -> DataFrame:
-        day = datetime.fromtimestamp(since_ms / 1_000, UTC).date()
         return self._session.table(table.full_name).where(
-            (F.col("day") >= day)
+            (F.col("day") >= day_of(since_ms))
             & (F.col(arrival) >= since_ms)
             & (F.col("device_id") == canary.DEVICE_ID)
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
+from fleetlane.events.metadata import AlertKind
 from fleetlane.events.times import DAY_MS
 
 WEEK_MS: Final = 7 * DAY_MS
@@ -44,22 +45,16 @@ class FlowHour:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LowCoverage:
-    """Fewer devices reported to a flow in an hour than in the same hour of the weeks before."""
+class Finding:
+    """An hour of low coverage, or with much parked, by what is usual for its flow.
 
+    ``limit`` is how few devices would still be usual, by the same hour of the weeks before, or how
+    many parked messages, by the hours of the week before.
+    """
+
+    kind: AlertKind
     hour: FlowHour
-    devices_min: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MuchParked:
-    """More of a flow's messages of an hour are parked than in the hours of the week before."""
-
-    hour: FlowHour
-    parked_max: int
-
-
-type Finding = LowCoverage | MuchParked
+    limit: int
 
 
 def findings(
@@ -84,7 +79,7 @@ def findings(
 
 def _low_coverage(
     now: FlowHour, of_stream: Mapping[int, FlowHour], reported: Collection[int]
-) -> Iterator[LowCoverage]:
+) -> Iterator[Finding]:
     began_ms = min(of_stream)
     alike = (now.hour_ms - back * WEEK_MS for back in range(1, WEEKS + 1))
     devices = [
@@ -94,10 +89,10 @@ def _low_coverage(
     ]
     usual = usual_of(devices)
     if usual is not None and now.devices < usual.devices_min:
-        yield LowCoverage(hour=now, devices_min=round(usual.devices_min))
+        yield Finding(kind=AlertKind.LOW_COVERAGE, hour=now, limit=round(usual.devices_min))
 
 
-def _much_parked(now: FlowHour, of_stream: Mapping[int, FlowHour]) -> Iterator[MuchParked]:
+def _much_parked(now: FlowHour, of_stream: Mapping[int, FlowHour]) -> Iterator[Finding]:
     """A flow that has hardly a past may park no more than the margin."""
     if now.parked_share is None:
         return
@@ -108,7 +103,8 @@ def _much_parked(now: FlowHour, of_stream: Mapping[int, FlowHour]) -> Iterator[M
     ]
     usual = usual_of(shares) or _NOTHING_PARKS
     if now.parked_share > usual.parked_share_max:
-        yield MuchParked(hour=now, parked_max=round(usual.parked_share_max * now.concluded))
+        limit = round(usual.parked_share_max * now.concluded)
+        yield Finding(kind=AlertKind.MUCH_PARKED, hour=now, limit=limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import replace
-from datetime import UTC, datetime
 from typing import Final, Protocol
 
 from py4j.protocol import Py4JError
@@ -18,15 +17,8 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lake.tables import HOURLY
 from fleetlane.events.metadata import Alert, AlertKind
 from fleetlane.events.metrics import JobMetric
-from fleetlane.events.times import HOUR_MS
-from glue_jobs.fleet_watch.flow_hours import (
-    WEEK_MS,
-    WEEKS,
-    Finding,
-    FlowHour,
-    LowCoverage,
-    findings,
-)
+from fleetlane.events.times import HOUR_MS, day_of
+from glue_jobs.fleet_watch.flow_hours import WEEK_MS, WEEKS, Finding, FlowHour, findings
 
 POLL_INTERVAL_S: Final = 300
 SILENT_MS: Final = 2 * HOUR_MS
@@ -93,7 +85,7 @@ class FlowWatch:
         if alerts:
             _log.warning("%d flows are not as usual in the last hour", len(alerts))
             self._send(alerts)
-        low = sum(isinstance(one, LowCoverage) for one in found)
+        low = sum(one.kind is AlertKind.LOW_COVERAGE for one in found)
         self._values = {
             JobMetric.LOW_COVERAGE_FLOWS: low,
             JobMetric.MUCH_PARKED_FLOWS: len(found) - low,
@@ -101,8 +93,7 @@ class FlowWatch:
 
 
 def _alert(finding: Finding, owner: str, *, now_ms: int) -> Alert:
-    hour = finding.hour
-    kind = AlertKind.LOW_COVERAGE if isinstance(finding, LowCoverage) else AlertKind.MUCH_PARKED
+    hour, kind = finding.hour, finding.kind
     alert = Alert(
         id=f"{kind}/{hour.stream}/{hour.hour_ms}",
         kind=kind,
@@ -112,51 +103,48 @@ def _alert(finding: Finding, owner: str, *, now_ms: int) -> Alert:
         from_ms=hour.hour_ms,
         window_s=HOUR_MS // 1_000,
     )
-    if isinstance(finding, LowCoverage):
-        return replace(alert, devices=hour.devices, devices_min=finding.devices_min)
-    return replace(
-        alert, messages=hour.concluded, parked=hour.parked, parked_max=finding.parked_max
-    )
+    if kind is AlertKind.LOW_COVERAGE:
+        return replace(alert, devices=hour.devices, devices_min=finding.limit)
+    return replace(alert, messages=hour.concluded, parked=hour.parked, parked_max=finding.limit)
 
 
-class HoursUnavailableError(FleetlaneError):
-    """The lake's hours cannot be read now; before the lake's first batch there are none."""
+class LakeUnreadableError(FleetlaneError):
+    """The lake cannot be read now; before its first batch there is none."""
 
-    reason = "hours_unavailable"
+    reason = "lake_unreadable"
     problem: str
-    sentence = f"{HOURLY.full_name} cannot be read: {{problem}}"
+    sentence = "the lake cannot be read: {problem}"
+
+
+@contextmanager
+def reading_lake() -> Iterator[None]:
+    """Turn what Spark raises inside into ``LakeUnreadableError``, by its first line."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as problem:
+        raise LakeUnreadableError(str(problem).partition("\n")[0]) from problem
 
 
 class LakeHours:
-    """Reads a table that another job writes. Both may raise the error above."""
+    """Reads a table that another job writes. Both may raise ``LakeUnreadableError``."""
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session
 
+    @reading_lake()
     def latest_ms(self) -> int | None:
         """The beginning of the last hour that was counted; ``None`` where none was."""
-        with reading_lake(HoursUnavailableError):
-            hours = self._session.table(HOURLY.full_name)
-            [row] = hours.agg(F.max("hour_ms").alias("latest_ms")).collect()
+        hours = self._session.table(HOURLY.full_name)
+        [row] = hours.agg(F.max("hour_ms").alias("latest_ms")).collect()
         latest_ms: int | None = row.latest_ms
         return latest_ms
 
+    @reading_lake()
     def since(self, since_ms: int) -> Sequence[FlowHour]:
         """All hours that began at ``since_ms`` or later, of all streams."""
-        day = datetime.fromtimestamp(since_ms / 1_000, UTC).date()
-        is_since = (F.col("day") >= day) & (F.col("hour_ms") >= since_ms)
+        is_since = (F.col("day") >= day_of(since_ms)) & (F.col("hour_ms") >= since_ms)
         concluded = F.col("parsed") + F.col("empty") + F.col("parked")
         names = ("stream", "hour_ms", "devices", "parked")
-        with reading_lake(HoursUnavailableError):
-            hours = self._session.table(HOURLY.full_name).where(is_since)
-            rows = hours.select(*names, concluded.alias("concluded")).collect()
-            return [FlowHour(**row.asDict()) for row in rows]
-
-
-@contextmanager
-def reading_lake(unavailable: Callable[[str], FleetlaneError]) -> Iterator[None]:
-    """Turn what Spark raises inside into what ``unavailable`` makes of its first line."""
-    try:
-        yield
-    except (PySparkException, Py4JError) as problem:
-        raise unavailable(str(problem).partition("\n")[0]) from problem
+        hours = self._session.table(HOURLY.full_name).where(is_since)
+        rows = hours.select(*names, concluded.alias("concluded")).collect()
+        return [FlowHour(**row.asDict()) for row in rows]

@@ -1,7 +1,7 @@
 """A row a device, stream and day, and a row a stream and hour, computed again as batches come."""
 
 from collections.abc import Iterable
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lake.tables import DAILY, HOURLY, LATE_MESSAGE_AFTER_MS
 from fleetlane.events.metadata import OUTCOMES_BY_RANK, Outcome
-from fleetlane.events.times import DAY_MS, HOUR_MS, MILLIS_MAX, MILLIS_MIN
+from fleetlane.events.times import DAY_MS, HOUR_MS, MILLIS_MAX, MILLIS_MIN, day_of
 
 SETTLED_AFTER_MS: Final = 600_000
 """So long after its end an hour is counted: its last messages are mostly parsed by then."""
@@ -91,7 +91,7 @@ class ClosedHours:
 
 def days_to_count(touched: Iterable[date], *, closed_ms: int) -> list[date]:
     """The days of a batch, and that of the hour that is over; none of those that follow it."""
-    closing = datetime.fromtimestamp(closed_ms / 1_000, UTC).date()
+    closing = day_of(closed_ms)
     return sorted({closing, *(day for day in touched if day < closing)})
 
 

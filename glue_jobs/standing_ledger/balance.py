@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, date, datetime
 from typing import Any, Final
 
 from pyspark.sql import DataFrame, Window
@@ -13,7 +12,7 @@ from clients.accepted_counts import AcceptedMinute
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Alert, AlertKind, Outcome
 from fleetlane.events.metrics import NO_FLOW_STREAM
-from fleetlane.events.times import HOUR_MS
+from fleetlane.events.times import HOUR_MS, day_of
 from glue_jobs.standing_ledger.messages import MISSING, WAITING
 
 NAMED_MAX: Final = 100
@@ -204,7 +203,3 @@ def alerts_of(hours: Iterable[LedgerHour], *, now_ms: int) -> Iterator[Alert]:
                 window_s=HOUR_MS // 1_000,
                 lane=Lane(lane) if lane in Lane else None,
             )
-
-
-def day_of(at_ms: int) -> date:
-    return datetime.fromtimestamp(at_ms / 1_000, UTC).date()

@@ -8,9 +8,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from fleetlane.events.lake.tables import EVENTS, LEDGER, PARKED, PARSED, RAW, RECEIVED, LakeTable
-from fleetlane.events.times import HOUR_MS
+from fleetlane.events.times import HOUR_MS, day_of
 from glue_jobs.engine.session import java_class
-from glue_jobs.standing_ledger.balance import day_of
 from glue_jobs.standing_ledger.messages import LakeRows
 
 _READ: Final = (RECEIVED, PARSED, PARKED, EVENTS)

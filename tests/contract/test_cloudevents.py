@@ -20,7 +20,6 @@ from fleetlane.events.canonical import (
     CANONICAL_CONTENT_TYPE,
     EventTime,
     TimeQuality,
-    canonical_value,
     event_data,
     message_prefix,
 )
@@ -28,6 +27,7 @@ from fleetlane.events.envelope import KafkaPosition, Message, Parking, headers_o
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.topics import raw_key
+from tests.canonical_value import canonical_value
 from tests.unit.events.json_values import json_objects
 from tests.unit.events.messages import ARRIVAL_MILLIS, FULL, PLAIN, RAW_ID, SHA256
 

@@ -63,7 +63,7 @@ def test_only_the_version_that_was_read_is_replaced(place: LeasePlace) -> None:
     found = place.read()
     assert late is None
     assert found is not None
-    assert (found.version, found.state.beat) == (new, 1)
+    assert (found[1], found[0].beat) == (new, 1)
 
 
 def test_a_free_lease_is_taken_at_once(place: LeasePlace, clock: Clock) -> None:

@@ -9,13 +9,7 @@ from itertools import count
 import orjson
 from pyspark.sql import DataFrame, SparkSession
 
-from fleetlane.events.canonical import (
-    EventTime,
-    TimeQuality,
-    canonical_value,
-    event_data,
-    message_prefix,
-)
+from fleetlane.events.canonical import EventTime, TimeQuality, event_data, message_prefix
 from fleetlane.events.envelope import (
     Header,
     KafkaPosition,
@@ -27,6 +21,7 @@ from fleetlane.events.envelope import (
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed
+from tests.canonical_value import canonical_value
 
 SCHEMA = (
     "key binary, value binary, topic string, partition int, offset long, timestamp timestamp,"

@@ -13,7 +13,8 @@ from fleetlane.events.canary import CanaryMessage, messages_of
 from fleetlane.events.lake.tables import EVENTS, PARSED, LakeTable
 from fleetlane.events.lanes import Lane
 from glue_jobs.engine.session import use_catalog
-from glue_jobs.fleet_watch.canary_check import CanariesUnavailableError, LakeCanaries
+from glue_jobs.fleet_watch.canary_check import LakeCanaries
+from glue_jobs.fleet_watch.flow_watch import LakeUnreadableError
 from glue_jobs.lake.main import ensure_table
 
 pytestmark = pytest.mark.spark
@@ -108,5 +109,5 @@ def test_the_slowest_of_each_lane_counts_only_what_was_parsed(canaries: LakeCana
 
 
 def test_without_a_lake_there_is_an_error_of_ours(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(CanariesUnavailableError):
+    with pytest.raises(LakeUnreadableError):
         LakeCanaries(session_on(spark, tmp_path)).began_ms(SLOT_MS)

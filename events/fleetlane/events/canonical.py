@@ -128,11 +128,6 @@ def message_prefix(message: Message | MessageFacts, *, parser: str) -> bytes:
     return orjson.dumps(attributes)[:-1]
 
 
-def canonical_value(prefix: bytes, *, event_id: str, time: EventTime, data: bytes) -> bytes:
-    """Write one canonical event: ``prefix`` of its message, then what is its own."""
-    return b'%b,"id":"%b",%b' % (prefix, event_id.encode(), canonical_tail(time, data))
-
-
 def canonical_tail(time: EventTime, data: bytes) -> bytes:
     """What comes behind the id of a canonical event."""
     when = "" if time.millis is None else f'"time":"{rfc3339(time.millis)}",'

@@ -2,7 +2,7 @@
 
 import re
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
@@ -61,6 +61,10 @@ def time_text(millis: int) -> str:
 def hour_bucket(millis: int) -> str:
     """Format the hour that ``millis`` falls in as ``2026-11-03T14``."""
     return _hour(millis // HOUR_MS)
+
+
+def day_of(millis: int) -> date:
+    return (EPOCH + timedelta(milliseconds=millis)).date()
 
 
 def millis_of(moment: datetime) -> int:

@@ -17,11 +17,11 @@ from fleetlane.events.canonical import (
     NotJsonError,
     TimeQuality,
     canonical_event_from,
-    canonical_value,
     event_data,
     message_prefix,
 )
 from fleetlane.events.envelope import Message
+from tests.canonical_value import canonical_value
 from tests.unit.events.json_values import json_objects
 from tests.unit.events.messages import ARRIVAL_MILLIS, FULL, RAW_ID, messages
 

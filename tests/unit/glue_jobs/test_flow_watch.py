@@ -54,8 +54,8 @@ class Watch:
         return [hour for hour in self.hours if hour.hour_ms >= since_ms]
 
 
-def kinds(hours: Iterable[FlowHour], *, at_ms: int = NOW_MS) -> list[str]:
-    return [type(one).__name__ for one in findings(hours, at_ms=at_ms, streams={"gps"})]
+def kinds(hours: Iterable[FlowHour], *, at_ms: int = NOW_MS) -> list[AlertKind]:
+    return [one.kind for one in findings(hours, at_ms=at_ms, streams={"gps"})]
 
 
 def test_fewer_devices_than_in_the_same_hour_of_other_weeks_are_reported_to_the_flows_owner() -> (
@@ -92,7 +92,7 @@ def test_a_week_in_which_nothing_was_received_at_all_is_not_known() -> None:
 def test_a_stream_without_a_row_saw_nobody_if_others_were_seen() -> None:
     others = [heard(5, stream="weather"), *usually(5, stream="weather")]
 
-    assert kinds([*usually(1_000), *others]) == ["LowCoverage"]
+    assert kinds([*usually(1_000), *others]) == [AlertKind.LOW_COVERAGE]
 
 
 def test_a_stream_of_no_flow_in_force_is_left_alone() -> None:
@@ -119,7 +119,7 @@ def test_a_flow_that_always_parks_as_much_is_as_it_is() -> None:
 
 
 def test_a_new_flow_is_expected_to_park_nearly_nothing() -> None:
-    assert kinds([heard(10, parked=11)]) == ["MuchParked"]
+    assert kinds([heard(10, parked=11)]) == [AlertKind.MUCH_PARKED]
 
 
 def test_a_share_of_a_few_messages_says_nothing() -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import orjson
 
 from clients.s3.payload_bucket import PayloadBucket
-from fleetlane.events.canonical import EventTime, TimeQuality, canonical_value, message_prefix
+from fleetlane.events.canonical import EventTime, TimeQuality, message_prefix
 from fleetlane.events.envelope import (
     Header,
     KafkaPosition,
@@ -26,6 +26,7 @@ from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
 from fleetlane.events.topics import raw_key
 from operations.messages.stores import StoredPayloads
+from tests.canonical_value import canonical_value
 from tests.contract.aws_in_process import buckets
 
 BODY: Final = b"a large body"

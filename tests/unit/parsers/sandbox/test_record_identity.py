@@ -4,12 +4,13 @@ import json
 
 import pytest
 
-from fleetlane.events.canonical import canonical_value, event_data, message_prefix
+from fleetlane.events.canonical import event_data, message_prefix
 from fleetlane.events.flows.event_ids import event_ids, event_time_of
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.topics import canonical_key
 from fleetlane.parsers.sandbox.in_process import InProcess
 from fleetlane.parsers.sandbox.runs import Assignment, Program, Run, message_facts_from
+from tests.canonical_value import canonical_value
 from tests.unit.parsers.sandbox.conftest import no_time_limit
 
 FLOW = """
