@@ -243,8 +243,9 @@ def test_a_lane_s_checkpoint_refuses_what_it_cannot_take(
     records = spark.readStream.format("rate").load()
     fast = QueryPlan(name="refused", trigger_ms=0)
     note_plan(HadoopFiles(spark, tmp_path.as_uri()), fast.name, noted(spark, arguments, fast))
+    other = QueryPlan(name="refused", trigger_ms=0, state="ids of pump")
 
     with pytest.raises(PlanChangedError, match="checkpoint refused cannot be taken up"):
-        written_to_kafka(records, arguments, plan=QueryPlan(name="refused", trigger_ms=100))
+        written_to_kafka(records, arguments, plan=other)
 
     assert (tmp_path / "refused" / "plan.json").is_file()

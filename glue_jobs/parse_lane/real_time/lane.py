@@ -1,13 +1,14 @@
 """A lane that runs in real time where it can: when it does so, and when in micro-batches."""
 
 import logging
+import os
 import re
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from enum import StrEnum, auto
-from functools import partial
+from functools import cached_property, partial
 from typing import Final
 
 from pyspark.sql import SparkSession
@@ -32,7 +33,7 @@ CATCH_UP_TRIGGER_MS: Final = 100
 
 FAILURES_MAX: Final = 3
 FAILED_PAUSE_S: Final = 600.0
-"""After so many runs in a row that ended by themselves, micro-batches for so long."""
+"""After so many runs in a row that ended before all tasks began, micro-batches for so long."""
 
 _log = logging.getLogger(__name__)
 
@@ -65,15 +66,18 @@ class RealTimeLane:
         self._admin = KafkaAdmin(session, arguments)
         self._watch = RealTimeWatch(stalled_after_s=arguments.limits.stalled_after_s)
         self._metrics = LaneListener(self._name, publish=publish, now_ms=now_ms)
-        self._reader = KafkaReader(
-            arguments.kafka_bootstrap_servers,
-            topics=[FLEET_HEARTBEATS],
-            is_from_end=True,
-            security=arguments.kafka_security,
-        )
         self._is_possible: bool | None = None
         self._query: StreamingQuery | None = None
         self._batches_until_s, self._failures = -1.0, 0
+
+    @cached_property
+    def _reader(self) -> KafkaReader:
+        return KafkaReader(
+            self._arguments.kafka_bootstrap_servers,
+            topics=[FLEET_HEARTBEATS],
+            is_from_end=True,
+            security=self._arguments.kafka_security,
+        )
 
     def supervised(self) -> Supervisor:
         """Start the query and what watches it; returns at once, with what keeps it running."""
@@ -147,21 +151,32 @@ class RealTimeLane:
         self._watch.note(
             beat for beat in (heartbeat_from(one.value) for one in records) if beat is not None
         )
-        provisional_offsets().note(self._name, self._watch.offsets)
         self._metrics.gather(self._watch.taken_values())
-        if query.lastProgress is not None:
+        if self._query is query:
+            provisional_offsets().note(self._name, self._watch.offsets)
+        if self._watch.has_begun:
             self._failures = 0
+        for partition in self._watch.dropped(query.lastProgress):
+            _log.error("query %s committed no offset of %s: it comes again", self._name, partition)
         problem = self._watch.problem() if query.isActive else None
         if problem is not None:
             _log.error("query %s is started again: %s", self._name, problem)
-            query.stop()
+            self._stop(query)
         if not query.isActive and self._query is query and supervisor.isActive:
             self._note_end()
             supervisor.check()
 
+    def _stop(self, query: StreamingQuery) -> None:
+        """Stop it; where that fails, nothing but another application helps."""
+        try:
+            query.stop()
+        except Exception as problem:  # noqa: BLE001 - a thread's end would not end its application
+            _log.error("query %s cannot be ended, so its application ends: %s", self._name, problem)
+            os._exit(1)
+
     def _note_end(self) -> None:
         self._query, self._failures = None, self._failures + 1
         if self._failures >= FAILURES_MAX:
-            _log.error("query %s ended %d times in real time", self._name, self._failures)
+            _log.error("query %s did not begin %d times in real time", self._name, self._failures)
             self._batches_until_s = time.monotonic() + FAILED_PAUSE_S
             self._failures = 0

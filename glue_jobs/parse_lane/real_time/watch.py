@@ -2,11 +2,14 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
+
+import orjson
 
 from fleetlane.events.heartbeats import Heartbeat
 from fleetlane.events.metrics import LaneMetric
+from glue_jobs.kafka.mirrored_offsets import Progress
 
 SILENCE_S_MAX: Final = 2.0
 BEGIN_S_MAX: Final = 30.0
@@ -30,12 +33,14 @@ class RealTimeWatch:
         self._run, self._patience, self._silent_s = "", 1, 0.0
         self._due_s = dict[int, float]()
         self._problem: str | None = None
+        self._batch, self._to_begin = -1, set[int]()
         self._offsets = dict[Partition, int]()
         self._counts, self._lag_ms = Counter[str](), 0
 
     def begin(self, run: str, *, tasks: int) -> None:
         """Expect heartbeats of so many tasks of a run of the query, and of no other run."""
-        self._run, self._problem = run, None
+        self._run, self._problem, self._batch = run, None, -1
+        self._to_begin = set(range(tasks))
         self._due_s = dict.fromkeys(range(tasks), self._monotonic() + BEGIN_S_MAX)
         self._offsets.clear()
 
@@ -47,6 +52,7 @@ class RealTimeWatch:
     def _note(self, beat: Heartbeat) -> None:
         wait_s = BEGIN_S_MAX if beat.is_over else SILENCE_S_MAX * self._patience
         self._due_s[beat.task] = self._monotonic() + wait_s
+        self._to_begin.discard(beat.task)
         self._counts.update(beat.counts)
         self._lag_ms = max(self._lag_ms, beat.lag_ms, beat.waits_ms)
         if beat.topic and beat.partition is not None and beat.durable_offset is not None:
@@ -76,6 +82,20 @@ class RealTimeWatch:
         return f"no heartbeat of task {', '.join(map(str, silent))}"
 
     @property
+    def has_begun(self) -> bool:
+        """Whether each task of this run has sent a heartbeat."""
+        return not self._to_begin
+
+    def dropped(self, progress: Progress | None) -> Sequence[str]:
+        """The partitions that the last batch began with and committed no offset of; each once."""
+        report = {} if progress is None else orjson.loads(progress.json)
+        if report.get("batchId", self._batch) == self._batch:
+            return ()
+        self._batch = report["batchId"]
+        (source,) = report["sources"]
+        return sorted(_partitions(source["startOffset"]) - _partitions(source["endOffset"]))
+
+    @property
     def offsets(self) -> Mapping[Partition, int]:
         """How far the tasks are: all before is durable."""
         return dict(self._offsets)
@@ -85,3 +105,9 @@ class RealTimeWatch:
         counts, self._counts = self._counts, Counter()
         lag_ms, self._lag_ms = self._lag_ms, 0
         return {**counts, LaneMetric.LAG_SECONDS: lag_ms / 1000}
+
+
+def _partitions(offsets: Mapping[str, Mapping[str, int]] | None) -> set[str]:
+    """Of a Kafka source's offsets, as Spark reports them."""
+    found = offsets or {}
+    return {f"{topic}-{number}" for topic, by_number in found.items() for number in by_number}

@@ -10,7 +10,6 @@ from functools import cache
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from confluent_kafka import KafkaException
 from pyspark import TaskContext
 
@@ -18,6 +17,7 @@ from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.times import now_ms
 from fleetlane.events.topics import FLEET_HEARTBEATS
 from glue_jobs.parse_lane.parse import ParseBatches, lane_parser_of, parsed_batches
+from glue_jobs.parse_lane.real_time.gathering import gathered
 from glue_jobs.parse_lane.real_time.progress import Taken, TaskProgress
 from glue_jobs.parse_lane.real_time.worker_sink import DELIVERY_TIMEOUT_S, WorkerSink
 from glue_jobs.parse_lane.results.output_batches import OutputBatches
@@ -39,8 +39,7 @@ def parsing_in_real_time(arguments: ParseLaneArguments) -> ParseBatches:
         worker = _worker(arguments)
         with worker.task() as progress:
             lane_parser = lane_parser_of(arguments)
-            for batch in batches:
-                records = without_markers(batch)
+            for records in gathered(batches):
                 if not len(records):
                     continue
                 taken = _taken(progress, records)
@@ -51,16 +50,6 @@ def parsing_in_real_time(arguments: ParseLaneArguments) -> ParseBatches:
         yield OutputBatches().taken()
 
     return parse
-
-
-def without_markers(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Leave out the empty rows that stand behind records: each only shows that its record ended."""
-    topics = batch.column("topic")
-    if topics.null_count == 0:
-        return batch
-    if topics.null_count == len(topics):
-        return batch.slice(0, 0)
-    return batch.filter(pc.is_valid(topics))
 
 
 def _taken(progress: TaskProgress, records: pa.RecordBatch) -> Taken:

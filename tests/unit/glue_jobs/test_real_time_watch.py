@@ -1,5 +1,8 @@
 """The driver notices a worker that is silent, stuck, or that reports a problem."""
 
+import json
+from dataclasses import dataclass
+
 import pytest
 
 from fleetlane.events.heartbeats import Heartbeat
@@ -20,6 +23,13 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now_s
+
+
+@dataclass(frozen=True)
+class Reported:
+    """What Spark reports of a batch, the part that is read here."""
+
+    json: str
 
 
 @pytest.fixture
@@ -130,3 +140,30 @@ def test_values_are_those_since_they_were_taken(watch: RealTimeWatch) -> None:
     assert first == {LaneMetric.PARSED: 5, LaneMetric.LAG_SECONDS: 0.7}
     assert second == {LaneMetric.LAG_SECONDS: 0.0}
     assert watch.offsets == {("raw.fast", 1): 11}
+
+
+def test_it_has_begun_once_each_task_has(watch: RealTimeWatch) -> None:
+    watch.note([beat(0), beat(0)])
+    at_first = watch.has_begun
+    watch.note([beat(1)])
+
+    assert not at_first
+    assert watch.has_begun
+
+
+def test_a_partition_that_a_batch_forgets_is_named_once(watch: RealTimeWatch) -> None:
+    progress = progress_of(begins={"raw.fast": {"0": 3, "1": 4}}, ends={"raw.fast": {"0": 5}})
+
+    first, second = watch.dropped(progress), watch.dropped(progress)
+
+    assert (first, second) == (["raw.fast-1"], ())
+    assert watch.dropped(None) == ()
+
+
+def test_a_partition_that_is_new_is_not_missing(watch: RealTimeWatch) -> None:
+    assert not watch.dropped(progress_of(begins=None, ends={"raw.fast": {"0": 5}}))
+
+
+def progress_of(*, begins: object, ends: object) -> Reported:
+    source = {"startOffset": begins, "endOffset": ends}
+    return Reported(json=json.dumps({"batchId": 7, "sources": [source]}))
