@@ -6,7 +6,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from confluent_kafka import KafkaError, Message
+from confluent_kafka import KafkaError
 
 from clients.kafka.producer import NotDurableError
 from fleetlane.events.heartbeats import Heartbeat
@@ -56,7 +56,7 @@ class TaskProgress:
             self._lag_ms = max(self._lag_ms, lag_ms)
         return taken
 
-    def begin_output(self, taken: Taken) -> Callable[[KafkaError | None, Message], None]:
+    def begin_output(self, taken: Taken, topic: str) -> Callable[[KafkaError | None, object], None]:
         """Count one output as on its way, once there is room; give what its delivery calls."""
         with self._changed:
             self._changed.wait_for(lambda: self._in_flight < MESSAGES_MAX or self._problem)
@@ -64,13 +64,13 @@ class TaskProgress:
             taken.open_outputs += 1
             self._in_flight += 1
 
-        def on_delivery(error: KafkaError | None, message: Message) -> None:
+        def on_delivery(error: KafkaError | None, _message: object) -> None:
             with self._changed:
                 taken.open_outputs -= 1
                 self._in_flight -= 1
                 if error is not None and self._problem is None:
                     waited_s = self._monotonic() - taken.taken_s
-                    self._problem = NotDurableError(message.topic() or "", waited_s, error.str())
+                    self._problem = NotDurableError(topic, waited_s, error.str())
                 self._advance()
 
         return on_delivery

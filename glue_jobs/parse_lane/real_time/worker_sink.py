@@ -10,7 +10,6 @@ from clients.kafka.raw_producer import producer_configuration
 from clients.kafka.security import security_configuration
 from fleetlane.events import headers as ce
 from fleetlane.events.canonical import CANONICAL_CONTENT_TYPE
-from fleetlane.events.envelope import Header
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.metadata import METADATA_CONTENT_TYPE
 from fleetlane.events.topics import METADATA_TOPICS, REROUTED_BYTES_MAX
@@ -22,6 +21,8 @@ DELIVERY_TIMEOUT_S: Final = 120.0
 
 _QUEUE_KIB_MAX: Final = 64 << 10
 _FULL_POLL_S: Final = 0.05
+
+type _Header = tuple[str, str | bytes | None]
 
 
 class WorkerSink:
@@ -55,7 +56,7 @@ class WorkerSink:
         """
         topics, keys, values, headers = (column.to_pylist() for column in batch.columns)
         for topic, key, value, pairs in zip(topics, keys, values, headers, strict=True):
-            on_delivery = progress.begin_output(taken)
+            on_delivery = progress.begin_output(taken, topic)
             self._produce(topic, key, value, _headers(topic, pairs), on_delivery)
         return output_counts(topics, values)
 
@@ -68,7 +69,7 @@ class WorkerSink:
         self._producer.produce(topic, value=value)
 
     def _produce(
-        self, topic: str, key: bytes | None, value: bytes | None, headers: list[Header], done: Any
+        self, topic: str, key: bytes | None, value: bytes | None, headers: list[_Header], done: Any
     ) -> None:
         while True:
             try:
@@ -81,7 +82,7 @@ class WorkerSink:
                 return
 
 
-def _headers(topic: str, pairs: list[dict[str, Any]] | None) -> list[Header]:
+def _headers(topic: str, pairs: list[dict[str, Any]] | None) -> list[_Header]:
     """As ``with_content_type`` gives them to Spark's sink."""
     if pairs is not None:
         return [(pair["key"], pair["value"]) for pair in pairs]

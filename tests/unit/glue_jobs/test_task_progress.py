@@ -7,14 +7,8 @@ from clients.kafka.producer import NotDurableError
 from fleetlane.events.heartbeats import heartbeat_from
 from glue_jobs.parse_lane.real_time.progress import TaskProgress
 
+CANONICAL = "canonical.pulse"
 FAILED = KafkaError(KafkaError._MSG_TIMED_OUT)
-
-
-class Delivered:
-    """The part of a delivered message that is read."""
-
-    def topic(self) -> str:
-        return "canonical.pulse"
 
 
 class Clock:
@@ -33,13 +27,13 @@ def progress() -> TaskProgress:
 def test_an_offset_is_durable_once_all_before_it_is(progress: TaskProgress) -> None:
     first = progress.take("raw.fast", 1, range(7, 8), lag_ms=3)
     second = progress.take("raw.fast", 1, range(8, 10), lag_ms=2)
-    of_first, of_second = progress.begin_output(first), progress.begin_output(second)
+    of_first, of_second = (progress.begin_output(one, CANONICAL) for one in (first, second))
     progress.parsed(first)
     progress.parsed(second)
 
-    of_second(None, Delivered())
+    of_second(None, None)
     before = progress.heartbeat()
-    of_first(None, Delivered())
+    of_first(None, None)
 
     assert (before.topic, before.partition, before.durable_offset) == ("raw.fast", 1, 7)
     assert progress.heartbeat().durable_offset == 10
@@ -57,7 +51,7 @@ def test_a_message_without_outputs_so_far_is_not_done(progress: TaskProgress) ->
 
 def test_a_failed_output_ends_the_task_and_is_reported(progress: TaskProgress) -> None:
     taken = progress.take("raw.fast", 0, range(5, 6), lag_ms=0)
-    progress.begin_output(taken)(FAILED, Delivered())
+    progress.begin_output(taken, CANONICAL)(FAILED, None)
 
     beat = progress.heartbeat()
 
@@ -65,13 +59,13 @@ def test_a_failed_output_ends_the_task_and_is_reported(progress: TaskProgress) -
     with pytest.raises(NotDurableError):
         progress.parsed(taken)
     with pytest.raises(NotDurableError):
-        progress.begin_output(taken)
+        progress.begin_output(taken, CANONICAL)
     assert progress.heartbeat().durable_offset == 5
 
 
 def test_what_is_not_confirmed_in_time_ends_the_task(progress: TaskProgress) -> None:
     taken = progress.take("raw.fast", 0, range(1), lag_ms=0)
-    progress.begin_output(taken)
+    progress.begin_output(taken, CANONICAL)
     progress.parsed(taken)
 
     with pytest.raises(NotDurableError, match="1 on their way"):
