@@ -10,8 +10,9 @@ import argparse
 import statistics
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -41,24 +42,25 @@ from operations.fleet import devices, traffic
 from operations.fleet.fleet import HISTORY_DAYS, Fleet, day_of
 from operations.fleet.tables import planned_tables
 from operations.report.page import write_report
+from operations.report.tables import Question
 
 BENCH: Final = ROOT / "build" / "bench"
 WEEK: Final = 7
 TIMES: Final = 3
 
-QUESTIONS: Final[Mapping[str, Callable[[Fleet, int], object]]] = {
-    "coverage": lambda fleet, days: devices.coverage(fleet, days=days),
-    "coverage_by_day": lambda fleet, days: devices.coverage_by_day(fleet, days=days),
-    "silent": lambda fleet, days: devices.silent(fleet, days=days),
-    "late": lambda fleet, days: traffic.late(fleet, days=days),
-    "lags": lambda fleet, days: traffic.lags(fleet, days=days),
-    "sizes": lambda fleet, days: traffic.sizes(fleet, days=days),
-    "size_bins": lambda fleet, days: traffic.size_bins(fleet, days=days),
-    "compression": lambda fleet, days: traffic.compression(fleet, days=days),
-    "by_firmware": lambda fleet, days: traffic.by_firmware(fleet, days=days),
-    "parse_times": lambda fleet, days: traffic.parse_times(fleet, days=days),
-    "gaps": lambda fleet, days: devices.gaps(fleet, days=days),
-    "one_device": lambda fleet, days: devices.days_of(fleet, "d-00123", days=days),
+QUESTIONS: Final[Mapping[str, Question]] = {
+    "coverage": devices.COVERAGE,
+    "coverage_by_day": devices.COVERAGE_BY_DAY,
+    "silent": devices.SILENT,
+    "late": traffic.LATE,
+    "lags": traffic.LAGS,
+    "sizes": traffic.SIZES,
+    "size_bins": traffic.SIZE_BINS,
+    "compression": traffic.COMPRESSION,
+    "by_firmware": traffic.FIRMWARE,
+    "parse_times": traffic.PARSERS,
+    "gaps": devices.GAPS,
+    "one_device": replace(devices.DEVICE_DAYS, parameters={"device_id": "d-00123"}),
 }
 
 
@@ -116,11 +118,11 @@ def _seconds(fleet: Fleet, days: int) -> dict[str, float]:
     return {name: _median_s(fleet, question, days) for name, question in QUESTIONS.items()}
 
 
-def _median_s(fleet: Fleet, question: Callable[[Fleet, int], object], days: int) -> float:
+def _median_s(fleet: Fleet, question: Question, days: int) -> float:
     taken_s = []
     for _ in range(TIMES):
         began_s = time.perf_counter()
-        question(fleet, days)
+        fleet.ask(question, days=days)
         taken_s.append(time.perf_counter() - began_s)
     return round(statistics.median(taken_s), 3)
 

@@ -7,9 +7,8 @@ from math import ceil
 
 from clients.devices.registry import DeviceStatus, RegisteredDevice
 from fleetlane.events.times import DAY_MS
-from operations.fleet.devices import Coverage, DayCoverage, DeviceDay, DeviceSeen, Gap
-from operations.fleet.fleet import Bin, day_of
-from operations.fleet.traffic import Compression, FirmwareHealth, LateDevice, ParserTime, Quantiles
+from operations.fleet.fleet import day_of
+from operations.report.tables import Row
 from tests.known_fleet import ASKED_AT_MS, KnownFleet, Sent
 
 
@@ -25,20 +24,22 @@ def trusted(fleet: KnownFleet) -> dict[str, RegisteredDevice]:
     }
 
 
-def coverage(fleet: KnownFleet, days: int) -> Coverage:
+def coverage(fleet: KnownFleet, days: int) -> Row:
     messages, registered = recent(fleet, days), set(trusted(fleet))
     itself = {one.device_id for one in messages if one.via is None}
     anyhow = {one.device_id for one in messages}
-    return Coverage(
-        days=days,
-        registered=len(registered),
-        reported=len(itself & registered),
-        through_gateway=len((anyhow - itself) & registered),
-        unregistered=len(anyhow - registered),
-    )
+    reported = len(itself & registered)
+    return {
+        "days": days,
+        "registered": len(registered),
+        "reported": reported,
+        "through_gateway": len((anyhow - itself) & registered),
+        "unregistered": len(anyhow - registered),
+        "share": reported / len(registered) if registered else None,
+    }
 
 
-def coverage_by_day(fleet: KnownFleet, days: int) -> list[DayCoverage]:
+def coverage_by_day(fleet: KnownFleet, days: int) -> list[Row]:
     registered = set(trusted(fleet))
     by_day = defaultdict[date, list[Sent]](list)
     for one in recent(fleet, days):
@@ -49,36 +50,40 @@ def coverage_by_day(fleet: KnownFleet, days: int) -> list[DayCoverage]:
     return [_coverage_on(day, by_day[day]) for day in every]
 
 
-def _coverage_on(day: date, messages: Sequence[Sent]) -> DayCoverage:
+def _coverage_on(day: date, messages: Sequence[Sent]) -> Row:
     itself = {one.device_id for one in messages if one.via is None}
     anyhow = {one.device_id for one in messages}
-    return DayCoverage(
-        day=day, reported=len(itself), through_gateway=len(anyhow - itself), messages=len(messages)
-    )
+    return {
+        "day": day,
+        "reported": len(itself),
+        "through_gateway": len(anyhow - itself),
+        "messages": len(messages),
+    }
 
 
-def silent(fleet: KnownFleet, days: int) -> list[DeviceSeen]:
+def silent(fleet: KnownFleet, days: int) -> list[Row]:
     itself = {one.device_id for one in recent(fleet, days) if one.via is None}
     own, brought = dict[str, int](), dict[str, int]()
     for one in sorted(fleet.sent, key=lambda one: one.received_ms):
         (own if one.via is None else brought)[one.device_id] = one.received_ms
     rows = [
-        DeviceSeen(
-            device_id=device.device_id,
-            device_type=device.device_type,
-            status=device.status.value,
-            gateway_id=device.gateway_id,
-            registered_ms=device.registered_ms,
-            last_ms=own.get(device.device_id),
-            gateway_ms=brought.get(device.device_id),
-        )
+        {
+            "device_id": device.device_id,
+            "device_type": device.device_type,
+            "status": device.status.value,
+            "gateway_id": device.gateway_id,
+            "registered_ms": device.registered_ms,
+            "last_ms": own.get(device.device_id),
+            "gateway_ms": brought.get(device.device_id),
+            "silent_ms": ASKED_AT_MS - own[device.device_id] if device.device_id in own else None,
+        }
         for device in trusted(fleet).values()
         if device.device_id not in itself and device.registered_ms <= ASKED_AT_MS - days * DAY_MS
     ]
-    return sorted(rows, key=lambda row: (-(row.last_ms or 0), row.device_id))
+    return sorted(rows, key=lambda row: (-(row["last_ms"] or 0), row["device_id"]))
 
 
-def late(fleet: KnownFleet, days: int, *, over_ms: int) -> list[LateDevice]:
+def late(fleet: KnownFleet, days: int, *, over_ms: int) -> list[Row]:
     by_device = defaultdict[str, list[Sent]](list)
     for one in recent(fleet, days):
         if one.lag_ms is not None:
@@ -89,60 +94,77 @@ def late(fleet: KnownFleet, days: int, *, over_ms: int) -> list[LateDevice]:
         late_messages = sum(lag > over_ms for lag in lags)
         if len(lags) >= 5 and late_messages * 2 >= len(lags):
             rows.append(
-                LateDevice(
-                    device_id=device_id,
-                    device_type=max(messages, key=lambda one: one.received_ms).device_type,
-                    messages=len(lags),
-                    late=late_messages,
-                    median_lag_ms=quantile(lags, 0.5),
-                )
+                {
+                    "device_id": device_id,
+                    "device_type": max(messages, key=lambda one: one.received_ms).device_type,
+                    "messages": len(lags),
+                    "late": late_messages,
+                    "median_lag_ms": quantile(lags, 0.5),
+                    "share": late_messages / len(lags),
+                }
             )
     return sorted(
-        rows, key=lambda row: (-row.late / row.messages, -row.median_lag_ms, row.device_id)
+        rows,
+        key=lambda row: (-row["late"] / row["messages"], -row["median_lag_ms"], row["device_id"]),
     )
 
 
-def binned(values: Iterable[int], bounds: tuple[int, ...]) -> tuple[Bin, ...]:
+def binned(values: Iterable[int], bounds: tuple[int, ...]) -> list[Row]:
     counts = Counter(sum(value > bound for bound in bounds) for value in values)
-    ends = (None, *bounds, None)
-    return tuple(
-        Bin(low=ends[at], high=ends[at + 1], messages=counts[at]) for at in range(len(bounds) + 1)
-    )
+    ends, total = (None, *bounds, None), counts.total()
+    return [
+        {
+            "low": ends[at],
+            "high": ends[at + 1],
+            "messages": counts[at],
+            "share": counts[at] / total if total else None,
+        }
+        for at in range(len(bounds) + 1)
+    ]
 
 
-def lags(fleet: KnownFleet, days: int, bounds: tuple[int, ...]) -> tuple[Bin, ...]:
+def lags(fleet: KnownFleet, days: int, bounds: tuple[int, ...]) -> list[Row]:
     return binned((one.lag_ms for one in recent(fleet, days) if one.lag_ms is not None), bounds)
 
 
-def sizes(fleet: KnownFleet, days: int) -> Quantiles:
+def sizes(fleet: KnownFleet, days: int) -> Row:
     values = sorted(one.body_bytes for one in recent(fleet, days))
-    return Quantiles(
-        count=len(values),
-        total=sum(values),
-        p50=quantile(values, 0.5),
-        p95=quantile(values, 0.95),
-        p99=quantile(values, 0.99),
-        max=values[-1],
-    )
+    return {
+        "count": len(values),
+        "total": sum(values),
+        "p50": quantile(values, 0.5),
+        "p95": quantile(values, 0.95),
+        "p99": quantile(values, 0.99),
+        "max": values[-1],
+    }
 
 
-def by_firmware(fleet: KnownFleet, days: int) -> list[FirmwareHealth]:
+def by_firmware(fleet: KnownFleet, days: int) -> list[Row]:
     groups = _grouped(recent(fleet, days), lambda one: one.firmware)
     rows = []
     for firmware, messages in groups.items():
         parked = [one.final for one in messages if one.final and one.final.outcome == "parked"]
         malformed = sum(final.reason == "malformed" for final in parked)
         rows.append(
-            FirmwareHealth(
-                firmware=firmware, messages=len(messages), malformed=malformed, parked=len(parked)
-            )
+            {
+                "firmware": firmware,
+                "messages": len(messages),
+                "malformed": malformed,
+                "parked": len(parked),
+                "malformed_share": malformed / len(messages),
+            }
         )
     return sorted(
-        rows, key=lambda row: (-row.malformed / row.messages, -row.messages, row.firmware or "~")
+        rows,
+        key=lambda row: (
+            -row["malformed"] / row["messages"],
+            -row["messages"],
+            row["firmware"] or "~",
+        ),
     )
 
 
-def parse_times(fleet: KnownFleet, days: int) -> list[ParserTime]:
+def parse_times(fleet: KnownFleet, days: int) -> list[Row]:
     since_ms = ASKED_AT_MS - days * DAY_MS
     times = defaultdict[str, list[int]](list)
     for one in fleet.sent:
@@ -154,37 +176,40 @@ def parse_times(fleet: KnownFleet, days: int) -> list[ParserTime]:
             if is_in_window and attempt.parser is not None and attempt.put_off is None:
                 times[attempt.parser].append(attempt.parse_us)
     rows = [
-        ParserTime(
-            parser=parser,
-            attempts=len(took),
-            p50_us=quantile(sorted(took), 0.5),
-            p95_us=quantile(sorted(took), 0.95),
-            p99_us=quantile(sorted(took), 0.99),
-            max_us=max(took),
-        )
+        {
+            "parser": parser,
+            "attempts": len(took),
+            "p50_us": quantile(sorted(took), 0.5),
+            "p95_us": quantile(sorted(took), 0.95),
+            "p99_us": quantile(sorted(took), 0.99),
+            "max_us": max(took),
+        }
         for parser, took in times.items()
     ]
-    return sorted(rows, key=lambda row: (-row.p95_us, row.parser))
+    return sorted(rows, key=lambda row: (-row["p95_us"], row["parser"]))
 
 
-def compression(fleet: KnownFleet, days: int) -> list[Compression]:
+def compression(fleet: KnownFleet, days: int) -> list[Row]:
     since = day_of(ASKED_AT_MS - days * DAY_MS)
     messages = [one for one in fleet.sent if day_of(one.received_ms) >= since]
     rows = []
     for stream, some in _grouped(messages, lambda one: one.stream).items():
         unpacked = [(one, one.final) for one in some if one.final and one.final.inflated_bytes]
+        body_bytes = sum(one.body_bytes for one, _ in unpacked)
+        inflated_bytes = sum(final.inflated_bytes for _, final in unpacked)
         rows.append(
-            Compression(
-                stream=stream,
-                messages=len(some),
-                body_bytes=sum(one.body_bytes for one, _ in unpacked),
-                inflated_bytes=sum(final.inflated_bytes for _, final in unpacked),
-            )
+            {
+                "stream": stream,
+                "messages": len(some),
+                "body_bytes": body_bytes,
+                "inflated_bytes": inflated_bytes,
+                "ratio": inflated_bytes / body_bytes if body_bytes else None,
+            }
         )
-    return sorted(rows, key=lambda row: (-row.body_bytes, row.stream))
+    return sorted(rows, key=lambda row: (-row["body_bytes"], row["stream"]))
 
 
-def gaps(fleet: KnownFleet, days: int, *, gap_min_ms: int) -> list[Gap]:
+def gaps(fleet: KnownFleet, days: int, *, gap_min_ms: int) -> list[Row]:
     groups = _grouped(recent(fleet, days), lambda one: (one.device_id, one.stream))
     rows = []
     for (device_id, stream), messages in groups.items():
@@ -197,13 +222,21 @@ def gaps(fleet: KnownFleet, days: int, *, gap_min_ms: int) -> list[Gap]:
         for start_ms, end_ms in spans:
             if start_ms - covered_to >= gap_min_ms:
                 rows.append(
-                    Gap(device_id=device_id, stream=stream, from_ms=covered_to, to_ms=start_ms)
+                    {
+                        "device_id": device_id,
+                        "stream": stream,
+                        "from_ms": covered_to,
+                        "to_ms": start_ms,
+                        "length_ms": start_ms - covered_to,
+                    }
                 )
             covered_to = max(covered_to, end_ms)
-    return sorted(rows, key=lambda row: (-row.length_ms, row.device_id, row.stream, row.from_ms))
+    return sorted(
+        rows, key=lambda row: (-row["length_ms"], row["device_id"], row["stream"], row["from_ms"])
+    )
 
 
-def days_of(fleet: KnownFleet, device_id: str, days: int) -> list[DeviceDay]:
+def days_of(fleet: KnownFleet, device_id: str, days: int) -> list[Row]:
     its = [one for one in recent(fleet, days) if one.device_id == device_id]
     groups = _grouped(its, lambda one: (day_of(one.received_ms), one.stream))
     rows = []
@@ -211,20 +244,22 @@ def days_of(fleet: KnownFleet, device_id: str, days: int) -> list[DeviceDay]:
         outcomes = Counter(one.final.outcome for one in messages if one.final)
         newest = max(messages, key=lambda one: one.received_ms)
         rows.append(
-            DeviceDay(
-                day=day,
-                stream=stream,
-                messages=len(messages),
-                body_bytes=sum(one.body_bytes for one in messages),
-                through_gateway=sum(one.via is not None for one in messages),
-                firmware=newest.firmware,
-                parsed=outcomes["parsed"],
-                empty=outcomes["empty"],
-                parked=outcomes["parked"],
-                last_ms=newest.received_ms,
-            )
+            {
+                "day": day,
+                "stream": stream,
+                "messages": len(messages),
+                "body_bytes": sum(one.body_bytes for one in messages),
+                "through_gateway": sum(one.via is not None for one in messages),
+                "firmware": newest.firmware,
+                "parsed": outcomes["parsed"],
+                "empty": outcomes["empty"],
+                "parked": outcomes["parked"],
+                "last_ms": newest.received_ms,
+            }
         )
-    return sorted(sorted(rows, key=lambda row: row.stream), key=lambda row: row.day, reverse=True)
+    return sorted(
+        sorted(rows, key=lambda row: row["stream"]), key=lambda row: row["day"], reverse=True
+    )
 
 
 def quantile(values: Sequence[int], share: float) -> int:

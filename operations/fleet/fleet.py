@@ -1,9 +1,8 @@
 """The lake's tables and the registry, queried in one DuckDB connection in memory."""
 
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import date, timedelta
-from itertools import pairwise
 from typing import Any, Final, Self
 
 import duckdb
@@ -16,6 +15,7 @@ from fleetlane.events import canary
 from fleetlane.events.lake.tables import RECEIVED
 from fleetlane.events.times import DAY_MS, EPOCH, MILLIS_MAX, MILLIS_MIN
 from operations.fleet.tables import planned_tables
+from operations.report.tables import Question, Table
 
 HISTORY_DAYS: Final = 30
 _REGISTERED: Final = pa.schema(
@@ -39,17 +39,10 @@ _BELIEVED: Final = "* replace ({})".format(
 )
 """Times of no calendar count as undeclared: computing with them fails for the whole fleet."""
 
+_PARAMETER: Final = re.compile(r"\$(\w+)")
+
 IN_WINDOW: Final = "day >= $since_day and received_ms > $since_ms and received_ms <= $asked_at_ms"
 """The condition for rows of ``received``. The day comes first: it excludes whole files."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bin:
-    """Messages above ``low`` up to and including ``high``; ``None`` is an open end."""
-
-    low: int | None
-    high: int | None
-    messages: int
 
 
 class Fleet:
@@ -87,33 +80,22 @@ class Fleet:
         tables = planned_tables(catalog, since=since)
         return cls(tables, registered, asked_at_ms=asked_at_ms)
 
-    def since_day(self, days: int) -> date:
-        """The day (UTC) in which a window begins."""
-        return day_of(self.asked_at_ms - days * DAY_MS)
-
-    def window(self, days: int) -> dict[str, object]:
-        """The parameters of ``IN_WINDOW``: ``days`` times 24 hours up to ``asked_at_ms``."""
-        return {
+    def ask(self, question: Question, *, days: int = HISTORY_DAYS, **given: object) -> Table:
+        """Ask over ``days`` times 24 hours; ``given`` are parameters of the question."""
+        since_ms = self.asked_at_ms - days * DAY_MS
+        known = {
+            "days": days,
             "asked_at_ms": self.asked_at_ms,
-            "since_ms": self.asked_at_ms - days * DAY_MS,
-            "since_day": self.since_day(days),
+            "since_ms": since_ms,
+            "since_day": day_of(since_ms),
+            **question.parameters,
+            **given,
         }
-
-    def rows[Row](self, row: type[Row], sql: str, **parameters: object) -> list[Row]:
-        """Run a query, and make a ``row`` of each of its rows, by the names of its columns."""
-        result = self._connection.execute(sql, parameters)
-        names = [column[0] for column in result.description or ()]
-        make: Any = row
-        return [make(**dict(zip(names, values, strict=True))) for values in result.fetchall()]
-
-    def histogram(self, sql: str, bounds: tuple[int, ...], *, days: int) -> tuple[Bin, ...]:
-        """Run a query for one ``histogram`` over a window; empty bins are included."""
-        counts = self._value(sql, bounds=list(bounds), **self.window(days)) or {}
-        above_all = sum(messages for bound, messages in counts.items() if bound not in bounds)
-        return tuple(
-            Bin(low=low, high=high, messages=above_all if high is None else counts.get(high, 0))
-            for low, high in pairwise((None, *bounds, None))
-        )
+        named = {name: known[name] for name in _PARAMETER.findall(question.sql)}
+        result = self._connection.execute(question.sql, named)
+        keys = [column[0] for column in result.description or ()]
+        rows = [dict(zip(keys, values, strict=True)) for values in result.fetchall()]
+        return question.answered(keys, rows, days=days)
 
     def latest_ms(self) -> int | None:
         """When the latest message in the lake arrived; ``None`` if the lake is empty."""

@@ -1,7 +1,7 @@
 """The standing ledger as its job wrote it: the balance of each hour, and who is missing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Final
 
 from pyarrow import compute as pc
@@ -11,8 +11,13 @@ from fleetlane.events.lake import tables
 from fleetlane.events.times import HOUR_MS
 from operations.fleet.fleet import day_of
 from operations.fleet.tables import day_since, planned_table
+from operations.report.tables import Table, cell, numbers
+from operations.report.wording import moment_short
 
 _OUTCOMES: Final = ("parsed", "empty", "parked")
+_COUNTED: Final = (
+    "accepted", "landed", *_OUTCOMES, "duplicate", "waiting", "missing", "not_landed"
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +59,14 @@ class StandingLedger:
     hours: Sequence[LedgerHour]
     missing: Sequence[MissingMessage]
 
+    def shown(self) -> tuple[Table, Table]:
+        """The balance, and the missing messages, for people."""
+        hours, missing = map(asdict, self.hours), map(asdict, self.missing)
+        return _HOURS.of(list(hours)), _MISSING.of(list(missing))
+
     def line(self) -> str:
         """All hours together, in one line."""
-        names = ("accepted", "landed", *_OUTCOMES, "duplicate", "waiting", "missing", "not_landed")
-        return " ".join(("standing ledger:", *(f"{name}={self._sum(name)}" for name in names)))
+        return " ".join(("standing ledger:", *(f"{name}={self._sum(name)}" for name in _COUNTED)))
 
     def covers(self, messages: int) -> bool:
         """Whether so many messages have an outcome, and none waits for one."""
@@ -82,3 +91,29 @@ def standing_ledger(catalog: Catalog, *, since_ms: int) -> StandingLedger:
             for one in row["missing_messages"]
         ],
     )
+
+
+_HOURS: Final = Table(
+    name="ledger",
+    title="Ledger by hour of arrival",
+    keys=[one.name for one in fields(LedgerHour)],
+    columns={
+        "hour (UTC)": cell("hour_ms", moment_short),
+        "stream": cell("stream"),
+        "lane": cell("lane"),
+        **numbers(**{name: name.replace("_", " ") for name in _COUNTED}),
+        "settled": lambda row: "yes" if row["is_settled"] else "no",
+    },
+    text_columns=3,
+)
+_MISSING: Final = Table(
+    name="missing_messages",
+    title="Missing messages",
+    keys=[one.name for one in fields(MissingMessage)],
+    columns={
+        "id": cell("id"),
+        "hour (UTC)": cell("hour_ms", moment_short),
+        **{name: cell(name) for name in ("stream", "lane", "problem")},
+    },
+    text_columns=5,
+)

@@ -7,8 +7,8 @@ from typing import Final
 import jinja2
 
 from operations.fleet import traffic
-from operations.fleet.fleet import Bin, Fleet
-from operations.report import tables, wording
+from operations.fleet.fleet import Fleet
+from operations.report import wording
 from operations.report.charts import (
     ASIDE,
     COLOURS,
@@ -20,6 +20,7 @@ from operations.report.charts import (
     days_chart,
 )
 from operations.report.figures import REPORT_DAYS, FleetFigures, figures_of
+from operations.report.tables import Row
 from operations.report.wording import counted, micros, number, percent
 
 _HERE: Final = Path(__file__).parent
@@ -50,7 +51,6 @@ def page_of(figures: FleetFigures) -> str:
         colours=COLOURS,
         in_charts=IN_CHARTS,
         days=REPORT_DAYS,
-        tables=tables,
         traffic=traffic,
         words=wording,
     )
@@ -58,42 +58,47 @@ def page_of(figures: FleetFigures) -> str:
 
 def _charts(figures: FleetFigures) -> Mapping[str, Chart | None]:
     """By the section's key; none where there is nothing to draw."""
-    lags, sizes = figures.lags, figures.size_bins
+    rows = {name: table.rows for name, table in figures.answers.items()}
+    lags, sizes = (
+        (rows["lags"], traffic.lag_label, "lag"),
+        (rows["bins"], traffic.size_label, "size"),
+    )
     return {
-        "coverage": _days(figures) if figures.by_day else None,
-        "late": _histogram(lags, tables.lag_label, by="lag") if figures.with_end_time else None,
-        "firmware": _firmware(figures.firmware) if figures.malformed else None,
-        "sizes": _histogram(sizes, tables.size_label, by="size") if figures.sizes.count else None,
-        "parsers": _parsers(figures.parsers) if figures.parsers else None,
+        "coverage": _days(figures) if rows["by_day"] else None,
+        "late": _histogram(*lags) if figures.with_end_time else None,
+        "firmware": _firmware(rows["firmware"]) if figures.malformed else None,
+        "sizes": _histogram(*sizes) if rows["sizes"][0]["count"] else None,
+        "parsers": _parsers(rows["parsers"]) if rows["parsers"] else None,
     }
 
 
 def _days(figures: FleetFigures) -> Chart:
     direct, relayed = "sent directly", "only through a gateway"
+    days = figures.answers["by_day"].rows
     rows = [
-        {"day": f"{one.day.day} {one.day:%b}", "kind": kind, "devices": devices, "place": place}
-        for one in figures.by_day
-        for place, (kind, devices) in enumerate(
-            ((direct, one.reported), (relayed, one.through_gateway))
+        {"day": f"{one['day'].day} {one['day']:%b}", "kind": kind, "devices": devices, "place": at}
+        for one in days
+        for at, (kind, devices) in enumerate(
+            ((direct, one["reported"]), (relayed, one["through_gateway"]))
         )
     ]
-    last = figures.by_day[-1]
-    most = max(one.reported + one.through_gateway for one in figures.by_day)
+    last, last_day = days[-1], days[-1]["day"]
+    most = max(one["reported"] + one["through_gateway"] for one in days)
     alt = (
-        f"Bar chart of devices that reported on each of {counted(len(figures.by_day), 'day')}, up "
-        f"to {number(most)} a day; {number(last.reported)} on {last.day.day} {last.day:%B}."
+        f"Bar chart of devices that reported on each of {counted(len(days), 'day')}, up "
+        f"to {number(most)} a day; {number(last['reported'])} on {last_day.day} {last_day:%B}."
     )
     colours = {direct: GOOD, relayed: ASIDE}
     return days_chart(rows, colours=colours, alt=alt, top=max(figures.registered, most, 1))
 
 
-def _firmware(firmware: Sequence[traffic.FirmwareHealth]) -> Chart:
+def _firmware(firmware: Sequence[Row]) -> Chart:
     rows = [
         {
-            "label": one.firmware or "not declared",
-            "value": 100 * one.malformed_share,
-            "words": percent(one.malformed, one.messages),
-            "colour": (WATCH if one.firmware else ASIDE).light,
+            "label": one["firmware"] or "not declared",
+            "value": 100 * one["malformed_share"],
+            "words": percent(one["malformed"], one["messages"]),
+            "colour": (WATCH if one["firmware"] else ASIDE).light,
         }
         for one in firmware[:_BARS_MAX]
     ]
@@ -101,30 +106,29 @@ def _firmware(firmware: Sequence[traffic.FirmwareHealth]) -> Chart:
     return bars_chart(rows, title="malformed (%)", alt=alt)
 
 
-def _parsers(parsers: Sequence[traffic.ParserTime]) -> Chart:
+def _parsers(parsers: Sequence[Row]) -> Chart:
     rows = [
         {
-            "label": one.parser,
-            "middle": one.p50_us / 1_000,
-            "value": one.p95_us / 1_000,
-            "words": micros(one.p95_us),
+            "label": one["parser"],
+            "middle": one["p50_us"] / 1_000,
+            "value": one["p95_us"] / 1_000,
+            "words": micros(one["p95_us"]),
         }
         for one in parsers[:_BARS_MAX]
     ]
     alt = (
         f"Bar chart of the p95 time per attempt, by parser, the slowest first: "
-        f"{parsers[0].parser}, {micros(parsers[0].p95_us)}."
+        f"{rows[0]['label']}, {rows[0]['words']}."
     )
     return bars_chart(rows, title="milliseconds per attempt", alt=alt)
 
 
-def _histogram(bins: Sequence[Bin], label: Callable[[Bin], str], *, by: str) -> Chart:
-    messages = sum(one.messages for one in bins)
+def _histogram(bins: Sequence[Row], label: Callable[[Row], str], by: str) -> Chart:
     rows = [
         {
             "label": label(one),
-            "value": one.messages,
-            "words": percent(one.messages, messages),
+            "value": one["messages"],
+            "words": percent(one["share"], 1),
             "colour": (WATCH if by == "lag" and traffic.is_late(one) else GOOD).light,
         }
         for one in bins

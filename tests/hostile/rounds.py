@@ -26,7 +26,6 @@ from operations.fleet import traffic
 from operations.lake import fleet_of
 from operations.ledger.evidence import Evidence, deduped_streams
 from operations.ledger.reconciliation import Ledger, SettlingLimits
-from operations.report import tables
 from tests.e2e.conftest import RunningPlatform, running_platform
 from tests.hostile.attacks import ESCAPES_STREAM, KEPT_FILE, attacks
 from tests.hostile.report import HostileReport, Round
@@ -166,7 +165,7 @@ class HostileRun:
             fleet_of(self.running.seen_by_operators, asked_at_ms=now_ms()) as fleet,
             contextlib.redirect_stdout(printed),
         ):
-            table = tables.FIRMWARE.of(traffic.by_firmware(fleet, days=1))
+            table = fleet.ask(traffic.FIRMWARE, days=1)
             FormatOptions().show(table, asked_at_ms=fleet.asked_at_ms)
         return printed.getvalue()
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from fleetlane.cli.output.fleet_tables import FormatOptions, write_csv
 from fleetlane.events.times import MILLIS_MAX
-from operations.fleet.devices import Gap
-from operations.fleet.traffic import FirmwareHealth
-from operations.report import tables
+from operations.fleet.devices import GAPS
+from operations.fleet.traffic import FIRMWARE
+from operations.report.tables import Table
 
 HOSTILE = ("[/]", "[bold red]1.0[/bold red]", "[link=http://x]1[/link]", "[", "\\[/]")
 
@@ -21,9 +21,9 @@ def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
 
 
-def health(firmware: str) -> tables.Table[FirmwareHealth]:
-    row = FirmwareHealth(firmware=firmware, messages=1, parked=0, malformed=0)
-    return tables.FIRMWARE.of([row])
+def health(firmware: str) -> Table:
+    row = {"firmware": firmware, "messages": 1, "parked": 0, "malformed": 0}
+    return FIRMWARE.answered(list(row), [row], days=7)
 
 
 @pytest.mark.parametrize("firmware", HOSTILE)
@@ -65,8 +65,8 @@ def test_no_cell_of_a_csv_is_a_formula(text: str, capsys: pytest.CaptureFixture[
 
 @pytest.mark.parametrize("far_ms", [-999_999_999_999_999_999, MILLIS_MAX + 1, 2**63 - 1])
 def test_a_time_far_off_is_printed(far_ms: int, capsys: pytest.CaptureFixture[str]) -> None:
-    gap = Gap(device_id="d-1", stream="gps", from_ms=far_ms, to_ms=far_ms)
+    gap = {"device_id": "d-1", "stream": "gps", "from_ms": far_ms, "to_ms": far_ms, "length_ms": 0}
 
-    FormatOptions().show(tables.GAPS.of([gap]), asked_at_ms=0)
+    FormatOptions().show(GAPS.answered(list(gap), [gap], days=7), asked_at_ms=0)
 
     assert "gps" in capsys.readouterr().out

@@ -63,10 +63,10 @@ class _Cells(HTMLParser):
 def test_coverage_in_the_page_is_that_of_the_truth(page: str, known: KnownFleet) -> None:
     week = slow_answers.coverage(known, 7)
 
-    share = percent(week.reported, week.registered)
+    share = percent(week["reported"], week["registered"])
 
-    others = number(week.unregistered)
-    row = ["7 days", number(week.reported), share, number(week.through_gateway), others]
+    others = number(week["unregistered"])
+    row = ["7 days", number(week["reported"]), share, number(week["through_gateway"]), others]
     assert row in _Cells(page).rows
 
 
@@ -74,15 +74,15 @@ def test_malformed_in_the_page_are_those_of_the_truth(page: str, known: KnownFle
     rows = _Cells(page).rows
 
     for one in slow_answers.by_firmware(known, 7):
-        share = percent(one.malformed, one.messages)
-        expected = [number(one.messages), number(one.malformed), share, number(one.parked)]
-        assert [one.firmware or "not declared", *expected] in rows
+        share = percent(one["malformed"], one["messages"])
+        expected = [number(one["messages"]), number(one["malformed"]), share, number(one["parked"])]
+        assert [one["firmware"] or "not declared", *expected] in rows
 
 
 def test_the_silent_in_the_page_are_those_of_the_truth(page: str, known: KnownFleet) -> None:
     names = [row[0] for row in _Cells(page).rows if row]
 
-    silent = [device.device_id for device in slow_answers.silent(known, 7)]
+    silent = [device["device_id"] for device in slow_answers.silent(known, 7)]
 
     assert silent
     assert [name for name in names if name in silent[:15]][: len(silent)] == silent[:15]
@@ -107,20 +107,21 @@ def test_the_page_names_nothing_to_load(page: str) -> None:
 
 
 def test_a_device_id_cannot_become_markup(figures: FleetFigures) -> None:
-    hostile = replace(figures.silent[0], device_type="<script>alert(1)</script>")
+    silent = figures.answers["silent"]
+    hostile = silent.of([{**silent.rows[0], "device_type": "<script>alert(1)</script>"}])
 
-    page = page_of(replace(figures, silent=(hostile,)))
+    page = page_of(replace(figures, answers={**figures.answers, "silent": hostile}))
 
     assert "<script" not in page
 
 
 def test_a_firmware_cannot_become_markup_in_a_table_or_a_chart(figures: FleetFigures) -> None:
-    hostile = [
-        replace(one, firmware="<script>alert(1)</script>", malformed=one.messages)
-        for one in figures.firmware
-    ]
+    firmware = figures.answers["firmware"]
+    hostile = firmware.of(
+        [{**one, "firmware": "<script>alert(1)</script>", "malformed": 1} for one in firmware.rows]
+    )
 
-    page = page_of(replace(figures, firmware=tuple(hostile)))
+    page = page_of(replace(figures, answers={**figures.answers, "firmware": hostile}))
 
     assert "<script" not in page
     assert "&lt;script&gt;" in page

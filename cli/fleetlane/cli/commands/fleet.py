@@ -1,8 +1,7 @@
 """``fleetlane fleet``: coverage, and which devices are silent, late or malformed."""
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -15,7 +14,6 @@ from fleetlane.events.times import now_ms
 from operations.fleet import devices, traffic
 from operations.fleet.fleet import Fleet
 from operations.lake import fleet_of
-from operations.report import tables
 
 
 class UnknownToFleetError(FleetlaneError):
@@ -40,19 +38,16 @@ def coverage(
     Relayed messages do not prove that the device is alive; they are counted separately.
     """
     with _fleet(where) as fleet:
-        windows = [devices.coverage(fleet, days=days) for days in devices.COVERAGE_DAYS]
-        found: list[tables.Table[Any]] = [tables.COVERAGE.of(windows)]
+        found = [devices.coverage(fleet)]
         if by_day:
-            found.insert(0, tables.COVERAGE_BY_DAY.of(devices.coverage_by_day(fleet)))
+            found.insert(0, fleet.ask(devices.COVERAGE_BY_DAY))
         formats.show(*found, asked_at_ms=fleet.asked_at_ms)
 
 
 def silent(*, days: DaysOption = 7, formats: FormatOptions, where: PlatformOptions) -> None:
     """Registered devices that sent nothing themselves, the latest to fall silent first."""
     with _fleet(where) as fleet:
-        title, rows = f"Silent for {days} days or more", devices.silent(fleet, days=days)
-        found = tables.devices(rows, name="silent", title=title, asked_at_ms=fleet.asked_at_ms)
-        formats.show(found, asked_at_ms=fleet.asked_at_ms)
+        formats.show(fleet.ask(devices.SILENT, days=days), asked_at_ms=fleet.asked_at_ms)
 
 
 def late(
@@ -70,33 +65,24 @@ def late(
     """Devices whose messages are often late, and all messages by lag."""
     with _fleet(where) as fleet:
         over_ms = over_minutes * 60_000
-        rows = traffic.late(fleet, days=days, over_ms=over_ms, share_min=share)
-        formats.show(
-            tables.LATE_DEVICES.of(rows),
-            tables.lags(traffic.lags(fleet, days=days)),
-            asked_at_ms=fleet.asked_at_ms,
-        )
+        late = fleet.ask(traffic.LATE, days=days, over_ms=over_ms, share_min=share)
+        lags = fleet.ask(traffic.LAGS, days=days)
+        formats.show(late, lags, asked_at_ms=fleet.asked_at_ms)
 
 
 def sizes(*, days: DaysOption = 7, formats: FormatOptions, where: PlatformOptions) -> None:
     """Messages by size, and each stream's compression."""
     with _fleet(where) as fleet:
-        formats.show(
-            tables.size_bins(traffic.size_bins(fleet, days=days)),
-            tables.SIZES.of([traffic.sizes(fleet, days=days)]),
-            tables.COMPRESSION.of(traffic.compression(fleet, days=days)),
-            asked_at_ms=fleet.asked_at_ms,
-        )
+        questions = (traffic.SIZE_BINS, traffic.SIZES, traffic.COMPRESSION)
+        found = [fleet.ask(one, days=days) for one in questions]
+        formats.show(*found, asked_at_ms=fleet.asked_at_ms)
 
 
 def health(*, days: DaysOption = 7, formats: FormatOptions, where: PlatformOptions) -> None:
     """Malformed messages by firmware, and parse time by parser."""
     with _fleet(where) as fleet:
-        formats.show(
-            tables.FIRMWARE.of(traffic.by_firmware(fleet, days=days)),
-            tables.PARSERS.of(traffic.parse_times(fleet, days=days)),
-            asked_at_ms=fleet.asked_at_ms,
-        )
+        found = [fleet.ask(one, days=days) for one in (traffic.FIRMWARE, traffic.PARSERS)]
+        formats.show(*found, asked_at_ms=fleet.asked_at_ms)
 
 
 def device(
@@ -105,15 +91,11 @@ def device(
     """What one device sent by day, and the gaps in its data's times."""
     checked_device_id(device_id)
     with _fleet(where) as fleet:
-        registered, at_ms = devices.seen(fleet, device_id), fleet.asked_at_ms
-        found: Sequence[tables.Table[Any]] = [
-            tables.DEVICE_DAYS.of(devices.days_of(fleet, device_id, days=days)),
-            tables.GAPS.of(devices.gaps(fleet, days=days, device_id=device_id)),
-            tables.devices(registered, name="device", title="In the registry", asked_at_ms=at_ms),
-        ]
+        questions = (devices.DEVICE_DAYS, devices.GAPS, devices.DEVICE)
+        found = [fleet.ask(one, days=days, device_id=device_id) for one in questions]
         if not any(table.rows for table in found):
             raise UnknownToFleetError(device_id, days)
-        formats.show(*found, asked_at_ms=at_ms)
+        formats.show(*found, asked_at_ms=fleet.asked_at_ms)
 
 
 def _fleet(where: PlatformOptions) -> AbstractContextManager[Fleet]:

@@ -1,13 +1,12 @@
 """How answers about the fleet are printed: tables for people, JSON and CSV for programs."""
 
 import csv
-import dataclasses
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
@@ -15,11 +14,12 @@ from rich.table import Table as RichTable
 
 from fleetlane.cli.options.selection import BadOptionsError
 from fleetlane.cli.output.record_text import cell
-
-if TYPE_CHECKING:  # with it comes what reads tables
-    from operations.report.tables import Table
+from operations.report.tables import Row, Table
 
 _FORMULA_BEGINS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+_PUBLISHED_KEYS: Final = {"reported": "heard"}
+"""Of columns that are called otherwise here."""
 
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document, with all answers.")]
 
@@ -35,20 +35,24 @@ class FormatOptions:
         if self.as_json and self.as_csv:
             raise BadOptionsError("either --json or --csv can be printed, not both")
 
-    def show(self, *tables: "Table[Any]", asked_at_ms: int) -> None:
+    def show(self, *tables: Table, asked_at_ms: int) -> None:
         """Print the tables, the most important first."""
         if self.as_json:
-            document = {one.name: [_record(one, row) for row in one.rows] for one in tables}
-            typer.echo(json.dumps({"asked_at_ms": asked_at_ms, **document}))
+            document = {one.name: [_published(row) for row in one.rows] for one in tables}
+            typer.echo(json.dumps({"asked_at_ms": asked_at_ms, **document}, default=date.isoformat))
         elif self.as_csv:
-            keys = list(_keys(tables[0]).values())
-            write_csv(keys, (_record(tables[0], row) for row in tables[0].rows))
+            write_csv(_published(dict.fromkeys(tables[0].keys)), map(_published, tables[0].rows))
         else:
             for one in tables:
                 _print_table(one)
 
 
-def write_csv(names: Sequence[str], records: Iterable[Mapping[str, object]]) -> None:
+def _published(row: Row) -> Row:
+    """By its published keys."""
+    return {_PUBLISHED_KEYS.get(key, key): value for key, value in row.items()}
+
+
+def write_csv(names: Collection[str], records: Iterable[Mapping[str, object]]) -> None:
     writer = csv.DictWriter(sys.stdout, names, lineterminator="\n")
     writer.writeheader()
     for one in records:
@@ -61,22 +65,7 @@ def _unexecuted(value: object) -> object:
     return f"'{value}" if is_formula else value
 
 
-def _record(table: "Table[Any]", row: Any) -> dict[str, object]:
-    """A row's fields and properties, by their published names."""
-    return {key: _plain(getattr(row, name)) for name, key in _keys(table).items()}
-
-
-def _keys(table: "Table[Any]") -> dict[str, str]:
-    computed = [name for name, value in vars(table.row).items() if isinstance(value, property)]
-    names = [*(field.name for field in dataclasses.fields(table.row)), *computed]
-    return {name: table.keys.get(name, name) for name in names}
-
-
-def _plain(value: object) -> object:
-    return value.isoformat() if isinstance(value, date) else value
-
-
-def _print_table(shown: "Table[Any]") -> None:
+def _print_table(shown: Table) -> None:
     table = RichTable(title=shown.title, title_justify="left", title_style="bold")
     for place, heading in enumerate(shown.columns):
         table.add_column(heading, justify="left" if place == 0 else "right", no_wrap=place == 0)

@@ -6,7 +6,6 @@ from fleetlane.cli.output.fleet_tables import FormatOptions
 from fleetlane.events.times import DAY_MS, now_ms
 from operations.lake import lake_of
 from operations.ledger.standing import standing_ledger
-from operations.report.ledger_tables import LEDGER, MISSING_MESSAGES
 
 
 def ledger(*, since: SinceOption = None, formats: FormatOptions, where: PlatformOptions) -> None:
@@ -18,6 +17,4 @@ def ledger(*, since: SinceOption = None, formats: FormatOptions, where: Platform
     since_ms = asked_at_ms - DAY_MS if since is None else since
     with lake_of(where.platform()) as catalog:
         found = standing_ledger(catalog, since_ms=since_ms)
-    formats.show(
-        LEDGER.of(found.hours), MISSING_MESSAGES.of(found.missing), asked_at_ms=asked_at_ms
-    )
+    formats.show(*found.shown(), asked_at_ms=asked_at_ms)
