@@ -71,10 +71,10 @@ def main() -> None:
     devices = list(registered_devices())
     with closing(cached_lake(BENCH / "fleet-lake")) as catalog:
         began_s = time.perf_counter()
-        with Fleet.of(catalog, devices, asked_at_ms=ASKED_AT_MS) as fleet:
+        with Fleet(catalog, devices, asked_at_ms=ASKED_AT_MS) as fleet:
             write_report(fleet, BENCH / "fleet-report.html")
         report_s = time.perf_counter() - began_s
-        with Fleet.of(catalog, devices, asked_at_ms=ASKED_AT_MS) as fleet:
+        with Fleet(catalog, devices, asked_at_ms=ASKED_AT_MS) as fleet:
             week, month = (_seconds(fleet, days) for days in (WEEK, DAYS))
         file_bytes = _file_bytes(catalog)
     canonical_bytes = MESSAGES * EVENTS_A_MESSAGE * _canonical_record_bytes()

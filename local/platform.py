@@ -166,7 +166,7 @@ class Platform:
         activate = activation_here(
             localstack_at(self.aws.endpoint_url), self.broker.bootstrap_servers
         )
-        publisher = FlowPublisher.in_bucket(self.s3, FLOWS_BUCKET, activate)
+        publisher = FlowPublisher(self.s3, FLOWS_BUCKET, activate)
         deploy_example(publisher.parsers)
         self.flows = publish_new_flows(flows_in(FLOWS), publisher)
         on_step("gateway and Spark jobs" if self.settings.has_jobs else "gateway")

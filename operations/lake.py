@@ -35,10 +35,7 @@ def lake_of(platform: Platform) -> Iterator[Catalog]:
 def fleet_of(platform: Platform, *, asked_at_ms: int) -> Iterator[Fleet]:
     """The fleet as of a time; raises as ``lake_of`` and ``planned_table``."""
     registered = platform.devices.administration.all()
-    with (
-        lake_of(platform) as catalog,
-        Fleet.of(catalog, registered, asked_at_ms=asked_at_ms) as fleet,
-    ):
+    with lake_of(platform) as catalog, Fleet(catalog, registered, asked_at_ms=asked_at_ms) as fleet:
         yield fleet
 
 

@@ -170,7 +170,7 @@ class Platform:
     @property
     def publisher(self) -> FlowPublisher:
         call = ActivationCall(self.aws, self.resources.flow_activation_function)
-        return FlowPublisher.in_bucket(
+        return FlowPublisher(
             self._s3,
             self.resources.flows_bucket,
             self.activate or call,

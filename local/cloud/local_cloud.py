@@ -118,7 +118,7 @@ class LocalCloud:
         self.api_url = self._aws.endpoint_url + api_path(outputs)
         on_step("parsers and flows, by the function that was deployed")
         activate = ActivationCall(aws, self.resources.flow_activation_function)
-        self.publisher = FlowPublisher.in_bucket(self.s3, self.resources.flows_bucket, activate)
+        self.publisher = FlowPublisher(self.s3, self.resources.flows_bucket, activate)
         deploy_example(self.publisher.parsers)
         self.publisher.publish(flows.values())
         on_step("Spark jobs, by the code that was uploaded")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +23,7 @@ from local.simulator.runaway_device import RunawayRun, run_runaway_device, runaw
 from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import FleetProgress, FleetRun, run_fleet
 from operations.endpoints import PARKED_BUCKET
+from operations.lake import lake_of
 from operations.lanes.tally import Delays, LaneCounts, LaneTally, ParseDelays, TalliedSource
 from operations.ledger.evidence import LEDGER_TOPICS, Evidence, deduped_streams
 from operations.ledger.lake_settling import wait_for_lake
@@ -121,22 +123,21 @@ def run_demo(settings: DemoSettings, events: DemoEvents) -> DemoResult:
         endpoints = platform.start(events.on_step)
         with announced(endpoints, settings.data):
             result = _Demonstration(platform, settings, events, began_s=began_s).run()
-            result = replace(result, report=_report(platform, settings, result))
-            standing = standing_that_covers(result.ledger, endpoints, settings.data)
+            operators = OperatorsPlatform.on_laptop(endpoints, settings.data)
+            result = replace(result, report=_report(operators, settings, result))
+            standing = standing_that_covers(result.ledger, operators, limits=_LAKE_LIMITS)
     settings.ledger_path.write_bytes(result.ledger.to_json())
     return replace(result, standing=standing)
 
 
-def _report(platform: Platform, settings: DemoSettings, result: DemoResult) -> Path | None:
-    ledger = result.ledger  # of the canary's messages no report knows
-    is_written = report_written(
-        platform.endpoints,
-        settings.data,
-        settings.report_path,
-        messages=ledger.accepted - ledger.duplicate + ledger.unanswered - result.canaries,
-        patience_s=_LAKE_LIMITS.deadline_s,
-    )
-    return settings.report_path if is_written else None
+def _report(
+    operators: OperatorsPlatform, settings: DemoSettings, result: DemoResult
+) -> Path | None:
+    ledger, page = result.ledger, settings.report_path
+    messages = ledger.accepted - ledger.duplicate + ledger.unanswered
+    messages -= result.canaries  # of these no report knows
+    is_written = report_written(operators, page, messages=messages, limits=_LAKE_LIMITS)
+    return page if is_written else None
 
 
 class _Demonstration:
@@ -176,12 +177,13 @@ class _Demonstration:
                 receipts, self._evidence, source, limits=_SETTLING_LIMITS, on_progress=self._show
             )
         platform = OperatorsPlatform.on_laptop(self._platform.endpoints, self._settings.data)
+        opened = partial(lake_of, platform)
         ledger = reconcile(
             receipts,
             self._evidence,
             payloads=PayloadBucket(self._platform.s3, PARKED_BUCKET),
             seconds=time.monotonic() - self._began_s,
-            lake=wait_for_lake(receipts, self._evidence, platform.lake, limits=_LAKE_LIMITS),
+            lake=wait_for_lake(receipts, self._evidence, opened, limits=_LAKE_LIMITS),
         )
         return DemoResult(
             ledger=ledger,

@@ -1,13 +1,12 @@
 """The lake's tables and the registry, queried in one DuckDB connection in memory."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import date, timedelta
 from typing import Any, Final, Self
 
 import duckdb
 import pyarrow as pa
-from pyarrow import dataset as ds
 from pyiceberg.catalog import Catalog
 
 from clients.devices.registry import RegisteredDevice
@@ -52,16 +51,14 @@ class Fleet:
     """
 
     def __init__(
-        self,
-        tables: Mapping[str, ds.Dataset],
-        registered: Iterable[RegisteredDevice],
-        *,
-        asked_at_ms: int,
+        self, catalog: Catalog, registered: Iterable[RegisteredDevice], *, asked_at_ms: int
     ) -> None:
+        """Plan the lake's tables for queries of up to ``HISTORY_DAYS`` before ``asked_at_ms``."""
+        since = day_of(asked_at_ms - HISTORY_DAYS * DAY_MS)
         self.asked_at_ms = asked_at_ms
         self._connection = duckdb.connect()
         self._connection.execute("set timezone = 'UTC'")
-        for name, table in tables.items():
+        for name, table in planned_tables(catalog, since=since).items():
             self._connection.register(f"all_of_{name}", table)
             columns = _BELIEVED if name == RECEIVED.name else "*"
             self._connection.execute(
@@ -70,15 +67,6 @@ class Fleet:
         devices = [one for one in registered if not canary.is_canary(one.device_id)]
         rows = [{name: getattr(one, name) for name in _REGISTERED.names} for one in devices]
         self._connection.register("registered", pa.Table.from_pylist(rows, schema=_REGISTERED))
-
-    @classmethod
-    def of(
-        cls, catalog: Catalog, registered: Iterable[RegisteredDevice], *, asked_at_ms: int
-    ) -> Self:
-        """Plan the lake's tables for queries of up to ``HISTORY_DAYS`` before ``asked_at_ms``."""
-        since = day_of(asked_at_ms - HISTORY_DAYS * DAY_MS)
-        tables = planned_tables(catalog, since=since)
-        return cls(tables, registered, asked_at_ms=asked_at_ms)
 
     def ask(self, question: Question, *, days: int = HISTORY_DAYS, **given: object) -> Table:
         """Ask over ``days`` times 24 hours; ``given`` are parameters of the question."""

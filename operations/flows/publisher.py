@@ -1,10 +1,10 @@
 """Flows published and put into force, with the artifacts of their parsers; and rolled back."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import boto3
 import orjson
@@ -97,10 +97,8 @@ class NothingBeforeError(FleetlaneError):
     sentence = "no version was in force before this one"
 
 
-class Activates(Protocol):
-    """Puts into force what these owners want, and returns the version of all flows then."""
-
-    def __call__(self, owners: Sequence[str]) -> str: ...
+type Activates = Callable[[Sequence[str]], str]
+"""Puts into force what these owners want, and returns the version of all flows then."""
 
 
 class FlowPublisher:
@@ -112,32 +110,15 @@ class FlowPublisher:
 
     def __init__(
         self,
-        flows: FlowStore,
-        owned: OwnerFlows,
-        parsers: ParserStore,
-        activate: Activates,
-        *,
-        flows_max_age_s: int = FLOWS_MAX_AGE_S,
-    ) -> None:
-        self.flows, self.owned, self.parsers, self._activate = flows, owned, parsers, activate
-        self.in_force_within_s = flows_max_age_s + 1
-
-    @classmethod
-    def in_bucket(
-        cls,
         s3: "S3Client",
         bucket: str,
         activate: Activates,
         *,
         flows_max_age_s: int = FLOWS_MAX_AGE_S,
-    ) -> Self:
-        """Versions, each owner's versions, and artifacts lie in one bucket."""
-        flows, owned, parsers = (
-            FlowStore(s3, bucket),
-            OwnerFlows(s3, bucket),
-            ParserStore(s3, bucket),
-        )
-        return cls(flows, owned, parsers, activate, flows_max_age_s=flows_max_age_s)
+    ) -> None:
+        self.flows, self.parsers = FlowStore(s3, bucket), ParserStore(s3, bucket)
+        self.owned, self._activate = OwnerFlows(s3, bucket), activate
+        self.in_force_within_s = flows_max_age_s + 1
 
     def current(self) -> PublishedFlows | None:
         """The flows in force, if there ever were any; raises ``FlowsUnavailableError``."""

@@ -26,17 +26,30 @@ def wait_for_lake(
     Blocks for ``deadline_s`` at most, and returns what it read last: nothing where the lake's job
     has not written yet. ``lake_opened`` is the platform's ``lake``.
     """
-    give_up_s = limits.clock_s() + limits.deadline_s
     waiting = [
         (receipt, found)
         for receipt in receipts
         if result_of(receipt, found := evidence.by_raw_id.get(receipt.raw_id)).outcome is not None
     ]
-    while True:
-        is_last, lake = limits.clock_s() > give_up_s, _NOTHING
+
+    def look() -> LakeEvidence:
         with suppress(LakeMissingError), lake_opened() as catalog:
-            lake = LakeEvidence.read(catalog)
-        waiting = [one for one in waiting if result_of(*one, lake).outcome is None]
-        if is_last or not waiting:
-            return lake
+            return LakeEvidence.read(catalog)
+        return _NOTHING
+
+    def is_enough(lake: LakeEvidence) -> bool:
+        return all(result_of(*one, lake).outcome is not None for one in waiting)
+
+    return awaited(look, is_enough, limits=limits)
+
+
+def awaited[Found](
+    look: Callable[[], Found], is_enough: Callable[[Found], bool], *, limits: SettlingLimits
+) -> Found:
+    """Look until it is enough, or until the deadline; what was seen last. Blocks."""
+    give_up_s = limits.clock_s() + limits.deadline_s
+    while True:
+        is_last, found = limits.clock_s() > give_up_s, look()
+        if is_last or is_enough(found):
+            return found
         limits.wait(limits.poll_interval_s)

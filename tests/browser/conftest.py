@@ -21,7 +21,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     page = tmp_path_factory.mktemp("report") / "report.html"
     with (
         closing(lake_of(known, tmp_path_factory.mktemp("lake"))) as catalog,
-        Fleet.of(catalog, known.devices, asked_at_ms=ASKED_AT_MS) as fleet,
+        Fleet(catalog, known.devices, asked_at_ms=ASKED_AT_MS) as fleet,
     ):
         write_report(fleet, page)
     return page

@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING, Any
 import boto3
 
 from clients.aws import AwsSettings, s3_client
-from clients.flows.owner_flows import OwnerFlows
-from clients.flows.parser_store import ParserStore
-from clients.flows.store import FlowStore
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.job_arguments import KafkaSecurity
@@ -83,8 +80,7 @@ def aws_user(name: str, policy: Any) -> Iterator["S3Client"]:
 
 
 def team_of(s3: "S3Client", activate: Activates) -> Team:
-    stores = FlowStore(s3, BUCKET), OwnerFlows(s3, BUCKET), ParserStore(s3, BUCKET)
-    return Team(s3=s3, publisher=FlowPublisher(*stores, activate))
+    return Team(s3=s3, publisher=FlowPublisher(s3, BUCKET, activate))
 
 
 def flow(stream: str, owner: str, *, use: str = "json", to: str | None = None) -> Flow:

@@ -37,7 +37,7 @@ def publisher() -> Iterator[FlowPublisher]:
                 owners, store=flows, owned=owned, topics=FakeKafka([]), artifacts=parsers
             ).version
 
-        yield FlowPublisher(flows, owned, parsers, put_into_force)
+        yield FlowPublisher(s3, "flows", put_into_force)
 
 
 def flow(stream: str, owner: str, use: str = "json") -> Flow:

@@ -30,7 +30,7 @@ def fleet(known: KnownFleet, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     all_of_it = with_canary(known)
     with (
         closing(lake_of(all_of_it, tmp_path_factory.mktemp("lake"))) as catalog,
-        Fleet.of(catalog, all_of_it.devices, asked_at_ms=ASKED_AT_MS) as fleet,
+        Fleet(catalog, all_of_it.devices, asked_at_ms=ASKED_AT_MS) as fleet,
     ):
         yield fleet
 
@@ -104,7 +104,7 @@ def test_times_of_no_calendar_are_as_if_they_were_not_declared(
 
     with (
         closing(lake_of(mixed, tmp_path)) as catalog,
-        Fleet.of(catalog, mixed.devices, asked_at_ms=ASKED_AT_MS) as fleet,
+        Fleet(catalog, mixed.devices, asked_at_ms=ASKED_AT_MS) as fleet,
     ):
         lags = fleet.ask(traffic.LAGS, days=WEEK).rows
         gaps = fleet.ask(devices.GAPS, days=WEEK, gaps_max=100_000).rows

@@ -26,7 +26,7 @@ def known() -> KnownFleet:
 def figures(known: KnownFleet, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FleetFigures]:
     with (
         closing(lake_of(known, tmp_path_factory.mktemp("lake"))) as catalog,
-        Fleet.of(catalog, known.devices, asked_at_ms=ASKED_AT_MS) as fleet,
+        Fleet(catalog, known.devices, asked_at_ms=ASKED_AT_MS) as fleet,
     ):
         yield figures_of(fleet)
 
@@ -93,7 +93,7 @@ def test_an_empty_lake_makes_a_page(tmp_path_factory: pytest.TempPathFactory) ->
 
     with (
         closing(lake_of(nobody, tmp_path_factory.mktemp("lake"))) as catalog,
-        Fleet.of(catalog, (), asked_at_ms=ASKED_AT_MS) as fleet,
+        Fleet(catalog, (), asked_at_ms=ASKED_AT_MS) as fleet,
     ):
         page = page_of(figures_of(fleet))
 
