@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Final
 
 from clients.kafka.reader import KafkaReader
-from clients.s3.payload_bucket import PayloadBucket
 from fleetlane.events import canary
 from fleetlane.events.lanes import Lane
 from local.checkout import ROOT
@@ -22,7 +21,6 @@ from local.platform import Platform, PlatformSettings
 from local.simulator.runaway_device import RunawayRun, run_runaway_device, runaway_id
 from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import FleetProgress, FleetRun, run_fleet
-from operations.endpoints import PARKED_BUCKET
 from operations.lake import lake_of
 from operations.lanes.tally import Delays, LaneCounts, LaneTally, ParseDelays, TalliedSource
 from operations.ledger.evidence import LEDGER_TOPICS, Evidence, deduped_streams
@@ -118,8 +116,8 @@ def run_demo(settings: DemoSettings, events: DemoEvents) -> DemoResult:
     began_s = time.monotonic()
     platform_settings = PlatformSettings(folder=settings.data, canary_interval_ms=10_000)
     with taken_data_folder(settings.data, fresh=True), Platform(platform_settings) as platform:
-        for left in (settings.ledger_path, settings.report_path):
-            left.unlink(missing_ok=True)
+        settings.ledger_path.unlink(missing_ok=True)
+        settings.report_path.unlink(missing_ok=True)
         endpoints = platform.start(events.on_step)
         with announced(endpoints, settings.data):
             result = _Demonstration(platform, settings, events, began_s=began_s).run()
@@ -133,11 +131,9 @@ def run_demo(settings: DemoSettings, events: DemoEvents) -> DemoResult:
 def _report(
     operators: OperatorsPlatform, settings: DemoSettings, result: DemoResult
 ) -> Path | None:
-    ledger, page = result.ledger, settings.report_path
-    messages = ledger.accepted - ledger.duplicate + ledger.unanswered
-    messages -= result.canaries  # of these no report knows
-    is_written = report_written(operators, page, messages=messages, limits=_LAKE_LIMITS)
-    return page if is_written else None
+    ledger = result.ledger  # of the canary's messages no report knows
+    messages = ledger.accepted - ledger.duplicate + ledger.unanswered - result.canaries
+    return report_written(operators, settings.report_path, messages=messages, limits=_LAKE_LIMITS)
 
 
 class _Demonstration:
@@ -177,13 +173,14 @@ class _Demonstration:
                 receipts, self._evidence, source, limits=_SETTLING_LIMITS, on_progress=self._show
             )
         platform = OperatorsPlatform.on_laptop(self._platform.endpoints, self._settings.data)
-        opened = partial(lake_of, platform)
         ledger = reconcile(
             receipts,
             self._evidence,
-            payloads=PayloadBucket(self._platform.s3, PARKED_BUCKET),
+            payloads=platform.messages.parked_bodies,
             seconds=time.monotonic() - self._began_s,
-            lake=wait_for_lake(receipts, self._evidence, opened, limits=_LAKE_LIMITS),
+            lake=wait_for_lake(
+                receipts, self._evidence, partial(lake_of, platform), limits=_LAKE_LIMITS
+            ),
         )
         return DemoResult(
             ledger=ledger,

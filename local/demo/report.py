@@ -32,8 +32,8 @@ def standing_that_covers(
 
 def report_written(
     platform: Platform, page: Path, *, messages: int, limits: SettlingLimits
-) -> bool:
-    """Write the report of a running platform; ``False`` where it has no lake.
+) -> Path | None:
+    """Write the report of a running platform, and give its path; ``None`` where it has no lake.
 
     Blocks until the lake has the results of as many ``messages``, or until the deadline; the
     report says by itself how far the lake has come.
@@ -45,7 +45,7 @@ def report_written(
         return None
 
     if awaited(look, lambda found: (found or 0) >= messages, limits=limits) is None:
-        return False
+        return None
     with fleet_of(platform, asked_at_ms=now_ms()) as fleet:
         write_report(fleet, page)
-    return True
+    return page

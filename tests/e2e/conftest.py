@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import pytest
@@ -17,6 +18,7 @@ from local.platform import Platform, PlatformSettings
 from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import FleetRun, run_fleet
 from operations.endpoints import PARKED_BUCKET
+from operations.lake import lake_of
 from operations.ledger.evidence import LEDGER_TOPICS, Evidence, deduped_streams
 from operations.ledger.lake_settling import wait_for_lake
 from operations.ledger.message_results import Receipt
@@ -126,7 +128,8 @@ class RunningPlatform:
         """The same, of what ``source`` has read so far, with what the lake must hold of it."""
         began_s = time.monotonic()
         wait_until_settled(receipts, evidence, source, limits=limits)
-        lake = wait_for_lake(receipts, evidence, self.seen_by_operators.lake, limits=lake_limits)
+        opened = partial(lake_of, self.seen_by_operators)
+        lake = wait_for_lake(receipts, evidence, opened, limits=lake_limits)
         payloads = PayloadBucket(self.platform.s3, PARKED_BUCKET)
         seconds = time.monotonic() - began_s
         return reconcile(receipts, evidence, payloads=payloads, seconds=seconds, lake=lake)
