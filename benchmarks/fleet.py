@@ -40,9 +40,9 @@ from fleetlane.events.times import DAY_MS
 from local.checkout import ROOT
 from operations.fleet import devices, traffic
 from operations.fleet.fleet import HISTORY_DAYS, Fleet, day_of
+from operations.fleet.questions import Question
 from operations.fleet.tables import planned_tables
 from operations.report.page import write_report
-from operations.report.tables import Question
 
 BENCH: Final = ROOT / "build" / "bench"
 WEEK: Final = 7

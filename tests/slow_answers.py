@@ -8,7 +8,7 @@ from math import ceil
 from clients.devices.registry import DeviceStatus, RegisteredDevice
 from fleetlane.events.times import DAY_MS
 from operations.fleet.fleet import day_of
-from operations.report.tables import Row
+from operations.fleet.questions import Row
 from tests.known_fleet import ASKED_AT_MS, KnownFleet, Sent
 
 

@@ -7,8 +7,8 @@ from typing import Final
 
 from fleetlane.events.times import HOUR_MS
 from operations.fleet.fleet import IN_WINDOW, Fleet
-from operations.report.tables import Question, Table, cell, numbers, share
-from operations.report.wording import duration, moment_short, size
+from operations.fleet.questions import Question, Table, cell, numbers, share
+from operations.fleet.wording import duration, moment_short, size
 
 COVERAGE_DAYS: Final = (1, 2, 7)
 GAP_MIN_MS: Final = HOUR_MS

@@ -13,8 +13,8 @@ from clients.devices.registry import RegisteredDevice
 from fleetlane.events import canary
 from fleetlane.events.lake.tables import RECEIVED
 from fleetlane.events.times import DAY_MS, EPOCH, MILLIS_MAX, MILLIS_MIN
+from operations.fleet.questions import Question, Table
 from operations.fleet.tables import planned_tables
-from operations.report.tables import Question, Table
 
 HISTORY_DAYS: Final = 30
 _REGISTERED: Final = pa.schema(

@@ -7,8 +7,8 @@ from typing import Final
 
 from fleetlane.events.times import DAY_MS, HOUR_MS
 from operations.fleet.fleet import IN_WINDOW
-from operations.report.tables import Question, Row, cell, numbers, share
-from operations.report.wording import duration, micros, percent, ratio, size
+from operations.fleet.questions import Question, Row, cell, numbers, share
+from operations.fleet.wording import duration, micros, percent, ratio, size
 
 LATE_OVER_MS: Final = HOUR_MS
 LATE_SHARE_MIN: Final = 0.5

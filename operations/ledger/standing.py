@@ -10,9 +10,9 @@ from pyiceberg.catalog import Catalog
 from fleetlane.events.lake import tables
 from fleetlane.events.times import HOUR_MS
 from operations.fleet.fleet import day_of
+from operations.fleet.questions import Table, cell, numbers
 from operations.fleet.tables import day_since, planned_table
-from operations.report.tables import Table, cell, numbers
-from operations.report.wording import moment_short
+from operations.fleet.wording import moment_short
 
 _OUTCOMES: Final = ("parsed", "empty", "parked")
 _COUNTED: Final = (

@@ -6,7 +6,7 @@ from typing import Final
 
 from operations.fleet import devices, traffic
 from operations.fleet.fleet import Fleet
-from operations.report.tables import Table
+from operations.fleet.questions import Table
 
 REPORT_DAYS: Final = 7
 """The window of every figure except the coverage by day and when a device last reported."""

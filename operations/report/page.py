@@ -6,9 +6,10 @@ from typing import Final
 
 import jinja2
 
-from operations.fleet import traffic
+from operations.fleet import traffic, wording
 from operations.fleet.fleet import Fleet
-from operations.report import wording
+from operations.fleet.questions import Row
+from operations.fleet.wording import counted, micros, number, percent
 from operations.report.charts import (
     ASIDE,
     COLOURS,
@@ -20,8 +21,6 @@ from operations.report.charts import (
     days_chart,
 )
 from operations.report.figures import REPORT_DAYS, FleetFigures, figures_of
-from operations.report.tables import Row
-from operations.report.wording import counted, micros, number, percent
 
 _HERE: Final = Path(__file__).parent
 _BARS_MAX: Final = 10

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from fleetlane.cli.output.fleet_tables import FormatOptions, write_csv
 from fleetlane.events.times import MILLIS_MAX
 from operations.fleet.devices import GAPS
+from operations.fleet.questions import Table
 from operations.fleet.traffic import FIRMWARE
-from operations.report.tables import Table
 
 HOSTILE = ("[/]", "[bold red]1.0[/bold red]", "[link=http://x]1[/link]", "[", "\\[/]")
 

@@ -9,10 +9,10 @@ from html.parser import HTMLParser
 import pytest
 
 from operations.fleet.fleet import Fleet
+from operations.fleet.wording import number, percent
 from operations.report.charts import CARD, COLOURS, INK, MUTED, PAGE, WATCH, Colour
 from operations.report.figures import FleetFigures, figures_of
 from operations.report.page import page_of
-from operations.report.wording import number, percent
 from tests import slow_answers
 from tests.known_fleet import ASKED_AT_MS, KnownFleet, known_fleet, lake_of
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetlane.events.times import DAY_MS, HOUR_MS
-from operations.report.wording import counted, duration, micros, moment, number, percent, size
+from operations.fleet.wording import counted, duration, micros, moment, number, percent, size
 
 
 def plain(text: str) -> str:

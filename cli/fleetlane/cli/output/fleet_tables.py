@@ -14,7 +14,7 @@ from rich.table import Table as RichTable
 
 from fleetlane.cli.options.selection import BadOptionsError
 from fleetlane.cli.output.record_text import cell
-from operations.report.tables import Row, Table
+from operations.fleet.questions import Row, Table
 
 _FORMULA_BEGINS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 

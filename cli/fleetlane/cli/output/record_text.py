@@ -10,7 +10,7 @@ from fleetlane.events.envelope import Record
 from fleetlane.events.record_json import record_fields, record_json
 from fleetlane.events.times import time_text
 from fleetlane.events.topics import PARKED
-from operations.report.wording import NARROW_SPACE
+from operations.fleet.wording import NARROW_SPACE
 
 _HEX_BYTES_MAX: Final = 256
 

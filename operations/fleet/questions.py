@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from operations.report.wording import NONE, number, percent
+from operations.fleet.wording import NONE, number, percent
 
 type Row = Mapping[str, Any]
 type Cell = Callable[[Row], str]
