@@ -11,6 +11,7 @@ from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.lane_parser import LaneParser
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from glue_jobs.parse_lane.results.output_batches import OutputRecord
+from tests.unit.glue_jobs.blocking.conftest import BLOCKING, OTHER
 from tests.unit.glue_jobs.conftest import (
     NOW_MS,
     RAW_ID,
@@ -22,7 +23,6 @@ from tests.unit.glue_jobs.conftest import (
     record_of,
     rows_of,
 )
-from tests.unit.glue_jobs.test_blocking_flows import BLOCKING, OTHER
 
 SLOW = BLOCKING.replace('owner = "acme"', 'owner = "acme"\nlane = "slow"')
 NEEDS_NEWER = BLOCKING + 'firmware = ">=3"\n'

@@ -10,15 +10,8 @@ from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.lanes import Lane
 from glue_jobs.parse_lane.halting import BlockingQueries
 from tests.contract.aws_in_process import buckets
+from tests.unit.glue_jobs.blocking.conftest import BLOCKING, OTHER, PARKING, TOPIC, WAITING, Started
 from tests.unit.glue_jobs.conftest import FixedFlows
-from tests.unit.glue_jobs.test_blocking_flows import (
-    BLOCKING,
-    OTHER,
-    PARKING,
-    TOPIC,
-    WAITING,
-    Started,
-)
 
 
 class NoFlows:
@@ -35,11 +28,6 @@ def blocked() -> Iterator[BlockedMessages]:
         blocked = BlockedMessages(s3, "parked")
         blocked.put(WAITING)
         yield blocked
-
-
-@pytest.fixture
-def started() -> Started:
-    return Started()
 
 
 @pytest.fixture
