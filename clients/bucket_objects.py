@@ -70,8 +70,10 @@ class BucketObjects:
     def read_version[T](self, key: str, kind: type[T]) -> tuple[T, str] | None:
         """As ``read``, with the object's version."""
         found = self.get(key)
+        if found is None:
+            return None
         try:
-            return found and (msgspec.json.decode(found.body, type=kind), found.version)
+            return (msgspec.json.decode(found.body, type=kind), found.version)
         except msgspec.MsgspecError as problem:
             raise self._unavailable(key, str(problem)) from problem
 

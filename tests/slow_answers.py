@@ -239,7 +239,7 @@ def gaps(fleet: KnownFleet, days: int, *, gap_min_ms: int) -> list[Row]:
 def days_of(fleet: KnownFleet, device_id: str, days: int) -> list[Row]:
     its = [one for one in recent(fleet, days) if one.device_id == device_id]
     groups = _grouped(its, lambda one: (day_of(one.received_ms), one.stream))
-    rows = []
+    rows: list[Row] = []
     for (day, stream), messages in groups.items():
         outcomes = Counter(one.final.outcome for one in messages if one.final)
         newest = max(messages, key=lambda one: one.received_ms)

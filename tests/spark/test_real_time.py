@@ -151,5 +151,5 @@ def test_nothing_is_lost_when_modes_change_and_parts_are_killed(
     with running_job(settings, *fast_lane(settings, BATCHES), task_slots=SLOTS):
         fleet.send_step_and_wait()
 
-    ids = {event.id for event in fleet.events() if event.data["number"] >= BEGIN}
+    ids = {event.id for event in fleet.events() if int(str(event.data["number"])) >= BEGIN}
     assert len(ids) == fleet.sent - BEGIN
