@@ -4,11 +4,13 @@ Engines disagree on what fits a type: one makes 2 of 1.5, another 12 of "12". So
 out as JSON text first, and its text says whether it fits. What does not is null.
 """
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from fleetlane.events.lake.tables import EVENTS, NAMESPACE
-from fleetlane.events.lake.views import DataColumn, Kind, LakeView, OwnColumn
+from fleetlane.events.lake.views import DataColumn, Kind, LakeView
 
 _WHOLE: Final = "^-?[0-9]+$"
 _TIME: Final = (
@@ -36,7 +38,11 @@ def select(view: LakeView, engine: Engine) -> str:
     sources = ", ".join(column.source for column in view.own)
     values = [f"{_extracted(column, dialect)} as {value}" for value, column in data]
     typed = [(_typed(column, value, dialect), column.name) for value, column in data]
-    columns = [*((dialect.own(column), column.name) for column in view.own), *typed]
+    own = [
+        (dialect.own.get(column.kind, "{}").format(column.source), column.name)
+        for column in view.own
+    ]
+    columns = [*own, *typed]
     return (
         f"select{_lines([f'{sql} as "{name}"' for sql, name in columns], by=2)}\n"
         f"from (\n"
@@ -49,65 +55,50 @@ def select(view: LakeView, engine: Engine) -> str:
     )
 
 
-class _Athena:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Dialect:
     """What engines write differently.
 
-    ``text`` is a value of ``document`` as JSON text, ``string`` one without what JSON writes around
-    it, ``time`` what RFC 3339 says, in UTC.
+    ``own`` is a column of the lake's table, by its kind; ``text`` a value of ``document``, at a
+    path of such ``step``s, as JSON text, ``string`` one without what JSON writes around it,
+    ``time`` what RFC 3339 says, in UTC.
     """
 
-    document = "try(json_parse(data))"
+    document: str
+    own: Mapping[Kind, str]
+    step: str
+    text: str
+    string: str
+    matches: str
+    time: str
 
-    def own(self, column: OwnColumn) -> str:
-        if column.kind is Kind.TIME:
-            return f"cast(from_unixtime({column.source} / 1e3, 'UTC') as timestamp(3))"
-        if column.kind is Kind.INTEGER:
-            return f"cast({column.source} as bigint)"
-        return column.source
-
-    def text(self, path: tuple[str, ...]) -> str:
-        return f"json_format(json_extract(document, {self._path(path)}))"
-
-    def string(self, path: tuple[str, ...]) -> str:
-        return f"json_extract_scalar(document, {self._path(path)})"
-
-    def matches(self, value: str, pattern: str) -> str:
-        return f"regexp_like({value}, {_literal(pattern)})"
-
-    def time(self, value: str) -> str:
-        return f"try(cast(from_iso8601_timestamp({value}) at time zone 'UTC' as timestamp(3)))"
-
-    def _path(self, path: tuple[str, ...]) -> str:
-        return _literal("$" + "".join(f'["{name}"]' for name in path))
+    def at(self, template: str, path: Iterable[str]) -> str:
+        return template.format(_literal("$" + "".join(map(self.step.format, path))))
 
 
-class _DuckDb:
-    """As ``_Athena``."""
-
-    document = "try_cast(data as json)"
-
-    def own(self, column: OwnColumn) -> str:
-        return f"epoch_ms({column.source})" if column.kind is Kind.TIME else column.source
-
-    def text(self, path: tuple[str, ...]) -> str:
-        return f"cast(json_extract(document, {self._path(path)}) as varchar)"
-
-    def string(self, path: tuple[str, ...]) -> str:
-        return f"json_extract_string(document, {self._path(path)})"
-
-    def matches(self, value: str, pattern: str) -> str:
-        return f"regexp_matches({value}, {_literal(pattern)})"
-
-    def time(self, value: str) -> str:
-        return f"try_cast({value} as timestamptz) at time zone 'UTC'"
-
-    def _path(self, path: tuple[str, ...]) -> str:
-        return _literal("$" + "".join(f'."{name}"' for name in path))
-
-
-type _Dialect = _Athena | _DuckDb
-
-_DIALECTS: Final[dict[Engine, _Dialect]] = {Engine.ATHENA: _Athena(), Engine.DUCKDB: _DuckDb()}
+_DIALECTS: Final = {
+    Engine.ATHENA: _Dialect(
+        document="try(json_parse(data))",
+        own={
+            Kind.TIME: "cast(from_unixtime({} / 1e3, 'UTC') as timestamp(3))",
+            Kind.INTEGER: "cast({} as bigint)",
+        },
+        step='["{}"]',
+        text="json_format(json_extract(document, {}))",
+        string="json_extract_scalar(document, {})",
+        matches="regexp_like({}, {})",
+        time="try(cast(from_iso8601_timestamp({}) at time zone 'UTC' as timestamp(3)))",
+    ),
+    Engine.DUCKDB: _Dialect(
+        document="try_cast(data as json)",
+        own={Kind.TIME: "epoch_ms({})"},
+        step='."{}"',
+        text="cast(json_extract(document, {}) as varchar)",
+        string="json_extract_string(document, {})",
+        matches="regexp_matches({}, {})",
+        time="try_cast({} as timestamptz) at time zone 'UTC'",
+    ),
+}
 
 
 def athena_type(kind: Kind) -> str:
@@ -125,10 +116,10 @@ _ATHENA_TYPES: Final = {
 
 
 def _extracted(column: DataColumn, dialect: _Dialect) -> str:
-    text = dialect.text(column.path)
+    text = dialect.at(dialect.text, column.path)
     if column.kind not in (Kind.TEXT, Kind.TIME):
         return text
-    return f"case when {text} like '\"%' then {dialect.string(column.path)} end"
+    return f"case when {text} like '\"%' then {dialect.at(dialect.string, column.path)} end"
 
 
 def _typed(column: DataColumn, value: str, dialect: _Dialect) -> str:
@@ -138,15 +129,17 @@ def _typed(column: DataColumn, value: str, dialect: _Dialect) -> str:
         case Kind.BOOLEAN:
             return f"case {value} when 'true' then true when 'false' then false end"
         case Kind.INTEGER:
+            is_whole = dialect.matches.format(value, _literal(_WHOLE))
             return (
-                f"case when {dialect.matches(value, _WHOLE)} then try_cast({value} as bigint)"
+                f"case when {is_whole} then try_cast({value} as bigint)"
                 f" when {number} = floor({number}) then try_cast({number} as bigint) end"
             )
         case Kind.NUMBER:
             return number
         case Kind.TIME:
             upper = f"upper({value})"
-            return f"case when {dialect.matches(upper, _TIME)} then {dialect.time(upper)} end"
+            is_time = dialect.matches.format(upper, _literal(_TIME))
+            return f"case when {is_time} then {dialect.time.format(upper)} end"
         case Kind.JSON:
             return f"nullif({value}, 'null')"
         case _:

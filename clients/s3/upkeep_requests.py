@@ -50,12 +50,6 @@ class UpkeepRequest(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError("`device_id` and `erase` go together")
 
 
-class Scheduled(msgspec.Struct, frozen=True, kw_only=True):
-    """When upkeep was last done without being asked for."""
-
-    at_ms: int
-
-
 class RequestsUnavailableError(FleetlaneError):
     """S3 does not answer, or not with what we wrote. Trying again later may succeed."""
 
@@ -93,15 +87,12 @@ class UpkeepRequests:
         return answer if answer is not None and answer.request_id == request_id else None
 
     def last_scheduled_ms(self) -> int | None:
-        scheduled = self._objects.read(self._scheduled_key, Scheduled)
-        return None if scheduled is None else scheduled.at_ms
+        """When upkeep was last done without being asked for."""
+        scheduled = self._objects.read(self._scheduled_key, dict[str, int])
+        return None if scheduled is None else scheduled.get("at_ms")
 
     def note_scheduled(self, now_ms: int) -> None:
-        self._objects.put(self._scheduled_key, msgspec.json.encode(Scheduled(at_ms=now_ms)))
-
-
-class _Noted(msgspec.Struct, frozen=True, kw_only=True):
-    until_ms: dict[str, int] = {}
+        self._objects.put(self._scheduled_key, msgspec.json.encode({"at_ms": now_ms}))
 
 
 class ErasedDevices:
@@ -118,9 +109,9 @@ class ErasedDevices:
 
     def erased_until_ms(self) -> Mapping[str, int]:
         """Until which time of arrival nothing of a device is kept, by its id."""
-        noted = self._objects.read(self._key, _Noted)
-        return {} if noted is None else noted.until_ms
+        noted = self._objects.read(self._key, dict[str, dict[str, int]]) or {}
+        return noted.get("until_ms", {})
 
     def note(self, device_id: str, *, until_ms: int) -> None:
-        noted = _Noted(until_ms={**self.erased_until_ms(), device_id: until_ms})
-        self._objects.put(self._key, msgspec.json.encode(noted))
+        until = {**self.erased_until_ms(), device_id: until_ms}
+        self._objects.put(self._key, msgspec.json.encode({"until_ms": until}))

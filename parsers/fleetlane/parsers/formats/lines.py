@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Final, Literal, NamedTuple
+from operator import itemgetter
+from typing import Final, Literal
 
 import re2  # type: ignore[import-untyped]
 
@@ -39,7 +40,7 @@ class Lines:
     unmatched: Literal["refuse", "skip"] = "refuse"
 
     def __post_init__(self) -> None:
-        names = {group.name for group in _compiled(self.pattern).groups}
+        _, names = _compiled(self.pattern)
         if not names:
             raise ValueError("pattern has no named group, as in (?P<celsius>[0-9]+)")
         for name in self.types:
@@ -64,10 +65,10 @@ class Lines:
                 raise MalformedMessage(f"line {line_number}: {line!r:.80} does not fit the pattern")
 
     def _event(
-        self, texts: tuple[bytes | None, ...], groups: tuple["_Group", ...], line_number: int
+        self, texts: tuple[bytes | None, ...], groups: Mapping[str, int], line_number: int
     ) -> Mapping[str, object]:
         event: dict[str, object] = {}
-        for name, number in groups:
+        for name, number in groups.items():
             text = texts[number - 1]
             if text is None:
                 event[name] = None
@@ -79,22 +80,13 @@ class Lines:
         return event
 
 
-class _Group(NamedTuple):
-    name: str
-    number: int
-
-
-class _Expression(NamedTuple):
-    expression: re2._Regexp
-    groups: tuple[_Group, ...]
-
-
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _GROUP_NAME = re.compile(r"(?<!\\)\(\?P?<\w+>")
 
 
 @cache
-def _compiled(pattern: str) -> _Expression:
+def _compiled(pattern: str) -> tuple[re2._Regexp, Mapping[str, int]]:
+    """The expression, and the numbers of its groups by their names, in order."""
     options = re2.Options()
     options.log_errors = False
     try:
@@ -102,7 +94,7 @@ def _compiled(pattern: str) -> _Expression:
     except re2.error as error:
         (why,) = error.args
         raise ValueError(f"pattern {pattern!r:.80}: {why.decode()}") from None
-    named = sorted(expression.groupindex.items(), key=lambda item: item[1])
-    if len(named) != len(_GROUP_NAME.findall(pattern)):  # RE2 would keep the first
+    groups = dict(sorted(expression.groupindex.items(), key=itemgetter(1)))
+    if len(groups) != len(_GROUP_NAME.findall(pattern)):  # RE2 would keep the first
         raise ValueError(f"pattern {pattern!r:.80}: two groups have one name")
-    return _Expression(expression, tuple(_Group(*item) for item in named))
+    return expression, groups
