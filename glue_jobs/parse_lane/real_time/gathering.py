@@ -8,8 +8,9 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-WAITING_MAX: Final = 2_000
-"""So many batches of Spark's wait at most, each of a record or an empty row; more are not read."""
+WAITING_MAX: Final = 256
+"""So many batches of Spark's wait at most, each of a record or an empty row; more are not read. A
+record may have a megabyte."""
 
 GATHERED_BYTES_MAX: Final = 8 << 20
 

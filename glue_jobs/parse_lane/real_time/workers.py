@@ -13,6 +13,7 @@ import pyarrow as pa
 from confluent_kafka import KafkaException
 from pyspark import TaskContext
 
+from clients.kafka.producer import NotDurableError
 from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.times import now_ms
 from fleetlane.events.topics import FLEET_HEARTBEATS
@@ -70,6 +71,7 @@ class Worker:
     def __init__(self, arguments: ParseLaneArguments) -> None:
         self.sink = WorkerSink(arguments.kafka_bootstrap_servers, arguments.kafka_security)
         self._progress: TaskProgress | None = None
+        self._is_closed = False
         self._sending = threading.Lock()
         threading.Thread(target=self._serve, daemon=True).start()
 
@@ -85,6 +87,9 @@ class Worker:
             yield progress
         except BaseException as problem:
             self._end(progress, problem=f"{type(problem).__name__}: {problem}")
+            if isinstance(problem, KafkaException | NotDurableError):
+                self._is_closed = True  # its producer may be broken for good: the next task has
+                _worker.cache_clear()  # another one
             raise
         self._end(progress)
 
@@ -95,7 +100,7 @@ class Worker:
 
     def _serve(self) -> None:
         due_s = 0.0
-        while True:
+        while not self._is_closed:
             try:
                 self.sink.serve(HEARTBEAT_INTERVAL_S / 2)
             except KafkaException as problem:  # no more can be written; what is silent is noticed
