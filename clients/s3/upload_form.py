@@ -19,15 +19,6 @@ UPLOAD_FIELD: Final = "upload"
 """The name of the metadata. S3 keeps at most 2 KB of them; the longest of ours is 1.6 KB."""
 
 
-class UploadTooLargeError(FleetlaneError):
-    """The body exceeds what may be uploaded. Sending it again cannot succeed."""
-
-    reason = "too_large"
-    size_bytes: int
-    limit_bytes: int
-    sentence = "the upload is {size_bytes} bytes; the limit is {limit_bytes} bytes"
-
-
 class NotIssuedError(FleetlaneError):
     """Metadata of an object are not what we wrote for an upload."""
 

@@ -15,8 +15,9 @@ from clients.devices.registry import RegistryUnavailableError
 from clients.environment import read_settings
 from clients.flows.store import CachedFlows, FlowStore, FlowsUnavailableError
 from clients.kafka.producer import KafkaProducer
+from clients.s3.payload_bucket import PayloadTooLargeError
 from clients.s3.upload_bucket import UploadBucket
-from clients.s3.upload_form import UploadForms, UploadTooLargeError, signing_client
+from clients.s3.upload_form import UploadForms, signing_client
 from fleetlane.events.envelope import Message
 from fleetlane.events.errors import FleetlaneError, ProblemTag
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, KafkaSecurity
@@ -39,7 +40,7 @@ _TAGS: Final[Tags] = {
     NotItsGatewayError: ProblemTag.FORBIDDEN,
     RevokedDeviceError: ProblemTag.FORBIDDEN,
     TooManyMessagesError: ProblemTag.SLOW_DOWN,
-    UploadTooLargeError: ProblemTag.TOO_LARGE,
+    PayloadTooLargeError: ProblemTag.TOO_LARGE,
     FlowsUnavailableError: ProblemTag.TRY_LATER,
     RegistryUnavailableError: ProblemTag.TRY_LATER,
 }

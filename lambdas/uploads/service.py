@@ -10,8 +10,9 @@ from msgspec import Meta
 
 from clients.devices.bound_devices import CachedBoundDevices
 from clients.flows.store import CurrentFlows
+from clients.s3.payload_bucket import PayloadTooLargeError
 from clients.s3.upload_bucket import upload_key
-from clients.s3.upload_form import IssuedUpload, UploadForm, UploadTooLargeError
+from clients.s3.upload_form import IssuedUpload, UploadForm
 from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE, SOURCE_PREFIX
 from fleetlane.events.names import DEVICE_ID_PATTERN, RawIdRule
 from lambdas.http.device_request import (
@@ -119,7 +120,7 @@ class Issuing:
         """Issue an upload. Nothing is stored: one that is never used leaves no trace.
 
         Raises:
-            UploadTooLargeError: More is declared than may be uploaded.
+            PayloadTooLargeError: More is declared than may be uploaded.
             NotItsGatewayError: The sender may not speak for this device.
             RevokedDeviceError: The device, or its gateway, may not send any more.
             TooManyMessagesError: The device may send again later.
@@ -127,7 +128,7 @@ class Issuing:
             FlowsUnavailableError: S3 does not answer; it would not take the body either.
         """
         if declaration.body_bytes > self.upload_bytes_max:
-            raise UploadTooLargeError(declaration.body_bytes, self.upload_bytes_max)
+            raise PayloadTooLargeError(declaration.body_bytes, self.upload_bytes_max)
         issued = self._issued(declaration, now_ms)
         raw_id = self._raw_id(declaration)
         form = self.sign(upload_key(raw_id, issued_millis=now_ms), issued)

@@ -284,7 +284,7 @@ def test_more_than_may_be_uploaded_is_too_large() -> None:
 
     assert (status, problem["detail"]) == (
         413,
-        "the upload is 10000001 bytes; the limit is 10000000 bytes",
+        "the body is 10000001 bytes; the limit is 10000000 bytes",
     )
 
 

@@ -79,7 +79,7 @@ class Avro(EventsInDocument):
         if schema_id not in self._read_by_id:
             known = ", ".join(map(str, sorted(self._read_by_id)))
             raise MalformedMessage(f"no schema {schema_id}; known: {known}")
-        return self._read_by_id[schema_id](message, start=_FRAME.size, count=1)
+        return self._read_by_id[schema_id](message, _FRAME.size, 1)
 
 
 def _schemas_in(folder: str) -> Mapping[str, str]:
@@ -142,7 +142,7 @@ def container_records(message: bytes, bytes_as: BytesAs) -> Iterator[object]:
         bytes_left -= len(records)
         if not 0 <= count <= len(records):
             raise source.malformed(f"a block claims {count} records in {len(records)} bytes")
-        yield from read(records, start=0, count=count)
+        yield from read(records, 0, count)
 
 
 def _metadata(source: Source) -> Mapping[bytes, bytes]:

@@ -8,7 +8,7 @@ any length, repeated keys, and an enumeration's or union's index below zero.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from fastavro.schema import SchemaParseException, UnknownType, parse_schema
 
@@ -24,10 +24,8 @@ _NO_TYPE_CHECKED = (ArithmeticError, AttributeError, LookupError, TypeError)
 """What ``parse_schema`` raises besides: it checks no type of what it reads."""
 
 
-class ReadData(Protocol):
-    """Reads ``count`` data, in JSON's values, that fill ``octets`` from ``start`` to the end."""
-
-    def __call__(self, octets: bytes, *, start: int, count: int) -> Iterator[object]: ...
+type ReadData = Callable[[bytes, int, int], Iterator[object]]
+"""Reads of bytes, from a start to the end, so many data that fill them, in JSON's values."""
 
 
 @lru_cache(maxsize=16)  # a fleet's containers repeat few schemas
@@ -47,7 +45,7 @@ def compile_schema(text: bytes, bytes_as: BytesAs) -> ReadData:
     except (*_NO_SCHEMA, *_NO_TYPE_CHECKED) as problem:
         raise ValueError(f"no schema of Avro: {type(problem).__name__}: {problem}") from None
 
-    def data(octets: bytes, *, start: int, count: int) -> Iterator[object]:
+    def data(octets: bytes, start: int, count: int) -> Iterator[object]:
         source = Source(octets, at=start)
         for _ in range(count):
             source.begin_document()
