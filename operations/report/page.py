@@ -1,4 +1,4 @@
-"""The report's page: figures and their charts, rendered into the template, which has the words."""
+"""The report's page: answers and their charts, rendered into the template, which has the words."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -6,9 +6,9 @@ from typing import Final
 
 import jinja2
 
-from operations.fleet import traffic, wording
+from operations.fleet import devices, traffic, wording
 from operations.fleet.fleet import Fleet
-from operations.fleet.questions import Row
+from operations.fleet.questions import Row, Table
 from operations.fleet.wording import counted, micros, number, percent
 from operations.report.charts import (
     ASIDE,
@@ -20,23 +20,44 @@ from operations.report.charts import (
     bars_chart,
     days_chart,
 )
-from operations.report.figures import REPORT_DAYS, FleetFigures, figures_of
 
 _HERE: Final = Path(__file__).parent
 _BARS_MAX: Final = 10
 
+REPORT_DAYS: Final = 7
+"""The window of every answer except the coverage by day and when a device last reported."""
+
+_ASKED: Final = (
+    *(devices.SILENT, traffic.LATE, traffic.LAGS, traffic.FIRMWARE, traffic.SIZES),
+    *(traffic.SIZE_BINS, traffic.COMPRESSION, traffic.PARSERS),
+)
+
+type Answers = Mapping[str, Table]
+"""By the names of their questions."""
+
 
 def write_report(fleet: Fleet, path: Path) -> None:
-    """Run all queries, and write the page atomically."""
-    page = page_of(figures_of(fleet))
+    """Ask all questions, and write the page atomically."""
+    asked_at_ms, latest_ms = fleet.asked_at_ms, fleet.latest_ms()
+    page = page_of(answers_of(fleet), asked_at_ms=asked_at_ms, latest_ms=latest_ms)
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f"{path.name}.new")
     beside.write_text(page, encoding="utf-8")
     beside.replace(path)
 
 
-def page_of(figures: FleetFigures) -> str:
-    """The whole report as one HTML document that loads nothing and runs nothing."""
+def answers_of(fleet: Fleet) -> Answers:
+    """All that the page shows."""
+    coverage, by_day = devices.coverage(fleet), fleet.ask(devices.COVERAGE_BY_DAY)
+    found = (coverage, by_day, *(fleet.ask(one, days=REPORT_DAYS) for one in _ASKED))
+    return {one.name: one for one in found}
+
+
+def page_of(answers: Answers, *, asked_at_ms: int, latest_ms: int | None) -> str:
+    """The whole report as one HTML document that loads nothing and runs nothing.
+
+    ``latest_ms`` is the arrival of the latest message in the lake; ``None`` if it is empty.
+    """
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE),
         autoescape=True,
@@ -44,9 +65,12 @@ def page_of(figures: FleetFigures) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.tests["late"] = traffic.is_late
     return environment.get_template("page.html.j2").render(
-        figures=figures,
-        charts=_charts(figures),
+        answers=answers,
+        asked_at_ms=asked_at_ms,
+        latest_ms=latest_ms,
+        charts=_charts(answers),
         colours=COLOURS,
         in_charts=IN_CHARTS,
         days=REPORT_DAYS,
@@ -55,25 +79,27 @@ def page_of(figures: FleetFigures) -> str:
     )
 
 
-def _charts(figures: FleetFigures) -> Mapping[str, Chart | None]:
+def _charts(answers: Answers) -> Mapping[str, Chart | None]:
     """By the section's key; none where there is nothing to draw."""
-    rows = {name: table.rows for name, table in figures.answers.items()}
+    rows = {name: table.rows for name, table in answers.items()}
     lags, sizes = (
         (rows["lags"], traffic.lag_label, "lag"),
         (rows["bins"], traffic.size_label, "size"),
     )
     return {
-        "coverage": _days(figures) if rows["by_day"] else None,
-        "late": _histogram(*lags) if figures.with_end_time else None,
-        "firmware": _firmware(rows["firmware"]) if figures.malformed else None,
+        "coverage": _days(answers),
+        "late": _histogram(*lags) if any(one["messages"] for one in rows["lags"]) else None,
+        "firmware": _firmware(rows["firmware"])
+        if any(one["malformed"] for one in rows["firmware"])
+        else None,
         "sizes": _histogram(*sizes) if rows["sizes"][0]["count"] else None,
         "parsers": _parsers(rows["parsers"]) if rows["parsers"] else None,
     }
 
 
-def _days(figures: FleetFigures) -> Chart:
+def _days(answers: Answers) -> Chart:
     direct, relayed = "sent directly", "only through a gateway"
-    days = figures.answers["by_day"].rows
+    days = answers["by_day"].rows
     rows = [
         {"day": f"{one['day'].day} {one['day']:%b}", "kind": kind, "devices": devices, "place": at}
         for one in days
@@ -88,7 +114,8 @@ def _days(figures: FleetFigures) -> Chart:
         f"to {number(most)} a day; {number(last['reported'])} on {last_day.day} {last_day:%B}."
     )
     colours = {direct: GOOD, relayed: ASIDE}
-    return days_chart(rows, colours=colours, alt=alt, top=max(figures.registered, most, 1))
+    registered = answers["coverage"].rows[0]["registered"]
+    return days_chart(rows, colours=colours, alt=alt, top=max(registered, most, 1))
 
 
 def _firmware(firmware: Sequence[Row]) -> Chart:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -11,8 +10,7 @@ import pytest
 from operations.fleet.fleet import Fleet
 from operations.fleet.wording import number, percent
 from operations.report.charts import CARD, COLOURS, INK, MUTED, PAGE, WATCH, Colour
-from operations.report.figures import FleetFigures, figures_of
-from operations.report.page import page_of
+from operations.report.page import Answers, answers_of, page_of
 from tests import slow_answers
 from tests.known_fleet import ASKED_AT_MS, KnownFleet, known_fleet, lake_of
 
@@ -23,17 +21,17 @@ def known() -> KnownFleet:
 
 
 @pytest.fixture(scope="module")
-def figures(known: KnownFleet, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FleetFigures]:
+def answers(known: KnownFleet, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Answers]:
     with (
         closing(lake_of(known, tmp_path_factory.mktemp("lake"))) as catalog,
         Fleet(catalog, known.devices, asked_at_ms=ASKED_AT_MS) as fleet,
     ):
-        yield figures_of(fleet)
+        yield answers_of(fleet)
 
 
 @pytest.fixture(scope="module")
-def page(figures: FleetFigures) -> str:
-    return page_of(figures)
+def page(answers: Answers) -> str:
+    return page_of(answers, asked_at_ms=ASKED_AT_MS, latest_ms=ASKED_AT_MS)
 
 
 class _Cells(HTMLParser):
@@ -95,7 +93,7 @@ def test_an_empty_lake_makes_a_page(tmp_path_factory: pytest.TempPathFactory) ->
         closing(lake_of(nobody, tmp_path_factory.mktemp("lake"))) as catalog,
         Fleet(catalog, (), asked_at_ms=ASKED_AT_MS) as fleet,
     ):
-        page = page_of(figures_of(fleet))
+        page = page_of(answers_of(fleet), asked_at_ms=ASKED_AT_MS, latest_ms=fleet.latest_ms())
 
     assert "The lake holds no message yet." in page
 
@@ -106,22 +104,22 @@ def test_the_page_names_nothing_to_load(page: str) -> None:
     assert {one for one in addresses if not one.startswith("#")} == {"data:,"}
 
 
-def test_a_device_id_cannot_become_markup(figures: FleetFigures) -> None:
-    silent = figures.answers["silent"]
+def test_a_device_id_cannot_become_markup(answers: Answers) -> None:
+    silent = answers["silent"]
     hostile = silent.of([{**silent.rows[0], "device_type": "<script>alert(1)</script>"}])
 
-    page = page_of(replace(figures, answers={**figures.answers, "silent": hostile}))
+    page = page_of({**answers, "silent": hostile}, asked_at_ms=ASKED_AT_MS, latest_ms=None)
 
     assert "<script" not in page
 
 
-def test_a_firmware_cannot_become_markup_in_a_table_or_a_chart(figures: FleetFigures) -> None:
-    firmware = figures.answers["firmware"]
+def test_a_firmware_cannot_become_markup_in_a_table_or_a_chart(answers: Answers) -> None:
+    firmware = answers["firmware"]
     hostile = firmware.of(
         [{**one, "firmware": "<script>alert(1)</script>", "malformed": 1} for one in firmware.rows]
     )
 
-    page = page_of(replace(figures, answers={**figures.answers, "firmware": hostile}))
+    page = page_of({**answers, "firmware": hostile}, asked_at_ms=ASKED_AT_MS, latest_ms=None)
 
     assert "<script" not in page
     assert "&lt;script&gt;" in page
