@@ -100,7 +100,7 @@ def build(
         CannotBuildError: Something needed is missing or does not fit together.
         ArtifactTooLargeError: One is over its limit.
     """
-    uv = uv_of(root)
+    uv, platform = uv_of(root), targets.jobs
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".scratch-") as name:
         scratch = Path(name)
@@ -115,18 +115,16 @@ def build(
         yield from write_jobs(
             uv,
             ours=merged(events, parsers),
-            platform=targets.jobs,
+            platform=platform,
             scratch=scratch / "jobs",
             folder=folder / "jobs",
         )
         yield write_environment(
             uv,
-            platform=targets.jobs,
+            platform=platform,
             scratch=scratch / "environment",
             path=folder / "jobs" / ENVIRONMENT,
             python=python,
         )
-        yield from write_parsers(
-            uv, platform=targets.jobs, scratch=scratch / "parsers", folder=folder
-        )
+        yield from write_parsers(uv, platform=platform, scratch=scratch / "parsers", folder=folder)
         yield from write_jars(root, folder / "jobs" / "jars")

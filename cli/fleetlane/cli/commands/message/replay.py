@@ -138,21 +138,25 @@ def replay(
     Messages go through the bulk lane. Their events have the next revision, and replace the earlier
     ones. Exit code 1: some could not be replayed.
     """
-    moments = [one for one in from_ if one != _ARCHIVE]
-    if len(moments) != 1:
-        raise BadOptionsError("give --from WHEN once, with or without --from archive beside it")
-    if to_ms <= (from_ms := moments[0]):
-        problem = f"--to is {rfc3339(to_ms)}; it must be after --from, {rfc3339(from_ms)}"
-        raise BadOptionsError(problem)
-    checked_name(flow, kind="stream")
-    platform, wanted = where.platform(), ArrivalRange(stream=flow, from_ms=from_ms, to_ms=to_ms)
-    if len(from_) > len(moments):
+    wanted = _range(checked_name(flow, kind="stream"), from_, to_ms)
+    platform = where.platform()
+    if _ARCHIVE in from_:
         _replay_archived(platform, wanted, limit=limit, dry_run=dry_run, as_json=as_json)
         return
     stores = platform.messages
     with counted("records read") as on_read:
         plan = raw_plan(stores.records(on_read), stores.payloads, wanted, messages_max=limit)
     carry_out(plan, stores, dry_run=dry_run, as_json=as_json)
+
+
+def _range(stream: str, from_: list[Any], to_ms: int) -> ArrivalRange:
+    moments = [one for one in from_ if one != _ARCHIVE]
+    if len(moments) != 1:
+        raise BadOptionsError("give --from WHEN once, with or without --from archive beside it")
+    if to_ms <= (from_ms := moments[0]):
+        problem = f"--to is {rfc3339(to_ms)}; it must be after --from, {rfc3339(from_ms)}"
+        raise BadOptionsError(problem)
+    return ArrivalRange(stream=stream, from_ms=from_ms, to_ms=to_ms)
 
 
 def _replay_archived(

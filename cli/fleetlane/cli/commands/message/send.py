@@ -39,7 +39,7 @@ def send(
 
     Exit code 1: it was refused, or no answer came.
     """
-    api = where.platform().resources.api_url
+    api, lane = where.platform().resources.api_url, Lane.FAST if fast else Lane.STANDARD
     token = DeviceKeys(where.folder, where.stage).token(device, lifetime_s=_TOKEN_LIFETIME_S)
     headers = request_headers(
         token, content_type=content_type, idempotency_key=idempotency_key, firmware=firmware
@@ -48,9 +48,7 @@ def send(
     if upload or len(body) > REQUEST_BODY_BYTES_MAX:
         receipt = _uploaded(api, stream, body, headers)
     else:
-        receipt = sent(
-            message_url(api, stream, Lane.FAST if fast else Lane.STANDARD), body, headers
-        )
+        receipt = sent(message_url(api, stream, lane), body, headers)
     typer.echo(json.dumps(receipt))
 
 
