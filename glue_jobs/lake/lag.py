@@ -1,7 +1,7 @@
 """How far the lake's tables are behind their topics, in time."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
@@ -27,16 +27,9 @@ class LakeLag(QueryListener):
         return max(0, self._now_ms() - self._level_ms) / 1_000
 
     def on_batch(self, progress: StreamingQueryProgress) -> None:
-        behind = [source.metrics for source in progress.sources]
-        self.batch_done(behind, took_ms=progress.batchDuration)
+        """The lake then has all that its topics had at the batch's start, unless it was full."""
+        if all(float(source.metrics.get(_BEHIND, 0)) == 0 for source in progress.sources):
+            self._level_ms = self._now_ms() - progress.batchDuration
 
     def on_idle(self) -> None:
         self._level_ms = max(self._level_ms, self._now_ms() - self._waits_ms_max)
-
-    def batch_done(self, metrics: list[dict[str, Any]], *, took_ms: int) -> None:
-        """Take a batch into account, by its sources' metrics.
-
-        The lake then has all that its topics had at the batch's start, unless the batch was full.
-        """
-        if all(float(of_source.get(_BEHIND, 0)) == 0 for of_source in metrics):
-            self._level_ms = self._now_ms() - took_ms

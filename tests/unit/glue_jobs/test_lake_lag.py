@@ -1,5 +1,10 @@
 """How late the lake is, whatever its query does."""
 
+from types import SimpleNamespace
+from typing import cast
+
+from pyspark.sql.streaming.listener import StreamingQueryProgress
+
 from glue_jobs.lake.lag import LakeLag
 
 
@@ -11,6 +16,12 @@ class Clock:
 
     def __call__(self) -> int:
         return self.ms
+
+
+def batch(*, behind: str, took_ms: int) -> StreamingQueryProgress:
+    source = SimpleNamespace(metrics={"maxOffsetsBehindLatest": behind})
+    progress = SimpleNamespace(sources=[source], batchDuration=took_ms)
+    return cast("StreamingQueryProgress", progress)
 
 
 def test_a_lag_grows_while_no_batch_ends() -> None:
@@ -27,7 +38,7 @@ def test_after_a_batch_all_is_there_that_was_when_it_began() -> None:
     lag = LakeLag("lake_fleet", now_ms=clock)
 
     clock.ms += 90_000
-    lag.batch_done([{"maxOffsetsBehindLatest": "0"}], took_ms=20_000)
+    lag.on_batch(batch(behind="0", took_ms=20_000))
 
     assert lag.seconds() == 20
 
@@ -37,7 +48,7 @@ def test_a_batch_that_took_in_a_part_alone_makes_nothing_level() -> None:
     lag = LakeLag("lake_fleet", now_ms=clock)
 
     clock.ms += 90_000
-    lag.batch_done([{"maxOffsetsBehindLatest": "12"}], took_ms=20_000)
+    lag.on_batch(batch(behind="12", took_ms=20_000))
 
     assert lag.seconds() == 90
 
