@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count, permutations
+from pathlib import Path
 
 import pytest
 from pyspark.sql import Row, SparkSession
@@ -194,7 +195,10 @@ def test_a_set_that_came_again_a_day_later_is_found_by_its_events_days(lake: Lak
     assert [row.id for row in lake.rows(EVENTS, sent)] == ["avg"]
 
 
-def test_a_new_holder_s_revisions_are_known_once_the_lease_is_back(lake: Lake) -> None:
+def test_a_new_holder_s_revisions_are_known_once_the_lease_is_back(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    lake = lake_in(tmp_path, spark)  # in which nothing is revised yet
     sent = Sent(number=60_000, stream="leases")
     before, other = lake.query("before"), lake.query("other")
     before.write(0, [Sent(number=60_001, stream="leases").event()])
