@@ -12,7 +12,7 @@ from local.servers.localstack import LocalAws
 
 WITH_SPARK: Final = (
     *("tests/e2e/", "tests/e2e_cloud/", "tests/hostile/", "tests/readme/"),
-    *("tests/rehearsal/", "tests/soak/", "tests/spark/"),
+    *("tests/real_time/", "tests/rehearsal/", "tests/soak/", "tests/spark/"),
     "tests/infra/test_jobs_as_deployed.py",
 )
 STAGES: Final = "tests/infra/"
