@@ -12,7 +12,7 @@ from confluent_kafka.cimpl import NewTopic
 from clients.kafka.security import security_configuration
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import KafkaSecurity
-from fleetlane.events.topics import topic_settings
+from fleetlane.events.topics import partitions_of, topic_settings
 
 _POLL_INTERVAL_S: Final = 0.1
 
@@ -102,7 +102,7 @@ class KafkaTopics:
     def _new(self, topic: str) -> NewTopic:
         return NewTopic(
             topic,
-            num_partitions=self._partitions,
+            num_partitions=partitions_of(topic, self._partitions),
             replication_factor=self._replication,
             config=topic_settings(topic).kafka_configuration(),
         )

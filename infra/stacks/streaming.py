@@ -10,7 +10,7 @@ from aws_cdk import aws_msk as msk
 from aws_cdk import custom_resources as custom
 from constructs import Construct
 
-from fleetlane.events.topics import platform_topics, topic_settings
+from fleetlane.events.topics import partitions_of, platform_topics, topic_settings
 from infra.constructs.kafka.access import KafkaAccess, KafkaEndpoint
 from infra.constructs.log_groups import log_group
 from infra.constructs.network import PrivateNetwork
@@ -152,7 +152,7 @@ class Streaming(Stack):
             f"Topic-{topic}",
             cluster_arn=self._arn,
             topic_name=topic,
-            partition_count=self._stage.topic_partitions,
+            partition_count=partitions_of(topic, self._stage.topic_partitions),
             replication_factor=self._stage.topic_replication,
             configs=base64.b64encode(settings.encode()).decode(),
         )

@@ -21,6 +21,9 @@ FLEET_HEARTBEATS: Final = "fleet.heartbeats"
 METADATA_TOPICS: Final = (FLEET_RECEIVED, FLEET_PARSED, FLEET_ALERTS)
 """Their records have one content type, and those of canonical events another."""
 
+FAST_PARTITIONS_MAX: Final = 4
+"""In real time each partition holds a task slot for as long as its lane runs."""
+
 MIRRORED_GROUPS: Final = "fleetlane-"
 """The beginning of the consumer groups in which Kafka's own tools see the queries' progress."""
 
@@ -209,6 +212,12 @@ def canonical_key(kind: CanonicalKey, *, device_id: str, bucket_millis: int) -> 
             return device_id.encode()
         case CanonicalKey.EVENT_MILLIS:
             return b"%d" % bucket_millis
+
+
+def partitions_of(topic: str, partitions: int) -> int:
+    """How many a topic is made with where others have ``partitions``."""
+    is_fast = topic.startswith(f"raw.{Lane.FAST}")
+    return min(partitions, FAST_PARTITIONS_MAX) if is_fast else partitions
 
 
 def mirrored_group(query: str) -> str:

@@ -23,6 +23,7 @@ from fleetlane.events.topics import (
     UnknownTopicError,
     canonical_topic,
     parsed_raw_topic,
+    partitions_of,
     platform_topics,
     raw_topic,
     topic_settings,
@@ -256,3 +257,19 @@ def test_kafka_leaves_room_for_a_batchs_frame() -> None:
     told = int(settings.kafka_configuration()["max.message.bytes"])
 
     assert told >= settings.record_bytes_max + 61  # bytes of a record batch's own header
+
+
+@pytest.mark.parametrize(
+    ("topic", "partitions", "made"),
+    [
+        ("raw.fast", 24, 4),
+        ("raw.fast.stream.door", 24, 4),
+        ("raw.fast", 3, 3),
+        ("raw.standard", 24, 24),
+        ("canonical.door", 24, 24),
+    ],
+)
+def test_topics_of_the_fast_lane_have_few_partitions(
+    topic: str, partitions: int, made: int
+) -> None:
+    assert partitions_of(topic, partitions) == made
