@@ -172,7 +172,8 @@ class Platform:
         on_step("gateway and Spark jobs" if self.settings.has_jobs else "gateway")
         self.gateway = LocalGateway(
             self._folder("gateway"),
-            self._gateway_environment(),
+            gateway_environment(self.aws, kafka_bootstrap_servers=self.broker.bootstrap_servers)
+            | self.settings.functions_environment,
             upload_queue_url=ensure_upload_queue(self.aws.client_settings, PAYLOAD_BUCKET),
             module=self.settings.gateway_module,
         )
@@ -203,30 +204,6 @@ class Platform:
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def _gateway_environment(self) -> Mapping[str, str]:
-        return {
-            **self.aws.client_environment,
-            "KAFKA_BOOTSTRAP_SERVERS": self.broker.bootstrap_servers,
-            "KAFKA_SECURITY": KafkaSecurity.PLAINTEXT,
-            "PAYLOAD_BUCKET": PAYLOAD_BUCKET,
-            "SPOOL_BUCKET": SPOOL_BUCKET,
-            "FLOWS_BUCKET": FLOWS_BUCKET,
-            "FLOWS_MAX_AGE_S": str(FLOWS_MAX_AGE_S),
-            "OVERRIDES_BUCKET": OVERRIDES_BUCKET,
-            "OVERRIDES_MAX_AGE_S": str(_OVERRIDES_MAX_AGE_S),
-            "SOFT_RATE_LIMIT_PER_MINUTE": str(RATE_LIMITS.soft_per_minute),
-            "HARD_RATE_LIMIT_PER_MINUTE": str(RATE_LIMITS.hard_per_minute),
-            "SOFT_RATE_LIMIT_BYTES_PER_MINUTE": str(RATE_LIMITS.soft_bytes_per_minute),
-            "HARD_RATE_LIMIT_BYTES_PER_MINUTE": str(RATE_LIMITS.hard_bytes_per_minute),
-            "REGISTRY_TABLE": REGISTRY_TABLE,
-            "AUDIENCES": f"{AUDIENCE},{COMMON_AUDIENCE}",
-            "SWEEP_AFTER_S": _SWEEP_AFTER_S,
-            "RECEIPTS_TABLE": RECEIPTS_TABLE,
-            "RECEIPTS_WAIT_MS": str(_RECEIPTS_WAIT_MS),
-            "POWERTOOLS_LOG_LEVEL": "WARNING",
-            **self.settings.functions_environment,
-        }
-
     def _job_settings(self) -> JobSettings:
         return JobSettings(
             folder=self._folder("jobs"),
@@ -237,3 +214,28 @@ class Platform:
             environment={**self.aws.client_environment, **self.settings.jobs_environment},
             jobs=ALL_JOBS if self.settings.has_lake else JOBS_WITHOUT_LAKE,
         )
+
+
+def gateway_environment(aws: LocalAws, *, kafka_bootstrap_servers: str) -> dict[str, str]:
+    """What the gateway's functions see, of the stores and limits on this machine."""
+    return {
+        **aws.client_environment,
+        "KAFKA_BOOTSTRAP_SERVERS": kafka_bootstrap_servers,
+        "KAFKA_SECURITY": KafkaSecurity.PLAINTEXT,
+        "PAYLOAD_BUCKET": PAYLOAD_BUCKET,
+        "SPOOL_BUCKET": SPOOL_BUCKET,
+        "FLOWS_BUCKET": FLOWS_BUCKET,
+        "FLOWS_MAX_AGE_S": str(FLOWS_MAX_AGE_S),
+        "OVERRIDES_BUCKET": OVERRIDES_BUCKET,
+        "OVERRIDES_MAX_AGE_S": str(_OVERRIDES_MAX_AGE_S),
+        "SOFT_RATE_LIMIT_PER_MINUTE": str(RATE_LIMITS.soft_per_minute),
+        "HARD_RATE_LIMIT_PER_MINUTE": str(RATE_LIMITS.hard_per_minute),
+        "SOFT_RATE_LIMIT_BYTES_PER_MINUTE": str(RATE_LIMITS.soft_bytes_per_minute),
+        "HARD_RATE_LIMIT_BYTES_PER_MINUTE": str(RATE_LIMITS.hard_bytes_per_minute),
+        "REGISTRY_TABLE": REGISTRY_TABLE,
+        "AUDIENCES": f"{AUDIENCE},{COMMON_AUDIENCE}",
+        "SWEEP_AFTER_S": _SWEEP_AFTER_S,
+        "RECEIPTS_TABLE": RECEIPTS_TABLE,
+        "RECEIPTS_WAIT_MS": str(_RECEIPTS_WAIT_MS),
+        "POWERTOOLS_LOG_LEVEL": "WARNING",
+    }

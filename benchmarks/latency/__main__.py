@@ -4,16 +4,20 @@
 others between them. It has three phases: the fast lane alone; all lanes at 20 % load; and the fast
 lane while the slow one has more than it can do and 1 % of standard messages take 200 or 400 ms.
 ``exchanged`` is the second phase with progress the other way round.
+
+``calm``, ``sparse``, ``door`` and ``saturated`` are of the fast lane in real time (``fast``), and
+``micro_batches`` the same in the mode it had before, shorter.
 """
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from benchmarks.kept_numbers import write_numbers
 from benchmarks.latency.cluster import Cores, Jobs, lanes_running
-from benchmarks.latency.percentiles import percentile_ms, percentiles
+from benchmarks.latency.fast import PARTS, FastLane, Lengths, Machine
+from benchmarks.latency.percentiles import percentiles, ratios
 from benchmarks.latency.traffic import (
     STREAMS,
     Load,
@@ -35,12 +39,19 @@ from benchmarks.running.messages import (
 from benchmarks.running.services import Services, services
 from benchmarks.running.telling import tell
 from benchmarks.running.watched import Watched
-from fleetlane.events.lanes import LANE_LIMITS, Lane
-from fleetlane.events.topics import FLEET_PARSED, PARKED, RawTopic, canonical_topic
+from fleetlane.events.lanes import LANE_LIMITS, Lane, LaneTrigger
+from fleetlane.events.topics import (
+    FLEET_HEARTBEATS,
+    FLEET_PARSED,
+    PARKED,
+    RawTopic,
+    canonical_topic,
+)
 from local.servers.processes import ServerProcess
 
 SHIPPED: Final = Jobs(
-    fast="parse_lane --lane fast", others="parse_lane --lane standard; parse_lane --lane slow"
+    fast="parse_lane --lane fast --trigger micro-batches",
+    others="parse_lane --lane standard; parse_lane --lane slow",
 )
 EXCHANGED: Final = Jobs(
     fast="parse_lane --lane fast --trigger_ms 1", others="parse_lane --lane standard --trigger_ms 0"
@@ -64,7 +75,7 @@ def main() -> None:
     arguments = _arguments()
     cores = Cores.halves(is_broker_beside_fast=arguments.broker == "fast")
     with emptied(arguments.folder) as folder, services(folder) as ready:
-        topics = (*RAW_TOPICS, FLEET_PARSED, PARKED)
+        topics = (*RAW_TOPICS, FLEET_PARSED, PARKED, FLEET_HEARTBEATS)
         canonical = (canonical_topic(stream) for stream in STREAMS.values())
         ready.create_topics([*topics, *canonical], partitions=PARTITIONS)
         stored_by_the_brokers_clock(ready, STREAMS.values())
@@ -72,6 +83,11 @@ def main() -> None:
         ready.publish(flow_of(stream, lane=lane) for lane, stream in STREAMS.items())
         phases = _Phases(ready, Traffic(ready), arguments, cores)
         phases.keep({"cores": str(cores), "seconds": arguments.seconds})
+        parts = [part for part in PARTS if part in arguments.only]
+        if parts:
+            phases.fast(LaneTrigger.REAL_TIME, parts, share=1.0)
+        if "micro_batches" in arguments.only:
+            phases.fast(LaneTrigger.MICRO_BATCHES, PARTS, share=arguments.micro_batches_share)
         if "shipped" in arguments.only:
             phases.shipped()
         if "exchanged" in arguments.only:
@@ -91,7 +107,34 @@ class _Phases:
         write_numbers(self._arguments.output, numbers)
         tell(f"{dict(numbers)}")
 
+    def fast(self, trigger: LaneTrigger, parts: Sequence[str], *, share: float) -> None:
+        """Measure the fast lane in one mode, for such a share of the lengths asked for."""
+        arguments, is_real_time = self._arguments, trigger is LaneTrigger.REAL_TIME
+        lengths = Lengths(
+            messages=round(share * arguments.messages),
+            sparse_messages=round(share * arguments.sparse_messages),
+            seconds=share * arguments.seconds,
+            batch_ms=arguments.batch_ms,
+        )
+        machine = Machine(
+            services=self._services,
+            traffic=self._traffic,
+            cores=self._cores,
+            warmed=lambda jobs: self._loads(jobs)[1].per_s / LOAD,
+            saturate=self._saturate,
+        )
+        kept = dict[str, object]()
+
+        def keep(numbers: Mapping[str, object]) -> None:
+            kept.update(numbers)
+            self.keep(numbers if is_real_time else {"micro_batches": kept})
+
+        self._services.delete_records(RAW_TOPICS)
+        self._land_to_warm_up()
+        FastLane(trigger, machine, lengths, self._folder / trigger).measured(parts, keep)
+
     def shipped(self) -> None:
+        self._services.delete_records(RAW_TOPICS)
         self._land_to_warm_up()
         with lanes_running(self._services, self._folder / "shipped", SHIPPED, self._cores) as jobs:
             fast, standard = self._loads(jobs)
@@ -104,7 +147,12 @@ class _Phases:
             self.keep({"all_lanes": _percentiles(all_lanes)})
             disturbed = self._disturbed(fast, standard)
             self.keep({"disturbed": _percentiles(disturbed)})
-            self.keep(_ratios(alone=alone, all_lanes=all_lanes, disturbed=disturbed))
+            self.keep(ratios(alone=alone, all_lanes=all_lanes, disturbed=disturbed))
+
+    def _saturate(self, standard_messages: float) -> None:
+        """Land more than the slow and the standard lane can do."""
+        self._land(Lane.SLOW, SATURATING, SATURATING_MS)
+        self._land(Lane.STANDARD, round(standard_messages))
 
     def exchanged(self) -> None:
         self._services.delete_records(RAW_TOPICS)
@@ -162,39 +210,21 @@ def _percentiles(measured: Mapping[Lane, Measured]) -> dict[str, dict[str, int]]
     return {lane: percentiles(of.latencies_ms) for lane, of in measured.items()}
 
 
-def _ratios(
-    *,
-    alone: Mapping[Lane, Measured],
-    all_lanes: Mapping[Lane, Measured],
-    disturbed: Mapping[Lane, Measured],
-) -> dict[str, object]:
-    """How much the lanes were disturbed; ``None`` where nothing came out."""
-
-    def ratio(over: list[int], under: list[int], share: float) -> float | None:
-        if not over or not under:
-            return None
-        return round(percentile_ms(over, share) / percentile_ms(under, share), 2)
-
-    sick, well = disturbed[Lane.STANDARD], all_lanes[Lane.STANDARD]
-    return {
-        "fast_p99_ratio": ratio(
-            disturbed[Lane.FAST].latencies_ms, alone[Lane.FAST].latencies_ms, 0.99
-        ),
-        "standard_quick": percentiles(sick.quick_ms),
-        "standard_quick_share": round(len(sick.quick_ms) / sick.quick_sent, 3),
-        "standard_quick_p95_ratio": ratio(sick.quick_ms, well.quick_ms, 0.95),
-    }
-
-
 def _arguments() -> argparse.Namespace:
     arguments = arguments_of("latency", __doc__)
     arguments.add_argument("--seconds", type=float, default=50, help="measured, a phase")
+    arguments.add_argument("--messages", type=int, default=20_000, help="of the calm part")
+    arguments.add_argument("--batch-ms", type=int, help="of real time, if not as shipped")
+    arguments.add_argument("--sparse-messages", type=int, default=40, help="one each 5 s")
+    arguments.add_argument(
+        "--micro-batches-share", type=float, default=0.25, help="of the lengths, in the old mode"
+    )
     arguments.add_argument("--warm-up", type=int, default=40_000, help="messages before, a lane")
     arguments.add_argument("--fast-per-s", type=float, help="instead of 20 %% of what it can do")
     arguments.add_argument("--standard-per-s", type=float, help="likewise")
     beside = ("fast", "others")
     arguments.add_argument("--broker", choices=beside, default="fast", help="on whose cores")
-    runs = ("shipped", "exchanged")
+    runs = (*PARTS, "micro_batches", "shipped", "exchanged")
     arguments.add_argument("--only", nargs="*", choices=runs, default=runs)
     return arguments.parse_args()
 

@@ -1,7 +1,7 @@
 """What is sent to each lane, and when what came of it was stored."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from threading import Event, Thread
@@ -47,10 +47,15 @@ class Load:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """How long to send. What arrives in the first ``unmeasured_s`` does not count."""
+    """How long to send. What arrives in the first ``unmeasured_s`` does not count.
+
+    Where ``is_enough`` is not so by then it goes on until it is, for ``seconds_max`` at most.
+    """
 
     seconds: float
     unmeasured_s: float
+    is_enough: Callable[[], bool] = lambda: True
+    seconds_max: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,13 +97,19 @@ class Traffic:
         """
         begins = {load.lane: self._offsets(load.lane) for load in loads}
         began_ms, stop = now_ms(), Event()
-        senders = [self._sender(load, span.seconds, stop) for load in loads]
+        seconds_max = max(span.seconds, span.seconds_max)
+        senders = [self._sender(load, seconds_max, stop) for load in loads]
         for sender in senders:
             sender.start()
+        time.sleep(span.seconds)
+        until_s = time.monotonic() + seconds_max - span.seconds
+        while time.monotonic() < until_s and not span.is_enough():
+            time.sleep(_LOOK_EVERY_S)
+        stop.set()
         for sender in senders:
             sender.join()
         counted_from_ms = began_ms + round(span.unmeasured_s * 1000)
-        self._wait_until_quiet(loads)
+        all_out(lambda: [self._offsets(load.lane) for load in loads])
         return {
             load.lane: self._measured(load.lane, begins[load.lane], counted_from_ms)
             for load in loads
@@ -136,15 +147,16 @@ class Traffic:
                     measured.quick_ms.append(latency_ms)
         return measured
 
-    def _wait_until_quiet(self, loads: Sequence[Load]) -> None:
-        """Wait until nothing more comes out for a trigger of the slowest lane, and a bit."""
-        seen, seen_at_s = None, time.monotonic()
-        until_s = seen_at_s + _ALL_OUT_S_MAX
-        while (now_s := time.monotonic()) < until_s and now_s - seen_at_s < _QUIET_S:
-            offsets = [self._offsets(load.lane) for load in loads]
-            if offsets != seen:
-                seen, seen_at_s = offsets, now_s
-            time.sleep(_LOOK_EVERY_S)
-
     def _offsets(self, lane: Lane) -> list[int]:
         return self._services.end_offsets(canonical_topic(STREAMS[lane]))
+
+
+def all_out(offsets: Callable[[], object]) -> None:
+    """Wait until nothing more comes out for a trigger of the slowest lane, and a bit."""
+    seen, seen_at_s = None, time.monotonic()
+    until_s = seen_at_s + _ALL_OUT_S_MAX
+    while (now_s := time.monotonic()) < until_s and now_s - seen_at_s < _QUIET_S:
+        found = offsets()
+        if found != seen:
+            seen, seen_at_s = found, now_s
+        time.sleep(_LOOK_EVERY_S)

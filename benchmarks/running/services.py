@@ -44,6 +44,7 @@ class Services:
     """``watcher`` is asked for offsets. ``pids`` are those of the broker and of S3."""
 
     folder: Path
+    aws: LocalAws
     bootstrap_servers: str
     aws_variables: Mapping[str, str]
     pids: tuple[int, ...]
@@ -130,6 +131,7 @@ def services(folder: Path) -> Iterator[Services]:
         servers, settings = broker.bootstrap_servers, aws.client_settings
         yield Services(
             folder=folder,
+            aws=aws,
             bootstrap_servers=servers,
             aws_variables=variables_for(settings),
             pids=tuple(one.pid or 0 for one in (broker, aws)),

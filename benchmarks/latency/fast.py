@@ -1,0 +1,140 @@
+"""The fast lane in one of its modes: calm, sparse, by the gateway, and beside lanes that are full.
+
+All of it at messages of 1 KB in four partitions; the standard lane has 20 % of what it can do, or
+more than it can do. Each part can be run alone, and shorter.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from benchmarks.latency.cluster import Cores, Jobs, lanes_running
+from benchmarks.latency.door import open_door
+from benchmarks.latency.percentiles import percentiles
+from benchmarks.latency.traffic import Load, Span, Traffic
+from benchmarks.running.services import Services
+from fleetlane.events.lanes import Lane, LaneTrigger
+from local.servers.processes import ServerProcess
+
+PARTS: Final = ("calm", "sparse", "door", "saturated")
+PER_S: Final = 100.0
+SPARSE_PER_S: Final = 0.2
+_OTHERS: Final = "parse_lane --lane standard; parse_lane --lane slow"
+_BATCHES_ENDED_MIN: Final = 2
+_CALM_S_MAX: Final = 1_200.0
+_UNMEASURED_S: Final = 5.0
+_MODE_S_MAX: Final = 240.0
+_IN_REAL_TIME: Final = "runs in real time"
+_NAMES: Final = {"p50_ms": "fast_p50_ms", "p99_ms": "fast_p99_ms", "p999_ms": "fast_p999_ms"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lengths:
+    """How long each part is, and a batch, if not as shipped.
+
+    The calm part goes on until batches have ended in it.
+    """
+
+    messages: int
+    sparse_messages: int
+    seconds: float
+    batch_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """On what and by what it is measured; ``warmed`` gives what the standard lane does a second."""
+
+    services: Services
+    traffic: Traffic
+    cores: Cores
+    warmed: Callable[[Mapping[Lane, ServerProcess]], float]
+    saturate: Callable[[float], None]
+    """Leaves the slow and the standard lane, which does so much a second, full from now on."""
+
+
+class FastLane:
+    """The fast lane with one trigger, in an application of its own beside the others'."""
+
+    def __init__(
+        self, trigger: LaneTrigger, machine: Machine, lengths: Lengths, folder: Path
+    ) -> None:
+        self._machine, self._lengths, self._folder = machine, lengths, folder
+        self._is_real_time = trigger == LaneTrigger.REAL_TIME
+        batches = f" --real_time_batch_ms {lengths.batch_ms}" if lengths.batch_ms else ""
+        fast = f"parse_lane --lane fast --trigger {trigger}{batches}"
+        self._jobs = Jobs(fast=fast, others=_OTHERS)
+
+    def measured(self, parts: Sequence[str], keep: Callable[[Mapping[str, object]], None]) -> None:
+        """Run parts, and hand on what each gives as soon as it is there."""
+        machine = self._machine
+        with lanes_running(machine.services, self._folder, self._jobs, machine.cores) as jobs:
+            standard_per_s = machine.warmed(jobs)
+            self._wait_for_mode()
+            if "calm" in parts:
+                keep(self._calm(standard_per_s / 5))
+            if "sparse" in parts:
+                keep(self._sparse())
+            if "door" in parts:
+                keep(self._door())
+            if "saturated" in parts:
+                keep(self._saturated(standard_per_s))
+
+    def _wait_for_mode(self) -> None:
+        """Wait until the lane is in the mode that is measured: the rest of the warm-up comes first.
+
+        Raises:
+            TimeoutError: It stays in micro-batches; its log says why.
+        """
+        log, until_s = self._folder / "fast" / "spark.log", time.monotonic() + _MODE_S_MAX
+        while self._is_real_time and _IN_REAL_TIME not in log.read_text():
+            if time.monotonic() > until_s:
+                raise TimeoutError(f"the fast lane is not in real time: see {log}")
+            time.sleep(1)
+
+    def _calm(self, standard_per_s: float) -> dict[str, object]:
+        before = self._batches_ended()
+        loads = [Load(lane=Lane.FAST, per_s=PER_S), Load(lane=Lane.STANDARD, per_s=standard_per_s)]
+        span = Span(
+            seconds=self._lengths.messages / PER_S + _UNMEASURED_S,
+            unmeasured_s=_UNMEASURED_S,
+            is_enough=lambda: self._batches_ended() - before >= _BATCHES_ENDED_MIN,
+            seconds_max=_CALM_S_MAX,
+        )
+        found = percentiles(self._machine.traffic.measured(loads, span)[Lane.FAST].latencies_ms)
+        return {
+            **{name: found.get(key) for key, name in _NAMES.items()},
+            "fast": {**found, "batches_ended": self._batches_ended() - before},
+            "standard_per_s": round(standard_per_s),
+        }
+
+    def _sparse(self) -> dict[str, object]:
+        load = Load(lane=Lane.FAST, per_s=SPARSE_PER_S)
+        seconds = self._lengths.sparse_messages / SPARSE_PER_S + _UNMEASURED_S
+        found = self._fast_alone(load, Span(seconds=seconds, unmeasured_s=_UNMEASURED_S))
+        return {"fast_sparse_p99_ms": found.get("p99_ms"), "fast_sparse": found}
+
+    def _door(self) -> dict[str, object]:
+        machine = self._machine
+        with open_door(machine.services, self._folder / "gateway", machine.cores.broker) as door:
+            latencies_ms = door.latencies_ms(
+                seconds=self._lengths.seconds, unmeasured_s=_UNMEASURED_S
+            )
+        found = percentiles(latencies_ms)
+        return {"door_to_canonical_p99_ms": found.get("p99_ms"), "door_to_canonical": found}
+
+    def _saturated(self, standard_per_s: float) -> dict[str, object]:
+        self._machine.saturate(standard_per_s * (self._lengths.seconds + _UNMEASURED_S))
+        span = Span(seconds=self._lengths.seconds + _UNMEASURED_S, unmeasured_s=_UNMEASURED_S)
+        found = self._fast_alone(Load(lane=Lane.FAST, per_s=PER_S), span)
+        return {"fast_p99_saturated_ms": found.get("p99_ms"), "fast_saturated": found}
+
+    def _fast_alone(self, load: Load, span: Span) -> dict[str, int]:
+        return percentiles(self._machine.traffic.measured([load], span)[Lane.FAST].latencies_ms)
+
+    def _batches_ended(self) -> int:
+        """By the lane's own log: the number of its last batch that was committed."""
+        commits = self._folder / "fast" / "checkpoints" / "parse_lane_fast" / "commits"
+        return max((int(file.name) for file in commits.glob("[0-9]*")), default=-1) + 1
