@@ -11,11 +11,14 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from fleetlane.events.lake.tables import CATALOG
-from fleetlane.events.lanes import BulkCause
+from fleetlane.events.lanes import REAL_TIME_LANES, BulkCause
 
 PROMPT_QUERIES: Final = ("parse_lane_fast", "parse_lane_standard", "fleet_metadata", "fleet_watch")
 """Each has one slot before any other query has two. What would wait behind the bulk lane's tasks,
 or the lake's, is a device that must be answered, or one that must be held back."""
+
+_REAL_TIME_SHARE: Final = 64
+"""More than there are partitions: in real time each has a slot before any other query has more."""
 
 _WEIGHT: Final = 4
 _BULK_WEIGHT: Final = 2
@@ -109,6 +112,7 @@ def written_pools(folder: Path) -> str:
     file = folder / "pools.xml"
     weights = dict.fromkeys((f"parse_lane_bulk.{cause}" for cause in BulkCause), (_BULK_WEIGHT, 0))
     weights |= dict.fromkeys(PROMPT_QUERIES, (_WEIGHT, 1))
+    weights |= {f"parse_lane_{lane}": (_WEIGHT, _REAL_TIME_SHARE) for lane in REAL_TIME_LANES}
     pools = "".join(
         f'<pool name="{name}"><schedulingMode>FAIR</schedulingMode>'
         f"<weight>{weight}</weight><minShare>{share}</minShare></pool>"

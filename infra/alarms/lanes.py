@@ -8,7 +8,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from fleetlane.events.job_arguments import LakeTables, lake_tables
-from fleetlane.events.lanes import LANE_LIMITS, Lane
+from fleetlane.events.lanes import LANE_LIMITS, REAL_TIME_LANES, Lane
 from fleetlane.events.metrics import (
     FLEET_WATCH,
     STANDING_LEDGER,
@@ -162,6 +162,13 @@ def lane_alarms(lane: Lane) -> Iterator[AlarmRule]:
         "for an operator. Decide with `fleetlane unblock`.",
         metric=lane_metric(LaneMetric.BLOCKED_STREAMS, lane, statistic="Maximum"),
     )
+    if lane in REAL_TIME_LANES:
+        yield AlarmRule(
+            name=f"{lane}-lane-lacks-slots",
+            meaning=f"The {lane} lane has more partitions than task slots, so it runs in "
+            "micro-batches, not in real time. Add workers, or have fewer topics.",
+            metric=lane_metric(LaneMetric.SURPLUS_PARTITIONS, lane, statistic="Maximum"),
+        )
 
 
 def _parser_alarms(lane: Lane) -> Iterator[AlarmRule]:

@@ -10,11 +10,12 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     partition is known from its first message on; all before ``durable_offset`` is done, and what
     came of it is durable. ``waits_ms``: how long the oldest unfinished message has waited. Of the
     time since the heartbeat before are ``lag_ms`` and ``counts``, by ``LaneMetric``'s names. A task
-    that ``is_over`` sends no more.
+    that ``is_over`` sends no more. ``sent_ms`` is by the worker's clock.
     """
 
     run: str
     task: int
+    sent_ms: int = 0
     topic: str | None = None
     partition: int | None = None
     durable_offset: int | None = None

@@ -69,6 +69,8 @@ class LaneMetric(StrEnum):
     """The slowest of the canary's last messages, from arrival to canonical. By the fleet watch."""
     JAIL_PROBLEMS = "JailProblems"
     """Parts of the parsers' jail that are missing or do not hold where the driver runs."""
+    SURPLUS_PARTITIONS = "SurplusPartitions"
+    """Partitions without a task slot, for which a lane runs in micro-batches, not in real time."""
     BLOCKED_STREAMS = "BlockedStreams"
     """Flows that halt on error and wait for an operator's decision."""
 

@@ -5,7 +5,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from enum import StrEnum, auto
 from functools import cached_property, partial
@@ -15,19 +15,23 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from clients.kafka.reader import KafkaReader, KafkaUnreadableError
-from fleetlane.events.heartbeats import heartbeat_from
+from fleetlane.events.heartbeats import Heartbeat, heartbeat_from
 from fleetlane.events.job_arguments import ParseLaneArguments
+from fleetlane.events.metrics import LaneMetric
 from fleetlane.events.times import now_ms
 from fleetlane.events.topics import FLEET_HEARTBEATS, mirrored_group
+from glue_jobs.engine.session import active_queries
 from glue_jobs.engine.supervisor import DesiredQuery, PeriodicTask, Supervisor
 from glue_jobs.kafka.admin import KafkaAdmin, Partition
 from glue_jobs.kafka.provisional_offsets import provisional_offsets
 from glue_jobs.parse_lane.lane_metrics import LaneListener, LaneValues
-from glue_jobs.parse_lane.real_time.probe import runs_in_real_time
+from glue_jobs.parse_lane.real_time.probe import PROBE, runs_in_real_time
 from glue_jobs.parse_lane.real_time.query import session_in_real_time, started_in_real_time
+from glue_jobs.parse_lane.real_time.slots import Clocks, SlotCheck, TaskSlots, task_slots
 from glue_jobs.parse_lane.real_time.watch import RealTimeWatch
 
 WATCH_INTERVAL_S: Final = 1
+METRICS_INTERVAL_S: Final = 60
 CATCH_UP_TRIGGER_MS: Final = 100
 """Never 0: progress that is written beside the batches would repeat several of them."""
 
@@ -65,6 +69,8 @@ class RealTimeLane:
         (self._name, self._pattern), self._start_batches = source, start_batches
         self._admin = KafkaAdmin(session, arguments)
         self._watch = RealTimeWatch(stalled_after_s=arguments.limits.stalled_after_s)
+        self._slots = SlotCheck(self._task_slots, lambda: len(self._partitions()))
+        self._clocks, self._publish = Clocks(now_ms), publish
         self._metrics = LaneListener(self._name, publish=publish, now_ms=now_ms)
         self._is_possible: bool | None = None
         self._query: StreamingQuery | None = None
@@ -87,7 +93,13 @@ class RealTimeLane:
         PeriodicTask(
             name="heartbeats", run=partial(self._check, supervisor), interval_s=WATCH_INTERVAL_S
         ).run_beside(supervisor)
+        PeriodicTask(
+            name="task slots", run=self._publish_surplus, interval_s=METRICS_INTERVAL_S
+        ).run_beside(supervisor)
         return supervisor
+
+    def _publish_surplus(self) -> None:
+        self._publish({LaneMetric.SURPLUS_PARTITIONS: self._slots.surplus})
 
     def _probe(self) -> None:
         self._is_possible = runs_in_real_time(self._session, self._arguments)
@@ -99,13 +111,20 @@ class RealTimeLane:
     def _mode(self) -> Mode:
         if self._is_possible is False:
             return Mode.MICRO_BATCHES
+        if self._is_possible is None or not self._slots.fits():
+            return Mode.CATCHING_UP
         if self._runs_in_real_time():
             return Mode.REAL_TIME
-        must_wait = self._is_possible is None or time.monotonic() < self._batches_until_s
+        must_wait = time.monotonic() < self._batches_until_s
         return Mode.CATCHING_UP if must_wait or self._has_backlog() else Mode.REAL_TIME
 
     def _runs_in_real_time(self) -> bool:
         return self._query is not None and self._query.isActive
+
+    def _task_slots(self) -> TaskSlots:
+        """Each other query of this application keeps one."""
+        names = {query.name for query in active_queries(self._session)}
+        return task_slots(self._session, others=len(names - {self._name, PROBE}))
 
     def _has_backlog(self) -> bool:
         """Whether more waits than one batch may have; raises ``KafkaAdminError``."""
@@ -128,6 +147,7 @@ class RealTimeLane:
                 self._session, self._arguments, name=self._name, pattern=self._pattern
             )
             self._watch.begin(str(query.runId), tasks=tasks)
+            self._clocks.begin()
             provisional_offsets().note(self._name, {})
             self._query = query
             _log.warning("query %s runs in real time, with %d tasks", self._name, tasks)
@@ -148,9 +168,9 @@ class RealTimeLane:
         except KafkaUnreadableError:
             self._watch.excuse()
             return
-        self._watch.note(
-            beat for beat in (heartbeat_from(one.value) for one in records) if beat is not None
-        )
+        beats = [beat for one in records if (beat := heartbeat_from(one.value)) is not None]
+        self._watch.note(beats)
+        self._compare_clocks(query, beats)
         self._metrics.gather(self._watch.taken_values())
         if self._query is query:
             provisional_offsets().note(self._name, self._watch.offsets)
@@ -165,6 +185,13 @@ class RealTimeLane:
         if not query.isActive and self._query is query and supervisor.isActive:
             self._note_end()
             supervisor.check()
+
+    def _compare_clocks(self, query: StreamingQuery, beats: Iterable[Heartbeat]) -> None:
+        for beat in beats:
+            if beat.run == str(query.runId):
+                self._clocks.note(beat.task, beat.sent_ms)
+        for problem in self._clocks.new_problems():
+            _log.error("query %s: %s, so it ends batches too early or late", self._name, problem)
 
     def _stop(self, query: StreamingQuery) -> None:
         """Stop it; where that fails, nothing but another application helps."""

@@ -25,6 +25,9 @@ from glue_jobs.kafka.source_and_sink import real_time_trigger
 from glue_jobs.parse_lane.parse import ParseBatches
 from glue_jobs.parse_lane.real_time.query import with_markers
 
+PROBE: Final = "real_time_probe"
+"""The name of its query."""
+
 PROBE_S: Final = 60.0
 """So long a canary may take: its query starts, and the worker imports what a lane's does."""
 
@@ -66,7 +69,7 @@ def _started(session: SparkSession, arguments: JobArguments) -> StreamingQuery:
         .select("topic", "key", "value")
     )
     answers = with_markers(records).mapInArrow(_answering(arguments), "value binary")
-    writer = answers.writeStream.queryName("real_time_probe").format("noop")
+    writer = answers.writeStream.queryName(PROBE).format("noop")
     java = writer._jwrite.outputMode("update")  # noqa: SLF001 - PySpark 4.1 has no argument for it
     return StreamingQuery(java.trigger(real_time_trigger(session, _BATCH_MS)).start())
 

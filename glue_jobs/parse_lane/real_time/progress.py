@@ -10,6 +10,7 @@ from confluent_kafka import KafkaError
 
 from clients.kafka.producer import NotDurableError
 from fleetlane.events.heartbeats import Heartbeat
+from fleetlane.events.times import now_ms
 
 MESSAGES_MAX: Final = 10_000
 """So many outputs are on their way to Kafka at most; more wait."""
@@ -113,6 +114,7 @@ class TaskProgress:
             return Heartbeat(
                 run=self._run,
                 task=self._task,
+                sent_ms=now_ms(),
                 topic=self._topic,
                 partition=self._partition,
                 durable_offset=self._durable_offset,

@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 from fleetlane.events.lanes import BulkCause, Lane
 from fleetlane.events.metrics import FLEET_WATCH
+from fleetlane.events.topics import FAST_PARTITIONS_MAX
 from glue_jobs.engine.session import PROMPT_QUERIES, written_pools
 
 
@@ -15,7 +16,16 @@ def test_each_prompt_query_has_a_pool_with_a_slot_of_its_own(tmp_path: Path) -> 
 
     pools = ET.fromstring(Path(url2pathname(urlsplit(url).path)).read_text())  # noqa: S314 - ours
     shares = {pool.attrib["name"]: pool.findtext("minShare") for pool in pools}
-    assert {name for name, share in shares.items() if share == "1"} == set(PROMPT_QUERIES)
+    assert {name for name, share in shares.items() if share != "0"} == set(PROMPT_QUERIES)
+
+
+def test_a_query_in_real_time_has_all_slots_that_it_wants_first(tmp_path: Path) -> None:
+    url = written_pools(tmp_path)
+
+    pools = ET.fromstring(Path(url2pathname(urlsplit(url).path)).read_text())  # noqa: S314 - ours
+    shares = {pool.attrib["name"]: int(pool.findtext("minShare") or 0) for pool in pools}
+    assert shares["parse_lane_fast"] > 8 * FAST_PARTITIONS_MAX
+    assert max(share for name, share in shares.items() if name != "parse_lane_fast") == 1
 
 
 def test_each_bulk_cause_weighs_more_than_what_is_over_its_budget(tmp_path: Path) -> None:
