@@ -2,12 +2,14 @@
 
 import argparse
 import sys
+import zipfile
 from pathlib import Path
 from typing import Final
 
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flows.artifacts import sha256_of_file
 from fleetlane.parsers.artifacts.building import Platform
-from infra.artifacts.archive import Artifact, CannotBuildError
+from infra.artifacts.archive import CannotBuildError
 from infra.artifacts.build import IN_AWS, Targets, build
 from infra.artifacts.environment import own_python
 
@@ -47,10 +49,14 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _line(artifact: Artifact, folder: Path) -> str:
-    name = artifact.path.relative_to(folder).as_posix()
-    size = f"{artifact.size_bytes:>10} bytes, {artifact.unpacked_bytes:>10} unpacked"
-    return f"{name:<66} {size}  sha256:{artifact.sha256}"
+def _line(artifact: Path, folder: Path) -> str:
+    size_bytes = unpacked_bytes = artifact.stat().st_size
+    if zipfile.is_zipfile(artifact):
+        with zipfile.ZipFile(artifact) as archive:
+            unpacked_bytes = sum(entry.file_size for entry in archive.infolist())
+    name = artifact.relative_to(folder).as_posix()
+    size = f"{size_bytes:>10} bytes, {unpacked_bytes:>10} unpacked"
+    return f"{name:<66} {size}  sha256:{sha256_of_file(artifact)}"
 
 
 if __name__ == "__main__":

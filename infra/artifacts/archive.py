@@ -1,11 +1,9 @@
 """Archives whose bytes depend on what goes into them and zlib alone; the packages among that."""
 
-import hashlib
 import io
 import stat
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -38,36 +36,12 @@ class ArtifactTooLargeError(FleetlaneError):
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Artifact:
-    """A file that was built. ``unpacked_bytes`` counts what an archive holds."""
-
-    path: Path
-    size_bytes: int
-    unpacked_bytes: int
-    sha256: str
-
-
-def artifact_at(path: Path) -> Artifact:
-    data, unpacked_bytes = path.read_bytes(), path.stat().st_size
-    if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            unpacked_bytes = sum(entry.file_size for entry in archive.infolist())
-    return Artifact(
-        path=path,
-        size_bytes=len(data),
-        unpacked_bytes=unpacked_bytes,
-        sha256=hashlib.sha256(data).hexdigest(),
-    )
-
-
-def write_archive(path: Path, contents: Contents) -> Artifact:
+def write_archive(path: Path, contents: Contents) -> Path:
     """Write a zip in place of what is at ``path``, which is never there half-written."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial")
     partial.write_bytes(archive_bytes(contents))
-    partial.replace(path)
-    return artifact_at(path)
+    return partial.replace(path)
 
 
 def archive_bytes(contents: Contents) -> bytes:

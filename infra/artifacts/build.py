@@ -13,10 +13,8 @@ from fleetlane.events.s3_keys import PARSERS
 from fleetlane.parsers.artifacts.building import CannotBuildError as UvFailedError
 from fleetlane.parsers.artifacts.building import Platform, Uv, uv_for, write_built
 from infra.artifacts.archive import (
-    Artifact,
     ArtifactTooLargeError,
     CannotBuildError,
-    artifact_at,
     merged,
     run_uv,
     uv_of,
@@ -32,7 +30,7 @@ WHEEL_BYTES_MAX: Final = 1_000_000
 OUR_PROJECTS: Final = ("fleetlane-events", "fleetlane-parsers", "fleetlane")
 
 
-def build_wheels(uv: Uv, *, scratch: Path, folder: Path) -> Mapping[str, Artifact]:
+def build_wheels(uv: Uv, *, scratch: Path, folder: Path) -> Mapping[str, Path]:
     """Build our own wheels into ``folder``, and give them by their projects' names.
 
     Raises:
@@ -41,8 +39,7 @@ def build_wheels(uv: Uv, *, scratch: Path, folder: Path) -> Mapping[str, Artifac
     """
     folder.mkdir(parents=True, exist_ok=True)
     built = {name: _built(uv, name, scratch / name) for name in OUR_PROJECTS}
-    moved = {name: Path(shutil.move(path, folder / path.name)) for name, path in built.items()}
-    return MappingProxyType({name: artifact_at(path) for name, path in moved.items()})
+    return {name: Path(shutil.move(path, folder / path.name)) for name, path in built.items()}
 
 
 def _built(uv: Uv, project: str, folder: Path) -> Path:
@@ -59,7 +56,7 @@ PROJECTS: Final = MappingProxyType({"examples/acme-sensors": "acme-sensors"})
 """The owner of each project's artifact."""
 
 
-def write_parsers(uv: Uv, *, platform: Platform, scratch: Path, folder: Path) -> Iterator[Artifact]:
+def write_parsers(uv: Uv, *, platform: Platform, scratch: Path, folder: Path) -> Iterator[Path]:
     """Build all projects into ``folder``, each at its key in the flows' bucket.
 
     Raises:
@@ -74,7 +71,7 @@ def write_parsers(uv: Uv, *, platform: Platform, scratch: Path, folder: Path) ->
             raise CannotBuildError(project, failure.problem, remedy) from None
         target = folder / artifact_key(owner, read_manifest(built, artifact=built.name))
         target.parent.mkdir(parents=True, exist_ok=True)
-        yield artifact_at(Path(shutil.move(built, target)))
+        yield Path(shutil.move(built, target))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +88,7 @@ IN_AWS: Final = Targets(functions=Platform.ARM64, jobs=Platform.X86_64)
 
 def build(
     root: Path, folder: Path, targets: Targets = IN_AWS, *, python: Path | None = None
-) -> Iterator[Artifact]:
+) -> Iterator[Path]:
     """Build everything of the checkout at ``root`` into ``folder``; yield each once it is written.
 
     ``python`` is a CPython for the jobs on EMR; without one, they take the image's.
@@ -106,7 +103,7 @@ def build(
         scratch = Path(name)
         wheels = build_wheels(uv, scratch=scratch / "wheels", folder=folder / "wheels")
         yield from wheels.values()
-        events, parsers = (wheel_contents(wheels[project].path) for project in OUR_PROJECTS[:2])
+        events, parsers = (wheel_contents(wheels[project]) for project in OUR_PROJECTS[:2])
         functions = FunctionBuild(
             uv=uv, platform=targets.functions, events=events, scratch=scratch / "functions"
         )

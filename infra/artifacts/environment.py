@@ -6,14 +6,7 @@ from typing import Final
 from fleetlane.parsers.artifacts.building import Platform, Uv
 from fleetlane.parsers.artifacts.writing import PYTHON as VERSION
 from fleetlane.parsers.artifacts.writing import Contents
-from infra.artifacts.archive import (
-    Artifact,
-    files_in,
-    install,
-    installed_contents,
-    merged,
-    write_archive,
-)
+from infra.artifacts.archive import files_in, install, installed_contents, merged, write_archive
 from infra.artifacts.folder import PYTHON
 
 _SPARKS: Final = ("pyspark", "py4j")
@@ -30,7 +23,7 @@ def own_python(root: Path) -> Path | None:
 
 def write_environment(
     uv: Uv, *, platform: Platform, scratch: Path, path: Path, python: Path | None
-) -> Artifact:
+) -> Path:
     """Write all packages that the jobs import, and the CPython in ``python``, if one is given.
 
     That must be one for ``platform`` that runs wherever it is put.

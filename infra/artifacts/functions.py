@@ -12,7 +12,6 @@ from typing import Final
 from fleetlane.parsers.artifacts.building import Platform, Uv
 from fleetlane.parsers.artifacts.writing import Contents
 from infra.artifacts.archive import (
-    Artifact,
     ArtifactTooLargeError,
     CannotBuildError,
     install,
@@ -74,7 +73,7 @@ class FunctionBuild:
     events: Contents
     scratch: Path
 
-    def write(self, name: str, path: Path) -> Artifact:
+    def write(self, name: str, path: Path) -> Path:
         """Write the zip of ``lambdas/<name>``.
 
         Raises:

@@ -12,13 +12,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from fleetlane.events.flows.artifacts import sha256_of_file
 from fleetlane.parsers.artifacts.building import Platform, Uv
 from fleetlane.parsers.artifacts.writing import Contents
 from infra.artifacts.archive import (
-    Artifact,
     CannotBuildError,
     archive_bytes,
-    artifact_at,
     install,
     installed_contents,
     merged,
@@ -62,7 +61,7 @@ local/setup/ivy.xml fetches them. What else they need, AWS's SDK and Jackson, th
 
 def write_jobs(
     uv: Uv, *, ours: Contents, platform: Platform, scratch: Path, folder: Path
-) -> tuple[Artifact, ...]:
+) -> tuple[Path, ...]:
     """Write ``host.py``, ``fleetlane-jobs.zip`` and both forms of ``fleetlane-packages``.
 
     ``ours`` is what the wheels of events and parsers hold.
@@ -73,16 +72,15 @@ def write_jobs(
     install(uv, "jobs", platform, scratch, without=ENGINES_BRING)
     folder.mkdir(parents=True, exist_ok=True)
     code = [source_contents(uv.project, name) for name in ("glue_jobs", "clients")]
-    script = Path(shutil.copyfile(uv.project / "glue_jobs" / "host.py", folder / "host.py"))
     return (
-        artifact_at(script),
+        Path(shutil.copyfile(uv.project / "glue_jobs" / "host.py", folder / "host.py")),
         write_archive(folder / "fleetlane-jobs.zip", merged(ours, *code)),
         write_archive(folder / "fleetlane-packages.zip", installed_contents(scratch)),
         write_archive(folder / "fleetlane-packages.gluewheels.zip", _zip_of_wheels(scratch)),
     )
 
 
-def write_jars(root: Path, folder: Path) -> Iterator[Artifact]:
+def write_jars(root: Path, folder: Path) -> Iterator[Path]:
     """Copy the jars that the set-up fetched, byte for byte; ``folder`` holds no others then.
 
     Raises:
@@ -92,14 +90,14 @@ def write_jars(root: Path, folder: Path) -> Iterator[Artifact]:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for jar in jars:
-        yield artifact_at(Path(shutil.copyfile(jar, folder / jar.name)))
+        yield Path(shutil.copyfile(jar, folder / jar.name))
 
 
 def _jar(fetched: Path, name: str, sha256: str) -> Path:
     jar = fetched / name
     if not jar.is_file():
         raise CannotBuildError(name, "is missing", "run `make platform`, which fetches it")
-    if artifact_at(jar).sha256 != sha256:
+    if sha256_of_file(jar) != sha256:
         raise CannotBuildError(name, f"has another SHA-256 than {sha256}", "remove build/jars")
     return jar
 

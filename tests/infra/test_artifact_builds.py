@@ -39,7 +39,7 @@ def test_in_aws_functions_get_packages_for_arm64(tmp_path: Path) -> None:
 
     artifact = functions.write("authorizer", tmp_path / "authorizer.zip")
 
-    assert elf_machines(artifact.path) == {ELF_ARM64}
+    assert elf_machines(artifact) == {ELF_ARM64}
 
 
 def test_in_aws_jobs_get_packages_for_x86(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_in_aws_jobs_get_packages_for_x86(tmp_path: Path) -> None:
         uv_of(ROOT), ours={}, platform=Platform.X86_64, scratch=tmp_path / "s", folder=tmp_path
     )
 
-    assert elf_machines(packages.path) == {ELF_X86_64}
+    assert elf_machines(packages) == {ELF_X86_64}
 
 
 def test_a_group_that_is_missing_is_named(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 import boto3
 import pytest
 
+from fleetlane.events.flows.artifacts import sha256_of_file
 from fleetlane.parsers.artifacts.building import Platform
-from infra.artifacts.archive import AWS_SERVICES, Artifact, merged, run_uv, source_contents, uv_of
+from infra.artifacts.archive import AWS_SERVICES, merged, run_uv, source_contents, uv_of
 from infra.artifacts.build import WHEEL_BYTES_MAX, Targets, build
 from infra.artifacts.functions import FUNCTION_BYTES_MAX, function_names
 from tests.infra.built_files import ROOT, run_alone
@@ -55,28 +56,32 @@ for module in list(sys.modules.values()):
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Artifact]:
+def built(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     """Everything, for this machine, by paths inside the folder."""
     folder = tmp_path_factory.mktemp("artifacts")
     return by_name(folder)
 
 
-def by_name(folder: Path) -> dict[str, Artifact]:
+def by_name(folder: Path) -> dict[str, Path]:
     return {
-        artifact.path.relative_to(folder).as_posix(): artifact
-        for artifact in build(ROOT, folder, HOST)
+        artifact.relative_to(folder).as_posix(): artifact for artifact in build(ROOT, folder, HOST)
     }
 
 
-def unpacked(artifact: Artifact, folder: Path) -> Path:
-    with zipfile.ZipFile(artifact.path) as archive:
+def unpacked_bytes(artifact: Path) -> int:
+    with zipfile.ZipFile(artifact) as archive:
+        return sum(entry.file_size for entry in archive.infolist())
+
+
+def unpacked(artifact: Path, folder: Path) -> Path:
+    with zipfile.ZipFile(artifact) as archive:
         archive.extractall(folder)
     return folder
 
 
 @pytest.mark.parametrize("name", function_names(ROOT))
 def test_a_functions_zip_is_all_that_its_handler_imports(
-    built: Mapping[str, Artifact], tmp_path: Path, name: str
+    built: Mapping[str, Path], tmp_path: Path, name: str
 ) -> None:
     folder = unpacked(built[f"functions/{name}.zip"], tmp_path)
 
@@ -86,7 +91,7 @@ def test_a_functions_zip_is_all_that_its_handler_imports(
 
 
 def test_a_cold_start_compiles_none_of_the_modules_in_a_functions_zip(
-    built: Mapping[str, Artifact], tmp_path: Path
+    built: Mapping[str, Path], tmp_path: Path
 ) -> None:
     folder = unpacked(built["functions/ingest.zip"], tmp_path)
 
@@ -97,9 +102,7 @@ def test_a_cold_start_compiles_none_of_the_modules_in_a_functions_zip(
     assert files == [str(folder / "lambdas" / "ingest" / "__pycache__" / cached)]
 
 
-def test_a_function_can_open_its_clients_of_aws(
-    built: Mapping[str, Artifact], tmp_path: Path
-) -> None:
+def test_a_function_can_open_its_clients_of_aws(built: Mapping[str, Path], tmp_path: Path) -> None:
     folder = unpacked(built["functions/ingest.zip"], tmp_path)
 
     done = run_alone(OPEN_AWS_CLIENTS, folder)
@@ -122,12 +125,12 @@ def test_every_aws_service_that_our_code_calls_is_bundled() -> None:
 
 
 def test_the_jobs_run_with_their_archives_and_what_an_engine_brings(
-    built: Mapping[str, Artifact], tmp_path: Path
+    built: Mapping[str, Path], tmp_path: Path
 ) -> None:
     packages = unpacked(built["jobs/fleetlane-packages.zip"], tmp_path)
     engine = Path(boto3.__file__).parents[1]
 
-    done = run_alone(LOAD_JOBS, built["jobs/fleetlane-jobs.zip"].path, packages, engine)
+    done = run_alone(LOAD_JOBS, built["jobs/fleetlane-jobs.zip"], packages, engine)
 
     assert done.returncode == 0, done.stderr
     brought = {
@@ -139,9 +142,9 @@ def test_the_jobs_run_with_their_archives_and_what_an_engine_brings(
 
 
 def test_the_jobs_own_code_comes_from_their_archive(
-    built: Mapping[str, Artifact], tmp_path: Path
+    built: Mapping[str, Path], tmp_path: Path
 ) -> None:
-    archive = built["jobs/fleetlane-jobs.zip"].path
+    archive = built["jobs/fleetlane-jobs.zip"]
     packages = unpacked(built["jobs/fleetlane-packages.zip"], tmp_path)
 
     done = run_alone(LOAD_JOBS, archive, packages, Path(boto3.__file__).parents[1])
@@ -150,7 +153,7 @@ def test_the_jobs_own_code_comes_from_their_archive(
 
 
 def test_glue_can_install_its_zip_of_wheels_without_a_network(
-    built: Mapping[str, Artifact], tmp_path: Path
+    built: Mapping[str, Path], tmp_path: Path
 ) -> None:
     wheels = unpacked(built["jobs/fleetlane-packages.gluewheels.zip"], tmp_path) / "wheels"
     target = tmp_path / "installed"
@@ -164,41 +167,41 @@ def test_glue_can_install_its_zip_of_wheels_without_a_network(
 
 
 def test_a_clean_build_gives_the_same_digests_again(
-    built: Mapping[str, Artifact], tmp_path: Path
+    built: Mapping[str, Path], tmp_path: Path
 ) -> None:
     again = by_name(tmp_path)
 
-    assert {name: artifact.sha256 for name, artifact in again.items()} == {
-        name: artifact.sha256 for name, artifact in built.items()
+    assert {name: sha256_of_file(path) for name, path in again.items()} == {
+        name: sha256_of_file(path) for name, path in built.items()
     }
 
 
-def test_no_artifact_knows_where_it_was_built(built: Mapping[str, Artifact]) -> None:
+def test_no_artifact_knows_where_it_was_built(built: Mapping[str, Path]) -> None:
     places = [str(ROOT).encode(), sys.prefix.encode(), str(Path.home()).encode() + b"/.cache/uv"]
     knowing = []
 
     for artifact in built.values():
-        if zipfile.is_zipfile(artifact.path):
-            with zipfile.ZipFile(artifact.path) as archive:
+        if zipfile.is_zipfile(artifact):
+            with zipfile.ZipFile(artifact) as archive:
                 for name in archive.namelist():
                     content = archive.read(name)
                     if any(place in content for place in places):
-                        knowing.append(f"{artifact.path.name}: {name}")
+                        knowing.append(f"{artifact.name}: {name}")
 
     assert not knowing
 
 
-def test_functions_and_wheels_are_within_their_limits(built: Mapping[str, Artifact]) -> None:
+def test_functions_and_wheels_are_within_their_limits(built: Mapping[str, Path]) -> None:
     functions = [built[f"functions/{name}.zip"] for name in function_names(ROOT)]
     wheels = [artifact for name, artifact in built.items() if name.endswith(".whl")]
 
-    assert all(function.unpacked_bytes < FUNCTION_BYTES_MAX for function in functions)
-    assert all(wheel.size_bytes < WHEEL_BYTES_MAX for wheel in wheels)
+    assert all(unpacked_bytes(function) < FUNCTION_BYTES_MAX for function in functions)
+    assert all(wheel.stat().st_size < WHEEL_BYTES_MAX for wheel in wheels)
 
 
-def test_nothing_but_artifacts_is_left_behind(built: Mapping[str, Artifact]) -> None:
-    folder = built["jobs/host.py"].path.parents[1]
+def test_nothing_but_artifacts_is_left_behind(built: Mapping[str, Path]) -> None:
+    folder = built["jobs/host.py"].parents[1]
 
     left = {path for path in folder.rglob("*") if path.is_file()}
 
-    assert left == {artifact.path for artifact in built.values()}
+    assert left == set(built.values())

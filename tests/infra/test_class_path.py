@@ -30,7 +30,7 @@ GEOMETRY = "org/locationtech/jts/"
 def jars(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """What EMR is given; Glue is given the same but for Iceberg."""
     folder = tmp_path_factory.mktemp("artifacts") / "jars"
-    return [artifact.path for artifact in write_jars(ROOT, folder)]
+    return list(write_jars(ROOT, folder))
 
 
 def classes_of(jar: Path) -> set[str]:
@@ -95,7 +95,7 @@ def test_what_is_put_before_glues_own_jars_registers_no_service_of_the_sdk_or_of
 
 
 def test_jars_are_built_byte_for_byte_the_same(jars: list[Path], tmp_path: Path) -> None:
-    again = [artifact.path for artifact in write_jars(ROOT, tmp_path)]
+    again = list(write_jars(ROOT, tmp_path))
 
     assert [(jar.name, digest(jar)) for jar in again] == [(jar.name, digest(jar)) for jar in jars]
 
@@ -133,7 +133,7 @@ def test_the_login_signs_with_an_engines_own_sdk_and_jackson(jars: list[Path]) -
 def test_jars_of_an_earlier_build_are_gone(tmp_path: Path) -> None:
     (tmp_path / "connector-1.0.jar").touch()
 
-    jars = [artifact.path for artifact in write_jars(ROOT, tmp_path)]
+    jars = list(write_jars(ROOT, tmp_path))
 
     assert sorted(tmp_path.iterdir()) == sorted(jars)
 

@@ -29,14 +29,13 @@ SPARKS_OWN = ("pyspark", "py4j")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The archive for this machine, with the Python that runs this test."""
     folder = tmp_path_factory.mktemp("environment")
-    artifact = write_environment(
+    return write_environment(
         uv_of(ROOT),
         platform=Platform.HOST,
         scratch=folder / "scratch",
         path=folder / "jobs" / ENVIRONMENT,
         python=Path(sys.base_prefix),
     )
-    return artifact.path
 
 
 def unpacked(archive: Path, folder: Path) -> Path:
