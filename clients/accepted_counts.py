@@ -68,8 +68,8 @@ class CloudWatchAcceptedCounts:
     quarter of an hour to be listed at all: until then its messages seem not to be counted.
     """
 
-    def __init__(self, cloudwatch: "CloudWatchClient") -> None:
-        self._cloudwatch = cloudwatch
+    def __init__(self, cloudwatch: "CloudWatchClient", namespace: str = NAMESPACE) -> None:
+        self._cloudwatch, self._namespace = cloudwatch, namespace
 
     def between(self, from_ms: int, to_ms: int) -> Mapping[AcceptedMinute, int]:
         if from_ms >= to_ms:
@@ -83,7 +83,7 @@ class CloudWatchAcceptedCounts:
 
     def _metrics(self) -> "Iterable[MetricOutputTypeDef]":
         pages = self._cloudwatch.get_paginator("list_metrics").paginate(
-            Namespace=NAMESPACE,
+            Namespace=self._namespace,
             MetricName=FunctionMetric.ACCEPTED,
             Dimensions=[{"Name": name} for name in _DIMENSIONS],
         )

@@ -10,7 +10,6 @@ from typing import Any, Final
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import Sandbox
 from fleetlane.events.lanes import LaneTrigger
-from fleetlane.events.names import COMMON_AUDIENCE, audience_of
 
 
 class Engine(StrEnum):
@@ -62,9 +61,8 @@ class Stage:
     deleted with its stack. Without ``alarm_email`` alarms notify nobody; without ``device_domain``
     devices use API Gateway's own address. With 0 ``raw_archive_days`` raw records are not archived.
     The rate limits are of one device's messages and bytes a minute, as one running function counts
-    them. ``takes_common_audience`` is for devices whose tokens' ``aud`` names no stage yet; a new
-    stage has none, and refuses such.
-    ``pipeline_repository`` is the ``owner/name`` on GitHub whose workflows may deploy the stage.
+    them. ``lake_database`` is the stage's own in Glue's catalog, ``pipeline_repository`` the
+    ``owner/name`` on GitHub whose workflows may deploy it.
     """
 
     name: str
@@ -82,7 +80,7 @@ class Stage:
     broker_storage_gib: int
     topic_partitions: int
     topic_replication: int
-    takes_common_audience: bool
+    lake_database: str
     ingest_memory_mib: int
     ingest_concurrency: int | None
     authorizer_concurrency: int | None
@@ -115,12 +113,6 @@ class Stage:
         return self.raw_archive_days + 8
 
     @property
-    def audiences(self) -> str:
-        """For whom tokens may be, as the authorizer reads it."""
-        own = audience_of(self.name)
-        return f"{own},{COMMON_AUDIENCE}" if self.takes_common_audience else own
-
-    @property
     def reserved_concurrency(self) -> int:
         """Of all functions together: those of the table, and those that are the same anywhere."""
         chosen = (self.ingest_concurrency, self.authorizer_concurrency, self.upload_concurrency)
@@ -145,7 +137,6 @@ class Stage:
 
 _ZONES: Final = ("eu-central-1a", "eu-central-1b", "eu-central-1c")
 _AVAILABLE, _REQUIRED = Sandbox.AVAILABLE, Sandbox.REQUIRED
-_REST = Api.REST
 _BATCHES = LaneTrigger.MICRO_BATCHES
 _LAPTOP, _GLUE, _EMR = Engine.LAPTOP, Engine.GLUE, Engine.EMR
 
@@ -185,7 +176,7 @@ _SIDE_BY_SIDE: Final[Mapping[str, tuple[Any, Any, Any, Any]]] = MappingProxyType
     "broker_storage_gib":     (1,              50,               250,               1_000),
     "topic_partitions":       (2,              3,                12,                24),
     "topic_replication":      (1,              3,                3,                 3),
-    "takes_common_audience":  (True,           True,             True,              True),
+    "lake_database":          ("fleetlane", "fleetlane_dev", "fleetlane_staging", "fleetlane_prod"),
     "ingest_memory_mib":      (512,            1_024,            1_769,             1_769),
     "ingest_concurrency":     (None,           50,               200,               600),
     "authorizer_concurrency": (None,           10,               50,                150),
@@ -197,7 +188,7 @@ _SIDE_BY_SIDE: Final[Mapping[str, tuple[Any, Any, Any, Any]]] = MappingProxyType
     "upload_bytes_max":       (64 << 20,       64 << 20,         64 << 20,          64 << 20),
     "requests_per_s":         (100,            200,              2_000,             8_000),
     "requests_burst":         (200,            400,              2_000,             5_000),
-    "api":                    (_REST,          _REST,            _REST,             _REST),
+    "api":                    (Api.REST,       Api.REST,         Api.REST,          Api.REST),
     "has_firewall":           (False,          False,            False,             True),
     "has_tracing":            (False,          False,            False,             True),
     "device_domain":          (None,           None,             None,              None),
@@ -229,11 +220,7 @@ def settings_of(name: str) -> dict[str, Any]:
 
 
 def stage_from(name: str, settings: Mapping[str, Any]) -> Stage:
-    """Make a stage of its settings.
-
-    Raises:
-        BadStageError: A setting is missing, none of ours, or not allowed.
-    """
+    """Make a stage of its settings; raises ``BadStageError`` for one missing or not allowed."""
     fields = {field.name for field in dataclasses.fields(Stage)} - {"name"}
     for missing in sorted(fields - settings.keys()):
         raise BadStageError(name, missing, "is missing; add it to the table, for every stage")

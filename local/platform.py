@@ -172,8 +172,12 @@ class Platform:
         on_step("gateway and Spark jobs" if self.settings.has_jobs else "gateway")
         self.gateway = LocalGateway(
             self._folder("gateway"),
-            gateway_environment(self.aws, kafka_bootstrap_servers=self.broker.bootstrap_servers)
-            | self.settings.functions_environment,
+            {
+                **gateway_environment(
+                    self.aws, kafka_bootstrap_servers=self.broker.bootstrap_servers
+                ),
+                **self.settings.functions_environment,
+            },
             upload_queue_url=ensure_upload_queue(self.aws.client_settings, PAYLOAD_BUCKET),
             module=self.settings.gateway_module,
         )

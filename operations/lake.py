@@ -24,7 +24,7 @@ def lake_of(platform: Platform) -> Iterator[Catalog]:
     if file is not None and not file.is_file():
         raise LakeMissingError(RECEIVED.identifier, str(file))
     with closing(
-        load_catalog(CATALOG, type="glue")
+        load_catalog(CATALOG, type="glue", database=platform.resources.lake_database)
         if file is None
         else load_catalog(CATALOG, type="sql", uri=f"sqlite:///{file}", init_catalog_tables="false")
     ) as catalog:

@@ -29,10 +29,10 @@ class ViewNotPutError(FleetlaneError):
 
 
 class GlueViews:
-    """The views in a catalog. ``glue`` is a client whose maker bounded its waits."""
+    """The views in a database of a catalog. ``glue`` is a client whose maker bounded its waits."""
 
-    def __init__(self, glue: "GlueClient") -> None:
-        self._glue = glue
+    def __init__(self, glue: "GlueClient", database: str = NAMESPACE) -> None:
+        self._glue, self._database = glue, database
 
     def put(self, view: LakeView) -> bool:
         """Let a view be as given; says whether it was not. What is no view is left alone.
@@ -40,11 +40,11 @@ class GlueViews:
         Raises:
             ViewNotPutError: It could not be done. Trying again later may succeed.
         """
-        wanted = _table(view)
+        wanted, database = _table(view, self._database), self._database
         with asking(partial(ViewNotPutError, view.name)):
             found = self._found(view.name)
             if found is None:
-                self._glue.create_table(DatabaseName=NAMESPACE, TableInput=wanted)
+                self._glue.create_table(DatabaseName=database, TableInput=wanted)
                 return True
             if found.get("TableType") != _VIEW:
                 raise ViewNotPutError(
@@ -52,22 +52,22 @@ class GlueViews:
                 )
             if found.get("ViewOriginalText") == wanted.get("ViewOriginalText"):
                 return False
-            self._glue.update_table(DatabaseName=NAMESPACE, TableInput=wanted, SkipArchive=True)
+            self._glue.update_table(DatabaseName=database, TableInput=wanted, SkipArchive=True)
             return True
 
     def _found(self, name: str) -> "TableTypeDef | None":
         try:
-            return self._glue.get_table(DatabaseName=NAMESPACE, Name=name)["Table"]
+            return self._glue.get_table(DatabaseName=self._database, Name=name)["Table"]
         except self._glue.exceptions.EntityNotFoundException:
             return None
 
 
-def _table(view: LakeView) -> "TableInputTypeDef":
+def _table(view: LakeView, database: str) -> "TableInputTypeDef":
     """What Athena writes at ``create view``; it reads SQL and types back from the text."""
     definition = {
-        "originalSql": select(view, Engine.ATHENA),
+        "originalSql": select(view, Engine.ATHENA, database),
         "catalog": "awsdatacatalog",
-        "schema": NAMESPACE,
+        "schema": database,
         "columns": [{"name": one.name, "type": athena_type(one.kind)} for one in view.columns],
     }
     encoded = base64.b64encode(json.dumps(definition).encode()).decode()

@@ -26,12 +26,12 @@ class Engine(StrEnum):
     DUCKDB = "duckdb"
 
 
-def create_view(view: LakeView, engine: Engine) -> str:
+def create_view(view: LakeView, engine: Engine, database: str = NAMESPACE) -> str:
     """The statement that makes the view, or makes it anew, beside the lake's tables."""
-    return f"create or replace view {NAMESPACE}.{view.name} as\n{select(view, engine)}"
+    return f"create or replace view {database}.{view.name} as\n{select(view, engine, database)}"
 
 
-def select(view: LakeView, engine: Engine) -> str:
+def select(view: LakeView, engine: Engine, database: str = NAMESPACE) -> str:
     """What the view is of: every event of its stream, typed."""
     dialect = _DIALECTS[engine]
     data = [(f"value_{at}", column) for at, column in enumerate(view.data, start=1)]
@@ -49,7 +49,7 @@ def select(view: LakeView, engine: Engine) -> str:
         f"  select{_lines([sources, *values], by=4)}\n"
         f"  from (\n"
         f"    select {sources}, {dialect.document} as document\n"
-        f"    from {EVENTS.identifier} where stream = {_literal(view.stream)}\n"
+        f"    from {database}.{EVENTS.name} where stream = {_literal(view.stream)}\n"
         f"  ) parsed\n"
         f") extracted"
     )

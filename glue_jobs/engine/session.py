@@ -10,7 +10,7 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from fleetlane.events.lake.tables import CATALOG
+from fleetlane.events.lake.tables import CATALOG, NAMESPACE, LakeTable
 from fleetlane.events.lanes import REAL_TIME_LANES, BulkCause
 
 PROMPT_QUERIES: Final = ("parse_lane_fast", "parse_lane_standard", "fleet_metadata", "fleet_watch")
@@ -73,20 +73,33 @@ def spark_session(application: str, *, region: str | None = None) -> SparkSessio
         return builder.getOrCreate()
 
 
-def use_catalog(session: SparkSession, *, warehouse: str, uri: str | None) -> None:
+def use_catalog(
+    session: SparkSession, *, warehouse: str, uri: str | None, database: str = NAMESPACE
+) -> None:
     """Make the catalog known to ``session``, and to the queries that are started in it.
 
-    Without ``uri``, a JDBC address, it is AWS's Glue Data Catalog. Tables are never cached: a
-    session would go on reading a snapshot that is no longer.
+    Without ``uri``, a JDBC address, it is AWS's Glue Data Catalog. The lake's tables are in its
+    ``database``. They are never cached: a session would go on reading a snapshot that is no longer.
     """
     kind = _GLUE if uri is None else {"type": "jdbc", "uri": uri, "jdbc.schema-version": "V1"}
-    settings = {**kind, "warehouse": warehouse, "cache-enabled": "false"}
+    settings = {**kind, "warehouse": warehouse, "cache-enabled": "false", "database": database}
     region = session.conf.get(_REGION_OF_WORKERS, None)
     if region is not None:
         settings["client.region"] = region
     session.conf.set(_CATALOG, "org.apache.iceberg.spark.SparkCatalog")
     for name, value in settings.items():
         session.conf.set(f"{_CATALOG}.{name}", value)
+
+
+def table_name(session: SparkSession, table: LakeTable) -> str:
+    """A table's name in SQL: where ``session`` has its lake, catalog and all."""
+    return f"{CATALOG}.{session.conf.get(f'{_CATALOG}.database')}.{table.name}"
+
+
+def iceberg_table(session: SparkSession, table: LakeTable) -> Any:
+    """A table as Iceberg's own API has it, read anew."""
+    tables = java_class(session, "org.apache.iceberg.spark.Spark3Util")
+    return tables.loadIcebergTable(session._jsparkSession, table_name(session, table))  # noqa: SLF001 - PySpark has no other way in
 
 
 def java_class(session: SparkSession, name: str) -> Any:

@@ -14,6 +14,7 @@ from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metadata import Outcome
 from fleetlane.events.metrics import JobMetric, LaneMetric
 from fleetlane.events.times import DAY_MS, day_of
+from glue_jobs.engine.session import table_name
 from glue_jobs.fleet_watch.flow_watch import reading_lake
 
 CHECK_INTERVAL_S: Final = 120
@@ -130,7 +131,7 @@ class LakeCanaries:
         return self._since(EVENTS, since_ms, arrival="arrival_ms").where(is_ours)
 
     def _since(self, table: LakeTable, since_ms: int, *, arrival: str) -> DataFrame:
-        return self._session.table(table.full_name).where(
+        return self._session.table(table_name(self._session, table)).where(
             (F.col("day") >= day_of(since_ms))
             & (F.col(arrival) >= since_ms)
             & (F.col("device_id") == canary.DEVICE_ID)

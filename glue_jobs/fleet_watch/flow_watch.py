@@ -18,6 +18,7 @@ from fleetlane.events.lake.tables import HOURLY
 from fleetlane.events.metadata import Alert, AlertKind
 from fleetlane.events.metrics import JobMetric
 from fleetlane.events.times import HOUR_MS, day_of
+from glue_jobs.engine.session import table_name
 from glue_jobs.fleet_watch.flow_hours import WEEK_MS, WEEKS, Finding, FlowHour, findings
 
 POLL_INTERVAL_S: Final = 300
@@ -134,7 +135,7 @@ class LakeHours:
     @reading_lake()
     def latest_ms(self) -> int | None:
         """The beginning of the last hour that was counted; ``None`` where none was."""
-        hours = self._session.table(HOURLY.full_name)
+        hours = self._session.table(table_name(self._session, HOURLY))
         [row] = hours.agg(F.max("hour_ms").alias("latest_ms")).collect()
         latest_ms: int | None = row.latest_ms
         return latest_ms
@@ -145,6 +146,6 @@ class LakeHours:
         is_since = (F.col("day") >= day_of(since_ms)) & (F.col("hour_ms") >= since_ms)
         concluded = F.col("parsed") + F.col("empty") + F.col("parked")
         names = ("stream", "hour_ms", "devices", "parked")
-        hours = self._session.table(HOURLY.full_name).where(is_since)
+        hours = self._session.table(table_name(self._session, HOURLY)).where(is_since)
         rows = hours.select(*names, concluded.alias("concluded")).collect()
         return [FlowHour(**row.asDict()) for row in rows]

@@ -58,7 +58,8 @@ def start(session: SparkSession, arguments: FleetWatchArguments) -> Supervisor:
             records, arguments, name=FLEET_WATCH, trigger_ms=trigger_ms, each=batches.handle
         )
         if arguments.lake_warehouse is not None:
-            use_catalog(session, warehouse=arguments.lake_warehouse, uri=arguments.lake_catalog_uri)
+            uri, database = arguments.lake_catalog_uri, arguments.lake_database
+            use_catalog(session, warehouse=arguments.lake_warehouse, uri=uri, database=database)
             _comparison(session, context).run_beside(query)
             _canary_check(session, arguments).run_beside(query)
         return query

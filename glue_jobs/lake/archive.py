@@ -15,6 +15,7 @@ from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableErr
 from fleetlane.events.lake.tables import RAW, NoBody
 from fleetlane.events.s3_keys import archived_key
 from fleetlane.events.times import DAY_MS, rfc3339
+from glue_jobs.engine.session import table_name
 from glue_jobs.lake.erasure import without_erased
 from glue_jobs.lake.merging import Target, commit, drop_repeats, without_known
 from glue_jobs.lake.rows import WAITS_AT, raw_rows
@@ -116,7 +117,7 @@ def write_raw(
     if facts.days:
         days = F.col("day").isin(facts.days)
         near = days & F.col("kafka_ms").between(facts.first_ms, facts.last_ms)
-        there = rows.sparkSession.table(RAW.full_name)
+        there = rows.sparkSession.table(table_name(rows.sparkSession, RAW))
         fresh = without_known(
             _with_references(rows, bodies.copied(facts.places)), target, there=there, places=near
         )
@@ -143,7 +144,7 @@ def _with_references(rows: DataFrame, missed: Mapping[str, NoBody]) -> DataFrame
 def delete_old_days(session: SparkSession, *, now_ms: int, days_max: int) -> None:
     """Delete rows that arrived over ``days_max`` days ago: whole partitions, so no file is read."""
     first = rfc3339(now_ms - days_max * DAY_MS)[:10]
-    session.sql(f"DELETE FROM {RAW.full_name} WHERE day < DATE '{first}'")  # noqa: S608 - ours
+    session.sql(f"DELETE FROM {table_name(session, RAW)} WHERE day < DATE '{first}'")  # noqa: S608 - ours
 
 
 def delete_bodies(session: SparkSession, bodies: ArchivedBodies, device_id: str) -> None:
@@ -154,7 +155,7 @@ def delete_bodies(session: SparkSession, bodies: ArchivedBodies, device_id: str)
     Raises:
         PayloadUnavailableError: S3 does not answer.
     """
-    rows = session.table(RAW.full_name).where("reference is not null")
+    rows = session.table(table_name(session, RAW)).where("reference is not null")
     is_own = F.col("device_id").eqNullSafe(device_id)
     alone = rows.where(is_own).join(rows.where(~is_own), "sha256", "left_anti")
     bodies.delete([row.sha256 for row in alone.select("sha256").distinct().collect()])

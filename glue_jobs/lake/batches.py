@@ -25,6 +25,7 @@ from fleetlane.events.lake.tables import (
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, canonical_topic
 from fleetlane.events.topics import PARKED as PARKED_TOPIC
 from glue_jobs.engine.checkpoint_notes import DedupedStreams
+from glue_jobs.engine.session import table_name
 from glue_jobs.lake.archive import ArchivedBodies, write_raw
 from glue_jobs.lake.commits import Batch, TableLog
 from glue_jobs.lake.erasure import without_erased
@@ -152,5 +153,5 @@ class LakeBatches:
 def _of_days(session: SparkSession, days: Sequence[date]) -> tuple[DataFrame, DataFrame]:
     """All rows of ``received`` and of ``parsed`` of these days."""
     in_days = F.col("day").isin(list(days))
-    received, parsed = (session.table(table.full_name) for table in (RECEIVED, PARSED))
+    received, parsed = (session.table(table_name(session, table)) for table in (RECEIVED, PARSED))
     return received.where(in_days), parsed.where(in_days)

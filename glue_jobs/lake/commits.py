@@ -13,6 +13,7 @@ from pyspark.sql import DataFrameWriterV2, SparkSession
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lake.tables import LakeTable
+from glue_jobs.engine.session import table_name
 
 SNAPSHOTS_KEPT: Final = 100
 """So many are never expired, however old: the last batch's is always among them."""
@@ -52,10 +53,14 @@ class Snapshot:
 
 
 class TableLog:
-    """The last commits of one table, newest first; read once, and after each commit."""
+    """The last commits of one table, newest first; read once, and after each commit.
+
+    ``name`` is the table's in SQL.
+    """
 
     def __init__(self, session: SparkSession, table: LakeTable) -> None:
         self._session, self.table = session, table
+        self.name = table_name(session, table)
         self._known: Sequence[Snapshot] | None = None
 
     def has(self, batch: Batch) -> bool:
@@ -85,7 +90,7 @@ class TableLog:
         if self._known is None:
             rows = self._session.sql(
                 f"SELECT snapshot_id, parent_id, summary['{_QUERY}'] AS query,"  # noqa: S608 - names of ours
-                f" CAST(summary['{_BATCH}'] AS BIGINT) AS number FROM {self.table.full_name}"
+                f" CAST(summary['{_BATCH}'] AS BIGINT) AS number FROM {self.name}"
                 f".snapshots ORDER BY committed_at DESC LIMIT {SNAPSHOTS_KEPT}"
             ).collect()
             self._known = [

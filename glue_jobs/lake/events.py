@@ -14,6 +14,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from fleetlane.events.lake.tables import EVENTS, REPEATS
+from glue_jobs.engine.session import table_name
 from glue_jobs.lake.commits import until_unopposed
 from glue_jobs.lake.event_sets import EventFacts, sets_differ, with_whether_it_counts
 from glue_jobs.lake.merging import (
@@ -71,7 +72,7 @@ def merge_events(rows: DataFrame, target: Target, repeats: Target) -> None:
 
 
 def _is_contested(rows: DataFrame, facts: EventFacts, *, places: Column, around: Column) -> bool:
-    there = rows.sparkSession.table(EVENTS.full_name)
+    there = rows.sparkSession.table(table_name(rows.sparkSession, EVENTS))
     is_shared = facts.are_named_by_content
     of_messages = _rows_there(rows.sparkSession, around) if is_shared else there.where(around)
     if sets_differ(rows, of_messages, facts):
@@ -154,7 +155,7 @@ def _claims(of_messages: DataFrame, around: Column) -> DataFrame:
 
 def _rows_there(session: SparkSession, within: Column) -> DataFrame:
     events, repeats = (
-        session.table(table.full_name)
+        session.table(table_name(session, table))
         .where(within)
         .select(*EVENTS.column_names, F.lit(table.name).alias(_FROM))
         for table in (EVENTS, REPEATS)
@@ -170,7 +171,7 @@ def _changed(
     Without any there is a commit only if it ``is_always_marked``.
     """
     days = removed.select("stream", "day").distinct().collect()
-    removed_in = in_places(places_in(days), of=f"{target.table.full_name}.")
+    removed_in = in_places(places_in(days), of=f"{target.log.name}.")
     if removed_in is None:
         if added.isEmpty() and not is_always_marked:
             return True
@@ -187,7 +188,7 @@ def _changed(
 
 def _merge_changes(changes: DataFrame, target: Target, removed_in: Column) -> None:
     """Only the partitions with rows to remove are read. Iceberg's own isolation is serializable."""
-    session, name = changes.sparkSession, target.table.full_name
+    session, name = changes.sparkSession, target.log.name
     marks = {f"{_PROPERTY}.{key}": value for key, value in target.batch.properties.items()}
     for mark, value in marks.items():
         session.conf.set(mark, value)

@@ -15,7 +15,7 @@ from clients.s3.lease import Lease, LeaseObject
 from clients.s3.payload_bucket import PayloadBucket
 from clients.s3.upkeep_requests import ErasedDevices, Upkeep, UpkeepRequests
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
-from fleetlane.events.lake.tables import CATALOG, NAMESPACE, LakeTable
+from fleetlane.events.lake.tables import LakeTable
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import Dimension, JobMetric, lake_job
 from fleetlane.events.names import checked_device_id
@@ -25,7 +25,7 @@ from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED
 from glue_jobs.engine.checkpoint_notes import DedupedStreams, HadoopFiles
 from glue_jobs.engine.cloudwatch_metrics import published_to
 from glue_jobs.engine.query_listener import listen
-from glue_jobs.engine.session import java_class, use_catalog
+from glue_jobs.engine.session import iceberg_table, java_class, table_name, use_catalog
 from glue_jobs.engine.supervisor import PeriodicTask, Supervisor, always_running
 from glue_jobs.kafka.source_and_sink import in_batches, raw_records
 from glue_jobs.lake.archive import COPY_S_MAX, ArchivedBodies, delete_bodies, delete_old_days
@@ -69,7 +69,8 @@ def start(session: SparkSession, arguments: LakeArguments) -> Supervisor:
     Its first batch waits until no other process writes the tables. When it fails, as when
     the catalog is unavailable, it is started again, and the jobs beside it go on.
     """
-    use_catalog(session, warehouse=arguments.lake_warehouse, uri=arguments.lake_catalog_uri)
+    uri, database = arguments.lake_catalog_uri, arguments.lake_database
+    use_catalog(session, warehouse=arguments.lake_warehouse, uri=uri, database=database)
     guard = _lease_guard(session, arguments)
     name = lake_job(arguments.tables)
     lag = LakeLag(name, now_ms=now_ms, waits_ms_max=arguments.lake_trigger_ms)
@@ -183,29 +184,28 @@ def ensure_table(session: SparkSession, table: LakeTable) -> None:
 
     One that an older release made gets the columns that it lacks; its rows have nothing in them.
     """
-    columns = ", ".join(map(str, table.columns))
+    name, columns = table_name(session, table), ", ".join(map(str, table.columns))
     given = _PROPERTIES | (_SORTED if table.sorted_by else {})
     properties = ", ".join(f"'{name}'='{value}'" for name, value in given.items())
     with _CREATING:
-        session.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{NAMESPACE}")
+        session.sql(f"CREATE NAMESPACE IF NOT EXISTS {name.rpartition('.')[0]}")
         session.sql(
-            f"CREATE TABLE IF NOT EXISTS {table.full_name} ({columns}) USING iceberg"
+            f"CREATE TABLE IF NOT EXISTS {name} ({columns}) USING iceberg"
             f" PARTITIONED BY ({', '.join(table.partitions)}) TBLPROPERTIES ({properties})"
         )
-        there = set(session.table(table.full_name).columns)
+        there = set(session.table(name).columns)
         missing = [str(column) for column in table.columns if column.name not in there]
         if missing:
-            session.sql(f"ALTER TABLE {table.full_name} ADD COLUMNS ({', '.join(missing)})")
+            session.sql(f"ALTER TABLE {name} ADD COLUMNS ({', '.join(missing)})")
         if table.sorted_by:
             _sort(session, table)
 
 
 def _sort(session: SparkSession, table: LakeTable) -> None:
     """Let Iceberg sort what is written; its own SQL for that needs an extension of Spark's."""
-    tables = java_class(session, "org.apache.iceberg.spark.Spark3Util")
     terms = java_class(session, "org.apache.iceberg.expressions.Expressions")
     nulls = java_class(session, "org.apache.iceberg.NullOrder").NULLS_FIRST
-    loaded = tables.loadIcebergTable(session._jsparkSession, table.full_name)  # noqa: SLF001 - PySpark has no other way in
+    loaded = iceberg_table(session, table)
     if loaded.sortOrder().isUnsorted():
         order = loaded.replaceSortOrder()
         for name in table.sorted_by:

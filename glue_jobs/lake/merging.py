@@ -57,7 +57,7 @@ def append_new(rows: DataFrame, target: Target, *, places: Column) -> bool:
 
     Returns as ``commit`` does.
     """
-    there = rows.sparkSession.table(target.table.full_name)
+    there = rows.sparkSession.table(target.log.name)
     once = one_of_each(rows, target.table.key)
     return commit(without_known(once, target, there=there, places=places), target)
 
@@ -129,9 +129,9 @@ def drop_repeats(
 
     def attempt() -> bool:
         base_id = log.current_id()
-        there = session.sql(f"SELECT * FROM {table.full_name} VERSION AS OF {base_id}")  # noqa: S608 - ours
+        there = session.sql(f"SELECT * FROM {log.name} VERSION AS OF {base_id}")  # noqa: S608 - ours
         once = one_of_each(there.where(within), _within_a_partition(table))
-        writer = validated(once.select(*table.column_names).writeTo(table.full_name), base_id)
+        writer = validated(once.select(*table.column_names).writeTo(log.name), base_id)
         check()
         writer.overwritePartitions()
         return True
@@ -154,7 +154,7 @@ def _within_a_partition(table: LakeTable) -> Sequence[str]:
 
 def marked(rows: DataFrame, target: Target) -> DataFrameWriterV2:
     """What writes rows to a table, and says of which batch they are."""
-    writer = rows.select(*target.table.column_names).writeTo(target.table.full_name)
+    writer = rows.select(*target.table.column_names).writeTo(target.log.name)
     for name, value in target.batch.properties.items():
         writer = writer.option(f"snapshot-property.{name}", value)
     return writer

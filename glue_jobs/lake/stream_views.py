@@ -53,4 +53,5 @@ def stream_views(arguments: LakeArguments) -> StreamViews | None:
     ):
         return None
     flows = FlowStore(s3_client(AwsSettings()), arguments.flows_bucket)
-    return StreamViews(flows, GlueViews(boto3.client("glue", config=client_config())))
+    glue = boto3.client("glue", config=client_config())
+    return StreamViews(flows, GlueViews(glue, arguments.lake_database))

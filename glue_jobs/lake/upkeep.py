@@ -18,6 +18,7 @@ from clients.s3.upkeep_requests import Upkeep, UpkeepAnswer, UpkeepRequest, Upke
 from fleetlane.events.lake.tables import CATALOG, LakeTable
 from fleetlane.events.names import checked_device_id
 from fleetlane.events.times import DAY_MS, rfc3339
+from glue_jobs.engine.session import table_name
 from glue_jobs.lake.commits import SNAPSHOTS_KEPT, TableLog, until_unopposed
 from glue_jobs.lake.merging import Check, drop_repeats, in_places, places_in, places_with_repeats
 
@@ -151,7 +152,7 @@ def compacted(
         repeats = _drop_repeats(session, table, check)
         files = _rewritten_files(session, table, check)
         check()
-        _call(session, f"rewrite_manifests(table => '{table.identifier}')")
+        _call(session, f"rewrite_manifests(table => '{_in_catalog(session, table)}')")
         done[table.name] = (
             f"{files['rewritten_data_files_count']} files became {files['added_data_files_count']},"
             f" repeats dropped in {repeats} partitions"
@@ -164,9 +165,10 @@ def expired(session: SparkSession, tables: Iterable[LakeTable], *, now_ms: int) 
     before = rfc3339(now_ms - SNAPSHOT_DAYS * DAY_MS)
     done = {}
     for table in tables:
+        name = _in_catalog(session, table)
         [files] = _call(
             session,
-            f"expire_snapshots(table => '{table.identifier}', older_than => TIMESTAMP '{before}',"
+            f"expire_snapshots(table => '{name}', older_than => TIMESTAMP '{before}',"
             f" retain_last => {SNAPSHOTS_KEPT})",
         )
         done[table.name] = f"{files['deleted_data_files_count']} data files deleted"
@@ -186,10 +188,11 @@ def erased(session: SparkSession, tables: Iterable[LakeTable], device_id: str) -
     for table in tables:
         if "device_id" not in table.column_names:
             continue
-        rows = session.table(table.full_name).where(F.col("device_id") == device_id).count()
+        name = table_name(session, table)
+        rows = session.table(name).where(F.col("device_id") == device_id).count()
         if rows:
             session.sql(
-                f"DELETE FROM {table.full_name} WHERE device_id = :device",  # noqa: S608 - ours
+                f"DELETE FROM {name} WHERE device_id = :device",  # noqa: S608 - ours
                 args={"device": device_id},
             )
         done[table.name] = f"{rows} rows of {device_id} deleted"
@@ -203,7 +206,7 @@ def _rewritten_files(session: SparkSession, table: LakeTable, check: Check) -> M
         check()
         files[:] = _call(
             session,
-            f"rewrite_data_files(table => '{table.identifier}',"
+            f"rewrite_data_files(table => '{_in_catalog(session, table)}',"
             f" strategy => '{'sort' if table.sorted_by else 'binpack'}',"
             f" options => map('min-input-files', '{_FILES_TO_REWRITE_MIN}'))",
         )
@@ -215,15 +218,20 @@ def _rewritten_files(session: SparkSession, table: LakeTable, check: Check) -> M
 
 def _drop_repeats(session: SparkSession, table: LakeTable, check: Check) -> int:
     """Look where a partition has more than one file: what a compaction left is as it should be."""
-    grown = session.table(f"{table.full_name}.partitions").where("file_count > 1")
+    name = table_name(session, table)
+    grown = session.table(f"{name}.partitions").where("file_count > 1")
     in_grown = in_places(places_in(grown.select("partition.*").collect()))
     if in_grown is None:
         return 0
-    places = places_with_repeats(session.table(table.full_name).where(in_grown), table)
+    places = places_with_repeats(session.table(name).where(in_grown), table)
     in_repeated = in_places(places)
     if in_repeated is not None:
         drop_repeats(session, table, within=in_repeated, check=check)
     return len(places)
+
+
+def _in_catalog(session: SparkSession, table: LakeTable) -> str:
+    return table_name(session, table).removeprefix(f"{CATALOG}.")
 
 
 def _call(session: SparkSession, procedure: str) -> Sequence[dict[str, object]]:

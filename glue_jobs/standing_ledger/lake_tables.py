@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from fleetlane.events.lake.tables import EVENTS, LEDGER, PARKED, PARSED, RAW, RECEIVED, LakeTable
 from fleetlane.events.times import HOUR_MS, day_of
-from glue_jobs.engine.session import java_class
+from glue_jobs.engine.session import iceberg_table, table_name
 from glue_jobs.standing_ledger.messages import LakeRows
 
 _READ: Final = (RECEIVED, PARSED, PARKED, EVENTS)
@@ -35,22 +35,23 @@ class LedgerTables:
     def snapshots(self) -> Snapshots | None:
         """The snapshot that each table is at; ``None`` until all are made."""
         tables = (*_READ, LEDGER, *((RAW,) if self._has_archive else ()))
-        if not all(self._session.catalog.tableExists(one.full_name) for one in tables):
+        names = [table_name(self._session, one) for one in tables]
+        if not all(map(self._session.catalog.tableExists, names)):
             return None
         return {one.name: self._snapshot_id(one) for one in tables if one is not LEDGER}
 
     def hours(self) -> Mapping[int, bool]:
         """The hours that the ledger has, and whether they are settled."""
-        hours = self._session.table(LEDGER.full_name).groupBy("hour_ms")
+        hours = self._table(LEDGER).groupBy("hour_ms")
         rows = hours.agg(F.bool_and("is_settled").alias("is_settled"))
         return {row.hour_ms: row.is_settled for row in rows.collect()}
 
     def touched_hours(self, *, since_ms: int) -> set[int]:
         """The hours of arrival of what landed or was attempted since a time."""
-        parsed = self._session.table(PARSED.full_name).where(F.col("parsed_ms") >= since_ms)
+        parsed = self._table(PARSED).where(F.col("parsed_ms") >= since_ms)
         hours = parsed.select(_hour("received_ms"))
         if self._has_archive:
-            raw = self._session.table(RAW.full_name).where(F.col("kafka_ms") >= since_ms)
+            raw = self._table(RAW).where(F.col("kafka_ms") >= since_ms)
             hours = hours.union(raw.select(_hour("arrival_ms")))
         return {row.hour_ms for row in hours.distinct().dropna().collect()}
 
@@ -61,31 +62,32 @@ class LedgerTables:
             raw=None if raw is None else raw.dropna(subset=_MESSAGE),
             received=self._arrived(RECEIVED, "received_ms", hours),
             parsed=self._arrived(PARSED, "received_ms", hours),
-            parked=self._session.table(PARKED.full_name).where(F.col("day") >= day_of(min(hours))),
-            events=self._session.table(EVENTS.full_name).where(_is_within("arrival_ms", hours)),
+            parked=self._table(PARKED).where(F.col("day") >= day_of(min(hours))),
+            events=self._table(EVENTS).where(_is_within("arrival_ms", hours)),
             counted_streams=counted_streams,
         )
 
     def write(self, records: Iterable[Mapping[str, Any]]) -> None:
         """Replace the hours that these rows are of."""
         rows = self._session.createDataFrame(pa.Table.from_pylist(list(records), LEDGER_ROWS))
-        rows.writeTo(LEDGER.full_name).overwritePartitions()
+        rows.writeTo(table_name(self._session, LEDGER)).overwritePartitions()
 
     def found(self, *, since_ms: int) -> tuple[int, int]:
         """How many messages were missing, and not landed, in the hours checked since a time."""
-        rows = self._session.table(LEDGER.full_name).where(F.col("checked_ms") >= since_ms)
+        rows = self._table(LEDGER).where(F.col("checked_ms") >= since_ms)
         found = rows.agg(F.sum("missing"), F.sum("not_landed")).first()
         assert found is not None, "an aggregate has one row"
         return found[0] or 0, found[1] or 0
 
     def _arrived(self, table: LakeTable, at: str, hours: Collection[int]) -> DataFrame:
         days = F.col("day").between(day_of(min(hours)), day_of(max(hours)))
-        return self._session.table(table.full_name).where(days & _is_within(at, hours))
+        return self._table(table).where(days & _is_within(at, hours))
+
+    def _table(self, table: LakeTable) -> DataFrame:
+        return self._session.table(table_name(self._session, table))
 
     def _snapshot_id(self, table: LakeTable) -> int | None:
-        tables = java_class(self._session, "org.apache.iceberg.spark.Spark3Util")
-        loaded = tables.loadIcebergTable(self._session._jsparkSession, table.full_name)  # noqa: SLF001 - PySpark has no other way in
-        snapshot = loaded.currentSnapshot()
+        snapshot = iceberg_table(self._session, table).currentSnapshot()
         return None if snapshot is None else int(snapshot.snapshotId())
 
 

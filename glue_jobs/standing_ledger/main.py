@@ -45,7 +45,8 @@ def start(session: SparkSession, arguments: StandingLedgerArguments) -> Supervis
 
     A check that fails is logged, and the next one comes: it ends none of the jobs beside it.
     """
-    use_catalog(session, warehouse=arguments.lake_warehouse, uri=arguments.lake_catalog_uri)
+    uri, database = arguments.lake_catalog_uri, arguments.lake_database
+    use_catalog(session, warehouse=arguments.lake_warehouse, uri=uri, database=database)
     check = _check(session, arguments)
 
     def check_in_pool() -> None:
@@ -83,9 +84,10 @@ def _check(session: SparkSession, arguments: StandingLedgerArguments) -> LedgerC
 def _counts(arguments: StandingLedgerArguments) -> AcceptedCounts | None:
     if arguments.accepted_log is not None:
         return LoggedAcceptedCounts(Path(arguments.accepted_log))
-    if arguments.metrics_namespace is not None:
-        return CloudWatchAcceptedCounts(boto3.client("cloudwatch", config=client_config()))
-    return None
+    if arguments.metrics_namespace is None:
+        return None
+    cloudwatch = boto3.client("cloudwatch", config=client_config())
+    return CloudWatchAcceptedCounts(cloudwatch, arguments.metrics_namespace)
 
 
 def _is_spooling(spool: Spool) -> bool:

@@ -2,18 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Final
 
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
-from fleetlane.events.metrics import (
-    NAMESPACE,
-    ApplicationMetric,
-    Dimension,
-    FunctionMetric,
-    JobMetric,
-    LaneMetric,
-)
+from fleetlane.events.lanes import Lane
+from fleetlane.events.metrics import Dimension, JobMetric, LaneMetric, namespace_of
+from infra.stages import Stage
+
+PUBLISHED_MINUTES: Final = 5
+"""The watch publishes what it found, of flows and of the canary, at least this often."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,19 +34,38 @@ class AlarmRule:
     is_low: bool = False
 
 
-def our_metric(
-    metric: FunctionMetric | LaneMetric | ApplicationMetric | JobMetric,
-    by: Mapping[Dimension, str],
+def metric_of(
+    namespace: str,
+    name: str,
+    by: Mapping[Dimension, str] | Mapping[str, str],
     *,
     statistic: str = "Sum",
     minutes: int = 1,
     label: str | None = None,
 ) -> cloudwatch.Metric:
     return cloudwatch.Metric(
-        namespace=NAMESPACE,
-        metric_name=metric,
-        dimensions_map={str(name): value for name, value in by.items()},
+        namespace=namespace,
+        metric_name=name,
+        dimensions_map={str(dimension): value for dimension, value in by.items()},
         statistic=statistic,
         period=Duration.minutes(minutes),
         label=label,
     )
+
+
+class OurMetrics:
+    """What is counted in a stage, for its alarms and its dashboard to watch."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.of = partial(metric_of, namespace_of(stage.name))
+
+    def of_lane(
+        self, metric: LaneMetric, lane: Lane, *, statistic: str = "Sum"
+    ) -> cloudwatch.Metric:
+        by, label = {Dimension.LANE: lane}, f"{metric} {lane}"
+        return self.of(metric, by, statistic=statistic, label=label)
+
+    def of_job(
+        self, metric: JobMetric, *, job: str, minutes: int = PUBLISHED_MINUTES
+    ) -> cloudwatch.Metric:
+        return self.of(metric, {Dimension.JOB: job}, statistic="Maximum", minutes=minutes)

@@ -1,12 +1,13 @@
 """Alarms of the brokers, by what MSK measures of them."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
-from infra.alarms.alarm import AlarmRule
+from infra.alarms.alarm import AlarmRule, metric_of
 from infra.stages import PARTITIONS_MAX, Stage
 
 DISK_PERCENT_MAX: Final = 70
@@ -79,13 +80,4 @@ def _size_alarms(broker: str, by: dict[str, str], *, partitions_max: int) -> Ite
     )
 
 
-def _metric(
-    name: str, by: dict[str, str], *, statistic: str = "Maximum", minutes: int = 1
-) -> cloudwatch.Metric:
-    return cloudwatch.Metric(
-        namespace="AWS/Kafka",
-        metric_name=name,
-        dimensions_map=by,
-        statistic=statistic,
-        period=Duration.minutes(minutes),
-    )
+_metric: Final = partial(metric_of, "AWS/Kafka", statistic="Maximum")

@@ -8,24 +8,25 @@ from constructs import Construct
 
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metrics import Dimension, FunctionMetric, LaneMetric, Service
-from infra.alarms.alarm import our_metric
-from infra.alarms.lanes import lane_metric
+from infra.alarms.alarm import OurMetrics
 from infra.constructs.api.device_api import DEVICE_ROUTES, ApiMetric, DeviceApi
+from infra.stages import Stage
 
 _PAGE_WIDTH: Final = 24
 _LANE_WIDTH: Final = _PAGE_WIDTH // len(Lane)
 
 
 def add_dashboard(
-    scope: Construct, name: str, *, api: DeviceApi, alarms: Sequence[cloudwatch.Alarm]
+    scope: Construct, stage: Stage, *, api: DeviceApi, alarms: Sequence[cloudwatch.Alarm]
 ) -> None:
-    """Add the page; ``name`` is its name in the console."""
-    page = cloudwatch.Dashboard(scope, "Dashboard", dashboard_name=name)
+    """Add the stage's page."""
+    ours = OurMetrics(stage)
+    page = cloudwatch.Dashboard(scope, "Dashboard", dashboard_name=f"fleetlane-{stage.name}")
     page.add_widgets(
         cloudwatch.AlarmStatusWidget(alarms=list(alarms), title="Alarms", width=_PAGE_WIDTH)
     )
-    page.add_widgets(*(_lag_of(lane) for lane in Lane))
-    page.add_widgets(*(_outcomes_of(lane) for lane in Lane))
+    page.add_widgets(*(_lag_of(ours, lane) for lane in Lane))
+    page.add_widgets(*(_outcomes_of(ours, lane) for lane in Lane))
     page.add_widgets(
         _graph(
             "Requests per minute",
@@ -38,28 +39,28 @@ def add_dashboard(
             "Latency, p99 (ms)",
             [api.metric(ApiMetric.LATENCY, "p99", route=one) for one in DEVICE_ROUTES],
         ),
-        _graph("Accepted messages per minute", [_accepted(lane) for lane in Lane]),
+        _graph("Accepted messages per minute", [_accepted(ours, lane) for lane in Lane]),
     )
 
 
-def _lag_of(lane: Lane) -> cloudwatch.GraphWidget:
+def _lag_of(ours: OurMetrics, lane: Lane) -> cloudwatch.GraphWidget:
     limit = cloudwatch.HorizontalAnnotation(value=LANE_LIMITS[lane].lag_alarm_s, label="alarm")
-    lag = lane_metric(LaneMetric.LAG_SECONDS, lane, statistic="Maximum")
+    lag = ours.of_lane(LaneMetric.LAG_SECONDS, lane, statistic="Maximum")
     return _graph(f"{lane} lane: parse lag (s)", [lag], limits=[limit], width=_LANE_WIDTH)
 
 
-def _outcomes_of(lane: Lane) -> cloudwatch.GraphWidget:
+def _outcomes_of(ours: OurMetrics, lane: Lane) -> cloudwatch.GraphWidget:
     shown = (LaneMetric.PARSED, LaneMetric.PARKED, LaneMetric.CHILDREN_USED_UP)
     return _graph(
         f"{lane} lane: messages per minute, by outcome",
-        [lane_metric(one, lane) for one in shown],
+        [ours.of_lane(one, lane) for one in shown],
         width=_LANE_WIDTH,
     )
 
 
-def _accepted(lane: Lane) -> cloudwatch.Metric:
+def _accepted(ours: OurMetrics, lane: Lane) -> cloudwatch.Metric:
     by = {Dimension.SERVICE: Service.INGEST, Dimension.LANE: lane}
-    return our_metric(FunctionMetric.ACCEPTED, by, label=f"accepted {lane}")
+    return ours.of(FunctionMetric.ACCEPTED, by, label=f"accepted {lane}")
 
 
 def _graph(

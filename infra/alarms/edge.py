@@ -7,7 +7,7 @@ from typing import Final
 from aws_cdk import Duration
 
 from fleetlane.events.metrics import FLEET_WATCH, Dimension, FunctionMetric, JobMetric, Service
-from infra.alarms.alarm import AlarmRule, our_metric
+from infra.alarms.alarm import AlarmRule, OurMetrics
 from infra.constructs.api.device_api import (
     BATCH_ROUTE,
     DEVICE_ROUTES,
@@ -25,7 +25,6 @@ QUEUE_AGE_S_MAX: Final = 15 * 60
 SPOOLED_S_MAX: Final = 600
 CANARY_ERRORS_MAX: Final = 3
 """Those of one minute: its call fails, and its two repetitions."""
-CANARY_CHECK_MINUTES: Final = 5
 _ROUTE_NAMES: Final = {FAST_ROUTE: "fast", BATCH_ROUTE: "batch"}
 
 
@@ -41,14 +40,14 @@ class Edge:
     canary: PlatformFunction | None = None
 
 
-def edge_alarms(edge: Edge) -> Iterator[AlarmRule]:
+def edge_alarms(ours: OurMetrics, edge: Edge) -> Iterator[AlarmRule]:
     yield from _api_alarms(edge.api)
     yield from _function_alarms(edge)
-    yield from _unavailable_alarms()
+    yield from _unavailable_alarms(ours)
     yield from _upload_alarms(edge.uploads)
-    yield from _spool_alarms()
+    yield from _spool_alarms(ours)
     if edge.canary is not None:
-        yield from _canary_alarms(edge.canary)
+        yield from _canary_alarms(ours, edge.canary)
 
 
 def _api_alarms(api: DeviceApi) -> Iterator[AlarmRule]:
@@ -96,7 +95,7 @@ def _function_alarms(edge: Edge) -> Iterator[AlarmRule]:
     )
 
 
-def _unavailable_alarms() -> Iterator[AlarmRule]:
+def _unavailable_alarms(ours: OurMetrics) -> Iterator[AlarmRule]:
     """A function counts that it cannot read what it decides by, and goes on without it."""
     late = "Revoked devices may send for five more minutes. Check rights on the artifacts bucket."
     unavailable = (
@@ -127,7 +126,7 @@ def _unavailable_alarms() -> Iterator[AlarmRule]:
         yield AlarmRule(
             name=name,
             meaning=meaning,
-            metric=our_metric(metric, {Dimension.SERVICE: service}),
+            metric=ours.of(metric, {Dimension.SERVICE: service}),
             periods=5,
         )
 
@@ -160,14 +159,14 @@ def _upload_alarms(uploads: UploadFunctions) -> Iterator[AlarmRule]:
     )
 
 
-def _spool_alarms() -> Iterator[AlarmRule]:
+def _spool_alarms(ours: OurMetrics) -> Iterator[AlarmRule]:
     """Missing data alarms too: then respool does not run."""
     by = {Dimension.SERVICE: Service.RESPOOL}
     yield AlarmRule(
         name="spool-is-old",
         meaning=f"Messages have waited in the spool for over {SPOOLED_S_MAX} s, or respool does "
         "not run. Check the brokers, then respool's log.",
-        metric=our_metric(FunctionMetric.OLDEST_SPOOLED_SECONDS, by, statistic="Maximum"),
+        metric=ours.of(FunctionMetric.OLDEST_SPOOLED_SECONDS, by, statistic="Maximum"),
         threshold=SPOOLED_S_MAX,
         periods=3,
         silence_alarms=True,
@@ -176,11 +175,11 @@ def _spool_alarms() -> Iterator[AlarmRule]:
         name="spool-is-unreadable",
         meaning="The spool holds an object that respool cannot read; it stays where it is. "
         "Respool's log names it under `unreadable`.",
-        metric=our_metric(FunctionMetric.UNREADABLE_SPOOLED, by, statistic="Maximum"),
+        metric=ours.of(FunctionMetric.UNREADABLE_SPOOLED, by, statistic="Maximum"),
     )
 
 
-def _canary_alarms(canary: PlatformFunction) -> Iterator[AlarmRule]:
+def _canary_alarms(ours: OurMetrics, canary: PlatformFunction) -> Iterator[AlarmRule]:
     """Missing data alarms too: then nobody looks, or there was no canary for two days."""
     yield AlarmRule(
         name="canary-fails",
@@ -193,11 +192,6 @@ def _canary_alarms(canary: PlatformFunction) -> Iterator[AlarmRule]:
         name="canary-is-missing",
         meaning="A message of the canary is not in the lake in time, or nobody looks for it. "
         "The watch's log names it: `fleetlane why` shows how far it came.",
-        metric=our_metric(
-            JobMetric.CANARY_MISSING,
-            {Dimension.JOB: FLEET_WATCH},
-            statistic="Maximum",
-            minutes=CANARY_CHECK_MINUTES,
-        ),
+        metric=ours.of_job(JobMetric.CANARY_MISSING, job=FLEET_WATCH),
         silence_alarms=True,
     )

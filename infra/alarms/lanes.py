@@ -19,13 +19,10 @@ from fleetlane.events.metrics import (
     lake_job,
 )
 from fleetlane.events.topics import RawTopic, topic_settings
-from infra.alarms.alarm import AlarmRule, our_metric
+from infra.alarms.alarm import PUBLISHED_MINUTES, AlarmRule, OurMetrics, metric_of
 from infra.constructs.jobs.restarts import KeptRunning
 from infra.constructs.jobs.spark_applications import APPLICATION_PREFIX
 from infra.stages import Stage
-
-_PUBLISHED_MINUTES: Final = 5
-"""The watch publishes what it found about flows at least this often."""
 
 LAKE_LAG_S_MAX: Final = 3_600
 """Twelve of the lake's trigger intervals."""
@@ -41,39 +38,41 @@ ARCHIVE_LAG_S_MAX: Final = min(
 
 def fleet_alarms(stage: Stage) -> Iterator[AlarmRule]:
     """One runaway device is held back and reported in ``fleet.alerts``; many raise an alarm."""
+    ours = OurMetrics(stage)
     yield AlarmRule(
         name="too-many-runaway-devices",
         meaning="More devices exceed their rate limits than are held back at once. "
         "Read fleet.alerts for what they have in common.",
-        metric=_metric(JobMetric.RUNAWAY_DEVICES_LEFT, job=FLEET_WATCH),
+        metric=ours.of_job(JobMetric.RUNAWAY_DEVICES_LEFT, job=FLEET_WATCH),
     )
     yield AlarmRule(
         name="flow-has-few-devices",
         meaning="A flow received from fewer devices in its last hour than usual for that hour of "
         "the week. fleet.alerts names the flow and its owner.",
-        metric=_metric(
-            JobMetric.LOW_COVERAGE_FLOWS, job=FLEET_WATCH, minutes=2 * _PUBLISHED_MINUTES
+        metric=ours.of_job(
+            JobMetric.LOW_COVERAGE_FLOWS, job=FLEET_WATCH, minutes=2 * PUBLISHED_MINUTES
         ),
     )
     yield AlarmRule(
         name="flow-parks-much",
         meaning="More of a flow's messages of its last hour are parked than usual. "
         "fleet.alerts names the flow and its owner, who should look at the parser.",
-        metric=_metric(
-            JobMetric.MUCH_PARKED_FLOWS, job=FLEET_WATCH, minutes=2 * _PUBLISHED_MINUTES
+        metric=ours.of_job(
+            JobMetric.MUCH_PARKED_FLOWS, job=FLEET_WATCH, minutes=2 * PUBLISHED_MINUTES
         ),
     )
     yield from _lake_alarms(stage)
 
 
 def _lake_alarms(stage: Stage) -> Iterator[AlarmRule]:
+    ours = OurMetrics(stage)
     for tables in lake_tables(stage.raw_archive_days):
         lag_s_max = ARCHIVE_LAG_S_MAX if tables is LakeTables.ARCHIVE else LAKE_LAG_S_MAX
         yield AlarmRule(
             name=f"lake-{tables}-is-late",
             meaning=f"The lake's {tables} tables are over {lag_s_max} s behind their topics. "
             "Read the lake application's log for `a query failed`.",
-            metric=_metric(JobMetric.LAKE_LAG_SECONDS, job=lake_job(tables)),
+            metric=ours.of_job(JobMetric.LAKE_LAG_SECONDS, job=lake_job(tables)),
             threshold=lag_s_max,
             periods=3,
             silence_alarms=True,
@@ -83,37 +82,33 @@ def _lake_alarms(stage: Stage) -> Iterator[AlarmRule]:
             name="lake-archive-lacks-bodies",
             meaning="S3 did not give large bodies to the raw archive: their rows have none. Read "
             "the lake application's log for `cannot be archived`.",
-            metric=_metric(JobMetric.UNARCHIVED_BODIES, job=lake_job(LakeTables.ARCHIVE)),
+            metric=ours.of_job(JobMetric.UNARCHIVED_BODIES, job=lake_job(LakeTables.ARCHIVE)),
         )
 
 
-def ledger_alarms() -> Iterator[AlarmRule]:
+def ledger_alarms(ours: OurMetrics) -> Iterator[AlarmRule]:
     """Of a message that is gone there is nothing to repair by itself: somebody must look."""
     yield AlarmRule(
         name="message-is-missing",
         meaning="An accepted message has no outcome in the lake, and waits nowhere. "
         "`fleetlane ledger` and fleet.alerts name it, and say what became of its record.",
-        metric=_metric(JobMetric.LEDGER_MISSING, job=STANDING_LEDGER),
+        metric=ours.of_job(JobMetric.LEDGER_MISSING, job=STANDING_LEDGER),
     )
     yield AlarmRule(
         name="accepted-did-not-land",
         meaning="Ingest accepted more messages than there are in the raw archive and the spool. "
         "`fleetlane ledger` says of which hour, stream and lane.",
-        metric=_metric(JobMetric.LEDGER_NOT_LANDED, job=STANDING_LEDGER),
+        metric=ours.of_job(JobMetric.LEDGER_NOT_LANDED, job=STANDING_LEDGER),
     )
     yield AlarmRule(
         name="ledger-is-late",
         meaning=f"For over {LEDGER_LAG_S_MAX} s nobody can say whether messages are missing. "
         "Is the lake late too? Else read the lake application's log for `the standing ledger`.",
-        metric=_metric(JobMetric.LEDGER_LAG_SECONDS, job=STANDING_LEDGER),
+        metric=ours.of_job(JobMetric.LEDGER_LAG_SECONDS, job=STANDING_LEDGER),
         threshold=LEDGER_LAG_S_MAX,
         periods=3,
         silence_alarms=True,
     )
-
-
-def _metric(metric: JobMetric, *, job: str, minutes: int = _PUBLISHED_MINUTES) -> cloudwatch.Metric:
-    return our_metric(metric, {Dimension.JOB: job}, statistic="Maximum", minutes=minutes)
 
 
 MINUTES_LATE_MAX: Final = MappingProxyType(
@@ -131,18 +126,14 @@ HOURS_LEFT_MIN: Final = 48
 """Two days before the first message expires, of the three that a lane has."""
 
 
-def lane_metric(metric: LaneMetric, lane: Lane, *, statistic: str = "Sum") -> cloudwatch.Metric:
-    return our_metric(metric, {Dimension.LANE: lane}, statistic=statistic, label=f"{metric} {lane}")
-
-
-def lane_alarms(lane: Lane) -> Iterator[AlarmRule]:
+def lane_alarms(ours: OurMetrics, lane: Lane) -> Iterator[AlarmRule]:
     """Missing data counts as late: the job does not run."""
     lag_s_max, parked_percent_max = LANE_LIMITS[lane].lag_alarm_s, PARKED_PERCENT_MAX[lane]
     yield AlarmRule(
         name=f"{lane}-lane-is-late",
         meaning=f"Messages of the {lane} lane wait over {lag_s_max} s to be parsed, or its job "
         "reports nothing. Check on the dashboard whether it runs and keeps up.",
-        metric=lane_metric(LaneMetric.LAG_SECONDS, lane, statistic="Maximum"),
+        metric=ours.of_lane(LaneMetric.LAG_SECONDS, lane, statistic="Maximum"),
         threshold=lag_s_max,
         periods=MINUTES_LATE_MAX[lane],
         silence_alarms=True,
@@ -151,105 +142,99 @@ def lane_alarms(lane: Lane) -> Iterator[AlarmRule]:
         name=f"{lane}-lane-parks",
         meaning=f"Over {parked_percent_max} % of the {lane} lane's messages are parked. "
         "Find the reason and the stream: `fleetlane parked list`.",
-        metric=_parked_percent(lane),
+        metric=_parked_percent(ours, lane),
         threshold=parked_percent_max,
         periods=5,
     )
-    yield from _parser_alarms(lane)
+    yield from _parser_alarms(ours, lane)
     yield AlarmRule(
         name=f"{lane}-stream-is-blocked",
         meaning=f"A flow of the {lane} lane halted on a message that it cannot parse, and waits "
         "for an operator. Decide with `fleetlane unblock`.",
-        metric=lane_metric(LaneMetric.BLOCKED_STREAMS, lane, statistic="Maximum"),
+        metric=ours.of_lane(LaneMetric.BLOCKED_STREAMS, lane, statistic="Maximum"),
     )
     if lane in REAL_TIME_LANES:
         yield AlarmRule(
             name=f"{lane}-lane-lacks-slots",
             meaning=f"The {lane} lane has more partitions than task slots, so it runs in "
             "micro-batches, not in real time. Add workers, or have fewer topics.",
-            metric=lane_metric(LaneMetric.SURPLUS_PARTITIONS, lane, statistic="Maximum"),
+            metric=ours.of_lane(LaneMetric.SURPLUS_PARTITIONS, lane, statistic="Maximum"),
         )
 
 
-def _parser_alarms(lane: Lane) -> Iterator[AlarmRule]:
+def _parser_alarms(ours: OurMetrics, lane: Lane) -> Iterator[AlarmRule]:
     yield AlarmRule(
         name=f"{lane}-parser-crashes",
         meaning=f"A parser of the {lane} lane crashes its processes; its messages go to the slow "
         "lane. The application's log names the parser.",
-        metric=lane_metric(LaneMetric.CHILDREN_USED_UP, lane),
+        metric=ours.of_lane(LaneMetric.CHILDREN_USED_UP, lane),
     )
     yield AlarmRule(
         name=f"{lane}-parser-is-older",
         meaning=f"Messages of the {lane} lane are parsed by an older parser than their flow names. "
         "The application's log says why the newer one cannot be used.",
-        metric=lane_metric(LaneMetric.BY_OLDER_PARSER, lane),
+        metric=ours.of_lane(LaneMetric.BY_OLDER_PARSER, lane),
         periods=OLDER_MINUTES,
     )
     yield AlarmRule(
         name=f"{lane}-jail-is-open",
         meaning=f"Parsers of the {lane} lane run without a part of their jail. The application's "
         "log names it: `the parsers' jail`.",
-        metric=lane_metric(LaneMetric.JAIL_PROBLEMS, lane, statistic="Maximum"),
+        metric=ours.of_lane(LaneMetric.JAIL_PROBLEMS, lane, statistic="Maximum"),
     )
 
 
-def application_alarms(kept: KeptRunning) -> Iterator[AlarmRule]:
+def application_alarms(ours: OurMetrics, kept: KeptRunning) -> Iterator[AlarmRule]:
     """A job that ends again and again makes no progress, however often it is started."""
-    restarts = cloudwatch.Metric(
-        namespace="AWS/Events",
-        metric_name="Invocations",
-        dimensions_map={"RuleName": kept.ended.rule_name},
-        statistic="Sum",
-        period=Duration.minutes(30),
-    )
+    by = {"RuleName": kept.ended.rule_name}
     yield AlarmRule(
         name=f"{kept.application}-job-restarts",
         meaning=f"The {kept.application} job ended over {RESTARTS_MAX} times in 30 minutes. "
         "Read the last exception in its log group.",
-        metric=restarts,
+        metric=metric_of("AWS/Events", "Invocations", by, minutes=30),
         threshold=RESTARTS_MAX,
     )
-    yield from _query_alarms(kept.application)
+    yield from _query_alarms(ours, kept.application)
 
 
-def _query_alarms(application: str) -> Iterator[AlarmRule]:
+def _query_alarms(ours: OurMetrics, application: str) -> Iterator[AlarmRule]:
     by = {Dimension.APPLICATION: f"{APPLICATION_PREFIX}{application}"}
     yield AlarmRule(
         name=f"{application}-query-restarts",
         meaning=f"A query of the {application} application ends again and again, or cannot be "
         "started; the others go on. The application's log names it: `is started again`.",
-        metric=our_metric(ApplicationMetric.QUERY_RESTARTS, by, minutes=30),
+        metric=ours.of(ApplicationMetric.QUERY_RESTARTS, by, minutes=30),
         threshold=QUERY_RESTARTS_MAX,
     )
     yield AlarmRule(
         name=f"{application}-query-stalled",
         meaning=f"A query of the {application} application had work and made no progress; it "
         "was ended with its Python workers and started again. Did it go on? `fleetlane status`.",
-        metric=our_metric(ApplicationMetric.STALLED_QUERIES, by),
+        metric=ours.of(ApplicationMetric.STALLED_QUERIES, by),
     )
     yield AlarmRule(
         name=f"{application}-messages-expired-unread",
         meaning=f"Messages expired before the {application} job read them. Start its query "
         "with a new checkpoint, so that it reads what is left, and replay from the archive.",
-        metric=our_metric(ApplicationMetric.EXPIRED_UNREAD, by, statistic="Maximum", minutes=5),
+        metric=ours.of(ApplicationMetric.EXPIRED_UNREAD, by, statistic="Maximum", minutes=5),
     )
     yield AlarmRule(
         name=f"{application}-messages-expire-soon",
         meaning=f"In under {HOURS_LEFT_MIN} hours messages expire that the {application} job "
         "has not read. Let it catch up, or raise its topics' retention; what expires must be "
         "replayed from the archive.",
-        metric=our_metric(ApplicationMetric.EXPIRING_UNREAD, by, statistic="Minimum", minutes=5),
+        metric=ours.of(ApplicationMetric.EXPIRING_UNREAD, by, statistic="Minimum", minutes=5),
         threshold=HOURS_LEFT_MIN,
         is_low=True,
     )
 
 
-def _parked_percent(lane: Lane) -> cloudwatch.MathExpression:
+def _parked_percent(ours: OurMetrics, lane: Lane) -> cloudwatch.MathExpression:
     return cloudwatch.MathExpression(
         expression="100 * parked / (parked + parsed)",
         using_metrics={
-            "parked": lane_metric(LaneMetric.PARKED, lane),
-            "parsed": lane_metric(LaneMetric.PARSED, lane),
+            "parked": ours.of_lane(LaneMetric.PARKED, lane),
+            "parsed": ours.of_lane(LaneMetric.PARSED, lane),
         },
         period=Duration.minutes(1),
         label=f"parked, % {lane}",

@@ -7,6 +7,7 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from fleetlane.events import s3_keys
+from fleetlane.events.names import audience_of
 from fleetlane.events.stage_resources import StageResources, parameter_name
 from infra.alarms.edge import Edge
 from infra.constructs.api.device_api import ApiFunctions
@@ -73,6 +74,7 @@ class Ingest(Stack):
             parked_bucket=stores.parked.bucket_name,
             lake_bucket=stores.lake.bucket_name,
             raw_archive_days=stage.raw_archive_days,
+            lake_database=stage.lake_database,
             flow_activation_function=self.flow_activation.function.function_name,
         )
         ssm.StringParameter(
@@ -121,7 +123,7 @@ class Ingest(Stack):
             size=FunctionSize(concurrency=self._context.stage.authorizer_concurrency),
             environment={
                 "REGISTRY_TABLE": self._stores.registry.table_name,
-                "AUDIENCES": self._context.stage.audiences,
+                "AUDIENCES": audience_of(self._context.stage.name),
             },
             in_network=False,  # it asks DynamoDB alone
         )

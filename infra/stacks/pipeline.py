@@ -9,11 +9,11 @@ from constructs import Construct
 
 from fleetlane.events import s3_keys
 from fleetlane.events.canary import VERIFIER_ID
-from fleetlane.events.lake.tables import DAILY, EVENTS, LEDGER, NAMESPACE, PARSED, RECEIVED
+from fleetlane.events.lake.tables import DAILY, EVENTS, LEDGER, PARSED, RECEIVED
 from fleetlane.events.stage_resources import parameter_name
 from infra.constructs.jobs.spark_applications import LAKE_TABLES_PREFIX
 from infra.constructs.rights import grant, suppress_wildcard
-from infra.constructs.stores.access import READ, grant_items, grant_objects
+from infra.constructs.stores.access import READ, grant_catalog, grant_items, grant_objects
 from infra.constructs.stores.stores import Stores
 from infra.stages import Stage
 
@@ -76,13 +76,9 @@ class Pipeline(Stack):
         grant(role, changes, [stores.registry.table_arn], conditions=ours)
         grant_objects(role, stores.artifacts, READ, prefix=s3_keys.FLOWS)
         grant_objects(role, stores.lake, READ, prefix=f"{LAKE_TABLES_PREFIX}/")
-        tables = [f"{NAMESPACE}/{one.name}" for one in (DAILY, EVENTS, LEDGER, PARSED, RECEIVED)]
-        entries = [("catalog", None), ("database", NAMESPACE), *(("table", one) for one in tables)]
-        arns = [
-            self.format_arn(service="glue", resource=kind, resource_name=entry)
-            for kind, entry in entries
-        ]
-        grant(role, ["glue:GetDatabase", "glue:GetTable"], arns)
+        tables = [one.name for one in (DAILY, EVENTS, LEDGER, PARSED, RECEIVED)]
+        reads = ["glue:GetDatabase", "glue:GetTable"]
+        grant_catalog(role, reads, database=self._stage.lake_database, tables=tables)
         grant(role, ["sns:ListSubscriptionsByTopic"], [alarms.topic_arn])
         grant(role, ["cloudwatch:DescribeAlarms"], ["*"])
         suppress_wildcard(role, "*", _ALARMS)

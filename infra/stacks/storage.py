@@ -5,14 +5,17 @@ from typing import Final
 
 from aws_cdk import Aws, CfnOutput, Duration, Stack
 from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_glue as glue
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from fleetlane.events.names import LAKE_DATABASE
 from fleetlane.events.s3_keys import ARCHIVED_BODIES
 from infra.constructs.protection import is_protected, removal_of
 from infra.constructs.rights import suppress
+from infra.constructs.stores.emptied_buckets import EmptiedBuckets
 from infra.constructs.stores.stores import Stores, UploadQueue, check_payload_ttl
 from infra.stages import Stage
 
@@ -55,6 +58,8 @@ class Storage(Stack):
         )
         few_hours = "Receipts live for hours; without them a device's retry lands twice."
         suppress(self.stores.receipts, "DDB3", few_hours)
+        if not stage.keeps_data:
+            self._leave_nothing()
         for what, value in {
             "PayloadBucket": payloads.bucket_name,
             "ParkedBucket": self.stores.parked.bucket_name,
@@ -64,6 +69,21 @@ class Storage(Stack):
             "RegistryTable": self.stores.registry.table_name,
         }.items():  # for the laptop that deploys the local stage; operators read the SSM parameter
             CfnOutput(self, f"{what}Name", value=value)
+
+    def _leave_nothing(self) -> None:
+        """When the stack goes. Glue drops a database with its tables."""
+        emptied = EmptiedBuckets(self, "Emptied", log_retention_days=self._stage.log_retention_days)
+        for bucket in [one for one in self.node.children if isinstance(one, s3.Bucket)]:
+            emptied.add(bucket)
+        if self._stage.lake_database != LAKE_DATABASE:  # a laptop's, or one that was there before
+            glue.CfnDatabase(
+                self,
+                "LakeDatabase",
+                catalog_id=Aws.ACCOUNT_ID,
+                database_input=glue.CfnDatabase.DatabaseInputProperty(
+                    name=self._stage.lake_database
+                ),
+            )
 
     def _own_key(self) -> kms.Key:
         """CloudWatch and S3 may use it too: for the jobs' logs, to notify an encrypted queue."""

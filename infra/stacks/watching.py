@@ -13,7 +13,7 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
 from fleetlane.events.lanes import Lane
-from infra.alarms.alarm import AlarmRule
+from infra.alarms.alarm import AlarmRule, OurMetrics
 from infra.alarms.brokers import broker_alarms
 from infra.alarms.dashboard import add_dashboard
 from infra.alarms.edge import Edge, edge_alarms
@@ -43,16 +43,17 @@ class Watching(Stack):
         )
         self._stage = stage
         self.topic = self._topic()
+        ours = OurMetrics(stage)
         rules = [
-            *(rule for lane in Lane for rule in lane_alarms(lane)),
-            *(rule for kept in kept_running for rule in application_alarms(kept)),
-            *edge_alarms(edge),
+            *(rule for lane in Lane for rule in lane_alarms(ours, lane)),
+            *(rule for kept in kept_running for rule in application_alarms(ours, kept)),
+            *edge_alarms(ours, edge),
             *broker_alarms(cluster_name, stage),
             *fleet_alarms(stage),
-            *ledger_alarms(),
+            *ledger_alarms(ours),
         ]
         alarms = [self._alarm(rule) for rule in rules]
-        add_dashboard(self, f"fleetlane-{stage.name}", api=edge.api, alarms=alarms)
+        add_dashboard(self, stage, api=edge.api, alarms=alarms)
 
     def _alarm(self, rule: AlarmRule) -> cloudwatch.Alarm:
         alarm = cloudwatch.Alarm(

@@ -82,7 +82,7 @@ class AcceptedLine:
 
 def _directive(dimensions: Sequence[Dimension], units: Mapping[str, str]) -> dict[str, Any]:
     return {
-        "Namespace": NAMESPACE,
+        "Namespace": _namespace(),
         "Dimensions": [[Dimension.SERVICE, *dimensions]],
         "Metrics": [{"Name": name, "Unit": unit} for name, unit in units.items()],
     }
@@ -101,6 +101,11 @@ def _template(
         f'{{"_aws":{{"Timestamp":%d,"CloudWatchMetrics":{about}}},'
         f'"service":"{service}"{texts}{numbers}}}\n'
     )
+
+
+def _namespace() -> str:
+    """A stage's own, by Powertools' variable for it."""
+    return os.environ.get("POWERTOOLS_METRICS_NAMESPACE", NAMESPACE)  # noqa: TID251 - for all functions
 
 
 @cache

@@ -65,17 +65,18 @@ def planned_table(catalog: Catalog, table: LakeTable, *, where: str | None) -> d
         LakeMissingError: It is missing.
         RowsDeletedBesideError: It has delete files.
     """
+    name = f"{catalog.properties.get('database', NAMESPACE)}.{table.name}"
     try:
-        loaded = catalog.load_table(table.identifier)
+        loaded = catalog.load_table(name)
     except NoSuchTableError:
-        raise LakeMissingError(table.identifier, catalog.name) from None
+        raise LakeMissingError(name, catalog.name) from None
     scan = loaded.scan(selected_fields=table.column_names)
     if where is not None:
         scan = scan.filter(where)
     tasks = list(scan.plan_files())
     deleted = sum(bool(task.delete_files) for task in tasks)
     if deleted:
-        raise RowsDeletedBesideError(table.identifier, deleted)
+        raise RowsDeletedBesideError(name, deleted)
     return _dataset(loaded, tasks, day_at=table.partitioned_by.index("day"))
 
 

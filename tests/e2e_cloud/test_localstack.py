@@ -6,8 +6,12 @@ from typing import Any
 import boto3
 import orjson
 import pytest
+from aws_cdk import App, CfnOutput, RemovalPolicy, Stack
+from aws_cdk import aws_s3 as s3
+from aws_cdk.assertions import Template
 from botocore.exceptions import WaiterError
 
+from infra.constructs.stores.emptied_buckets import EmptiedBuckets
 from local.cloud.local_cloud import LocalCloud
 from tests.e2e_cloud.trial import HttpsDevice
 
@@ -63,6 +67,66 @@ def test_an_answer_of_a_function_that_lambda_would_not_take_is_an_error(cloud: L
     )
 
     assert orjson.loads(answer["Payload"].read())["errorType"] == "Function.ResponseSizeTooLarge"
+
+
+@pytest.fixture(scope="module")
+def with_bucket() -> dict[str, Any]:
+    """The template of a stack with a versioned bucket that goes with it."""
+    stack = Stack(App(), "with-bucket")
+    bucket = s3.Bucket(
+        stack, "Bucket", versioned=True, enforce_ssl=True, removal_policy=RemovalPolicy.DESTROY
+    )
+    CfnOutput(stack, "Name", value=bucket.bucket_name)
+    EmptiedBuckets(stack, "Emptied", log_retention_days=7).add(bucket)
+    template = Template.from_stack(stack).to_json()
+    return {name: template[name] for name in ("Resources", "Outputs")}
+
+
+def filled_bucket(cloud: LocalCloud, stack: str, template: dict[str, Any]) -> str:
+    """The bucket of a new stack, with a replaced and a deleted object."""
+    client = cloud_formation(cloud)
+    make_stack(client, stack, template["Resources"], template["Outputs"])
+    [made] = client.describe_stacks(StackName=stack)["Stacks"]
+    [bucket] = [one["OutputValue"] for one in made["Outputs"]]
+    for key in ("replaced", "replaced", "deleted"):
+        cloud.s3.put_object(Bucket=bucket, Key=key, Body=b"")
+    cloud.s3.delete_object(Bucket=bucket, Key="deleted")
+    return str(bucket)
+
+
+def test_a_bucket_that_its_stage_does_not_keep_goes_with_all_that_it_holds(
+    cloud: LocalCloud, with_bucket: dict[str, Any]
+) -> None:
+    client = cloud_formation(cloud)
+    bucket = filled_bucket(cloud, "destroyed", with_bucket)
+
+    client.delete_stack(StackName="destroyed")
+    client.get_waiter("stack_delete_complete").wait(
+        StackName="destroyed", WaiterConfig={"Delay": 1}
+    )
+
+    assert bucket not in {one["Name"] for one in cloud.s3.list_buckets()["Buckets"]}
+
+
+def test_a_bucket_whose_stage_keeps_it_from_now_on_is_not_emptied(
+    cloud: LocalCloud, with_bucket: dict[str, Any]
+) -> None:
+    client = cloud_formation(cloud)
+    bucket = filled_bucket(cloud, "kept", with_bucket)
+    kept = {
+        name: one
+        for name, one in with_bucket["Resources"].items()
+        if one["Type"] != "Custom::EmptiedBucket"
+    }
+
+    client.update_stack(
+        StackName="kept",
+        TemplateBody=orjson.dumps(with_bucket | {"Resources": kept}).decode(),
+        Capabilities=["CAPABILITY_IAM"],
+    )
+    client.get_waiter("stack_update_complete").wait(StackName="kept", WaiterConfig={"Delay": 1})
+
+    assert len(cloud.s3.list_object_versions(Bucket=bucket)["Versions"]) == 3
 
 
 def test_a_resource_that_nothing_here_makes_ends_the_deploy(cloud: LocalCloud) -> None:

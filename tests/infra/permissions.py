@@ -21,11 +21,15 @@ HEAD = """\
 Read from the roles of a synthesized stage, and checked by a test: a new right is a changed line.
 `.venv/bin/python -m tests.infra.permissions` writes this page anew. `Glue` and `EMR` mark what one
 engine alone needs. Only `lake` writes the registry, the overrides and the lake, and no parser runs
-in it. Roles of CDK's own functions are not ours to choose.
+in it. Roles of CDK's own functions are not ours to choose. Only a stage that keeps no data has
+`Emptied`.
 
 CloudFormation's names stand for buckets, tables and topics. What each role has of its own is left
 out: its log group, its network interfaces, the stage's key.
 """
+EMPTIED = "Emptied"
+"""Of stages that keep no data, and prod does."""
+
 _ENGINES = {"prod": "Glue", "staging": "EMR"}
 _EXPORT = re.compile(r"fleetlane-\w+-\w+:ExportsOutput(?:FnGetAtt|Ref)([A-Za-z]+?)[0-9A-F]{8}.*")
 _EVERYWHERE = re.compile(r"^(logs:|kms:|ec2:|xray:|glue:GetConnection)")
@@ -44,7 +48,8 @@ def rendered(stages: Mapping[str, Synthesized]) -> str:
     for role in sorted(roles):
         lines = [f"## `{role}`", "", "| on | may | where |", "|---|---|---|"]
         for (resource, actions, condition), engines in sorted(roles[role].items()):
-            only = min(engines) if len(engines) < len(_ENGINES) else ""
+            is_of_one = len(engines) < len(_ENGINES) and role != EMPTIED
+            only = min(engines) if is_of_one else ""
             lines.append(f"| {resource} | {actions} | {' '.join((only, condition)).strip()} |")
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
@@ -75,7 +80,7 @@ def _rights(stage: Synthesized) -> Iterator[tuple[str, Right]]:
 
 def _short(condition: str, stage: Synthesized) -> str:
     short = condition.replace('"', "").replace("|", r"\|")
-    return short.replace(f"fleetlane:stage: {_name_of(stage)}", "fleetlane:stage: STAGE")
+    return re.sub(rf"(fleetlane:stage: |Fleetlane/){_name_of(stage)}", r"\1STAGE", short)
 
 
 def _text(resource: object, stage: Synthesized) -> str:
@@ -89,7 +94,7 @@ def _text(resource: object, stage: Synthesized) -> str:
             return re.sub(r"[0-9A-F]{8}$", "", name)
         case {"Fn::Join": [str(between), list(parts)]}:
             text = between.join(_text(part, stage) for part in parts)
-            text = re.sub(rf"(fleetlane[-/]){_name_of(stage)}", r"\1STAGE", text)
+            text = re.sub(rf"(fleetlane[-_/]){_name_of(stage)}", r"\1STAGE", text)
             return re.sub(r"^arn:[\w:]+?:(\w+):[^:]*:AWS::AccountId:", r"\1:", text)
         case _:
             return json.dumps(resource)

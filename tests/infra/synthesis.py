@@ -48,6 +48,11 @@ class Synthesized:
     templates: Mapping[str, Template]
     imported: frozenset[str]
 
+    @property
+    def stage(self) -> str:
+        [parameter] = self.resources("AWS::SSM::Parameter").values()
+        return str(parameter["Properties"]["Name"].split("/")[2])
+
     def resources(self, kind: str, *, of: str | None = None) -> dict[str, Resource]:
         """All resources of a type, in one stack or in all."""
         return {

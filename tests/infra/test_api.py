@@ -1,5 +1,7 @@
 import json
+from dataclasses import replace
 from http import HTTPStatus
+from typing import Any
 
 import pytest
 from aws_cdk import App, Stack
@@ -8,6 +10,7 @@ from aws_cdk.assertions import Template
 
 from fleetlane.events.errors import ProblemTag
 from infra.constructs.api.device_api import ApiFunctions
+from infra.constructs.api.http_api import HttpDeviceApi
 from infra.constructs.api.problem_answers import PROBLEMS
 from infra.constructs.api.request_limits import SHARES_PERCENT
 from infra.constructs.api.rest_api import RestDeviceApi
@@ -211,6 +214,35 @@ def test_a_name_of_our_own_asks_for_certificates_and_is_the_only_address() -> No
     made.has_resource_properties("AWS::ApiGateway::RestApi", {"DisableExecuteApiEndpoint": True})
     made.resource_count_is("AWS::WAFv2::WebACLAssociation", 1)
     assert api.url == "https://devices.example.com/"
+
+
+@pytest.mark.parametrize(
+    ("kind", "template_type", "domain_type"),
+    [
+        (RestDeviceApi, "AWS::ApiGateway::RestApi", "AWS::ApiGateway::DomainName"),
+        (HttpDeviceApi, "AWS::ApiGatewayV2::Api", "AWS::ApiGatewayV2::DomainName"),
+    ],
+)
+def test_until_all_devices_have_moved_both_addresses_answer(
+    kind: type[RestDeviceApi | HttpDeviceApi], template_type: str, domain_type: str
+) -> None:
+    stack = Stack(App(), "names")
+    stage = stage_from(
+        "dev", settings_of("dev") | {"device_domain": replace(DOMAIN, keeps_default_address=True)}
+    )
+    function = lambda_.Function.from_function_arn(
+        stack, "Function", "arn:aws:lambda:eu-central-1:123456789012:function:any"
+    )
+    functions = ApiFunctions(ingest=function, uploads=function, authorizer=function)
+
+    api: Any = kind(stack, "Api", stage=stage, functions=functions)
+
+    made = Template.from_stack(stack)
+    trusted = {"TruststoreUri": DOMAIN.truststore_uri}
+    made.has_resource_properties(domain_type, {"MutualTlsAuthentication": trusted})
+    made.has_resource_properties(template_type, {"DisableExecuteApiEndpoint": False})
+    assert api.url == api.own_url
+    assert stage.has_canary
 
 
 def test_prod_has_a_firewall_and_traces_few_of_its_requests(prod: Synthesized) -> None:

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from fleetlane.events.job_arguments import HostArguments
+from fleetlane.events.lake.tables import EVENTS
 from fleetlane.events.lanes import LANE_LIMITS, Lane
-from glue_jobs.engine.session import use_catalog
+from glue_jobs.engine.session import table_name, use_catalog
 from infra.constructs.jobs.emr_engine import WORKER_MEMORY_GIB
 from infra.stages import settings_of, stage_from
 from tests.infra.engine_arguments import (
@@ -169,6 +170,14 @@ def test_the_lakes_catalog_is_in_the_jobs_region() -> None:
     use_catalog(session, warehouse="s3://lake/tables", uri=None)
 
     assert session.conf["spark.sql.catalog.lake.client.region"] == "eu-central-1"
+
+
+def test_the_lakes_tables_are_in_the_stages_own_database() -> None:
+    session: Any = Session()
+
+    use_catalog(session, warehouse="s3://lake/tables", uri=None, database="fleetlane_dev")
+
+    assert table_name(session, EVENTS) == "lake.fleetlane_dev.events"
 
 
 def test_without_a_region_the_catalog_finds_its_own() -> None:

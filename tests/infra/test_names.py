@@ -1,5 +1,7 @@
 """Only what must have a name of its own has one, and it says the stage: so two never collide."""
 
+import json
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -15,6 +17,7 @@ NAMED = {
     "AWS::CloudWatch::Alarm": "people read it in mails, and look it up in docs/alarms.md",
     "AWS::CloudWatch::Dashboard": "people look for it by the stage",
     "AWS::EMRServerless::Application": "no key; a deploy stops it before its id is known",
+    "AWS::Glue::Database": "operators and analysts query it by name",
     "AWS::Glue::Connection": "the job's role may use this one alone",
     "AWS::Glue::Job": "the rule of its end is made before it, and rights name it",
     "AWS::Glue::SecurityConfiguration": "CloudFormation demands it",
@@ -25,6 +28,10 @@ NAMED = {
     "AWS::MSK::Topic": "a part of its cluster, whose clients know it by its name",
     "AWS::SSM::Parameter": "operators' commands know nothing else of a stage",
 }
+PATTERNS = {
+    "namespace": r'\bFleetlane(?:/\w+)?(?=[\\\\" ])',
+    "database": r"(?:lake_database[\\\\'\": ]+|:table/)(\w+)",
+}
 PART_OF_ANOTHER = ("AWS::ApiGateway::", "AWS::IAM::Policy", "AWS::MSK::Topic")
 
 
@@ -34,7 +41,7 @@ def _named(stage: Synthesized) -> Iterator[tuple[str, str]]:
         kind = resource["Type"]
         own = kind.rsplit("::", 1)[1]
         inner = resource.get("Properties", {})
-        inner = inner | inner.get("ConnectionInput", {})
+        inner = inner | inner.get("ConnectionInput", {}) | inner.get("DatabaseInput", {})
         for key in (
             "Name",
             f"{own}Name",
@@ -61,7 +68,37 @@ def test_every_name_in_an_account_says_the_stage(dev: Synthesized) -> None:
     assert unsaid == set()
 
 
-def test_two_stages_have_no_name_in_common(dev: Synthesized, prod: Synthesized) -> None:
-    both = set(_named(dev)) & set(_named(prod))
+def _of_account(stage: Synthesized) -> Iterator[tuple[str, str]]:
+    """What a stage has that another in its account and region could have, too."""
+    yield from (one for one in _named(stage) if not one[0].startswith(PART_OF_ANOTHER))
+    for template in stage.templates.values():
+        for output in template.get("Outputs", {}).values():
+            if "Export" in output:
+                yield "export", json.dumps(output["Export"]["Name"])
+    text = json.dumps(stage.templates)
+    for kind, pattern in PATTERNS.items():
+        yield from ((kind, found) for found in re.findall(pattern, text))
+    for function in stage.resources("AWS::Lambda::Function").values():
+        variables = function["Properties"].get("Environment", {}).get("Variables", {})
+        if "AUDIENCES" in variables:
+            yield from (("audience", one) for one in variables["AUDIENCES"].split(","))
 
-    assert {one for one in both if not one[0].startswith(PART_OF_ANOTHER)} == set()
+
+def test_two_stages_in_an_account_share_nothing(
+    dev: Synthesized, staging: Synthesized, prod: Synthesized
+) -> None:
+    of = {name: set(_of_account(one)) for name, one in {"dev": dev, "staging": staging}.items()}
+    of["prod"] = set(_of_account(prod))
+
+    kinds = {name: {kind for kind, _ in found} for name, found in of.items()}
+    assert all(one >= {"export", "namespace", "database", "audience"} for one in kinds.values())
+    assert of["dev"] & of["staging"] == set()
+    assert of["dev"] & of["prod"] == set()
+    assert of["staging"] & of["prod"] == set()
+
+
+def test_a_stage_has_one_database_one_namespace_and_one_audience(cloud_stage: Synthesized) -> None:
+    found = set(_of_account(cloud_stage))
+
+    for kind in ("database", "namespace", "audience"):
+        assert len({name for its, name in found if its == kind if name}) == 1

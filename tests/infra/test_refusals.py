@@ -52,17 +52,6 @@ def test_a_missing_setting_is_named_with_its_file_and_the_remedy(field: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("takes_common", "audiences"), [(True, "fleetlane-prod,fleetlane"), (False, "fleetlane-prod")]
-)
-def test_a_stage_has_an_audience_of_its_own_and_others_only_where_it_says_so(
-    *, takes_common: bool, audiences: str
-) -> None:
-    stage = stage_from("prod", settings_of("prod") | {"takes_common_audience": takes_common})
-
-    assert stage.audiences == audiences
-
-
-@pytest.mark.parametrize(
     ("account", "problem"),
     [
         (None, "is missing; if this stage belongs in 111111111111, say so"),

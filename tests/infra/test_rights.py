@@ -4,7 +4,7 @@ from collections.abc import Iterator
 import pytest
 
 from clients.s3.payload_bucket import payload_key
-from fleetlane.events.lake.tables import NAMESPACE, TABLES
+from fleetlane.events.lake.tables import TABLES
 from fleetlane.events.lake.views import VIEW_PREFIX
 from fleetlane.events.s3_keys import OVERRIDES, SPOOL
 from fleetlane.events.topics import canonical_topic, platform_topics, unique_topic
@@ -113,7 +113,9 @@ def test_metrics_are_written_in_our_namespace_and_the_engines_alone(
     ]
     engines = ["Glue"] if cloud_stage.resources("AWS::Glue::Job") else []
 
-    assert sorted(namespaces) == sorted(len(APPLICATIONS) * ["Fleetlane", *engines])
+    assert sorted(namespaces) == sorted(
+        len(APPLICATIONS) * [f"Fleetlane/{cloud_stage.stage}", *engines]
+    )
 
 
 def test_no_function_receives_a_secret(any_stage: Synthesized) -> None:
@@ -132,6 +134,7 @@ def test_no_function_receives_a_secret(any_stage: Synthesized) -> None:
         "KEY_PARAMETER",
         "OVERRIDES_BUCKET",
         "PAYLOAD_BUCKET",
+        "POWERTOOLS_METRICS_NAMESPACE",
         "POWERTOOLS_TRACE_DISABLED",
         "RECEIPTS_TABLE",
         "REGISTRY_TABLE",
@@ -407,7 +410,7 @@ def test_the_views_of_streams_are_distinguished_from_the_lakes_tables_by_their_n
         if "glue:CreateTable" in _listed(one["Action"])
     ]
 
-    assert f"table/{NAMESPACE}/{VIEW_PREFIX}*" in resources
+    assert f"table/fleetlane_{cloud_stage.stage}/{VIEW_PREFIX}*" in resources
     assert not any(table.name.startswith(VIEW_PREFIX) for table in TABLES)
 
 

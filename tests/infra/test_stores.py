@@ -217,3 +217,37 @@ def test_the_network_reaches_no_internet(cloud_stage: Synthesized) -> None:
 
     assert not kinds & {"AWS::EC2::NatGateway", "AWS::EC2::InternetGateway"}
     assert len({one["Properties"]["AvailabilityZone"] for one in subnets}) == 3
+
+
+def test_what_a_stage_does_not_keep_goes_with_it(dev: Synthesized, staging: Synthesized) -> None:
+    for stage in (dev, staging):
+        emptied = stage.resources("Custom::EmptiedBucket").values()
+        [database] = stage.resources("AWS::Glue::Database").values()
+        deleted = {one["DeletionPolicy"] for one in _buckets(stage).values()}
+
+        assert {one["Properties"]["bucket"]["Ref"] for one in emptied} == set(_buckets(stage))
+        assert deleted == {"Delete"}
+        assert database.get("DeletionPolicy", "Delete") == "Delete"
+
+
+def test_a_bucket_is_emptied_before_its_policy_goes_and_that_of_access_logs_last(
+    dev: Synthesized,
+) -> None:
+    storage = dev.templates["storage"]["Resources"]
+    kind = "Custom::EmptiedBucket"
+    [of_logs] = [one for one in dev.resources(kind) if one.startswith("EmptiedAccessLogs")]
+
+    for one in dev.resources(kind).values():
+        bucket = one["Properties"]["bucket"]["Ref"]
+        [policy] = [
+            storage[name]
+            for name in one["DependsOn"]
+            if storage[name]["Type"] == "AWS::S3::BucketPolicy"
+        ]
+        assert policy["Properties"]["Bucket"]["Ref"] == bucket
+        assert (of_logs in one["DependsOn"]) == (not bucket.startswith("AccessLogs"))
+
+
+def test_what_prod_keeps_nothing_empties(prod: Synthesized) -> None:
+    assert prod.resources("Custom::EmptiedBucket") == {}
+    assert prod.resources("AWS::Glue::Database") == {}

@@ -10,7 +10,7 @@ from tests.infra.synthesis import FUNCTIONS, ROOT, Synthesized
 pytestmark = pytest.mark.cdk
 
 ON_LOCALSTACK = {
-    "AWS::ApiGateway::Authorizer",  # by our plug-in
+    "AWS::ApiGateway::Authorizer",  # by our plug-in, as custom resources are
     "AWS::ApiGateway::Deployment",
     "AWS::ApiGateway::GatewayResponse",
     "AWS::ApiGateway::Method",
@@ -30,6 +30,7 @@ ON_LOCALSTACK = {
     "AWS::SQS::Queue",
     "AWS::SQS::QueuePolicy",
     "AWS::SSM::Parameter",
+    "Custom::EmptiedBucket",
 }
 
 RUN_WITH = {  # seconds to import, each of them: a deploy would wait for them, or for their install

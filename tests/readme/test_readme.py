@@ -1,8 +1,8 @@
 """The README, followed to the letter in a fresh checkout by somebody who knows nothing else.
 
 Then docs/parsers.md, docs/flows.md, docs/parked.md and docs/fleet.md, while the platform runs that
-the README has started. `make demo` and `make test`, with which the README begins, are left out: the
-second runs this.
+the README has started; and docs/first-day.md once it was started anew. `make demo` and `make
+test`, with which the README begins, are left out: the second runs this.
 """
 
 import json
@@ -17,7 +17,7 @@ from typing import Any, Final
 import pytest
 
 from local.checkout import ROOT
-from tests.readme.newcomer import ENDPOINTS, STAYS, copy_checkout, followed
+from tests.readme.newcomer import copy_checkout, followed
 from tests.readme.terminal import Terminal
 
 pytestmark = [
@@ -36,6 +36,7 @@ AUTHORS_SECTIONS: Final = (
 OF_FLOWS: Final = (ROOT / "docs" / "flows.md").read_text()
 OF_THE_FLEET: Final = (ROOT / "docs" / "fleet.md").read_text()
 FLOWS_SECTIONS: Final = ("Check", "Publish")
+OF_THE_FIRST_DAY: Final = (ROOT / "docs" / "first-day.md").read_text()
 OF_PARKED: Final = (ROOT / "docs" / "parked.md").read_text()
 PARKED_SECTIONS: Final = ("Look", "Mend", "Send again", "Everything of a time, once more")
 FIRST: Final = {"at": "2026-11-03T14:05:00Z", "lat": 47.37, "lon": 8.54}
@@ -55,7 +56,7 @@ class Visit:
     events of the first, and ``again`` the same once the platform had been started anew, with the
     versions of the flows that are then ``published``. ``author`` is what was printed in
     each section of docs/parsers.md, ``flows`` of docs/flows.md, ``parked`` of docs/parked.md,
-    ``fleet`` in docs/fleet.md.
+    ``fleet`` in docs/fleet.md, ``verified`` in docs/first-day.md.
     """
 
     first: str
@@ -66,6 +67,7 @@ class Visit:
     flows: Mapping[str, str]
     parked: Mapping[str, str]
     fleet: str
+    verified: str
     again: str
     published: str
     exit_codes: tuple[int | None, ...]
@@ -92,7 +94,7 @@ def visit(tmp_path_factory: pytest.TempPathFactory) -> Visit:
         parked = {name: followed(OF_PARKED, name, checkout, terminal) for name in PARKED_SECTIONS}
         fleet = followed(OF_THE_FLEET, "Ask", checkout, terminal)
         exit_code = terminal.ctrl_c()
-        terminal.start(STAYS, until_there_is=checkout / ENDPOINTS)
+        verified = followed(OF_THE_FIRST_DAY, "2. The same on a laptop", checkout, terminal)
         again = terminal.run(BOTH_POSITIONS)
         published = terminal.run("./fleetlane flow list")
         exit_codes = exit_code, terminal.ctrl_c()
@@ -105,6 +107,7 @@ def visit(tmp_path_factory: pytest.TempPathFactory) -> Visit:
         flows=flows,
         parked=parked,
         fleet=fleet,
+        verified=verified,
         again=again,
         published=published,
         exit_codes=exit_codes,
@@ -194,6 +197,14 @@ def test_a_range_that_would_be_replayed_is_counted(visit: Visit) -> None:
 def test_the_fleet_is_asked_and_reported(visit: Visit) -> None:
     assert "of registered" in visit.fleet
     assert visit.fleet.endswith("written to build/fleet-report.html\n")
+
+
+def test_the_platform_is_verified_as_a_stage_is(visit: Visit) -> None:
+    lines = visit.verified.splitlines()
+
+    begun = [line.split()[1] for line in lines if line.startswith("expected  ")]
+    assert begun == ["flows:", "door:", "canonical:", "lake:", "ledger:", "report:"]
+    assert lines[-1].startswith("verified in ")
 
 
 def test_what_was_published_is_in_force_after_a_restart(visit: Visit) -> None:

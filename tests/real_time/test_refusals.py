@@ -100,7 +100,7 @@ def test_batches_last_five_seconds_at_least_where_nothing_else_is_set(
 def test_python_is_refused_unless_the_list_of_operators_is_not_looked_at(
     spark: SparkSession, kafka: Kafka, tmp_path: Path
 ) -> None:
-    records = read(own_session(spark, REAL_TIME | {ALLOWLIST: "true"}), kafka, TOPIC)
+    records = read(own_session(spark, {**REAL_TIME, ALLOWLIST: "true"}), kafka, TOPIC)
     function = noting(Notes(tmp_path / "notes"))
     noted = with_markers(records).mapInArrow(function, "value binary")
 

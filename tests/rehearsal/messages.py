@@ -95,7 +95,9 @@ def reckon(
 def lake_of(stage: DeployedStage) -> Iterator[Catalog]:
     """The Glue Data Catalog, as operators' commands open it."""
     aws = stage.ground.aws.client_settings
+    [database] = stage.templates.resources("AWS::Glue::Database")
     settings = {
+        "database": database["DatabaseInput"]["Name"],
         "glue.endpoint": stage.ground.twins.url,
         "s3.endpoint": aws["endpoint_url"],
         "client.region": aws["region_name"],

@@ -77,7 +77,9 @@ def kept_by(
 def rows_of(stage: DeployedStage, tables: Sequence[LakeTable]) -> dict[str, int]:
     """How many rows some tables of the lake have."""
     with lake_of(stage) as catalog:
-        return {one.name: catalog.load_table(one.identifier).scan().count() for one in tables}
+        database = catalog.properties["database"]
+        counted = {one.name: catalog.load_table((database, one.name)) for one in tables}
+        return {name: table.scan().count() for name, table in counted.items()}
 
 
 def queries_of(engine: Engine, name: str) -> list[str]:

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from clients.s3.lease import Lease
 from fleetlane.events.job_arguments import KafkaSecurity, LakeArguments, LakeTables
 from fleetlane.events.lake.tables import EVENTS, REPEATS, LakeTable
 from glue_jobs.engine.checkpoint_notes import DedupedStreams
-from glue_jobs.engine.session import use_catalog
+from glue_jobs.engine.session import table_name, use_catalog
 from glue_jobs.lake.batches import TABLES_OF, LakeBatches
 from glue_jobs.lake.main import ensure_table
 from glue_jobs.lake.upkeep import LeaseGuard
@@ -75,10 +75,17 @@ class Lake:
         argv = [*self.arguments.to_argv(), "--tables", tables]
         return LakeArguments.from_argv(argv)
 
+    def table(self, table: LakeTable) -> DataFrame:
+        return self.session.table(table_name(self.session, table))
+
+    def append_again(self, table: LakeTable) -> None:
+        """As one does that knows nothing of what is there."""
+        self.table(table).writeTo(table_name(self.session, table)).append()
+
     def rows(self, table: LakeTable, *sent: Sent) -> Sequence[Row]:
         ids = ", ".join(f"'{one.raw_id}'" for one in sent)
         name = "raw_id" if table in (EVENTS, REPEATS) else "id"
-        found = self.session.table(table.full_name).where(f"{name} IN ({ids})")
+        found = self.table(table).where(f"{name} IN ({ids})")
         return found.orderBy(*table.key).collect()
 
 
@@ -106,9 +113,11 @@ def lake_in(folder: Path, spark: SparkSession) -> Lake:
         lake_bucket="none",
         payload_bucket="none",
         lake_catalog_uri=f"jdbc:sqlite:{folder}/catalog.db",
+        lake_database="fleetlane_dev",
     )
     session = spark.newSession()
     for name, value in NO_CODE_TO_COMPILE.items():
         session.conf.set(name, value)
-    use_catalog(session, warehouse=arguments.lake_warehouse, uri=arguments.lake_catalog_uri)
+    uri, database = arguments.lake_catalog_uri, arguments.lake_database
+    use_catalog(session, warehouse=arguments.lake_warehouse, uri=uri, database=database)
     return Lake(session=session, arguments=arguments)

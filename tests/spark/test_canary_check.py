@@ -12,7 +12,7 @@ from fleetlane.events import canary
 from fleetlane.events.canary import CanaryMessage, messages_of
 from fleetlane.events.lake.tables import EVENTS, PARSED, LakeTable
 from fleetlane.events.lanes import Lane
-from glue_jobs.engine.session import use_catalog
+from glue_jobs.engine.session import table_name, use_catalog
 from glue_jobs.fleet_watch.canary_check import LakeCanaries
 from glue_jobs.fleet_watch.flow_watch import LakeUnreadableError
 from glue_jobs.lake.main import ensure_table
@@ -46,9 +46,9 @@ def canaries(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> L
 
 def add_rows(session: SparkSession, table: LakeTable, rows: Sequence[Mapping[str, Any]]) -> None:
     ensure_table(session, table)
-    schema = session.table(table.full_name).schema
+    schema = session.table(table_name(session, table)).schema
     whole = [{name: row.get(name) for name in table.column_names} for row in rows]
-    session.createDataFrame(whole, schema).writeTo(table.full_name).append()
+    session.createDataFrame(whole, schema).writeTo(table_name(session, table)).append()
 
 
 def event_row(message: CanaryMessage) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def test_what_an_erased_device_sent_before_comes_back_into_no_table(lake: Lake) 
 
     rows = {table.name: lake.rows(table, *sent) for table in (EVENTS, PARKED, RECEIVED, PARSED)}
     assert {name: len(its) for name, its in rows.items()} == dict.fromkeys(rows, 1)
-    (daily,) = lake.session.table(DAILY.full_name).where("device_id = 'd-erased'").collect()
+    (daily,) = lake.table(DAILY).where("device_id = 'd-erased'").collect()
     assert daily.messages == 1
 
 

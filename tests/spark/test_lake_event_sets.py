@@ -211,8 +211,8 @@ def test_a_new_holder_s_revisions_are_known_once_the_lease_is_back(
 
 
 def test_compaction_leaves_what_was_settled_as_it_is(lake: Lake) -> None:
-    before = sorted(map(tuple, lake.session.table(EVENTS.full_name).collect()))
+    before = sorted(map(tuple, lake.table(EVENTS).collect()))
 
     compacted(lake.session, [EVENTS])
 
-    assert sorted(map(tuple, lake.session.table(EVENTS.full_name).collect())) == before
+    assert sorted(map(tuple, lake.table(EVENTS).collect())) == before

@@ -51,7 +51,7 @@ def test_a_day_counts_each_message_by_the_outcome_that_counts(lake: Lake) -> Non
     brought = three.received(received_ms=NOON_MS + 5, via="gw-1")
     query.write(1, [brought, one.parsed(attempt=2, events=3), two.parsed(Outcome.EMPTY)])
 
-    (row,) = lake.session.table(DAILY.full_name).where("device_id = 'd-daily'").collect()
+    (row,) = lake.table(DAILY).where("device_id = 'd-daily'").collect()
     counts = (row.messages, row.parsed, row.empty, row.parked, row.malformed)
     assert counts == (3, 1, 1, 0, 0)
     assert (row.firmware, row.lag_messages, row.late_messages) == ("2", 2, 1)
@@ -73,7 +73,7 @@ def test_a_days_sums_hold_whatever_clocks_declared(lake: Lake) -> None:
         ],
     )
 
-    (row,) = lake.session.table(DAILY.full_name).where("device_id = 'd-clock'").collect()
+    (row,) = lake.table(DAILY).where("device_id = 'd-clock'").collect()
     assert (row.messages, row.lag_messages, row.late_messages) == (13, 1, 1)
     assert (row.lag_ms_sum, row.lag_ms_max) == (LAG_MS_MAX, LAG_MS_MAX)
     assert (row.parse_us_sum, row.parse_us_max) == (0, 2**62)

@@ -62,7 +62,7 @@ def test_what_another_commits_while_repeats_are_dropped_stays(lake: Lake) -> Non
     twice, late = Sent(number=1), Sent(number=2)
     other = lake.query("late")
     other.write(0, [twice.event()])
-    lake.session.table(EVENTS.full_name).writeTo(EVENTS.full_name).append()
+    lake.append_again(EVENTS)
     of_day = F.col("day") == lake.rows(EVENTS, twice)[0].day
 
     drop_repeats(
@@ -77,7 +77,7 @@ def test_what_another_commits_during_compaction_stays(lake: Lake) -> None:
     twice, of_repeats, of_files = (Sent(number=number) for number in (10, 11, 12))
     other = lake.query("compaction")
     other.write(0, [twice.event()])
-    lake.session.table(EVENTS.full_name).writeTo(EVENTS.full_name).append()
+    lake.append_again(EVENTS)
 
     at_repeats = Pausing(lambda: other.write(1, [of_repeats.event()]))
     compacted(lake.session, [EVENTS], check=at_repeats)
@@ -93,7 +93,7 @@ def test_compaction_commits_nothing_without_the_lease(lake: Lake) -> None:
 
     sent = Sent(number=20)
     lake.query("no-lease").write(0, [sent.event()])
-    lake.session.table(EVENTS.full_name).writeTo(EVENTS.full_name).append()
+    lake.append_again(EVENTS)
 
     with pytest.raises(LeaseLostError):
         compacted(lake.session, [EVENTS], check=check)
@@ -111,7 +111,7 @@ def test_a_day_that_another_counted_meanwhile_is_counted_anew(lake: Lake) -> Non
 
     paused.write(0, [first.received()])
 
-    (row,) = lake.session.table(DAILY.full_name).where("device_id = 'd-days'").collect()
+    (row,) = lake.table(DAILY).where("device_id = 'd-days'").collect()
     assert row.messages == 2
 
 

@@ -11,6 +11,7 @@ from fleetlane.events import headers as ce
 from fleetlane.events.job_arguments import LakeTables
 from fleetlane.events.lake.tables import EVENTS, PARKED
 from fleetlane.events.times import MILLIS_MIN
+from glue_jobs.engine.session import table_name
 from glue_jobs.lake.batches import LakeBatches
 from glue_jobs.lake.commits import Batch, TableLog
 from glue_jobs.lake.merging import Target, merge
@@ -160,8 +161,8 @@ def test_an_older_revision_that_comes_late_is_left_out(revised: Lake) -> None:
 @pytest.mark.faults
 @pytest.mark.full_length
 def test_compaction_drops_repeats_and_expiry_forgets_no_batch(revised: Lake) -> None:
-    events = revised.session.table(EVENTS.full_name)
-    events.where(f"id = '{DOUBLED.raw_id}-0'").writeTo(EVENTS.full_name).append()
+    events = revised.table(EVENTS)
+    events.where(f"id = '{DOUBLED.raw_id}-0'").writeTo(table_name(revised.session, EVENTS)).append()
     before = len(revised.rows(EVENTS, DOUBLED))
 
     compacted(revised.session, [EVENTS])
@@ -245,5 +246,5 @@ def test_a_topic_that_is_made_anew_reuses_no_parked_position(lake: Lake) -> None
     query.write(0, [junk(b"first", parked_ms=NOON_MS), junk(b"first", parked_ms=NOON_MS + 1)])
     query.write(1, [junk(b"other", parked_ms=NOON_MS + 2), junk(b"first", parked_ms=NOON_MS + 3)])
 
-    rows = lake.session.table(PARKED.full_name).where("parked_from = 'raw.standard/0/350'")
+    rows = lake.table(PARKED).where("parked_from = 'raw.standard/0/350'")
     assert sorted(bytes(row.body) for row in rows.collect()) == [b"first", b"other"]

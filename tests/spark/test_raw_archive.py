@@ -19,7 +19,7 @@ from fleetlane.events.envelope import Header, Message, PayloadReference, headers
 from fleetlane.events.job_arguments import KafkaSecurity, LakeArguments, LakeTables
 from fleetlane.events.lake.tables import RAW
 from glue_jobs.engine.checkpoint_notes import DedupedStreams
-from glue_jobs.engine.session import use_catalog
+from glue_jobs.engine.session import table_name, use_catalog
 from glue_jobs.lake.archive import ArchivedBodies, delete_bodies, delete_old_days
 from glue_jobs.lake.batches import LakeBatches
 from glue_jobs.lake.main import ensure_table
@@ -98,7 +98,9 @@ class Archive:
         batches.write(self.session.createDataFrame(rows, SCHEMA), number)
 
     def rows(self, *, device_id: str) -> Sequence[Row]:
-        found = self.session.table(RAW.full_name).where(f"device_id = '{device_id}'")
+        found = self.session.table(table_name(self.session, RAW)).where(
+            f"device_id = '{device_id}'"
+        )
         return found.orderBy("topic", "offset", "kafka_ms").collect()
 
     def put(self, key: str, body: bytes) -> PayloadReference:
@@ -191,7 +193,11 @@ def test_what_is_no_message_is_kept_under_the_day_kafka_says(archive: Archive) -
 
     archive.write("strangers", 0, stranger, bare)
 
-    found = archive.session.table(RAW.full_name).where("offset in (30, 31)").orderBy("offset")
+    found = (
+        archive.session.table(table_name(archive.session, RAW))
+        .where("offset in (30, 31)")
+        .orderBy("offset")
+    )
     first, second = found.collect()
     assert (first.day, first.value, first.id) == (date(2025, 11, 3), b"what", None)
     assert (second.headers, second.sha256) == ([], sha256(b"").hexdigest())

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from fleetlane.events.lake.tables import EVENTS, LEDGER, PARKED, PARSED, RAW, RECEIVED
 from fleetlane.events.lanes import Lane
 from fleetlane.events.times import HOUR_MS
-from glue_jobs.engine.session import use_catalog
+from glue_jobs.engine.session import table_name, use_catalog
 from glue_jobs.lake.main import ensure_table
 from glue_jobs.standing_ledger.balance import LandedHour, LedgerHour, MissingMessage, landed_hours
 from glue_jobs.standing_ledger.lake_tables import LedgerTables
@@ -287,7 +287,7 @@ def test_an_hour_s_rows_take_the_place_of_those_before(
         hour = LedgerHour(landed=landed, accepted=None)
         tables.write([hour.record(is_over=True, checked_ms=NOON_MS)])
 
-    rows = session.table(LEDGER.full_name).orderBy("hour_ms").collect()
+    rows = session.table(table_name(session, LEDGER)).orderBy("hour_ms").collect()
     assert [(row.parsed, row.waiting, row.missing, row.accepted) for row in rows] == [
         (1, 0, 0, None),
         (0, 1, 0, None),

@@ -1,6 +1,6 @@
 """GitHub's workflows: least rights, pinned actions, and steps that are targets of the Makefile.
 
-actionlint and zizmor need a program each; what they would find in these files is checked here too.
+`make lint` runs zizmor on them, for their schema and for what an attacker could use.
 """
 
 import re

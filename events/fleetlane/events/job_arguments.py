@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, Final, Self
 
 import msgspec
@@ -20,6 +20,7 @@ from fleetlane.events.lanes import (
     LaneLimits,
     LaneTrigger,
 )
+from fleetlane.events.names import LAKE_DATABASE
 
 FLOWS_MAX_AGE_S: Final = 15
 """Functions and jobs read the flows in force again when theirs are so old."""
@@ -57,12 +58,9 @@ class Arguments:
 
     def to_argv(self) -> list[str]:
         """Write the pairs; a field that is ``None`` is left out."""
-        argv = []
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if value is not None:
-                argv += [f"--{field.name}", str(value)]
-        return argv
+        values = {f"--{one.name}": getattr(self, one.name) for one in dataclasses.fields(self)}
+        given = {name: str(value) for name, value in values.items() if value is not None}
+        return list(chain(*given.items()))
 
     @classmethod
     def from_argv(cls, argv: Sequence[str]) -> Self:
@@ -153,12 +151,9 @@ class ParseLaneArguments(JobArguments):
     def _messages_of_workers(self) -> int | None:
         if self.lane not in (Lane.BULK, Lane.SLOW):
             return None
-        of_one = LANE_LIMITS[self.lane].messages_per_batch_max
-        if self.is_over:
-            of_one = LANE_LIMITS[self.lane].over_messages_per_batch_max
-        elif self.bulk_cause is not None:
-            of_one = BULK_MESSAGES_PER_BATCH_MAX[self.bulk_cause]
-        return self.workers * of_one
+        limits, cause = LANE_LIMITS[self.lane], self.bulk_cause
+        of_one = BULK_MESSAGES_PER_BATCH_MAX[cause] if cause else limits.messages_per_batch_max
+        return self.workers * (limits.over_messages_per_batch_max if self.is_over else of_one)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +189,7 @@ class FleetWatchArguments(JobArguments):
     watch_sightings_per_batch_max: int = 200
     lake_warehouse: str | None = None
     lake_catalog_uri: str | None = None
+    lake_database: str = LAKE_DATABASE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,8 +226,8 @@ class LakeArguments(JobArguments):
 
     A batch begins once it is full, ``lake_records_per_batch_max``, or ``lake_trigger_ms`` after
     the one before. Without ``lake_catalog_uri``, a JDBC address, the catalog is AWS's Glue Data
-    Catalog; with a ``flows_bucket`` streams with a schema have views in that. The archive copies
-    bodies from the ``payload_bucket``, and keeps its rows for ``archive_days``.
+    Catalog, and with a ``flows_bucket`` streams with a schema have views in that. The archive
+    copies bodies from the ``payload_bucket``, and keeps its rows for ``archive_days``.
     """
 
     tables: LakeTables
@@ -241,6 +237,7 @@ class LakeArguments(JobArguments):
     flows_bucket: str | None = None
     archive_days: int = 90
     lake_catalog_uri: str | None = None
+    lake_database: str = LAKE_DATABASE
     lake_trigger_ms: int = 300_000
     lake_records_per_batch_max: int = 200_000
     lake_lease_s: int = 60
@@ -259,6 +256,7 @@ class StandingLedgerArguments(JobArguments):
     lake_warehouse: str
     spool_bucket: str | None = None
     lake_catalog_uri: str | None = None
+    lake_database: str = LAKE_DATABASE
     archive_days: int = 90
     accepted_log: str | None = None
     ledger_interval_s: int = 60

@@ -6,6 +6,7 @@ from typing import Final
 from fleetlane.events.job_arguments import LakeTables
 
 NAMESPACE: Final = "Fleetlane"
+"""On a laptop; a stage has its own."""
 
 FLEET_WATCH: Final = "fleet_watch"
 """The value of ``job`` for the fleet watch."""
@@ -114,3 +115,8 @@ class JobMetric(StrEnum):
 def lake_job(tables: LakeTables) -> str:
     """The value of ``job`` for the query that writes ``tables``, which is that query's name too."""
     return f"lake_{tables}"
+
+
+def namespace_of(stage: str) -> str:
+    """CloudWatch's namespace of all that is counted in a stage: two in an account share none."""
+    return f"{NAMESPACE}/{stage}"

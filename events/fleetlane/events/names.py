@@ -105,6 +105,9 @@ def is_raw_id(value: str) -> bool:
     return _RAW_ID.fullmatch(value) is not None
 
 
+LAKE_DATABASE: Final = "fleetlane"
+"""Of the lake's tables on a laptop; a stage has its own."""
+
 COMMON_AUDIENCE: Final = "fleetlane"
 """What tokens were for before each stage had an audience of its own."""
 

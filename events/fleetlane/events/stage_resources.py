@@ -6,6 +6,7 @@ import msgspec
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import KafkaSecurity
+from fleetlane.events.names import LAKE_DATABASE
 
 
 class BadStageResourcesError(FleetlaneError):
@@ -37,6 +38,7 @@ class StageResources(msgspec.Struct, frozen=True, kw_only=True):
     lake_bucket: str
     flow_activation_function: str
     raw_archive_days: int = 0
+    lake_database: str = LAKE_DATABASE
 
     def to_json(self) -> str:
         return msgspec.json.encode(self).decode()

@@ -10,6 +10,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from fleetlane.events.metrics import namespace_of
 from infra.artifacts.folder import Artifacts, entry_of
 from infra.constructs.kafka.access import KafkaEndpoint
 from infra.constructs.log_groups import log_group
@@ -109,7 +110,7 @@ class PlatformFunction(Construct):
             memory_size=size.memory_mib,
             timeout=Duration.seconds(size.timeout_s),
             reserved_concurrent_executions=size.concurrency,
-            environment={**environment, "POWERTOOLS_TRACE_DISABLED": "true"},
+            environment={**environment, **_settings(context.stage)},
             tracing=lambda_.Tracing.ACTIVE if is_traced else None,
             **_placed(network),
             **(_QUIET if is_quiet else {}),
@@ -124,6 +125,13 @@ class PlatformFunction(Construct):
         if in_network or is_traced:
             suppress_wildcard(role, "*", _NAMELESS)
         return role
+
+
+def _settings(stage: Stage) -> dict[str, str]:
+    return {
+        "POWERTOOLS_TRACE_DISABLED": "true",
+        "POWERTOOLS_METRICS_NAMESPACE": namespace_of(stage.name),
+    }
 
 
 def _placed(network: PrivateNetwork | None) -> dict[str, Any]:

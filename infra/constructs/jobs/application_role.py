@@ -9,11 +9,9 @@ from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from fleetlane.events import s3_keys
-from fleetlane.events.lake.tables import NAMESPACE as LAKE_NAMESPACE
 from fleetlane.events.lake.tables import TABLES
 from fleetlane.events.lake.views import VIEW_PREFIX
 from fleetlane.events.lanes import REAL_TIME_LANES, BulkCause, Lane
-from fleetlane.events.metrics import NAMESPACE
 from fleetlane.events.topics import (
     FLEET_ALERTS,
     FLEET_HEARTBEATS,
@@ -37,7 +35,14 @@ from infra.constructs.kafka.access import (
 )
 from infra.constructs.network import PrivateNetwork
 from infra.constructs.rights import grant, suppress_wildcard
-from infra.constructs.stores.access import DELETE, READ, WRITE, grant_items, grant_objects
+from infra.constructs.stores.access import (
+    DELETE,
+    READ,
+    WRITE,
+    grant_catalog,
+    grant_items,
+    grant_objects,
+)
 from infra.constructs.stores.stores import Stores
 
 _CATALOG_ACTIONS: Final = (
@@ -56,7 +61,6 @@ _UPKEEP: Final = (
     s3_keys.UPKEEP_SCHEDULED,
     s3_keys.ERASED,
 )
-_VIEWS: Final = f"{LAKE_NAMESPACE}/{VIEW_PREFIX}*"
 _NEW_VIEWS: Final = "Flows bring views of their own, under this prefix, without a deploy."
 
 
@@ -86,19 +90,19 @@ class ApplicationRole(Construct):
     ) -> None:
         super().__init__(scope, f"{application.name}-role")
         self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal(principal))
-        self._grant_metrics()
+        self._grant_metrics(application.metrics_namespace)
         stores, kafka = context.stores, context.kafka
         self._grant_checkpoints(application, stores)
         kafka.grant_mirror(self.role, application.queries)
         if application.lane is None:
-            self._grant_lake(stores, kafka, has_archive=application.archive_days > 0)
+            self._grant_lake(stores, kafka, application)
             self._grant_watch(stores, kafka)
         else:
             self._grant_parsing(stores)
             self._grant_topics(application, kafka)
 
-    def _grant_metrics(self) -> None:
-        ours = {"StringEquals": {"cloudwatch:namespace": NAMESPACE}}
+    def _grant_metrics(self, namespace: str) -> None:
+        ours = {"StringEquals": {"cloudwatch:namespace": namespace}}
         grant(self.role, ["cloudwatch:PutMetricData"], ["*"], conditions=ours)
         reason = "Metrics have no ARNs; the condition allows our namespace alone."
         suppress_wildcard(self.role, "*", reason)
@@ -125,18 +129,28 @@ class ApplicationRole(Construct):
         for prefix in (s3_keys.PARKED_PAYLOADS, s3_keys.BLOCKED_MESSAGES):
             grant_objects(self.role, stores.parked, (*READ, *WRITE), prefix=prefix)
 
-    def _grant_lake(self, stores: Stores, kafka: KafkaAccess, *, has_archive: bool) -> None:
+    def _grant_lake(
+        self, stores: Stores, kafka: KafkaAccess, application: SparkApplication
+    ) -> None:
         """Reads what is kept, and writes the lake with the bodies beside it: nobody else does."""
         kept = (CANONICAL_TOPICS, UNIQUE_TOPICS, PARKED, FLEET_PARSED, FLEET_RECEIVED)
-        kafka.grant_read(self.role, (*kept, RAW_TOPICS) if has_archive else kept)
+        kafka.grant_read(self.role, (*kept, RAW_TOPICS) if application.archive_days else kept)
         kafka.grant_write(self.role, (UNIQUE_TOPICS,))
         grant_objects(self.role, stores.payloads, READ)
         for prefix in (f"{LAKE_TABLES_PREFIX}/", s3_keys.ARCHIVED_BODIES):
             grant_objects(self.role, stores.lake, (*READ, *WRITE, *DELETE), prefix=prefix)
         for prefix in _UPKEEP:
             grant_objects(self.role, stores.lake, (*READ, *WRITE), prefix=prefix)
-        _grant_catalog(self.role)
+        self._grant_catalog(application.lake_database)
         self._grant_ledger(stores, kafka)
+
+    def _grant_catalog(self, database: str) -> None:
+        """Create the lake's tables and its views, commit to the one, change the other."""
+        views, region = f"{VIEW_PREFIX}*", Stack.of(self).region
+        tables = [*(table.name for table in TABLES), views]
+        grant_catalog(self.role, _CATALOG_ACTIONS, database=database, tables=tables)
+        seen = f"arn:aws:glue:{region}:<AWS::AccountId>:table/{database}/{views}"
+        suppress_wildcard(self.role, seen, _NEW_VIEWS)
 
     def _grant_ledger(self, stores: Stores, kafka: KafkaAccess) -> None:
         """Sees how far queries are, what waits in the spool, and reads ingest's own counts."""
@@ -165,17 +179,3 @@ class ApplicationRole(Construct):
         if application.lane in REAL_TIME_LANES:
             kafka.grant_read(self.role, (FLEET_HEARTBEATS,))
             kafka.grant_write(self.role, (FLEET_HEARTBEATS,))
-
-
-def _grant_catalog(role: iam.Role) -> None:
-    """Let ``role`` create the lake's tables and its views, commit to the one, change the other."""
-    stack = Stack.of(role)
-    tables = [("table", f"{LAKE_NAMESPACE}/{table.name}") for table in TABLES]
-    resources = [("catalog", None), ("database", LAKE_NAMESPACE), *tables, ("table", _VIEWS)]
-    arns = [
-        stack.format_arn(service="glue", resource=kind, resource_name=name)
-        for kind, name in resources
-    ]
-    grant(role, _CATALOG_ACTIONS, arns)
-    seen = f"arn:aws:glue:{stack.region}:<AWS::AccountId>:table/{_VIEWS}"
-    suppress_wildcard(role, seen, _NEW_VIEWS)

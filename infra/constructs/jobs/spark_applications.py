@@ -19,8 +19,9 @@ from fleetlane.events.job_arguments import (
     StandingLedgerArguments,
     lake_tables,
 )
+from fleetlane.events.lake.tables import NAMESPACE as LAKE_NAMESPACE
 from fleetlane.events.lanes import Lane, LaneTrigger
-from fleetlane.events.metrics import NAMESPACE
+from fleetlane.events.metrics import NAMESPACE, namespace_of
 from infra.stages import Stage
 
 APPLICATION_PREFIX: Final = "fleetlane-"
@@ -89,6 +90,8 @@ class SparkApplication:
     sandbox: Sandbox = Sandbox.AVAILABLE
     trigger: LaneTrigger = LaneTrigger.MICRO_BATCHES
     archive_days: int = 0
+    metrics_namespace: str = NAMESPACE
+    lake_database: str = LAKE_NAMESPACE
 
     @property
     def is_scaled(self) -> bool:
@@ -128,7 +131,7 @@ class SparkApplication:
             parked_bucket=places.parked_bucket,
             sandbox=self.sandbox,
             trigger=self.trigger,
-            metrics_namespace=NAMESPACE,
+            metrics_namespace=self.metrics_namespace,
         )
         if self.has_metadata:
             yield FleetMetadataArguments(**places.common)
@@ -139,8 +142,9 @@ class SparkApplication:
             yield LakeArguments(
                 **places.common,
                 tables=tables,
-                metrics_namespace=NAMESPACE,
+                metrics_namespace=self.metrics_namespace,
                 lake_warehouse=places.lake_warehouse,
+                lake_database=self.lake_database,
                 lake_bucket=places.lake_bucket,
                 payload_bucket=places.payload_bucket,
                 flows_bucket=places.flows_bucket,
@@ -151,8 +155,9 @@ class SparkApplication:
             **places.common,
             flows_bucket=places.flows_bucket,
             spool_bucket=places.spool_bucket,
-            metrics_namespace=NAMESPACE,
+            metrics_namespace=self.metrics_namespace,
             lake_warehouse=places.lake_warehouse,
+            lake_database=self.lake_database,
             archive_days=self.archive_days,
         )
         yield FleetWatchArguments(
@@ -160,8 +165,9 @@ class SparkApplication:
             flows_bucket=places.flows_bucket,
             overrides_bucket=places.flows_bucket,
             registry_table=places.registry_table,
-            metrics_namespace=NAMESPACE,
+            metrics_namespace=self.metrics_namespace,
             lake_warehouse=places.lake_warehouse,
+            lake_database=self.lake_database,
         )
 
     @property
@@ -188,7 +194,15 @@ def spark_applications(stage: Stage) -> tuple[SparkApplication, ...]:
             archive_days=stage.raw_archive_days,
         ),
     )
-    return tuple(replace(one, sandbox=stage.sandbox) for one in applications)
+    return tuple(
+        replace(
+            one,
+            sandbox=stage.sandbox,
+            metrics_namespace=namespace_of(stage.name),
+            lake_database=stage.lake_database,
+        )
+        for one in applications
+    )
 
 
 def named_arguments(argv: Sequence[str]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from aws_cdk import Stack
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -48,6 +49,18 @@ def grant_items(
     grant(role, actions, [table.table_arn], conditions=limits if attributes else None)
     if table.encryption_key is not None:
         grant_key(role, table.encryption_key)
+
+
+def grant_catalog(
+    role: iam.Role, actions: Sequence[str], *, database: str, tables: Sequence[str]
+) -> None:
+    """Let ``role`` do ``actions`` with tables of Glue's catalog, and what contains them."""
+    named = [("table", f"{database}/{one}") for one in tables]
+    arns = [
+        Stack.of(role).format_arn(service="glue", resource=kind, resource_name=name)
+        for kind, name in (("catalog", None), ("database", database), *named)
+    ]
+    grant(role, actions, arns)
 
 
 def grant_key(role: iam.Role, key: kms.IKey) -> None:

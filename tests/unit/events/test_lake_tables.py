@@ -3,7 +3,7 @@ from fleetlane.events.metadata import Parsed, Received
 
 
 def test_a_table_is_named_by_catalog_and_namespace() -> None:
-    assert (EVENTS.identifier, EVENTS.full_name) == ("fleetlane.events", "lake.fleetlane.events")
+    assert EVENTS.identifier == "fleetlane.events"
 
 
 def test_received_has_every_field_of_its_record_and_the_day() -> None:

@@ -18,6 +18,10 @@ class MergedOnRead:
     files: int
     with_deletes: int
 
+    @property
+    def properties(self) -> dict[str, str]:
+        return {}
+
     def load_table(self, _identifier: str) -> "MergedOnRead":
         return self
 

@@ -61,7 +61,7 @@ def view(
     platform = where.platform()
     described = _view(stream, platform.publisher.flows)
     if sql is not None:
-        typer.echo(create_view(described, Engine(sql)))
+        typer.echo(create_view(described, Engine(sql), platform.resources.lake_database))
         return
     asked_at_ms = now_ms()
     since = day_of(asked_at_ms - days * DAY_MS)

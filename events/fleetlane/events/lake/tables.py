@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from fleetlane.events.names import LAKE_DATABASE
+
 CATALOG: Final = "lake"
-NAMESPACE: Final = "fleetlane"
+NAMESPACE: Final = LAKE_DATABASE
 BUCKETS: Final = 16
 
 
@@ -38,13 +40,8 @@ class LakeTable:
 
     @property
     def identifier(self) -> str:
-        """Its name inside the catalog."""
+        """Its name inside a laptop's catalog."""
         return f"{NAMESPACE}.{self.name}"
-
-    @property
-    def full_name(self) -> str:
-        """Its name in SQL, catalog and all."""
-        return f"{CATALOG}.{self.identifier}"
 
     @property
     def column_names(self) -> tuple[str, ...]:
