@@ -32,15 +32,15 @@ test-browser: environment ## the report in Chromium; as root it installs Debian'
 
 .PHONY: test-faults
 test-faults: cloud ## faults and fuzzing at full length
-	$(pytest) --ignore tests/hostile -m "faults or full_length" --faults=full
+	$(pytest) --ignore tests/hostile --ignore tests/rehearsal -m "faults or full_length" --faults=full
 
 .PHONY: test-hostile
 test-hostile: platform ## ten devices attack amid a thousand honest ones, into build/bench/hostile.json; half an hour
 	$(pytest) --capture=no tests/hostile --faults=full
 
 .PHONY: rehearsal
-rehearsal: cloud ## start what a deploy uploads as Glue would, a lane and the lake, by Kafka with IAM
-	$(pytest) --capture=no tests/rehearsal
+rehearsal: cloud ## start what a deploy uploads as Glue and EMR would, deploy over it, and put known defects back
+	$(pytest) --capture=no tests/rehearsal --faults=full
 
 .PHONY: soak
 soak: platform ## two hours of mixed traffic with a fault every five minutes, into build/soak/; MINUTES=20 SEED=7 for others

@@ -64,8 +64,9 @@ class Job:
             self.files.delete(marker)  # or it would end the next run
             return True
         self.files.put(marker, b"")
-        if now_ms - asked_ms > STOP_LIMIT_MS:
-            for run in alive:
+        is_late = now_ms - asked_ms > STOP_LIMIT_MS
+        for run in alive:
+            if is_late or self._is_in_vain(run):
                 self.runs.cancel(run)
         return False
 
@@ -109,6 +110,10 @@ class Job:
     @property
     def _held(self) -> str:
         return f"{HELD_APPLICATIONS}{self.name}"
+
+    def _is_in_vain(self, run: JobRun) -> bool:
+        """Whether it never began and is tried again and again, and so sees no file that ends it."""
+        return run.failures > FAILURES_MAX and run.started_ms >= self._begun_ms()
 
     def _begun_ms(self) -> int:
         """When a run last said that all of its queries have begun."""

@@ -24,7 +24,7 @@ FUNCTIONS = (
     "respool",
     "uploads",
 )
-TIMEOUT_S = 240
+TIMEOUT_S = 900
 POLICIES = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy")
 """A role's own, and what does not fit into it any more."""
 

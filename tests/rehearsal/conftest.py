@@ -1,39 +1,73 @@
-"""A stage on Glue, synthesized with what a deploy uploads, and deployed."""
+"""Each engine's stage, synthesized with what a deploy uploads, and deployed."""
 
 import shutil
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from fleetlane.parsers.artifacts.building import Platform
 from infra.artifacts.build import Targets, build
-from local.checkout import ROOT
+from infra.artifacts.environment import own_python
+from local.checkout import FLOWS, ROOT
 from tests.infra.synthesis import run_app
 from tests.rehearsal.deployed_stage import DeployedStage, Ground
+from tests.rehearsal.emr import Emr
 from tests.rehearsal.engine_image import EngineImage
 from tests.rehearsal.glue import Glue
 
-STAGE = "dev"
+type Synthesize = Callable[[str], Path]
+
+ON_GLUE, ON_EMR = "dev", "staging"
 
 
 @pytest.fixture(scope="package")
-def templates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What ``cdk synth`` writes for the stage."""
+def synthesize(tmp_path_factory: pytest.TempPathFactory, *, faults_are_full: bool) -> Synthesize:
+    """What ``cdk synth`` writes for a stage.
+
+    EMR's environment has the CPython of ``make python-for-emr``, or, in its place, the one that
+    runs this test; in the short form, which has no EMR, none. One flow dedupes: without one that
+    job has nothing to do.
+    """
     if shutil.which("javac") is None:
         pytest.skip("the broker's side of IAM is compiled: this needs a JDK, and here is a JRE")
-    artifacts, out = tmp_path_factory.mktemp("artifacts"), tmp_path_factory.mktemp(STAGE)
-    assert list(build(ROOT, artifacts, Targets(functions=Platform.HOST, jobs=Platform.HOST)))
-    ended = run_app({"stage": STAGE, "artifacts": str(artifacts)}, out)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    return out
+    artifacts = tmp_path_factory.mktemp("artifacts")
+    here = Targets(functions=Platform.HOST, jobs=Platform.HOST)
+    python = own_python(ROOT) or Path(sys.base_prefix)
+    assert list(build(ROOT, artifacts, here, python=python if faults_are_full else None))
+    flows = shutil.copytree(FLOWS, tmp_path_factory.mktemp("flows"), dirs_exist_ok=True)
+    with (flows / "weather.toml").open("a") as weather:
+        weather.write("\n[dedupe]\nwindow_s = 600\n")
+
+    @cache
+    def synthesized(stage: str) -> Path:
+        out = tmp_path_factory.mktemp(stage)
+        ended = run_app({"stage": stage, "artifacts": str(artifacts), "flows": str(flows)}, out)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        return out
+
+    return synthesized
 
 
-@pytest.fixture(scope="package")
-def glue(templates: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Glue]:
-    folder = tmp_path_factory.mktemp("glue")
+@pytest.fixture(scope="module")
+def glue(synthesize: Synthesize, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Glue]:
+    with _deployed(synthesize(ON_GLUE), tmp_path_factory.mktemp("glue")) as (stage, image):
+        yield Glue(stage=stage, image=image)
+
+
+@pytest.fixture(scope="module")
+def emr(synthesize: Synthesize, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emr]:
+    with _deployed(synthesize(ON_EMR), tmp_path_factory.mktemp("emr")) as (stage, image):
+        yield Emr(stage=stage, image=image)
+
+
+@contextmanager
+def _deployed(templates: Path, folder: Path) -> Iterator[tuple[DeployedStage, EngineImage]]:
     with Ground.started(folder) as ground:
         image = EngineImage.made(
             folder / "image", aws=ground.aws, twins=ground.twins, certificate=ground.certificate
         )
-        yield Glue(stage=DeployedStage.deployed(ground, templates), image=image)
+        yield DeployedStage.deployed(ground, templates), image

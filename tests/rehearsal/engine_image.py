@@ -1,11 +1,13 @@
 """The machine that an engine starts a job on: its Spark, its Java and Python, its environment.
 
-Glue 6.0 runs Spark 4.1.1 on Java 17: docs.aws.amazon.com/glue/latest/dg/migrating-version-60.html.
+Both engines run Spark 4.1.1 on Java 17 with Hadoop 3.4.2's S3A for ``s3://``:
+docs.aws.amazon.com/glue/latest/dg/migrating-version-60.html and
+docs.aws.amazon.com/emr/latest/EMR-Serverless-UserGuide/release-version-emr-spark-810.html.
 An executor is a process of its own here too, by Spark's ``local-cluster``, so that what reaches a
 driver alone is missing where it would be missing there.
 
-What this cannot be: Glue's builds of Spark, Netty and the SDK, whose versions AWS does not publish.
-Apache's are in their places; ``s3://`` is read and written by Hadoop's S3A.
+What this cannot be: their builds of Spark, Netty and the SDK, whose versions AWS does not publish.
+Apache's are in their places.
 """
 
 import importlib.metadata
@@ -91,41 +93,45 @@ class EngineImage:
 
     def submitted(self, run: SparkRun, folder: Path) -> ServerProcess:
         """Start a run in ``folder``, its driver's working folder; returns at once."""
-        java_home = folder / "java"
-        _write_program(java_home / "bin" / "java", self._java(run.executor_variables))
+        java_home, seen = folder / "java", self.variables_in(folder)
+        _write_program(java_home / "bin" / "java", _java(seen, run.executor_variables))
         submit = str(self.folder / "spark" / "bin" / "spark-submit")
         master = f"local-cluster[{run.executors},{run.cores},{EXECUTOR_MEMORY_MIB}]"
         process = ServerProcess(
             run.name,
             [submit, "--master", master, *run.arguments],
             log_path=folder / "job.log",
-            env={**self.variables, **run.driver_variables, "JAVA_HOME": str(java_home)},
+            env={**seen, **run.driver_variables, "JAVA_HOME": str(java_home)},
             cwd=folder,
         )
         process.start()
         return process
 
-    def _java(self, executor_variables: Mapping[str, str]) -> str:
-        given = {**self.variables, **executor_variables}
-        quoted = shlex.join(f"{name}={value}" for name, value in given.items())
-        return _JAVA.format(java=shutil.which("java"), executor=quoted)
+    def variables_in(self, folder: Path) -> Mapping[str, str]:
+        """What the processes of a run in ``folder`` see: its own Python comes first."""
+        return {**self.variables, "PATH": f"{folder}/bin:{self.variables['PATH']}"}
 
-    def add_python(self, packages: Iterable[str], *, has_pip: bool) -> Path:
-        """Give the image its ``python3``, with these packages and no others."""
-        place = self.folder / "python"
-        shutil.rmtree(place, ignore_errors=True)
-        base = Path(sys.base_prefix) / "bin" / "python3"
-        options = [] if has_pip else ["--without-pip"]
-        subprocess.run([base, "-m", "venv", *options, place], check=True, timeout=300)
-        (site,) = place.glob("lib/python*/site-packages")
-        for package in packages:
-            _link_package(package, site)
+    def add_python(self, folder: Path, packages: Iterable[str], *, has_pip: bool) -> Path:
+        """Give a run in ``folder`` its ``python3``, with these packages and no others."""
+        made, place = self.folder / f"python{'-pip' * has_pip}", folder / "python"
+        if not made.exists():
+            base = Path(sys.base_prefix) / "bin" / "python3"
+            options = [] if has_pip else ["--without-pip"]
+            subprocess.run([base, "-m", "venv", *options, made], check=True, timeout=300)
+            (site,) = made.glob("lib/python*/site-packages")
+            for package in packages:
+                _link_package(package, site)
+        shutil.copytree(made, place, symlinks=True)
         for name in ("python", "python3", "python3.13"):
             # By a program: a link would not find the environment that it leads into.
-            _write_program(
-                self.folder / "bin" / name, f'#!/bin/sh\nexec {place}/bin/python3 "$@"\n'
-            )
+            _write_program(folder / "bin" / name, f'#!/bin/sh\nexec {place}/bin/python3 "$@"\n')
         return place / "bin" / "python3"
+
+
+def _java(seen: Mapping[str, str], executor_variables: Mapping[str, str]) -> str:
+    given = {**seen, **executor_variables}
+    quoted = shlex.join(f"{name}={value}" for name, value in given.items())
+    return _JAVA.format(java=shutil.which("java"), executor=quoted)
 
 
 def _defaults(aws: LocalAws) -> dict[str, str]:
@@ -149,7 +155,7 @@ def _defaults(aws: LocalAws) -> dict[str, str]:
 def _variables(
     folder: Path, aws: LocalAws, twins: AwsTwins, certificate: Certificate, hosts: Path
 ) -> dict[str, str]:
-    """Without a region: the jobs get theirs as an argument.
+    """No region: whatever needs one is told it by its arguments.
 
     Glue gives the JVM a trust store of its own by such options, so they are no stranger to it.
     """
@@ -160,7 +166,7 @@ def _variables(
         f"-Djdk.net.hosts.file={hosts}",
     )
     return {
-        "PATH": f"{folder}/bin:/usr/bin:/bin",
+        "PATH": "/usr/bin:/bin",
         "HOME": str(folder / "home"),
         "LANG": "C.UTF-8",
         "SPARK_HOME": str(folder / "spark"),

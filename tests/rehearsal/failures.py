@@ -13,7 +13,7 @@ _FINAL: Final = re.compile(
     r"java\.lang\.(?:NoSuch(?:Method|Field)Error|NoClassDefFoundError|AbstractMethodError"
     r"|IncompatibleClassChangeError|ExceptionInInitializerError)"
     r"|^(?:ModuleNotFoundError|ImportError): |Unable to load region|NoRegionError"
-    r"|SslAuthenticationException|SaslAuthenticationException",
+    r"|SslAuthenticationException|SaslAuthenticationException|Cannot find catalog plugin class",
     re.MULTILINE,
 )
 """What no second attempt mends: a class path, a Python, a role or a region as it was deployed."""

@@ -109,7 +109,7 @@ class Glue:
         return [self.stage.fetched(url, folder) for url in _listed(arguments.get(name))]
 
     def _install(self, arguments: Arguments, folder: Path) -> None:
-        python = self.image.add_python(GLUE_PACKAGES, has_pip=True)
+        python = self.image.add_python(folder, GLUE_PACKAGES, has_pip=True)
         index = self.stage.ground.twins.asked_index
         for archive in self._all_fetched(arguments, "--additional-python-modules", folder):
             assert archive.name.endswith(".gluewheels.zip"), archive
@@ -121,7 +121,7 @@ class Glue:
             index.clear()
             done = subprocess.run(
                 [python, "-m", "pip", "install", *options, *found],
-                env=dict(self.image.variables),
+                env=dict(self.image.variables_in(folder)),
                 capture_output=True,
                 text=True,
                 check=False,

@@ -17,17 +17,19 @@ from tests.rehearsal.failures import failure_of, watching
 from tests.rehearsal.messages import lake_of, reckon
 
 LAKE: Final = "lake"
-_WITHOUT_CHECKPOINT: Final = ("standing_ledger", "deduplicate")
-"""The one is no query; the other has one for each flow that asks for it."""
+STANDING_LEDGER: Final = "standing_ledger"
+"""No query: what it does is in its table."""
 
+_NONE: Final = -1
 _NUMBERS = count(1)
 
 
 class Engine(Protocol):
-    """What starts a stage's applications; ``Glue`` is one."""
+    """What starts a stage's applications; ``Glue`` and ``Emr`` are."""
 
     @property
     def stage(self) -> DeployedStage: ...
+    def applications(self) -> Mapping[str, object]: ...
     def script_arguments(self, name: str) -> Mapping[str, str]: ...
     def started(self, name: str, folder: Path) -> ServerProcess: ...
 
@@ -87,22 +89,25 @@ def queries_of(engine: Engine, name: str) -> list[str]:
     arguments = engine.script_arguments(name)
     words = [word for pair in arguments.items() for word in pair]
     names = query_names(arguments["--jobs"], words)
-    return [one for one in names if one not in _WITHOUT_CHECKPOINT]
+    return [one for one in names if one != STANDING_LEDGER]
 
 
 def _wait_for_commits(engine: Engine, name: str, process: ServerProcess, *, limit_s: float) -> None:
-    """Until each query of an application has a batch committed in its checkpoint, in S3."""
+    """Until each query of an application has committed a batch in S3."""
     wait, ends_s = watching(process), time.monotonic() + limit_s
     missing = queries_of(engine, name)
     while missing:
-        missing = [one for one in missing if not _has_committed(engine.stage, one)]
+        missing = [one for one in missing if committed(engine.stage, one) == _NONE]
         if missing and time.monotonic() > ends_s:
             raise failure_of(process, f"no batch of {', '.join(missing)} in {limit_s:g} s")
         if missing:
             wait(0)
 
 
-def _has_committed(stage: DeployedStage, query: str) -> bool:
-    """Beside a marker for the folder itself there is a file for each batch, named by its number."""
-    keys = stage.checkpoint_keys(query)
-    return any(key.rpartition("/commits/")[2].isdigit() for key in keys)
+def committed(stage: DeployedStage, query: str) -> int:
+    """The last batch that a query committed, in S3; ``_NONE`` for none.
+
+    Beside a marker for the folder itself there is a file for each batch, named by its number.
+    """
+    numbers = [key.rpartition("/commits/")[2] for key in stage.checkpoint_keys(query)]
+    return max((int(number) for number in numbers if number.isdigit()), default=_NONE)

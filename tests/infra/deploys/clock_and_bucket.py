@@ -4,9 +4,19 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from botocore.exceptions import ClientError
+
+
+class Time(Protocol):
+    """``Clock`` is one; that of a wall is another."""
+
+    @property
+    def now(self) -> datetime: ...
+    @property
+    def now_ms(self) -> int: ...
+    def pass_(self, seconds: float) -> None: ...
 
 
 @dataclass

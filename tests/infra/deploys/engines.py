@@ -15,7 +15,7 @@ from botocore.loaders import Loader
 from botocore.model import ServiceModel
 from botocore.validate import validate_parameters
 
-from tests.infra.deploys.clock_and_bucket import Clock
+from tests.infra.deploys.clock_and_bucket import Time
 
 PROVISION_S: Final = 20
 
@@ -61,13 +61,17 @@ class Run:
 
 @dataclass
 class Engine:
-    """What both have in common. ``heard`` gets EventBridge's events."""
+    """What both have in common. ``heard`` gets EventBridge's events.
 
-    clock: Clock
+    A run's process is there ``provision_s`` after the run was asked for.
+    """
+
+    clock: Time
     start: Start
     heard: Heard = lambda _: None
     runs: list[Run] = field(default_factory=list)
     most_at_once: dict[str, int] = field(default_factory=dict)
+    provision_s: float = PROVISION_S
 
     def alive(self, of: str) -> list[Run]:
         return [run for run in self.runs if run.of == of and run.state in self.ALIVE]
@@ -89,7 +93,7 @@ class Engine:
 
     def _look(self, run: Run) -> None:
         if run.process is None:
-            if (self.clock.now - run.started).total_seconds() >= PROVISION_S:
+            if (self.clock.now - run.started).total_seconds() >= self.provision_s:
                 run.process, run.state = self.start(run.given), "RUNNING"
             return
         code = run.process.poll()

@@ -10,6 +10,7 @@ import pytest
 
 from fleetlane.events.times import HOUR_MS
 from tests.infra.deploys.cloud_formation import Stack
+from tests.infra.deploys.emr import ATTEMPTS_MAX
 from tests.infra.deploys.world import World
 from tests.infra.synthesis import Synthesized
 
@@ -123,6 +124,17 @@ def test_a_job_that_does_not_start_goes_back_and_no_other_is_touched(stage: Stag
     )
     assert stage.all_run(stage.code)
     assert stage.begun() == ["lake"]
+
+
+def test_going_back_does_not_wait_for_what_emr_repeats_in_vain(on_emr: Stage) -> None:
+    on_emr.world.broken = {BROKEN}
+
+    on_emr.deploy(BROKEN)
+
+    broken = [run for run in on_emr.world.engine.runs if BROKEN in json.dumps(run.given)]
+    assert [run.state for run in broken] == ["CANCELLED"]
+    assert broken[0].attempt < ATTEMPTS_MAX
+    assert on_emr.all_run(on_emr.code)
 
 
 def test_a_job_that_runs_but_does_not_begin_goes_back_too(stage: Stage) -> None:

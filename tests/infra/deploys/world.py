@@ -10,7 +10,7 @@ from clients.job_runs import EmrRuns, GlueRuns
 from fleetlane.events.s3_keys import STARTED_MARKERS, STOP_MARKERS
 from lambdas.job_restarts.handler import CheckpointsUnavailableError, answer
 from lambdas.job_restarts.service import Job
-from tests.infra.deploys.clock_and_bucket import Bucket, Clock
+from tests.infra.deploys.clock_and_bucket import Bucket, Clock, Time
 from tests.infra.deploys.emr import Emr
 from tests.infra.deploys.engines import Start, refusal
 from tests.infra.deploys.glue import Glue
@@ -25,19 +25,22 @@ RULE_S: Final = 300
 class World:
     """``start`` is what a run is; by default an application that does as it should.
 
+    Its time and its bucket of checkpoints can be real ones too.
     ``broken`` and ``idle`` are words in what a run is started with: one with such a word fails at
     once, or never begins. One of the applications ``hanging`` sees no file that is to end it.
     """
 
     is_glue: bool
     start: Start | None = None
+    clock: Time = field(default_factory=Clock)
+    bucket: Any = None
+    bucket_name: str = "checkpoints"
     broken: set[str] = field(default_factory=set)
     idle: set[str] = field(default_factory=set)
     hanging: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.clock = Clock()
-        self.bucket = Bucket(self.clock)
+        self.bucket = self.bucket or Bucket(self.clock)
         kind = Glue if self.is_glue else Emr
         self.engine: Any = kind(
             clock=self.clock, start=self.start or self._pretended, heard=self._heard
@@ -110,7 +113,7 @@ class World:
         return Job(
             name=properties["application"],
             runs=runs(self.engine, properties["job"]),
-            files=BucketObjects(self.bucket, "checkpoints", CheckpointsUnavailableError),  # type: ignore[arg-type]
+            files=BucketObjects(self.bucket, self.bucket_name, CheckpointsUnavailableError),
             start=lambda: self.start_execution(stateMachineArn=properties["machine"], input="{}"),
         )
 
@@ -118,7 +121,9 @@ class World:
         *_, service, action = resource.split(":")
         try:
             if service == "s3":
-                body = self.bucket.get_object(**parameters)["Body"]
+                body = self.bucket.get_object(Bucket=self.bucket_name, Key=parameters["Key"])[
+                    "Body"
+                ]
                 return {"Body": body.read().decode()}
             return self.engine.call(action[0].upper() + action[1:], parameters)
         except type(refusal("", "")) as problem:
