@@ -14,6 +14,7 @@ from clients.devices.registry import DeviceRegistry
 from fleetlane.events.flows.files import flows_in
 from fleetlane.events.flows.flow import FlowSet
 from fleetlane.events.job_arguments import KafkaSecurity
+from fleetlane.events.lanes import LaneTrigger
 from fleetlane.events.names import COMMON_AUDIENCE
 from fleetlane.events.overrides import RateLimits
 from local.canary import LocalCanary
@@ -78,6 +79,7 @@ class PlatformSettings:
     jobs_environment: Mapping[str, str] = field(default_factory=dict)
     gateway_module: str = GATEWAY
     canary_interval_ms: int | None = None
+    fast_trigger: LaneTrigger = LaneTrigger.MICRO_BATCHES
 
 
 class Platform:
@@ -216,6 +218,7 @@ class Platform:
             lake=LocalLake(self._folder("lake")),
             accepted_log=self.gateway.log_path,
             environment={**self.aws.client_environment, **self.settings.jobs_environment},
+            fast_trigger=self.settings.fast_trigger,
             jobs=ALL_JOBS if self.settings.has_lake else JOBS_WITHOUT_LAKE,
         )
 

@@ -6,6 +6,7 @@ from typing import Final
 import pytest
 from hypothesis import settings
 
+from fleetlane.events.lanes import LaneTrigger
 from local.checkout import BROKER_JARS, LOCALSTACK_ENVIRONMENT
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
@@ -27,6 +28,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=("short", "full"),
         default="short",
         help="how long faults last and fuzzing goes on",
+    )
+    parser.addoption(
+        "--fast-trigger",
+        choices=tuple(LaneTrigger),
+        default=LaneTrigger.MICRO_BATCHES,
+        help="how the fast lane runs where the whole platform does",
     )
     soak = parser.getgroup("soak", "tests/soak")
     soak.addoption("--soak-minutes", type=float, default=20.0, help="how long it is")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from fleetlane.events.job_arguments import HostArguments, LakeTables
-from fleetlane.events.lanes import Lane
+from fleetlane.events.lanes import Lane, LaneTrigger
 from fleetlane.events.stage_resources import StageResources
 from local.checkout import LAPTOP_JARS, ROOT, SPARK_JARS
 from local.servers.java import LAPTOP, SparkJvm
@@ -116,6 +116,7 @@ class JobSettings:
     environment: Mapping[str, str]
     spool_bucket: str | None = None
     accepted_log: Path | None = None
+    fast_trigger: LaneTrigger = LaneTrigger.MICRO_BATCHES
     jobs: str = ALL_JOBS
 
 
@@ -206,6 +207,7 @@ def host_argv(settings: JobSettings) -> list[str]:
         "flows_max_age_s": FLOWS_MAX_AGE_S,
         "payload_bucket": resources.payload_bucket,
         "parked_bucket": resources.parked_bucket,
+        "trigger": settings.fast_trigger,  # no other lane takes it
         "overrides_bucket": resources.overrides_bucket,
         "registry_table": resources.devices_table,
         "watch_sightings_per_batch_max": WATCH_SIGHTINGS_PER_BATCH_MAX,

@@ -13,6 +13,7 @@ import pytest
 import operations.platform
 from clients.kafka.reader import KafkaReader
 from clients.s3.payload_bucket import PayloadBucket
+from fleetlane.events.lanes import LaneTrigger
 from local.flow_activation import activation_here
 from local.platform import Platform, PlatformSettings
 from local.simulator.sendings import FleetPlan
@@ -136,11 +137,14 @@ class RunningPlatform:
 
 
 @pytest.fixture(scope="package")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningPlatform]:
+def running(
+    tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
+) -> Iterator[RunningPlatform]:
     folder = tmp_path_factory.mktemp("platform")
     settings = PlatformSettings(
         folder=folder,
         has_lake=False,  # its commits take the cores of what is tested here
+        fast_trigger=LaneTrigger(pytestconfig.getoption("fast_trigger")),
     )
     with running_platform(settings) as platform:
         yield platform

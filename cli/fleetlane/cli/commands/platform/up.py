@@ -17,6 +17,7 @@ from fleetlane.cli.output.record_text import fields_of
 from fleetlane.cli.output.waiting import StepsShown
 from fleetlane.events.canary import INTERVAL_MS
 from fleetlane.events.flows.flow import Flow
+from fleetlane.events.lanes import LaneTrigger
 from fleetlane.events.times import now_ms, rfc3339
 from local.data_folder import announced, taken_data_folder
 from local.platform import Platform, PlatformSettings
@@ -27,6 +28,9 @@ def up(
     *,
     data: DataOption = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Empty the data folder first.")] = False,
+    real_time: Annotated[
+        bool, typer.Option("--real-time", help="Parse the fast lane's messages one by one.")
+    ] = False,
 ) -> None:
     """Start the platform and stay; Ctrl-C stops it.
 
@@ -36,7 +40,8 @@ def up(
     """
     folder = data_folder(data)
 
-    settings = PlatformSettings(folder=folder, canary_interval_ms=INTERVAL_MS)
+    trigger = LaneTrigger.REAL_TIME if real_time else LaneTrigger.MICRO_BATCHES
+    settings = PlatformSettings(folder=folder, canary_interval_ms=INTERVAL_MS, fast_trigger=trigger)
     with taken_data_folder(folder, fresh=fresh), sigterm_as_ctrl_c():
         try:
             with Platform(settings) as platform:
