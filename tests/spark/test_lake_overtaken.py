@@ -1,18 +1,22 @@
 """Two processes write the lake, one of them paused for so long that the other took over."""
 
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from clients.s3.lease import Lease, LeaseLostError
 from fleetlane.events.job_arguments import LakeTables
-from fleetlane.events.lake.tables import DAILY, EVENTS, REPEATS, LakeTable
+from fleetlane.events.lake.tables import DAILY, EVENTS, PARSED, RECEIVED, REPEATS, LakeTable
 from glue_jobs.lake.commits import Batch, TableLog
 from glue_jobs.lake.events import merge_events
-from glue_jobs.lake.merging import Target, drop_repeats
+from glue_jobs.lake.merging import Target, drop_repeats, write_days
 from glue_jobs.lake.rows import event_rows
+from glue_jobs.lake.summaries import daily_rows
 from glue_jobs.lake.upkeep import compacted
 from tests.lease_in_memory import LeaseInMemory
 from tests.spark.lake_records import NOON_MS, Sent, read
@@ -20,6 +24,7 @@ from tests.spark.lakes import Lake, lake_in
 
 pytestmark = pytest.mark.spark
 
+WAIT_S = 240.0
 DAILY_CHECK = 4
 """The lease is checked at a turn's start, and before `received`, `parsed` and `daily` each."""
 
@@ -53,20 +58,58 @@ class PausingLease(Lease):
         self._pause()
 
 
+class Reading:
+    """Rows that Spark has begun to read, and reads on once another has written."""
+
+    def __init__(self, folder: Path) -> None:
+        self._begun, self._may_go_on = folder / "begun", folder / "may-go-on"
+
+    def condition(self) -> Column:
+        """True of every row, but the first one that is read waits."""
+        begun, may_go_on = self._begun, self._may_go_on
+
+        def read_on(_: object) -> bool:
+            try:
+                begun.touch(exist_ok=False)
+            except FileExistsError:
+                return True
+            deadline_s = time.monotonic() + WAIT_S
+            while not may_go_on.exists():
+                assert time.monotonic() < deadline_s, "the other is done long ago"
+                time.sleep(0.02)
+            return True
+
+        return F.udf(read_on, "boolean", useArrow=False).asNondeterministic()(F.col("day"))
+
+    def beside(self, other: Callable[[], object], *, work: Callable[[], object]) -> None:
+        """Have ``other`` write while ``work`` reads its rows; returns when both are done."""
+        with ThreadPoolExecutor(1) as threads:
+            working = threads.submit(work)
+            while not self._begun.exists():
+                assert not working.done(), working.exception()
+                time.sleep(0.02)
+            try:
+                other()
+            finally:
+                self._may_go_on.touch()
+            working.result()
+
+
 def target(lake: Lake, table: LakeTable, *, query: str, check: Callable[[], None]) -> Target:
     log, batch = TableLog(lake.session, table), Batch(query=query, number=0)
     return Target(table=table, log=log, batch=batch, check=check)
 
 
-def test_what_another_commits_while_repeats_are_dropped_stays(lake: Lake) -> None:
+def test_what_another_commits_while_repeats_are_dropped_stays(lake: Lake, tmp_path: Path) -> None:
     twice, late = Sent(number=1), Sent(number=2)
-    other = lake.query("late")
+    other, reading = lake.query("late"), Reading(tmp_path)
     other.write(0, [twice.event()])
     lake.append_again(EVENTS)
     of_day = F.col("day") == lake.rows(EVENTS, twice)[0].day
 
-    drop_repeats(
-        lake.session, EVENTS, within=of_day, check=Pausing(lambda: other.write(1, [late.event()]))
+    reading.beside(
+        lambda: other.write(1, [late.event()]),
+        work=lambda: drop_repeats(lake.session, EVENTS, within=of_day & reading.condition()),
     )
 
     assert len(lake.rows(EVENTS, twice, late)) == 2
@@ -112,6 +155,28 @@ def test_a_day_that_another_counted_meanwhile_is_counted_anew(lake: Lake) -> Non
     paused.write(0, [first.received()])
 
     (row,) = lake.table(DAILY).where("device_id = 'd-days'").collect()
+    assert row.messages == 2
+
+
+def test_a_day_that_another_counts_while_its_rows_are_read_is_counted_anew(
+    lake: Lake, tmp_path: Path
+) -> None:
+    first, second = (Sent(number=number, device_id="d-reads") for number in (50, 51))
+    other, reading = lake.query("counts", LakeTables.FLEET), Reading(tmp_path)
+    other.write(0, [first.received()])
+
+    def write() -> None:
+        write_days(
+            lambda: daily_rows(
+                lake.session.table(RECEIVED.full_name).where(reading.condition()),
+                lake.session.table(PARSED.full_name),
+            ),
+            target(lake, DAILY, query="reads", check=lambda: None),
+        )
+
+    reading.beside(lambda: other.write(1, [second.received()]), work=write)
+
+    (row,) = lake.session.table(DAILY.full_name).where("device_id = 'd-reads'").collect()
     assert row.messages == 2
 
 
