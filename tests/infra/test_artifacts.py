@@ -14,6 +14,7 @@ from fleetlane.parsers.artifacts.building import Platform
 from infra.artifacts.archive import AWS_SERVICES, merged, run_uv, source_contents, uv_of
 from infra.artifacts.build import WHEEL_BYTES_MAX, Targets, build
 from infra.artifacts.functions import FUNCTION_BYTES_MAX, function_names
+from infra.artifacts.jobs import ENGINES_BRING
 from tests.infra.built_files import ROOT, run_alone
 
 HOST = Targets(functions=Platform.HOST, jobs=Platform.HOST)
@@ -156,8 +157,9 @@ def test_glue_can_install_its_zip_of_wheels_without_a_network(
     built: Mapping[str, Path], tmp_path: Path
 ) -> None:
     wheels = unpacked(built["jobs/fleetlane-packages.gluewheels.zip"], tmp_path) / "wheels"
-    target = tmp_path / "installed"
-    source = ["--offline", "--no-index", "--find-links", str(wheels)]
+    target, engine = tmp_path / "installed", tmp_path / "engine-brings.txt"
+    engine.write_text("\n".join(f"{name}; sys_platform == 'none'" for name in ENGINES_BRING))
+    source = ["--offline", "--no-index", "--find-links", str(wheels), "--override", str(engine)]
     options = ["--target", str(target), *source, "-r", str(wheels / "requirements.txt")]
 
     run_uv(uv_of(ROOT), "pip", "install", *options, subject="wheels")

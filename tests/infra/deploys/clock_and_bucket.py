@@ -35,7 +35,7 @@ class Clock:
 class Bucket:
     """The calls of S3 that a deploy makes, of one bucket."""
 
-    clock: Clock
+    clock: Time
     objects: dict[str, tuple[bytes, datetime]] = field(default_factory=dict)
 
     def put_object(self, *, Bucket: str, Key: str, Body: bytes) -> dict[str, Any]:  # noqa: N803
