@@ -167,16 +167,13 @@ def test_a_day_that_another_counts_while_its_rows_are_read_is_counted_anew(
 
     def write() -> None:
         write_days(
-            lambda: daily_rows(
-                lake.session.table(RECEIVED.full_name).where(reading.condition()),
-                lake.session.table(PARSED.full_name),
-            ),
+            lambda: daily_rows(lake.table(RECEIVED).where(reading.condition()), lake.table(PARSED)),
             target(lake, DAILY, query="reads", check=lambda: None),
         )
 
     reading.beside(lambda: other.write(1, [second.received()]), work=write)
 
-    (row,) = lake.session.table(DAILY.full_name).where("device_id = 'd-reads'").collect()
+    (row,) = lake.table(DAILY).where("device_id = 'd-reads'").collect()
     assert row.messages == 2
 
 
