@@ -360,7 +360,7 @@ def test_each_application_reads_its_own_lane_and_what_it_keeps_of_all(
     }
 
     assert read == {
-        "fast": {"raw.fast*"},
+        "fast": {"raw.fast*", "fleet.heartbeats"},
         "standard": {"raw.*"},
         "bulk": {"raw.bulk*"},
         "slow": {"raw.slow*"},
@@ -377,7 +377,7 @@ def test_each_application_writes_what_comes_of_its_lane(cloud_stage: Synthesized
     }
 
     assert written == {
-        "fast": common | {"raw.bulk.large"},
+        "fast": common | {"raw.bulk.large", "fleet.heartbeats"},
         "standard": common | {"raw.bulk.large", "fleet.received"},
         "bulk": common | {"raw.bulk.over*"},
         "slow": common,
