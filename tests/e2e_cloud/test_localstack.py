@@ -17,10 +17,20 @@ from tests.e2e_cloud.trial import HttpsDevice
 
 pytestmark = [pytest.mark.localstack, pytest.mark.kafka, pytest.mark.spark]
 
-LONG_WINDED = """
+ANSWERING = """
+import json, urllib.request
+
 def handle(event, context):
-    return "x" * event["bytes"]
+    if "ResponseURL" not in event:
+        return "x" * event["bytes"]
+    words = event["ResourceProperties"]["Words"]
+    answer = {"Status": "SUCCESS", "PhysicalResourceId": "it", "Data": {"Said": " ".join(words)}}
+    request = urllib.request.Request(
+        event["ResponseURL"], data=json.dumps(answer).encode(), method="PUT"
+    )
+    urllib.request.urlopen(request)
 """
+"""Takes part in CloudFormation's protocol of custom resources."""
 
 FUNCTION = {
     "Role": {
@@ -32,12 +42,32 @@ FUNCTION = {
         "Properties": {
             "Runtime": "python3.13",
             "Handler": "index.handle",
-            "Code": {"ZipFile": LONG_WINDED},
+            "Code": {"ZipFile": ANSWERING},
             "Role": {"Fn::GetAtt": ["Role", "Arn"]},
             "Timeout": 10,
         },
     },
 }
+
+
+@pytest.fixture(scope="module")
+def outputs(cloud: LocalCloud) -> dict[str, str]:
+    """Of a stack with a custom resource and the function behind it."""
+    custom = {
+        "Type": "Custom::Sentence",
+        "Properties": {
+            "ServiceToken": {"Fn::GetAtt": ["Function", "Arn"]},
+            "Words": ["made", "by", "hand"],
+        },
+    }
+    outputs = {
+        "Said": {"Value": {"Fn::GetAtt": ["Sentence", "Said"]}},
+        "Function": {"Value": {"Ref": "Function"}},
+    }
+    client = cloud_formation(cloud)
+    make_stack(client, "custom", FUNCTION | {"Sentence": custom}, outputs)
+    [stack] = client.describe_stacks(StackName="custom")["Stacks"]
+    return {output["OutputKey"]: output["OutputValue"] for output in stack["Outputs"]}
 
 
 def cloud_formation(cloud: LocalCloud) -> Any:
@@ -56,14 +86,19 @@ def make_stack(
     client.get_waiter("stack_create_complete").wait(StackName=name, WaiterConfig={"Delay": 1})
 
 
-def test_an_answer_of_a_function_that_lambda_would_not_take_is_an_error(cloud: LocalCloud) -> None:
-    client = cloud_formation(cloud)
-    make_stack(client, "long", FUNCTION, {"Name": {"Value": {"Ref": "Function"}}})
-    [stack] = client.describe_stacks(StackName="long")["Stacks"]
+def test_a_custom_resource_is_made_by_its_function(outputs: dict[str, str]) -> None:
+    said = outputs["Said"]
+
+    assert said == "made by hand"
+
+
+def test_an_answer_of_a_function_that_lambda_would_not_take_is_an_error(
+    cloud: LocalCloud, outputs: dict[str, str]
+) -> None:
     functions = boto3.client("lambda", **cloud.aws_settings)
 
     answer = functions.invoke(
-        FunctionName=stack["Outputs"][0]["OutputValue"], Payload=orjson.dumps({"bytes": 7_000_000})
+        FunctionName=outputs["Function"], Payload=orjson.dumps({"bytes": 7_000_000})
     )
 
     assert orjson.loads(answer["Payload"].read())["errorType"] == "Function.ResponseSizeTooLarge"

@@ -7,6 +7,8 @@ from localstack.utils.catalog.common import (
     CloudFormationResourcesSupportInLatest,
 )
 
+from localstack_hostmode.cloudformation.custom_resource import CUSTOM_RESOURCE
+
 
 def decide_offline() -> None:
     """Refuse a stack with a resource that nothing here makes, without asking an online catalog.
@@ -18,6 +20,8 @@ def decide_offline() -> None:
 
 class _Installed(AwsCatalogRuntimePlugin):  # type: ignore[misc]
     def get_cloudformation_resource_status(self, resource_name: str, *_: object) -> object:
-        if resource_name in self._get_cfn_resources_available_at_runtime():
+        is_custom = resource_name.startswith("Custom::")
+        name = CUSTOM_RESOURCE if is_custom else resource_name
+        if name in self._get_cfn_resources_available_at_runtime():
             return CloudFormationResourcesSupportAtRuntime.AVAILABLE
         return CloudFormationResourcesSupportInLatest.NOT_SUPPORTED

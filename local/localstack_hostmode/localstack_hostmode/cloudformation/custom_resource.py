@@ -1,0 +1,143 @@
+"""``AWS::CloudFormation::CustomResource`` and ``Custom::*``: a function does what is asked."""
+
+import json
+import threading
+import uuid
+from collections.abc import Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any, ClassVar
+
+from localstack.services.cloudformation.resource_provider import (
+    CloudFormationResourceProviderPlugin,
+    OperationStatus,
+    ProgressEvent,
+    ResourceProvider,
+    ResourceRequest,
+)
+
+CUSTOM_RESOURCE = "AWS::CloudFormation::CustomResource"
+_ANSWER_TIMEOUT_S = 120.0
+
+type _Model = dict[str, Any]
+
+
+class CustomResourceProvider(ResourceProvider):  # type: ignore[misc]
+    """Calls the function that ``ServiceToken`` names, and takes what it PUTs as the answer."""
+
+    TYPE = CUSTOM_RESOURCE
+    SCHEMA: ClassVar[_Model] = {
+        "typeName": TYPE,
+        "properties": {"PhysicalResourceId": {"type": "string"}},
+        "required": ["ServiceToken"],
+        "primaryIdentifier": ["/properties/PhysicalResourceId"],
+        "readOnlyProperties": ["/properties/PhysicalResourceId"],
+    }
+
+    def create(self, request: ResourceRequest) -> ProgressEvent:
+        return _asked(request, "Create")
+
+    def update(self, request: ResourceRequest) -> ProgressEvent:
+        return _asked(request, "Update", old=dict(request.previous_state or {}))
+
+    def delete(self, request: ResourceRequest) -> ProgressEvent:
+        return _asked(request, "Delete")
+
+    def read(self, request: ResourceRequest) -> ProgressEvent:
+        return ProgressEvent(OperationStatus.SUCCESS, resource_model=request.desired_state)
+
+
+class CustomResourcePlugin(CloudFormationResourceProviderPlugin):  # type: ignore[misc]
+    """The entry point by which CloudFormation finds the provider, for ``Custom::*`` too."""
+
+    name = CUSTOM_RESOURCE
+
+    def load(self) -> None:
+        self.factory = CustomResourceProvider
+
+
+class _AnswerServer(HTTPServer):
+    """Waits for one PUT, on a port of 127.0.0.1."""
+
+    def __init__(self) -> None:
+        self.arrived = threading.Event()
+        self.answer: _Model = {}
+        super().__init__(("127.0.0.1", 0), _AnswerHandler)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/"
+
+
+class _AnswerHandler(BaseHTTPRequestHandler):
+    server: _AnswerServer
+
+    def do_PUT(self) -> None:
+        """Take the answer."""
+        self.server.answer = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+        self.server.arrived.set()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+def _asked(request: ResourceRequest, kind: str, *, old: _Model | None = None) -> ProgressEvent:
+    model = dict(request.desired_state)
+    known_id = (old or {}).get("PhysicalResourceId") or model.pop("PhysicalResourceId", None)
+    event = _event(request, kind, model, known_id)
+    if old is not None:
+        event["OldResourceProperties"] = _texts(old)
+    answer = _exchanged(request, event)
+    if answer.get("Status") != "SUCCESS":
+        message = answer.get("Reason", "its function gave no reason")
+        return ProgressEvent(OperationStatus.FAILED, resource_model=model, message=message)
+    model |= answer.get("Data") or {}
+    model["PhysicalResourceId"] = answer.get("PhysicalResourceId") or known_id
+    remains = {} if kind == "Delete" else model
+    return ProgressEvent(OperationStatus.SUCCESS, resource_model=remains)
+
+
+def _event(
+    request: ResourceRequest, kind: str, model: Mapping[str, Any], known_id: str | None
+) -> _Model:
+    event = {
+        "RequestType": kind,
+        "RequestId": str(uuid.uuid4()),
+        "StackId": request.stack_id,
+        "LogicalResourceId": request.logical_resource_id,
+        "ResourceType": request.resource_type,
+        "ServiceToken": model["ServiceToken"],
+        "ResourceProperties": _texts(model),
+    }
+    return event if known_id is None else event | {"PhysicalResourceId": known_id}
+
+
+def _exchanged(request: ResourceRequest, event: _Model) -> _Model:
+    """Call the function with a place to PUT its answer, and wait for that."""
+    with _AnswerServer() as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            result = request.aws_client_factory.lambda_.invoke(
+                FunctionName=event["ServiceToken"],
+                Payload=json.dumps(event | {"ResponseURL": server.url}).encode(),
+            )
+            if result.get("FunctionError"):
+                return {"Status": "FAILED", "Reason": result["Payload"].read().decode()[:500]}
+            if not server.arrived.wait(_ANSWER_TIMEOUT_S):
+                reason = f"no answer came within {_ANSWER_TIMEOUT_S:g} s"
+                return {"Status": "FAILED", "Reason": reason}
+            return server.answer
+        finally:
+            server.shutdown()
+
+
+def _texts(value: Any) -> Any:
+    """CloudFormation hands every scalar to a custom resource as text."""
+    if isinstance(value, dict):
+        return {name: _texts(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_texts(item) for item in value]
+    return str(value).lower() if isinstance(value, bool) else str(value)
