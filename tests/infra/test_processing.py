@@ -1,5 +1,6 @@
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any, Final
 
 import pytest
 
@@ -143,12 +144,18 @@ def test_glue_is_given_the_same_arguments_by_name() -> None:
     assert [word for pair in named.items() for word in pair] == argv
 
 
-def _of_one_worker(argv: list[str]) -> list[JobArguments]:
-    """Each stage has workers of its own, and says whether the jail is required."""
+_OF_A_STAGE: Final[dict[str, Any]] = {
+    "workers": 1,
+    "sandbox": Sandbox.REQUIRED,
+    "metrics_namespace": "Fleetlane",
+    "lake_database": "fleetlane",
+}
+"""What each stage has of its own."""
+
+
+def _of_any_stage(argv: list[str]) -> list[JobArguments]:
     return [
-        replace(job, workers=1, sandbox=Sandbox.REQUIRED)
-        if isinstance(job, ParseLaneArguments)
-        else job
+        replace(job, **{name: one for name, one in _OF_A_STAGE.items() if hasattr(job, name)})
         for job in jobs_of(argv)
     ]
 
@@ -171,8 +178,8 @@ def _jars_by_glue(stage: Synthesized) -> Iterator[tuple[str, list[str]]]:
 def test_glue_and_emr_start_the_same_jobs_with_the_same_arguments(
     dev: Synthesized, staging: Synthesized
 ) -> None:
-    by_glue = [_of_one_worker(argv) for argv in glue_arguments(dev)]
-    by_emr = [_of_one_worker(argv) for argv in emr_arguments(staging)]
+    by_glue = [_of_any_stage(argv) for argv in glue_arguments(dev)]
+    by_emr = [_of_any_stage(argv) for argv in emr_arguments(staging)]
 
     assert by_glue == by_emr
     assert [len(jobs) for jobs in by_glue] == [1, 2, 1, 1, 6]
