@@ -7,8 +7,6 @@ from enum import StrEnum
 from itertools import batched
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from clients.aws import asking
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import BadNameError, checked_device_id, checked_name
@@ -190,7 +188,13 @@ def _item_of(device: RegisteredDevice) -> dict[str, Any]:
 def device_from_item(item: Mapping[str, Any]) -> RegisteredDevice:
     """Read an item of the table; raises ``BadDeviceError`` where it is no device."""
     try:
-        registered_ms = int(item["registered_ms"])
-        return msgspec.convert({**item, "registered_ms": registered_ms}, RegisteredDevice)
-    except (KeyError, TypeError, ValueError) as problem:
+        return RegisteredDevice(
+            device_id=item["device_id"],
+            device_type=item["device_type"],
+            status=DeviceStatus(item["status"]),
+            keys=tuple(item["keys"]),
+            gateway_id=item.get("gateway_id"),
+            registered_ms=int(item["registered_ms"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
         raise BadDeviceError(str(item.get("device_id")), repr(problem)) from problem
