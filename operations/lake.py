@@ -3,8 +3,10 @@
 Apart from ``Platform``: what reads tables takes seconds to import, and most commands read none.
 """
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 
 from pyiceberg.catalog import Catalog, load_catalog
 
@@ -21,7 +23,7 @@ from operations.replay.archive import ArchivedPayloads
 def lake_of(platform: Platform) -> Iterator[Catalog]:
     """The lake's catalog; raises ``LakeMissingError`` where nothing was written yet."""
     file = platform.lake_catalog
-    if file is not None and not file.is_file():
+    if file is not None and not _has_tables(file):
         raise LakeMissingError(RECEIVED.identifier, str(file))
     with closing(
         load_catalog(CATALOG, type="glue", database=platform.resources.lake_database)
@@ -29,6 +31,15 @@ def lake_of(platform: Platform) -> Iterator[Catalog]:
         else load_catalog(CATALOG, type="sql", uri=f"sqlite:///{file}", init_catalog_tables="false")
     ) as catalog:
         yield catalog
+
+
+def _has_tables(file: Path) -> bool:
+    """Whether a laptop's catalog is there whole: Spark makes its file first, then its tables."""
+    if not file.is_file():
+        return False
+    named = "SELECT 1 FROM sqlite_master WHERE name = 'iceberg_tables'"
+    with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as database:
+        return database.execute(named).fetchone() is not None
 
 
 @contextmanager
