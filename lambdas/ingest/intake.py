@@ -118,12 +118,19 @@ class Intake:
             inbound = replace(inbound, is_quarantined=True)
         try:
             flow = self.flows.current().by_stream.get(inbound.stream)
+            lacks_flow = flow is None
         except FlowsUnavailableError as problem:
             self.on_flows_unavailable(problem)
-            flow = None
+            flow, lacks_flow = None, False  # it may have one
         rule = _NO_RULE if flow is None else flow.upload
         is_remembered = rule.repeats == "answer" and inbound.idempotency_key is not None
-        return _Arrival(inbound=inbound, flow=flow, rule=rule, is_remembered=is_remembered)
+        return _Arrival(
+            inbound=inbound,
+            flow=flow,
+            lacks_flow=lacks_flow,
+            rule=rule,
+            is_remembered=is_remembered,
+        )
 
 
 class _Arrival(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,6 +138,7 @@ class _Arrival(msgspec.Struct, frozen=True, kw_only=True):
 
     inbound: InboundMessage
     flow: Flow | None
+    lacks_flow: bool
     rule: UploadRule
     is_remembered: bool
     kept: KeptReceipt | None = None
@@ -155,6 +163,8 @@ class _Arrival(msgspec.Struct, frozen=True, kw_only=True):
         is_cut = flow is not None and flow.oversize == "truncate"
         if is_cut and len(inbound.body) > INLINE_BYTES_MAX:
             notices.append(Notice.TRUNCATED)
+        if self.lacks_flow:
+            notices.append(Notice.NO_FLOW)
         if not notices and window_s == 0:
             return receipt
         wait_s = next_upload_after_s(

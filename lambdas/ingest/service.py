@@ -104,12 +104,13 @@ class Landed(StrEnum):
 
 
 class Notice(StrEnum):
-    """What a device should know beside its receipt. Closed: firmware may switch over it."""
+    """What a device should know beside its receipt. Firmware ignores what it does not know."""
 
     NOT_FAST = "not_fast"
     TRUNCATED = "truncated"
     REPEATED = "repeated"
     KEY_REUSED = "key_reused"
+    NO_FLOW = "no_flow"
 
 
 class BodyTooLargeError(PayloadTooLargeError):

@@ -64,6 +64,7 @@ def test_every_entry_has_a_receipt_in_its_place(routes: Dispatcher, kafka: FakeK
             "lane": "standard",
             "landed": "kafka",
             "next_upload_after_s": 0,
+            "notices": ["no_flow"],
         }
         for message in landed(kafka)
     ]

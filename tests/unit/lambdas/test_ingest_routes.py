@@ -36,6 +36,7 @@ def test_a_message_is_answered_with_its_receipt(routes: Dispatcher, kafka: FakeK
         "lane": "standard",
         "landed": "kafka",
         "next_upload_after_s": 0,
+        "notices": ["no_flow"],
     }
 
 

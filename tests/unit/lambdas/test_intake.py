@@ -7,8 +7,9 @@ import pytest
 
 from clients.circuit_breaker import CircuitBreaker
 from clients.devices.receipts import ReceiptsUnavailableError
+from clients.flows.store import CurrentFlows, FlowsUnavailableError
 from clients.kafka.producer import NotDurableError
-from fleetlane.events.flows.files import flow_from_toml
+from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
 from lambdas.ingest.intake import Intake, next_upload_after_s
@@ -37,7 +38,7 @@ ANSWERS = 'upload = { repeats = "answer" }'
 class World:
     """An intake with all that it needs."""
 
-    def __init__(self, declared: str = "") -> None:
+    def __init__(self, declared: str = "", flows: CurrentFlows | None = None) -> None:
         self.kafka = FakeKafka(
             (
                 "raw.fast",
@@ -62,7 +63,7 @@ class World:
         )
         self.intake = Intake(
             rate_limiter=unlimited(),
-            flows=FakeFlows(flow(declared)),
+            flows=flows or FakeFlows(flow(declared)),
             ingest=ingest,
             repeats=repeats,
             on_flows_unavailable=lambda _: None,
@@ -74,6 +75,13 @@ class World:
     @property
     def landed(self) -> int:
         return len(self.kafka.records())
+
+
+class UnavailableFlows:
+    """S3 does not answer."""
+
+    def current(self) -> PublishedFlows:
+        raise FlowsUnavailableError("current", "timed out")
 
 
 def flow(declared: str) -> Flow:
@@ -111,7 +119,20 @@ def test_who_asks_for_the_fast_lane_is_notified_when_its_flow_does_not_declare_i
 def test_a_stream_without_a_flow_is_not_fast() -> None:
     receipt = World().land(replace(UPLOAD, stream="other", asked=Lane.FAST))
 
-    assert (receipt.lane, receipt.notices) == (Lane.STANDARD, (Notice.NOT_FAST,))
+    assert receipt.lane is Lane.STANDARD
+    assert receipt.notices == (Notice.NOT_FAST, Notice.NO_FLOW)
+
+
+def test_the_receipt_of_a_stream_without_a_flow_says_so() -> None:
+    receipt = World().land(replace(UPLOAD, stream="other"))
+
+    assert receipt.notices == (Notice.NO_FLOW,)
+
+
+def test_no_flow_is_not_claimed_while_flows_cannot_be_read() -> None:
+    receipt = World(flows=UnavailableFlows()).land()
+
+    assert receipt.notices == ()
 
 
 def test_a_device_is_notified_that_its_flow_cut_the_body() -> None:
