@@ -175,6 +175,12 @@ class MessageStores:
         """All records in Kafka; ``on_read`` receives how many were read so far."""
         return StoredRecords(self.bootstrap_servers, security=self.security, on_read=on_read)
 
+    def reader(self, pattern: str, *, since_ms: int) -> KafkaReader:
+        """Reads on in the topics that match, from what was written since then; to be closed."""
+        return KafkaReader(
+            self.bootstrap_servers, pattern=pattern, since_ms=since_ms, security=self.security
+        )
+
     def producer(self) -> KafkaProducer:
         return KafkaProducer(
             bootstrap_servers=self.bootstrap_servers,

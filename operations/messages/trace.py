@@ -1,9 +1,11 @@
 """One message's full history in the topics: landings, attempts, events, and parked copies."""
 
 import re
+import time
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
@@ -12,7 +14,14 @@ from fleetlane.events.canonical import CanonicalEvent, canonical_event_from
 from fleetlane.events.envelope import KafkaPosition, Message, Record
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
-from fleetlane.events.metadata import Parsed, Received, counts_more, parsed_from, received_from
+from fleetlane.events.metadata import (
+    Outcome,
+    Parsed,
+    Received,
+    counts_more,
+    parsed_from,
+    received_from,
+)
 from fleetlane.events.names import is_raw_id
 from fleetlane.events.topic_patterns import raw_pattern
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED
@@ -20,7 +29,7 @@ from operations.messages.parked import ParkedMessage, message_in, parked_message
 from operations.messages.stores import RecordStore
 
 _CANONICAL: Final = r"canonical\..+"
-_ALL: Final = "|".join(
+TRACED_TOPICS: Final = "|".join(
     (raw_pattern(*Lane), _CANONICAL, *map(re.escape, (FLEET_RECEIVED, FLEET_PARSED, PARKED)))
 )
 
@@ -79,6 +88,16 @@ class MessageTrace:
         return copies[0] if copies else None
 
     @property
+    def has_ended(self) -> bool:
+        """Whether it has an outcome, and what belongs to that is found as well."""
+        best = self.best
+        if best is None or best.outcome is Outcome.DIVERTED:
+            return False
+        if best.outcome is Outcome.PARKED:
+            return bool(self.parked)
+        return sum(one.event.revision == best.revision for one in self.events) >= best.events
+
+    @property
     def is_empty(self) -> bool:
         return not any((self.landings, self.received, self.attempts, self.parked, self.events))
 
@@ -92,18 +111,45 @@ def message_trace(store: RecordStore, wanted_id: str, *, since_ms: int | None) -
     """
     raw_id = wanted_id if is_raw_id(wanted_id) else _raw_id_of(store, wanted_id, since_ms)
     trace = MessageTrace(raw_id=raw_id)
-    for record in store.matching(_ALL, since_ms=since_ms):
-        try:
-            _take(record, trace)
-        except msgspec.DecodeError:
-            continue  # the id occurs in a record that is not ours
+    _take_all(store.matching(TRACED_TOPICS, since_ms=since_ms), trace)
     if trace.is_empty:
         raise NoTraceError(wanted_id)
+    return trace
+
+
+class ReadsOn(Protocol):
+    """What is written to ``TRACED_TOPICS`` from now on; a ``KafkaReader`` is one."""
+
+    def read_available(self) -> Sequence[Record]: ...
+
+
+_POLL_INTERVAL_S: Final = 0.2
+
+
+def awaited_trace(reader: ReadsOn, raw_id: str, *, wait_s: float) -> MessageTrace:
+    """Read on until a message has ended and all of its events are there, for ``wait_s`` at most.
+
+    Raises:
+        KafkaUnreadableError: Kafka does not answer.
+    """
+    trace, until_s = MessageTrace(raw_id=raw_id), time.monotonic() + wait_s
+    while True:
+        records = reader.read_available()
+        _take_all(records, trace)
+        if trace.has_ended or time.monotonic() >= until_s:
+            return trace
+        if not records:
+            time.sleep(_POLL_INTERVAL_S)
+
+
+def _take_all(records: Iterable[Record], trace: MessageTrace) -> None:
+    for record in records:
+        with suppress(msgspec.DecodeError):  # the id occurs in a record that is not ours
+            _take(record, trace)
     trace.landings.sort(key=lambda one: (one.written_ms, one.message.attempt))
     trace.attempts.sort(key=lambda one: (one.parsed_ms, one.attempt))
     trace.parked.sort(key=lambda one: one[0].parked_ms)
     trace.events.sort(key=lambda one: (one.event.revision, one.written_ms))
-    return trace
 
 
 def _raw_id_of(store: RecordStore, event_id: str, since_ms: int | None) -> str:

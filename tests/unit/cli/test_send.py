@@ -1,11 +1,22 @@
 """Sending one message: its headers, its address, and the answer."""
 
+import json
+
 import httpx
 import pytest
 
 from clients.device_api import MessageRefusedError, message_url, receipt_of
-from fleetlane.cli.commands.message.send import request_headers
+from fleetlane.cli.commands.message.send import (
+    MessageParkedError,
+    NoOutcomeError,
+    no_flow_note,
+    request_headers,
+    show_outcome,
+)
 from fleetlane.events.lanes import Lane
+from fleetlane.events.metadata import Outcome
+from operations.messages.trace import message_trace
+from tests.unit.operations.stored_messages import ARRIVAL_MS, RAW_ID, FakeStore, message_of
 
 API = "http://127.0.0.1:1"
 
@@ -59,3 +70,45 @@ def test_a_refusal_tells_status_tag_and_why(answer: httpx.Response, told: str) -
         receipt_of(answer)
 
     assert str(caught.value) == told
+
+
+def test_each_hop_has_the_time_of_its_own_record(capsys: pytest.CaptureFixture[str]) -> None:
+    store = FakeStore()
+    store.land(message_of(), at_ms=ARRIVAL_MS + 7)
+    store.tell(message_of(), Outcome.PARSED, at_ms=ARRIVAL_MS + 900, events=1)
+    store.emit(message_of(), f"{RAW_ID}-0")
+
+    show_outcome(message_trace(store, RAW_ID, since_ms=None), 60)
+
+    *hops, event = capsys.readouterr().out.splitlines()
+    assert hops == [
+        "door      2026-11-03T14:05:09.123Z  standard lane",
+        "Kafka     2026-11-03T14:05:09.130Z  raw.standard/0/0",
+        "parsed    2026-11-03T14:05:10.023Z  in the standard lane by tank@1.0.0: 1 event",
+        "canonical 2026-11-03T14:05:09.123Z  canonical.tank/0/0",
+    ]
+    assert json.loads(event)["id"] == f"{RAW_ID}-0"
+
+
+def test_a_parked_message_is_an_error_with_its_reason() -> None:
+    store = FakeStore()
+    store.tell(message_of(), Outcome.PARKED)
+    store.park(message_of())
+
+    with pytest.raises(MessageParkedError, match="parked as malformed: 5 bytes; a level is 6"):
+        show_outcome(message_trace(store, RAW_ID, since_ms=None), 60)
+
+
+def test_a_message_that_does_not_end_in_time_is_an_error_that_says_how_to_go_on() -> None:
+    store = FakeStore()
+    store.land(message_of())
+
+    with pytest.raises(NoOutcomeError, match=f"within 60 s: `fleetlane why {RAW_ID}`"):
+        show_outcome(message_trace(store, RAW_ID, since_ms=None), 60)
+
+
+def test_a_stream_without_a_flow_is_named_with_what_to_do() -> None:
+    note = no_flow_note("tank")
+
+    assert "stream tank has no flow: its messages are kept, and parked" in note
+    assert "`fleetlane flow new tank`" in note

@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, Self
 
+import typer
 from rich.console import Console
 from rich.status import Status
 
 _SHOWN_EVERY: Final = 100
+_INTERRUPTED: Final = 130
 
 
 @contextmanager
@@ -28,6 +30,16 @@ def counted(what: str) -> Iterator[Callable[[int], None]]:
                 status.update(f"{what}: {count}")
 
         yield show
+
+
+@contextmanager
+def effect_on_interrupt(effect: Callable[[], str]) -> Iterator[None]:
+    """Where Ctrl-C ends what is within, say what has taken effect by then; the exit code is 130."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo(f"interrupted: {effect()}", err=True)
+        raise typer.Exit(_INTERRUPTED) from None
 
 
 def number_of(count: int, noun: str) -> str:

@@ -2,6 +2,7 @@
 
 import io
 import json
+from contextlib import closing
 from typing import Annotated
 
 import typer
@@ -11,9 +12,36 @@ from rich.progress import DownloadColumn, Progress
 from clients.device_api import message_url, sent, upload_form, uploaded
 from fleetlane.cli.commands.device.keys import DeviceKeys
 from fleetlane.cli.options.stage import PlatformOptions
+from fleetlane.cli.output.hops import hop_lines
+from fleetlane.cli.output.waiting import counted, effect_on_interrupt
+from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import REQUEST_BODY_BYTES_MAX, Lane
+from fleetlane.events.metadata import Outcome
+from fleetlane.events.times import now_ms
+from operations.messages.stores import MessageStores
+from operations.messages.trace import TRACED_TOPICS, MessageTrace, awaited_trace
+from operations.replay.plans import CLOCKS_APART_MS_MAX
 
 _TOKEN_LIFETIME_S = 300
+
+
+class NoOutcomeError(FleetlaneError):
+    """A message that was accepted had not ended when waiting for it did. It is not lost."""
+
+    reason = "no_outcome"
+    raw_id: str
+    wait_s: float
+    sentence = "no outcome within {wait_s:g} s: `fleetlane why {raw_id}` shows it later"
+
+
+class MessageParkedError(FleetlaneError):
+    """A message that was accepted could not be parsed."""
+
+    reason = "message_parked"
+    why: str
+    detail: str
+    raw_id: str
+    sentence = "parked as {why}: {detail}; `fleetlane parked show {raw_id}` has the bytes"
 
 
 def send(
@@ -33,13 +61,21 @@ def send(
         str | None, typer.Option(help="Idempotency-Key: sending it again changes nothing.")
     ] = None,
     firmware: Annotated[str | None, typer.Option(help="The device's firmware version.")] = None,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait for its events, or why it was parked.")
+    ] = False,
+    wait_s: Annotated[
+        float, typer.Option("--wait-seconds", min=0, help="Wait no longer than this.")
+    ] = 60.0,
     where: PlatformOptions,
 ) -> None:
     """Send a message as a device does, and print its receipt (JSON).
 
-    Exit code 1: it was refused, or no answer came.
+    With --wait also when it passed the door, Kafka and its parser, and its events. Exit code 1: it
+    was refused, no answer came, or --wait saw it parked, or did not see it end.
     """
-    api, lane = where.platform().resources.api_url, Lane.FAST if fast else Lane.STANDARD
+    platform, sent_ms = where.platform(), now_ms()
+    api, lane = platform.resources.api_url, Lane.FAST if fast else Lane.STANDARD
     token = DeviceKeys(where.folder, where.stage).token(device, lifetime_s=_TOKEN_LIFETIME_S)
     headers = request_headers(
         token, content_type=content_type, idempotency_key=idempotency_key, firmware=firmware
@@ -50,6 +86,40 @@ def send(
     else:
         receipt = sent(message_url(api, stream, lane), body, headers)
     typer.echo(json.dumps(receipt))
+    notices, raw_id = receipt.get("notices", ()), str(receipt["id"])
+    if "no_flow" in notices:
+        typer.echo(no_flow_note(stream), err=True)
+    if wait:
+        since_ms = 0 if "repeated" in notices else max(0, sent_ms - CLOCKS_APART_MS_MAX)
+        with effect_on_interrupt(lambda: f"{raw_id} is accepted; `fleetlane why` follows it"):
+            show_outcome(awaited(platform.messages, raw_id, since_ms, wait_s), wait_s)
+
+
+def no_flow_note(stream: str) -> str:
+    return (
+        f"note: stream {stream} has no flow: its messages are kept, and parked as no_flow."
+        f" `fleetlane flow new {stream}` begins one; once it is published,"
+        f" `fleetlane parked replay --flow {stream}` parses them"
+    )
+
+
+def awaited(stores: MessageStores, raw_id: str, since_ms: int, wait_s: float) -> MessageTrace:
+    with (
+        counted(f"waiting for {raw_id}"),
+        closing(stores.reader(TRACED_TOPICS, since_ms=since_ms)) as reader,
+    ):
+        return awaited_trace(reader, raw_id, wait_s=wait_s)
+
+
+def show_outcome(trace: MessageTrace, wait_s: float) -> None:
+    """Print each hop; raises ``MessageParkedError`` or ``NoOutcomeError`` where it has no event."""
+    for line in hop_lines(trace):
+        typer.echo(line)
+    if not trace.has_ended:
+        raise NoOutcomeError(trace.raw_id, wait_s)
+    if trace.best is not None and trace.best.outcome is Outcome.PARKED:
+        parked, _ = trace.parked[-1]
+        raise MessageParkedError(parked.reason, parked.detail, trace.raw_id)
 
 
 def request_headers(
