@@ -13,8 +13,12 @@ from botocore.handlers import add_expect_header
 from fleetlane.events.errors import FleetlaneError
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.service_resource import Table
-    from mypy_boto3_s3.client import S3Client
+    from mypy_boto3_dynamodb.service_resource import Table as StubbedTable
+    from mypy_boto3_s3.client import S3Client as StubbedS3Client
+
+# Stubs are there for the type checker alone; as they run, these names stand for nothing.
+type S3Client = StubbedS3Client
+type Table = StubbedTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +39,7 @@ class AwsSettings:
         }
 
 
-def s3_client(settings: AwsSettings, *, config: Config | None = None) -> "S3Client":
+def s3_client(settings: AwsSettings, *, config: Config | None = None) -> S3Client:
     """Open a client for S3; may be used by several threads. A job's, unless ``config`` is given."""
     s3 = boto3.client("s3", config=config or client_config(), **settings.for_boto3())
     # Asking first whether S3 wants a body costs a round trip, and a second where S3 hangs.
@@ -43,7 +47,7 @@ def s3_client(settings: AwsSettings, *, config: Config | None = None) -> "S3Clie
     return s3
 
 
-def dynamodb_table(settings: AwsSettings, name: str, *, config: Config | None = None) -> "Table":
+def dynamodb_table(settings: AwsSettings, name: str, *, config: Config | None = None) -> Table:
     """Open one table of DynamoDB; it answers, or fails, within about three seconds.
 
     ``config`` gives other bounds.

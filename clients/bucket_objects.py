@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
-from clients.aws import asking, is_missing, is_overtaken
+from clients.aws import S3Client, asking, is_missing, is_overtaken
 from fleetlane.events.errors import FleetlaneError
 
 if TYPE_CHECKING:
-    from mypy_boto3_s3.client import S3Client
     from mypy_boto3_s3.type_defs import ObjectTypeDef, PutObjectOutputTypeDef
 
 PROMPT_S: Final = 0.25
@@ -39,7 +38,7 @@ class BucketObjects:
     """
 
     def __init__(
-        self, s3: "S3Client", bucket: str, unavailable: Callable[[str, str], FleetlaneError]
+        self, s3: S3Client, bucket: str, unavailable: Callable[[str, str], FleetlaneError]
     ) -> None:
         self._s3, self._bucket, self._unavailable = s3, bucket, unavailable
 

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 from msgspec.structs import replace
 
 from clients.alarms import StageAlarms
-from clients.aws import AwsSettings, client_config, dynamodb_table, s3_client
+from clients.aws import AwsSettings, S3Client, client_config, dynamodb_table, s3_client
 from clients.devices.canary_key import CanaryKeyParameter
 from clients.devices.overrides import OverridesStore
 from clients.devices.registry import DeviceRegistry
@@ -34,9 +34,6 @@ from operations.endpoints import (
 from operations.endpoints import FLOWS_MAX_AGE_S as LAPTOP_FLOWS_MAX_AGE_S
 from operations.flows.publisher import Activates, ActivationCall, FlowPublisher
 from operations.messages.stores import MessageStores
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3.client import S3Client
 
 
 class UnknownStageError(FleetlaneError):
@@ -187,7 +184,7 @@ class Platform:
         return UpkeepRequests(self._s3, self.resources.lake_bucket, tables)
 
     @property
-    def _s3(self) -> "S3Client":
+    def _s3(self) -> S3Client:
         return s3_client(self.aws)
 
 

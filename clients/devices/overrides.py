@@ -3,8 +3,9 @@
 import random
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
+from clients.aws import S3Client
 from clients.bucket_objects import BucketObjects
 from clients.stale_if_error import StaleIfErrorCache
 from fleetlane.events.errors import FleetlaneError
@@ -15,9 +16,6 @@ from fleetlane.events.overrides import (
     overrides_from_json,
 )
 from fleetlane.events.s3_keys import OVERRIDES_KEY
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3.client import S3Client
 
 _TRIES_MAX: Final = 8
 _PAUSE_S_MAX: Final = 0.2
@@ -35,7 +33,7 @@ class OverridesStore:
     """The object in a bucket. ``s3`` is a client whose maker bounded its waits."""
 
     def __init__(
-        self, s3: "S3Client", bucket: str, *, pause: Callable[[float], None] = time.sleep
+        self, s3: S3Client, bucket: str, *, pause: Callable[[float], None] = time.sleep
     ) -> None:
         self._objects = BucketObjects(
             s3, bucket, lambda _, problem: OverridesUnavailableError(problem)

@@ -3,17 +3,15 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
+from clients.aws import Table
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
 from fleetlane.events.names import hashed_id
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.service_resource import Table
 
 BUDGET_S: Final = 0.2
 """Beyond this no further call is begun; one call has bounds of its own."""
@@ -53,7 +51,7 @@ class ReceiptStore:
     Both methods raise ``ReceiptsUnavailableError`` where it does not answer in time.
     """
 
-    def __init__(self, table: "Table", *, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, table: Table, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         """Take a table whose client gives up soon, as ``clients.aws.hasty_config`` makes it."""
         self._table, self._monotonic = table, monotonic
 

@@ -5,14 +5,11 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from itertools import batched
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from clients.aws import asking
+from clients.aws import Table, asking
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import BadNameError, checked_device_id, checked_name
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.service_resource import Table
 
 KEYS_MAX: Final = 2
 _READ_AT_ONCE_MAX: Final = 100
@@ -93,7 +90,7 @@ class DeviceRegistry:
     Every method raises ``RegistryUnavailableError`` where DynamoDB does not answer.
     """
 
-    def __init__(self, table: "Table") -> None:
+    def __init__(self, table: Table) -> None:
         self._table = table
 
     def find(self, device_id: str) -> RegisteredDevice | None:

@@ -1,13 +1,11 @@
 """When devices were last seen, and with which firmware: kept in their registry items."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from clients.aws import Table
 from clients.devices.registry import reaching_dynamodb
 from fleetlane.events.times import DAY_MS
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.service_resource import Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +23,7 @@ class DeviceSightings:
     Both raise ``RegistryUnavailableError`` where DynamoDB does not answer, or is asked too much.
     """
 
-    def __init__(self, table: "Table") -> None:
+    def __init__(self, table: Table) -> None:
         self._table = table
 
     def note(self, sighting: Sighting) -> bool:

@@ -1,17 +1,14 @@
 """What each owner of flows publishes, below a prefix that it alone may write to."""
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from clients.aws import S3Client
 from clients.bucket_objects import BucketObjects
 from clients.flows.store import FlowsUnavailableError, FlowVersions
 from fleetlane.events.flows.artifacts import FlowArtifact
 from fleetlane.events.flows.files import PublishedFlows, WantedVersion
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.s3_keys import FLOW_OWNERS, owner_in_key, owners_versions, wanted_key
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3.client import S3Client
 
 
 class OwnerFlows:
@@ -20,7 +17,7 @@ class OwnerFlows:
     Every method raises ``FlowsUnavailableError`` where S3 does not answer, or does not allow it.
     """
 
-    def __init__(self, s3: "S3Client", bucket: str) -> None:
+    def __init__(self, s3: S3Client, bucket: str) -> None:
         self._objects = BucketObjects(s3, bucket, FlowsUnavailableError)
 
     def publish(

@@ -7,8 +7,9 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from clients.aws import S3Client
 from clients.bucket_objects import BucketObjects
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import (
@@ -23,9 +24,6 @@ from fleetlane.events.flows.artifacts import (
     version_in_key,
 )
 from fleetlane.events.s3_keys import owners_prefix
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3.client import S3Client
 
 BODY_S_MAX: Final = 300.0
 """So long the largest artifact takes at a mebibyte a second, as who deploys may have."""
@@ -76,7 +74,7 @@ class ParserStore:
     is safe.
     """
 
-    def __init__(self, s3: "S3Client", bucket: str, *, body_s_max: float = BODY_S_MAX) -> None:
+    def __init__(self, s3: S3Client, bucket: str, *, body_s_max: float = BODY_S_MAX) -> None:
         self._s3, self._bucket, self._body_s_max = s3, bucket, body_s_max
         self._objects = BucketObjects(s3, bucket, ArtifactUnavailableError)
 

@@ -3,10 +3,11 @@
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 import msgspec
 
+from clients.aws import S3Client
 from clients.bucket_objects import BucketObjects
 from clients.stale_if_error import StaleIfErrorCache
 from fleetlane.events.errors import FleetlaneError
@@ -15,9 +16,6 @@ from fleetlane.events.flows.files import VERSION_CHARS, PublishedFlows, version_
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S
 from fleetlane.events.s3_keys import CURRENT_FLOWS_KEY, FLOW_VERSIONS
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3.client import S3Client
 
 BEFORE_MAX: Final = 20
 _JSON: Final = "application/json"
@@ -106,7 +104,7 @@ class FlowVersions:
 class FlowStore(FlowVersions):
     """Flows under ``flows/`` of a bucket. ``s3`` is a client whose maker bounded its waits."""
 
-    def __init__(self, s3: "S3Client", bucket: str) -> None:
+    def __init__(self, s3: S3Client, bucket: str) -> None:
         super().__init__(BucketObjects(s3, bucket, FlowsUnavailableError), FLOW_VERSIONS)
 
     def make_current(

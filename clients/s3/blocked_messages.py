@@ -1,18 +1,14 @@
 """Messages that halt their flows: what is wrong with each, and whether it is to be skipped."""
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
+from clients.aws import S3Client
 from clients.bucket_objects import BucketObjects
 from fleetlane.events.envelope import KafkaPosition
 from fleetlane.events.errors import FleetlaneError, ParkedReason
 from fleetlane.events.lanes import Lane
 from fleetlane.events.s3_keys import BLOCKED_MESSAGES
 from fleetlane.events.topics import RawTopic
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3.client import S3Client
 
 
 class BlockedMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +43,7 @@ class BlockedMessages:
     ``BlockedMessagesUnavailableError`` where S3 does not answer.
     """
 
-    def __init__(self, s3: "S3Client", bucket: str) -> None:
+    def __init__(self, s3: S3Client, bucket: str) -> None:
         self._objects = BucketObjects(s3, bucket, BlockedMessagesUnavailableError)
 
     def found(self, position: KafkaPosition) -> BlockedMessage | None:

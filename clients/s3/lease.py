@@ -8,16 +8,14 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 import msgspec
 
+from clients.aws import S3Client
 from clients.bucket_objects import BucketObjects
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.s3_keys import LEASES
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3.client import S3Client
 
 _TRUSTED: Final = 2 / 3
 _RENEWALS: Final = 6
@@ -70,7 +68,7 @@ class LeasePlace(Protocol):
 class LeaseObject:
     """A lease as an object in a bucket. ``s3`` is a client whose maker bounded its waits."""
 
-    def __init__(self, s3: "S3Client", bucket: str, name: str) -> None:
+    def __init__(self, s3: S3Client, bucket: str, name: str) -> None:
         self.name = name
         self._objects = BucketObjects(
             s3, bucket, lambda _, problem: LeaseUnavailableError(name, problem)

@@ -5,17 +5,15 @@ import hashlib
 import time
 from contextlib import closing
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from botocore.response import StreamingBody
 
+from clients.aws import S3Client
 from clients.bucket_objects import BucketObjects
 from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.errors import FleetlaneError, ParkedReason
 from fleetlane.events.s3_keys import PARKED_PAYLOADS, PAYLOADS
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3.client import S3Client
 
 _PIECE_BYTES: Final = 256 * 1024
 BODY_S_MAX: Final = 30.0
@@ -74,7 +72,7 @@ class PayloadBucket:
     Every method raises ``PayloadUnavailableError`` where S3 does not answer; calling again is safe.
     """
 
-    def __init__(self, s3: "S3Client", bucket: str, *, body_s_max: float = BODY_S_MAX) -> None:
+    def __init__(self, s3: S3Client, bucket: str, *, body_s_max: float = BODY_S_MAX) -> None:
         self._s3, self._bucket, self._body_s_max = s3, bucket, body_s_max
         self._objects = BucketObjects(s3, bucket, PayloadUnavailableError)
 

@@ -21,18 +21,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from itertools import batched
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
+from clients.aws import S3Client
 from clients.bucket_objects import BucketObjects
 from clients.kafka.producer_record import ProducerRecord
 from fleetlane.events import headers as ce
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.s3_keys import SPOOL
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3.client import S3Client
 
 SHARDS: Final = "01234567"
 """S3 takes 3,500 objects a second under one beginning of a key."""
@@ -82,7 +80,7 @@ class Spool:
     Every method raises ``SpoolUnavailableError`` where S3 does not answer; calling again is safe.
     """
 
-    def __init__(self, s3: "S3Client", bucket: str) -> None:
+    def __init__(self, s3: S3Client, bucket: str) -> None:
         self._s3, self._bucket = s3, bucket
         self._objects = BucketObjects(s3, bucket, lambda _, problem: SpoolUnavailableError(problem))
 

@@ -6,17 +6,14 @@ devices were erased from them: what arrived until then never comes back there.
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from clients.aws import S3Client
 from clients.bucket_objects import BucketObjects
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import LakeTables
 from fleetlane.events.s3_keys import ERASED, UPKEEP_ANSWERS, UPKEEP_REQUESTS, UPKEEP_SCHEDULED
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3.client import S3Client
 
 
 class Upkeep(StrEnum):
@@ -61,7 +58,7 @@ class RequestsUnavailableError(FleetlaneError):
 class UpkeepRequests:
     """One request at a time for each writer; a newer one takes the place of one that waits."""
 
-    def __init__(self, s3: "S3Client", bucket: str, tables: LakeTables) -> None:
+    def __init__(self, s3: S3Client, bucket: str, tables: LakeTables) -> None:
         self._objects = BucketObjects(
             s3, bucket, lambda _, problem: RequestsUnavailableError(problem)
         )
@@ -101,7 +98,7 @@ class ErasedDevices:
     Both raise ``RequestsUnavailableError`` where S3 does not answer.
     """
 
-    def __init__(self, s3: "S3Client", bucket: str, tables: LakeTables) -> None:
+    def __init__(self, s3: S3Client, bucket: str, tables: LakeTables) -> None:
         self._objects = BucketObjects(
             s3, bucket, lambda _, problem: RequestsUnavailableError(problem)
         )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
+from clients.aws import S3Client
 from clients.bucket_objects import BucketObjects
 from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
 from clients.s3.upload_form import UPLOAD_FIELD, IssuedUpload, NotIssuedError, issued_from
@@ -13,7 +14,6 @@ from fleetlane.events.s3_keys import LANDED_UPLOADS, UPLOAD_SWEEP_KEY, UPLOADS
 from fleetlane.events.times import hour_bucket, rfc3339
 
 if TYPE_CHECKING:
-    from mypy_boto3_s3.client import S3Client
     from mypy_boto3_s3.type_defs import HeadObjectOutputTypeDef
 
 
@@ -78,7 +78,7 @@ class UploadBucket:
     Every method raises ``PayloadUnavailableError`` while S3 does not answer as it should.
     """
 
-    def __init__(self, s3: "S3Client", bucket: str) -> None:
+    def __init__(self, s3: S3Client, bucket: str) -> None:
         self._s3, self._bucket = s3, bucket
         self._objects = BucketObjects(s3, bucket, PayloadUnavailableError)
 

@@ -2,18 +2,14 @@
 
 import base64
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import boto3
 import msgspec
 from botocore.config import Config
 
-from clients.aws import AwsSettings, client_config
+from clients.aws import AwsSettings, S3Client, client_config
 from fleetlane.events.errors import FleetlaneError
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3.client import S3Client
-
 
 UPLOAD_FIELD: Final = "upload"
 """The name of the metadata. S3 keeps at most 2 KB of them; the longest of ours is 1.6 KB."""
@@ -77,7 +73,7 @@ class UploadForm:
 class UploadForms:
     """Signs forms; nothing is sent. ``s3`` is a client of ``signing_client``."""
 
-    def __init__(self, s3: "S3Client", bucket: str, *, expires_s: int) -> None:
+    def __init__(self, s3: S3Client, bucket: str, *, expires_s: int) -> None:
         self._s3, self._bucket, self._expires_s = s3, bucket, expires_s
 
     def signed(self, key: str, issued: IssuedUpload) -> UploadForm:
@@ -104,7 +100,7 @@ class UploadForms:
         return UploadForm(url=form["url"], fields=form["fields"])
 
 
-def signing_client(settings: AwsSettings) -> "S3Client":
+def signing_client(settings: AwsSettings) -> S3Client:
     """Open a client whose forms name the bucket's host in its region: no device is redirected."""
     return boto3.client(
         "s3",

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from aws_lambda_powertools import Logger
 
-from clients.aws import AwsSettings, dynamodb_table, hasty_config
+from clients.aws import AwsSettings, S3Client, dynamodb_table, hasty_config
 from clients.devices.bound_devices import CachedBoundDevices
 from clients.devices.overrides import CachedOverrides, OverridesStore, OverridesUnavailableError
 from clients.devices.registry import DeviceRegistry
@@ -15,9 +15,6 @@ from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S
 from fleetlane.events.overrides import HARD_BYTES_PER_MINUTE, SOFT_BYTES_PER_MINUTE, RateLimits
 from lambdas.http.embedded_metrics import MetricLine
 from lambdas.http.rate_limiter import RateDecision, RateLimiter
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3.client import S3Client
 
 _OVERRIDES_MAX_AGE_S: Final = 15
 _OVERRIDES_WAIT_S: Final = 0.25
@@ -73,7 +70,7 @@ class DeviceSettings:
 
 
 def rate_limiter(
-    settings: DeviceSettings, s3: "S3Client", *, logger: Logger, unavailable_line: MetricLine
+    settings: DeviceSettings, s3: S3Client, *, logger: Logger, unavailable_line: MetricLine
 ) -> RateLimiter:
     """The function's rate limiter; ``logger`` names who is over a limit.
 

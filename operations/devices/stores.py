@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from boto3.dynamodb.conditions import Attr
 
+from clients.aws import Table
 from clients.devices.overrides import OverridesStore
 from clients.devices.registry import (
     KEYS_MAX,
@@ -24,10 +25,6 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.overrides import DeviceOverride, Restriction
 from fleetlane.events.times import DAY_MS
 
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.service_resource import Table
-
-
 _TRIES_MAX: Final = 5
 
 
@@ -43,7 +40,7 @@ class KeyChangeError(FleetlaneError):
 class DeviceAdministration:
     """The same table as the registry's. All may raise ``RegistryUnavailableError``."""
 
-    def __init__(self, table: "Table") -> None:
+    def __init__(self, table: Table) -> None:
         self._table = table
 
     def all(

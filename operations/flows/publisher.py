@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 import boto3
 import orjson
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from clients.aws import AwsSettings
+from clients.aws import AwsSettings, S3Client
 from clients.flows.owner_flows import OwnerFlows
 from clients.flows.parser_store import ParserStore
 from clients.flows.store import FlowsNotPublishedError, FlowStore, FlowsUnreadableError
@@ -21,9 +21,6 @@ from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S
 from fleetlane.parsers.artifacts.writing import unpack
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3.client import S3Client
 
 _ANSWER_TIMEOUT_S: Final = 120
 
@@ -110,7 +107,7 @@ class FlowPublisher:
 
     def __init__(
         self,
-        s3: "S3Client",
+        s3: S3Client,
         bucket: str,
         activate: Activates,
         *,
