@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -66,6 +67,14 @@ class VersionTakenError(FleetlaneError):
     sentence = "{key} is there with other bytes, and stays; raise the package's version"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployed:
+    """Where an artifact is, and whether it was put there only now."""
+
+    key: str
+    is_new: bool
+
+
 class ParserStore:
     """Artifacts under ``parsers/`` of a bucket. ``s3`` is a client with bounded waits.
 
@@ -78,8 +87,8 @@ class ParserStore:
         self._s3, self._bucket, self._body_s_max = s3, bucket, body_s_max
         self._objects = BucketObjects(s3, bucket, ArtifactUnavailableError)
 
-    def deploy(self, path: Path, *, owner: str) -> str:
-        """Put an artifact into its owner's place, and return its key. Once more changes nothing.
+    def deploy(self, path: Path, *, owner: str) -> Deployed:
+        """Put an artifact into its owner's place. Once more changes nothing.
 
         Raises:
             BadArtifactError: The file is no artifact.
@@ -97,7 +106,7 @@ class ParserStore:
             with tempfile.TemporaryDirectory() as folder:
                 if self._fetched(key, Path(folder) / "artifact.zip") != sha256:
                     raise VersionTakenError(key)
-        return key
+        return Deployed(key=key, is_new=written is not None)
 
     def fetch(self, artifact: FlowArtifact, path: Path) -> None:
         """Write an artifact into a file, once its digest was found to be the published one.

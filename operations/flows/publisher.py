@@ -87,6 +87,18 @@ class StreamTakenError(FleetlaneError):
     sentence = "stream {stream} is {owner}'s; a flow of {wanted_by} names it too"
 
 
+class NoSuchFlowError(FleetlaneError):
+    """No flow in force is for this stream: what is replayed would only be parked again."""
+
+    reason = "no_such_flow"
+    stream: str
+    streams: tuple[str, ...]
+
+    def __str__(self) -> str:
+        there_are = f"there are: {', '.join(self.streams)}" if self.streams else "there is none"
+        return f"no flow for stream {self.stream!r} is in force; {there_are}"
+
+
 class NothingBeforeError(FleetlaneError):
     """There is no version to go back to."""
 
@@ -123,6 +135,13 @@ class FlowPublisher:
             return self.flows.current()
         except (FlowsNotPublishedError, FlowsUnreadableError):
             return None
+
+    def check_stream(self, stream: str) -> None:
+        """Raise ``NoSuchFlowError`` where no flow in force is for this stream."""
+        current = self.current()
+        streams = () if current is None else tuple(current.by_stream)
+        if stream not in streams:
+            raise NoSuchFlowError(stream, streams)
 
     def found_artifacts(self, flows: Iterable[Flow]) -> tuple[FlowArtifact, ...]:
         """The artifacts of the flows' parsers; raises as ``found_artifact``."""

@@ -44,7 +44,7 @@ def zipped(tmp_path: Path) -> Path:
 def test_an_artifact_is_put_below_its_owner_by_name_and_version(
     store: ParserStore, zipped: Path
 ) -> None:
-    key = store.deploy(zipped, owner="water-works")
+    key = store.deploy(zipped, owner="water-works").key
 
     assert key == KEY
     assert list(store.keys("water-works")) == [KEY]
@@ -78,9 +78,9 @@ def test_what_nobody_of_that_name_deployed_is_not_found(
 
 
 def test_deploying_the_same_again_changes_nothing(store: ParserStore, zipped: Path) -> None:
-    keys = [store.deploy(zipped, owner="water-works") for _ in range(2)]
+    deployed = [store.deploy(zipped, owner="water-works") for _ in range(2)]
 
-    assert keys == [KEY, KEY]
+    assert [(one.key, one.is_new) for one in deployed] == [(KEY, True), (KEY, False)]
 
 
 def test_other_bytes_of_the_same_version_are_refused_and_the_first_stay(

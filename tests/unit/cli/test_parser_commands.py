@@ -212,7 +212,21 @@ def test_diff_names_the_fields_that_change(tank: Path, next_tank: Path) -> None:
         f"{TWO}: changed: event 0: value 21.5 -> (nothing); event 0: level (nothing) -> 21.5; "
         "event 1: value -0.25 -> (nothing); event 1: level (nothing) -> -0.25"
     )
-    assert (same, summary) == ("samples/bad.bin: same", "2 messages: 1 same, 1 changed")
+    assert same.startswith("samples/bad.bin: same, both refuse: malformed: ")
+    assert summary == "2 messages: 1 same, 1 changed; both refuse 1"
+
+
+@pytest.mark.parametrize(
+    ("compared", "options", "status"),
+    [(TWO, ["--exit-code"], 1), (TWO, [], 0), ("samples/bad.bin", ["--exit-code"], 0)],
+)
+def test_diff_exits_with_1_for_a_difference_where_that_is_asked(
+    tank: Path, next_tank: Path, compared: str, options: list[str], status: int
+) -> None:
+    found = run("diff", ".", str(next_tank), "--from", compared, "--json", *options)
+
+    assert found.exit_code == status
+    assert json.loads(found.stdout)["both_refuse"] == (compared == "samples/bad.bin")
 
 
 def test_diff_takes_records_of_the_flows_stream_alone(tank: Path, next_tank: Path) -> None:

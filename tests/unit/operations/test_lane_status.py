@@ -1,6 +1,12 @@
 """How the lanes are, from what is in Kafka alone."""
 
-from fleetlane.cli.commands.platform.status import status_text
+import json
+from collections.abc import Mapping
+
+import pytest
+
+from clients.kafka.reader import KafkaUnreadableError, Partition
+from fleetlane.cli.commands.platform.status import status_text, watch_status
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome
 from fleetlane.events.topics import seen_note
@@ -112,3 +118,27 @@ def test_a_person_reads_a_line_a_lane_and_a_line_a_query() -> None:
         ["query", "records", "behind", "last", "seen"],
         ["parse-slow", "1", "2025-11-03T14:05:09.000Z,", "0", "s", "ago"],
     ]
+
+
+class Watched(MemoryPositions):
+    """Does not answer the second question, and has Ctrl-C pressed at the fourth."""
+
+    asked = 0
+
+    def groups(self, prefix: str) -> Mapping[str, Mapping[Partition, Position]]:
+        self.asked += 1
+        if self.asked == 2:
+            raise KafkaUnreadableError("timed out")
+        if self.asked == 4:
+            raise KeyboardInterrupt
+        return super().groups(prefix)
+
+
+def test_a_watched_status_outlives_an_outage_and_ends_with_ctrl_c(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    watch_status(Watched(), as_json=True, every_s=0)
+
+    shown = capsys.readouterr()
+    assert [json.loads(line)["queries"] for line in shown.out.splitlines()] == [[], []]
+    assert shown.err == "error: Kafka cannot be read: timed out\n"

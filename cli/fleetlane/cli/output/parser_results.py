@@ -83,7 +83,7 @@ def difference_line(name: str, found: Difference) -> str:
     head = f"{name}: {found.kind}"
     match found.kind:
         case Kind.SAME:
-            return printable(head)
+            return printable(f"{head}, both refuse: {found.old}" if found.old else head)
         case Kind.CHANGED:
             changes = [text for change in found.events for text in _changes(change)]
             more = len(changes) - CHANGES_SHOWN_MAX
@@ -99,10 +99,17 @@ def counts_of(found: Mapping[str, Difference]) -> dict[str, int]:
     return {str(kind): counts[kind] for kind in Kind}
 
 
+def both_refuse(found: Mapping[str, Difference]) -> int:
+    """How many messages neither parser takes, for whatever reasons."""
+    refused = (Kind.SAME, Kind.REFUSED_OTHERWISE)
+    return sum(one.kind in refused and one.old != "" for one in found.values())
+
+
 def summary_line(found: Mapping[str, Difference]) -> str:
-    counts = counts_of(found)
+    counts, refused = counts_of(found), both_refuse(found)
     kinds = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
-    return f"{number_of(len(found), 'message')}: {kinds or 'none to compare'}"
+    rest = f"; both refuse {refused}" if refused else ""
+    return f"{number_of(len(found), 'message')}: {kinds or 'none to compare'}{rest}"
 
 
 def _changes(change: EventChange) -> Iterator[str]:

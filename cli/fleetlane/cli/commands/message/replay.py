@@ -140,6 +140,7 @@ def replay(
     """
     wanted = _range(checked_name(flow, kind="stream"), from_, to_ms)
     platform = where.platform()
+    platform.publisher.check_stream(wanted.stream)
     if _ARCHIVE in from_:
         _replay_archived(platform, wanted, limit=limit, dry_run=dry_run, as_json=as_json)
         return
@@ -194,9 +195,10 @@ def replay_parked(
     Ids stay the same, so replaying twice duplicates no event. Messages also stay parked. Exit
     code 1: some could not be replayed.
     """
-    stores = where.platform().messages
-
-    wanted = chosen.filter(ids)
+    platform, wanted = where.platform(), chosen.filter(ids)
+    if wanted.stream is not None:
+        platform.publisher.check_stream(wanted.stream)
+    stores = platform.messages
     with counted("records read") as on_read:
         plan = parked_plan(
             stores.records(on_read),

@@ -64,6 +64,7 @@ def deploy(
 
     Nothing uses it before a flow that names one of its parsers is published.
     """
-    key = where.platform().publisher.parsers.deploy(file, owner=owner)
+    deployed = where.platform().publisher.parsers.deploy(file, owner=owner)
     manifest = read_manifest(file, artifact=str(file))
-    typer.echo(f"{key}: flows of {owner} may use {', '.join(manifest.uses)}")
+    unchanged = "" if deployed.is_new else "unchanged; "
+    typer.echo(f"{deployed.key}: {unchanged}flows of {owner} may use {', '.join(manifest.uses)}")

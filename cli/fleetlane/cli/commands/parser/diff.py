@@ -19,14 +19,19 @@ from fleetlane.cli.commands.parser.subject import FlowOption, LaneOption, projec
 from fleetlane.cli.options.checkout import uv_program
 from fleetlane.cli.options.selection import BadOptionsError
 from fleetlane.cli.options.stage import PlatformOptions
-from fleetlane.cli.output.parser_results import counts_of, difference_line, summary_line
+from fleetlane.cli.output.parser_results import (
+    both_refuse,
+    counts_of,
+    difference_line,
+    summary_line,
+)
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import parser_rule_for, split_use
 from fleetlane.events.flows.files import flow_at
 from fleetlane.events.flows.flow import Flow, ParserRule
 from fleetlane.events.lanes import Lane
 from fleetlane.parsers.registry import InstalledParser
-from fleetlane.parsers.testkit.differences import Difference, difference
+from fleetlane.parsers.testkit.differences import Difference, Kind, difference
 from fleetlane.parsers.testkit.parser_process import ParserProcess
 from fleetlane.parsers.testkit.samples import RecordedMessage, recorded_message
 from fleetlane.parsers.testkit.sites import Sites, project_around
@@ -177,6 +182,9 @@ def diff(
     ] = 1000,
     lane: LaneOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="Exit code 1: they differ, as with git diff.")
+    ] = False,
     where: PlatformOptions,
 ) -> None:
     """Compare two versions of a parser on real messages.
@@ -191,13 +199,19 @@ def diff(
         for subject in [subject_from(spec, sites, wanted, lane) for spec in (old, new)]:
             with ParserProcess(subject) as process:
                 pair.append(process.outcomes(trials))
-    differences = map(difference, *pair)
-    _print(dict(zip(messages, differences, strict=True)), as_json=as_json)
+    found = dict(zip(messages, map(difference, *pair), strict=True))
+    _print(found, as_json=as_json)
+    if exit_code and any(one.kind is not Kind.SAME for one in found.values()):
+        raise typer.Exit(1)
 
 
 def _print(found: Mapping[str, Difference], *, as_json: bool) -> None:
     if as_json:
-        document = {"messages": msgspec.to_builtins(found), "summary": counts_of(found)}
+        document = {
+            "messages": msgspec.to_builtins(found),
+            "summary": counts_of(found),
+            "both_refuse": both_refuse(found),
+        }
         typer.echo(json.dumps(document, indent=2))
         return
     for name, one in found.items():

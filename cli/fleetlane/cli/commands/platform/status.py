@@ -2,15 +2,25 @@
 
 import dataclasses
 import json
-from contextlib import closing
+import time
+from contextlib import closing, suppress
 from typing import Annotated, Final
 
 import typer
 
+from clients.kafka.reader import KafkaUnreadableError
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events.times import now_ms, rfc3339
-from operations.lanes.status import KafkaPositions, LaneStatus, QueryStatus, Status, status_of
+from operations.lanes.status import (
+    KafkaPositions,
+    LaneStatus,
+    Positions,
+    QueryStatus,
+    Status,
+    status_of,
+)
 
+_WATCH_EVERY_S: Final = 2.0
 _LANES: Final = "{:<10}{:>10}{:>9}{:>10}  {}"
 _QUERIES: Final = "{:<24}{:>15}  {}"
 
@@ -18,6 +28,9 @@ _QUERIES: Final = "{:<24}{:>15}  {}"
 def status(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Again every two seconds, until Ctrl-C.")
+    ] = False,
     where: PlatformOptions,
 ) -> None:
     """Show each lane's throughput and backlog, and how far behind each query is."""
@@ -25,8 +38,30 @@ def status(
     positions = KafkaPositions(resources.kafka_bootstrap_servers, resources.kafka_security)
 
     with closing(positions):
-        found = status_of(positions, now_ms=now_ms())
-    typer.echo(json.dumps(dataclasses.asdict(found)) if as_json else status_text(found))
+        if watch:
+            watch_status(positions, as_json=as_json)
+        else:
+            typer.echo(_shown(positions, as_json=as_json))
+
+
+def watch_status(positions: Positions, *, as_json: bool, every_s: float = _WATCH_EVERY_S) -> None:
+    """Show the state, on a terminal in the same place, until Ctrl-C; an outage does not end it."""
+    with suppress(KeyboardInterrupt):
+        while True:
+            try:
+                shown = _shown(positions, as_json=as_json)
+            except KafkaUnreadableError as outage:
+                typer.echo(f"error: {outage}", err=True)
+            else:
+                if not as_json:
+                    typer.clear()  # where stdout is a terminal
+                typer.echo(shown)
+            time.sleep(every_s)
+
+
+def _shown(positions: Positions, *, as_json: bool) -> str:
+    found = status_of(positions, now_ms=now_ms())
+    return json.dumps(dataclasses.asdict(found)) if as_json else status_text(found)
 
 
 def status_text(found: Status) -> str:
