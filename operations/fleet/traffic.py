@@ -8,7 +8,7 @@ from typing import Final
 from fleetlane.events.times import DAY_MS, HOUR_MS
 from operations.fleet.fleet import IN_WINDOW
 from operations.fleet.questions import Question, Row, cell, numbers, share
-from operations.fleet.wording import duration, micros, percent, ratio, size
+from operations.fleet.wording import duration, limit, micros, percent, ratio, size, span
 
 LATE_OVER_MS: Final = HOUR_MS
 LATE_SHARE_MIN: Final = 0.5
@@ -38,7 +38,7 @@ LATE: Final = Question(
         "type": cell("device_type"),
         **numbers(messages="messages", late="late"),
         "share": share("late", "messages"),
-        "median lag": cell("median_lag_ms", duration),
+        "p50 lag": cell("median_lag_ms", duration),
     },
     parameters={
         "over_ms": LATE_OVER_MS,
@@ -83,19 +83,13 @@ def is_late(lags: Row) -> bool:
 
 
 def lag_label(lags: Row) -> str:
-    """``up to 6 h``: above the upper bound of the bin before."""
-    if lags["low"] is None:
-        return "clock ahead"
-    return _bin_label(lags, duration(lags["low"] if lags["high"] is None else lags["high"]))
+    """``1-10 min``: above its first bound, up to its second."""
+    return "clock ahead" if lags["low"] is None else span(lags["low"], lags["high"], duration)
 
 
 def size_label(sizes: Row) -> str:
-    """``up to 10 kB``: above the upper bound of the bin before."""
-    return _bin_label(sizes, size(sizes["low"] if sizes["high"] is None else sizes["high"]))
-
-
-def _bin_label(of: Row, bound: str) -> str:
-    return f"over {bound}" if of["high"] is None else f"up to {bound}"
+    """``100 B-1 kB``: above its first bound, up to its second."""
+    return span(sizes["low"], sizes["high"], limit)
 
 
 _SHARE: Final = cell("share", lambda share: percent(share, 1))
@@ -138,7 +132,7 @@ SIZES: Final = Question(
     """,
     columns={
         **numbers(count="messages"),
-        "median": cell("p50", size),
+        "p50": cell("p50", size),
         "p95": cell("p95", size),
         "p99": cell("p99", size),
         "largest": cell("max", size),
@@ -235,7 +229,7 @@ PARSERS: Final = Question(
     columns={
         "parser": cell("parser"),
         **numbers(attempts="attempts"),
-        "median": cell("p50_us", micros),
+        "p50": cell("p50_us", micros),
         "p95": cell("p95_us", micros),
         "p99": cell("p99_us", micros),
         "longest": cell("max_us", micros),

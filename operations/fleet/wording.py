@@ -1,5 +1,6 @@
 """Numbers, sizes, times and shares for people. A share is never rounded to 0 % or 100 %."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -44,6 +45,26 @@ def size(size_bytes: float | None) -> str:
         value /= 1_000
     digits = 0 if unit == "B" or value >= 99.5 else 1  # noqa: PLR2004 - 100 once it is rounded
     return f"{value:.{digits}f}".removesuffix(".0") + f"{NARROW_SPACE}{unit}"
+
+
+def limit(limit_bytes: int) -> str:
+    """``256 KiB`` of one that is a whole number of them or of MiB, else as ``size``."""
+    for unit_bytes, unit in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+        if limit_bytes and limit_bytes % unit_bytes == 0:
+            return f"{limit_bytes // unit_bytes}{NARROW_SPACE}{unit}"
+    return size(limit_bytes)
+
+
+def span(low: int | None, high: int | None, text: Callable[[int], str]) -> str:
+    """``1-10 kB``, ``100 B-1 kB``, ``over 64 MiB``: a unit that both have is named once."""
+    if high is None:
+        return NONE if low is None else f"over {text(low)}"
+    if low is None or low < 0:
+        return f"up to {text(high)}"
+    first, last = text(low), text(high)
+    value, _, unit = first.partition(NARROW_SPACE)
+    is_shared = unit.removesuffix("s") == last.partition(NARROW_SPACE)[2].removesuffix("s")
+    return f"{value if is_shared else first}\N{EN DASH}{last}"
 
 
 def duration(duration_ms: int) -> str:

@@ -10,22 +10,20 @@ from operations.fleet import devices, traffic, wording
 from operations.fleet.fleet import Fleet
 from operations.fleet.questions import Row, Table
 from operations.fleet.wording import counted, micros, number, percent
-from operations.report.charts import (
-    ASIDE,
-    COLOURS,
-    GOOD,
-    IN_CHARTS,
-    WATCH,
-    Chart,
-    bars_chart,
-    days_chart,
-)
+from operations.report.charts import ASIDE, COLOURS, GOOD, WATCH, Bar, Bars, Colour, Columns
 
 _HERE: Final = Path(__file__).parent
 _BARS_MAX: Final = 10
 
 REPORT_DAYS: Final = 7
 """The window of every answer except the coverage by day and when a device last reported."""
+
+LATE_SHARE_MAX: Final = 0.05
+"""Of all messages, those that state no time among them: few that do say little of the fleet."""
+
+MALFORMED_SHARE_MAX: Final = 0.01
+_ALARM_SHARE_MIN: Final = 0.01
+"""A firmware with a smaller share of all messages is not marked, whatever its own share is."""
 
 _ASKED: Final = (
     *(devices.SILENT, traffic.LATE, traffic.LAGS, traffic.FIRMWARE, traffic.SIZES),
@@ -72,14 +70,15 @@ def page_of(answers: Answers, *, asked_at_ms: int, latest_ms: int | None) -> str
         latest_ms=latest_ms,
         charts=_charts(answers),
         colours=COLOURS,
-        in_charts=IN_CHARTS,
         days=REPORT_DAYS,
+        late_share_max=LATE_SHARE_MAX,
+        malformed_share_max=MALFORMED_SHARE_MAX,
         traffic=traffic,
         words=wording,
     )
 
 
-def _charts(answers: Answers) -> Mapping[str, Chart | None]:
+def _charts(answers: Answers) -> Mapping[str, Bars | Columns | None]:
     """By the section's key; none where there is nothing to draw."""
     rows = {name: table.rows for name, table in answers.items()}
     lags, sizes = (
@@ -87,7 +86,7 @@ def _charts(answers: Answers) -> Mapping[str, Chart | None]:
         (rows["bins"], traffic.size_label, "size"),
     )
     return {
-        "coverage": _days(answers),
+        "coverage": _days(answers) if any(one["messages"] for one in rows["by_day"]) else None,
         "late": _histogram(*lags) if any(one["messages"] for one in rows["lags"]) else None,
         "firmware": _firmware(rows["firmware"])
         if any(one["malformed"] for one in rows["firmware"])
@@ -97,68 +96,75 @@ def _charts(answers: Answers) -> Mapping[str, Chart | None]:
     }
 
 
-def _days(answers: Answers) -> Chart:
-    direct, relayed = "sent directly", "only through a gateway"
+def _days(answers: Answers) -> Columns:
     days = answers["by_day"].rows
-    rows = [
-        {"day": f"{one['day'].day} {one['day']:%b}", "kind": kind, "devices": devices, "place": at}
-        for one in days
-        for at, (kind, devices) in enumerate(
-            ((direct, one["reported"]), (relayed, one["through_gateway"]))
-        )
-    ]
     last, last_day = days[-1], days[-1]["day"]
     most = max(one["reported"] + one["through_gateway"] for one in days)
     alt = (
         f"Bar chart of devices that reported on each of {counted(len(days), 'day')}, up "
         f"to {number(most)} a day; {number(last['reported'])} on {last_day.day} {last_day:%B}."
     )
-    colours = {direct: GOOD, relayed: ASIDE}
-    registered = answers["coverage"].rows[0]["registered"]
-    return days_chart(rows, colours=colours, alt=alt, top=max(registered, most, 1))
+    return Columns(
+        alt=alt,
+        columns=[
+            (f"{one['day'].day} {one['day']:%b}", (one["reported"], one["through_gateway"]))
+            for one in days
+        ],
+        kinds=(("sent directly", GOOD), ("only through a gateway", ASIDE)),
+        top=max(answers["coverage"].rows[0]["registered"], most, 1),
+    )
 
 
-def _firmware(firmware: Sequence[Row]) -> Chart:
-    rows = [
-        {
-            "label": one["firmware"] or "not declared",
-            "value": 100 * one["malformed_share"],
-            "words": percent(one["malformed"], one["messages"]),
-            "colour": (WATCH if one["firmware"] else ASIDE).light,
-        }
+def _firmware(firmware: Sequence[Row]) -> Bars:
+    whole = sum(one["messages"] for one in firmware)
+    bars = [
+        Bar(
+            label=one["firmware"] or "not declared",
+            value=one["malformed_share"],
+            words=f"{percent(one['malformed'], one['messages'])} of {number(one['messages'])}",
+            colour=_firmware_colour(one, whole),
+        )
         for one in firmware[:_BARS_MAX]
     ]
-    alt = f"Bar chart of the malformed share by firmware, the worst first: {rows[0]['label']}."
-    return bars_chart(rows, title="malformed (%)", alt=alt)
+    alt = f"Bar chart of the malformed share by firmware, the worst first: {bars[0].label}."
+    return Bars(bars=bars, alt=alt)
 
 
-def _parsers(parsers: Sequence[Row]) -> Chart:
-    rows = [
-        {
-            "label": one["parser"],
-            "middle": one["p50_us"] / 1_000,
-            "value": one["p95_us"] / 1_000,
-            "words": micros(one["p95_us"]),
-        }
+def _firmware_colour(one: Row, whole: int) -> Colour:
+    """A share of a handful of messages is no alarm."""
+    if one["firmware"] is None:
+        return ASIDE
+    is_bad = one["malformed"] > MALFORMED_SHARE_MAX * one["messages"]
+    return WATCH if is_bad and one["messages"] >= _ALARM_SHARE_MIN * whole else GOOD
+
+
+def _parsers(parsers: Sequence[Row]) -> Bars:
+    bars = [
+        Bar(
+            label=one["parser"],
+            value=one["p95_us"],
+            words=f"{micros(one['p50_us'])}, {micros(one['p95_us'])}",
+            middle=one["p50_us"],
+        )
         for one in parsers[:_BARS_MAX]
     ]
     alt = (
-        f"Bar chart of the p95 time per attempt, by parser, the slowest first: "
-        f"{rows[0]['label']}, {rows[0]['words']}."
+        f"Bar chart of the p50 and p95 time per attempt, by parser, the slowest first: "
+        f"{bars[0].label}, {bars[0].words}."
     )
-    return bars_chart(rows, title="milliseconds per attempt", alt=alt)
+    return Bars(bars=bars, alt=alt)
 
 
-def _histogram(bins: Sequence[Row], label: Callable[[Row], str], by: str) -> Chart:
-    rows = [
-        {
-            "label": label(one),
-            "value": one["messages"],
-            "words": percent(one["share"], 1),
-            "colour": (WATCH if by == "lag" and traffic.is_late(one) else GOOD).light,
-        }
+def _histogram(bins: Sequence[Row], label: Callable[[Row], str], by: str) -> Bars:
+    bars = [
+        Bar(
+            label=label(one),
+            value=one["messages"],
+            words=percent(one["share"], 1),
+            colour=WATCH if by == "lag" and traffic.is_late(one) else GOOD,
+        )
         for one in bins
     ]
-    most = max(rows, key=lambda row: int(str(row["value"])))
-    alt = f"Bar chart of messages by {by}. The longest bar is “{most['label']}”: {most['words']}."
-    return bars_chart(rows, title="messages", alt=alt)
+    most = max(bars, key=lambda bar: bar.value)
+    alt = f"Bar chart of messages by {by}. The longest bar is “{most.label}”: {most.words}."
+    return Bars(bars=bars, alt=alt)

@@ -9,6 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
+from tests.browser.conftest import LONG_NAME
 from tests.browser.visits import empty_page, visit
 
 type Scheme = Literal["light", "dark"]
@@ -16,7 +17,7 @@ type Scheme = Literal["light", "dark"]
 WIDTHS: Final = {"desk": 1200, "tablet": 800, "phone": 320}
 SECTIONS: Final = (
     *("At a glance", "Reporting devices", "Silent devices", "Late messages"),
-    *("Malformed messages", "Message sizes", "Parse times"),
+    *("Message sizes", "Malformed messages", "Parse times"),
 )
 
 
@@ -72,7 +73,7 @@ def test_nobody_has_to_scroll_sideways(opened: Opened) -> None:
 
 def test_charts_stay_within_their_cards(opened: Opened) -> None:
     outside = opened.page.evaluate(
-        """[...document.querySelectorAll('svg text')].filter(text => {
+        """[...document.querySelectorAll('.bars span, .columns span')].filter(text => {
             const words = text.getBoundingClientRect(), card = text.closest('.card');
             const frame = card.getBoundingClientRect();
             return words.width && (words.left < frame.left || words.right > frame.right);
@@ -80,6 +81,40 @@ def test_charts_stay_within_their_cards(opened: Opened) -> None:
     )
 
     assert outside == []
+
+
+def test_no_label_is_clipped(opened: Opened) -> None:
+    clipped = opened.page.evaluate(
+        """[...document.querySelectorAll('.label, .words, .at, .level')].filter(
+            one => one.scrollWidth > one.clientWidth && getComputedStyle(one).overflow != 'visible'
+        ).map(one => one.textContent)"""
+    )
+
+    assert clipped == []
+    assert opened.page.locator(".label", has_text=LONG_NAME).is_visible()
+
+
+def test_a_table_wider_than_a_phone_shows_that_it_goes_on(browser: Browser, report: Path) -> None:
+    with visit(browser, report, viewport={"width": 390, "height": 900}) as page:
+        cues = page.evaluate(
+            """[...document.querySelectorAll('.scrolls')].filter(
+                one => one.scrollWidth > one.clientWidth
+            ).map(one => getComputedStyle(one).backgroundAttachment)"""
+        )
+
+    assert cues
+    assert set(cues) == {"local, local, scroll, scroll"}
+
+
+def test_cards_side_by_side_end_together(page: Page) -> None:
+    ends = page.evaluate(
+        """[...document.querySelectorAll('.card:not(.wide)')].map(one => {
+            const {top, bottom} = one.getBoundingClientRect();
+            return [Math.round(top), Math.round(bottom)];
+        })"""
+    )
+
+    assert len({top for top, _ in ends}) == len({tuple(one) for one in ends}) == 2
 
 
 def test_axe_finds_no_barrier(browser: Browser, report: Path, scheme: Scheme) -> None:

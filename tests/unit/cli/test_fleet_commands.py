@@ -52,7 +52,7 @@ def run(*arguments: str) -> Result:
     [
         ("coverage", "of registered"),
         ("silent", "silent for"),
-        ("late", "median lag"),
+        ("late", "p50 lag"),
         ("sizes", "ratio"),
         ("health", "malformed"),
     ],

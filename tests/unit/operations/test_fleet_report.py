@@ -3,13 +3,14 @@
 import re
 from collections.abc import Iterator
 from contextlib import closing
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
 
 from operations.fleet.fleet import Fleet
 from operations.fleet.wording import number, percent
-from operations.report.charts import CARD, COLOURS, INK, MUTED, PAGE, WATCH, Colour
+from operations.report.charts import CARD, COLOURS, INK, MUTED, PAGE, WATCH, Colour, Columns
 from operations.report.page import Answers, answers_of, page_of
 from tests import slow_answers
 from tests.known_fleet import ASKED_AT_MS, KnownFleet, known_fleet, lake_of
@@ -96,6 +97,76 @@ def test_an_empty_lake_makes_a_page(tmp_path_factory: pytest.TempPathFactory) ->
         page = page_of(answers_of(fleet), asked_at_ms=ASKED_AT_MS, latest_ms=fleet.latest_ms())
 
     assert "The lake holds no message yet." in page
+    assert "No registered device has sent a message in 30 days." in page
+    assert "There are no messages." in page
+    assert "<table" not in page
+    assert not re.search(r"\b0 of (the )?0\b", page)
+
+
+def test_a_large_share_of_few_messages_is_no_alarm(answers: Answers) -> None:
+    lags, sizes = answers["lags"], answers["sizes"]
+    late = lags.of(
+        [{**one, "messages": 46 if one["low"] == 86_400_000 else 0} for one in lags.rows]
+    )
+    all_of_them = sizes.of([{**sizes.rows[0], "count": 10_377}])
+
+    page = page_of(
+        {**answers, "lags": late, "sizes": all_of_them}, asked_at_ms=ASKED_AT_MS, latest_ms=None
+    )
+
+    [classes, text] = headline(page, "over an hour late")
+    assert "46 of the 46 messages that state their data's end time, of 10,377 in all" in text
+    assert "notable" not in classes
+
+
+def test_a_large_share_of_many_messages_is_an_alarm(answers: Answers) -> None:
+    lags, sizes = answers["lags"], answers["sizes"]
+    late = lags.of([{**one, "messages": 800} for one in lags.rows])
+    all_of_them = sizes.of([{**sizes.rows[0], "count": 10_377}])
+
+    page = page_of(
+        {**answers, "lags": late, "sizes": all_of_them}, asked_at_ms=ASKED_AT_MS, latest_ms=None
+    )
+
+    assert "notable" in headline(page, "over an hour late")[0]
+
+
+def test_a_firmware_with_a_handful_of_messages_is_not_marked(answers: Answers) -> None:
+    firmware = answers["firmware"]
+    rows = [
+        {**firmware.rows[0], "firmware": name, "messages": messages, "malformed": malformed}
+        | {"malformed_share": malformed / messages}
+        for name, messages, malformed in (("9.9", 1, 1), ("2.1", 4_000, 400), ("2.0", 6_000, 6))
+    ]
+
+    page = page_of({**answers, "firmware": firmware.of(rows)}, asked_at_ms=ASKED_AT_MS, latest_ms=0)
+
+    marks = dict(
+        re.findall(r'"label">(\d.\d)</span>\s*<span class="track"><span class="fill (\w+)"', page)
+    )
+    assert marks == {"9.9": "good", "2.1": "watch", "2.0": "good"}
+
+
+def test_p50_and_p95_are_named(page: str) -> None:
+    headings = [row for row in _Cells(page).rows if row[0] == "parser"]
+
+    assert headings == [["parser", "attempts", "p50", "p95", "p99", "longest"]]
+    assert "The tick is p50 (the median), the end of the bar p95." in page
+
+
+@pytest.mark.parametrize(
+    ("top", "ticks"),
+    [(1, [0, 1]), (6, [0, 2, 4, 6]), (392, [0, 100, 200, 300]), (5_000, [*range(0, 5_001, 1_000)])],
+)
+def test_a_scale_has_round_numbers(top: int, ticks: list[int]) -> None:
+    assert list(Columns(alt="", columns=(), kinds=(), top=top).ticks) == ticks
+
+
+def headline(page: str, label: str) -> tuple[str, str]:
+    """Its classes, and its text."""
+    found = re.search(rf"<div([^>]*)>\s*<dt>{label}</dt>(.*?)</div>", page, re.DOTALL)
+    assert found is not None
+    return found[1], " ".join(unescape(found[2]).split())
 
 
 def test_the_page_names_nothing_to_load(page: str) -> None:

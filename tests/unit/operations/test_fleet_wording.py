@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetlane.events.times import DAY_MS, HOUR_MS
+from operations.fleet.traffic import lag_label, size_label
 from operations.fleet.wording import counted, duration, micros, moment, number, percent, size
 
 
@@ -67,6 +68,38 @@ def test_sizes_have_the_unit_that_suits(size_bytes: int, words: str) -> None:
 )
 def test_lengths_have_the_unit_that_suits(duration_ms: int, words: str) -> None:
     assert plain(duration(duration_ms)) == words
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (None, 100, "up to 100 B"),
+        (100, 1_000, "100 B\N{EN DASH}1 kB"),
+        (1_000, 10_000, "1\N{EN DASH}10 kB"),
+        (100_000, 256 * 1024, "100 kB\N{EN DASH}256 KiB"),
+        (4_500_000, 64 << 20, "4.5 MB\N{EN DASH}64 MiB"),
+        (64 << 20, None, "over 64 MiB"),
+    ],
+)
+def test_a_range_of_sizes_names_both_its_ends(
+    low: int | None, high: int | None, words: str
+) -> None:
+    assert plain(size_label({"low": low, "high": high})) == words
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (None, -1, "clock ahead"),
+        (-1, 10_000, "up to 10 s"),
+        (10_000, 60_000, "10 s\N{EN DASH}1 min"),
+        (HOUR_MS, 6 * HOUR_MS, "1\N{EN DASH}6 h"),
+        (DAY_MS, 7 * DAY_MS, "1\N{EN DASH}7 days"),
+        (7 * DAY_MS, None, "over 7 days"),
+    ],
+)
+def test_a_range_of_lags_names_both_its_ends(low: int | None, high: int | None, words: str) -> None:
+    assert plain(lag_label({"low": low, "high": high})) == words
 
 
 def test_microseconds_have_the_unit_that_suits() -> None:
