@@ -55,7 +55,7 @@ def _shared(code: JobsCode, stores: Stores, streaming: Streaming, stage: Stage) 
         kafka=streaming.access,
         stores=stores,
         places=Places(
-            bootstrap_servers=streaming.kafka.bootstrap_servers,
+            kafka_bootstrap_servers=streaming.kafka.bootstrap_servers,
             checkpoint_folder=f"s3://{stores.checkpoints.bucket_name}",
             flows_bucket=stores.artifacts.bucket_name,
             payload_bucket=stores.payloads.bucket_name,

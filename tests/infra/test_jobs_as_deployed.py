@@ -85,7 +85,7 @@ class Ground:
     def _put_into(self, word: str) -> str:
         places = self.places
         references = {
-            "ExportsOutputFnGetAttBootstrapServers": places.bootstrap_servers,
+            "ExportsOutputFnGetAttBootstrapServers": places.kafka_bootstrap_servers,
             "s3://ExportsOutputRefCheckpoints": places.checkpoint_folder,
             "ExportsOutputRefArtifacts": places.flows_bucket,
             "ExportsOutputRefPayloads": places.payload_bucket,
@@ -133,7 +133,7 @@ def ground(
         "AWS_ENDPOINT_URL_CLOUDWATCH": f"http://127.0.0.1:{free_port()}",
     }
     places = Places(
-        bootstrap_servers=servers,
+        kafka_bootstrap_servers=servers,
         checkpoint_folder=tmp_path_factory.mktemp("checkpoints").as_uri(),
         kafka_security=KafkaSecurity.PLAINTEXT,
         registry_table="deployed-devices",
@@ -151,7 +151,7 @@ def given(dev: Synthesized, staging: Synthesized) -> dict[str, list[list[str]]]:
 @pytest.fixture
 def land(ground: Ground) -> Callable[[Lane], str]:
     """Land a message in a lane's topic, and give its raw id."""
-    producer = KafkaProducer(bootstrap_servers=ground.places.bootstrap_servers)
+    producer = KafkaProducer(bootstrap_servers=ground.places.kafka_bootstrap_servers)
 
     def land(lane: Lane) -> str:
         message = Message(
@@ -185,7 +185,7 @@ def submitted(
         stage="deployed",
         region=REGION,
         api_url="",
-        kafka_bootstrap_servers=places.bootstrap_servers,
+        kafka_bootstrap_servers=places.kafka_bootstrap_servers,
         kafka_security=KafkaSecurity.PLAINTEXT,
         devices_table=places.registry_table,
         flows_bucket=places.flows_bucket,
@@ -220,7 +220,7 @@ def told[R: Any](
 ) -> R:
     """Wait until a topic of the fleet has a message's row."""
     found: list[R] = []
-    reader = KafkaReader(ground.places.bootstrap_servers, topics=[topic])
+    reader = KafkaReader(ground.places.kafka_bootstrap_servers, topics=[topic])
 
     def is_told() -> bool:
         rows = (read(record.value or b"") for record in reader.read_available())

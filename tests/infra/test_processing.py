@@ -19,7 +19,7 @@ from fleetlane.events.job_arguments import (
 )
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import STANDING_LEDGER
-from glue_jobs.host import query_names
+from glue_jobs.host import query_names, shared_arguments
 from infra.alarms.lanes import fleet_alarms
 from infra.artifacts.build import IN_AWS
 from infra.constructs.jobs.spark_applications import Places, named_arguments, spark_applications
@@ -37,7 +37,7 @@ from tests.infra.synthesis import Synthesized
 pytestmark = pytest.mark.cdk
 
 PLACES = Places(
-    bootstrap_servers="b-1.example:9098,b-2.example:9098",
+    kafka_bootstrap_servers="b-1.example:9098,b-2.example:9098",
     checkpoint_folder="s3://checkpoints",
     flows_bucket="flows",
     payload_bucket="payloads",
@@ -84,9 +84,19 @@ def test_each_job_finds_all_of_its_arguments(name: str) -> None:
 
     assert host.application == f"fleetlane-{name}"
     for job in jobs:
-        assert job.kafka_bootstrap_servers == PLACES.bootstrap_servers
+        assert job.kafka_bootstrap_servers == PLACES.kafka_bootstrap_servers
         assert job.kafka_security is KafkaSecurity.IAM
         assert job.checkpoint_folder == PLACES.checkpoint_folder
+        assert getattr(job, "lake_database", "fleetlane_staging") == "fleetlane_staging"
+
+
+@pytest.mark.parametrize("name", APPLICATIONS)
+def test_each_application_publishes_its_own_metrics_in_its_stages_namespace(name: str) -> None:
+    argv = APPLICATIONS[name].argv(PLACES)
+
+    shared = shared_arguments(HostArguments.from_argv(argv), argv)
+
+    assert shared.metrics_namespace == "Fleetlane/staging"
 
 
 @pytest.mark.parametrize("name", APPLICATIONS)

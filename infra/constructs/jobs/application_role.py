@@ -12,6 +12,7 @@ from fleetlane.events import s3_keys
 from fleetlane.events.lake.tables import TABLES
 from fleetlane.events.lake.views import VIEW_PREFIX
 from fleetlane.events.lanes import REAL_TIME_LANES, BulkCause, Lane
+from fleetlane.events.metrics import namespace_of
 from fleetlane.events.topics import (
     FLEET_ALERTS,
     FLEET_HEARTBEATS,
@@ -90,7 +91,7 @@ class ApplicationRole(Construct):
     ) -> None:
         super().__init__(scope, f"{application.name}-role")
         self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal(principal))
-        self._grant_metrics(application.metrics_namespace)
+        self._grant_metrics(namespace_of(application.stage.name))
         stores, kafka = context.stores, context.kafka
         self._grant_checkpoints(application, stores)
         kafka.grant_mirror(self.role, application.queries)
@@ -133,15 +134,16 @@ class ApplicationRole(Construct):
         self, stores: Stores, kafka: KafkaAccess, application: SparkApplication
     ) -> None:
         """Reads what is kept, and writes the lake with the bodies beside it: nobody else does."""
+        stage = application.stage
         kept = (CANONICAL_TOPICS, UNIQUE_TOPICS, PARKED, FLEET_PARSED, FLEET_RECEIVED)
-        kafka.grant_read(self.role, (*kept, RAW_TOPICS) if application.archive_days else kept)
+        kafka.grant_read(self.role, (*kept, RAW_TOPICS) if stage.raw_archive_days else kept)
         kafka.grant_write(self.role, (UNIQUE_TOPICS,))
         grant_objects(self.role, stores.payloads, READ)
         for prefix in (f"{LAKE_TABLES_PREFIX}/", s3_keys.ARCHIVED_BODIES):
             grant_objects(self.role, stores.lake, (*READ, *WRITE, *DELETE), prefix=prefix)
         for prefix in _UPKEEP:
             grant_objects(self.role, stores.lake, (*READ, *WRITE), prefix=prefix)
-        self._grant_catalog(application.lake_database)
+        self._grant_catalog(stage.lake_database)
         self._grant_ledger(stores, kafka)
 
     def _grant_catalog(self, database: str) -> None:

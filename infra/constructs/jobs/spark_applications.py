@@ -1,8 +1,8 @@
 """The five Spark applications: which jobs share one, and what each is started with."""
 
 import shlex
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from itertools import batched
 from typing import Any, Final
 
@@ -15,13 +15,11 @@ from fleetlane.events.job_arguments import (
     KafkaSecurity,
     LakeArguments,
     ParseLaneArguments,
-    Sandbox,
     StandingLedgerArguments,
     lake_tables,
 )
-from fleetlane.events.lake.tables import NAMESPACE as LAKE_NAMESPACE
-from fleetlane.events.lanes import Lane, LaneTrigger
-from fleetlane.events.metrics import NAMESPACE, namespace_of
+from fleetlane.events.lanes import Lane
+from fleetlane.events.metrics import namespace_of
 from infra.stages import Stage
 
 APPLICATION_PREFIX: Final = "fleetlane-"
@@ -46,11 +44,11 @@ LAKE_TABLES_PREFIX: Final = "tables"
 class Places:
     """Where the jobs read and write: names and addresses, known only as a stage is deployed.
 
-    Overrides are in the flows' bucket.
+    Each is called as the jobs' arguments are. Overrides are in the flows' bucket.
     ``kafka_security`` is Amazon MSK's; anything else is for a broker on one's own machine.
     """
 
-    bootstrap_servers: str
+    kafka_bootstrap_servers: str
     checkpoint_folder: str
     flows_bucket: str
     payload_bucket: str
@@ -61,37 +59,31 @@ class Places:
     kafka_security: KafkaSecurity = KafkaSecurity.IAM
     region: str | None = None
 
-    @property
-    def common(self) -> dict[str, Any]:
-        return {
-            "kafka_bootstrap_servers": self.bootstrap_servers,
-            "kafka_security": self.kafka_security,
-            "checkpoint_folder": self.checkpoint_folder,
-        }
-
-    @property
-    def lake_warehouse(self) -> str:
-        return f"s3://{self.lake_bucket}/{LAKE_TABLES_PREFIX}"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkApplication:
-    """Jobs that share a driver and workers. ``workers`` counts the driver's.
+    """Jobs of a stage that share a driver and workers.
 
     Without a ``lane`` it runs no parser, and keeps what came of all lanes: so no parser shares a
-    role with what writes the lake, the registry or the overrides. With 0 ``archive_days`` its lake
-    has no raw archive.
+    role with what writes the lake, the registry or the overrides.
     """
 
-    name: str
+    stage: Stage
     lane: Lane | None
-    workers: int
-    has_metadata: bool = False
-    sandbox: Sandbox = Sandbox.AVAILABLE
-    trigger: LaneTrigger = LaneTrigger.MICRO_BATCHES
-    archive_days: int = 0
-    metrics_namespace: str = NAMESPACE
-    lake_database: str = LAKE_NAMESPACE
+
+    @property
+    def name(self) -> str:
+        return LAKE_APPLICATION if self.lane is None else str(self.lane)
+
+    @property
+    def workers(self) -> int:
+        """With the driver's."""
+        count: int = getattr(self.stage, f"{self.name}_workers")
+        return count
+
+    @property
+    def has_metadata(self) -> bool:
+        return self.lane is Lane.STANDARD
 
     @property
     def is_scaled(self) -> bool:
@@ -119,90 +111,42 @@ class SparkApplication:
         return host.to_argv()
 
     def _jobs(self, places: Places) -> Iterator[JobArguments]:
+        """Each has what it has a field for, of the places and of the stage's settings."""
+        stage, executors = self.stage, max(1, self.workers - 1)
+        given: dict[str, Any] = {
+            **asdict(places),
+            "overrides_bucket": places.flows_bucket,
+            "lake_warehouse": f"s3://{places.lake_bucket}/{LAKE_TABLES_PREFIX}",
+            "lake_database": stage.lake_database,
+            "lake_records_per_batch_max": LAKE_RECORDS_PER_WORKER * executors,
+            "archive_days": stage.raw_archive_days,
+            "metrics_namespace": namespace_of(stage.name),
+            "lane": self.lane,
+            "workers": executors,
+            "sandbox": stage.sandbox,
+        }
+        for kind, own in self._kinds():
+            names = {field.name for field in fields(kind)}
+            yield kind(**{name: given[name] for name in names & given.keys()}, **own)
+
+    def _kinds(self) -> Iterator[tuple[type[JobArguments], Mapping[str, Any]]]:
+        """Its jobs, with what each has of its own."""
         if self.lane is None:
-            yield from self._keeping_jobs(places)
+            yield DeduplicateArguments, {}
+            for tables in lake_tables(self.stage.raw_archive_days):
+                yield LakeArguments, {"tables": tables}
+            yield StandingLedgerArguments, {}
+            yield FleetWatchArguments, {}
             return
-        yield ParseLaneArguments(
-            **places.common,
-            lane=self.lane,
-            workers=self._executors,
-            flows_bucket=places.flows_bucket,
-            payload_bucket=places.payload_bucket,
-            parked_bucket=places.parked_bucket,
-            sandbox=self.sandbox,
-            trigger=self.trigger,
-            metrics_namespace=self.metrics_namespace,
-        )
+        is_fast = self.lane is Lane.FAST
+        yield ParseLaneArguments, {"trigger": self.stage.fast_trigger} if is_fast else {}
         if self.has_metadata:
-            yield FleetMetadataArguments(**places.common)
-
-    def _keeping_jobs(self, places: Places) -> Iterator[JobArguments]:
-        yield DeduplicateArguments(**places.common, flows_bucket=places.flows_bucket)
-        for tables in lake_tables(self.archive_days):
-            yield LakeArguments(
-                **places.common,
-                tables=tables,
-                metrics_namespace=self.metrics_namespace,
-                lake_warehouse=places.lake_warehouse,
-                lake_database=self.lake_database,
-                lake_bucket=places.lake_bucket,
-                payload_bucket=places.payload_bucket,
-                flows_bucket=places.flows_bucket,
-                archive_days=self.archive_days,
-                lake_records_per_batch_max=LAKE_RECORDS_PER_WORKER * self._executors,
-            )
-        yield StandingLedgerArguments(
-            **places.common,
-            flows_bucket=places.flows_bucket,
-            spool_bucket=places.spool_bucket,
-            metrics_namespace=self.metrics_namespace,
-            lake_warehouse=places.lake_warehouse,
-            lake_database=self.lake_database,
-            archive_days=self.archive_days,
-        )
-        yield FleetWatchArguments(
-            **places.common,
-            flows_bucket=places.flows_bucket,
-            overrides_bucket=places.flows_bucket,
-            registry_table=places.registry_table,
-            metrics_namespace=self.metrics_namespace,
-            lake_warehouse=places.lake_warehouse,
-            lake_database=self.lake_database,
-        )
-
-    @property
-    def _executors(self) -> int:
-        """The workers without the driver's."""
-        return max(1, self.workers - 1)
+            yield FleetMetadataArguments, {}
 
 
 def spark_applications(stage: Stage) -> tuple[SparkApplication, ...]:
-    """Five: what may be slow shares no worker with what must be fast; ``lake`` has no parser."""
-    applications = (
-        SparkApplication(
-            name="fast", lane=Lane.FAST, workers=stage.fast_workers, trigger=stage.fast_trigger
-        ),
-        SparkApplication(
-            name="standard", lane=Lane.STANDARD, workers=stage.standard_workers, has_metadata=True
-        ),
-        SparkApplication(name="bulk", lane=Lane.BULK, workers=stage.bulk_workers),
-        SparkApplication(name="slow", lane=Lane.SLOW, workers=stage.slow_workers),
-        SparkApplication(
-            name=LAKE_APPLICATION,
-            lane=None,
-            workers=stage.lake_workers,
-            archive_days=stage.raw_archive_days,
-        ),
-    )
-    return tuple(
-        replace(
-            one,
-            sandbox=stage.sandbox,
-            metrics_namespace=namespace_of(stage.name),
-            lake_database=stage.lake_database,
-        )
-        for one in applications
-    )
+    """Five: what may be slow shares no worker with what must be fast; the last has no parser."""
+    return tuple(SparkApplication(stage=stage, lane=lane) for lane in (*Lane, None))
 
 
 def named_arguments(argv: Sequence[str]) -> dict[str, str]:
