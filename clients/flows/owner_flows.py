@@ -30,14 +30,13 @@ class OwnerFlows:
         """Read a version; raises as ``FlowVersions.published``."""
         return self._of(owner).published(version)
 
-    def wanted(self, owner: str) -> str | None:
+    def wanted(self, owner: str) -> WantedVersion | None:
         """The version that an owner wants in force, if it ever said so."""
-        found = self._objects.read(wanted_key(owner), WantedVersion)
-        return None if found is None else found.version
+        return self._objects.read(wanted_key(owner), WantedVersion)
 
-    def want(self, owner: str, version: str) -> None:
+    def want(self, owner: str, wanted: WantedVersion) -> None:
         """Say which version is to be in force from the next activation on."""
-        self._objects.put(wanted_key(owner), WantedVersion(version).to_json())
+        self._objects.put(wanted_key(owner), wanted.to_json())
 
     def owners(self) -> Iterator[str]:
         """All owners that want a version in force."""

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from clients.flows.store import BEFORE_MAX, FlowsNotPublishedError, FlowsUnreadableError
 from fleetlane.events.flows.artifacts import FlowArtifact
-from fleetlane.events.flows.files import PublishedFlows
+from fleetlane.events.flows.files import PublishedFlows, WantedVersion
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.flows.ownership import collisions, topic_collisions
 from fleetlane.events.s3_keys import owners_flows
@@ -27,7 +27,7 @@ class OwnedVersions(Protocol):
         self, owner: str, flows: Iterable[Flow], artifacts: Iterable[FlowArtifact] = ()
     ) -> str: ...
     def published(self, owner: str, version: str) -> PublishedFlows: ...
-    def wanted(self, owner: str) -> str | None: ...
+    def wanted(self, owner: str) -> WantedVersion | None: ...
     def owners(self) -> Iterable[str]: ...
 
 
@@ -104,15 +104,15 @@ def _owners(
 
 def _wanted(owner: str, owned: OwnedVersions) -> PublishedFlows:
     """What an owner wants in force, which may be nothing but its own."""
-    version = owned.wanted(owner)
-    if version is None:
+    wanted = owned.wanted(owner)
+    if wanted is None:
         raise FlowsRefusedError("(none)", f"{owner} wants no version in force; publish one")
     try:
-        published = owned.published(owner, version)
+        published = owned.published(owner, wanted.version)
     except (FlowsNotPublishedError, FlowsUnreadableError) as problem:
-        raise FlowsRefusedError(version, str(problem)) from problem
+        raise FlowsRefusedError(wanted.version, str(problem)) from problem
     for foreign in _foreign(published, owner):
-        raise FlowsRefusedError(version, f"{foreign}, and lies below {owners_flows(owner)}")
+        raise FlowsRefusedError(wanted.version, f"{foreign}, and lies below {owners_flows(owner)}")
     return published
 
 

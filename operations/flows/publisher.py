@@ -1,6 +1,6 @@
 """Flows published and put into force, with the artifacts of their parsers; and rolled back."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +17,7 @@ from clients.flows.parser_store import ParserStore
 from clients.flows.store import FlowsNotPublishedError, FlowStore, FlowsUnreadableError
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import FlowArtifact, is_of_a_team, team_rules
-from fleetlane.events.flows.files import PublishedFlows
+from fleetlane.events.flows.files import PublishedFlows, WantedVersion
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S
 from fleetlane.parsers.artifacts.writing import unpack
@@ -103,7 +103,10 @@ class NothingBeforeError(FleetlaneError):
     """There is no version to go back to."""
 
     reason = "nothing_before"
-    sentence = "no version was in force before this one"
+    sentence = (
+        "no version was in force before this one, but for those that were rolled back:"
+        " `fleetlane flow list` names all, `flow publish --version` takes any"
+    )
 
 
 type Activates = Callable[[Sequence[str]], str]
@@ -179,8 +182,10 @@ class FlowPublisher:
         """Put a version of all flows into force, for every owner; raises what refuses it."""
         return self._put_into_force(self.flows.published(version))
 
-    def roll_back(self, owner: str | None = None) -> str:
-        """Put the version before into force, of one owner or of all; return that of all flows.
+    def roll_back(self, owner: str | None = None) -> tuple[str, int]:
+        """Put the version before into force, of one owner or of all; the next time the one before.
+
+        Returns the version of all flows, and how many versions back of the newest that is.
 
         Raises:
             NothingBeforeError: There is none.
@@ -188,33 +193,54 @@ class FlowPublisher:
         """
         current = self.flows.current()
         before = current.before if owner is None else current.owners.get(owner, ())[1:]
-        if not before:
-            raise NothingBeforeError
-        if owner is None:
-            return self.activate(before[0])
-        return self._activated({owner: self.owned.published(owner, before[0])})
+        rolled_back = self.rolled_back(current.owners if owner is None else [owner])
+        versions = ((back, self.published(one, owner)) for back, one in enumerate(before, start=1))
+        for back, wanted in versions:
+            if not _is_rolled_back(wanted, rolled_back):
+                if owner is None:
+                    return self._put_into_force(wanted, is_rollback=True), back
+                return self._activated({owner: wanted}, is_rollback=True), back
+        raise NothingBeforeError
 
-    def _put_into_force(self, wanted: PublishedFlows) -> str:
+    def published(self, version: str, owner: str | None) -> PublishedFlows:
+        """Read a version, of one owner's flows or of all."""
+        if owner is None:
+            return self.flows.published(version)
+        return self.owned.published(owner, version)
+
+    def rolled_back(self, owners: Iterable[str]) -> Mapping[str, Collection[str]]:
+        """The versions that each owner has gone back from, and not published again since."""
+        wanted = {owner: self.owned.wanted(owner) for owner in owners}
+        return {owner: one.rolled_back for owner, one in wanted.items() if one is not None}
+
+    def _put_into_force(self, wanted: PublishedFlows, *, is_rollback: bool = False) -> str:
         """Exactly these: an owner that has none among them has none from now on."""
         current = self.current()
         kept = () if current is None else current.flows
         owners = {flow.owner for flow in (*wanted.flows, *kept)}
-        return self._activated({owner: wanted.of_owner(owner) for owner in owners})
+        parts = {owner: wanted.of_owner(owner) for owner in owners}
+        return self._activated(parts, is_rollback=is_rollback)
 
-    def _activated(self, wanted: Mapping[str, PublishedFlows]) -> str:
+    def _activated(self, flows: Mapping[str, PublishedFlows], *, is_rollback: bool = False) -> str:
         """Have it activated; where that is refused, each owner wants again what it had."""
-        had = {owner: self.owned.wanted(owner) for owner in wanted}
-        for owner, one in wanted.items():
+        had = {owner: self.owned.wanted(owner) for owner in flows}
+        for owner, one in flows.items():
             self.owned.publish(owner, one.flows, one.artifacts)
         try:
-            for owner, one in wanted.items():
-                self.owned.want(owner, one.version)
-            return self._activate(sorted(wanted))
+            for owner, one in flows.items():
+                wanted = WantedVersion(one.version)
+                self.owned.want(owner, wanted.following(had[owner], is_rollback=is_rollback))
+            return self._activate(sorted(flows))
         except FleetlaneError:
-            for owner, version in had.items():
-                if version is not None and version != wanted[owner].version:
-                    self.owned.want(owner, version)
+            for owner, before in had.items():
+                if before is not None:
+                    self.owned.want(owner, before)
             raise
+
+
+def _is_rolled_back(flows: PublishedFlows, rolled_back: Mapping[str, Collection[str]]) -> bool:
+    """Whether they hold a version that its owner has gone back from."""
+    return any(flows.of_owner(owner).version in left for owner, left in rolled_back.items())
 
 
 class DeployedParsers:

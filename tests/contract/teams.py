@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import boto3
 
 from clients.aws import AwsSettings, s3_client
-from fleetlane.events.flows.files import flow_from_toml
+from fleetlane.events.flows.files import WantedVersion, flow_from_toml
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.stage_resources import StageResources
@@ -51,7 +51,7 @@ class Team:
     def force(self, owner: str, *flows: Flow) -> None:
         """Publish as somebody who has changed the commands: nothing is checked before."""
         owned = self.publisher.owned
-        owned.want(owner, owned.publish(owner, flows))
+        owned.want(owner, WantedVersion(owned.publish(owner, flows)))
         self.publisher._activate([owner])
 
 

@@ -87,13 +87,58 @@ def test_a_parser_that_nobody_deployed_is_named_with_the_commands(publisher: Flo
     assert publisher.current() is None
 
 
-def test_the_version_before_comes_back_and_so_does_the_one_after(publisher: FlowPublisher) -> None:
-    first, second = publisher.publish([flow("a", "red")]), publisher.publish([flow("b", "red")])
+@pytest.mark.parametrize("owner", [None, "red"])
+def test_to_roll_back_twice_goes_two_versions_back(
+    publisher: FlowPublisher, owner: str | None
+) -> None:
+    first, second, _ = (publisher.publish([flow(name, "red")]) for name in "abc")
 
-    back, forth = publisher.roll_back(), publisher.roll_back()
+    rolled_back = [publisher.roll_back(owner), publisher.roll_back(owner)]
 
-    assert (back, forth) == (first, second)
-    assert streams(publisher) == ["b"]
+    assert rolled_back == [(second, 1), (first, 2)]
+    assert streams(publisher) == ["a"]
+    with pytest.raises(NothingBeforeError):
+        publisher.roll_back(owner)
+
+
+@pytest.mark.parametrize("owner", [None, "red"])
+def test_what_was_rolled_back_is_skipped_once_another_is_published(
+    publisher: FlowPublisher, owner: str | None
+) -> None:
+    for name in "ab":
+        publisher.publish([flow(name, "red")])
+    publisher.roll_back(owner)
+    publisher.publish([flow("c", "red")])
+
+    publisher.roll_back(owner)
+
+    assert streams(publisher) == ["a"]
+
+
+def test_what_was_rolled_back_and_published_again_is_a_version_like_any(
+    publisher: FlowPublisher,
+) -> None:
+    for name in "ab":
+        publisher.publish([flow(name, "red"), flow("x", "blue")])
+    publisher.roll_back()
+    for name in "bc":
+        publisher.publish_owners([flow(name, "red")])
+
+    publisher.roll_back()
+
+    assert streams(publisher) == ["b", "x"]
+
+
+def test_a_refused_rollback_is_no_rollback(publisher: FlowPublisher) -> None:
+    publisher.publish([flow("a", "red")])
+    publisher.publish([flow("b", "red"), flow("c", "blue")])
+    publisher.publish_owners([flow("d", "red")])
+    publisher.publish_owners([flow("b", "blue")])
+
+    with pytest.raises(FlowsRefusedError):
+        publisher.roll_back("red")
+
+    assert publisher.rolled_back(["red"]) == {"red": ()}
 
 
 def test_where_nothing_was_before_there_is_nothing_to_roll_back(publisher: FlowPublisher) -> None:
@@ -159,7 +204,7 @@ def test_a_schema_may_grow_and_what_was_before_may_come_back(publisher: FlowPubl
     first = publisher.publish([described("a", "x")])
     publisher.publish([described("a", "x", "y")])
 
-    assert publisher.roll_back() == first
+    assert publisher.roll_back() == (first, 1)
 
 
 def test_one_owner_goes_back_and_the_others_stay(publisher: FlowPublisher) -> None:

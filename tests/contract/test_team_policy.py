@@ -17,6 +17,7 @@ from clients.flows.owner_flows import OwnerFlows
 from clients.flows.parser_store import ArtifactUnavailableError, ParserStore
 from clients.flows.store import FlowStore, FlowsUnavailableError
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flows.files import WantedVersion
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.names import BadNameError
 from fleetlane.events.s3_keys import CURRENT_FLOWS_KEY, owners_version_key, wanted_key
@@ -73,7 +74,9 @@ def test_each_team_publishes_and_rolls_back_by_its_own_policy(teams: Teams) -> N
     red.roll_back("red")
 
     assert sorted(red.flows.current().by_stream) == ["door", "hall", "tank"]
-    assert blue.flows.current().owners["blue"][0] == blue.owned.wanted("blue")
+    wanted = blue.owned.wanted("blue")
+    assert wanted is not None
+    assert blue.flows.current().owners["blue"][0] == wanted.version
 
 
 WRITES = (
@@ -157,7 +160,8 @@ def _forced(*flows: Flow) -> Callable[[Team], None]:
 
 def _names_blues_artifact(red: Team) -> None:
     owned, theirs = red.publisher.owned, red.publisher.flows.current().artifacts
-    owned.want("red", owned.publish("red", [flow("hall", "red")], theirs))
+    version = owned.publish("red", [flow("hall", "red")], theirs)
+    owned.want("red", WantedVersion(version))
     red.publisher._activate(["red"])
 
 
@@ -169,12 +173,12 @@ def _alters_a_version(red: Team) -> None:
     )
     key = owners_version_key("red", version)
     red.s3.put_object(Bucket=BUCKET, Key=key, Body=altered.to_json())
-    owned.want("red", version)
+    owned.want("red", WantedVersion(version))
     red.publisher._activate(["red"])
 
 
 def _wants_a_path(red: Team) -> None:
-    red.publisher.owned.want("red", "../../blue/versions/0000000000000000")
+    red.publisher.owned.want("red", WantedVersion("../../blue/versions/0000000000000000"))
     red.publisher._activate(["red"])
 
 

@@ -20,6 +20,7 @@ from fleetlane.events.lanes import DECLARED_LANES, Lane
 VERSION_CHARS: Final = 16
 """A version is so many lowercase hexadecimal digits."""
 
+ROLLED_BACK_MAX: Final = 20
 _VALUE_SHOWN_CHARS: Final = 80
 _PATH_STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
 _MISSING: Final = re.compile("Object missing required field `(.+)`")
@@ -79,10 +80,19 @@ class PublishedFlows(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return {(one.owner, one.use): one for one in self.artifacts}
 
 
-class WantedVersion(msgspec.Struct, frozen=True):
-    """Which of its versions an owner wants in force."""
+class WantedVersion(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Which of its versions an owner wants in force, and which were rolled back, newest first."""
 
     version: str
+    rolled_back: tuple[str, ...] = ()
+
+    def following(self, before: "WantedVersion | None", *, is_rollback: bool) -> "WantedVersion":
+        """The same, knowing what was rolled back before; with a rollback the version before is."""
+        known = () if before is None else before.rolled_back
+        if is_rollback and before is not None:
+            known = (before.version, *known)
+        rolled_back = tuple(one for one in dict.fromkeys(known) if one != self.version)
+        return WantedVersion(self.version, rolled_back[:ROLLED_BACK_MAX])
 
     def to_json(self) -> bytes:
         return msgspec.json.encode(self)

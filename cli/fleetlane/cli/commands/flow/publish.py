@@ -37,7 +37,10 @@ def publish(
     folder: FolderArgument = None,
     *,
     rollback: Annotated[
-        bool, typer.Option("--rollback", help="Go back to the version before.")
+        bool,
+        typer.Option(
+            "--rollback", help="Go back to the version before; again, to the one before that."
+        ),
     ] = False,
     version: Annotated[
         str | None, typer.Option(metavar="V", help="Go back to a published version.")
@@ -62,8 +65,9 @@ def publish(
         problem = "--owner goes with --rollback alone: flow files name their owner themselves"
         raise BadOptionsError(problem)
     publisher = where.platform().publisher
+    back = 0
     if rollback:
-        version = publisher.roll_back(owner)
+        version, back = publisher.roll_back(owner)
     elif version is not None:
         version = publisher.activate(version)
     else:
@@ -71,6 +75,8 @@ def publish(
     if wait:
         time.sleep(publisher.in_force_within_s)
     typer.echo(f"flows {version} are in force")
+    if back:
+        typer.echo(f"{number_of(back, 'version')} back; --version goes to any that is listed")
 
 
 def _published(folder: Path, publisher: FlowPublisher, *, only: bool) -> str:
