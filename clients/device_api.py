@@ -110,7 +110,7 @@ def message_url(api: str, stream: str, lane: Lane) -> str:
     return f"{api}/v1/{route}/{quote(stream, safe='')}"
 
 
-def sent(url: str, body: bytes, headers: Mapping[str, str]) -> dict[str, object]:
+def sent(url: str, body: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
     """Send one message and return its receipt.
 
     Raises:
@@ -120,20 +120,18 @@ def sent(url: str, body: bytes, headers: Mapping[str, str]) -> dict[str, object]
     return receipt_of(_posted(url, content=body, headers=dict(headers)))
 
 
-def receipt_of(answer: httpx.Response) -> dict[str, object]:
+def receipt_of(answer: httpx.Response) -> dict[str, Any]:
     """Read an answer; raises ``MessageRefusedError`` where it is no receipt."""
     return _content_of(answer, wanted=httpx.codes.ACCEPTED)
 
 
-def declaration_of(body: bytes, *, content_type: str) -> dict[str, object]:
+def declaration_of(body: bytes, *, content_type: str) -> dict[str, Any]:
     """What the API must know of a body before it is uploaded."""
     digest = hashlib.sha256(body).hexdigest()
     return {"bytes": len(body), "sha256": digest, "content_type": content_type}
 
 
-def upload_form(
-    api: str, stream: str, body: bytes, headers: Mapping[str, str]
-) -> dict[str, object]:
+def upload_form(api: str, stream: str, body: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
     """Request a form for a body whose type is ``headers``' own ``Content-Type``.
 
     Raises:
@@ -152,7 +150,7 @@ def form_answer(url: str, fields: Mapping[str, str], body: IO[bytes] | bytes) ->
     return _posted(url, data=dict(fields), files={"file": body})
 
 
-def uploaded(form: Mapping[str, object], body: IO[bytes]) -> dict[str, object]:
+def uploaded(form: Mapping[str, object], body: IO[bytes]) -> dict[str, Any]:
     """Send a body with its form and return the receipt.
 
     Raises:
@@ -177,7 +175,7 @@ def _posted(url: str, **request: object) -> httpx.Response:
         raise NoAnswerError(url, str(problem) or type(problem).__name__) from problem
 
 
-def _content_of(answer: httpx.Response, *, wanted: int) -> dict[str, object]:
+def _content_of(answer: httpx.Response, *, wanted: int) -> dict[str, Any]:
     try:
         content = answer.json()
     except ValueError:

@@ -7,6 +7,7 @@ from contextlib import closing, suppress
 from typing import Annotated, Final
 
 import typer
+from rich.console import Console
 
 from clients.kafka.reader import KafkaUnreadableError
 from fleetlane.cli.options.stage import PlatformOptions
@@ -54,7 +55,7 @@ def watch_status(positions: Positions, *, as_json: bool, every_s: float = _WATCH
                 typer.echo(f"error: {outage}", err=True)
             else:
                 if not as_json:
-                    typer.clear()  # where stdout is a terminal
+                    Console().clear()  # where stdout is a terminal
                 typer.echo(shown)
             time.sleep(every_s)
 
