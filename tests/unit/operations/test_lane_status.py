@@ -142,3 +142,9 @@ def test_a_watched_status_outlives_an_outage_and_ends_with_ctrl_c(
     shown = capsys.readouterr()
     assert [json.loads(line)["queries"] for line in shown.out.splitlines()] == [[], []]
     assert shown.err == "error: Kafka cannot be read: timed out\n"
+
+
+def test_a_watched_status_is_shown_for_people_too(capsys: pytest.CaptureFixture[str]) -> None:
+    watch_status(Watched(), as_json=False, every_s=0)
+
+    assert capsys.readouterr().out.count("parsed/s") == 2

@@ -86,7 +86,8 @@ def send(
     else:
         receipt = sent(message_url(api, stream, lane), body, headers)
     typer.echo(json.dumps(receipt))
-    notices, raw_id = receipt.get("notices", ()), str(receipt["id"])
+    given, raw_id = receipt.get("notices"), str(receipt["id"])
+    notices = given if isinstance(given, list) else []
     if "no_flow" in notices:
         typer.echo(no_flow_note(stream), err=True)
     if wait:
