@@ -3,6 +3,8 @@
 import array
 import mmap
 import os
+import subprocess
+import sys
 import time
 
 import pytest
@@ -34,6 +36,34 @@ def test_what_the_worker_wrote_cannot_be_mapped_for_writing() -> None:
 
     assert bytes(read_only(memory.descriptor, 4096)[:5]) == b"input"
     memory.close()
+
+
+_CHILD = """
+import os, resource
+from fleetlane.parsers.sandbox.child import main
+from fleetlane.parsers.sandbox.jail.entering import Jail
+from fleetlane.parsers.sandbox.runs import Program
+
+class Connection:
+    def send(self, hello):
+        allowed_bytes, _ = resource.getrlimit(resource.RLIMIT_AS)
+        print(allowed_bytes - main.OwnProcess().address_space_bytes())
+        raise SystemExit
+
+def memory():
+    descriptor = os.memfd_create("memory")
+    os.ftruncate(descriptor, 4096)
+    return descriptor
+
+program = Program(use="json", options=b"{}", memory_bytes_max=1 << 20)
+main.serve(program, Connection(), (memory(), memory()), Jail(parts=frozenset(), folder="/"))
+"""
+
+
+def test_a_child_has_its_memory_limit_before_the_worker_is_told_that_it_is_ready() -> None:
+    found = subprocess.run([sys.executable, "-c", _CHILD], capture_output=True, check=True)
+
+    assert int(found.stdout) < 1 << 30, "the worker's limit, which comes next, may not be raised"
 
 
 def _columns(

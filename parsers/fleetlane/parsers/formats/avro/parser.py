@@ -3,7 +3,7 @@
 import re
 import struct
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from fleetlane.parsers.contract import MalformedMessage
@@ -131,14 +131,16 @@ def container_records(message: bytes, bytes_as: BytesAs) -> Iterator[object]:
         )
     source.at = len(_MAGIC)
     metadata = _metadata(source)
-    read, inflate = _reader(metadata, bytes_as), _inflate(metadata)
+    read, codec = _reader(metadata, bytes_as), metadata.get(b"avro.codec", b"null")
+    if codec not in (b"null", b"deflate"):
+        raise MalformedMessage(f"codec {codec!r:.80}; allowed: null, deflate")
     sync = source.take(_SYNC_BYTES)
     bytes_left = INFLATED_BYTES_MAX
     while source.at < len(message):
         count, block = source.long(), source.take(source.long())
         if source.take(_SYNC_BYTES) != sync:
             raise source.malformed("a block ends without the file's sync marker")
-        records = inflate(block, bytes_left)
+        records = block if codec == b"null" else _inflated(block, bytes_left)
         bytes_left -= len(records)
         if not 0 <= count <= len(records):
             raise source.malformed(f"a block claims {count} records in {len(records)} bytes")
@@ -165,19 +167,6 @@ def _reader(metadata: Mapping[bytes, bytes], bytes_as: BytesAs) -> ReadData:
         raise MalformedMessage(f"the file's schema: {problem}") from None
 
 
-def _inflate(metadata: Mapping[bytes, bytes]) -> Callable[[bytes, int], bytes]:
-    codec = metadata.get(b"avro.codec", b"null")
-    if codec not in _CODECS:
-        raise MalformedMessage(f"codec {codec!r:.80}; allowed: null, deflate")
-    return _CODECS[codec]
-
-
-def _stored(block: bytes, bytes_max: int) -> bytes:
-    if len(block) > bytes_max:
-        raise MalformedMessage(f"the blocks have over {INFLATED_BYTES_MAX} bytes together")
-    return block
-
-
 def _inflated(block: bytes, bytes_max: int) -> bytes:
     inflating = zlib.decompressobj(wbits=-zlib.MAX_WBITS)
     try:
@@ -189,6 +178,3 @@ def _inflated(block: bytes, bytes_max: int) -> bytes:
     if not inflating.eof or len(inflating.unused_data) > _CHECKSUM_BYTES:
         raise MalformedMessage("a block's deflated bytes are cut short, or go on after their end")
     return records
-
-
-_CODECS: Mapping[bytes, Callable[[bytes, int], bytes]] = {b"null": _stored, b"deflate": _inflated}

@@ -106,8 +106,8 @@ def serve(program: Program, connection: socket.socket, shared: tuple[int, int], 
         text = f"{type(problem).__name__}: {problem}"
         connection.send(text.encode(errors="replace")[:HELLO_BYTES_MAX])
         return
+    memory = _MemoryLimit(program.memory_bytes_max, own)  # before the worker sets its own
     connection.send(READY_FOR_BUFFERS if accepts_buffer(parser) else READY)
-    memory = _MemoryLimit(program.memory_bytes_max, own)
     _Server(parser, connection, (slots, marks), memory, own).serve()
 
 
