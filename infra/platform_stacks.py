@@ -21,12 +21,10 @@ from infra.stages import Stage
 
 
 def add_cloud_stacks(app: App, stage: Stage, artifacts: Artifacts, flows: DeployedFlows) -> None:
-    network = Network(app, _name(stage, "network"), stage=stage).private
-    stores = Storage(app, _name(stage, "storage"), stage=stage).stores
+    network = Network(app, stage=stage).private
+    stores = Storage(app, stage=stage).stores
     assert stores.key is not None, "a stage in AWS has a key of its own"
-    streaming = Streaming(
-        app, _name(stage, "streaming"), stage=stage, network=network, key=stores.key
-    )
+    streaming = Streaming(app, stage=stage, network=network, key=stores.key)
     context = FunctionContext(
         stage=stage,
         artifacts=artifacts,
@@ -35,12 +33,11 @@ def add_cloud_stacks(app: App, stage: Stage, artifacts: Artifacts, flows: Deploy
         stores=stores,
         kafka=streaming.kafka,
     )
-    ingest = Ingest(app, _name(stage, "ingest"), context=context)
-    processing = Processing(app, _name(stage, "processing"), context=context, streaming=streaming)
-    _publish(flows, stage, ingest, processing)
+    ingest = Ingest(app, context=context)
+    processing = Processing(app, context=context, streaming=streaming)
+    _publish(flows, ingest, processing)
     watching = Watching(
         app,
-        _name(stage, "watching"),
         stage=stage,
         edge=ingest.edge,
         cluster_name=streaming.cluster_name,
@@ -49,7 +46,6 @@ def add_cloud_stacks(app: App, stage: Stage, artifacts: Artifacts, flows: Deploy
     if stage.pipeline_repository is not None:
         Pipeline(
             app,
-            _name(stage, "pipeline"),
             stage=stage,
             repository=stage.pipeline_repository,
             stores=stores,
@@ -68,11 +64,10 @@ def add_local_stacks(
     No flows are published: LocalStack runs functions in Python alone, and CDK's own are in Node.
     The laptop's commands publish them after the deploy.
     """
-    storage = Storage(app, _name(stage, "storage"), stage=stage)
+    storage = Storage(app, stage=stage)
     LocalJobsCode(storage, "JobsCode", artifacts=artifacts)
     Ingest(
         app,
-        _name(stage, "ingest"),
         context=FunctionContext(
             stage=stage,
             artifacts=artifacts,
@@ -84,20 +79,15 @@ def add_local_stacks(
     )
 
 
-def _publish(flows: DeployedFlows, stage: Stage, ingest: Ingest, processing: Processing) -> None:
+def _publish(flows: DeployedFlows, ingest: Ingest, processing: Processing) -> None:
     publication = FlowPublication(
         processing,
         "Flows",
         flows=flows,
         uploads=processing.uploads,
         activation=ingest.flow_activation.function,
-        log_retention_days=stage.log_retention_days,
     )
     publication.activated.node.add_dependency(processing.restarts)  # jobs fetch their parsers
-
-
-def _name(stage: Stage, what: str) -> str:
-    return f"fleetlane-{stage.name}-{what}"
 
 
 def _of_this_machine() -> lambda_.Architecture:

@@ -1,6 +1,6 @@
 """What devices talk to: the API and the functions behind it."""
 
-from aws_cdk import CfnOutput, Duration, Stack
+from aws_cdk import CfnOutput, Duration
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_ssm as ssm
@@ -21,18 +21,17 @@ from infra.constructs.functions.platform_function import (
 )
 from infra.constructs.functions.upload_functions import UploadFunctions
 from infra.constructs.kafka.access import CANONICAL_TOPICS, RAW_TOPICS, UNIQUE_TOPICS
+from infra.constructs.platform_stack import PlatformStack
 from infra.constructs.stores.access import DELETE, READ, WRITE, grant_items, grant_objects
 from infra.stages import Api
 
 
-class Ingest(Stack):
+class Ingest(PlatformStack):
     """The API with the functions behind it; the functions that no device calls; their names."""
 
-    def __init__(self, scope: Construct, name: str, *, context: FunctionContext) -> None:
+    def __init__(self, scope: Construct, *, context: FunctionContext) -> None:
         stage = context.stage
-        super().__init__(
-            scope, name, env={"region": stage.region}, description="Fleetlane: what devices call"
-        )
+        super().__init__(scope, "ingest", stage=stage, description="what devices call")
         self._context, self._stores = context, context.stores
         ingest, authorizer = self._ingest(), self._authorizer()
         uploads = UploadFunctions(self, "Uploads", context=context)
@@ -60,7 +59,7 @@ class Ingest(Stack):
 
     def _write_resources(self, api_url: str) -> None:
         """The names that operators' commands need; whoever runs them may read the parameter."""
-        stage, stores, kafka = self._context.stage, self._stores, self._context.kafka
+        stage, stores, kafka = self.stage, self._stores, self._context.kafka
         resources = StageResources(
             stage=stage.name,
             region=stage.region,
@@ -92,8 +91,7 @@ class Ingest(Stack):
             "ingest",
             context=self._context,
             size=FunctionSize(
-                memory_mib=self._context.stage.ingest_memory_mib,
-                concurrency=self._context.stage.ingest_concurrency,
+                memory_mib=self.stage.ingest_memory_mib, concurrency=self.stage.ingest_concurrency
             ),
             environment={
                 **self._context.kafka.settings,
@@ -120,10 +118,10 @@ class Ingest(Stack):
             self,
             "authorizer",
             context=self._context,
-            size=FunctionSize(concurrency=self._context.stage.authorizer_concurrency),
+            size=FunctionSize(concurrency=self.stage.authorizer_concurrency),
             environment={
                 "REGISTRY_TABLE": self._stores.registry.table_name,
-                "AUDIENCES": audience_of(self._context.stage.name),
+                "AUDIENCES": audience_of(self.stage.name),
             },
             in_network=False,  # it asks DynamoDB alone
         )
@@ -132,7 +130,6 @@ class Ingest(Stack):
 
     def _flow_activation(self) -> PlatformFunction:
         """One at a time: two that make different versions current would race."""
-        stage = self._context.stage
         activation = PlatformFunction(
             self,
             "flow_activation",
@@ -141,8 +138,8 @@ class Ingest(Stack):
             environment={
                 **self._context.kafka.settings,
                 "FLOWS_BUCKET": self._stores.artifacts.bucket_name,
-                "TOPIC_PARTITIONS": str(stage.topic_partitions),
-                "TOPIC_REPLICATION": str(stage.topic_replication),
+                "TOPIC_PARTITIONS": str(self.stage.topic_partitions),
+                "TOPIC_REPLICATION": str(self.stage.topic_replication),
             },
         )
         grant_objects(

@@ -2,29 +2,25 @@
 
 from collections.abc import Iterable
 
-from aws_cdk import Stack
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
-from infra.constructs.log_groups import log_group
 from infra.constructs.network import PrivateNetwork
+from infra.constructs.platform_stack import PlatformStack, log_group
 from infra.stages import Stage
 
 KAFKA_IAM_PORT = 9098
 
 
-class Network(Stack):
+class Network(PlatformStack):
     """The VPC, and one security group each for brokers, functions and jobs.
 
     A NAT gateway costs about 35 USD a month and zone, and each gigabyte through it as much again as
     the transfer; it is needed only by a parser's own dependencies that are fetched at start.
     """
 
-    def __init__(self, scope: Construct, name: str, *, stage: Stage) -> None:
-        super().__init__(
-            scope, name, env={"region": stage.region}, description="Fleetlane: the private network"
-        )
-        self._stage = stage
+    def __init__(self, scope: Construct, *, stage: Stage) -> None:
+        super().__init__(scope, "network", stage=stage, description="the private network")
         kinds = ec2.SubnetType
         subnet_type = kinds.PRIVATE_WITH_EGRESS if stage.nat_gateways else kinds.PRIVATE_ISOLATED
         self._vpc = self._add_vpc(subnet_type)
@@ -46,9 +42,7 @@ class Network(Stack):
         self._add_endpoints(clients)
         self._vpc.add_flow_log(
             "FlowLog",
-            destination=ec2.FlowLogDestination.to_cloud_watch_logs(
-                log_group(self, "FlowLogs", days=stage.log_retention_days)
-            ),
+            destination=ec2.FlowLogDestination.to_cloud_watch_logs(log_group(self, "FlowLogs")),
             traffic_type=ec2.FlowLogTrafficType.REJECT,
         )
 
@@ -58,9 +52,9 @@ class Network(Stack):
         return ec2.Vpc(
             self,
             "Vpc",
-            availability_zones=list(self._stage.availability_zones),
-            nat_gateways=self._stage.nat_gateways,
-            subnet_configuration=[private, public] if self._stage.nat_gateways else [private],
+            availability_zones=list(self.stage.availability_zones),
+            nat_gateways=self.stage.nat_gateways,
+            subnet_configuration=[private, public] if self.stage.nat_gateways else [private],
         )
 
     def _group(self, name: str, whom: str, *, may_call_out: bool = True) -> ec2.SecurityGroup:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from aws_cdk import Aws, CfnOutput, Duration, Stack
+from aws_cdk import Aws, CfnOutput, Duration
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sns as sns
 from constructs import Construct
@@ -12,6 +12,7 @@ from fleetlane.events.canary import VERIFIER_ID
 from fleetlane.events.lake.tables import DAILY, EVENTS, LEDGER, PARSED, RECEIVED
 from fleetlane.events.stage_resources import parameter_name
 from infra.constructs.jobs.spark_applications import LAKE_TABLES_PREFIX
+from infra.constructs.platform_stack import PlatformStack
 from infra.constructs.rights import grant, suppress_wildcard
 from infra.constructs.stores.access import READ, grant_catalog, grant_items, grant_objects
 from infra.constructs.stores.stores import Stores
@@ -21,7 +22,7 @@ _ISSUER: Final = "token.actions.githubusercontent.com"
 _ALARMS: Final = "An alarm's state is read by the prefix of its name; nothing can be changed."
 
 
-class Pipeline(Stack):
+class Pipeline(PlatformStack):
     """One role deploys and verifies, for GitHub's environment that is called as the stage.
 
     The other, for ``<stage>-read``, can read what would change. Both go through the roles that
@@ -30,18 +31,10 @@ class Pipeline(Stack):
     """
 
     def __init__(
-        self,
-        scope: Construct,
-        name: str,
-        *,
-        stage: Stage,
-        repository: str,
-        stores: Stores,
-        alarms: sns.ITopic,
+        self, scope: Construct, *, stage: Stage, repository: str, stores: Stores, alarms: sns.ITopic
     ) -> None:
-        described = "Fleetlane: the roles of its pipeline"
-        super().__init__(scope, name, env={"region": stage.region}, description=described)
-        self._stage, self._repository = stage, repository
+        super().__init__(scope, "pipeline", stage=stage, description="the roles of its pipeline")
+        self._repository = repository
         deploys = self._role("Deploys", stage.name, ("deploy", "file-publishing", "lookup"))
         self._role("Reads", f"{stage.name}-read", ("lookup",))
         self._grant_verify(deploys, stores, alarms)
@@ -67,7 +60,7 @@ class Pipeline(Stack):
 
     def _grant_verify(self, role: iam.Role, stores: Stores, alarms: sns.ITopic) -> None:
         """Write and remove one device of ours, and read flows, lake and alarms."""
-        name = parameter_name(self._stage.name).removeprefix("/")
+        name = parameter_name(self.stage.name).removeprefix("/")
         parameter = self.format_arn(service="ssm", resource="parameter", resource_name=name)
         grant(role, ["ssm:GetParameter"], [parameter])
         ours = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [VERIFIER_ID]}}
@@ -78,7 +71,7 @@ class Pipeline(Stack):
         grant_objects(role, stores.lake, READ, prefix=f"{LAKE_TABLES_PREFIX}/")
         tables = [one.name for one in (DAILY, EVENTS, LEDGER, PARSED, RECEIVED)]
         reads = ["glue:GetDatabase", "glue:GetTable"]
-        grant_catalog(role, reads, database=self._stage.lake_database, tables=tables)
+        grant_catalog(role, reads, database=self.stage.lake_database, tables=tables)
         grant(role, ["sns:ListSubscriptionsByTopic"], [alarms.topic_arn])
         grant(role, ["cloudwatch:DescribeAlarms"], ["*"])
         suppress_wildcard(role, "*", _ALARMS)

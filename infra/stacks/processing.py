@@ -1,6 +1,5 @@
 """The Spark applications, on the engine that the stage names."""
 
-from aws_cdk import Stack
 from constructs import Construct
 
 from infra.constructs.functions.platform_function import FunctionContext
@@ -12,26 +11,20 @@ from infra.constructs.jobs.job_restarts import JobRestarts
 from infra.constructs.jobs.jobs_code import JobsCode
 from infra.constructs.jobs.restarts import KeptRunning
 from infra.constructs.jobs.spark_applications import Places, spark_applications
+from infra.constructs.platform_stack import PlatformStack
 from infra.constructs.stores.bucket_uploads import BucketUploads
 from infra.constructs.stores.stores import Stores
 from infra.stacks.streaming import Streaming
 from infra.stages import Engine, Stage
 
 
-class Processing(Stack):
+class Processing(PlatformStack):
     """Five applications with a role each, on an engine that restarts them."""
 
-    def __init__(
-        self, scope: Construct, name: str, *, context: FunctionContext, streaming: Streaming
-    ) -> None:
+    def __init__(self, scope: Construct, *, context: FunctionContext, streaming: Streaming) -> None:
         stage, stores = context.stage, context.stores
-        super().__init__(
-            scope, name, env={"region": stage.region}, description="Fleetlane: the Spark jobs"
-        )
-        days = stage.log_retention_days
-        self.uploads = BucketUploads(
-            self, "Uploads", bucket=stores.artifacts, log_retention_days=days
-        )
+        super().__init__(scope, "processing", stage=stage, description="the Spark jobs")
+        self.uploads = BucketUploads(self, "Uploads", bucket=stores.artifacts)
         code = JobsCode(self.uploads, artifacts=context.artifacts)
         shared = _shared(code, stores, streaming, stage)
         is_glue = stage.engine is Engine.GLUE
@@ -67,5 +60,4 @@ def _shared(code: JobsCode, stores: Stores, streaming: Streaming, stage: Stage) 
         ),
         network=streaming.network,
         key=stores.key,
-        log_retention_days=stage.log_retention_days,
     )

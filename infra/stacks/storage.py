@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from aws_cdk import Aws, CfnOutput, Duration, Stack
+from aws_cdk import Aws, CfnOutput, Duration
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_glue as glue
 from aws_cdk import aws_iam as iam
@@ -13,7 +13,7 @@ from constructs import Construct
 
 from fleetlane.events.names import LAKE_DATABASE
 from fleetlane.events.s3_keys import ARCHIVED_BODIES
-from infra.constructs.protection import is_protected, removal_of
+from infra.constructs.platform_stack import PlatformStack
 from infra.constructs.rights import suppress
 from infra.constructs.stores.emptied_buckets import EmptiedBuckets
 from infra.constructs.stores.stores import Stores, UploadQueue, check_payload_ttl
@@ -23,24 +23,17 @@ UNDO_DAYS: Final = 7
 """So long what a job deleted by mistake is there; and what was erased on request, too."""
 
 
-class Storage(Stack):
+class Storage(PlatformStack):
     """A laptop has no key of its own: AWS's are used there.
 
     Raises:
         BadStageError: Payloads would expire before they are read.
     """
 
-    def __init__(self, scope: Construct, name: str, *, stage: Stage) -> None:
+    def __init__(self, scope: Construct, *, stage: Stage) -> None:
         check_payload_ttl(stage)
-        super().__init__(
-            scope,
-            name,
-            env={"region": stage.region},
-            termination_protection=is_protected(scope, stage),
-            description="Fleetlane: buckets, tables and their key",
-        )
-        self._stage = stage
-        self._removal = removal_of(stage)
+        described = "buckets, tables and their key"
+        super().__init__(scope, "storage", stage=stage, description=described, holds_data=True)
         self._key = self._own_key() if stage.is_cloud else None
         self._access_logs = self._access_log_bucket() if stage.is_cloud else None
         payloads = self._bucket("Payloads", ttl_days=stage.payload_ttl_days)
@@ -72,16 +65,16 @@ class Storage(Stack):
 
     def _leave_nothing(self) -> None:
         """When the stack goes. Glue drops a database with its tables."""
-        emptied = EmptiedBuckets(self, "Emptied", log_retention_days=self._stage.log_retention_days)
+        emptied = EmptiedBuckets(self, "Emptied")
         for bucket in [one for one in self.node.children if isinstance(one, s3.Bucket)]:
             emptied.add(bucket)
-        if self._stage.lake_database != LAKE_DATABASE:  # a laptop's, or one that was there before
+        if self.stage.lake_database != LAKE_DATABASE:  # a laptop's, or one that was there before
             glue.CfnDatabase(
                 self,
                 "LakeDatabase",
                 catalog_id=Aws.ACCOUNT_ID,
                 database_input=glue.CfnDatabase.DatabaseInputProperty(
-                    name=self._stage.lake_database
+                    name=self.stage.lake_database
                 ),
             )
 
@@ -92,7 +85,7 @@ class Storage(Stack):
             "Key",
             description="Fleetlane's data at rest",
             enable_key_rotation=True,
-            removal_policy=self._removal,
+            removal_policy=self.removal,
         )
         logs = f"arn:{Aws.PARTITION}:logs:{self.region}:{Aws.ACCOUNT_ID}:*"
         principal = iam.ServicePrincipal(
@@ -143,7 +136,7 @@ class Storage(Stack):
             ],
             server_access_logs_bucket=self._access_logs,
             server_access_logs_prefix=f"{name.lower()}/" if self._access_logs else None,
-            removal_policy=self._removal,
+            removal_policy=self.removal,
         )
 
     def _access_log_bucket(self) -> s3.Bucket:
@@ -156,9 +149,9 @@ class Storage(Stack):
             minimum_tls_version=1.2,
             encryption=s3.BucketEncryption.S3_MANAGED,
             lifecycle_rules=[
-                s3.LifecycleRule(id="ttl", expiration=Duration.days(self._stage.log_retention_days))
+                s3.LifecycleRule(id="ttl", expiration=Duration.days(self.stage.log_retention_days))
             ],
-            removal_policy=self._removal,
+            removal_policy=self.removal,
         )
         suppress(bucket, "S1", "It holds access logs itself; its own would log their own delivery.")
         return bucket
@@ -178,8 +171,8 @@ class Storage(Stack):
                 point_in_time_recovery_enabled=has_recovery
             ),
             time_to_live_attribute=expires_by,
-            deletion_protection=is_protected(self, self._stage),
-            removal_policy=self._removal,
+            deletion_protection=self.is_protected,
+            removal_policy=self.removal,
         )
 
 

@@ -12,9 +12,8 @@ from constructs import Construct
 
 from fleetlane.events.topics import partitions_of, platform_topics, topic_settings
 from infra.constructs.kafka.access import KafkaAccess, KafkaEndpoint
-from infra.constructs.log_groups import log_group
 from infra.constructs.network import PrivateNetwork
-from infra.constructs.protection import is_protected, removal_of
+from infra.constructs.platform_stack import PlatformStack, log_group
 from infra.constructs.rights import BASIC_LAMBDA_POLICY, suppress
 from infra.stages import Stage
 
@@ -27,9 +26,7 @@ class BootstrapServers(Construct):
     ``with_iam`` is ``host:port``, several with commas.
     """
 
-    def __init__(
-        self, scope: Construct, name: str, *, cluster_arn: str, log_retention_days: int
-    ) -> None:
+    def __init__(self, scope: Construct, name: str, *, cluster_arn: str) -> None:
         super().__init__(scope, name)
         call = custom.AwsSdkCall(
             service="Kafka",
@@ -43,7 +40,7 @@ class BootstrapServers(Construct):
             "Asked",
             on_update=call,
             install_latest_aws_sdk=False,
-            log_group=log_group(self, "Logs", days=log_retention_days),
+            log_group=log_group(self, "Logs"),
             policy=custom.AwsCustomResourcePolicy.from_sdk_calls(resources=[cluster_arn]),
         )
         self.with_iam: str = asked.get_response_field("BootstrapBrokerStringSaslIam")
@@ -64,34 +61,22 @@ BROKER_SETTINGS: Final = (
 )
 
 
-class Streaming(Stack):
+class Streaming(PlatformStack):
     """The cluster, its topics, and where clients with IAM reach it."""
 
     def __init__(
-        self, scope: Construct, name: str, *, stage: Stage, network: PrivateNetwork, key: kms.Key
+        self, scope: Construct, *, stage: Stage, network: PrivateNetwork, key: kms.Key
     ) -> None:
-        super().__init__(
-            scope,
-            name,
-            env={"region": stage.region},
-            termination_protection=is_protected(scope, stage),
-            description="Fleetlane: Kafka and its topics",
-        )
-        self._stage = stage
-        self._removal = removal_of(stage)
+        described = "Kafka and its topics"
+        super().__init__(scope, "streaming", stage=stage, description=described, holds_data=True)
         self.cluster_name = f"fleetlane-{stage.name}"
         self.network = network
         self._arn = self._cluster(network, key).attr_arn
         for topic in platform_topics():
             self._add_topic(topic)
         self.access = KafkaAccess(self, cluster_arn=self._arn)
-        bootstrap_servers = BootstrapServers(
-            self,
-            "BootstrapServers",
-            cluster_arn=self._arn,
-            log_retention_days=stage.log_retention_days,
-        ).with_iam
-        self.kafka = KafkaEndpoint(bootstrap_servers=bootstrap_servers, access=self.access)
+        asked = BootstrapServers(self, "BootstrapServers", cluster_arn=self._arn)
+        self.kafka = KafkaEndpoint(bootstrap_servers=asked.with_iam, access=self.access)
 
     def _cluster(self, network: PrivateNetwork, key: kms.Key) -> msk.CfnCluster:
         cluster = msk.CfnCluster(
@@ -99,7 +84,7 @@ class Streaming(Stack):
             "Cluster",
             cluster_name=self.cluster_name,
             kafka_version=KAFKA_VERSION,
-            number_of_broker_nodes=self._stage.broker_count,
+            number_of_broker_nodes=self.stage.broker_count,
             broker_node_group_info=self._brokers(network),
             client_authentication=_iam_alone(),
             encryption_info=_encrypted(key),
@@ -107,11 +92,11 @@ class Streaming(Stack):
             enhanced_monitoring="PER_TOPIC_PER_BROKER",
             logging_info=self._logging(),
         )
-        cluster.apply_removal_policy(self._removal)
+        cluster.apply_removal_policy(self.removal)
         return cluster
 
     def _brokers(self, network: PrivateNetwork) -> msk.CfnCluster.BrokerNodeGroupInfoProperty:
-        broker_type = self._stage.broker_type
+        broker_type = self.stage.broker_type
         assert broker_type is not None, "a stage in AWS has brokers"
         return msk.CfnCluster.BrokerNodeGroupInfoProperty(
             instance_type=f"kafka.{broker_type}",
@@ -119,7 +104,7 @@ class Streaming(Stack):
             security_groups=[network.brokers_group.security_group_id],
             storage_info=msk.CfnCluster.StorageInfoProperty(
                 ebs_storage_info=msk.CfnCluster.EBSStorageInfoProperty(
-                    volume_size=self._stage.broker_storage_gib
+                    volume_size=self.stage.broker_storage_gib
                 )
             ),
         )
@@ -136,7 +121,7 @@ class Streaming(Stack):
         )
 
     def _logging(self) -> msk.CfnCluster.LoggingInfoProperty:
-        group = log_group(self, "BrokerLogs", days=self._stage.log_retention_days)
+        group = log_group(self, "BrokerLogs")
         to_group = msk.CfnCluster.CloudWatchLogsProperty(
             enabled=True, log_group=group.log_group_name
         )
@@ -152,11 +137,11 @@ class Streaming(Stack):
             f"Topic-{topic}",
             cluster_arn=self._arn,
             topic_name=topic,
-            partition_count=partitions_of(topic, self._stage.topic_partitions),
-            replication_factor=self._stage.topic_replication,
+            partition_count=partitions_of(topic, self.stage.topic_partitions),
+            replication_factor=self.stage.topic_replication,
             configs=base64.b64encode(settings.encode()).decode(),
         )
-        resource.apply_removal_policy(self._removal)
+        resource.apply_removal_policy(self.removal)
 
 
 def _iam_alone() -> msk.CfnCluster.ClientAuthenticationProperty:

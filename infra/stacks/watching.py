@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Final
 
-from aws_cdk import Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_iam as iam
@@ -19,29 +18,26 @@ from infra.alarms.dashboard import add_dashboard
 from infra.alarms.edge import Edge, edge_alarms
 from infra.alarms.lanes import application_alarms, fleet_alarms, lane_alarms, ledger_alarms
 from infra.constructs.jobs.restarts import KeptRunning
+from infra.constructs.platform_stack import PlatformStack
 from infra.stages import Stage
 
 RUNBOOK: Final = "docs/alarms.md"
 """Has a section for each alarm, by its name."""
 
 
-class Watching(Stack):
+class Watching(PlatformStack):
     """Every alarm notifies the same topic, when it starts and when it ends."""
 
     def __init__(
         self,
         scope: Construct,
-        name: str,
         *,
         stage: Stage,
         edge: Edge,
         cluster_name: str,
         kept_running: Sequence[KeptRunning],
     ) -> None:
-        super().__init__(
-            scope, name, env={"region": stage.region}, description="Fleetlane: alarms, dashboard"
-        )
-        self._stage = stage
+        super().__init__(scope, "watching", stage=stage, description="alarms, dashboard")
         self.topic = self._topic()
         ours = OurMetrics(stage)
         rules = [
@@ -59,7 +55,7 @@ class Watching(Stack):
         alarm = cloudwatch.Alarm(
             self,
             rule.name,
-            alarm_name=f"fleetlane-{self._stage.name}-{rule.name}",
+            alarm_name=f"fleetlane-{self.stage.name}-{rule.name}",
             alarm_description=f"{rule.meaning} Steps: {RUNBOOK}, `{rule.name}`.",
             metric=rule.metric,
             threshold=rule.threshold,
@@ -86,6 +82,6 @@ class Watching(Stack):
         key = kms.Key(self, "Key", description="Fleetlane's alarms", enable_key_rotation=True)
         key.grant_encrypt_decrypt(iam.ServicePrincipal("cloudwatch.amazonaws.com"))
         topic = sns.Topic(self, "Alarms", master_key=key, enforce_ssl=True)
-        if self._stage.alarm_email is not None:
-            topic.add_subscription(subscriptions.EmailSubscription(self._stage.alarm_email))
+        if self.stage.alarm_email is not None:
+            topic.add_subscription(subscriptions.EmailSubscription(self.stage.alarm_email))
         return topic

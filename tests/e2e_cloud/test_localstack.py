@@ -6,12 +6,14 @@ from typing import Any
 import boto3
 import orjson
 import pytest
-from aws_cdk import App, CfnOutput, RemovalPolicy, Stack
+from aws_cdk import App, CfnOutput, RemovalPolicy
 from aws_cdk import aws_s3 as s3
 from aws_cdk.assertions import Template
 from botocore.exceptions import WaiterError
 
+from infra.constructs.platform_stack import PlatformStack
 from infra.constructs.stores.emptied_buckets import EmptiedBuckets
+from infra.stages import settings_of, stage_from
 from local.cloud.local_cloud import LocalCloud
 from tests.e2e_cloud.trial import HttpsDevice
 
@@ -107,12 +109,13 @@ def test_an_answer_of_a_function_that_lambda_would_not_take_is_an_error(
 @pytest.fixture(scope="module")
 def with_bucket() -> dict[str, Any]:
     """The template of a stack with a versioned bucket that goes with it."""
-    stack = Stack(App(), "with-bucket")
+    local = stage_from("local", settings_of("local"))
+    stack = PlatformStack(App(), "with-bucket", stage=local, description="a bucket")
     bucket = s3.Bucket(
         stack, "Bucket", versioned=True, enforce_ssl=True, removal_policy=RemovalPolicy.DESTROY
     )
     CfnOutput(stack, "Name", value=bucket.bucket_name)
-    EmptiedBuckets(stack, "Emptied", log_retention_days=7).add(bucket)
+    EmptiedBuckets(stack, "Emptied").add(bucket)
     template = Template.from_stack(stack).to_json()
     return {name: template[name] for name in ("Resources", "Outputs")}
 

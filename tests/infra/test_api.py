@@ -4,7 +4,7 @@ from http import HTTPStatus
 from typing import Any
 
 import pytest
-from aws_cdk import App, Stack
+from aws_cdk import App
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk.assertions import Template
 
@@ -14,6 +14,7 @@ from infra.constructs.api.http_api import HttpDeviceApi
 from infra.constructs.api.problem_answers import PROBLEMS
 from infra.constructs.api.request_limits import SHARES_PERCENT
 from infra.constructs.api.rest_api import RestDeviceApi
+from infra.constructs.platform_stack import PlatformStack
 from infra.stages import settings_of, stage_from
 from lambdas.authorizer.handler import authorize
 from local.gateway.event import RESOURCES
@@ -193,8 +194,9 @@ def test_what_is_off_by_default_is_available(options: Synthesized) -> None:
 
 
 def test_a_name_of_our_own_asks_for_certificates_and_is_the_only_address() -> None:
-    stack = Stack(App(), "names")
     settings = settings_of("dev") | {"device_domain": DOMAIN, "has_firewall": True}
+    stage = stage_from("dev", settings)
+    stack = PlatformStack(App(), "names", stage=stage, description="an API")
     function = lambda_.Function.from_function_arn(
         stack, "Function", "arn:aws:lambda:eu-central-1:123456789012:function:any"
     )
@@ -202,7 +204,7 @@ def test_a_name_of_our_own_asks_for_certificates_and_is_the_only_address() -> No
     api = RestDeviceApi(
         stack,
         "Api",
-        stage=stage_from("dev", settings),
+        stage=stage,
         functions=ApiFunctions(ingest=function, uploads=function, authorizer=function),
     )
 
@@ -226,10 +228,10 @@ def test_a_name_of_our_own_asks_for_certificates_and_is_the_only_address() -> No
 def test_until_all_devices_have_moved_both_addresses_answer(
     kind: type[RestDeviceApi | HttpDeviceApi], template_type: str, domain_type: str
 ) -> None:
-    stack = Stack(App(), "names")
     stage = stage_from(
         "dev", settings_of("dev") | {"device_domain": replace(DOMAIN, keeps_default_address=True)}
     )
+    stack = PlatformStack(App(), "names", stage=stage, description="an API")
     function = lambda_.Function.from_function_arn(
         stack, "Function", "arn:aws:lambda:eu-central-1:123456789012:function:any"
     )

@@ -8,7 +8,7 @@ from fleetlane.events.lanes import SLOW_TRIES_MAX
 from infra.app import check_account
 from infra.artifacts.folder import Artifacts, MissingArtifactError
 from infra.constructs.functions.flow_publication import deployed_flows
-from infra.constructs.log_groups import RETENTIONS
+from infra.constructs.platform_stack import RETENTIONS
 from infra.constructs.stores.stores import check_payload_ttl, days_on_the_way
 from infra.stages import (
     LOG_RETENTION_DAYS,

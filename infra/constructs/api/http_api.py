@@ -21,7 +21,7 @@ from infra.constructs.api.device_api import (
     truststore_of,
 )
 from infra.constructs.api.request_limits import shares
-from infra.constructs.log_groups import log_group
+from infra.constructs.platform_stack import log_group
 from infra.constructs.rights import suppress
 from infra.stages import DeviceDomain, Stage
 
@@ -112,7 +112,7 @@ class HttpDeviceApi(DeviceApi):
         )
         resource = live.node.default_child
         assert isinstance(resource, apigatewayv2.CfnStage)
-        group = log_group(self, "AccessLogs", days=stage.log_retention_days)
+        group = log_group(self, "AccessLogs")
         resource.access_log_settings = apigatewayv2.CfnStage.AccessLogSettingsProperty(
             destination_arn=group.log_group_arn, format=json.dumps(dict(ACCESS_LOG))
         )

@@ -24,7 +24,7 @@ from infra.constructs.api.problem_answers import (
     problem_body,
 )
 from infra.constructs.api.request_limits import add_firewall, add_sampling, shares
-from infra.constructs.log_groups import log_group
+from infra.constructs.platform_stack import log_group
 from infra.constructs.rights import suppress
 from infra.stages import DeviceDomain, Stage
 
@@ -57,7 +57,7 @@ class RestDeviceApi(DeviceApi):
         if stage.is_cloud:  # nobody reads an API's logs on a laptop
             # Otherwise API Gateway creates this group itself, and keeps it for ever.
             group_name = f"API-Gateway-Execution-Logs_{self.rest.rest_api_id}/{STAGE}"
-            log_group(self, "FailureLogs", days=stage.log_retention_days, log_group_name=group_name)
+            log_group(self, "FailureLogs", log_group_name=group_name)
         if stage.has_firewall:
             add_firewall(self, self.rest.deployment_stage)
         if stage.has_tracing:
@@ -101,7 +101,7 @@ class RestDeviceApi(DeviceApi):
         }
         if not stage.is_cloud:
             return apigateway.StageOptions(**limits, method_options=self._methods())
-        group = log_group(self, "AccessLogs", days=stage.log_retention_days)
+        group = log_group(self, "AccessLogs")
         return apigateway.StageOptions(
             **limits,
             **_WATCHED,

@@ -18,7 +18,7 @@ from fleetlane.events.flows.flow import FlowSet
 from fleetlane.events.flows.ownership import topic_collisions
 from fleetlane.events.s3_keys import FLOW_OWNERS, PARSERS, owners_version_key, wanted_key
 from infra.artifacts.folder import Artifacts
-from infra.constructs.log_groups import log_group
+from infra.constructs.platform_stack import log_group
 from infra.constructs.rights import seen_arn, suppress, suppress_wildcard
 from infra.constructs.stores.bucket_uploads import BucketUploads
 
@@ -91,7 +91,6 @@ class FlowPublication(Construct):
         flows: DeployedFlows,
         uploads: BucketUploads,
         activation: lambda_.Function,
-        log_retention_days: int,
     ) -> None:
         super().__init__(scope, name)
         published = flows.published
@@ -109,14 +108,14 @@ class FlowPublication(Construct):
         self.activated = CustomResource(
             self,
             "Activated",
-            service_token=self._provider(activation, log_retention_days).service_token,
+            service_token=self._provider(activation).service_token,
             resource_type="Custom::ActivatedFlows",
             properties={"owners": owners, "version": published.version},
         )
         self.activated.node.add_dependency(*uploaded)
 
-    def _provider(self, activation: lambda_.Function, log_retention_days: int) -> custom.Provider:
-        group = log_group(self, "Logs", days=log_retention_days)
+    def _provider(self, activation: lambda_.Function) -> custom.Provider:
+        group = log_group(self, "Logs")
         role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         group.grant_write(role)
         provider = custom.Provider(

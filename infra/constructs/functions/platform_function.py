@@ -13,8 +13,8 @@ from constructs import Construct
 from fleetlane.events.metrics import namespace_of
 from infra.artifacts.folder import Artifacts, entry_of
 from infra.constructs.kafka.access import KafkaEndpoint
-from infra.constructs.log_groups import log_group
 from infra.constructs.network import PrivateNetwork
+from infra.constructs.platform_stack import log_group
 from infra.constructs.rights import grant, suppress, suppress_wildcard
 from infra.constructs.stores.stores import Stores
 from infra.stages import Stage
@@ -96,7 +96,7 @@ class PlatformFunction(Construct):
         network = context.network if in_network else None
         is_quiet = name in ANSWERS_DEVICES and context.stage.is_cloud
         is_traced = name in ANSWERS_DEVICES and context.stage.has_tracing
-        group = log_group(self, "Logs", days=context.stage.log_retention_days)
+        group = log_group(self, "Logs")
         self.role = self._role(group, in_network=network is not None, is_traced=is_traced)
         self.function = lambda_.Function(
             self,

@@ -75,7 +75,6 @@ class EngineContext:
     places: Places
     network: PrivateNetwork
     key: kms.Key
-    log_retention_days: int
 
 
 class ApplicationRole(Construct):

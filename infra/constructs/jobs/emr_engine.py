@@ -17,7 +17,7 @@ from fleetlane.events.lanes import LANE_LIMITS, Lane
 from infra.constructs.jobs.application_role import ApplicationRole, EngineContext
 from infra.constructs.jobs.restarts import Job, KeptRunning, Resting
 from infra.constructs.jobs.spark_applications import APPLICATION_PREFIX, SparkApplication
-from infra.constructs.log_groups import log_group
+from infra.constructs.platform_stack import log_group
 from infra.constructs.rights import grant, suppress_wildcard
 
 PRINCIPAL: Final = "emr-serverless.amazonaws.com"
@@ -55,7 +55,7 @@ class EmrEngine(Construct):
         self._context = context
 
     def run(self, application: SparkApplication, role: ApplicationRole) -> KeptRunning:
-        logs = log_group(role, "Logs", days=self._context.log_retention_days)
+        logs = log_group(role, "Logs")
         _let_log(role, logs)
         settings = self._settings(application, logs)
         ours = self._application(application, settings)
@@ -81,7 +81,6 @@ class EmrEngine(Construct):
                 resting=Resting(resource=ours, settings=settings),
             ),
             starting=self._unless_held(application, look),
-            log_retention_days=self._context.log_retention_days,
         )
 
     def _application(

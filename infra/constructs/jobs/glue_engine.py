@@ -13,7 +13,7 @@ from constructs import Construct
 from infra.constructs.jobs.application_role import ApplicationRole, EngineContext
 from infra.constructs.jobs.restarts import Job, KeptRunning
 from infra.constructs.jobs.spark_applications import SparkApplication, named_arguments
-from infra.constructs.log_groups import log_group
+from infra.constructs.platform_stack import log_group
 from infra.constructs.rights import grant, suppress, suppress_wildcard
 
 PRINCIPAL: Final = "glue.amazonaws.com"
@@ -92,7 +92,6 @@ class GlueEngine(Construct):
                 ),
             ),
             starting=start,
-            log_retention_days=self._context.log_retention_days,
         )
 
     def _job(
@@ -183,10 +182,10 @@ class GlueEngine(Construct):
 
     def _let_run(self, role: ApplicationRole, log_prefix: str) -> None:
         """What Glue itself does as the job's role: it logs, measures, and joins the network."""
-        stack, days, key = Stack.of(self), self._context.log_retention_days, self._context.key
+        stack, key = Stack.of(self), self._context.key
         for name in _LOG_GROUPS:
             log_name = f"{log_prefix}/{name}"
-            logs = log_group(role, name, days=days, log_group_name=log_name, key=key)
+            logs = log_group(role, name, log_group_name=log_name, key=key)
             grant(role.role, _LOG_ACTIONS, [logs.log_group_arn])
         glues = {"StringEquals": {"cloudwatch:namespace": METRICS_NAMESPACE}}
         grant(role.role, ["cloudwatch:PutMetricData"], ["*"], conditions=glues)

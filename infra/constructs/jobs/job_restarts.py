@@ -18,7 +18,7 @@ from infra.constructs.functions.platform_function import (
 )
 from infra.constructs.jobs.restarts import KeptRunning
 from infra.constructs.jobs.spark_applications import APPLICATION_PREFIX
-from infra.constructs.log_groups import log_group
+from infra.constructs.platform_stack import log_group
 from infra.constructs.rights import grant, seen_arn, suppress, suppress_wildcard
 from infra.constructs.stores.access import DELETE, READ, WRITE, grant_objects
 from infra.stages import Engine
@@ -92,7 +92,7 @@ class JobRestarts(Construct):
         )
 
     def _provider(self) -> custom.Provider:
-        group = log_group(self, "Logs", days=self._context.stage.log_retention_days)
+        group = log_group(self, "Logs")
         called = self._called.function
         provider = custom.Provider(
             self,

@@ -10,7 +10,7 @@ from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct
 
-from infra.constructs.log_groups import log_group
+from infra.constructs.platform_stack import log_group
 from infra.constructs.rights import suppress
 
 CHECK_MINUTES: Final = 5
@@ -47,17 +47,11 @@ class KeptRunning(Construct):
     """
 
     def __init__(
-        self,
-        scope: Construct,
-        name: str,
-        *,
-        job: Job,
-        starting: stepfunctions.IChainable,
-        log_retention_days: int,
+        self, scope: Construct, name: str, *, job: Job, starting: stepfunctions.IChainable
     ) -> None:
         super().__init__(scope, name)
         self.job, self.application = job, job.application
-        self.machine = self._machine(starting, log_retention_days)
+        self.machine = self._machine(starting)
         nothing = events.RuleTargetInput.from_object({})
         target = targets.SfnStateMachine(self.machine, input=nothing)
         self.ended = events.Rule(
@@ -76,10 +70,8 @@ class KeptRunning(Construct):
         )
         self.rules = (self.ended, again)
 
-    def _machine(
-        self, starting: stepfunctions.IChainable, log_retention_days: int
-    ) -> stepfunctions.StateMachine:
-        group = log_group(self, "Logs", days=log_retention_days)
+    def _machine(self, starting: stepfunctions.IChainable) -> stepfunctions.StateMachine:
+        group = log_group(self, "Logs")
         machine = stepfunctions.StateMachine(
             self,
             "Starts",

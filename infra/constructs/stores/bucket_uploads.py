@@ -7,7 +7,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_s3_deployment as deployment
 from constructs import Construct
 
-from infra.constructs.log_groups import log_group
+from infra.constructs.platform_stack import log_group
 from infra.constructs.rights import BASIC_LAMBDA_POLICY, seen_arn, suppress
 
 _BY_CDK: Final = (
@@ -28,12 +28,10 @@ _ITS_ACTIONS: Final = (
 class BucketUploads(Construct):
     """All uploads of a stack: CDK has one function for them, and so one log group."""
 
-    def __init__(
-        self, scope: Construct, name: str, *, bucket: s3.Bucket, log_retention_days: int
-    ) -> None:
+    def __init__(self, scope: Construct, name: str, *, bucket: s3.Bucket) -> None:
         super().__init__(scope, name)
         self.bucket = bucket
-        self._logs = log_group(self, "Logs", days=log_retention_days)
+        self._logs = log_group(self, "Logs")
 
     def add(
         self, name: str, *sources: deployment.ISource, prefix: str

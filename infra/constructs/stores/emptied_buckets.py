@@ -9,7 +9,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from infra.constructs.log_groups import log_group
+from infra.constructs.platform_stack import log_group
 from infra.constructs.rights import grant, suppress, suppress_wildcard
 
 _CODE: Final = Path(__file__).with_name("emptying.py")
@@ -20,10 +20,10 @@ _ALL_OBJECTS: Final = "The bucket goes with its stack, and so does every object 
 class EmptiedBuckets(Construct):
     """Empties buckets right before their stack deletes them. A stage that keeps data has none."""
 
-    def __init__(self, scope: Construct, name: str, *, log_retention_days: int) -> None:
+    def __init__(self, scope: Construct, name: str) -> None:
         super().__init__(scope, name)
         self._last: CustomResource | None = None
-        group = log_group(self, "Logs", days=log_retention_days)
+        group = log_group(self, "Logs")
         self._role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         group.grant_write(self._role)
         grant(self._role, ["cloudformation:DescribeStacks"], [Aws.STACK_ID])
