@@ -1,10 +1,10 @@
 """Finds the parser that a flow names, and makes it with the flow's options."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
-from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
+from importlib.metadata import EntryPoint, distributions
 from typing import cast, get_type_hints
 
 import msgspec
@@ -92,46 +92,35 @@ def installed_parsers(path: Sequence[str] | None = None) -> tuple[InstalledParse
     ``path`` is ``sys.path`` unless given. Of a package with several versions on it only the first
     is listed, as only the first can be imported.
     """
-    return _listed(_offered_on(path)) if path is not None else _installed_on(tuple(sys.path))
+    return _listed(path) if path is not None else _installed_on(tuple(sys.path))
 
 
 @cache
-def _installed_on(_: tuple[str, ...]) -> tuple[InstalledParser, ...]:
+def _installed_on(path: tuple[str, ...]) -> tuple[InstalledParser, ...]:
     """On ``sys.path`` as it is: 30 ms, which each parser's process inherits instead."""
-    return _listed(_offered())
+    return _listed(path)
 
 
-def _listed(offered: "_Offered") -> tuple[InstalledParser, ...]:
-    found = [
-        InstalledParser(
-            name=entry_point.name,
-            version=distribution.version,
-            distribution=distribution.name,
-            entry_point=entry_point,
-        )
-        for distribution, entry_point in offered
-    ]
-    return tuple(sorted(found, key=lambda parser: (not parser.is_built_in, parser.use)))
-
-
-type _Offered = Iterator[tuple[Distribution, EntryPoint]]
-
-
-def _offered() -> _Offered:
-    """On ``sys.path``, without reading the metadata of all the other packages there: 60 ms."""
-    for entry_point in entry_points(group=ENTRY_POINT_GROUP):
-        assert entry_point.dist is not None, "it was found in one"
-        yield entry_point.dist, entry_point
-
-
-def _offered_on(path: Sequence[str]) -> _Offered:
+def _listed(path: Sequence[str]) -> tuple[InstalledParser, ...]:
+    found: list[InstalledParser] = []
     seen = set[str]()
     for distribution in distributions(path=list(path)):
+        offered = distribution.entry_points.select(group=ENTRY_POINT_GROUP)
+        if not offered:  # asked before its name, which is in its metadata: 60 ms for all
+            continue
         name = canonicalize_name(distribution.name)
-        if name not in seen:
-            seen.add(name)
-            for entry_point in distribution.entry_points.select(group=ENTRY_POINT_GROUP):
-                yield distribution, entry_point
+        found += [
+            InstalledParser(
+                name=entry_point.name,
+                version=distribution.version,
+                distribution=distribution.name,
+                entry_point=entry_point,
+            )
+            for entry_point in offered
+            if name not in seen
+        ]
+        seen.add(name)
+    return tuple(sorted(found, key=lambda parser: (not parser.is_built_in, parser.use)))
 
 
 def find_parser(use: str, path: Sequence[str] | None = None) -> InstalledParser:

@@ -4,7 +4,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Final
+from typing import Final, cast
 
 import cbor2
 
@@ -103,15 +103,11 @@ def _content(content: object, *_: object) -> object:
     return content
 
 
-def _time_text(content: object, *_: object) -> object:
-    if not isinstance(content, str):
-        raise MalformedMessage(f"tag 0 is before {type(content).__name__}; allowed: text")
-    return content
-
-
-def _time_seconds(content: object, *_: object) -> object:
-    if isinstance(content, bool) or not isinstance(content, int | float):
-        raise MalformedMessage(f"tag 1 is before {type(content).__name__}; allowed: a number")
+def _of_kind(
+    tag: int, kinds: tuple[type, ...], allowed: str, content: object, *_: object
+) -> object:
+    if type(content) not in kinds:
+        raise MalformedMessage(f"tag {tag} is before {type(content).__name__}; allowed: {allowed}")
     return content
 
 
@@ -128,18 +124,14 @@ def _written(tag: int, bytes_as: BytesAs, content: object, *_: object) -> object
 
 
 def _byte_string(tag: int, content: object) -> bytes:
-    if not isinstance(content, bytes):
-        raise MalformedMessage(
-            f"tag {tag} is before {type(content).__name__}; allowed: a byte string"
-        )
-    return content
+    return cast("bytes", _of_kind(tag, (bytes,), "a byte string", content))
 
 
 _POSITIVE_BIGNUM = 2
 _NEGATIVE_BIGNUM = 3
 _TAG_READERS: Final[Mapping[int, _TagReader]] = {
-    0: _time_text,
-    1: _time_seconds,
+    0: partial(_of_kind, 0, (str,), "text"),
+    1: partial(_of_kind, 1, (int, float), "a number"),
     _POSITIVE_BIGNUM: partial(_bignum, _POSITIVE_BIGNUM),
     _NEGATIVE_BIGNUM: partial(_bignum, _NEGATIVE_BIGNUM),
     21: partial(_written, 21, "base64url"),
