@@ -105,15 +105,19 @@ class Platform:
         self.canary = None
         self._started: list[ServerProcess] = []
 
-    def start(self, on_step: Callable[[str], None]) -> Endpoints:
+    def start(
+        self, on_step: Callable[[str], None], *, before_jobs: Callable[[], object] = lambda: None
+    ) -> Endpoints:
         """Start everything and wait until messages are taken; calls ``on_step`` before each step.
+
+        ``before_jobs`` is called, and waited for, before the first job may touch the lake.
 
         Raises:
             FleetlaneError: A part did not start, or a flow or parser is refused. What was started
                 has been stopped.
         """
         try:
-            return self._start(on_step)
+            return self._start(on_step, before_jobs)
         except BaseException:
             self.stop()
             raise
@@ -142,6 +146,10 @@ class Platform:
         return self.canary.receipts()
 
     @property
+    def lake(self) -> LocalLake:
+        return LocalLake(self._folder("lake"))
+
+    @property
     def registry(self) -> DeviceRegistry:
         resource = boto3.resource("dynamodb", **self.aws.client_settings)
         return DeviceRegistry(resource.Table(REGISTRY_TABLE))
@@ -156,7 +164,9 @@ class Platform:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def _start(self, on_step: Callable[[str], None]) -> Endpoints:
+    def _start(
+        self, on_step: Callable[[str], None], before_jobs: Callable[[], object]
+    ) -> Endpoints:
         on_step("Kafka broker, S3 and DynamoDB")
         self._start_together(self.broker, self.aws)
         held = (PAYLOAD_BUCKET, PARKED_BUCKET, SPOOL_BUCKET, LAKE_BUCKET)
@@ -191,6 +201,7 @@ class Platform:
             region=REGION,
         )
         self.jobs = LocalJobs(self._job_settings())
+        before_jobs()
         self._start_together(self.gateway, *([self.jobs] if self.settings.has_jobs else []))
         if self.settings.canary_interval_ms is not None:
             self.canary = LocalCanary(
@@ -215,7 +226,7 @@ class Platform:
             folder=self._folder("jobs"),
             resources=self.endpoints.resources,
             spool_bucket=SPOOL_BUCKET,
-            lake=LocalLake(self._folder("lake")),
+            lake=self.lake,
             accepted_log=self.gateway.log_path,
             environment={**self.aws.client_environment, **self.settings.jobs_environment},
             fast_trigger=self.settings.fast_trigger,

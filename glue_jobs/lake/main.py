@@ -15,7 +15,7 @@ from clients.s3.lease import Lease, LeaseObject
 from clients.s3.payload_bucket import PayloadBucket
 from clients.s3.upkeep_requests import ErasedDevices, Upkeep, UpkeepRequests
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
-from fleetlane.events.lake.tables import LakeTable
+from fleetlane.events.lake.tables import PROPERTIES, LakeTable
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import Dimension, JobMetric, lake_job
 from fleetlane.events.names import checked_device_id
@@ -53,12 +53,6 @@ TOPICS_OF: Final[Mapping[LakeTables, str]] = MappingProxyType(
 _CREATING: Final = threading.Lock()
 """Of two threads that find the namespace missing and create it, one would fail."""
 
-_PROPERTIES: Final = {
-    "format-version": "2",
-    "write.metadata.delete-after-commit.enabled": "true",
-    "write.metadata.previous-versions-max": "20",
-    "write.parquet.compression-codec": "zstd",
-}
 _SORTED: Final = {"write.distribution-mode": "hash", "write.target-file-size-bytes": str(256 << 20)}
 """A file a partition and commit; by ranges, Iceberg's own choice, the batch would be read twice."""
 
@@ -185,7 +179,7 @@ def ensure_table(session: SparkSession, table: LakeTable) -> None:
     One that an older release made gets the columns that it lacks; its rows have nothing in them.
     """
     name, columns = table_name(session, table), ", ".join(map(str, table.columns))
-    given = _PROPERTIES | (_SORTED if table.sorted_by else {})
+    given = PROPERTIES | (_SORTED if table.sorted_by else {})
     properties = ", ".join(f"'{name}'='{value}'" for name, value in given.items())
     with _CREATING:
         session.sql(f"CREATE NAMESPACE IF NOT EXISTS {name.rpartition('.')[0]}")

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from fleetlane.events.errors import ParkedReason
-from fleetlane.events.lake.tables import DAILY, HOURLY, LATE_MESSAGE_AFTER_MS
+from fleetlane.events.lake.tables import DAILY, HOURLY, LATE_MESSAGE_AFTER_MS, MADE_UP
 from fleetlane.events.metadata import OUTCOMES_BY_RANK, Outcome
 from fleetlane.events.times import DAY_MS, HOUR_MS, MILLIS_MAX, MILLIS_MIN, day_of
 
@@ -99,10 +99,11 @@ def hourly_rows(received: DataFrame, parsed: DataFrame, *, closed_ms: int) -> Da
     """Count devices and messages by stream and hour, up to the hour that begins at ``closed_ms``.
 
     Needs rows of the tables ``received`` and ``parsed``, of the same days and of whole days; gives
-    those of ``hourly``.
+    those of ``hourly``. What was made up is in no hour.
     """
     hour_ms = F.col("received_ms") - F.expr(f"pmod(received_ms, {HOUR_MS})")
-    message = received.join(final_outcomes(parsed), ["day", "id"], "left")
+    sent = received.where(F.col("source_topic") != MADE_UP)
+    message = sent.join(final_outcomes(parsed), ["day", "id"], "left")
     by_device = (
         message.withColumn("hour_ms", hour_ms)
         .where(F.col("hour_ms") <= closed_ms)

@@ -7,7 +7,16 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from fleetlane.events.lake.tables import EVENTS, LEDGER, PARKED, PARSED, RAW, RECEIVED, LakeTable
+from fleetlane.events.lake.tables import (
+    EVENTS,
+    LEDGER,
+    MADE_UP,
+    PARKED,
+    PARSED,
+    RAW,
+    RECEIVED,
+    LakeTable,
+)
 from fleetlane.events.times import HOUR_MS, day_of
 from glue_jobs.engine.session import iceberg_table, table_name
 from glue_jobs.standing_ledger.messages import LakeRows
@@ -84,7 +93,10 @@ class LedgerTables:
         return self._table(table).where(days & _is_within(at, hours))
 
     def _table(self, table: LakeTable) -> DataFrame:
-        return self._session.table(table_name(self._session, table))
+        """Its rows, without those that were made up."""
+        rows = self._session.table(table_name(self._session, table))
+        is_marked = "source_topic" in table.column_names
+        return rows.where(F.col("source_topic") != MADE_UP) if is_marked else rows
 
     def _snapshot_id(self, table: LakeTable) -> int | None:
         snapshot = iceberg_table(self._session, table).currentSnapshot()

@@ -14,8 +14,10 @@ from typing import Final
 from clients.kafka.reader import KafkaReader
 from fleetlane.events import canary
 from fleetlane.events.lanes import Lane
+from fleetlane.events.times import now_ms
 from local.checkout import ROOT
 from local.data_folder import announced, taken_data_folder
+from local.demo.history import write_history
 from local.demo.report import report_written, standing_that_covers
 from local.platform import Platform, PlatformSettings
 from local.simulator.runaway_device import RunawayRun, run_runaway_device, runaway_id
@@ -115,10 +117,16 @@ def run_demo(settings: DemoSettings, events: DemoEvents) -> DemoResult:
     """
     began_s = time.monotonic()
     platform_settings = PlatformSettings(folder=settings.data, canary_interval_ms=10_000)
-    with taken_data_folder(settings.data, fresh=True), Platform(platform_settings) as platform:
+    with (
+        taken_data_folder(settings.data, fresh=True),
+        ThreadPoolExecutor(1) as beside,
+        Platform(platform_settings) as platform,
+    ):
         settings.ledger_path.unlink(missing_ok=True)
         settings.report_path.unlink(missing_ok=True)
-        endpoints = platform.start(events.on_step)
+        history = beside.submit(write_history, platform.lake, now_ms=now_ms())
+        endpoints = platform.start(events.on_step, before_jobs=history.result)
+        platform.registry.register_all(history.result())
         with announced(endpoints, settings.data):
             result = _Demonstration(platform, settings, events, began_s=began_s).run()
             operators = OperatorsPlatform.on_laptop(endpoints, settings.data)

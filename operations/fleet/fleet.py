@@ -11,7 +11,7 @@ from pyiceberg.catalog import Catalog
 
 from clients.devices.registry import RegisteredDevice
 from fleetlane.events import canary
-from fleetlane.events.lake.tables import RECEIVED
+from fleetlane.events.lake.tables import MADE_UP, RECEIVED
 from fleetlane.events.times import DAY_MS, EPOCH, MILLIS_MAX, MILLIS_MIN
 from operations.fleet.questions import Question, Table
 from operations.fleet.tables import planned_tables
@@ -94,8 +94,10 @@ class Fleet:
         return latest
 
     def final_outcomes(self) -> int:
-        """Of how many messages the lake has the final outcome."""
-        return int(self._value("select coalesce(sum(parsed + empty + parked), 0) from daily"))
+        """Of how many messages the lake has the final outcome; what was made up is no message."""
+        is_final = "outcome in ('parsed', 'empty', 'parked') and source_topic != $made_up"
+        sql = f"select count(distinct id) from parsed where {is_final}"
+        return int(self._value(sql, made_up=MADE_UP))
 
     def _value(self, sql: str, **parameters: object) -> Any:
         found = self._connection.execute(sql, parameters).fetchone()

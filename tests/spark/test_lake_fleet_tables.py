@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from fleetlane.events.job_arguments import LakeTables
-from fleetlane.events.lake.tables import DAILY, PARSED, RECEIVED
+from fleetlane.events.lake.tables import DAILY, MADE_UP, PARSED, RECEIVED
 from fleetlane.events.metadata import Outcome
 from fleetlane.events.times import MILLIS_MIN
 from glue_jobs.fleet_watch.flow_hours import FlowHour
@@ -95,4 +95,22 @@ def test_an_hour_that_is_over_counts_its_devices_and_what_became_of_them(lake: L
     assert hours.latest_ms() == at_ms + HOUR_MS
     assert [hour for hour in hours.since(at_ms) if hour.hour_ms == at_ms] == [
         FlowHour(stream="hours", hour_ms=at_ms, devices=1, concluded=1, parked=1)
+    ]
+
+
+def test_what_was_made_up_counts_by_day_and_in_no_hour(lake: Lake) -> None:
+    at_ms = NOON_MS + 12 * DAY_MS
+    sent, made_up = (
+        Sent(number=number, arrival_ms=at_ms, device_id=f"d-{number}", stream="past")
+        for number in (340, 341)
+    )
+    later = Sent(number=342, arrival_ms=at_ms + HOUR_MS + SETTLED_AFTER_MS, stream="past")
+    query, hours = lake.query("past", LakeTables.FLEET), LakeHours(lake.session)
+
+    query.write(0, [sent.received(), sent.parsed(), made_up.received(source_topic=MADE_UP)])
+    query.write(1, [made_up.parsed(Outcome.PARKED, source_topic=MADE_UP), later.received()])
+
+    assert lake.table(DAILY).where("stream = 'past'").count() == 3
+    assert [hour for hour in hours.since(at_ms) if hour.hour_ms == at_ms] == [
+        FlowHour(stream="past", hour_ms=at_ms, devices=1, concluded=1, parked=0)
     ]

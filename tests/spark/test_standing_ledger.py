@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from fleetlane.events.lake.tables import EVENTS, LEDGER, PARKED, PARSED, RAW, RECEIVED
+from fleetlane.events.lake.tables import EVENTS, LEDGER, MADE_UP, PARKED, PARSED, RAW, RECEIVED
 from fleetlane.events.lanes import Lane
 from fleetlane.events.times import HOUR_MS
 from glue_jobs.engine.session import table_name, use_catalog
@@ -303,3 +303,20 @@ def test_empty_tables_have_no_messages(session: SparkSession, tables: LedgerTabl
     assert landed_hours(judged, counted_until_ms=NOON_MS) == []
     assert tables.touched_hours(since_ms=0) == set()
     assert tables.snapshots() is not None
+
+
+def test_what_was_made_up_is_in_no_ledger(session: SparkSession, tables: LedgerTables) -> None:
+    own = {"id": "'1made'", "source_topic": f"'{MADE_UP}'", "received_ms": NOON_MS}
+    own |= {"parsed_ms": NOON_MS, "outcome": "'parsed'", "day": "DATE '2025-11-03'"}
+    values = {"string": "'x'", "boolean": "false", "date": own["day"]}
+    for table in (RECEIVED, PARSED):
+        row = [own.get(one.name, values.get(one.type, 1)) for one in table.columns]
+        name = table_name(session, table)
+        session.sql(f"INSERT INTO {name} VALUES ({', '.join(map(str, row))})")  # noqa: S608 - ours
+
+    rows = tables.rows_of([NOON_MS], counted_streams=["gps"])
+    judged = judged_messages(rows, positions_rows(session, noted()), now_ms=NOON_MS)
+
+    assert session.table(table_name(session, RECEIVED)).count() == 1
+    assert landed_hours(judged, counted_until_ms=NOON_MS) == []
+    assert tables.touched_hours(since_ms=0) == set()

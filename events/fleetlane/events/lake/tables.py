@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final
 
 from fleetlane.events.names import LAKE_DATABASE
@@ -9,6 +10,21 @@ from fleetlane.events.names import LAKE_DATABASE
 CATALOG: Final = "lake"
 NAMESPACE: Final = LAKE_DATABASE
 BUCKETS: Final = 16
+MADE_UP: Final = "made-up"
+"""``source_topic`` of rows of ``received`` and ``parsed`` that no message is behind: a
+demonstration's past. They count in answers about the fleet, and in no ledger and no hour, so in
+nothing that is usual and in no alarm. The platform writes this column: no device can claim it.
+"""
+
+PROPERTIES: Final = MappingProxyType(
+    {
+        "format-version": "2",
+        "write.metadata.delete-after-commit.enabled": "true",
+        "write.metadata.previous-versions-max": "20",
+        "write.parquet.compression-codec": "zstd",
+    }
+)
+"""What all tables have, in Iceberg's words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -160,7 +160,8 @@ def _show(result: DemoResult, settings: DemoSettings) -> None:
     for command in commands_to_try(_from_here(settings.data)):
         typer.echo(f"  {command}")
     if result.report is not None:
-        typer.echo(f"\nThe fleet, as a page: {_from_here(result.report)}")
+        page = _from_here(result.report)
+        typer.echo(f"\nThe fleet, with thirty days made up behind it, as a page: {page}")
     if result.standing is not None:
         for missing in result.standing.missing:
             typer.echo(f"missing by the standing ledger: {missing.id}: {missing.problem}", err=True)
