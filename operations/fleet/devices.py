@@ -47,37 +47,56 @@ Those ``reported`` sent at least one message directly. Those ``through_gateway``
 gateway relayed a message of theirs. The ``unregistered`` sent, and are not registered, or revoked.
 """
 
-COVERAGE_BY_DAY: Final = Question(
-    name="by_day",
-    title="Coverage by day",
-    sql=f"""
+
+def _over_time(key: str, of_message: str, times: str) -> str:
+    return f"""
         with senders as (
-            select day, device_id, bool_or(via is null) as is_direct, count(*) as messages
-            from received where {IN_WINDOW} group by day, device_id
+            select
+                {of_message} as {key}, device_id, bool_or(via is null) as is_direct,
+                count(*) as messages
+            from received where {IN_WINDOW} group by {of_message}, device_id
         ), trusted as (
             from senders
             semi join (select device_id from registered where {_MAY_SEND}) using (device_id)
-        ), days as (
-            select unnest(
-                generate_series($since_day::date, epoch_ms($asked_at_ms)::date, interval 1 day)
-            )::date as day
+        ), times as (
+            select unnest({times}) as {key}
         )
         select
-            day,
+            {key},
             count(*) filter (is_direct) as reported,
             count(*) filter (not is_direct) as through_gateway,
             coalesce(sum(messages), 0)::bigint as messages
-        from days left join trusted using (day)
-        group by day order by day
-    """,
-    columns={
-        "day (UTC)": cell("day"),
-        **numbers(
-            reported="sent directly", through_gateway="only through a gateway", messages="messages"
-        ),
-    },
+        from times left join trusted using ({key})
+        group by {key} order by {key}
+    """
+
+
+_OVER_TIME: Final = numbers(
+    reported="sent directly", through_gateway="only through a gateway", messages="messages"
+)
+COVERAGE_BY_DAY: Final = Question(
+    name="by_day",
+    title="Coverage by day",
+    sql=_over_time(
+        "day",
+        "day",
+        "generate_series($since_day, epoch_ms($asked_at_ms)::date, interval 1 day)::date[]",
+    ),
+    columns={"day (UTC)": cell("day"), **_OVER_TIME},
 )
 """The same of each day (UTC), the oldest first; the first and last days are incomplete."""
+
+COVERAGE_BY_HOUR: Final = Question(
+    name="by_hour",
+    title="Coverage by hour",
+    sql=_over_time(
+        "hour_ms",
+        f"received_ms - received_ms % {HOUR_MS}",
+        f"generate_series($first_ms - $first_ms % {HOUR_MS}, $asked_at_ms, {HOUR_MS})",
+    ),
+    columns={"hour (UTC)": cell("hour_ms", moment_short), **_OVER_TIME},
+)
+"""The same of each hour from that of ``first_ms`` on."""
 
 
 def coverage(fleet: Fleet) -> Table:

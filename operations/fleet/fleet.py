@@ -85,13 +85,18 @@ class Fleet:
         rows = [dict(zip(keys, values, strict=True)) for values in result.fetchall()]
         return question.answered(keys, rows, days=days)
 
+    def first_ms(self) -> int | None:
+        """When the first message in the lake arrived; ``None`` if the lake is empty."""
+        return self._arrival_ms("min(first_received_ms)")
+
     def latest_ms(self) -> int | None:
         """When the latest message in the lake arrived; ``None`` if the lake is empty."""
-        latest: int | None = self._value(
-            "select max(last_received_ms) from daily where first_received_ms <= $asked_at_ms",
-            asked_at_ms=self.asked_at_ms,
-        )
-        return latest
+        return self._arrival_ms("max(last_received_ms)")
+
+    def _arrival_ms(self, which: str) -> int | None:
+        sql = f"select {which} from daily where first_received_ms <= $asked_at_ms"
+        found: int | None = self._value(sql, asked_at_ms=self.asked_at_ms)
+        return found
 
     def final_outcomes(self) -> int:
         """Of how many messages the lake has the final outcome; what was made up is no message."""

@@ -6,6 +6,7 @@ from typing import Final
 
 import jinja2
 
+from fleetlane.events.times import DAY_MS
 from operations.fleet import devices, traffic, wording
 from operations.fleet.fleet import Fleet
 from operations.fleet.questions import Row, Table
@@ -24,6 +25,9 @@ LATE_SHARE_MAX: Final = 0.05
 MALFORMED_SHARE_MAX: Final = 0.01
 _ALARM_SHARE_MIN: Final = 0.01
 """A firmware with a smaller share of all messages is not marked, whatever its own share is."""
+
+_BY_HOUR_MS: Final = 2 * DAY_MS
+"""A lake whose first message is no older is shown by the hour."""
 
 _ASKED: Final = (
     *(devices.SILENT, traffic.LATE, traffic.LAGS, traffic.FIRMWARE, traffic.SIZES),
@@ -45,10 +49,19 @@ def write_report(fleet: Fleet, path: Path) -> None:
 
 
 def answers_of(fleet: Fleet) -> Answers:
-    """All that the page shows."""
-    coverage, by_day = devices.coverage(fleet), fleet.ask(devices.COVERAGE_BY_DAY)
-    found = (coverage, by_day, *(fleet.ask(one, days=REPORT_DAYS) for one in _ASKED))
-    return {one.name: one for one in found}
+    """All that the page shows; what it has ``over_time`` is by day or, of a young lake, by hour."""
+    first_ms, coverage = fleet.first_ms(), devices.coverage(fleet)
+    age_ms = fleet.asked_at_ms if first_ms is None else fleet.asked_at_ms - first_ms
+    shorter_ms = [0, *(days * DAY_MS for days in devices.COVERAGE_DAYS)]
+    windows = zip(coverage.rows, shorter_ms, strict=False)
+    coverage = coverage.of([row for row, shorter in windows if age_ms > shorter])
+    found = (coverage, *(fleet.ask(one, days=REPORT_DAYS) for one in _ASKED))
+    over_time = (
+        fleet.ask(devices.COVERAGE_BY_HOUR, first_ms=first_ms)
+        if age_ms < _BY_HOUR_MS
+        else fleet.ask(devices.COVERAGE_BY_DAY)
+    )
+    return {"over_time": over_time, **{one.name: one for one in found}}
 
 
 def page_of(answers: Answers, *, asked_at_ms: int, latest_ms: int | None) -> str:
@@ -71,11 +84,19 @@ def page_of(answers: Answers, *, asked_at_ms: int, latest_ms: int | None) -> str
         charts=_charts(answers),
         colours=COLOURS,
         days=REPORT_DAYS,
+        period=counted(len(answers["over_time"].rows), "hour")
+        if _is_by_hour(answers)
+        else counted(REPORT_DAYS, "day"),
         late_share_max=LATE_SHARE_MAX,
         malformed_share_max=MALFORMED_SHARE_MAX,
         traffic=traffic,
         words=wording,
     )
+
+
+def _is_by_hour(answers: Answers) -> bool:
+    """Whether there are less than two days to show."""
+    return answers["over_time"].name == devices.COVERAGE_BY_HOUR.name
 
 
 def _charts(answers: Answers) -> Mapping[str, Bars | Columns | None]:
@@ -86,7 +107,9 @@ def _charts(answers: Answers) -> Mapping[str, Bars | Columns | None]:
         (rows["bins"], traffic.size_label, "size"),
     )
     return {
-        "coverage": _days(answers) if any(one["messages"] for one in rows["by_day"]) else None,
+        "coverage": _over_time(answers)
+        if any(one["messages"] for one in rows["over_time"])
+        else None,
         "late": _histogram(*lags) if any(one["messages"] for one in rows["lags"]) else None,
         "firmware": _firmware(rows["firmware"])
         if any(one["malformed"] for one in rows["firmware"])
@@ -96,23 +119,25 @@ def _charts(answers: Answers) -> Mapping[str, Bars | Columns | None]:
     }
 
 
-def _days(answers: Answers) -> Columns:
-    days = answers["by_day"].rows
-    last, last_day = days[-1], days[-1]["day"]
-    most = max(one["reported"] + one["through_gateway"] for one in days)
+def _over_time(answers: Answers) -> Columns:
+    rows, unit = answers["over_time"].rows, "hour" if _is_by_hour(answers) else "day"
+    most = max(one["reported"] + one["through_gateway"] for one in rows)
     alt = (
-        f"Bar chart of devices that reported on each of {counted(len(days), 'day')}, up "
-        f"to {number(most)} a day; {number(last['reported'])} on {last_day.day} {last_day:%B}."
+        f"Bar chart of devices that reported in each of {counted(len(rows), unit)}, up "
+        f"to {number(most)} in one; {number(rows[-1]['reported'])} in the last."
     )
     return Columns(
         alt=alt,
-        columns=[
-            (f"{one['day'].day} {one['day']:%b}", (one["reported"], one["through_gateway"]))
-            for one in days
-        ],
+        columns=[(_time_label(one), (one["reported"], one["through_gateway"])) for one in rows],
         kinds=(("sent directly", GOOD), ("only through a gateway", ASIDE)),
         top=max(answers["coverage"].rows[0]["registered"], most, 1),
     )
+
+
+def _time_label(row: Row) -> str:
+    if "hour_ms" in row:
+        return wording.moment_short(row["hour_ms"])[-5:]
+    return f"{row['day'].day} {row['day']:%b}"
 
 
 def _firmware(firmware: Sequence[Row]) -> Bars:

@@ -1,13 +1,17 @@
 """The report's page: what it says is what the lake answers, and it needs nothing else."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing
 from html import unescape
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
+from clients.devices.registry import DeviceStatus
+from fleetlane.events.times import HOUR_MS
 from operations.fleet.fleet import Fleet
 from operations.fleet.wording import number, percent
 from operations.report.charts import CARD, COLOURS, INK, MUTED, PAGE, WATCH, Colour, Columns
@@ -85,6 +89,39 @@ def test_the_silent_in_the_page_are_those_of_the_truth(page: str, known: KnownFl
 
     assert silent
     assert [name for name in names if name in silent[:15]][: len(silent)] == silent[:15]
+
+
+def test_less_than_two_days_are_shown_by_the_hour(known: KnownFleet, tmp_path: Path) -> None:
+    lately = [one for one in known.sent if one.received_ms > ASKED_AT_MS - 30 * HOUR_MS]
+    young = KnownFleet(devices=known.devices, sent=tuple(lately))
+    trusted = {one.device_id for one in known.devices if one.status is not DeviceStatus.REVOKED}
+    direct = defaultdict[int, set[str]](set)
+    for one in lately:
+        if one.via is None and one.device_id in trusted:
+            direct[one.received_ms - one.received_ms % HOUR_MS].add(one.device_id)
+
+    with (
+        closing(lake_of(young, tmp_path)) as catalog,
+        Fleet(catalog, young.devices, asked_at_ms=ASKED_AT_MS) as fleet,
+    ):
+        answers = answers_of(fleet)
+    page = page_of(answers, asked_at_ms=ASKED_AT_MS, latest_ms=ASKED_AT_MS)
+
+    over_time = answers["over_time"]
+    assert over_time.name == "by_hour"
+    assert {row["hour_ms"]: row["reported"] for row in over_time.rows if row["reported"]} == {
+        hour_ms: len(names) for hour_ms, names in direct.items()
+    }
+    assert [row["days"] for row in answers["coverage"].rows] == [1, 2]
+    assert f"Messages of {len(over_time.rows)} hours by lag" in page
+    assert "Coverage by hour" in page
+    assert "7 days by" not in page
+
+
+def test_two_days_and_more_are_shown_by_the_day(answers: Answers, page: str) -> None:
+    assert answers["over_time"].name == "by_day"
+    assert "Coverage by day" in page
+    assert "Messages of 7 days by lag" in page
 
 
 def test_an_empty_lake_makes_a_page(tmp_path_factory: pytest.TempPathFactory) -> None:
