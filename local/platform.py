@@ -22,10 +22,9 @@ from local.checkout import BROKER_JARS, DATA, FLOWS, LOCALSTACK_ENVIRONMENT
 from local.flow_activation import activation_here, deploy_example, publish_new_flows
 from local.servers.gateway_process import GATEWAY, LocalGateway
 from local.servers.kafka import KafkaBroker
-from local.servers.localstack import LocalAws
+from local.servers.localstack import LocalAws, ensure_upload_queue
 from local.servers.processes import ServerProcess
 from local.spark.jobs import ALL_JOBS, JOBS_WITHOUT_LAKE, JobSettings, LocalJobs, LocalLake
-from local.upload_queue import ensure_upload_queue
 from operations.endpoints import (
     FLOWS_BUCKET,
     FLOWS_MAX_AGE_S,

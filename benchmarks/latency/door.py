@@ -23,7 +23,7 @@ from fleetlane.events.times import now_ms
 from fleetlane.events.topics import canonical_topic
 from local.platform import RECEIPTS_TABLE, SPOOL_BUCKET, gateway_environment
 from local.servers.gateway_process import LocalGateway
-from local.upload_queue import ensure_upload_queue
+from local.servers.localstack import ensure_upload_queue
 from operations.endpoints import OVERRIDES_BUCKET, PAYLOAD_BUCKET, REGISTRY_TABLE
 
 PER_S: Final = 20.0

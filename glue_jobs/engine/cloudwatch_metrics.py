@@ -16,14 +16,22 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-def publishing(
-    cloudwatch: "CloudWatchClient", namespace: str, dimension: Dimension, value: str
+def published_to(
+    namespace: str | None,
+    dimension: Dimension,
+    value: str,
+    *,
+    cloudwatch: "CloudWatchClient | None" = None,
 ) -> Callable[[Mapping[str, float]], None]:
-    """Give what publishes values. An unavailable CloudWatch costs a line in the log, never a batch.
+    """Give what publishes values there; without a namespace, as on a laptop, nothing does.
 
-    Functions write metrics into their logs; jobs do not: Glue and EMR differ in whether a line of a
-    job comes into CloudWatch's logs as it was written.
+    An unavailable CloudWatch costs a line in the log, never a batch. Functions write metrics into
+    their logs; jobs do not: Glue and EMR differ in whether a line of a job comes into CloudWatch's
+    logs as it was written.
     """
+    if namespace is None:
+        return lambda _: None
+    client = cloudwatch or boto3.client("cloudwatch", config=client_config())
 
     def publish(values: Mapping[str, float]) -> None:
         dimensions: Any = [{"Name": dimension, "Value": value}]
@@ -32,18 +40,8 @@ def publishing(
             for name, at in values.items()
         ]
         try:
-            cloudwatch.put_metric_data(Namespace=namespace, MetricData=data)
+            client.put_metric_data(Namespace=namespace, MetricData=data)
         except (BotoCoreError, ClientError) as problem:
             _log.warning("metrics of %s %s not published: %s", dimension, value, problem)
 
     return publish
-
-
-def published_to(
-    namespace: str | None, dimension: Dimension, value: str
-) -> Callable[[Mapping[str, float]], None]:
-    """Give what publishes values there; without a namespace, as on a laptop, nothing does."""
-    if namespace is None:
-        return lambda _: None
-    cloudwatch = boto3.client("cloudwatch", config=client_config())
-    return publishing(cloudwatch, namespace, dimension, value)

@@ -2,10 +2,8 @@
 
 import json
 import os
-import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,7 +19,6 @@ _UNPACKED_LIBRARIES: Final = Path.home() / ".cache" / "aws" / "jsii" / "package-
 _PROGRAMS: Final = Path(sys.executable).parent
 _ACCOUNT: Final = "000000000000"
 _TIMEOUT_S: Final = 300.0
-_DONE: Final = re.compile(r"^ *✅ +(?P<stack>\S+)(?P<same> \(no changes\))?$", re.MULTILINE)
 
 type Outputs = Mapping[str, Mapping[str, str]]
 """The outputs by their names, by stack."""
@@ -49,14 +46,6 @@ class CdkFailedError(FleetlaneError):
         return f"cdk {self.command} {how}; the end of {self.log_path}:\n{self.log_tail}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeployResult:
-    """The outputs of all stacks, and the names of those that were made or changed."""
-
-    outputs: Outputs
-    changed: tuple[str, ...]
-
-
 class Cdk:
     """Commands for one account and region, one at a time; ``folder`` receives logs and output."""
 
@@ -66,6 +55,7 @@ class Cdk:
             raise CdkMissingError(CDK)
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._region = folder, aws["region_name"]
+        self._outputs = folder / "outputs.json"
         # Neither AWS settings of the user's own nor a proxy nor the CDK's home.
         self._environment = {
             "PATH": os.pathsep.join((str(_PROGRAMS), os.defpath)),
@@ -82,19 +72,24 @@ class Cdk:
         """Make what every deploy needs; raises ``CdkFailedError``."""
         self._run("bootstrap", f"aws://{_ACCOUNT}/{self._region}", "--app", "")
 
-    def deploy(self, context: Mapping[str, str]) -> DeployResult:
-        """Synthesize the app with this context, deploy all its stacks; raises as ``bootstrap``."""
-        outputs = self._folder / "outputs.json"
-        output = self._run(
+    def deploy(self, context: Mapping[str, str]) -> str:
+        """Synthesize the app with this context, deploy all its stacks; raises as ``bootstrap``.
+
+        Returns what the command printed: a line for each stack says whether it was changed.
+        """
+        return self._run(
             "deploy",
             "--all",
             *("--require-approval", "never"),
             *("--output", str(self._folder / "cdk.out")),
-            *("--outputs-file", str(outputs)),
+            *("--outputs-file", str(self._outputs)),
             *(word for name, value in context.items() for word in ("--context", f"{name}={value}")),
         )
-        changed = (done["stack"] for done in _DONE.finditer(output) if not done["same"])
-        return DeployResult(outputs=json.loads(outputs.read_text()), changed=tuple(changed))
+
+    def outputs(self) -> Outputs:
+        """Those of all stacks, since the last deploy."""
+        outputs: Outputs = json.loads(self._outputs.read_text())
+        return outputs
 
     def _run(self, command: str, *arguments: str) -> str:
         """Run a command to its end, and return its output."""

@@ -16,7 +16,7 @@ from fleetlane.events.stage_resources import StageResources
 from fleetlane.parsers.artifacts.building import Platform
 from infra.artifacts.build import Targets, build
 from local.checkout import BROKER_JARS, FLOWS, LOCALSTACK_ENVIRONMENT, ROOT
-from local.cloud.cdk import Cdk, DeployResult, Outputs
+from local.cloud.cdk import Cdk, Outputs
 from local.flow_activation import deploy_example
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import CLOUD, LocalAws
@@ -112,7 +112,8 @@ class LocalCloud:
             for step in (pool.submit(_build), broker, pool.submit(self._start_aws)):
                 step.result()
         on_step("cdk deploy")
-        outputs = self.deploy().outputs
+        self.deploy()
+        outputs = self._cdk.outputs()
         aws = localstack_at(self._aws.endpoint_url)
         self.resources = deployed_resources(LOCAL_STAGE, aws)
         self.api_url = self._aws.endpoint_url + api_path(outputs)
@@ -125,8 +126,11 @@ class LocalCloud:
         code = fetched_job_code(outputs, self.s3, self._folder / "jobs" / "code")
         self._start_part(LocalJobs(self._job_settings(), code))
 
-    def deploy(self) -> DeployResult:
-        """Deploy the checkout as it is now, artifacts as they were built; once more is fine."""
+    def deploy(self) -> str:
+        """Deploy the checkout as it is now, artifacts as they were built; once more is fine.
+
+        Returns what the CDK printed.
+        """
         context = {"stage": "local", "kafka": self.bootstrap_servers, "artifacts": str(ARTIFACTS)}
         return self._cdk.deploy(context)
 

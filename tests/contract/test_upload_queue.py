@@ -10,8 +10,7 @@ import pytest
 
 from lambdas.uploads.sweep import uploaded_keys
 from local.checkout import LOCALSTACK_ENVIRONMENT
-from local.servers.localstack import LocalAws
-from local.upload_queue import ensure_upload_queue
+from local.servers.localstack import LocalAws, ensure_upload_queue
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient

@@ -9,7 +9,7 @@ import boto3
 
 from clients.device_api import upload_form, uploaded
 from local.platform import Platform
-from local.upload_queue import notify_of_uploads
+from local.servers.localstack import notify_of_uploads
 from operations.endpoints import PAYLOAD_BUCKET
 from operations.ledger.message_results import Receipt
 from tests.e2e.devices import Device

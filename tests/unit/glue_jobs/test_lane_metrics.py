@@ -9,7 +9,7 @@ from pyspark.sql import Row
 
 from fleetlane.events.metrics import Dimension
 from fleetlane.events.topics import FLEET_PARSED, PARKED
-from glue_jobs.engine.cloudwatch_metrics import publishing
+from glue_jobs.engine.cloudwatch_metrics import published_to
 from glue_jobs.parse_lane.lane_metrics import LaneValues, lane_values, output_counts, together
 
 NOW_MS = 1_762_178_709_123
@@ -67,7 +67,7 @@ def test_values_are_published_under_their_lane() -> None:
 
     with Stubber(client) as stub:
         stub.add_response("put_metric_data", {}, expected)
-        publishing(client, "Fleetlane", Dimension.LANE, "fast")({"LagSeconds": 1.5})
+        published_to("Fleetlane", Dimension.LANE, "fast", cloudwatch=client)({"LagSeconds": 1.5})
 
     stub.assert_no_pending_responses()
 
@@ -77,7 +77,7 @@ def test_cloudwatch_being_unavailable_ends_nothing(caplog: pytest.LogCaptureFixt
 
     with Stubber(client) as stub:
         stub.add_client_error("put_metric_data", "InternalServiceFault")
-        publishing(client, "Fleetlane", Dimension.LANE, "fast")({"Parked": 1})
+        published_to("Fleetlane", Dimension.LANE, "fast", cloudwatch=client)({"Parked": 1})
 
     assert "metrics of lane fast not published" in caplog.text
 
