@@ -11,7 +11,7 @@ from fleetlane.events.flows.artifacts import sha256_of_file
 from fleetlane.parsers.artifacts.building import Platform
 from infra.artifacts.archive import CannotBuildError
 from infra.artifacts.build import IN_AWS, Targets, build
-from infra.artifacts.environment import own_python
+from infra.artifacts.jobs import own_python
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 

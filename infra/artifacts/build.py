@@ -20,10 +20,9 @@ from infra.artifacts.archive import (
     uv_of,
     wheel_contents,
 )
-from infra.artifacts.environment import write_environment
 from infra.artifacts.folder import ENVIRONMENT
 from infra.artifacts.functions import FunctionBuild, function_names
-from infra.artifacts.jobs import write_jars, write_jobs
+from infra.artifacts.jobs import write_environment, write_jars, write_jobs
 
 WHEEL_BYTES_MAX: Final = 1_000_000
 

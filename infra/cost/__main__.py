@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from fleetlane.events.errors import FleetlaneError
 from infra.cost.bill import with_http
-from infra.cost.figures import figures_of_files
-from infra.cost.scenario import Scenario, usual_traffic
+from infra.cost.scenario import Scenario, figures_of_files, usual_traffic
 from infra.cost.tables import report
 from infra.stages import Api, Engine, settings_of, stage_from
 

@@ -106,10 +106,9 @@ class Ingest(PlatformStack):
         grant_items(
             ingest.role, stores.receipts, ["dynamodb:BatchGetItem", "dynamodb:BatchWriteItem"]
         )
-        grant_objects(ingest.role, stores.payloads, WRITE, prefix=s3_keys.PAYLOADS)
-        grant_objects(ingest.role, stores.spool, WRITE, prefix=s3_keys.SPOOL)
-        grant_objects(ingest.role, stores.artifacts, READ, prefix=s3_keys.FLOWS)
-        grant_objects(ingest.role, stores.artifacts, READ, prefix=s3_keys.OVERRIDES)
+        grant_objects(ingest.role, stores.payloads, WRITE, s3_keys.PAYLOADS)
+        grant_objects(ingest.role, stores.spool, WRITE, s3_keys.SPOOL)
+        grant_objects(ingest.role, stores.artifacts, READ, s3_keys.FLOWS, s3_keys.OVERRIDES)
         self._context.kafka.grant_write(ingest.role, (RAW_TOPICS,))
         return ingest
 
@@ -142,10 +141,8 @@ class Ingest(PlatformStack):
                 "TOPIC_REPLICATION": str(self.stage.topic_replication),
             },
         )
-        grant_objects(
-            activation.role, self._stores.artifacts, (*READ, *WRITE), prefix=s3_keys.FLOWS
-        )
-        grant_objects(activation.role, self._stores.artifacts, READ, prefix=s3_keys.PARSERS)
+        grant_objects(activation.role, self._stores.artifacts, (*READ, *WRITE), s3_keys.FLOWS)
+        grant_objects(activation.role, self._stores.artifacts, READ, s3_keys.PARSERS)
         if self._context.kafka.access is not None:
             topics = (RAW_TOPICS, CANONICAL_TOPICS, UNIQUE_TOPICS)
             self._context.kafka.access.grant_create(activation.role, topics)
@@ -165,8 +162,8 @@ class Ingest(PlatformStack):
                 "SPOOL_BUCKET": self._stores.spool.bucket_name,
             },
         )
-        rights = (*READ, *WRITE, *DELETE)
-        grant_objects(respool.role, self._stores.spool, rights, prefix=s3_keys.SPOOL)
+        every = (*READ, *WRITE, *DELETE)
+        grant_objects(respool.role, self._stores.spool, every, s3_keys.SPOOL)
         self._context.kafka.grant_write(respool.role, (RAW_TOPICS,))
         every_minute = Duration.minutes(1)
         events.Rule(

@@ -67,8 +67,8 @@ class Pipeline(PlatformStack):
         grant_items(role, stores.registry, ["dynamodb:Scan"])
         changes = ["dynamodb:PutItem", "dynamodb:DeleteItem"]
         grant(role, changes, [stores.registry.table_arn], conditions=ours)
-        grant_objects(role, stores.artifacts, READ, prefix=s3_keys.FLOWS)
-        grant_objects(role, stores.lake, READ, prefix=f"{LAKE_TABLES_PREFIX}/")
+        grant_objects(role, stores.artifacts, READ, s3_keys.FLOWS)
+        grant_objects(role, stores.lake, READ, f"{LAKE_TABLES_PREFIX}/")
         tables = [one.name for one in (DAILY, EVENTS, LEDGER, PARSED, RECEIVED)]
         reads = ["glue:GetDatabase", "glue:GetTable"]
         grant_catalog(role, reads, database=self.stage.lake_database, tables=tables)

@@ -167,9 +167,7 @@ class Storage(PlatformStack):
             billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
             encryption=own_key if self._key else dynamodb.TableEncryption.DEFAULT,
             encryption_key=self._key,
-            point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
-                point_in_time_recovery_enabled=has_recovery
-            ),
+            point_in_time_recovery_specification={"point_in_time_recovery_enabled": has_recovery},
             time_to_live_attribute=expires_by,
             deletion_protection=self.is_protected,
             removal_policy=self.removal,

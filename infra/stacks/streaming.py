@@ -79,54 +79,43 @@ class Streaming(PlatformStack):
         self.kafka = KafkaEndpoint(bootstrap_servers=asked.with_iam, access=self.access)
 
     def _cluster(self, network: PrivateNetwork, key: kms.Key) -> msk.CfnCluster:
+        """Clients prove who they are by IAM alone."""
+        configuration = self._configuration()
+        logs = log_group(self, "BrokerLogs").log_group_name
         cluster = msk.CfnCluster(
             self,
             "Cluster",
             cluster_name=self.cluster_name,
             kafka_version=KAFKA_VERSION,
             number_of_broker_nodes=self.stage.broker_count,
-            broker_node_group_info=self._brokers(network),
-            client_authentication=_iam_alone(),
-            encryption_info=_encrypted(key),
-            configuration_info=self._configuration(),
+            broker_node_group_info={
+                "instanceType": f"kafka.{self.stage.broker_type}",
+                "clientSubnets": [subnet.subnet_id for subnet in network.subnets],
+                "securityGroups": [network.brokers_group.security_group_id],
+                "storageInfo": {"ebsStorageInfo": {"volumeSize": self.stage.broker_storage_gib}},
+            },
+            client_authentication={
+                "sasl": {"iam": {"enabled": True}},
+                "unauthenticated": {"enabled": False},
+            },
+            encryption_info={
+                "encryptionAtRest": {"dataVolumeKmsKeyId": key.key_arn},
+                "encryptionInTransit": {"clientBroker": "TLS", "inCluster": True},
+            },
+            configuration_info={
+                "arn": configuration.attr_arn,
+                "revision": configuration.attr_latest_revision_revision,
+            },
             enhanced_monitoring="PER_TOPIC_PER_BROKER",
-            logging_info=self._logging(),
+            logging_info={"brokerLogs": {"cloudWatchLogs": {"enabled": True, "logGroup": logs}}},
         )
         cluster.apply_removal_policy(self.removal)
         return cluster
 
-    def _brokers(self, network: PrivateNetwork) -> msk.CfnCluster.BrokerNodeGroupInfoProperty:
-        broker_type = self.stage.broker_type
-        assert broker_type is not None, "a stage in AWS has brokers"
-        return msk.CfnCluster.BrokerNodeGroupInfoProperty(
-            instance_type=f"kafka.{broker_type}",
-            client_subnets=[subnet.subnet_id for subnet in network.subnets],
-            security_groups=[network.brokers_group.security_group_id],
-            storage_info=msk.CfnCluster.StorageInfoProperty(
-                ebs_storage_info=msk.CfnCluster.EBSStorageInfoProperty(
-                    volume_size=self.stage.broker_storage_gib
-                )
-            ),
-        )
-
-    def _configuration(self) -> msk.CfnCluster.ConfigurationInfoProperty:
-        configuration = msk.CfnConfiguration(
-            self,
-            "Configuration",
-            name=self.cluster_name,
-            server_properties="\n".join(BROKER_SETTINGS),
-        )
-        return msk.CfnCluster.ConfigurationInfoProperty(
-            arn=configuration.attr_arn, revision=configuration.attr_latest_revision_revision
-        )
-
-    def _logging(self) -> msk.CfnCluster.LoggingInfoProperty:
-        group = log_group(self, "BrokerLogs")
-        to_group = msk.CfnCluster.CloudWatchLogsProperty(
-            enabled=True, log_group=group.log_group_name
-        )
-        return msk.CfnCluster.LoggingInfoProperty(
-            broker_logs=msk.CfnCluster.BrokerLogsProperty(cloud_watch_logs=to_group)
+    def _configuration(self) -> msk.CfnConfiguration:
+        properties = "\n".join(BROKER_SETTINGS)
+        return msk.CfnConfiguration(
+            self, "Configuration", name=self.cluster_name, server_properties=properties
         )
 
     def _add_topic(self, topic: str) -> None:
@@ -142,21 +131,3 @@ class Streaming(PlatformStack):
             configs=base64.b64encode(settings.encode()).decode(),
         )
         resource.apply_removal_policy(self.removal)
-
-
-def _iam_alone() -> msk.CfnCluster.ClientAuthenticationProperty:
-    return msk.CfnCluster.ClientAuthenticationProperty(
-        sasl=msk.CfnCluster.SaslProperty(iam=msk.CfnCluster.IamProperty(enabled=True)),
-        unauthenticated=msk.CfnCluster.UnauthenticatedProperty(enabled=False),
-    )
-
-
-def _encrypted(key: kms.Key) -> msk.CfnCluster.EncryptionInfoProperty:
-    return msk.CfnCluster.EncryptionInfoProperty(
-        encryption_at_rest=msk.CfnCluster.EncryptionAtRestProperty(
-            data_volume_kms_key_id=key.key_arn
-        ),
-        encryption_in_transit=msk.CfnCluster.EncryptionInTransitProperty(
-            client_broker="TLS", in_cluster=True
-        ),
-    )

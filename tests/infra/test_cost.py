@@ -14,9 +14,17 @@ from infra.constructs.jobs import emr_engine, glue_engine
 from infra.cost.__main__ import main
 from infra.cost.bill import bill, message_usd, with_http
 from infra.cost.edge import break_even_messages_per_s, gateway_usd, self_hosted_usd
-from infra.cost.figures import Figures, UnknownFigureError, figures_of_files
 from infra.cost.jobs import WORKER_GIB, WORKER_VCPUS, checkpoints_usd
-from infra.cost.scenario import LARGE_LANES, BadScenarioError, Scenario, Traffic, usual_traffic
+from infra.cost.scenario import (
+    LARGE_LANES,
+    BadScenarioError,
+    Figures,
+    Scenario,
+    Traffic,
+    UnknownFigureError,
+    figures_of_files,
+    usual_traffic,
+)
 from infra.cost.tables import million_more
 from infra.stages import Api, Engine, settings_of, stage_from
 from tests.infra.synthesis import Synthesized

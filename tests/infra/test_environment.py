@@ -9,8 +9,8 @@ import pytest
 
 from fleetlane.parsers.artifacts.building import Platform
 from infra.artifacts.archive import AWS_SERVICES, uv_of
-from infra.artifacts.environment import own_python, write_environment
 from infra.artifacts.folder import ENVIRONMENT, PYTHON, Artifacts
+from infra.artifacts.jobs import own_python, write_environment
 from local.checkout import ROOT
 from local.spark.jobs import spark_home
 

@@ -11,7 +11,7 @@ import pytest
 
 from fleetlane.parsers.artifacts.building import Platform
 from infra.artifacts.build import Targets, build
-from infra.artifacts.environment import own_python
+from infra.artifacts.jobs import own_python
 from local.checkout import FLOWS, ROOT
 from tests.infra.synthesis import run_app
 from tests.rehearsal.deployed_stage import DeployedStage, Ground

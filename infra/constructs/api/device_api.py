@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from aws_cdk import Duration
 from aws_cdk import aws_certificatemanager as acm
@@ -87,16 +87,16 @@ class DeviceApi(Construct):
         )
 
 
-def certificate_of(scope: Construct, domain: DeviceDomain) -> acm.ICertificate:
-    """The domain's own. Whoever owns the zone makes its DNS entry.
+def domain_options(scope: Construct, domain: DeviceDomain) -> dict[str, Any]:
+    """What both kinds of API make a domain name with. Whoever owns the zone makes its DNS entry.
 
     The name costs nothing, the certificates do: AWS Private CA is 400 USD a month and authority (50
     USD for certificates of a week at most).
     """
-    return acm.Certificate.from_certificate_arn(scope, "Certificate", domain.certificate_arn)
-
-
-def truststore_of(scope: Construct, domain: DeviceDomain) -> tuple[s3.IBucket, str]:
-    """The bucket and the key of the authorities that sign devices' certificates."""
+    arn = domain.certificate_arn
     bucket, _, key = domain.truststore_uri.removeprefix("s3://").partition("/")
-    return s3.Bucket.from_bucket_name(scope, "Truststore", bucket), key
+    return {
+        "domain_name": domain.name,
+        "certificate": acm.Certificate.from_certificate_arn(scope, "Certificate", arn),
+        "mtls": {"bucket": s3.Bucket.from_bucket_name(scope, "Truststore", bucket), "key": key},
+    }

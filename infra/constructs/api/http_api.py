@@ -17,8 +17,7 @@ from infra.constructs.api.device_api import (
     ApiFunctions,
     ApiMetric,
     DeviceApi,
-    certificate_of,
-    truststore_of,
+    domain_options,
 )
 from infra.constructs.api.request_limits import shares
 from infra.constructs.platform_stack import log_group
@@ -124,15 +123,9 @@ class HttpDeviceApi(DeviceApi):
         return live
 
     def _add_device_domain(self, domain: DeviceDomain, live: apigatewayv2.HttpStage) -> None:
-        bucket, key = truststore_of(self, domain)
-        name = apigatewayv2.DomainName(
-            self,
-            "Domain",
-            domain_name=domain.name,
-            certificate=certificate_of(self, domain),
-            security_policy=apigatewayv2.SecurityPolicy.TLS_1_2,
-            mtls=apigatewayv2.MTLSConfig(bucket=bucket, key=key),
-        )
+        tls = apigatewayv2.SecurityPolicy.TLS_1_2
+        options = domain_options(self, domain)
+        name = apigatewayv2.DomainName(self, "Domain", **options, security_policy=tls)
         apigatewayv2.ApiMapping(self, "Mapping", api=self._http, domain_name=name, stage=live)
 
 

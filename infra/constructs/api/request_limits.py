@@ -24,19 +24,17 @@ def add_firewall(scope: Construct, stage: apigateway.Stage) -> None:
     rule = wafv2.CfnWebACL.RuleProperty(
         name="one-address",
         priority=0,
-        action=wafv2.CfnWebACL.RuleActionProperty(block={}),
-        statement=wafv2.CfnWebACL.StatementProperty(
-            rate_based_statement=wafv2.CfnWebACL.RateBasedStatementProperty(
-                aggregate_key_type="IP", limit=REQUESTS_IN_FIVE_MINUTES_MAX
-            )
-        ),
+        action={"block": {}},
+        statement={
+            "rateBasedStatement": {"aggregateKeyType": "IP", "limit": REQUESTS_IN_FIVE_MINUTES_MAX}
+        },
         visibility_config=_seen_as("one-address"),
     )
     firewall = wafv2.CfnWebACL(
         scope,
         "Firewall",
         scope="REGIONAL",
-        default_action=wafv2.CfnWebACL.DefaultActionProperty(allow={}),
+        default_action={"allow": {}},
         rules=[rule],
         visibility_config=_seen_as("firewall"),
     )

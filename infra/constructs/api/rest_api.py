@@ -14,8 +14,7 @@ from infra.constructs.api.device_api import (
     PUBLIC_HEALTH,
     ApiFunctions,
     DeviceApi,
-    certificate_of,
-    truststore_of,
+    domain_options,
 )
 from infra.constructs.api.problem_answers import (
     PROBLEM_CONTENT_TYPE,
@@ -180,14 +179,11 @@ def _access_log_format() -> apigateway.AccessLogFormat:
 
 
 def _add_device_domain(scope: Construct, api: apigateway.RestApi, domain: DeviceDomain) -> None:
-    bucket, key = truststore_of(scope, domain)
     name = apigateway.DomainName(
         scope,
         "Domain",
-        domain_name=domain.name,
-        certificate=certificate_of(scope, domain),
+        **domain_options(scope, domain),
         endpoint_type=apigateway.EndpointType.REGIONAL,
         security_policy=apigateway.SecurityPolicy.TLS_1_2,
-        mtls=apigateway.MTLSConfig(bucket=bucket, key=key),
     )
     name.add_base_path_mapping(api, stage=api.deployment_stage)

@@ -40,7 +40,9 @@ def canary_function(
         in_network=False,  # devices are outside too
     )
     # The key of Systems Manager decrypts for whoever in the account may read the parameter.
-    grant(canary.role, ["ssm:GetParameter"], [_parameter_arn(scope, name)])
+    stack, key = Stack.of(scope), name.lstrip("/")
+    key_arn = stack.format_arn(service="ssm", resource="parameter", resource_name=key)
+    grant(canary.role, ["ssm:GetParameter"], [key_arn])
     events.Rule(
         scope,
         "Canaries",
@@ -49,9 +51,3 @@ def canary_function(
         targets=[targets.LambdaFunction(canary.function, max_event_age=Duration.minutes(5))],
     )
     return canary
-
-
-def _parameter_arn(scope: Construct, name: str) -> str:
-    return Stack.of(scope).format_arn(
-        service="ssm", resource="parameter", resource_name=name.lstrip("/")
-    )

@@ -110,7 +110,11 @@ class PlatformFunction(Construct):
             memory_size=size.memory_mib,
             timeout=Duration.seconds(size.timeout_s),
             reserved_concurrent_executions=size.concurrency,
-            environment={**environment, **_settings(context.stage)},
+            environment={
+                **environment,
+                "POWERTOOLS_TRACE_DISABLED": "true",
+                "POWERTOOLS_METRICS_NAMESPACE": namespace_of(context.stage.name),
+            },
             tracing=lambda_.Tracing.ACTIVE if is_traced else None,
             **_placed(network),
             **(_QUIET if is_quiet else {}),
@@ -125,13 +129,6 @@ class PlatformFunction(Construct):
         if in_network or is_traced:
             suppress_wildcard(role, "*", _NAMELESS)
         return role
-
-
-def _settings(stage: Stage) -> dict[str, str]:
-    return {
-        "POWERTOOLS_TRACE_DISABLED": "true",
-        "POWERTOOLS_METRICS_NAMESPACE": namespace_of(stage.name),
-    }
 
 
 def _placed(network: PrivateNetwork | None) -> dict[str, Any]:

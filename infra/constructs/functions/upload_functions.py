@@ -56,9 +56,9 @@ class UploadFunctions(Construct):
             },
             in_network=False,  # it asks S3 and DynamoDB alone
         )
-        grant_objects(issuing.role, self._stores.payloads, WRITE, prefix=s3_keys.UPLOADS)
-        grant_objects(issuing.role, self._stores.artifacts, READ, prefix=s3_keys.FLOWS)
-        grant_objects(issuing.role, self._stores.artifacts, READ, prefix=s3_keys.OVERRIDES)
+        grant_objects(issuing.role, self._stores.payloads, WRITE, s3_keys.UPLOADS)
+        flows_and_overrides = (s3_keys.FLOWS, s3_keys.OVERRIDES)
+        grant_objects(issuing.role, self._stores.artifacts, READ, *flows_and_overrides)
         grant_items(issuing.role, self._stores.registry, ["dynamodb:BatchGetItem"])
         return issuing
 
@@ -81,9 +81,7 @@ class UploadFunctions(Construct):
         """One at a time: its position is one object."""
         size = FunctionSize(timeout_s=_SWEEP_TIMEOUT_S, concurrency=self._context.reserved(1))
         sweep = self._lander("upload_sweep", size)
-        grant_objects(
-            sweep.role, self._stores.payloads, (*READ, *WRITE), prefix=s3_keys.UPLOAD_SWEEP
-        )
+        grant_objects(sweep.role, self._stores.payloads, (*READ, *WRITE), s3_keys.UPLOAD_SWEEP)
         events.Rule(
             self,
             "Sweeps",
@@ -101,10 +99,8 @@ class UploadFunctions(Construct):
             size=size,
             environment={**self._buckets, **self._context.kafka.settings},
         )
-        grant_objects(function.role, self._stores.payloads, READ, prefix=s3_keys.UPLOADS)
-        grant_objects(
-            function.role, self._stores.payloads, (*READ, *WRITE), prefix=s3_keys.LANDED_UPLOADS
-        )
-        grant_objects(function.role, self._stores.artifacts, READ, prefix=s3_keys.FLOWS)
+        grant_objects(function.role, self._stores.payloads, READ, s3_keys.UPLOADS)
+        grant_objects(function.role, self._stores.payloads, (*READ, *WRITE), s3_keys.LANDED_UPLOADS)
+        grant_objects(function.role, self._stores.artifacts, READ, s3_keys.FLOWS)
         self._context.kafka.grant_write(function.role, (RAW_TOPICS,))
         return function

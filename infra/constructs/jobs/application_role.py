@@ -113,21 +113,19 @@ class ApplicationRole(Construct):
         Hadoop marks a folder that became empty by an object of its name.
         """
         every = (*READ, *WRITE, *DELETE)
-        for query in application.queries:
-            grant_objects(self.role, stores.checkpoints, every, prefix=query)
+        grant_objects(self.role, stores.checkpoints, every, *application.queries)
         name = f"{APPLICATION_PREFIX}{application.name}"
         own = (f"{s3_keys.STOP_MARKERS}{name}", f"{s3_keys.STARTED_MARKERS}{name}")
         for key in (*own, s3_keys.STOP_MARKERS):
             grant(self.role, every, [stores.checkpoints.arn_for_objects(key)])
-        grant_objects(self.role, stores.artifacts, READ, prefix=JOBS_CODE)
-        grant_objects(self.role, stores.artifacts, READ, prefix=s3_keys.FLOWS)
+        grant_objects(self.role, stores.artifacts, READ, JOBS_CODE, s3_keys.FLOWS)
 
     def _grant_parsing(self, stores: Stores) -> None:
         """Reads what landed or was parked, and copies the one to the other."""
-        grant_objects(self.role, stores.artifacts, READ, prefix=s3_keys.PARSERS)
+        grant_objects(self.role, stores.artifacts, READ, s3_keys.PARSERS)
         grant_objects(self.role, stores.payloads, READ)
-        for prefix in (s3_keys.PARKED_PAYLOADS, s3_keys.BLOCKED_MESSAGES):
-            grant_objects(self.role, stores.parked, (*READ, *WRITE), prefix=prefix)
+        kept = (s3_keys.PARKED_PAYLOADS, s3_keys.BLOCKED_MESSAGES)
+        grant_objects(self.role, stores.parked, (*READ, *WRITE), *kept)
 
     def _grant_lake(
         self, stores: Stores, kafka: KafkaAccess, application: SparkApplication
@@ -138,10 +136,9 @@ class ApplicationRole(Construct):
         kafka.grant_read(self.role, (*kept, RAW_TOPICS) if stage.raw_archive_days else kept)
         kafka.grant_write(self.role, (UNIQUE_TOPICS,))
         grant_objects(self.role, stores.payloads, READ)
-        for prefix in (f"{LAKE_TABLES_PREFIX}/", s3_keys.ARCHIVED_BODIES):
-            grant_objects(self.role, stores.lake, (*READ, *WRITE, *DELETE), prefix=prefix)
-        for prefix in _UPKEEP:
-            grant_objects(self.role, stores.lake, (*READ, *WRITE), prefix=prefix)
+        tables = (f"{LAKE_TABLES_PREFIX}/", s3_keys.ARCHIVED_BODIES)
+        grant_objects(self.role, stores.lake, (*READ, *WRITE, *DELETE), *tables)
+        grant_objects(self.role, stores.lake, (*READ, *WRITE), *_UPKEEP)
         self._grant_catalog(stage.lake_database)
         self._grant_ledger(stores, kafka)
 
@@ -164,7 +161,7 @@ class ApplicationRole(Construct):
     def _grant_watch(self, stores: Stores, kafka: KafkaAccess) -> None:
         """Reports runaway devices, quarantines them by overrides, and records last-seen times."""
         kafka.grant_write(self.role, (FLEET_ALERTS,))
-        grant_objects(self.role, stores.artifacts, (*READ, *WRITE), prefix=s3_keys.OVERRIDES)
+        grant_objects(self.role, stores.artifacts, (*READ, *WRITE), s3_keys.OVERRIDES)
         noted = ("device_id", "last_seen_ms", "firmware")
         grant_items(self.role, stores.registry, ["dynamodb:UpdateItem"], attributes=noted)
 

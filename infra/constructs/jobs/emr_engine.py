@@ -15,7 +15,7 @@ from constructs import Construct
 from fleetlane.events import s3_keys
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from infra.constructs.jobs.application_role import ApplicationRole, EngineContext
-from infra.constructs.jobs.restarts import Job, KeptRunning, Resting
+from infra.constructs.jobs.restarts import Job, KeptRunning
 from infra.constructs.jobs.spark_applications import APPLICATION_PREFIX, SparkApplication
 from infra.constructs.platform_stack import log_group
 from infra.constructs.rights import grant, suppress_wildcard
@@ -78,7 +78,8 @@ class EmrEngine(Construct):
                     detail_type=["EMR Serverless Job Run State Change"],
                     detail={"applicationId": [ours.attr_application_id], "state": list(ENDED)},
                 ),
-                resting=Resting(resource=ours, settings=settings),
+                rests=ours,
+                rests_for=settings,
             ),
             starting=self._unless_held(application, look),
         )

@@ -111,13 +111,15 @@ class GlueEngine(Construct):
             glue_version=GLUE_VERSION,
             worker_type=WORKER_TYPE,
             number_of_workers=application.workers,
-            execution_property=glue.CfnJob.ExecutionPropertyProperty(max_concurrent_runs=1),
+            execution_property={"maxConcurrentRuns": 1},
             max_retries=0,
-            connections=glue.CfnJob.ConnectionsListProperty(connections=self._connections),
+            connections={"connections": self._connections},
             security_configuration=self._encryption.ref,
-            command=glue.CfnJob.JobCommandProperty(
-                name="gluestreaming", python_version="3", script_location=context.code.script_url
-            ),
+            command={
+                "name": "gluestreaming",
+                "pythonVersion": "3",
+                "scriptLocation": context.code.script_url,
+            },
             default_arguments=arguments,
         )
 
@@ -137,22 +139,19 @@ class GlueEngine(Construct):
         }
 
     def _encrypted(self) -> glue.CfnSecurityConfiguration:
-        key_arn, own = self._context.key.key_arn, glue.CfnSecurityConfiguration
-        return own(
+        key_arn = self._context.key.key_arn
+        return glue.CfnSecurityConfiguration(
             self,
             "Encryption",
             name=Stack.of(self).stack_name,
-            encryption_configuration=own.EncryptionConfigurationProperty(
-                cloud_watch_encryption=own.CloudWatchEncryptionProperty(
-                    cloud_watch_encryption_mode="DISABLED"
-                ),
-                job_bookmarks_encryption=own.JobBookmarksEncryptionProperty(
-                    job_bookmarks_encryption_mode="CSE-KMS", kms_key_arn=key_arn
-                ),
-                s3_encryptions=[
-                    own.S3EncryptionProperty(s3_encryption_mode="SSE-KMS", kms_key_arn=key_arn)
-                ],
-            ),
+            encryption_configuration={
+                "cloudWatchEncryption": {"cloudWatchEncryptionMode": "DISABLED"},
+                "jobBookmarksEncryption": {
+                    "jobBookmarksEncryptionMode": "CSE-KMS",
+                    "kmsKeyArn": key_arn,
+                },
+                "s3Encryptions": [{"s3EncryptionMode": "SSE-KMS", "kmsKeyArn": key_arn}],
+            },
         )
 
     def _connection(self, subnet: ec2.ISubnet) -> str:
@@ -162,15 +161,15 @@ class GlueEngine(Construct):
             self,
             f"Connection-{zone}",
             catalog_id=Aws.ACCOUNT_ID,
-            connection_input=glue.CfnConnection.ConnectionInputProperty(
-                name=self._connection_name(zone),
-                connection_type="NETWORK",
-                physical_connection_requirements=glue.CfnConnection.PhysicalConnectionRequirementsProperty(
-                    availability_zone=zone,
-                    subnet_id=subnet.subnet_id,
-                    security_group_id_list=[network.jobs_group.security_group_id],
-                ),
-            ),
+            connection_input={
+                "name": self._connection_name(zone),
+                "connectionType": "NETWORK",
+                "physicalConnectionRequirements": {
+                    "availabilityZone": zone,
+                    "subnetId": subnet.subnet_id,
+                    "securityGroupIdList": [network.jobs_group.security_group_id],
+                },
+            },
         )
         Validations.of(connection).acknowledge(
             Acknowledgment(id="CloudFormation-Validate::W3010", reason=_GIVEN_ZONE)

@@ -69,10 +69,9 @@ class JobRestarts(Construct):
             for rule in kept.rules:  # they would start what is ended to be deleted
                 rule.node.add_dependency(after)
             first = after
-            resting = kept.job.resting
-            if resting is not None:
-                first = self._resource(RESTED, kept, resting.settings)
-                resting.resource.node.add_dependency(first)
+            if kept.job.rests is not None:
+                first = self._resource(RESTED, kept, kept.job.rests_for)
+                kept.job.rests.node.add_dependency(first)
             if earlier is not None:
                 first.node.add_dependency(earlier)
             earlier = after
@@ -124,9 +123,9 @@ class JobRestarts(Construct):
         suppress(caller, f"IAM5[Resource::{seen}:*]", _VERSIONS)
 
     def _grant(self, role: iam.Role) -> None:
-        for prefix in (s3_keys.STOP_MARKERS, s3_keys.STARTED_MARKERS, s3_keys.HELD_APPLICATIONS):
-            every = (*READ, *WRITE, *DELETE)
-            grant_objects(role, self._context.stores.checkpoints, every, prefix=prefix)
+        marks = (s3_keys.STOP_MARKERS, s3_keys.STARTED_MARKERS, s3_keys.HELD_APPLICATIONS)
+        every = (*READ, *WRITE, *DELETE)
+        grant_objects(role, self._context.stores.checkpoints, every, *marks)
         grant(role, ["cloudformation:DescribeStacks"], [Aws.STACK_ID])
         self._grant_pattern(role, ["states:StartExecution"], "states", "stateMachine:*")
         if self._context.stage.engine is Engine.GLUE:

@@ -18,25 +18,20 @@ _OWN_LOGS: Final = "The delivery of a state machine's logs and traces has no res
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Resting:
-    """What the engine has for a job and changes only while it is stopped; ``settings`` is all."""
-
-    resource: Construct
-    settings: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """An application's job on its engine, where it has another ``name``.
 
     ``started_with`` is all that a run is started with. ``ended`` is the event of a run's end.
+    ``rests`` is what the engine has for the job and changes only while it is stopped, and
+    ``rests_for`` all that a deploy may change of it.
     """
 
     application: str
     name: str
     started_with: Mapping[str, Any]
     ended: events.EventPattern
-    resting: Resting | None = None
+    rests: Construct | None = None
+    rests_for: Mapping[str, Any] | None = None
 
 
 class KeptRunning(Construct):

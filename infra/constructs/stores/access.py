@@ -20,16 +20,18 @@ _KEYS: Final = (
 
 
 def grant_objects(
-    role: iam.Role, bucket: s3.Bucket, actions: Sequence[str], *, prefix: str = ""
+    role: iam.Role, bucket: s3.Bucket, actions: Sequence[str], *prefixes: str
 ) -> None:
-    """Let ``role`` do ``actions`` with the objects under ``prefix``, and use the bucket's key.
+    """Let ``role`` do ``actions`` with objects, those under ``prefixes`` if any are given.
 
-    It may list the bucket too: S3 says that an object is missing only to those who may.
+    It may use the bucket's key, and list the bucket too: S3 says that an object is missing only to
+    those who may.
     """
-    grant(role, actions, [bucket.arn_for_objects(f"{prefix}*")])
-    grant(role, ["s3:ListBucket"], [bucket.bucket_arn])
-    seen = seen_arn(bucket, bucket.bucket_arn, reader=role)
-    suppress_wildcard(role, f"{seen}/{prefix}*", _KEYS)
+    for prefix in prefixes or ("",):
+        grant(role, actions, [bucket.arn_for_objects(f"{prefix}*")])
+        grant(role, ["s3:ListBucket"], [bucket.bucket_arn])
+        seen = seen_arn(bucket, bucket.bucket_arn, reader=role)
+        suppress_wildcard(role, f"{seen}/{prefix}*", _KEYS)
     if bucket.encryption_key is not None:
         grant_key(role, bucket.encryption_key)
 

@@ -111,17 +111,13 @@ class UploadQueue(Construct):
     def _notify(self, bucket: s3.Bucket) -> None:
         resource = bucket.node.default_child
         assert isinstance(resource, s3.CfnBucket)
-        rule = s3.CfnBucket.FilterRuleProperty(name="prefix", value=UPLOADS)
+        notified = {
+            "event": "s3:ObjectCreated:*",
+            "queue": self.queue.queue_arn,
+            "filter": {"s3Key": {"rules": [{"name": "prefix", "value": UPLOADS}]}},
+        }
         resource.notification_configuration = s3.CfnBucket.NotificationConfigurationProperty(
-            queue_configurations=[
-                s3.CfnBucket.QueueConfigurationProperty(
-                    event="s3:ObjectCreated:*",
-                    queue=self.queue.queue_arn,
-                    filter=s3.CfnBucket.NotificationFilterProperty(
-                        s3_key=s3.CfnBucket.S3KeyFilterProperty(rules=[rule])
-                    ),
-                )
-            ]
+            queue_configurations=[notified]
         )
         resource.node.add_dependency(self.queue)  # and on its policy: S3 tries it at once
 
