@@ -92,15 +92,17 @@ def late(fleet: KnownFleet, days: int, *, over_ms: int) -> list[Row]:
     for device_id, messages in by_device.items():
         lags = sorted(one.lag_ms or 0 for one in messages)
         late_messages = sum(lag > over_ms for lag in lags)
+        latest = max(messages, key=lambda one: one.received_ms)
         if len(lags) >= 5 and late_messages * 2 >= len(lags):
             rows.append(
                 {
                     "device_id": device_id,
-                    "device_type": max(messages, key=lambda one: one.received_ms).device_type,
+                    "device_type": latest.device_type,
                     "messages": len(lags),
                     "late": late_messages,
                     "median_lag_ms": quantile(lags, 0.5),
                     "share": late_messages / len(lags),
+                    "gateway_id": latest.via,
                 }
             )
     return sorted(

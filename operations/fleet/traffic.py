@@ -19,7 +19,7 @@ LATE: Final = Question(
     title="Chronically late devices",
     sql=f"""
         with lags as (
-            select device_id, device_type, received_ms, received_ms - end_ms as lag_ms
+            select device_id, device_type, via, received_ms, received_ms - end_ms as lag_ms
             from received where {IN_WINDOW} and end_ms is not null
         )
         select
@@ -28,7 +28,8 @@ LATE: Final = Question(
             count(*) as messages,
             count(*) filter (lag_ms > $over_ms) as late,
             quantile_disc(lag_ms, 0.5)::bigint as median_lag_ms,
-            late / messages as share
+            late / messages as share,
+            arg_max_null(via, received_ms) as gateway_id
         from lags group by device_id
         having messages >= $messages_min and late >= $share_min * messages
         order by share desc, median_lag_ms desc, device_id
@@ -36,6 +37,7 @@ LATE: Final = Question(
     columns={
         "device": cell("device_id"),
         "type": cell("device_type"),
+        "through": cell("gateway_id"),
         **numbers(messages="messages", late="late"),
         "share": share("late", "messages"),
         "p50 lag": cell("median_lag_ms", duration),
@@ -45,9 +47,11 @@ LATE: Final = Question(
         "share_min": LATE_SHARE_MIN,
         "messages_min": LATE_MESSAGES_MIN,
     },
-    text_columns=2,
+    text_columns=3,
 )
 """Chronically late devices, the worst first: of enough messages, so many later than ``over_ms``.
+
+``gateway_id`` is the gateway that relayed the last of them, if one did.
 
 Messages that do not state their data's end time are not counted.
 """

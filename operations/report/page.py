@@ -1,5 +1,6 @@
 """The report's page: answers and their charts, rendered into the template, which has the words."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -28,6 +29,9 @@ _ALARM_SHARE_MIN: Final = 0.01
 
 _BY_HOUR_MS: Final = 2 * DAY_MS
 """A lake whose first message is no older is shown by the hour."""
+
+_TOGETHER_MIN: Final = 5
+"""So many devices that fall silent on one day may have one cause."""
 
 _ASKED: Final = (
     *(devices.SILENT, traffic.LATE, traffic.LAGS, traffic.FIRMWARE, traffic.SIZES),
@@ -84,6 +88,7 @@ def page_of(answers: Answers, *, asked_at_ms: int, latest_ms: int | None) -> str
         charts=_charts(answers),
         colours=COLOURS,
         days=REPORT_DAYS,
+        together=_fell_together(answers["silent"].rows),
         period=counted(len(answers["over_time"].rows), "hour")
         if _is_by_hour(answers)
         else counted(REPORT_DAYS, "day"),
@@ -97,6 +102,13 @@ def page_of(answers: Answers, *, asked_at_ms: int, latest_ms: int | None) -> str
 def _is_by_hour(answers: Answers) -> bool:
     """Whether there are less than two days to show."""
     return answers["over_time"].name == devices.COVERAGE_BY_HOUR.name
+
+
+def _fell_together(silent: Sequence[Row]) -> tuple[str, int] | None:
+    """The day on which most devices fell silent, and how many, if they are half of them or more."""
+    last = [one["last_ms"] for one in silent if one["last_ms"] is not None]
+    found = Counter(wording.moment_short(last_ms).split()[0] for last_ms in last).most_common(1)
+    return next((one for one in found if max(_TOGETHER_MIN, len(last) / 2) <= one[1]), None)
 
 
 def _charts(answers: Answers) -> Mapping[str, Bars | Columns | None]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from clients.devices.registry import DeviceStatus
-from fleetlane.events.times import HOUR_MS
+from fleetlane.events.times import DAY_MS, HOUR_MS
 from operations.fleet.fleet import Fleet
 from operations.fleet.wording import number, percent
 from operations.report.charts import CARD, COLOURS, INK, MUTED, PAGE, WATCH, Colour, Columns
@@ -89,6 +89,21 @@ def test_the_silent_in_the_page_are_those_of_the_truth(page: str, known: KnownFl
 
     assert silent
     assert [name for name in names if name in silent[:15]][: len(silent)] == silent[:15]
+
+
+def test_devices_that_fell_silent_on_one_day_are_reported_together(answers: Answers) -> None:
+    silent = answers["silent"]
+    last_ms = [ASKED_AT_MS - 9 * DAY_MS] * 6 + [ASKED_AT_MS - 12 * DAY_MS] * 2
+    rows = [{**silent.rows[0], "last_ms": one} for one in last_ms]
+    alone = [{**silent.rows[0], "last_ms": one} for one in last_ms[5:]]
+    together, apart = (
+        page_of({**answers, "silent": silent.of(of)}, asked_at_ms=ASKED_AT_MS, latest_ms=None)
+        for of in (rows, alone)
+    )
+
+    sentence = "Of those that fell silent, 6 sent their last message on the same day, 2026-10-28."
+    assert sentence in together
+    assert "on the same day" not in apart
 
 
 def test_less_than_two_days_are_shown_by_the_hour(known: KnownFleet, tmp_path: Path) -> None:
