@@ -21,7 +21,7 @@ from infra.artifacts.archive import (
     wheel_contents,
 )
 from infra.artifacts.folder import ENVIRONMENT
-from infra.artifacts.functions import FunctionBuild, function_names
+from infra.artifacts.functions import function_names, write_function
 from infra.artifacts.jobs import write_environment, write_jars, write_jobs
 
 WHEEL_BYTES_MAX: Final = 1_000_000
@@ -103,11 +103,15 @@ def build(
         wheels = build_wheels(uv, scratch=scratch / "wheels", folder=folder / "wheels")
         yield from wheels.values()
         events, parsers = (wheel_contents(wheels[project]) for project in OUR_PROJECTS[:2])
-        functions = FunctionBuild(
-            uv=uv, platform=targets.functions, events=events, scratch=scratch / "functions"
-        )
         for function in function_names(root):
-            yield functions.write(function, folder / "functions" / f"{function}.zip")
+            yield write_function(
+                uv,
+                function,
+                platform=targets.functions,
+                events=events,
+                scratch=scratch / "functions" / function,
+                path=folder / "functions" / f"{function}.zip",
+            )
         yield from write_jobs(
             uv,
             ours=merged(events, parsers),

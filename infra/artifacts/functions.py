@@ -4,7 +4,6 @@ import importlib.util
 import marshal
 import sys
 import warnings
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -64,39 +63,25 @@ FUNCTION_BYTES_MAX: Final = 50_000_000
 """Unpacked. Lambda accepts five times as much, but larger functions start more slowly."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FunctionBuild:
-    """What all functions are built with. ``events`` is what the wheel of fleetlane-events holds."""
+def write_function(
+    uv: Uv, name: str, *, platform: Platform, events: Contents, scratch: Path, path: Path
+) -> Path:
+    """Write the zip of ``lambdas/<name>``. ``events`` is what the wheel of fleetlane-events holds.
 
-    uv: Uv
-    platform: Platform
-    events: Contents
-    scratch: Path
-
-    def write(self, name: str, path: Path) -> Path:
-        """Write the zip of ``lambdas/<name>``.
-
-        Raises:
-            CannotBuildError: Its dependency group is missing or cannot be installed.
-            ArtifactTooLargeError: It is over its limit.
-        """
-        contents = with_bytecode(merged(self._our_code(name), self.events, self._packages(name)))
-        size_bytes = sum(map(len, contents.values()))
-        if size_bytes > FUNCTION_BYTES_MAX:
-            raise ArtifactTooLargeError(path.name, size_bytes, FUNCTION_BYTES_MAX)
-        return write_archive(path, contents)
-
-    def _our_code(self, name: str) -> Contents:
-        root = self.uv.project
-        package = {"lambdas/__init__.py": (root / "lambdas" / "__init__.py").read_bytes()}
-        code = source_contents(root, f"lambdas/{name}")
-        shared = (source_contents(root, folder) for folder in ("lambdas/http", "clients"))
-        return merged(package, code, *shared)
-
-    def _packages(self, name: str) -> Contents:
-        folder = self.scratch / name
-        install(self.uv, name.replace("_", "-"), self.platform, folder)
-        return installed_contents(folder)
+    Raises:
+        CannotBuildError: Its dependency group is missing or cannot be installed.
+        ArtifactTooLargeError: It is over its limit.
+    """
+    root = uv.project
+    package = {"lambdas/__init__.py": (root / "lambdas" / "__init__.py").read_bytes()}
+    folders = (f"lambdas/{name}", "lambdas/http", "clients")
+    ours = merged(package, *(source_contents(root, folder) for folder in folders))
+    install(uv, name.replace("_", "-"), platform, scratch)
+    contents = with_bytecode(merged(ours, events, installed_contents(scratch)))
+    size_bytes = sum(map(len, contents.values()))
+    if size_bytes > FUNCTION_BYTES_MAX:
+        raise ArtifactTooLargeError(path.name, size_bytes, FUNCTION_BYTES_MAX)
+    return write_archive(path, contents)
 
 
 def function_names(root: Path) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Callable
 
-from local.setup import jars, java, packages
+from local.setup import java, packages
 from local.setup.steps import Checkout, Step, key_of
 from local.setup.tools import Tool
 
@@ -20,7 +20,7 @@ def environment_steps(checkout: Checkout) -> list[Step]:
 
 def platform_steps(checkout: Checkout) -> list[Step]:
     """For running the platform: Java, the environment, the jars and LocalStack."""
-    last = [jars.step(checkout), packages.localstack_step(checkout)]
+    last = [java.jars_step(checkout), packages.localstack_step(checkout)]
     return [java.step(checkout), *environment_steps(checkout), *last]
 
 

@@ -17,9 +17,9 @@ from infra.artifacts.archive import (
 )
 from infra.artifacts.functions import (
     FUNCTION_BYTES_MAX,
-    FunctionBuild,
     function_names,
     with_bytecode,
+    write_function,
 )
 from infra.artifacts.jobs import write_jobs
 from tests.infra.built_files import (
@@ -33,11 +33,14 @@ from tests.infra.built_files import (
 
 
 def test_in_aws_functions_get_packages_for_arm64(tmp_path: Path) -> None:
-    functions = FunctionBuild(
-        uv=uv_of(ROOT), platform=Platform.ARM64, events={}, scratch=tmp_path / "scratch"
+    artifact = write_function(
+        uv_of(ROOT),
+        "authorizer",
+        platform=Platform.ARM64,
+        events={},
+        scratch=tmp_path / "scratch",
+        path=tmp_path / "authorizer.zip",
     )
-
-    artifact = functions.write("authorizer", tmp_path / "authorizer.zip")
 
     assert elf_machines(artifact) == {ELF_ARM64}
 

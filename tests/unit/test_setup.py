@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from local.setup import jars, java, packages
+from local.setup import java, packages
 from local.setup.steps import Checkout, Step, key_of, make_ready
 from local.setup.tools import CannotSetUpError, Tool, cause_of
 
@@ -227,7 +227,7 @@ def test_pyenvs_warnings_are_not_shown_and_downloads_are() -> None:
 
 
 def test_fetched_jars_are_counted() -> None:
-    condense = jars.counted()
+    condense = java.counted()
     fetched = "\t[SUCCESSFUL ] org.apache.kafka#kafka_2.13;4.1.2!kafka_2.13.jar (345ms)"
 
     shown = [condense("downloading something"), condense(fetched), condense(fetched)]
