@@ -82,7 +82,7 @@ class KafkaReader:
         except KafkaException as problem:
             raise KafkaUnreadableError(str(problem)) from None
         patterns = [*map(re.escape, topics), *([] if pattern is None else [pattern])]
-        self._wanted = re.compile("|".join(patterns))
+        self._wanted = "|".join(patterns)
         self._is_from_end, self._since_ms = is_from_end, since_ms
         self._next_offsets: dict[Partition, int] = {}
 
@@ -94,11 +94,11 @@ class KafkaReader:
 
         An empty list says that nothing is left to read. Order holds within a partition only.
         """
-        return self._read_on(self._ends(), records_max)
+        return self._read_on(self.ends(self.partitions(self._wanted)), records_max)
 
     def read_once(self) -> Iterator[Record]:
         """Read on to where the topics end at the call, whatever is written meanwhile."""
-        ends = self._ends()
+        ends = self.ends(self.partitions(self._wanted))
         while records := self._read_on(ends, _CONSUME_RECORDS_MAX):
             yield from records
 
@@ -112,17 +112,34 @@ class KafkaReader:
                 if record.offset < wanted[record.topic, record.partition]:
                     yield record
 
+    def partitions(self, pattern: str) -> list[Partition]:
+        """All partitions of the topics whose whole name matches a regular expression."""
+        wanted = re.compile(pattern)
+        return [one for one in self.all_partitions() if wanted.fullmatch(one[0])]
+
     def all_partitions(self) -> list[Partition]:
         """The partitions of all topics, sorted by topic; Kafka's own are among them."""
         topics = _answered(lambda timeout_s: self._consumer.list_topics(timeout=timeout_s)).topics
         return [(name, one) for name, topic in sorted(topics.items()) for one in topic.partitions]
 
-    def offsets(self, partitions: Iterable[Partition], time_ms: int) -> dict[Partition, int]:
-        """The first offset of each partition that was written at ``time_ms`` or later.
+    def beginnings(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
+        return self._offsets(partitions, OFFSET_BEGINNING)
 
-        It is negative where all is older. ``OFFSET_BEGINNING`` and ``OFFSET_END`` may be given
-        instead of a time.
-        """
+    def ends(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
+        """The offset after the last record of each partition."""
+        return self._offsets(partitions, OFFSET_END)
+
+    def at_time(
+        self, partitions: Iterable[Partition], time_ms: int, ends: Offsets | None = None
+    ) -> dict[Partition, int]:
+        """The first record of each partition that was written at that time or later, or its end."""
+        wanted = list(partitions)
+        ends = self.ends(wanted) if ends is None else ends
+        found = self._offsets(wanted, time_ms)
+        return {one: ends[one] if offset < 0 else offset for one, offset in found.items()}
+
+    def _offsets(self, partitions: Iterable[Partition], time_ms: int) -> dict[Partition, int]:
+        """As Kafka gives them: negative where all is older than ``time_ms``."""
         wanted = [TopicPartition(*one, time_ms) for one in partitions]
         if not wanted:
             return {}
@@ -133,13 +150,6 @@ class KafkaReader:
         if errors:
             raise KafkaUnreadableError(str(errors[0]))
         return {(one.topic, one.partition): one.offset for one in found}
-
-    def offsets_since(
-        self, partitions: Iterable[Partition], time_ms: int, ends: Offsets
-    ) -> dict[Partition, int]:
-        """As ``offsets`` does, but the partition's end where all is older."""
-        found = self.offsets(partitions, time_ms)
-        return {one: ends[one] if offset < 0 else offset for one, offset in found.items()}
 
     def _read_on(self, ends: Offsets, records_max: int) -> list[Record]:
         self._assign_new(ends)
@@ -159,16 +169,11 @@ class KafkaReader:
                 raise KafkaUnreadableError(f"no record for {_SILENCE_S_MAX:.0f} s")
         return records
 
-    def _ends(self) -> dict[Partition, int]:
-        """The offset after the last record of each partition that is to be read."""
-        wanted = [one for one in self.all_partitions() if self._wanted.fullmatch(one[0])]
-        return self.offsets(wanted, OFFSET_END)
-
     def _assign_new(self, ends: Offsets) -> None:
         new = [partition for partition in ends if partition not in self._next_offsets]
         if new:
             since = OFFSET_BEGINNING if self._since_ms is None else self._since_ms
-            starts = ends if self._is_from_end else self.offsets_since(new, since, ends)
+            starts = ends if self._is_from_end else self.at_time(new, since, ends)
             begins = {partition: starts[partition] for partition in new}
             self._next_offsets |= begins
             self._consumer.incremental_assign(_at(begins))

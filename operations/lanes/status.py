@@ -1,17 +1,11 @@
 """The state of the lanes, from Kafka alone: parse rate, backlog, oldest waiting message."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol
 
-from confluent_kafka import (
-    OFFSET_BEGINNING,
-    OFFSET_END,
-    ConsumerGroupTopicPartitions,
-    KafkaException,
-)
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from clients.kafka.reader import KafkaReader, KafkaUnreadableError, Offsets, Partition
@@ -36,13 +30,11 @@ class Position(NamedTuple):
     note: str
 
 
-class KafkaPositions:
-    """Queries a cluster; changes nothing in it. All may raise ``KafkaUnreadableError``.
-
-    Not for use by several threads. Close it when done.
-    """
+class KafkaPositions(KafkaReader):
+    """Queries a cluster; changes nothing in it. Asks for its groups besides what a reader does."""
 
     def __init__(self, bootstrap_servers: str, security: KafkaSecurity) -> None:
+        super().__init__(bootstrap_servers, security=security)
         self._admin = AdminClient(
             {
                 "bootstrap.servers": bootstrap_servers,
@@ -50,36 +42,12 @@ class KafkaPositions:
                 **security_configuration(security),
             }
         )
-        self._reader = KafkaReader(bootstrap_servers, security=security)
-
-    def close(self) -> None:
-        self._reader.close()
-
-    def partitions(self, pattern: str) -> list[Partition]:
-        """All partitions of the topics whose whole name matches a regular expression."""
-        wanted = re.compile(pattern)
-        return [one for one in self._reader.all_partitions() if wanted.fullmatch(one[0])]
 
     def groups(self, prefix: str) -> dict[str, dict[Partition, Position]]:
         """How far the groups with this prefix have read."""
         listed = _result(self._admin.list_consumer_groups(request_timeout=_ANSWER_S))
         names = sorted(one.group_id for one in listed.valid if one.group_id.startswith(prefix))
         return {name: self._positions(name) for name in names}
-
-    def beginnings(self, partitions: Iterable[Partition]) -> Offsets:
-        return self._reader.offsets(partitions, OFFSET_BEGINNING)
-
-    def ends(self, partitions: Iterable[Partition]) -> Offsets:
-        return self._reader.offsets(partitions, OFFSET_END)
-
-    def at_time(self, partitions: Iterable[Partition], time_ms: int) -> Offsets:
-        """The first record of each partition that was written at that time or later, or its end."""
-        wanted = list(partitions)
-        return self._reader.offsets_since(wanted, time_ms, self.ends(wanted))
-
-    def records(self, begins: Offsets, ends: Offsets) -> Iterator[Record]:
-        """The records from one offset of each partition to before another; order holds within."""
-        return self._reader.read_between(begins, ends)
 
     def _positions(self, group: str) -> dict[Partition, Position]:
         answer = self._admin.list_consumer_group_offsets(
@@ -115,7 +83,7 @@ class Positions(Protocol):
     def beginnings(self, partitions: Iterable[Partition]) -> Offsets: ...
     def ends(self, partitions: Iterable[Partition]) -> Offsets: ...
     def at_time(self, partitions: Iterable[Partition], time_ms: int) -> Offsets: ...
-    def records(self, begins: Offsets, ends: Offsets) -> Iterator[Record]: ...
+    def read_between(self, begins: Offsets, ends: Offsets) -> Iterator[Record]: ...
 
 
 type Groups = Mapping[str, Mapping[Partition, Position]]
@@ -183,7 +151,7 @@ def _recent_attempts(kafka: Positions, now_ms: int) -> tuple[float, LaneTally]:
         window_s *= WINDOW_RECORDS_MAX / records
         begins = kafka.at_time(partitions, now_ms - int(window_s * 1000))
     tally = LaneTally()
-    tally.fold(kafka.records(begins, ends))
+    tally.fold(kafka.read_between(begins, ends))
     return window_s, tally
 
 
@@ -193,7 +161,7 @@ def _lane(
     partitions = kafka.partitions(raw_pattern(lane))
     begins, ends = _unread(kafka, partitions, groups), kafka.ends(partitions)
     first = {one: min(begins[one] + 1, ends[one]) for one in partitions}
-    keys = (record.key or b"" for record in kafka.records(begins, first))  # arrival times
+    keys = (record.key or b"" for record in kafka.read_between(begins, first))  # arrival times
     counts = tally.counts[lane]
     good, attempts = counts.parsed + counts.empty, counts.parsed + counts.empty + counts.parked
     return LaneStatus(

@@ -97,10 +97,10 @@ def test_a_topic_s_begin_end_and_times_are_reported(cluster: Cluster, topic: str
 def test_the_records_between_two_offsets_are_read(cluster: Cluster, topic: str) -> None:
     at = (topic, 0)
 
-    records = list(cluster.positions.records({at: 1}, {at: 4}))
+    records = list(cluster.positions.read_between({at: 1}, {at: 4}))
 
     assert [record.offset for record in records] == [1, 2, 3]
-    assert list(cluster.positions.records({at: 4}, {at: 4})) == []
+    assert list(cluster.positions.read_between({at: 4}, {at: 4})) == []
 
 
 def test_what_a_group_read_is_reported_with_its_note(cluster: Cluster, topic: str) -> None:

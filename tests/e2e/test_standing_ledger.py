@@ -10,7 +10,7 @@ from typing import Final
 
 import orjson
 import pytest
-from confluent_kafka import OFFSET_END, TopicPartition
+from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 import operations.platform
@@ -118,7 +118,7 @@ def delete_records(platform: Platform) -> None:
     with closing(KafkaReader(servers, pattern=raw_pattern(Lane.BULK))) as reader:
         topics = {record.topic for record in reader.read_once()}
         partitions = [one for one in reader.all_partitions() if one[0] in topics]
-        ends = reader.offsets(partitions, OFFSET_END)
+        ends = reader.ends(partitions)
     admin = AdminClient({"bootstrap.servers": servers})
     asked = [TopicPartition(*one, end) for one, end in ends.items()]
     for done in admin.delete_records(asked).values():

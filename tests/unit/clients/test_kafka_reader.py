@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Producer
+from confluent_kafka import Producer
 
 from clients.kafka.reader import KafkaReader
 from fleetlane.events.envelope import Record
@@ -141,7 +141,7 @@ def test_partitions_and_where_they_begin_and_end_are_looked_up(
         write("raw", value)
     reader, at = open_reader(), ("raw", 0)
 
-    found = (reader.offsets([at], OFFSET_BEGINNING), reader.offsets([at], OFFSET_END))
+    found = (reader.beginnings([at]), reader.ends([at]))
 
     assert at in reader.all_partitions()
     assert found == ({at: 0}, {at: 2})

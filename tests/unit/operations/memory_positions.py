@@ -51,6 +51,6 @@ class MemoryPositions:
             for one in partitions
         }
 
-    def records(self, begins: Offsets, ends: Offsets) -> Iterator[Record]:
+    def read_between(self, begins: Offsets, ends: Offsets) -> Iterator[Record]:
         for one, begin in begins.items():
             yield from self.records_of[one][begin : ends[one]]
