@@ -36,10 +36,10 @@ from fleetlane.events.canonical import (
 )
 from fleetlane.events.envelope import Message
 from fleetlane.events.lanes import Lane
-from fleetlane.events.times import DAY_MS
+from fleetlane.events.times import DAY_MS, day_of
 from local.checkout import ROOT
 from operations.fleet import devices, traffic
-from operations.fleet.fleet import HISTORY_DAYS, Fleet, day_of
+from operations.fleet.fleet import HISTORY_DAYS, Fleet
 from operations.fleet.questions import Question
 from operations.fleet.tables import planned_tables
 from operations.report.page import write_report

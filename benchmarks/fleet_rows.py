@@ -14,8 +14,7 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from benchmarks.iceberg_tables import folder_catalog, make_table
 from clients.devices.registry import RegisteredDevice
 from fleetlane.events.lake.tables import DAILY, PARSED, RECEIVED, Column, LakeTable
-from fleetlane.events.times import DAY_MS, HOUR_MS
-from operations.fleet.fleet import day_of
+from fleetlane.events.times import DAY_MS, HOUR_MS, day_of
 
 MESSAGES: Final = 5_000_000
 DEVICES: Final = 20_000

@@ -21,9 +21,9 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lake.tables import EVENTS, PARSED, LakeTable
 from fleetlane.events.metadata import Outcome
 from fleetlane.events.names import audience_of
+from fleetlane.events.times import day_of
 from operations.devices.canary import canary_device
 from operations.endpoints import LAPTOP, LOCAL_STAGE
-from operations.fleet.fleet import day_of
 from operations.fleet.tables import LakeMissingError, day_since, planned_table
 from operations.lake import fleet_of, lake_of
 from operations.ledger.standing import StandingLedger, standing_ledger
@@ -134,9 +134,9 @@ class Verification:
 
         def is_counted(found: StandingLedger) -> bool:
             for lost in found.missing:
-                if lost.id in ids:
-                    raise NotVerifiedError(f"{lost.id} is missing: {lost.problem}")
-            return any(one.checked_ms > asked_ms for one in found.hours)
+                if lost["id"] in ids:
+                    raise NotVerifiedError(f"{lost['id']} is missing: {lost['problem']}")
+            return any(one["checked_ms"] > asked_ms for one in found.hours)
 
         found = self._awaited(
             lambda catalog: standing_ledger(catalog, since_ms=int(self.began_s * 1_000)),

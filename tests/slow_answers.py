@@ -6,8 +6,7 @@ from datetime import date, timedelta
 from math import ceil
 
 from clients.devices.registry import DeviceStatus, RegisteredDevice
-from fleetlane.events.times import DAY_MS
-from operations.fleet.fleet import day_of
+from fleetlane.events.times import DAY_MS, day_of
 from operations.fleet.questions import Row
 from tests.known_fleet import ASKED_AT_MS, KnownFleet, Sent
 

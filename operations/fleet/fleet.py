@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable
-from datetime import date, timedelta
 from typing import Any, Final, Self
 
 import duckdb
@@ -12,7 +11,7 @@ from pyiceberg.catalog import Catalog
 from clients.devices.registry import RegisteredDevice
 from fleetlane.events import canary
 from fleetlane.events.lake.tables import MADE_UP, RECEIVED
-from fleetlane.events.times import DAY_MS, EPOCH, MILLIS_MAX, MILLIS_MIN
+from fleetlane.events.times import DAY_MS, MILLIS_MAX, MILLIS_MIN, day_of
 from operations.fleet.questions import Question, Table
 from operations.fleet.tables import planned_tables
 
@@ -114,8 +113,3 @@ class Fleet:
 
     def __exit__(self, *_: object) -> None:
         self._connection.close()
-
-
-def day_of(at_ms: int) -> date:
-    """The day (UTC) of a time."""
-    return (EPOCH + timedelta(milliseconds=at_ms)).date()

@@ -1,16 +1,15 @@
 """The standing ledger as its job wrote it: the balance of each hour, and who is missing."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from typing import Final
 
 from pyarrow import compute as pc
 from pyiceberg.catalog import Catalog
 
 from fleetlane.events.lake import tables
-from fleetlane.events.times import HOUR_MS
-from operations.fleet.fleet import day_of
-from operations.fleet.questions import Table, cell, numbers
+from fleetlane.events.times import HOUR_MS, day_of
+from operations.fleet.questions import Row, Table, cell, numbers
 from operations.fleet.tables import day_since, planned_table
 from operations.fleet.wording import moment_short
 
@@ -18,51 +17,24 @@ _OUTCOMES: Final = ("parsed", "empty", "parked")
 _COUNTED: Final = (
     "accepted", "landed", *_OUTCOMES, "duplicate", "waiting", "missing", "not_landed"
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MissingMessage:
-    """``sha256`` is ``None`` where the archive does not have the record."""
-
-    id: str
-    sha256: str | None
-    stream: str
-    lane: str
-    hour_ms: int
-    problem: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerHour:
-    """A row of the table ``ledger``, whose columns say what its fields mean."""
-
-    hour_ms: int
-    stream: str
-    lane: str
-    accepted: int | None
-    landed: int
-    parsed: int
-    empty: int
-    parked: int
-    duplicate: int
-    waiting: int
-    missing: int
-    not_landed: int
-    is_settled: bool
-    checked_ms: int
+_HOUR_KEYS: Final = ("hour_ms", "stream", "lane", *_COUNTED, "is_settled", "checked_ms")
+_MISSING_KEYS: Final = ("id", "sha256", "stream", "lane", "hour_ms", "problem")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingLedger:
-    """The newest hours first; of each hour, stream and lane, the first missing messages."""
+    """The newest hours first; of each hour, stream and lane, the first missing messages.
 
-    hours: Sequence[LedgerHour]
-    missing: Sequence[MissingMessage]
+    ``hours`` are rows of the table ``ledger``, which says what their values mean. The ``sha256`` of
+    one that is ``missing`` is ``None`` where the archive does not have the record.
+    """
+
+    hours: Sequence[Row]
+    missing: Sequence[Row]
 
     def shown(self) -> tuple[Table, Table]:
         """The balance, and the missing messages, for people."""
-        hours, missing = map(asdict, self.hours), map(asdict, self.missing)
-        return _HOURS.of(list(hours)), _MISSING.of(list(missing))
+        return _HOURS.of(self.hours), _MISSING.of(self.missing)
 
     def line(self) -> str:
         """All hours together, in one line."""
@@ -73,7 +45,7 @@ class StandingLedger:
         return sum(map(self._sum, _OUTCOMES)) >= messages and not self._sum("waiting")
 
     def _sum(self, name: str) -> int:
-        return sum(getattr(one, name) or 0 for one in self.hours)
+        return sum(one[name] or 0 for one in self.hours)
 
 
 def standing_ledger(catalog: Catalog, *, since_ms: int) -> StandingLedger:
@@ -82,21 +54,16 @@ def standing_ledger(catalog: Catalog, *, since_ms: int) -> StandingLedger:
     is_since = pc.field("hour_ms") > since_ms - HOUR_MS
     rows = planned.to_table(filter=is_since).to_pylist()
     rows.sort(key=lambda row: (-row["hour_ms"], row["stream"], row["lane"]))
-    names = [one.name for one in fields(LedgerHour)]
-    return StandingLedger(
-        hours=[LedgerHour(**{name: row[name] for name in names}) for row in rows],
-        missing=[
-            MissingMessage(stream=row["stream"], lane=row["lane"], hour_ms=row["hour_ms"], **one)
-            for row in rows
-            for one in row["missing_messages"]
-        ],
-    )
+    hours = [{key: row[key] for key in _HOUR_KEYS} for row in rows]
+    missing = [{**row, **one} for row in rows for one in row["missing_messages"]]
+    named = [{key: one[key] for key in _MISSING_KEYS} for one in missing]
+    return StandingLedger(hours=hours, missing=named)
 
 
 _HOURS: Final = Table(
     name="ledger",
     title="Ledger by hour of arrival",
-    keys=[one.name for one in fields(LedgerHour)],
+    keys=_HOUR_KEYS,
     columns={
         "hour (UTC)": cell("hour_ms", moment_short),
         "stream": cell("stream"),
@@ -109,7 +76,7 @@ _HOURS: Final = Table(
 _MISSING: Final = Table(
     name="missing_messages",
     title="Missing messages",
-    keys=[one.name for one in fields(MissingMessage)],
+    keys=_MISSING_KEYS,
     columns={
         "id": cell("id"),
         "hour (UTC)": cell("hour_ms", moment_short),

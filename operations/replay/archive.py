@@ -13,7 +13,7 @@ from clients.s3.payload_bucket import PayloadBucket
 from fleetlane.events.envelope import KafkaPosition, PayloadReference, Record
 from fleetlane.events.lake.tables import RAW, NoBody
 from fleetlane.events.s3_keys import ARCHIVED_BODIES, PAYLOADS, archived_key
-from fleetlane.events.times import rfc3339
+from fleetlane.events.times import day_of
 from operations.fleet.tables import planned_table
 from operations.messages.parked import message_in
 from operations.messages.stores import StoredPayloads
@@ -43,7 +43,7 @@ class ArchivedRecords:
     @classmethod
     def of(cls, catalog: Catalog, wanted: ArrivalRange) -> "ArchivedRecords":
         """Plan which files may have them; raises as ``planned_table``."""
-        first, last = _day(wanted.from_ms), _day(wanted.to_ms)
+        first, last = day_of(wanted.from_ms), day_of(wanted.to_ms)
         days = f"day >= '{first}' and day <= '{last}'"
         where = f"stream = '{wanted.stream}' and {days}"
         return cls(rows=planned_table(catalog, RAW, where=where), wanted=wanted)
@@ -156,7 +156,3 @@ def _record(row: dict[str, Any]) -> Record:
         value=row["value"],
         headers=tuple((one["key"], one["value"]) for one in row["headers"]),
     )
-
-
-def _day(millis: int) -> str:
-    return rfc3339(millis)[:10]

@@ -2,28 +2,27 @@
 
 import pytest
 
-from operations.ledger.standing import LedgerHour, StandingLedger
+from operations.fleet.questions import Row
+from operations.ledger.standing import StandingLedger
 
 
-def hour(
-    *, parsed: int = 0, parked: int = 0, waiting: int = 0, accepted: int | None = 10
-) -> LedgerHour:
-    return LedgerHour(
-        hour_ms=0,
-        stream="gps",
-        lane="standard",
-        accepted=accepted,
-        landed=10,
-        parsed=parsed,
-        empty=0,
-        parked=parked,
-        duplicate=2,
-        waiting=waiting,
-        missing=0,
-        not_landed=0,
-        is_settled=False,
-        checked_ms=0,
-    )
+def hour(*, parsed: int = 0, parked: int = 0, waiting: int = 0, accepted: int | None = 10) -> Row:
+    return {
+        "hour_ms": 0,
+        "stream": "gps",
+        "lane": "standard",
+        "accepted": accepted,
+        "landed": 10,
+        "parsed": parsed,
+        "empty": 0,
+        "parked": parked,
+        "duplicate": 2,
+        "waiting": waiting,
+        "missing": 0,
+        "not_landed": 0,
+        "is_settled": False,
+        "checked_ms": 0,
+    }
 
 
 @pytest.mark.parametrize(
@@ -37,7 +36,7 @@ def hour(
     ids=["all", "too-few", "one-waits", "nothing-yet"],
 )
 def test_it_covers_messages_once_they_have_outcomes_and_none_waits(
-    hours: list[LedgerHour],
+    hours: list[Row],
     covers: bool,  # noqa: FBT001 - pytest passes parameters by name
 ) -> None:
     ledger = StandingLedger(hours=hours, missing=())

@@ -19,8 +19,7 @@ from fleetlane.cli.output.fleet_tables import FormatOptions, JsonOption, write_c
 from fleetlane.cli.output.record_text import cell
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lake.views import DataColumn, Kind, LakeView, OwnColumn, view_of
-from fleetlane.events.times import DAY_MS, now_ms
-from operations.fleet.fleet import day_of
+from fleetlane.events.times import DAY_MS, day_of, now_ms
 from operations.fleet.tables import ViewRows, newest
 from operations.lake import lake_of
 from operations.platform import Platform

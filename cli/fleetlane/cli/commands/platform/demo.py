@@ -164,7 +164,8 @@ def _show(result: DemoResult, settings: DemoSettings) -> None:
         typer.echo(f"\nThe fleet, with thirty days made up behind it, as a page: {page}")
     if result.standing is not None:
         for missing in result.standing.missing:
-            typer.echo(f"missing by the standing ledger: {missing.id}: {missing.problem}", err=True)
+            line = "missing by the standing ledger: {id}: {problem}".format_map(missing)
+            typer.echo(line, err=True)
         typer.echo(f"\n{result.standing.line()}")
     typer.echo(f"\n{result.ledger.line()}")
 
