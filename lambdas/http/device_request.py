@@ -2,7 +2,7 @@
 
 import binascii
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -31,7 +31,7 @@ class BadRequestError(FleetlaneError):
 class Declared(msgspec.Struct, frozen=True, kw_only=True):
     """What a device says of a message; what it does not say is ``None``."""
 
-    content_type: str
+    content_type: str = DEFAULT_CONTENT_TYPE
     idempotency_key: str | None = None
     firmware: str | None = None
     start_millis: int | None = None
@@ -41,10 +41,19 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """What a declared value must match, and how that is said."""
+    """What a declared value must match, and how that is said. ``millis`` are read as a number."""
 
     pattern: re.Pattern[str]
     allowed: str
+    millis: range | None = None
+
+    def value_of(self, text: str) -> str | int | None:
+        """What is declared by a text; ``None`` where that is not allowed."""
+        if self.pattern.fullmatch(text) is None:
+            return None
+        if self.millis is None:
+            return text
+        return int(text) if int(text) in self.millis else None
 
 
 CONTENT_TYPE: Final = Rule(pattern=re.compile("[ -~]{1,256}"), allowed="1 to 256 ASCII characters")
@@ -57,7 +66,9 @@ BODY_ENCODING: Final = Rule(
 MILLIS: Final = Rule(
     pattern=re.compile("-?[0-9]{1,15}"),
     allowed=f"a whole number from {MILLIS_MIN} to {MILLIS_MAX} (the years 1 to 9999)",
+    millis=range(MILLIS_MIN, MILLIS_MAX + 1),
 )
+"""Nothing behind could write another time, and sums over a few of them would overflow."""
 
 
 def checked(place: str, value: str, rule: Rule) -> str:
@@ -69,34 +80,6 @@ def checked(place: str, value: str, rule: Rule) -> str:
     if rule.pattern.fullmatch(value) is None:
         raise refusal(place, value, rule.allowed)
     return value
-
-
-def checked_millis(place: str, value: str) -> int:
-    """Read when data begins or ends.
-
-    Raises:
-        BadRequestError: It is no whole number, or in no year from 1 to 9999: nothing behind could
-            write such a time, and sums over a few of them would overflow.
-    """
-    millis = int(checked(place, value, MILLIS))
-    if not MILLIS_MIN <= millis <= MILLIS_MAX:
-        raise refusal(place, value, MILLIS.allowed)
-    return millis
-
-
-def checked_span(
-    start: tuple[str, int | None], end: tuple[str, int | None]
-) -> tuple[int | None, int | None]:
-    """Return when the data begins and ends; of each the place and the value.
-
-    Raises:
-        BadRequestError: It ends before it begins.
-    """
-    (start_place, start_millis), (end_place, end_millis) = start, end
-    if start_millis is not None and end_millis is not None and start_millis > end_millis:
-        allowed = f"at most {end_place.rpartition(' ')[2]}, {end_millis}"
-        raise refusal(start_place, str(start_millis), allowed)
-    return start_millis, end_millis
 
 
 def refusal(place: str, value: str, allowed: str) -> BadRequestError:
@@ -115,14 +98,17 @@ _NOT_TEXT: Final = (
     "without U+FFFD; send such bytes as application/octet-stream"
 )
 _STATUSES: Final = frozenset(DeviceStatus)
-_START: Final = "x-data-start-millis"
-_END: Final = "x-data-end-millis"
-_RULES: Final = (
-    ("content-type", CONTENT_TYPE),
-    ("idempotency-key", IDEMPOTENCY_KEY),
-    ("x-firmware-version", FIRMWARE),
-    ("x-body-encoding", BODY_ENCODING),
+_DECLARED: Final = (  # as a field of ours, as a header, as an attribute of a batch's entry
+    ("content_type", "content-type", "datacontenttype", CONTENT_TYPE),
+    ("idempotency_key", "idempotency-key", "id", IDEMPOTENCY_KEY),
+    ("firmware", "x-firmware-version", "firmware", FIRMWARE),
+    ("body_encoding", "x-body-encoding", "bodyencoding", BODY_ENCODING),
+    ("start_millis", "x-data-start-millis", "startmillis", MILLIS),
+    ("end_millis", "x-data-end-millis", "endmillis", MILLIS),
 )
+_HEADERS: Final = tuple((field, header, rule) for field, header, _, rule in _DECLARED)
+ATTRIBUTES: Final = tuple((field, attribute, rule) for field, _, attribute, rule in _DECLARED)
+ATTRIBUTE_OF: Final = {header: attribute for _, header, attribute, _ in _DECLARED}
 
 
 class UnauthenticatedError(FleetlaneError):
@@ -219,32 +205,33 @@ def headers_in(event: Mapping[str, Any]) -> Mapping[str, str]:
     return headers
 
 
-def declared_in(headers: Mapping[str, str]) -> Declared:
-    """Read the headers of a message.
+def declared_in(headers: Mapping[str, str]) -> dict[str, Any]:
+    """What the headers of a message declare; as ``declared``."""
+    return declared(_HEADERS, headers.get, lambda name: f"header {name.title()}")
+
+
+def declared(
+    names: Sequence[tuple[str, str, Rule]],
+    text_of: Callable[[str], str | None],
+    place: Callable[[str], str],
+) -> dict[str, Any]:
+    """Read what a message says of itself under these names, by the fields of ``Declared``.
+
+    ``place`` says in a refusal where a name stands.
 
     Raises:
-        BadRequestError: One has a value that its rule does not allow, or the data ends before it
-            begins.
+        BadRequestError: A value is not what its rule allows, or the data ends before it begins.
     """
-    for name, rule in _RULES:
-        value = headers.get(name)
-        if value is not None and rule.pattern.fullmatch(value) is None:
-            raise refusal(_place(name), value, rule.allowed)
-    start, end = headers.get(_START), headers.get(_END)
-    start_millis = None if start is None else checked_millis(_place(_START), start)
-    end_millis = None if end is None else checked_millis(_place(_END), end)
-    if start_millis is not None and end_millis is not None:
-        checked_span((_place(_START), start_millis), (_place(_END), end_millis))
-    return Declared(
-        content_type=headers.get("content-type") or DEFAULT_CONTENT_TYPE,
-        idempotency_key=headers.get("idempotency-key"),
-        firmware=headers.get("x-firmware-version"),
-        start_millis=start_millis,
-        end_millis=end_millis,
-        body_encoding=headers.get("x-body-encoding"),
-    )
-
-
-def _place(name: str) -> str:
-    """A header as the documents write it."""
-    return f"header {name.title()}"
+    values = dict[str, Any]()
+    for field, name, rule in names:
+        text = text_of(name)
+        if text is not None:
+            value = values[field] = rule.value_of(text)
+            if value is None:
+                raise refusal(place(name), text, rule.allowed)
+    start_millis, end_millis = values.get("start_millis"), values.get("end_millis")
+    if start_millis is not None and end_millis is not None and start_millis > end_millis:
+        (_, start, _), (_, end, _) = names[-2:]
+        allowed = f"at most {place(end).rpartition(' ')[2]}, {end_millis}"
+        raise refusal(place(start), str(start_millis), allowed)
+    return values

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
+from aws_lambda_powertools import Logger
 
+from clients.devices.registry import RegistryUnavailableError
 from fleetlane.events.errors import ProblemTag
 from lambdas.http.device_request import (
     BadRequestError,
@@ -14,6 +16,8 @@ from lambdas.http.device_request import (
     RevokedError,
     UnauthenticatedError,
 )
+from lambdas.http.rate_limiter import RevokedDeviceError, TooManyMessagesError
+from lambdas.http.senders import NotItsGatewayError
 
 PROBLEM_CONTENT_TYPE: Final = "application/problem+json"
 _TYPE_PREFIX: Final = "urn:fleetlane:problem:"
@@ -25,6 +29,10 @@ OF_REQUESTS: Final[Mapping[type[Exception], ProblemTag]] = {
     UnauthenticatedError: ProblemTag.UNAUTHENTICATED,
     RevokedError: ProblemTag.FORBIDDEN,
     NoRouteError: ProblemTag.NO_ROUTE,
+    NotItsGatewayError: ProblemTag.FORBIDDEN,
+    RevokedDeviceError: ProblemTag.FORBIDDEN,
+    TooManyMessagesError: ProblemTag.SLOW_DOWN,
+    RegistryUnavailableError: ProblemTag.TRY_LATER,
 }
 """Errors that any request of a device can have."""
 
@@ -89,14 +97,23 @@ class Problem:
 type Tags = Mapping[type[Exception], ProblemTag]
 """Which error has which tag, in one function."""
 
+type Jitter = Callable[[int, int], int]
+"""Picks from a range, both ends included: so a fleet does not come back at once."""
 
-def translated(error: Exception, tags: Tags, *, jitter: Callable[[int, int], int]) -> Problem:
+
+def translated(
+    error: Exception, tags: Tags, *, jitter: Jitter, logger: Logger, not_done: str
+) -> Problem:
     """The problem of an error; one that has no tag is our own, and worth another try.
 
-    ``jitter`` picks from a range, both ends included: so a fleet does not come back at once.
+    Our own log is told of what the device cannot mend: that it is ``not_done``, or of a bug.
     """
     tag = tags.get(type(error), ProblemTag.TRY_LATER)
-    if tag in _RETRY_AFTER_S:
-        detail = str(error) if tag is ProblemTag.SLOW_DOWN else _NOTHING_ACKNOWLEDGED
-        return Problem(tag=tag, detail=detail, retry_after_s=jitter(*_RETRY_AFTER_S[tag]))
-    return Problem(tag=tag, detail=str(error))
+    if type(error) not in tags:
+        logger.error("failed", exc_info=error)
+    elif tag is ProblemTag.TRY_LATER:
+        logger.warning(not_done, extra={"problem": str(error)})
+    if tag not in _RETRY_AFTER_S:
+        return Problem(tag=tag, detail=str(error))
+    detail = str(error) if tag is ProblemTag.SLOW_DOWN else _NOTHING_ACKNOWLEDGED
+    return Problem(tag=tag, detail=detail, retry_after_s=jitter(*_RETRY_AFTER_S[tag]))

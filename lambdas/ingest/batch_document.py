@@ -2,31 +2,33 @@
 
 import base64
 import binascii
+import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 import msgspec
 
 from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE, SOURCE_PREFIX
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.names import DEVICE_ID_PATTERN, NAME_PATTERN, is_device_id, is_name
+from fleetlane.events.names import DEVICE_ID_PATTERN, NAME, NAME_PATTERN
 from lambdas.http.device_request import (
-    BODY_ENCODING,
-    CONTENT_TYPE,
-    FIRMWARE,
-    IDEMPOTENCY_KEY,
+    ATTRIBUTES,
     BadRequestError,
     Declared,
     Rule,
     checked,
-    checked_millis,
-    checked_span,
+    declared,
     refusal,
 )
 
 ENTRIES_MAX: Final = 500
 
 _JSON: Final = "application/json"
+_STREAM: Final = Rule(pattern=NAME, allowed=NAME_PATTERN)
+_SOURCE: Final = Rule(
+    pattern=re.compile(SOURCE_PREFIX + DEVICE_ID_PATTERN), allowed=SOURCE_PREFIX + DEVICE_ID_PATTERN
+)
 
 type RawEntry = msgspec.Raw
 """An entry's bytes as they are in the document."""
@@ -82,25 +84,19 @@ def entry_from(raw: RawEntry) -> Entry:
     version = _required(members, "specversion")
     if version != "1.0":
         raise refusal("attribute specversion", version, "1.0")
-    start, end = "startmillis", "endmillis"
-    start_millis, end_millis = checked_span(
-        (f"attribute {start}", _millis(members, start)), (f"attribute {end}", _millis(members, end))
-    )
-    body, content_type = _data(members, _matching(members, "datacontenttype", CONTENT_TYPE))
+    _required(members, "id")
+    said = declared(ATTRIBUTES, partial(_text, members), "attribute {}".format)
+    body, said["content_type"] = _data(members, said.get("content_type"))
+    source = checked("attribute source", _required(members, "source"), _SOURCE)
     return Entry(
-        idempotency_key=checked("attribute id", _required(members, "id"), IDEMPOTENCY_KEY),
-        device_id=_device_id(_required(members, "source")),
-        stream=_stream(_required(members, "type")),
+        device_id=source.removeprefix(SOURCE_PREFIX),
+        stream=checked("attribute type", _required(members, "type"), _STREAM),
         body=body,
-        content_type=content_type,
-        firmware=_matching(members, "firmware", FIRMWARE),
-        start_millis=start_millis,
-        end_millis=end_millis,
-        body_encoding=_matching(members, "bodyencoding", BODY_ENCODING),
+        **said,
     )
 
 
-def _data(members: _Members, declared: str | None) -> tuple[bytes, str]:
+def _data(members: _Members, said: str | None) -> tuple[bytes, str]:
     """The message's very bytes, and their content type.
 
     ``data_base64`` gives the bytes that it encodes. ``data`` gives its JSON text as it is in
@@ -111,8 +107,8 @@ def _data(members: _Members, declared: str | None) -> tuple[bytes, str]:
     if encoded is not None and data is not None:
         raise BadRequestError("the entry has both data and data_base64; allowed: one of them")
     if encoded is not None:
-        return _decoded(encoded), declared or DEFAULT_CONTENT_TYPE
-    content_type = declared or _JSON
+        return _decoded(encoded), said or DEFAULT_CONTENT_TYPE
+    content_type = said or _JSON
     if data is None:
         return b"", content_type
     if _is_json(content_type):
@@ -133,29 +129,6 @@ def _is_json(content_type: str) -> bool:
     """As CloudEvents 1.0 has it: the subtype is ``json``, or ends in ``+json``."""
     subtype = content_type.partition(";")[0].strip().lower().rpartition("/")[2]
     return subtype == "json" or subtype.endswith("+json")
-
-
-def _device_id(source: str) -> str:
-    device_id = source.removeprefix(SOURCE_PREFIX)
-    if device_id == source or not is_device_id(device_id):
-        raise refusal("attribute source", source, f"{SOURCE_PREFIX}{DEVICE_ID_PATTERN}")
-    return device_id
-
-
-def _stream(name: str) -> str:
-    if not is_name(name):
-        raise refusal("attribute type", name, NAME_PATTERN)
-    return name
-
-
-def _millis(members: _Members, name: str) -> int | None:
-    value = _text(members, name)
-    return None if value is None else checked_millis(f"attribute {name}", value)
-
-
-def _matching(members: _Members, name: str, rule: Rule) -> str | None:
-    value = _text(members, name)
-    return None if value is None else checked(f"attribute {name}", value, rule)
 
 
 def _required(members: _Members, name: str) -> str:

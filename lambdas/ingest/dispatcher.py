@@ -4,12 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-import msgspec
-
 from clients.devices.bound_devices import CachedBoundDevices
 from fleetlane.events.errors import ProblemTag
 from fleetlane.events.lanes import Lane
 from lambdas.http.device_request import (
+    ATTRIBUTE_OF,
     BadRequestError,
     body_of,
     checked_stream,
@@ -18,13 +17,12 @@ from lambdas.http.device_request import (
     refusal,
     sender_of,
 )
-from lambdas.http.problems import Answer, Problem
+from lambdas.http.problems import Answer, Jitter, Problem
 from lambdas.ingest.batch import Batch, BatchIngest
 from lambdas.ingest.intake import Intake
 from lambdas.ingest.problems import (
     ACCEPTED,
     REFUSED,
-    Jitter,
     NoSuchPathError,
     batch_answer,
     health_answer,
@@ -38,11 +36,7 @@ _LANE_ASKED: Final[Mapping[str, Lane]] = {"/v1/streams": Lane.STANDARD, "/v1/fas
 
 _CLOUDEVENTS_BATCH: Final = "application/cloudevents-batch+json"
 _OF_ONE_MESSAGE: Final = {
-    "idempotency-key": "id",
-    "x-firmware-version": "firmware",
-    "x-data-start-millis": "startmillis",
-    "x-data-end-millis": "endmillis",
-    "x-body-encoding": "bodyencoding",
+    header: attribute for header, attribute in ATTRIBUTE_OF.items() if header != "content-type"
 }
 
 
@@ -116,7 +110,7 @@ def inbound_from(
     """Read a proxy event (API Gateway REST, v1); raises what reading its parts does."""
     sender = sender_of(event)
     checked_stream(stream)
-    declared = msgspec.structs.asdict(declared_in(headers_in(event)))
+    declared = declared_in(headers_in(event))
     return InboundMessage(
         device_id=sender.device_id,
         device_type=sender.device_type,

@@ -1,21 +1,18 @@
 """The errors of ingest as the caller sees them, and as we count and log them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
 from aws_lambda_powertools import Logger
 
-from clients.devices.registry import RegistryUnavailableError
 from clients.kafka.producer import NotDurableError
 from clients.s3.payload_bucket import PayloadUnavailableError
 from fleetlane.events.errors import FleetlaneError, ProblemTag
 from fleetlane.events.metrics import Dimension, FunctionMetric, Service
 from lambdas.http.embedded_metrics import AcceptedLine, MetricLine
-from lambdas.http.problems import OF_REQUESTS, Answer, Problem, Tags, translated
-from lambdas.http.rate_limiter import RevokedDeviceError, TooManyMessagesError
-from lambdas.http.senders import NotItsGatewayError
+from lambdas.http.problems import OF_REQUESTS, Answer, Jitter, Problem, Tags, translated
 from lambdas.ingest.batch_document import BatchTooLongError
 from lambdas.ingest.service import BodyTooLargeError, Receipt
 from lambdas.ingest.sink_health import Condition, Sink
@@ -86,8 +83,6 @@ RECEIPTS_UNAVAILABLE: Final = MetricLine(
 )
 
 
-type Jitter = Callable[[int, int], int]
-
 logger = Logger(service="ingest")
 
 
@@ -101,12 +96,8 @@ class NoSuchPathError(FleetlaneError):
 _TAGS: Final[Tags] = {
     **OF_REQUESTS,
     NoSuchPathError: ProblemTag.NO_ROUTE,
-    RevokedDeviceError: ProblemTag.FORBIDDEN,
-    NotItsGatewayError: ProblemTag.FORBIDDEN,
-    TooManyMessagesError: ProblemTag.SLOW_DOWN,
     BodyTooLargeError: ProblemTag.TOO_LARGE,
     BatchTooLongError: ProblemTag.TOO_LARGE,
-    RegistryUnavailableError: ProblemTag.TRY_LATER,
     PayloadUnavailableError: ProblemTag.TRY_LATER,
     NotDurableError: ProblemTag.TRY_LATER,
 }
@@ -120,10 +111,4 @@ def refused(error: Exception, jitter: Jitter) -> Answer:
 
 
 def problem_of(error: Exception, jitter: Jitter) -> Problem:
-    """Translate an error, and tell our own log of what the device cannot mend."""
-    problem = translated(error, _TAGS, jitter=jitter)
-    if type(error) not in _TAGS:
-        logger.error("failed", exc_info=error)
-    elif problem.tag is ProblemTag.TRY_LATER:
-        logger.warning("not durable", extra={"problem": str(error)})
-    return problem
+    return translated(error, _TAGS, jitter=jitter, logger=logger, not_done="not durable")

@@ -11,7 +11,6 @@ from typing import Any, Final
 from aws_lambda_powertools import Logger
 
 from clients.aws import AwsSettings, s3_client
-from clients.devices.registry import RegistryUnavailableError
 from clients.environment import read_settings
 from clients.flows.store import CachedFlows, FlowStore, FlowsUnavailableError
 from clients.kafka.producer import KafkaProducer
@@ -27,8 +26,6 @@ from fleetlane.events.times import now_ms
 from lambdas.http.dependencies import DeviceSettings, bound_devices, rate_limiter
 from lambdas.http.embedded_metrics import AcceptedLine, MetricLine
 from lambdas.http.problems import OF_REQUESTS, Answer, Tags, translated
-from lambdas.http.rate_limiter import RevokedDeviceError, TooManyMessagesError
-from lambdas.http.senders import NotItsGatewayError
 from lambdas.uploads.landing import Landing
 from lambdas.uploads.service import EXPIRES_S, Issuing, declaration_from
 from lambdas.uploads.sweep import Sweep, SweepReport, failed_messages
@@ -37,12 +34,8 @@ logger = Logger(service="uploads")
 
 _TAGS: Final[Tags] = {
     **OF_REQUESTS,
-    NotItsGatewayError: ProblemTag.FORBIDDEN,
-    RevokedDeviceError: ProblemTag.FORBIDDEN,
-    TooManyMessagesError: ProblemTag.SLOW_DOWN,
     PayloadTooLargeError: ProblemTag.TOO_LARGE,
     FlowsUnavailableError: ProblemTag.TRY_LATER,
-    RegistryUnavailableError: ProblemTag.TRY_LATER,
 }
 _ISSUED: Final = MetricLine(Service.UPLOADS, {FunctionMetric.ISSUED: "Count"})
 _REFUSED: Final = MetricLine(
@@ -132,11 +125,7 @@ def reported(report: SweepReport) -> dict[str, Any]:
 
 
 def _refusal(error: Exception) -> Answer:
-    problem = translated(error, _TAGS, jitter=random.randint)
-    if type(error) not in _TAGS:
-        logger.error("failed", exc_info=error)
-    elif problem.retry_after_s is not None:
-        logger.warning("not issued", extra={"problem": str(error)})
+    problem = translated(error, _TAGS, jitter=random.randint, logger=logger, not_done="not issued")
     _REFUSED.write(1, of=problem.tag)
     return problem.answer()
 

@@ -1,7 +1,6 @@
 """Issuing one upload: its id and its envelope are fixed before a byte of it is sent."""
 
 from collections.abc import Callable, Mapping
-from copy import replace
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
@@ -75,7 +74,7 @@ def declaration_from(event: Mapping[str, Any]) -> Declaration:
         stream=stream,
         body_bytes=int(body.bytes),
         sha256=body.sha256.lower(),
-        **msgspec.structs.asdict(replace(declared, content_type=content_type)),
+        **declared | {"content_type": content_type},
     )
 
 
