@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Protocol
 
 from clients.account import AccountUnavailableError
@@ -60,18 +61,23 @@ class Finding:
     remedy: str = ""
 
 
+type _Said = tuple[str, str]
+"""What there is, and the remedy; as in ``Finding``."""
+
+
 def lacking(needs: StageNeeds, account: Account) -> Iterator[Finding]:
     """Check one thing after the other; changes nothing. What AWS does not say is lacking."""
-    checks: list[tuple[str, Callable[[], tuple[str, str]]]] = [
+    quota, certificates, files = needs.quota, needs.certificates, needs.files
+    checks: list[tuple[str, Callable[[], _Said]]] = [
         ("account", lambda: _number(needs, account.number())),
         ("zones", lambda: _zones(needs, account.zones())),
         ("bootstrap", lambda: _bootstrap(needs, is_there=account.is_bootstrapped())),
         ("functions", lambda: _functions(needs, account.functions_at_once())),
         ("requests", lambda: _enough("requests/s", needs.requests_per_s, account.requests_per_s())),
-        (needs.quota.name, lambda: _quota(needs.quota, account)),
+        (quota.name, lambda: _quota(quota, account)),
         ("e-mail", lambda: _email(needs)),
-        *(("certificate", _certificate(one, account)) for one in needs.certificates),
-        *(("truststore", _file(one, account)) for one in needs.files),
+        *(("certificate", partial(_certificate, one, account)) for one in certificates),
+        *(("truststore", partial(_file, one, account)) for one in files),
     ]
     for name, check in checks:
         try:
@@ -81,57 +87,50 @@ def lacking(needs: StageNeeds, account: Account) -> Iterator[Finding]:
         yield Finding(name=name, said=said, remedy=remedy)
 
 
-def _number(needs: StageNeeds, number: str) -> tuple[str, str]:
+def _number(needs: StageNeeds, number: str) -> _Said:
     if needs.account == number:
         return number, ""
-    if needs.account is None:
-        remedy = (
-            f"set `account` of {needs.stage} in infra/stages.py, so that no other is deployed to"
-        )
-        return f"{number}; the stage names none", remedy if needs.keeps_data else ""
-    return f"{number} is not {needs.account}", f"use credentials of {needs.stage}'s account"
+    if needs.account is not None:
+        return f"{number} is not {needs.account}", f"use credentials of {needs.stage}'s account"
+    remedy = f"set `account` of {needs.stage} in infra/stages.py, so that no other is deployed to"
+    return f"{number}; the stage names none", remedy if needs.keeps_data else ""
 
 
-def _zones(needs: StageNeeds, zones: set[str]) -> tuple[str, str]:
+def _zones(needs: StageNeeds, zones: set[str]) -> _Said:
     missing = [zone for zone in needs.zones if zone not in zones]
-    remedy = "change `availability_zones` in infra/stages.py" if missing else ""
-    return f"no {', '.join(missing)}" if missing else ", ".join(needs.zones), remedy
+    if missing:
+        return f"no {', '.join(missing)}", "change `availability_zones` in infra/stages.py"
+    return ", ".join(needs.zones), ""
 
 
-def _bootstrap(needs: StageNeeds, *, is_there: bool) -> tuple[str, str]:
+def _bootstrap(needs: StageNeeds, *, is_there: bool) -> _Said:
     return ("there", "") if is_there else ("not there", f"cdk bootstrap -c stage={needs.stage}")
 
 
-def _functions(needs: StageNeeds, limit: int) -> tuple[str, str]:
+def _functions(needs: StageNeeds, limit: int) -> _Said:
     needed = needs.functions_at_once + FUNCTIONS_LEFT_FREE
     return _enough(f"functions at once, {FUNCTIONS_LEFT_FREE} left free", needed, limit)
 
 
-def _quota(quota: Quota, account: Account) -> tuple[str, str]:
+def _quota(quota: Quota, account: Account) -> _Said:
     return _enough(quota.name, quota.needed, account.quota(quota.service, quota.code))
 
 
-def _enough(what: str, needed: int, limit: int) -> tuple[str, str]:
+def _enough(what: str, needed: int, limit: int) -> _Said:
     return f"{needed} of {limit} {what}", "" if needed <= limit else _QUOTAS_PAGE
 
 
-def _email(needs: StageNeeds) -> tuple[str, str]:
+def _email(needs: StageNeeds) -> _Said:
     if needs.alarm_email is None:
         return "alarms reach nobody", f"set `alarm_email` of {needs.stage} in infra/stages.py"
     return needs.alarm_email, ""
 
 
-def _certificate(arn: str, account: Account) -> Callable[[], tuple[str, str]]:
-    def check() -> tuple[str, str]:
-        state = account.certificate_state(arn)
-        return f"{arn} is {state}", "" if state == "ISSUED" else "finish its validation in ACM"
-
-    return check
+def _certificate(arn: str, account: Account) -> _Said:
+    state = account.certificate_state(arn)
+    return f"{arn} is {state}", "" if state == "ISSUED" else "finish its validation in ACM"
 
 
-def _file(url: str, account: Account) -> Callable[[], tuple[str, str]]:
-    def check() -> tuple[str, str]:
-        account.read(url)
-        return url, ""
-
-    return check
+def _file(url: str, account: Account) -> _Said:
+    account.read(url)
+    return url, ""

@@ -30,29 +30,18 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What is asked of the fleet: SQL, whose columns are the published keys, and how it is shown.
+class Question(Table):
+    """A table that SQL over the fleet answers: the columns of that are the published keys.
 
     ``title`` may name the ``{days}`` that are asked about. ``parameters`` are those of the SQL that
-    may be left out. The others of ``Table`` are as there.
+    may be left out.
     """
 
-    name: str
-    title: str
     sql: str
-    columns: Mapping[str, Cell]
     parameters: Mapping[str, object] = field(default_factory=dict)
-    text_columns: int = 1
 
     def answered(self, keys: Sequence[str], rows: Sequence[Row], *, days: int) -> Table:
-        return Table(
-            name=self.name,
-            title=self.title.format(days=days),
-            columns=self.columns,
-            keys=keys,
-            rows=rows,
-            text_columns=self.text_columns,
-        )
+        return replace(self, title=self.title.format(days=days), keys=keys, rows=rows)
 
 
 def cell(key: str, text: Callable[[Any], str] = str) -> Cell:
