@@ -1,12 +1,10 @@
 """What owners want in force, each by itself, made one version with what all others have."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Protocol
+from collections.abc import Collection, Iterator, Mapping
 
+from clients.flows.owner_flows import OwnerFlows
 from clients.flows.store import BEFORE_MAX, FlowsNotPublishedError, FlowsUnreadableError
-from fleetlane.events.flows.artifacts import FlowArtifact
-from fleetlane.events.flows.files import PublishedFlows, WantedVersion
-from fleetlane.events.flows.flow import Flow
+from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.ownership import collisions, topic_collisions
 from fleetlane.events.s3_keys import owners_flows
 from lambdas.flow_activation.service import (
@@ -20,22 +18,11 @@ from lambdas.flow_activation.service import (
 )
 
 
-class OwnedVersions(Protocol):
-    """What owners published, and want in force; ``OwnerFlows`` is one."""
-
-    def publish(
-        self, owner: str, flows: Iterable[Flow], artifacts: Iterable[FlowArtifact] = ()
-    ) -> str: ...
-    def published(self, owner: str, version: str) -> PublishedFlows: ...
-    def wanted(self, owner: str) -> WantedVersion | None: ...
-    def owners(self) -> Iterable[str]: ...
-
-
 def activate_owners(
     owners: Collection[str],
     *,
     store: PublishedVersions,
-    owned: OwnedVersions,
+    owned: OwnerFlows,
     topics: Topics,
     artifacts: Artifacts,
 ) -> Activation:
@@ -90,7 +77,7 @@ def _merged(wanted: Mapping[str, PublishedFlows], current: PublishedFlows) -> Pu
 
 
 def _owners(
-    wanted: Mapping[str, PublishedFlows], current: PublishedFlows, owned: OwnedVersions
+    wanted: Mapping[str, PublishedFlows], current: PublishedFlows, owned: OwnerFlows
 ) -> OwnersVersions:
     versions, returning = dict(current.owners), set[str]()
     for owner, published in wanted.items():
@@ -102,7 +89,7 @@ def _owners(
     return OwnersVersions(versions=versions, returning=returning)
 
 
-def _wanted(owner: str, owned: OwnedVersions) -> PublishedFlows:
+def _wanted(owner: str, owned: OwnerFlows) -> PublishedFlows:
     """What an owner wants in force, which may be nothing but its own."""
     wanted = owned.wanted(owner)
     if wanted is None:
@@ -125,7 +112,7 @@ def _foreign(published: PublishedFlows, owner: str) -> Iterator[str]:
             yield f"the artifact of parser {artifact.use} is {artifact.owner}'s"
 
 
-def _history(owner: str, current: PublishedFlows, owned: OwnedVersions) -> tuple[str, ...]:
+def _history(owner: str, current: PublishedFlows, owned: OwnerFlows) -> tuple[str, ...]:
     """The owner's version in force and those before it.
 
     Flows that came into force before there was a place for each owner are put there, once.

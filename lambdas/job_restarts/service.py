@@ -6,10 +6,10 @@ deploy that was interrupted and runs again, does no harm.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from clients.bucket_objects import BucketObjects
-from clients.job_runs import JobRun
+from clients.job_runs import EmrRuns, GlueRuns, JobRun
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.s3_keys import HELD_APPLICATIONS, STARTED_MARKERS, STOP_MARKERS
 from fleetlane.events.times import millis_of, rfc3339
@@ -36,14 +36,6 @@ class JobDidNotStartError(FleetlaneError):
     sentence = "job {job} does not run as deployed: {problem}; what ran before is put back"
 
 
-class Runs(Protocol):
-    """``GlueRuns`` or ``EmrRuns``."""
-
-    def runs(self) -> list[JobRun]: ...
-    def cancel(self, run: JobRun) -> None: ...
-    def has_rested(self) -> bool: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """One application: its runs, its files beside the checkpoints, and what starts a run.
@@ -52,7 +44,7 @@ class Job:
     """
 
     name: str
-    runs: Runs
+    runs: GlueRuns | EmrRuns
     files: BucketObjects
     start: Callable[[], None]
 

@@ -1,19 +1,12 @@
 """Enrolling the canary: a key pair, its public half for the registry, the pair for its function."""
 
-from typing import Protocol
-
 from clients.device_api import DeviceKey
+from clients.devices.canary_key import CanaryKeyParameter
 from clients.devices.registry import DeviceRegistry, Jwk, RegisteredDevice
 from fleetlane.events.canary import DEVICE_ID, DEVICE_TYPE
 
 
-class KeyStore(Protocol):
-    """Where the private key is kept; ``clients.devices.canary_key.CanaryKeyParameter`` is one."""
-
-    def write(self, key: DeviceKey) -> None: ...
-
-
-def enrolled(registry: DeviceRegistry, keys: KeyStore, *, now_ms: int) -> DeviceKey:
+def enrolled(registry: DeviceRegistry, keys: CanaryKeyParameter, *, now_ms: int) -> DeviceKey:
     """Give the canary a new key, and register it.
 
     The key before stays valid besides, until the next time: a running function still signs with it.
