@@ -9,6 +9,7 @@ import msgspec
 from botocore.config import Config
 
 from clients.aws import AwsSettings, S3Client, client_config
+from fleetlane.events.envelope import Sent
 from fleetlane.events.errors import FleetlaneError
 
 UPLOAD_FIELD: Final = "upload"
@@ -23,22 +24,11 @@ class NotIssuedError(FleetlaneError):
     sentence = "its metadata are not ours: {problem}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IssuedUpload:
+class IssuedUpload(Sent, frozen=True, kw_only=True):
     """All that a message's envelope needs and its key does not say. ``sha256`` is hexadecimal."""
 
-    device_id: str
-    device_type: str
-    is_quarantined: bool
-    stream: str
     body_bytes: int
     sha256: str
-    content_type: str
-    firmware: str | None = None
-    start_millis: int | None = None
-    end_millis: int | None = None
-    body_encoding: str | None = None
-    via: str | None = None
 
     @property
     def sha256_base64(self) -> str:

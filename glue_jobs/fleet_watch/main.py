@@ -26,6 +26,8 @@ from glue_jobs.fleet_watch.quarantine import PerMinute, QuarantineRules
 from glue_jobs.kafka.source_and_sink import in_batches, raw_records, write_alerts
 
 RECORDS_PER_BATCH_MAX: Final = 200_000
+_PER_MINUTE_MAX: Final = PerMinute(messages=600, bytes=16 << 20)
+"""Of a device whose flow has no rate limits of its own."""
 
 
 def start(session: SparkSession, arguments: FleetWatchArguments) -> Supervisor:
@@ -39,10 +41,7 @@ def start(session: SparkSession, arguments: FleetWatchArguments) -> Supervisor:
         QuarantineRules(
             hold_ms=1_000 * arguments.watch_hold_s, window_ms=1_000 * arguments.watch_window_s
         ),
-        per_minute_max=PerMinute(
-            messages=arguments.watch_messages_per_minute_max,
-            bytes=arguments.watch_bytes_per_minute_max,
-        ),
+        per_minute_max=_PER_MINUTE_MAX,
         sightings_at_once_max=arguments.watch_sightings_per_batch_max,
     )
 

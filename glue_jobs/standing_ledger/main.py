@@ -31,6 +31,8 @@ from glue_jobs.standing_ledger.positions import NotedPositions, Positions, posit
 BY_MESSAGE: Final = "message"
 """The identity of events by which each message has its own."""
 
+_SETTLED_AFTER_MS: Final = 15 * 60_000
+
 POSITIONS: Final = pa.schema(
     [
         ("topic", pa.string()),
@@ -76,7 +78,7 @@ def _check(session: SparkSession, arguments: StandingLedgerArguments) -> LedgerC
         send=partial(write_alerts, session, arguments),
         publish=published_to(arguments.metrics_namespace, Dimension.JOB, STANDING_LEDGER),
         now_ms=now_ms,
-        settled_after_ms=1_000 * arguments.ledger_settled_after_s,
+        settled_after_ms=_SETTLED_AFTER_MS,
         has_archive=arguments.archive_days > 0,
     )
 

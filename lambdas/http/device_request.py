@@ -10,7 +10,6 @@ import msgspec
 import pybase64
 
 from clients.devices.registry import DeviceStatus
-from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import DEVICE_ID, NAME, NAME_PATTERN
 from fleetlane.events.times import MILLIS_MAX, MILLIS_MIN
@@ -26,17 +25,6 @@ class BadRequestError(FleetlaneError):
     reason = "bad_request"
     problem: str
     sentence = "{problem}"
-
-
-class Declared(msgspec.Struct, frozen=True, kw_only=True):
-    """What a device says of a message; what it does not say is ``None``."""
-
-    content_type: str = DEFAULT_CONTENT_TYPE
-    idempotency_key: str | None = None
-    firmware: str | None = None
-    start_millis: int | None = None
-    end_millis: int | None = None
-    body_encoding: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +203,7 @@ def declared(
     text_of: Callable[[str], str | None],
     place: Callable[[str], str],
 ) -> dict[str, Any]:
-    """Read what a message says of itself under these names, by the fields of ``Declared``.
+    """Read what a message says of itself under these names: as ``Declared``, and its key.
 
     ``place`` says in a refusal where a name stands.
 

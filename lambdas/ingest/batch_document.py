@@ -9,13 +9,12 @@ from typing import Final
 
 import msgspec
 
-from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE, SOURCE_PREFIX
+from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE, SOURCE_PREFIX, Declared
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import DEVICE_ID_PATTERN, NAME, NAME_PATTERN
 from lambdas.http.device_request import (
     ATTRIBUTES,
     BadRequestError,
-    Declared,
     Rule,
     checked,
     declared,
@@ -52,6 +51,7 @@ class Entry(Declared, frozen=True, kw_only=True):
     device_id: str
     stream: str
     body: bytes
+    idempotency_key: str
 
 
 def entries_in(document: bytes) -> list[RawEntry]:

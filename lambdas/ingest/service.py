@@ -15,30 +15,22 @@ from clients.kafka.producer import NotDurableError
 from clients.kafka.producer_record import ProducerRecord, raw_record
 from clients.s3.payload_bucket import PayloadTooLargeError, PayloadUnavailableError, payload_key
 from clients.s3.spool import Spooled
-from fleetlane.events.envelope import KafkaPosition, Message, PayloadReference
+from fleetlane.events.envelope import KafkaPosition, Message, PayloadReference, Sent
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane, LaneFacts, bulk_cause, lane_for
 from fleetlane.events.metrics import NO_FLOW_STREAM
-from fleetlane.events.names import RawIdRule
-from lambdas.http.device_request import Declared
+from fleetlane.events.names import raw_id_of
 from lambdas.ingest.sink_health import Condition, Sink, SinkHealth
 
 
-class InboundMessage(Declared, frozen=True, kw_only=True, dict=True):
-    """What a device sent. ``asked`` is the lane of the endpoint that it used.
+class InboundMessage(Sent, frozen=True, kw_only=True, dict=True):
+    """What a device sent. ``asked`` is the lane of the endpoint that it used."""
 
-    ``via`` is the gateway that brought it, if any.
-    """
-
-    device_id: str
-    device_type: str
-    is_quarantined: bool
-    stream: str
     asked: Lane
     arrival_millis: int
     body: bytes
-    via: str | None = None
+    idempotency_key: str | None = None
 
     def body_sha256(self) -> bytes:
         """The digest of the body; once it was asked for, it is known."""
@@ -82,13 +74,13 @@ def message_of(inbound: InboundMessage, flow: Flow | None) -> Message:
 
 
 def _raw_id(inbound: InboundMessage, flow: Flow | None) -> str:
-    rule = RawIdRule(
-        device_id=inbound.device_id,
-        stream=inbound.stream,
-        idempotency_key=inbound.idempotency_key,
+    return raw_id_of(
+        inbound.device_id,
+        inbound.stream,
+        inbound.idempotency_key,
+        inbound.body_sha256,
         dedupes_by_content=flow is not None and flow.dedupe_by_content,
     )
-    return rule.raw_id(inbound.body_sha256)
 
 
 ANSWER_S: Final = 4.75

@@ -13,11 +13,10 @@ from clients.s3.payload_bucket import PayloadTooLargeError
 from clients.s3.upload_bucket import upload_key
 from clients.s3.upload_form import IssuedUpload, UploadForm
 from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE, SOURCE_PREFIX
-from fleetlane.events.names import DEVICE_ID_PATTERN, RawIdRule
+from fleetlane.events.names import DEVICE_ID_PATTERN, raw_id_of
 from lambdas.http.device_request import (
     CONTENT_TYPE,
     BadRequestError,
-    Declared,
     Sender,
     body_of,
     checked,
@@ -45,10 +44,10 @@ class _Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError(f"`bytes` is {self.bytes}; allowed: whole numbers from 1")
 
 
-class Declaration(Declared, frozen=True, kw_only=True):
+class Declaration(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be uploaded, of which device, and the key with which it is the same message again.
 
-    ``sha256`` is in lower-case hexadecimal.
+    ``sha256`` is in lower-case hexadecimal; ``declared`` are the fields of ``Declared``.
     """
 
     sender: Sender
@@ -56,6 +55,8 @@ class Declaration(Declared, frozen=True, kw_only=True):
     stream: str
     body_bytes: int
     sha256: str
+    idempotency_key: str | None
+    declared: Mapping[str, Any]
 
 
 def declaration_from(event: Mapping[str, Any]) -> Declaration:
@@ -74,7 +75,8 @@ def declaration_from(event: Mapping[str, Any]) -> Declaration:
         stream=stream,
         body_bytes=int(body.bytes),
         sha256=body.sha256.lower(),
-        **declared | {"content_type": content_type},
+        idempotency_key=declared.pop("idempotency_key", None),
+        declared=declared | {"content_type": content_type},
     )
 
 
@@ -147,20 +149,16 @@ class Issuing:
             stream=declaration.stream,
             body_bytes=declaration.body_bytes,
             sha256=declaration.sha256,
-            content_type=declaration.content_type,
-            firmware=declaration.firmware,
-            start_millis=declaration.start_millis,
-            end_millis=declaration.end_millis,
-            body_encoding=declaration.body_encoding,
             via=via,
+            **declaration.declared,
         )
 
     def _raw_id(self, declaration: Declaration) -> str:
         flow = self.flows.current().by_stream.get(declaration.stream)
-        rule = RawIdRule(
-            device_id=declaration.device_id,
-            stream=declaration.stream,
-            idempotency_key=declaration.idempotency_key,
+        return raw_id_of(
+            declaration.device_id,
+            declaration.stream,
+            declaration.idempotency_key,
+            lambda: bytes.fromhex(declaration.sha256),
             dedupes_by_content=flow is not None and flow.dedupe_by_content,
         )
-        return rule.raw_id(lambda: bytes.fromhex(declaration.sha256))

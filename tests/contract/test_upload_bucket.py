@@ -2,7 +2,8 @@
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from copy import replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import pytest

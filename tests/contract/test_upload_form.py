@@ -3,7 +3,8 @@
 import hashlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from copy import replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import httpx

@@ -34,7 +34,27 @@ class PayloadReference(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
 
 
-class Message(msgspec.Struct, frozen=True, kw_only=True):
+class Declared(msgspec.Struct, frozen=True, kw_only=True):
+    """What a device declares of a message; what it does not is ``None``."""
+
+    content_type: str = DEFAULT_CONTENT_TYPE
+    firmware: str | None = None
+    start_millis: int | None = None
+    end_millis: int | None = None
+    body_encoding: str | None = None
+
+
+class Sent(Declared, frozen=True, kw_only=True):
+    """What is known of a message before it has landed. ``via`` is the gateway that brought it."""
+
+    device_id: str
+    device_type: str
+    is_quarantined: bool
+    stream: str
+    via: str | None = None
+
+
+class Message(Declared, frozen=True, kw_only=True):
     """One message of one device: ``body``, or ``reference`` to it, never both.
 
     ``revision`` is raised by a replay of what was parsed before: its events take the place of that
@@ -53,15 +73,10 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes | None
     body_bytes: int
     reference: PayloadReference | None = None
-    content_type: str = DEFAULT_CONTENT_TYPE
     attempt: int = 1
     slow_tries: int = 0
     revision: int = 0
     device_type: str | None = None
-    firmware: str | None = None
-    start_millis: int | None = None
-    end_millis: int | None = None
-    body_encoding: str | None = None
     truncated_from_bytes: int | None = None
     via: str | None = None
     other_headers: tuple[Header, ...] = ()

@@ -11,7 +11,6 @@ import msgspec
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import (
-    BULK_MESSAGES_PER_BATCH_MAX,
     LANE_LIMITS,
     REAL_TIME_LANES,
     BulkCause,
@@ -19,6 +18,7 @@ from fleetlane.events.lanes import (
     Lane,
     LaneLimits,
     LaneTrigger,
+    messages_per_batch,
 )
 from fleetlane.events.names import LAKE_DATABASE
 
@@ -58,9 +58,8 @@ class Arguments:
 
     def to_argv(self) -> list[str]:
         """Write the pairs; a field that is ``None`` is left out."""
-        values = {f"--{one.name}": getattr(self, one.name) for one in dataclasses.fields(self)}
-        given = {name: str(value) for name, value in values.items() if value is not None}
-        return list(chain(*given.items()))
+        given = dataclasses.asdict(self).items()
+        return list(chain(*((f"--{name}", str(one)) for name, one in given if one is not None)))
 
     @classmethod
     def from_argv(cls, argv: Sequence[str]) -> Self:
@@ -103,22 +102,28 @@ class JobArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParseLaneArguments(JobArguments):
-    """Arguments of ``parse_lane``. ``flows_bucket`` holds the published flows.
+class FlowsArguments(JobArguments):
+    """What a job needs that goes by the flows, which it reads again once they are so old."""
 
-    Those in force are read again when they are ``flows_max_age_s`` old. With a ``blocking_stream``
-    the query reads that stream's own topic, and no other; so it does with a ``bulk_cause``, or what
-    ``is_over`` its flow's budget. The bulk and slow lanes' batches grow with the ``workers``. The
-    last three replace the lane's own limits; ``None`` leaves the lane's. With the ``trigger``
-    ``real-time``, which is the fast lane's alone, batches last ``real_time_batch_ms``.
+    flows_bucket: str
+    flows_max_age_s: int = FLOWS_MAX_AGE_S
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParseLaneArguments(FlowsArguments):
+    """Arguments of ``parse_lane``.
+
+    With a ``blocking_stream`` the query reads that stream's own topic, and no other; so it does
+    with a ``bulk_cause``, or what ``is_over`` its flow's budget. The bulk and slow lanes' batches
+    grow with the ``workers``. The last three replace the lane's own limits; ``None`` leaves the
+    lane's. With the ``trigger`` ``real-time``, which is the fast lane's alone, batches last
+    ``real_time_batch_ms``.
     """
 
     lane: Lane
-    flows_bucket: str
     payload_bucket: str
     parked_bucket: str
     sandbox: Sandbox = Sandbox.AVAILABLE
-    flows_max_age_s: int = FLOWS_MAX_AGE_S
     blocking_stream: str | None = None
     bulk_cause: BulkCause | None = None
     is_over: bool = False
@@ -138,22 +143,17 @@ class ParseLaneArguments(JobArguments):
     @property
     def limits(self) -> LaneLimits:
         """The lane's limits, with those of these arguments instead where they are given."""
+        of_workers = messages_per_batch(
+            self.lane, self.workers, self.bulk_cause, is_over=self.is_over
+        )
         given: dict[str, Any] = {
             "trigger_ms": self.trigger_ms,
             "parse_ms_max": self.parse_ms_max,
-            "messages_per_batch_max": self.messages_per_batch_max or self._messages_of_workers,
+            "messages_per_batch_max": self.messages_per_batch_max or of_workers,
             "growth": None if self.blocking_stream is None else GrowthLimits(),  # it may not pass
         }
         changes = {name: value for name, value in given.items() if value is not None}
         return dataclasses.replace(LANE_LIMITS[self.lane], **changes)
-
-    @property
-    def _messages_of_workers(self) -> int | None:
-        if self.lane not in (Lane.BULK, Lane.SLOW):
-            return None
-        limits, cause = LANE_LIMITS[self.lane], self.bulk_cause
-        of_one = BULK_MESSAGES_PER_BATCH_MAX[cause] if cause else limits.messages_per_batch_max
-        return self.workers * (limits.over_messages_per_batch_max if self.is_over else of_one)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,25 +165,20 @@ class FleetMetadataArguments(JobArguments):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FleetWatchArguments(JobArguments):
+class FleetWatchArguments(FlowsArguments):
     """Arguments of ``fleet_watch``. ``overrides_bucket`` holds the overrides.
 
-    A device that sends more than its flow's rate limits, or ``watch_messages_per_minute_max`` and
-    ``watch_bytes_per_minute_max`` where that has none, is held back until it was calm for
-    ``watch_hold_s``. It is counted by windows of ``watch_window_s``. ``registry_table`` keeps when
-    devices were last seen; so many are written each batch.
+    A device that sends too much is held back until it was calm for ``watch_hold_s``. It is counted
+    by windows of ``watch_window_s``. ``registry_table`` keeps when devices were last seen; so many
+    are written each batch.
 
     With a ``lake_warehouse`` flows are held against what is usual for them; the catalog is as in
     ``LakeArguments``.
     """
 
-    flows_bucket: str
     overrides_bucket: str
     registry_table: str
-    flows_max_age_s: int = FLOWS_MAX_AGE_S
     watch_trigger_ms: int = 10_000
-    watch_messages_per_minute_max: int = 600
-    watch_bytes_per_minute_max: int = 16 << 20
     watch_window_s: int = 60
     watch_hold_s: int = 600
     watch_sightings_per_batch_max: int = 200
@@ -193,15 +188,9 @@ class FleetWatchArguments(JobArguments):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeduplicateArguments(JobArguments):
-    """Arguments of ``deduplicate``.
+class DeduplicateArguments(FlowsArguments):
+    """Arguments of ``deduplicate``. State partitions are those of a flow's checkpoint for ever."""
 
-    A flow's query keeps the ``dedupe_state_partitions`` that it was started with first: they are
-    part of its checkpoint.
-    """
-
-    flows_bucket: str
-    flows_max_age_s: int = FLOWS_MAX_AGE_S
     dedupe_trigger_ms: int = 10_000
     dedupe_events_per_batch_max: int = 200_000
     dedupe_state_partitions: int = 4
@@ -244,7 +233,7 @@ class LakeArguments(JobArguments):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StandingLedgerArguments(JobArguments):
+class StandingLedgerArguments(FlowsArguments):
     """Arguments of ``standing_ledger``. The lake is that of ``LakeArguments``.
 
     With 0 ``archive_days`` there is no archive to read. What ingest counted is read from the
@@ -252,7 +241,6 @@ class StandingLedgerArguments(JobArguments):
     ``metrics_namespace``.
     """
 
-    flows_bucket: str
     lake_warehouse: str
     spool_bucket: str | None = None
     lake_catalog_uri: str | None = None
@@ -260,5 +248,3 @@ class StandingLedgerArguments(JobArguments):
     archive_days: int = 90
     accepted_log: str | None = None
     ledger_interval_s: int = 60
-    ledger_settled_after_s: int = 900
-    flows_max_age_s: int = FLOWS_MAX_AGE_S

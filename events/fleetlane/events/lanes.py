@@ -192,6 +192,15 @@ BULK_MESSAGES_PER_BATCH_MAX: Final[Mapping[BulkCause, int]] = MappingProxyType(
 brings without end leaves half of a worker to the others."""
 
 
+def messages_per_batch(lane: Lane, workers: int, cause: BulkCause | None, *, is_over: bool) -> int:
+    """The most that a batch has; in the bulk and slow lanes it grows with the workers."""
+    limits = LANE_LIMITS[lane]
+    if is_over:
+        return workers * limits.over_messages_per_batch_max
+    of_one = BULK_MESSAGES_PER_BATCH_MAX[cause] if cause else limits.messages_per_batch_max
+    return workers * of_one if lane in (Lane.BULK, Lane.SLOW) else of_one
+
+
 class LaneFacts(msgspec.Struct, frozen=True, kw_only=True):
     """All that decides a message's lane.
 

@@ -4,7 +4,6 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from fleetlane.events.errors import FleetlaneError
@@ -70,22 +69,23 @@ def hashed_id(fields: Iterable[bytes]) -> str:
     return f"1{hashlib.blake2b(prefixed, digest_size=16).hexdigest()}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RawIdRule:
-    """What makes two messages of a device's stream the same one: a key, their bytes, or nothing."""
+def raw_id_of(
+    device_id: str,
+    stream: str,
+    idempotency_key: str | None,
+    body_sha256: Callable[[], bytes],
+    *,
+    dedupes_by_content: bool,
+) -> str:
+    """Give a message its id. Two of a stream are the same one by a key, their bytes, or never.
 
-    device_id: str
-    stream: str
-    idempotency_key: str | None
-    dedupes_by_content: bool
-
-    def raw_id(self, body_sha256: Callable[[], bytes]) -> str:
-        """Give a message its id; its digest is asked for only where it counts."""
-        if self.idempotency_key is not None:
-            return keyed_raw_id(self.device_id, self.stream, self.idempotency_key, body_sha256())
-        if self.dedupes_by_content:
-            return content_raw_id(self.device_id, self.stream, body_sha256())
-        return random_raw_id()
+    The digest is asked for only where it counts.
+    """
+    if idempotency_key is not None:
+        return keyed_raw_id(device_id, stream, idempotency_key, body_sha256())
+    return (
+        content_raw_id(device_id, stream, body_sha256()) if dedupes_by_content else random_raw_id()
+    )
 
 
 def keyed_raw_id(device_id: str, stream: str, idempotency_key: str, body_sha256: bytes) -> str:

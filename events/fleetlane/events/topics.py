@@ -83,16 +83,12 @@ class RawTopic:
     is_over: bool = False
 
     def __str__(self) -> str:
-        over = ".over" if self.is_over else ""
-        if self.cause is not None:
-            return f"raw.{self.lane}{over}.{self.cause}"
-        if self.stream is not None:
-            return f"raw.{self.lane}.stream.{self.stream}"
-        if self.device_type is not None:
-            return f"raw.{self.lane}.type.{self.device_type}"
-        if self.blocking_stream is not None:
-            return f"raw.{self.lane}.block.{self.blocking_stream}"
-        return f"raw.{self.lane}{over}"
+        own = {"stream": self.stream, "type": self.device_type, "block": self.blocking_stream}
+        for kind, name in own.items():
+            if name is not None:
+                return f"raw.{self.lane}.{kind}.{name}"
+        over, cause = ".over" if self.is_over else "", f".{self.cause}" if self.cause else ""
+        return f"raw.{self.lane}{over}{cause}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,6 +225,9 @@ def mirrored_group(query: str) -> str:
     return MIRRORED_GROUPS + query.replace("parse_lane", "parse", 1).replace("_", "-")
 
 
+_NOTE: Final = re.compile("([0-9]{1,15});(?:stalled ([0-9]{1,15});)?")
+
+
 def seen_note(seen_ms: int, *, stalled_ms: int = 0, is_provisional: bool = False) -> str:
     """The note beside a group's offsets: when its query was last seen alive.
 
@@ -241,11 +240,11 @@ def seen_note(seen_ms: int, *, stalled_ms: int = 0, is_provisional: bool = False
 
 def seen_from(note: str) -> int | None:
     """Read the note; librdkafka may return more bytes after it than were written."""
-    found = re.match(r"([0-9]{1,15});", note)
+    found = _NOTE.match(note)
     return None if found is None else int(found[1])
 
 
 def stalled_ms_from(note: str) -> int:
     """Read from the note how long its query made no progress; 0 where that was not noted."""
-    found = re.match(r"[0-9]{1,15};stalled ([0-9]{1,15});", note)
-    return 0 if found is None else int(found[1])
+    found = _NOTE.match(note)
+    return 0 if found is None else int(found[2] or 0)

@@ -21,7 +21,7 @@ from fleetlane.events.canary import (
 )
 from fleetlane.events.flows.files import flows_in
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
-from fleetlane.events.names import RawIdRule
+from fleetlane.events.names import raw_id_of
 from local.checkout import FLOWS
 
 MINUTE_MS = 1_790_000_040_000
@@ -35,14 +35,15 @@ def test_each_minute_has_a_message_in_every_lane() -> None:
 
 @pytest.mark.parametrize("message", messages_of(MINUTE_MS), ids=list(EACH_MINUTE))
 def test_its_id_is_the_one_that_ingest_gives_it(message: CanaryMessage) -> None:
-    rule = RawIdRule(
-        device_id=DEVICE_ID,
-        stream=message.stream,
-        idempotency_key=message.idempotency_key,
+    given = raw_id_of(
+        DEVICE_ID,
+        message.stream,
+        message.idempotency_key,
+        lambda: bytes.fromhex(message.sha256),
         dedupes_by_content=False,
     )
 
-    assert message.raw_id == rule.raw_id(lambda: bytes.fromhex(message.sha256))
+    assert message.raw_id == given
 
 
 def test_no_two_messages_have_one_id_and_the_same_has_it_always() -> None:
