@@ -87,7 +87,7 @@ def record_of(event: Mapping[str, Any]) -> ProducerRecord:
 def ingest_handler(producer: Producer) -> Handler:
     """Ingest as it runs in Lambda, but for S3 and DynamoDB."""
     nowhere = _Nowhere()
-    overrides = CachedOverrides(nowhere, on_unavailable=lambda _: None)
+    overrides = CachedOverrides(nowhere.read, on_unavailable=lambda _: None)
     intake = Intake(
         rate_limiter=RateLimiter(
             overrides.current, of_stage=_NEVER_REACHED, on_over_rate_limit=lambda *_: None

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
-from clients.aws import asking
+from clients.aws import CloudWatchClient, asking
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import NAMESPACE, Dimension, FunctionMetric
 
 if TYPE_CHECKING:
-    from mypy_boto3_cloudwatch.client import CloudWatchClient
     from mypy_boto3_cloudwatch.type_defs import MetricDataResultTypeDef, MetricOutputTypeDef
 
 MINUTE_MS: Final = 60_000
@@ -68,7 +67,7 @@ class CloudWatchAcceptedCounts:
     quarter of an hour to be listed at all: until then its messages seem not to be counted.
     """
 
-    def __init__(self, cloudwatch: "CloudWatchClient", namespace: str = NAMESPACE) -> None:
+    def __init__(self, cloudwatch: CloudWatchClient, namespace: str = NAMESPACE) -> None:
         self._cloudwatch, self._namespace = cloudwatch, namespace
 
     def between(self, from_ms: int, to_ms: int) -> Mapping[AcceptedMinute, int]:

@@ -2,13 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from clients.aws import asking
+from clients.aws import CloudWatchClient, asking
 from fleetlane.events.errors import FleetlaneError
-
-if TYPE_CHECKING:
-    from mypy_boto3_cloudwatch.client import CloudWatchClient
 
 _PENDING: Final = "PendingConfirmation"
 
@@ -28,7 +25,7 @@ class StageAlarms:
     Both methods raise ``AlarmsUnavailableError``.
     """
 
-    cloudwatch: "CloudWatchClient"
+    cloudwatch: CloudWatchClient
     sns: Any
     prefix: str
 

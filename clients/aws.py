@@ -13,10 +13,12 @@ from botocore.handlers import add_expect_header
 from fleetlane.events.errors import FleetlaneError
 
 if TYPE_CHECKING:
+    from mypy_boto3_cloudwatch.client import CloudWatchClient as StubbedCloudWatchClient
     from mypy_boto3_dynamodb.service_resource import Table as StubbedTable
     from mypy_boto3_s3.client import S3Client as StubbedS3Client
 
 # Stubs are there for the type checker alone; as they run, these names stand for nothing.
+type CloudWatchClient = StubbedCloudWatchClient
 type S3Client = StubbedS3Client
 type Table = StubbedTable
 

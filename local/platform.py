@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 import boto3
 
+from clients.aws import S3Client
 from clients.device_api import AUDIENCE
 from clients.devices.registry import DeviceRegistry
 from fleetlane.events.flows.files import flows_in
@@ -39,9 +40,6 @@ from operations.endpoints import (
 )
 from operations.flows.publisher import FlowPublisher
 from operations.ledger.message_results import Receipt
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
 
 RECEIPTS_TABLE: Final = "fleetlane-receipts"
 SPOOL_BUCKET: Final = "fleetlane-spool"
@@ -154,7 +152,7 @@ class Platform:
         return DeviceRegistry(resource.Table(REGISTRY_TABLE))
 
     @property
-    def s3(self) -> "S3Client":
+    def s3(self) -> S3Client:
         return boto3.client("s3", **self.aws.client_settings)
 
     def __enter__(self) -> Self:

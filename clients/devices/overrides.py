@@ -3,7 +3,7 @@
 import random
 import time
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final
 
 from clients.aws import S3Client
 from clients.bucket_objects import BucketObjects
@@ -81,12 +81,6 @@ class OverridesStore:
             raise OverridesUnavailableError(str(problem)) from problem
 
 
-class ReadOverrides(Protocol):
-    """What overrides can be read from."""
-
-    def read(self) -> Overrides: ...
-
-
 class CachedOverrides:
     """The overrides, at most ``max_age_s`` old; while S3 fails older ones, at first none.
 
@@ -96,7 +90,7 @@ class CachedOverrides:
 
     def __init__(
         self,
-        store: ReadOverrides,
+        read: Callable[[], Overrides],
         *,
         on_unavailable: Callable[[OverridesUnavailableError], None],
         max_age_s: float = 15.0,
@@ -105,7 +99,7 @@ class CachedOverrides:
     ) -> None:
         self._on_unavailable = on_unavailable
         self._overrides = StaleIfErrorCache(
-            store.read,
+            read,
             unanswered=OverridesUnavailableError("S3 has not answered yet"),
             max_age_s=max_age_s,
             wait_s=wait_s,

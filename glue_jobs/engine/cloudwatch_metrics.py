@@ -2,16 +2,13 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from clients.aws import client_config
+from clients.aws import CloudWatchClient, client_config
 from fleetlane.events.metrics import Dimension
-
-if TYPE_CHECKING:
-    from mypy_boto3_cloudwatch import CloudWatchClient
 
 _log = logging.getLogger(__name__)
 
@@ -21,7 +18,7 @@ def published_to(
     dimension: Dimension,
     value: str,
     *,
-    cloudwatch: "CloudWatchClient | None" = None,
+    cloudwatch: CloudWatchClient | None = None,
 ) -> Callable[[Mapping[str, float]], None]:
     """Give what publishes values there; without a namespace, as on a laptop, nothing does.
 

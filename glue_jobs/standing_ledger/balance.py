@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, Final
 
 from pyspark.sql import DataFrame, Window
@@ -179,27 +180,21 @@ def alerts_of(hours: Iterable[LedgerHour], *, now_ms: int) -> Iterator[Alert]:
     """An alert for each missing message that is named, and for each number that did not land."""
     for hour in hours:
         hour_ms, stream, lane = hour.key
+        alert = partial(
+            Alert,
+            at_ms=now_ms,
+            stream=stream,
+            from_ms=hour_ms,
+            window_s=HOUR_MS // 1_000,
+            lane=Lane(lane) if lane in Lane else None,
+        )
         for one in hour.landed.missing_messages:
-            yield Alert(
-                id=f"{AlertKind.MESSAGE_MISSING}/{one.id}/{one.sha256 or ''}",
-                kind=AlertKind.MESSAGE_MISSING,
-                at_ms=now_ms,
-                stream=stream,
-                from_ms=hour_ms,
-                window_s=HOUR_MS // 1_000,
-                lane=Lane(lane) if lane in Lane else None,
-                raw_id=one.id,
-                sha256=one.sha256,
-                problem=one.problem,
+            kind = AlertKind.MESSAGE_MISSING
+            alert_id = f"{kind}/{one.id}/{one.sha256 or ''}"
+            yield alert(
+                id=alert_id, kind=kind, raw_id=one.id, sha256=one.sha256, problem=one.problem
             )
         if hour.not_landed:
-            yield Alert(
-                id=f"{AlertKind.NOT_LANDED}/{stream}/{lane}/{hour_ms}",
-                kind=AlertKind.NOT_LANDED,
-                at_ms=now_ms,
-                stream=stream,
-                from_ms=hour_ms,
-                messages=hour.not_landed,
-                window_s=HOUR_MS // 1_000,
-                lane=Lane(lane) if lane in Lane else None,
-            )
+            kind = AlertKind.NOT_LANDED
+            alert_id = f"{kind}/{stream}/{lane}/{hour_ms}"
+            yield alert(id=alert_id, kind=kind, messages=hour.not_landed)

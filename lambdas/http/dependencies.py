@@ -1,5 +1,6 @@
 """Settings and clients that the functions which devices call share."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -8,9 +9,10 @@ from aws_lambda_powertools import Logger
 
 from clients.aws import AwsSettings, S3Client, dynamodb_table, hasty_config
 from clients.devices.bound_devices import CachedBoundDevices
-from clients.devices.overrides import CachedOverrides, OverridesStore, OverridesUnavailableError
+from clients.devices.overrides import CachedOverrides, OverridesStore
 from clients.devices.registry import DeviceRegistry
 from clients.environment import BadSettingError
+from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S
 from fleetlane.events.overrides import HARD_BYTES_PER_MINUTE, SOFT_BYTES_PER_MINUTE, RateLimits
 from lambdas.http.embedded_metrics import MetricLine
@@ -20,6 +22,7 @@ _OVERRIDES_MAX_AGE_S: Final = 15
 _OVERRIDES_WAIT_S: Final = 0.25
 """The longest that a request waits for the overrides to be read again."""
 
+_PER_MINUTE: Final = "_RATE_LIMIT_PER_MINUTE"
 _LOOK_UP_S: Final = 1.0
 """The longest that a request waits for the registry; messages of other devices then try later."""
 
@@ -52,7 +55,7 @@ class DeviceSettings:
             return None
         if soft is None or hard is None:
             missing = "SOFT" if soft is None else "HARD"
-            raise BadSettingError(f"{missing}_RATE_LIMIT_PER_MINUTE", "is missing or empty")
+            raise BadSettingError(f"{missing}{_PER_MINUTE}", "is missing or empty")
         try:
             return RateLimits(
                 soft_per_minute=soft,
@@ -60,13 +63,8 @@ class DeviceSettings:
                 soft_bytes_per_minute=self.soft_rate_limit_bytes_per_minute,
                 hard_bytes_per_minute=self.hard_rate_limit_bytes_per_minute,
             )
-        except ValueError:
-            unit = "" if soft > hard else "BYTES_"
-            if unit:
-                soft = self.soft_rate_limit_bytes_per_minute
-                hard = self.hard_rate_limit_bytes_per_minute
-            problem = f"is {soft}; allowed: at most HARD_RATE_LIMIT_{unit}PER_MINUTE, {hard}"
-            raise BadSettingError(f"SOFT_RATE_LIMIT_{unit}PER_MINUTE", problem) from None
+        except ValueError as problem:
+            raise BadSettingError(f"SOFT{_PER_MINUTE}", f"is not allowed: {problem}") from None
 
 
 def rate_limiter(
@@ -77,22 +75,28 @@ def rate_limiter(
     ``unavailable_line`` counts each failure to read the overrides.
     """
 
-    def unavailable(problem: OverridesUnavailableError) -> None:
-        logger.warning("overrides unavailable", extra={"problem": str(problem)})
-        unavailable_line.write(1)
-
     def over_rate_limit(device_id: str, decision: RateDecision) -> None:
         logger.warning("over its rate limit", extra={"device_id": device_id, "decision": decision})
 
     overrides = CachedOverrides(
-        OverridesStore(s3, settings.overrides_bucket),
-        on_unavailable=unavailable,
+        OverridesStore(s3, settings.overrides_bucket).read,
+        on_unavailable=unavailable("overrides", logger, unavailable_line),
         max_age_s=settings.overrides_max_age_s,
         wait_s=_OVERRIDES_WAIT_S,
     )
     return RateLimiter(
         overrides.current, of_stage=settings.rate_limits, on_over_rate_limit=over_rate_limit
     )
+
+
+def unavailable(what: str, logger: Logger, line: MetricLine) -> Callable[[FleetlaneError], None]:
+    """Tell the log, and count, that something was not available."""
+
+    def tell(problem: FleetlaneError) -> None:
+        logger.warning("%s unavailable", what, extra={"problem": str(problem)})
+        line.write(1)
+
+    return tell
 
 
 def bound_devices(registry_table: str) -> CachedBoundDevices:

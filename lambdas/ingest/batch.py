@@ -8,11 +8,11 @@ import msgspec
 from clients.devices.bound_devices import CachedBoundDevices
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
-from lambdas.http.device_request import BadRequestError, Sender
+from lambdas.http.device_request import Sender
 from lambdas.http.senders import Senders
-from lambdas.ingest.batch_document import Entry, RawEntry, entries_in, entry_from
+from lambdas.ingest.batch_document import Entry, entries_in, entry_from
 from lambdas.ingest.intake import Intake
-from lambdas.ingest.service import ANSWER_S, InboundMessage, Receipt
+from lambdas.ingest.service import ANSWER_S, InboundMessage, Receipt, or_error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class BatchIngest:
         """
         until_s = time.monotonic() + ANSWER_S
         self.intake.ingest.check_size(len(batch.document))
-        read = [_read(raw) for raw in entries_in(batch.document)]
+        read = [or_error(entry_from, raw) for raw in entries_in(batch.document)]
         ids = frozenset(one.device_id for one in read if isinstance(one, Entry))
         senders = Senders.asked(batch.sender, ids, self.devices)
         admitted = [_admitted(one, batch, senders) for one in read]
@@ -63,22 +63,14 @@ class BatchIngest:
         ]
 
 
-def _read(raw: RawEntry) -> Entry | BadRequestError:
-    try:
-        return entry_from(raw)
-    except BadRequestError as refused:
-        return refused
-
-
 def _admitted(
-    entry: Entry | BadRequestError, batch: Batch, senders: Senders
+    entry: Entry | FleetlaneError, batch: Batch, senders: Senders
 ) -> InboundMessage | FleetlaneError:
     if not isinstance(entry, Entry):
         return entry
-    try:
-        device = senders.of(entry.device_id)
-    except FleetlaneError as refused:
-        return refused
+    device = or_error(senders.of, entry.device_id)
+    if isinstance(device, FleetlaneError):
+        return device
     return InboundMessage(
         device_type=device.device_type,
         is_quarantined=device.is_quarantined,

@@ -10,9 +10,9 @@ from aws_lambda_powertools import Logger
 
 from clients.aws import AwsSettings, dynamodb_table, hasty_config, request_config, s3_client
 from clients.circuit_breaker import CircuitBreaker
-from clients.devices.receipts import ReceiptStore, ReceiptsUnavailableError
+from clients.devices.receipts import ReceiptStore
 from clients.environment import read_settings
-from clients.flows.store import CachedFlows, FlowStore, FlowsUnavailableError
+from clients.flows.store import CachedFlows, FlowStore
 from clients.kafka.producer import KafkaProducer
 from clients.kafka_or_spool import PRODUCE_S, KafkaOrSpool
 from clients.s3.payload_bucket import PayloadBucket
@@ -21,7 +21,7 @@ from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lanes import REQUEST_BODY_BYTES_MAX, Lane
 from fleetlane.events.times import now_ms
 from fleetlane.events.topics import RawTopic
-from lambdas.http.dependencies import DeviceSettings, bound_devices, rate_limiter
+from lambdas.http.dependencies import DeviceSettings, bound_devices, rate_limiter, unavailable
 from lambdas.ingest.dispatcher import Dispatcher
 from lambdas.ingest.intake import Intake
 from lambdas.ingest.problems import FLOWS_UNAVAILABLE, OVERRIDES_UNAVAILABLE, RECEIPTS_UNAVAILABLE
@@ -85,8 +85,12 @@ def dispatcher(*, now_ms: Callable[[], int]) -> Dispatcher:
             put_payload=PayloadBucket(s3, ours.payload_bucket).put,
             body_bytes_max=REQUEST_BODY_BYTES_MAX,
         ),
-        repeats=Repeats(_receipts, on_unavailable=_receipts_unavailable, breaker=CircuitBreaker()),
-        on_flows_unavailable=_flows_unavailable,
+        repeats=Repeats(
+            _receipts,
+            on_unavailable=unavailable("receipts", logger, RECEIPTS_UNAVAILABLE),
+            breaker=CircuitBreaker(),
+        ),
+        on_flows_unavailable=unavailable("flows", logger, FLOWS_UNAVAILABLE),
     )
     devices = bound_devices(ours.devices.registry_table)
     return Dispatcher(intake, devices, now_ms=now_ms, jitter=random.randint)
@@ -108,13 +112,3 @@ def _receipts() -> ReceiptStore:
     ours = read_settings(Settings)
     config = hasty_config(seconds=ours.receipts_wait_ms / 1000)
     return ReceiptStore(dynamodb_table(AwsSettings(), ours.receipts_table, config=config))
-
-
-def _receipts_unavailable(problem: ReceiptsUnavailableError) -> None:
-    logger.warning("receipts unavailable", extra={"problem": str(problem)})
-    RECEIPTS_UNAVAILABLE.write(1)
-
-
-def _flows_unavailable(problem: FlowsUnavailableError) -> None:
-    logger.warning("flows unavailable", extra={"problem": str(problem)})
-    FLOWS_UNAVAILABLE.write(1)

@@ -16,7 +16,7 @@ from fleetlane.events.flows.flow import Flow, UploadRule
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
 from lambdas.http.rate_limiter import RateLimiter
 from lambdas.ingest.repeats import Repeats, first_receipt, kept_receipt, repeat_key
-from lambdas.ingest.service import ANSWER_S, InboundMessage, Ingest, Notice, Receipt
+from lambdas.ingest.service import ANSWER_S, InboundMessage, Ingest, Notice, Receipt, or_error
 
 _NO_RULE: Final = UploadRule()
 _DIGEST_BYTES: Final = 8
@@ -60,7 +60,7 @@ class Intake:
 
         ``until_s``, by ``time.monotonic``, is when all of it must have landed.
         """
-        arrivals = [self._arrival_or_error(one) for one in inbound]
+        arrivals = [or_error(self._arrival, one) for one in inbound]
         accepted = [one for one in arrivals if isinstance(one, _Arrival)]
         outcomes = iter(self._outcomes(accepted, until_s))
         return [next(outcomes) if isinstance(one, _Arrival) else one for one in arrivals]
@@ -100,12 +100,6 @@ class Intake:
                 if one.is_remembered and one.kept is None and isinstance(outcome, Receipt)
             }
         )
-
-    def _arrival_or_error(self, inbound: InboundMessage) -> "_Arrival | FleetlaneError":
-        try:
-            return self._arrival(inbound)
-        except FleetlaneError as refused:
-            return refused
 
     def _arrival(self, inbound: InboundMessage) -> "_Arrival":
         """Raises as the rate limiter does."""

@@ -211,20 +211,20 @@ class Ingest:
 
     def _all_prepared(
         self, inbound: Sequence[tuple[InboundMessage, Flow | None]]
-    ) -> list[tuple[Message, ProducerRecord] | PayloadUnavailableError]:
+    ) -> list[tuple[Message, ProducerRecord] | FleetlaneError]:
         large = sum(len(one.body) > INLINE_BYTES_MAX for one, _ in inbound)
         if large <= 1:
-            return [self._prepared_or_error(*one) for one in inbound]
+            return [or_error(self._prepared, *one) for one in inbound]
         with ThreadPoolExecutor(large) as pool:  # so few fit into one request
-            return list(pool.map(lambda one: self._prepared_or_error(*one), inbound))
+            return list(pool.map(lambda one: or_error(self._prepared, *one), inbound))
 
-    def _prepared_or_error(
-        self, inbound: InboundMessage, flow: Flow | None
-    ) -> tuple[Message, ProducerRecord] | PayloadUnavailableError:
-        try:
-            return self._prepared(inbound, flow)
-        except PayloadUnavailableError as problem:
-            return problem
+
+def or_error[**P, T](call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | FleetlaneError:
+    """What a call gives, or the error of ours that it raises: of many, none stops the others."""
+    try:
+        return call(*args, **kwargs)
+    except FleetlaneError as problem:
+        return problem
 
 
 def _outcome(

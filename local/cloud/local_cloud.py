@@ -4,11 +4,12 @@ import zipfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
 import boto3
 
+from clients.aws import S3Client
 from clients.devices.registry import DeviceRegistry
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.files import flows_in
@@ -33,8 +34,6 @@ from operations.endpoints import LOCAL_STAGE, localstack_at
 from operations.flows.publisher import ActivationCall, FlowPublisher
 from operations.platform import deployed_resources
 
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
 ARTIFACTS: Final = ROOT / "build" / "artifacts-local"
 
 
@@ -52,7 +51,7 @@ def api_path(outputs: Outputs) -> str:
     return f"/_aws/execute-api/{_output(outputs, 'ApiId')}/{api_stage}"
 
 
-def fetched_job_code(outputs: Outputs, s3: "S3Client", folder: Path) -> DeployedCode:
+def fetched_job_code(outputs: Outputs, s3: S3Client, folder: Path) -> DeployedCode:
     """Fetch the jobs' code from where the deploy put it; the packages are unpacked."""
 
     def fetched(name: str, path: Path) -> Path:
@@ -154,7 +153,7 @@ class LocalCloud:
         return DeviceRegistry(resource.Table(self.resources.devices_table))
 
     @property
-    def s3(self) -> "S3Client":
+    def s3(self) -> S3Client:
         return boto3.client("s3", **self.aws_settings)
 
     def __enter__(self) -> Self:

@@ -51,7 +51,7 @@ class Finds(Protocol):
 
 def unlimited() -> RateLimiter:
     """Lets everybody send."""
-    overrides = CachedOverrides(FakeOverrides(), on_unavailable=lambda _: None)
+    overrides = CachedOverrides(FakeOverrides().read, on_unavailable=lambda _: None)
     return RateLimiter(overrides.current, of_stage=None, on_over_rate_limit=lambda *_: None)
 
 

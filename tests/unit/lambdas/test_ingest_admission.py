@@ -34,7 +34,9 @@ def routes(kafka: FakeKafka, overrides: FakeOverrides) -> Dispatcher:
 def routes_with(
     overrides: FakeOverrides, *, producer: FakeKafka, devices: FakeDevices | None = None
 ) -> Dispatcher:
-    cached = CachedOverrides(overrides, on_unavailable=lambda _: None, max_age_s=0, wait_s=None)
+    cached = CachedOverrides(
+        overrides.read, on_unavailable=lambda _: None, max_age_s=0, wait_s=None
+    )
     rate_limiter = RateLimiter(
         cached.current, of_stage=RATE_LIMITS, on_over_rate_limit=lambda *_: None
     )
@@ -210,6 +212,6 @@ def test_a_revoked_gateway_brings_nothing_of_anybody(
 
 
 def test_without_overrides_everybody_is_let_in() -> None:
-    cached = CachedOverrides(FakeOverrides(), on_unavailable=lambda _: None)
+    cached = CachedOverrides(FakeOverrides().read, on_unavailable=lambda _: None)
 
     assert cached.current() == Overrides()

@@ -49,11 +49,7 @@ def test_ingest_reads_its_rate_limits() -> None:
 @pytest.mark.parametrize(
     ("soft", "hard", "named"),
     [
-        (
-            "2",
-            "1",
-            "SOFT_RATE_LIMIT_PER_MINUTE is 2; allowed: at most HARD_RATE_LIMIT_PER_MINUTE, 1",
-        ),
+        ("2", "1", "SOFT_RATE_LIMIT_PER_MINUTE is not allowed: `soft_per_minute` 2 is over"),
         ("2", "", "HARD_RATE_LIMIT_PER_MINUTE is missing or empty"),
         ("", "2", "SOFT_RATE_LIMIT_PER_MINUTE is missing or empty"),
         ("0", "2", "SOFT_RATE_LIMIT_PER_MINUTE is '0'"),

@@ -51,7 +51,9 @@ class World:
         self.forms, self.flows = FakeForms(), FakeFlows(*flows)
         self.issuing = Issuing(
             rate_limiter=RateLimiter(
-                CachedOverrides(FakeOverrides(overrides), on_unavailable=lambda _: None).current,
+                CachedOverrides(
+                    FakeOverrides(overrides).read, on_unavailable=lambda _: None
+                ).current,
                 of_stage=None,
                 on_over_rate_limit=lambda *_: None,
             ),
