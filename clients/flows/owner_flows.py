@@ -1,34 +1,26 @@
 """What each owner of flows publishes, below a prefix that it alone may write to."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from clients.aws import S3Client
 from clients.bucket_objects import BucketObjects
 from clients.flows.store import FlowsUnavailableError, FlowVersions
-from fleetlane.events.flows.artifacts import FlowArtifact
-from fleetlane.events.flows.files import PublishedFlows, WantedVersion
-from fleetlane.events.flows.flow import Flow
+from fleetlane.events.flows.files import WantedVersion
 from fleetlane.events.s3_keys import FLOW_OWNERS, owner_in_key, owners_versions, wanted_key
 
 
 class OwnerFlows:
     """Versions by owner, put once and never changed, and which of them each owner wants in force.
 
-    Every method raises ``FlowsUnavailableError`` where S3 does not answer, or does not allow it.
+    All may raise ``FlowsUnavailableError``, where S3 does not answer, or does not allow it.
     """
 
     def __init__(self, s3: S3Client, bucket: str) -> None:
         self._objects = BucketObjects(s3, bucket, FlowsUnavailableError)
 
-    def publish(
-        self, owner: str, flows: Iterable[Flow], artifacts: Iterable[FlowArtifact] = ()
-    ) -> str:
-        """Store an owner's flows, all that it has, as a version that is not in force yet."""
-        return self._of(owner).publish(flows, artifacts)
-
-    def published(self, owner: str, version: str) -> PublishedFlows:
-        """Read a version; raises as ``FlowVersions.published``."""
-        return self._of(owner).published(version)
+    def of(self, owner: str) -> FlowVersions:
+        """An owner's versions, each with all flows that it has; none is in force by itself."""
+        return FlowVersions(self._objects, owners_versions(owner))
 
     def wanted(self, owner: str) -> WantedVersion | None:
         """The version that an owner wants in force, if it ever said so."""
@@ -44,10 +36,3 @@ class OwnerFlows:
             owner = owner_in_key(one["Key"])
             if one["Key"] == wanted_key(owner):
                 yield owner
-
-    def versions(self, owner: str) -> Iterator[tuple[str, int]]:
-        """The names of an owner's versions, and when each was published, in epoch milliseconds."""
-        return self._of(owner).versions()
-
-    def _of(self, owner: str) -> FlowVersions:
-        return FlowVersions(self._objects, owners_versions(owner))

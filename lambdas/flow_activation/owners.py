@@ -95,7 +95,7 @@ def _wanted(owner: str, owned: OwnerFlows) -> PublishedFlows:
     if wanted is None:
         raise FlowsRefusedError("(none)", f"{owner} wants no version in force; publish one")
     try:
-        published = owned.published(owner, wanted.version)
+        published = owned.of(owner).published(wanted.version)
     except (FlowsNotPublishedError, FlowsUnreadableError) as problem:
         raise FlowsRefusedError(wanted.version, str(problem)) from problem
     for foreign in _foreign(published, owner):
@@ -121,4 +121,4 @@ def _history(owner: str, current: PublishedFlows, owned: OwnerFlows) -> tuple[st
     if known is not None or all(flow.owner != owner for flow in current.flows):
         return known or ()
     before = current.of_owner(owner)
-    return (owned.publish(owner, before.flows, before.artifacts),)
+    return (owned.of(owner).publish(before.flows, before.artifacts),)

@@ -32,35 +32,28 @@ class Outcome:
     body_bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchIngest:
-    """All that landing a batch needs."""
+def land_batch(batch: Batch, intake: Intake, devices: CachedBoundDevices) -> list[Outcome]:
+    """Land the entries that may be landed; the outcomes are in the order of the entries.
 
-    intake: Intake
-    devices: CachedBoundDevices
-
-    def land(self, batch: Batch) -> list[Outcome]:
-        """Land the entries that may be landed; the outcomes are in the order of the entries.
-
-        Raises:
-            BadRequestError: The document is no batch.
-            BatchTooLongError: It has too many entries; nothing was landed.
-            PayloadTooLargeError: It is too large; nothing was landed.
-        """
-        until_s = time.monotonic() + ANSWER_S
-        self.intake.ingest.check_size(len(batch.document))
-        read = [or_error(entry_from, raw) for raw in entries_in(batch.document)]
-        ids = frozenset(one.device_id for one in read if isinstance(one, Entry))
-        senders = Senders.asked(batch.sender, ids, self.devices)
-        admitted = [_admitted(one, batch, senders) for one in read]
-        inbound = [one for one in admitted if isinstance(one, InboundMessage)]
-        landed = iter(self.intake.land_all(inbound, until_s=until_s))
-        return [
-            Outcome(result=next(landed), body_bytes=len(one.body))
-            if isinstance(one, InboundMessage)
-            else Outcome(result=one, body_bytes=0)
-            for one in admitted
-        ]
+    Raises:
+        BadRequestError: The document is no batch.
+        BatchTooLongError: It has too many entries; nothing was landed.
+        PayloadTooLargeError: It is too large; nothing was landed.
+    """
+    until_s = time.monotonic() + ANSWER_S
+    intake.ingest.check_size(len(batch.document))
+    read = [or_error(entry_from, raw) for raw in entries_in(batch.document)]
+    ids = frozenset(one.device_id for one in read if isinstance(one, Entry))
+    senders = Senders.asked(batch.sender, ids, devices)
+    admitted = [_admitted(one, batch, senders) for one in read]
+    inbound = [one for one in admitted if isinstance(one, InboundMessage)]
+    landed = iter(intake.land_all(inbound, until_s=until_s))
+    return [
+        Outcome(result=next(landed), body_bytes=len(one.body))
+        if isinstance(one, InboundMessage)
+        else Outcome(result=one, body_bytes=0)
+        for one in admitted
+    ]
 
 
 def _admitted(

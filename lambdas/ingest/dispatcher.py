@@ -18,7 +18,7 @@ from lambdas.http.device_request import (
     sender_of,
 )
 from lambdas.http.problems import Answer, Jitter, Problem
-from lambdas.ingest.batch import Batch, BatchIngest
+from lambdas.ingest.batch import Batch, land_batch
 from lambdas.ingest.intake import Intake
 from lambdas.ingest.problems import (
     ACCEPTED,
@@ -55,7 +55,7 @@ class Dispatcher:
         now_ms: Callable[[], int],
         jitter: Jitter,
     ) -> None:
-        self._intake, self._batches = intake, BatchIngest(intake=intake, devices=devices)
+        self._intake, self._devices = intake, devices
         self._now_ms, self._jitter = now_ms, jitter
 
     def resolve(self, event: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Dispatcher:
 
     def _landed_batch(self, event: Mapping[str, Any]) -> Answer:
         batch = batch_from(event, arrival_millis=self._now_ms())
-        outcomes = self._batches.land(batch)
+        outcomes = land_batch(batch, self._intake, self._devices)
         results = [one.result for one in outcomes]
         answers = [
             one if isinstance(one, Receipt) else problem_of(one, self._jitter) for one in results

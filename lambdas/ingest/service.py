@@ -15,20 +15,19 @@ from clients.kafka.producer import NotDurableError
 from clients.kafka.producer_record import ProducerRecord, raw_record
 from clients.s3.payload_bucket import PayloadTooLargeError, PayloadUnavailableError, payload_key
 from clients.s3.spool import Spooled
-from fleetlane.events.envelope import KafkaPosition, Message, PayloadReference, Sent
+from fleetlane.events.envelope import KafkaPosition, Message, PayloadReference
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.flow import Flow
-from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane, LaneFacts, bulk_cause, lane_for
+from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
 from fleetlane.events.metrics import NO_FLOW_STREAM
 from fleetlane.events.names import raw_id_of
+from lambdas.http.arrived import Arrived, message_of
 from lambdas.ingest.sink_health import Condition, Sink, SinkHealth
 
 
-class InboundMessage(Sent, frozen=True, kw_only=True, dict=True):
-    """What a device sent. ``asked`` is the lane of the endpoint that it used."""
+class InboundMessage(Arrived, frozen=True, kw_only=True, dict=True):
+    """What a device sent in a request."""
 
-    asked: Lane
-    arrival_millis: int
     body: bytes
     idempotency_key: str | None = None
 
@@ -40,37 +39,14 @@ class InboundMessage(Sent, frozen=True, kw_only=True, dict=True):
         return known
 
 
-def message_of(inbound: InboundMessage, flow: Flow | None) -> Message:
-    """Make the message of an inbound, its body inside, whatever its size."""
-    body = inbound.body
-    if flow is not None and flow.oversize == "truncate":
-        body = body[:INLINE_BYTES_MAX]
-    end_millis = inbound.end_millis
-    facts = LaneFacts(
-        asked=inbound.asked,
-        declared=Lane.STANDARD if flow is None else flow.lane,
-        body_bytes=len(body),
-        data_age_ms=None if end_millis is None else inbound.arrival_millis - end_millis,
-        is_quarantined=inbound.is_quarantined,
-    )
-    return Message(
-        raw_id=_raw_id(inbound, flow),
-        device_id=inbound.device_id,
-        stream=inbound.stream,
-        arrival_millis=inbound.arrival_millis,
-        lane=lane_for(facts),
-        bulk_cause=bulk_cause(facts),
-        body=body,
-        body_bytes=len(body),
-        content_type=inbound.content_type,
-        device_type=inbound.device_type,
-        firmware=inbound.firmware,
-        start_millis=inbound.start_millis,
-        end_millis=end_millis,
-        body_encoding=inbound.body_encoding,
-        truncated_from_bytes=len(inbound.body) if len(body) < len(inbound.body) else None,
-        via=inbound.via,
-    )
+def _message_of(inbound: InboundMessage, flow: Flow | None) -> Message:
+    """Its body is inside, whatever its size, unless its flow cuts it."""
+    body, raw_id = inbound.body, _raw_id(inbound, flow)
+    if flow is None or flow.oversize != "truncate" or len(body) <= INLINE_BYTES_MAX:
+        return message_of(inbound, flow, raw_id, body=body, body_bytes=len(body))
+    cut = body[:INLINE_BYTES_MAX]
+    message = message_of(inbound, flow, raw_id, body=cut, body_bytes=len(cut))
+    return replace(message, truncated_from_bytes=len(body))
 
 
 def _raw_id(inbound: InboundMessage, flow: Flow | None) -> str:
@@ -194,7 +170,7 @@ class Ingest:
         self, inbound: InboundMessage, flow: Flow | None
     ) -> tuple[Message, ProducerRecord]:
         """The message and its record; a large body is in S3 by then."""
-        message = message_of(inbound, flow)
+        message = _message_of(inbound, flow)
         if message.body_bytes > INLINE_BYTES_MAX:
             reference = self._stored(payload_key(message.raw_id), inbound)
             message = replace(message, body=None, reference=reference)

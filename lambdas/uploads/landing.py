@@ -1,14 +1,15 @@
 """Landing an upload: a message that refers to it, once S3 holds it."""
 
+from copy import replace
 from dataclasses import dataclass
 from typing import Protocol
 
 from clients.flows.store import CurrentFlows
 from clients.kafka.producer_record import ProducerRecord, raw_record
 from clients.s3.upload_bucket import StoredUpload
-from fleetlane.events.envelope import Message, PayloadReference
+from fleetlane.events.envelope import Message, PayloadReference, Sent
 from fleetlane.events.flows.flow import Flow
-from fleetlane.events.lanes import Lane, LaneFacts, bulk_cause, lane_for
+from lambdas.http.arrived import Arrived, message_of
 
 
 class Uploads(Protocol):
@@ -51,45 +52,20 @@ class Landing:
             return None
         stored = self.uploads.stored(key)
         flow = self.flows.current().by_stream.get(stored.issued.stream)
-        message = message_of(stored, flow)
+        message = _message_of(stored, flow)
         self.producer.land(raw_record(message, flow))
         self.uploads.mark_landed(key)
         return message
 
 
-def message_of(stored: StoredUpload, flow: Flow | None) -> Message:
+def _message_of(stored: StoredUpload, flow: Flow | None) -> Message:
     """Make the message of an upload.
 
     It arrived when S3 held all of it: from then on it was accepted. It is kept whole even where its
     flow truncates: nobody reads it on the way, so nobody can cut it.
     """
-    issued, facts = stored.issued, _lane_facts(stored, flow)
-    return Message(
-        raw_id=stored.raw_id,
-        device_id=issued.device_id,
-        stream=issued.stream,
-        arrival_millis=stored.stored_millis,
-        lane=lane_for(facts),
-        bulk_cause=bulk_cause(facts),
-        body=None,
-        body_bytes=issued.body_bytes,
-        reference=PayloadReference(key=stored.key, sha256=issued.sha256),
-        content_type=issued.content_type,
-        device_type=issued.device_type,
-        firmware=issued.firmware,
-        start_millis=issued.start_millis,
-        end_millis=issued.end_millis,
-        body_encoding=issued.body_encoding,
-        via=issued.via,
-    )
-
-
-def _lane_facts(stored: StoredUpload, flow: Flow | None) -> LaneFacts:
     issued = stored.issued
-    age_ms = None if issued.end_millis is None else stored.stored_millis - issued.end_millis
-    return LaneFacts(
-        declared=Lane.STANDARD if flow is None else flow.lane,
-        body_bytes=issued.body_bytes,
-        data_age_ms=age_ms,
-        is_quarantined=issued.is_quarantined,
-    )
+    sent = {name: getattr(issued, name) for name in Sent.__struct_fields__}
+    arrived = Arrived(arrival_millis=stored.stored_millis, **sent)
+    message = message_of(arrived, flow, stored.raw_id, body=None, body_bytes=issued.body_bytes)
+    return replace(message, reference=PayloadReference(key=stored.key, sha256=issued.sha256))

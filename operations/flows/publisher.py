@@ -206,7 +206,7 @@ class FlowPublisher:
         """Read a version, of one owner's flows or of all."""
         if owner is None:
             return self.flows.published(version)
-        return self.owned.published(owner, version)
+        return self.owned.of(owner).published(version)
 
     def rolled_back(self, owners: Iterable[str]) -> Mapping[str, Collection[str]]:
         """The versions that each owner has gone back from, and not published again since."""
@@ -225,7 +225,7 @@ class FlowPublisher:
         """Have it activated; where that is refused, each owner wants again what it had."""
         had = {owner: self.owned.wanted(owner) for owner in flows}
         for owner, one in flows.items():
-            self.owned.publish(owner, one.flows, one.artifacts)
+            self.owned.of(owner).publish(one.flows, one.artifacts)
         try:
             for owner, one in flows.items():
                 wanted = WantedVersion(one.version)

@@ -51,7 +51,7 @@ class Team:
     def force(self, owner: str, *flows: Flow) -> None:
         """Publish as somebody who has changed the commands: nothing is checked before."""
         owned = self.publisher.owned
-        owned.want(owner, WantedVersion(owned.publish(owner, flows)))
+        owned.want(owner, WantedVersion(owned.of(owner).publish(flows)))
         self.publisher._activate([owner])
 
 

@@ -160,16 +160,20 @@ def _forced(*flows: Flow) -> Callable[[Team], None]:
 
 def _names_blues_artifact(red: Team) -> None:
     owned, theirs = red.publisher.owned, red.publisher.flows.current().artifacts
-    version = owned.publish("red", [flow("hall", "red")], theirs)
+<<<<<<< HEAD
+    version = owned.of("red").publish([flow("hall", "red")], theirs)
     owned.want("red", WantedVersion(version))
+=======
+    owned.want("red", owned.of("red").publish([flow("hall", "red")], theirs))
+>>>>>>> 27b4e121 (A message is made in one place, whichever way it arrived; owners' flows hand out an owner's versions)
     red.publisher._activate(["red"])
 
 
 def _alters_a_version(red: Team) -> None:
     owned = red.publisher.owned
-    version = owned.publish("red", [flow("hall", "red", use="csv")])
+    version = owned.of("red").publish([flow("hall", "red", use="csv")])
     altered = msgspec.structs.replace(
-        owned.published("red", version), flows=(flow("hall", "red", use="cbor"),)
+        owned.of("red").published(version), flows=(flow("hall", "red", use="cbor"),)
     )
     key = owners_version_key("red", version)
     red.s3.put_object(Bucket=BUCKET, Key=key, Body=altered.to_json())
@@ -226,13 +230,13 @@ def test_what_collided_before_there_were_checks_stays_in_force(teams: Teams) -> 
 
 def test_a_published_version_is_never_replaced(teams: Teams) -> None:
     owned = teams.red.publisher.owned
-    version = owned.publish("red", [flow("hall", "red", use="csv")])
+    version = owned.of("red").publish([flow("hall", "red", use="csv")])
     teams.red.s3.put_object(
         Bucket=BUCKET, Key=owners_version_key("red", version), Body=b'{"flows": []}'
     )
 
     with pytest.raises(FleetlaneError, match="other content has this version's name, and stays"):
-        owned.publish("red", [flow("hall", "red", use="csv")])
+        owned.of("red").publish([flow("hall", "red", use="csv")])
 
 
 def test_a_policy_lets_versions_and_parsers_be_put_only_where_nothing_is() -> None:

@@ -15,8 +15,7 @@ from clients.flows.store import FlowStore
 from fleetlane.cli.main import app
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.lake.tables import EVENTS
-from fleetlane.events.times import DAY_MS
-from operations.fleet.fleet import day_of
+from fleetlane.events.times import DAY_MS, day_of
 from tests.contract.aws_in_process import buckets
 from tests.deployed_stage import STAGE, register_lake, use_region, write_stage
 

@@ -13,8 +13,7 @@ from typer.testing import CliRunner, Result
 from benchmarks.iceberg_tables import add_rows, folder_catalog, make_table
 from fleetlane.cli.main import app
 from fleetlane.events.lake.tables import LEDGER
-from fleetlane.events.times import HOUR_MS
-from operations.fleet.fleet import day_of
+from fleetlane.events.times import HOUR_MS, day_of
 from tests.deployed_stage import STAGE, register_lake, use_region, write_stage
 
 type Ask = Callable[..., Result]

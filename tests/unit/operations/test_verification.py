@@ -17,9 +17,8 @@ from fleetlane.events.canary import VERIFIER_ID, CanaryMessage, messages_to_veri
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.files import flows_in
 from fleetlane.events.lake.tables import DAILY, EVENTS, LEDGER, PARSED, RECEIVED
-from fleetlane.events.times import HOUR_MS
+from fleetlane.events.times import HOUR_MS, day_of
 from local.checkout import FLOWS
-from operations.fleet.fleet import day_of
 from operations.platform import Platform
 from operations.verification import Verification
 from tests.contract.aws_in_process import device_table

@@ -98,7 +98,7 @@ def versions(
     history, published = publisher.flows.history(), publisher.flows.versions()
     if owner is not None:
         history = publisher.flows.current().owners.get(owner, ())
-        published = publisher.owned.versions(owner)
+        published = publisher.owned.of(owner).versions()
     states = {
         version: f"{number_of(place, 'version')} back" for place, version in enumerate(history)
     }
