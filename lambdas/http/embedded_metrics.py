@@ -25,18 +25,17 @@ class MetricLine:
     __slots__ = ("_template", "description", "service")
 
     def __init__(
-        self, service: Service, units: Mapping[str, str], *, dimension: Dimension | None = None
+        self, service: Service, *metrics: FunctionMetric, dimension: Dimension | None = None
     ) -> None:
-        """Describe the line; ``units`` are those of its metrics, by their names."""
         self.service = service
         values = () if dimension is None else (dimension,)
-        self.description = _directive(values, units)
-        self._template = _template(service, values, units, self.description)
+        self.description = _directive(values, metrics)
+        self._template = _template(service, values, metrics, self.description)
 
     def write(self, *values: float, of: StrEnum | None = None) -> None:
         """Write the line, unless Powertools' own switch says that no metrics are wanted.
 
-        ``values`` are in the order of the units; ``of`` is the dimension's value.
+        ``values`` are in the order of the metrics; ``of`` is the dimension's value.
         """
         if not _is_disabled():
             now_ms = time.time_ns() // 1_000_000
@@ -54,16 +53,12 @@ class AcceptedLine:
 
     def __init__(self, service: Service) -> None:
         self.service = service
-        count: dict[str, str] = {FunctionMetric.ACCEPTED: "Count"}
-        units, values = (
-            count | {FunctionMetric.BODY_BYTES: "Bytes"},
-            (Dimension.STREAM, Dimension.LANE),
-        )
-        self.description = _directive((Dimension.LANE,), units)
-        self._repeats = _template(service, values, units, self.description)
-        self._template = _template(
-            service, values, units, self.description, _directive(values, count)
-        )
+        metrics = (FunctionMetric.ACCEPTED, FunctionMetric.BODY_BYTES)
+        values = (Dimension.STREAM, Dimension.LANE)
+        self.description = _directive((Dimension.LANE,), metrics)
+        self._repeats = _template(service, values, metrics, self.description)
+        of_stream = _directive(values, metrics[:1])
+        self._template = _template(service, values, metrics, self.description, of_stream)
 
     def write(
         self, count: int, body_bytes: int, *, lane: Lane, stream: str | None, arrival_millis: int
@@ -80,11 +75,13 @@ class AcceptedLine:
             sys.stdout.write(template % gaps)
 
 
-def _directive(dimensions: Sequence[Dimension], units: Mapping[str, str]) -> dict[str, Any]:
+def _directive(
+    dimensions: Sequence[Dimension], metrics: Sequence[FunctionMetric]
+) -> dict[str, Any]:
     return {
         "Namespace": _namespace(),
         "Dimensions": [[Dimension.SERVICE, *dimensions]],
-        "Metrics": [{"Name": name, "Unit": unit} for name, unit in units.items()],
+        "Metrics": [{"Name": one, "Unit": one.unit} for one in metrics],
     }
 
 

@@ -71,16 +71,10 @@ def _json(members: Mapping[str, Any]) -> str:
 
 
 ACCEPTED: Final = AcceptedLine(Service.INGEST)
-REFUSED: Final = MetricLine(
-    Service.INGEST, {FunctionMetric.REFUSED: "Count"}, dimension=Dimension.TAG
-)
-OVERRIDES_UNAVAILABLE: Final = MetricLine(
-    Service.INGEST, {FunctionMetric.OVERRIDES_UNAVAILABLE: "Count"}
-)
-FLOWS_UNAVAILABLE: Final = MetricLine(Service.INGEST, {FunctionMetric.FLOWS_UNAVAILABLE: "Count"})
-RECEIPTS_UNAVAILABLE: Final = MetricLine(
-    Service.INGEST, {FunctionMetric.RECEIPTS_UNAVAILABLE: "Count"}
-)
+REFUSED: Final = MetricLine(Service.INGEST, FunctionMetric.REFUSED, dimension=Dimension.TAG)
+OVERRIDES_UNAVAILABLE: Final = MetricLine(Service.INGEST, FunctionMetric.OVERRIDES_UNAVAILABLE)
+FLOWS_UNAVAILABLE: Final = MetricLine(Service.INGEST, FunctionMetric.FLOWS_UNAVAILABLE)
+RECEIPTS_UNAVAILABLE: Final = MetricLine(Service.INGEST, FunctionMetric.RECEIPTS_UNAVAILABLE)
 
 
 logger = Logger(service="ingest")

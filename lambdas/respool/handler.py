@@ -24,10 +24,9 @@ _CONFIRMED_WITHIN_S: Final = 5.0
 """Longer than ingest waits: a Kafka that is slow is to be caught up with all the same."""
 _SHOWN_MAX: Final = 20
 _RUN: Final = MetricLine(
-    Service.RESPOOL,
-    {FunctionMetric.RESPOOLED_RECORDS: "Count", FunctionMetric.UNREADABLE_SPOOLED: "Count"},
+    Service.RESPOOL, FunctionMetric.RESPOOLED_RECORDS, FunctionMetric.UNREADABLE_SPOOLED
 )
-_OLDEST: Final = MetricLine(Service.RESPOOL, {FunctionMetric.OLDEST_SPOOLED_SECONDS: "Seconds"})
+_OLDEST: Final = MetricLine(Service.RESPOOL, FunctionMetric.OLDEST_SPOOLED_SECONDS)
 
 logger = Logger(service="respool")
 

@@ -37,15 +37,11 @@ _TAGS: Final[Tags] = {
     PayloadTooLargeError: ProblemTag.TOO_LARGE,
     FlowsUnavailableError: ProblemTag.TRY_LATER,
 }
-_ISSUED: Final = MetricLine(Service.UPLOADS, {FunctionMetric.ISSUED: "Count"})
-_REFUSED: Final = MetricLine(
-    Service.UPLOADS, {FunctionMetric.REFUSED: "Count"}, dimension=Dimension.TAG
-)
+_ISSUED: Final = MetricLine(Service.UPLOADS, FunctionMetric.ISSUED)
+_REFUSED: Final = MetricLine(Service.UPLOADS, FunctionMetric.REFUSED, dimension=Dimension.TAG)
 _LANDED: Final = AcceptedLine(Service.UPLOADS)
-_SWEPT: Final = MetricLine(Service.UPLOADS, {FunctionMetric.SWEPT: "Count"})
-_OVERRIDES_UNAVAILABLE: Final = MetricLine(
-    Service.UPLOADS, {FunctionMetric.OVERRIDES_UNAVAILABLE: "Count"}
-)
+_SWEPT: Final = MetricLine(Service.UPLOADS, FunctionMetric.SWEPT)
+_OVERRIDES_UNAVAILABLE: Final = MetricLine(Service.UPLOADS, FunctionMetric.OVERRIDES_UNAVAILABLE)
 _CREATED: Final = 201
 _SWEEP_ENDS_MS: Final = 15_000
 """A sweep begins nothing more when so little of its time is left."""

@@ -98,8 +98,6 @@ class Parsed:
     last_event_ms: int | None = None
 
 
-_RANK: Final = {Outcome.PARSED: 3, Outcome.EMPTY: 2, Outcome.PARKED: 1, Outcome.DIVERTED: 0}
-
 IS_THROUGH: Final = frozenset({Outcome.PARSED, Outcome.EMPTY})
 """Outcomes after which nothing of a message is missing downstream."""
 
@@ -134,7 +132,7 @@ def counts_more(parsed: Parsed, known: Parsed | None) -> bool:
 
 
 def _weight(parsed: Parsed) -> tuple[int, int, int]:
-    return _RANK[parsed.outcome], parsed.revision, parsed.attempt
+    return OUTCOMES_BY_RANK.index(parsed.outcome), parsed.revision, parsed.attempt
 
 
 class AlertKind(StrEnum):

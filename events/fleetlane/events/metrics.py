@@ -54,6 +54,11 @@ class FunctionMetric(StrEnum):
     UNREADABLE_SPOOLED = "UnreadableSpooled"
     OLDEST_SPOOLED_SECONDS = "OldestSpooledSeconds"
 
+    @property
+    def unit(self) -> str:
+        """Its name says it: what names none is a count."""
+        return next((unit for unit in ("Bytes", "Seconds") if self.endswith(unit)), "Count")
+
 
 class LaneMetric(StrEnum):
     """Published by a lane's parse job, by ``lane``; counts cover the time since the last report."""

@@ -6,11 +6,11 @@ import time
 import pytest
 
 from fleetlane.events.lanes import Lane
-from fleetlane.events.metrics import NO_FLOW_STREAM, Dimension, Service
+from fleetlane.events.metrics import NO_FLOW_STREAM, Dimension, FunctionMetric, Service
 from lambdas.http.embedded_metrics import AcceptedLine, MetricLine
 
 LINE = MetricLine(
-    Service.INGEST, {"Accepted": "Count", "BodyBytes": "Bytes"}, dimension=Dimension.LANE
+    Service.INGEST, FunctionMetric.ACCEPTED, FunctionMetric.BODY_BYTES, dimension=Dimension.LANE
 )
 
 
@@ -38,7 +38,7 @@ def test_a_line_says_what_its_numbers_are_and_when(capsys: pytest.CaptureFixture
 def test_a_line_without_a_dimension_has_its_service_alone(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    MetricLine(Service.RESPOOL, {"Swept": "Count"}).write(0)
+    MetricLine(Service.RESPOOL, FunctionMetric.SWEPT).write(0)
 
     told = json.loads(capsys.readouterr().out)
     assert told["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [["service"]]
