@@ -160,12 +160,8 @@ def _forced(*flows: Flow) -> Callable[[Team], None]:
 
 def _names_blues_artifact(red: Team) -> None:
     owned, theirs = red.publisher.owned, red.publisher.flows.current().artifacts
-<<<<<<< HEAD
     version = owned.of("red").publish([flow("hall", "red")], theirs)
     owned.want("red", WantedVersion(version))
-=======
-    owned.want("red", owned.of("red").publish([flow("hall", "red")], theirs))
->>>>>>> 27b4e121 (A message is made in one place, whichever way it arrived; owners' flows hand out an owner's versions)
     red.publisher._activate(["red"])
 
 
