@@ -1,16 +1,18 @@
 """Parked messages on the screen; what the commands refuse before they read anything."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from fleetlane.cli.commands import parked as parked_list
 from fleetlane.cli.commands.message.replay import PayloadsExpiredError, carry_out
 from fleetlane.cli.commands.parked import ParkedOptions
 from fleetlane.cli.main import app
-from fleetlane.events.envelope import KafkaPosition
+from fleetlane.events.envelope import KafkaPosition, Record
 from fleetlane.events.errors import ParkedReason
 from operations.endpoints import Endpoints
 from operations.messages.parked import ParkedFilter, newest_parked
@@ -114,6 +116,25 @@ def test_a_dry_run_says_what_would_be_done(capsys: pytest.CaptureFixture[str]) -
         "1 left out, parsed since; --again includes them",
         "3 left out: their envelopes cannot be read",
     ]
+
+
+class Interrupted(FakeStore):
+    """Ctrl-C is pressed while it is read."""
+
+    def matching(self, pattern: str, *, since_ms: int | None = None) -> Iterator[Record]:
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_says_how_many_were_replayed(capsys: pytest.CaptureFixture[str]) -> None:
+    stores = Platform.on_laptop(NOWHERE, Path()).messages
+
+    with pytest.raises(typer.Exit) as ended:
+        carry_out(PLAN, stores, dry_run=False, as_json=False, records=Interrupted())
+
+    assert ended.value.exit_code == 130
+    assert capsys.readouterr().err == (
+        "interrupted: 0 of 201 messages replayed; doing it again is safe\n"
+    )
 
 
 def test_expired_payloads_are_an_error_after_all_else_is_reported(

@@ -1,5 +1,10 @@
 """Commands about the flows and artifacts of a deployed stage, whose S3 is moto's."""
 
+import os
+import pty
+import select
+import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -61,3 +66,66 @@ def test_what_has_no_flow_is_not_replayed(run: Run, words: tuple[str, ...]) -> N
     assert refused.stderr == (
         "error: no flow for stream 'nosuch' is in force; there are: gps, tank\n"
     )
+
+
+def written(folder: Path, *streams: str) -> Path:
+    for stream in streams:
+        text = f'stream = "{stream}"\nowner = "acme"\n[[parsers]]\nuse = "json"\n'
+        (folder / f"{stream}.toml").write_text(text)
+    return folder
+
+
+def test_a_dry_run_shows_what_would_change_and_publishes_nothing(run: Run, tmp_path: Path) -> None:
+    version = in_force(flow("gps"), flow("tank"))
+
+    shown = run("flow", "publish", written(tmp_path, "gps", "pollen"), "--dry-run")
+
+    assert (shown.exit_code, shown.stdout.splitlines()[:3]) == (
+        0,
+        ["2 flows change", "  pollen new, json", "  tank removed"],
+    )
+    assert "not compared with real messages: Kafka cannot be read" in shown.stdout
+    assert publisher().flows.current().version == version
+
+
+def typed(keys: bytes, *words: str, once: bytes) -> tuple[int, str]:
+    """Run a command on a pseudo-terminal, and press keys once it shows something; its exit code."""
+    child, terminal = pty.fork()
+    if child == 0:  # pytest has streams of its own
+        sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")
+        try:
+            app([*words, "--stage", STAGE])
+        except SystemExit as ended:
+            os._exit(int(ended.code or 0))
+        finally:
+            os._exit(70)
+    shown, give_up_s = b"", time.monotonic() + 120
+    while select.select([terminal], [], [], max(0, give_up_s - time.monotonic()))[0]:
+        try:
+            shown += os.read(terminal, 10_000)
+        except OSError:  # the child has ended
+            break
+        if keys and once in shown:
+            os.write(terminal, keys)
+            keys = b""
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status), shown.decode()
+
+
+@pytest.mark.parametrize(
+    ("keys", "once", "status", "last"),
+    [
+        (b"n\n", b"publish? [y/N]", 1, "Aborted"),
+        (b"\x03", b"comparing with real messages", 130, "nothing changed: what was in force stays"),
+    ],
+)
+def test_on_a_terminal_nothing_is_published_without_a_yes(
+    run: Run, tmp_path: Path, keys: bytes, once: bytes, status: int, last: str
+) -> None:
+    version = in_force(flow("gps"))
+    folder = str(written(tmp_path, "pollen"))
+
+    ended, shown = typed(keys, "flow", "publish", folder, once=once)
+
+    assert (ended, last in shown.splitlines()[-1]) == (status, True), shown
+    assert publisher().flows.current().version == version

@@ -111,8 +111,9 @@ def _unequal(
             yield stretch[0], stretch[1], stretch[2], stretch[3]
 
 
+NOTHING = "(nothing)"
 _NOTHING = object()
 
 
 def _text(value: object) -> str:
-    return "(nothing)" if value is _NOTHING else json.dumps(value, sort_keys=True)
+    return NOTHING if value is _NOTHING else json.dumps(value, sort_keys=True)

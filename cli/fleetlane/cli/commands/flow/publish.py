@@ -1,20 +1,28 @@
 """``fleetlane flow publish|list``: flows into force, and back; ``team policy``: who else may."""
 
 import json
+import sys
 import time
+from collections.abc import Callable, Collection
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fleetlane.cli.commands.flow.files import flows_of, show
-from fleetlane.cli.options.selection import BadOptionsError
+from fleetlane.cli.commands.flow.preview import MESSAGES_MAX, preview_lines
+from fleetlane.cli.options.selection import BadOptionsError, DryRunOption
 from fleetlane.cli.options.stage import PlatformOptions
-from fleetlane.cli.output.waiting import number_of
+from fleetlane.cli.output.waiting import counted, effect_on_interrupt, number_of
+from fleetlane.events.flows.flow import FlowSet
 from fleetlane.events.times import rfc3339
 from fleetlane.parsers.testkit.flow_checks import checked_flows
 from operations.flows.publisher import DeployedParsers, FlowPublisher
 from operations.flows.team_policy import team_policy
+from operations.lanes.status import KafkaPositions
+from operations.messages.newest import NewestMessages, newest_messages
+from operations.platform import Platform
 
 FolderArgument = Annotated[
     Path | None,
@@ -49,6 +57,8 @@ def publish(
     only: Annotated[
         bool, typer.Option("--only", help="Remove all other flows, of every owner.")
     ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Publish without a question.")] = False,
+    dry_run: DryRunOption = False,
     wait: Annotated[
         bool, typer.Option("--wait/--no-wait", help="Wait until API and jobs use them.")
     ] = True,
@@ -56,35 +66,79 @@ def publish(
 ) -> None:
     """Check flows, publish them, and put them into force.
 
-    They replace all flows of their owners; those of other owners stay. Exit code 1: they
-    are refused, and what was in force stays.
+    They replace all flows of their owners; those of other owners stay. On a terminal it shows
+    first what that would change, for real messages too, and asks. Exit code 1: they are refused,
+    and what was in force stays.
     """
     if sum((folder is not None, rollback, version is not None)) > 1:
         raise BadOptionsError("Give exactly one: FOLDER, --rollback or --version")
     if owner is not None and not rollback:
         problem = "--owner goes with --rollback alone: flow files name their owner themselves"
         raise BadOptionsError(problem)
-    publisher = where.platform().publisher
-    back = 0
-    if rollback:
-        version, back = publisher.roll_back(owner)
-    elif version is not None:
-        version = publisher.activate(version)
-    else:
-        version = _published(folder or Path("flows"), publisher, only=only)
-    if wait:
-        time.sleep(publisher.in_force_within_s)
+    platform, flows = where.platform(), None
+    publisher, effects = platform.publisher, ["nothing changed: what was in force stays"]
+    with effect_on_interrupt(lambda: effects[-1]):
+        if not rollback and version is None:
+            shows = dry_run or (sys.stdin.isatty() and sys.stdout.isatty())
+            flows = _checked(folder or Path("flows"), platform, only=only, shows=shows)
+            if dry_run:
+                return
+            if shows and not yes:
+                typer.confirm("publish?", abort=True)
+        effects.append("it may be in force: `fleetlane flow list` says it")
+        with counted("putting flows into force"):
+            version, back = _in_force(publisher, flows, version, owner, only=only)
+        effects.append(f"flows {version} are in force, and used in {publisher.in_force_within_s} s")
+        if wait:
+            with counted("waiting until API and jobs use them"):
+                time.sleep(publisher.in_force_within_s)
     typer.echo(f"flows {version} are in force")
     if back:
         typer.echo(f"{number_of(back, 'version')} back; --version goes to any that is listed")
 
 
-def _published(folder: Path, publisher: FlowPublisher, *, only: bool) -> str:
-    flows, current = flows_of(folder), publisher.current()
-    before = () if current is None else current.flows
+def _in_force(
+    publisher: FlowPublisher,
+    flows: FlowSet | None,
+    version: str | None,
+    owner: str | None,
+    *,
+    only: bool,
+) -> tuple[str, int]:
+    """Publish flows, else activate a version, else go back; how far is the second number."""
+    if flows is not None:
+        publishes = publisher.publish if only else publisher.publish_owners
+        return publishes(flows.values()), 0
+    return publisher.roll_back(owner) if version is None else (publisher.activate(version), 0)
+
+
+def _checked(folder: Path, platform: Platform, *, only: bool, shows: bool) -> FlowSet:
+    """The folder's flows, which have no problem; ``shows`` what publishing them would change."""
+    publisher, flows = platform.publisher, flows_of(folder)
+    current = publisher.current()
+    before = {} if current is None else current.by_stream
     with DeployedParsers(publisher) as parsers:
-        show(checked_flows(flows, folder, parsers.location, before=before), folder)
-    return (publisher.publish if only else publisher.publish_owners)(flows.values())
+        with counted("checking flows and their parsers"):
+            report = checked_flows(flows, folder, parsers.location, before=before.values())
+        show(report, folder)
+        if shows:
+            owners = {flow.owner for flow in flows.values()}
+            kept = {} if only else {s: f for s, f in before.items() if f.owner not in owners}
+            with counted("comparing with real messages"):
+                after, newest = kept | dict(flows), _newest(platform)
+                lines = list(preview_lines(before, after, parsers.location, newest))
+            typer.echo("\n".join(lines))
+    return flows
+
+
+def _newest(platform: Platform) -> Callable[[Collection[str]], NewestMessages]:
+    def read(streams: Collection[str]) -> NewestMessages:
+        resources = platform.resources
+        servers, security = resources.kafka_bootstrap_servers, resources.kafka_security
+        with closing(KafkaPositions(servers, security)) as kafka:
+            return newest_messages(kafka, streams, messages_max=MESSAGES_MAX)
+
+    return read
 
 
 def versions(

@@ -8,7 +8,7 @@ import typer
 from fleetlane.cli.commands.parked import Ids, ParkedOptions
 from fleetlane.cli.options.selection import BadOptionsError, DryRunOption, LimitOption, moment
 from fleetlane.cli.options.stage import PlatformOptions
-from fleetlane.cli.output.waiting import counted, number_of
+from fleetlane.cli.output.waiting import counted, effect_on_interrupt, number_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import BULK_MESSAGES_PER_BATCH_MAX, LANE_LIMITS, BulkCause, Lane
 from fleetlane.events.names import checked_name
@@ -61,16 +61,28 @@ def carry_out(
         PayloadsExpiredError, RecordsExpiredError: Some could not be replayed; all others were.
         NotDurableError: Kafka did not take one; doing it again is safe.
     """
-    landed = 0
-    if not dry_run:
-        with counted("replayed") as on_landed:
-            records = records or stores.records(lambda _: None)
-            landed = landing.replay(plan, records, stores.producer(), on_landed=on_landed)
+    landed = 0 if dry_run else _landed(plan, stores, records or stores.records(lambda _: None))
     typer.echo(_json(plan, landed) if as_json else _text(plan, landed, dry_run=dry_run))
     if plan.expired:
         raise PayloadsExpiredError(plan.expired)
     if not dry_run and landed < len(plan.attempts):
         raise RecordsExpiredError(len(plan.attempts), landed)
+
+
+def _landed(plan: ReplayPlan, stores: MessageStores, records: RecordStore) -> int:
+    """Replay what is planned; on Ctrl-C say how far that came."""
+    landed, planned = 0, number_of(len(plan.attempts), "message")
+
+    def count(so_far: int) -> None:
+        nonlocal landed
+        landed = so_far
+        on_landed(so_far)
+
+    with (
+        effect_on_interrupt(lambda: f"{landed} of {planned} replayed; doing it again is safe"),
+        counted("replayed") as on_landed,
+    ):
+        return landing.replay(plan, records, stores.producer(), on_landed=count)
 
 
 def _text(plan: ReplayPlan, landed: int, *, dry_run: bool) -> str:
