@@ -152,6 +152,7 @@ def test_an_empty_lake_makes_a_page(tmp_path_factory: pytest.TempPathFactory) ->
     assert "No registered device has sent a message in 30 days." in page
     assert "There are no messages." in page
     assert "<table" not in page
+    assert 'class="how"' not in page
     assert not re.search(r"\b0 of (the )?0\b", page)
 
 
