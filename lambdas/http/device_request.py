@@ -29,19 +29,10 @@ class BadRequestError(FleetlaneError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """What a declared value must match, and how that is said. ``millis`` are read as a number."""
+    """What a declared value must match, and how that is said."""
 
     pattern: re.Pattern[str]
     allowed: str
-    millis: range | None = None
-
-    def value_of(self, text: str) -> str | int | None:
-        """What is declared by a text; ``None`` where that is not allowed."""
-        if self.pattern.fullmatch(text) is None:
-            return None
-        if self.millis is None:
-            return text
-        return int(text) if int(text) in self.millis else None
 
 
 CONTENT_TYPE: Final = Rule(pattern=re.compile("[ -~]{1,256}"), allowed="1 to 256 ASCII characters")
@@ -54,7 +45,6 @@ BODY_ENCODING: Final = Rule(
 MILLIS: Final = Rule(
     pattern=re.compile("-?[0-9]{1,15}"),
     allowed=f"a whole number from {MILLIS_MIN} to {MILLIS_MAX} (the years 1 to 9999)",
-    millis=range(MILLIS_MIN, MILLIS_MAX + 1),
 )
 """Nothing behind could write another time, and sums over a few of them would overflow."""
 
@@ -210,16 +200,22 @@ def declared(
     Raises:
         BadRequestError: A value is not what its rule allows, or the data ends before it begins.
     """
-    values = dict[str, Any]()
+    values: dict[str, Any] = {}
     for field, name, rule in names:
         text = text_of(name)
         if text is not None:
-            value = values[field] = rule.value_of(text)
-            if value is None:
+            if rule.pattern.fullmatch(text) is None:
                 raise refusal(place(name), text, rule.allowed)
+            values[field] = text if rule is not MILLIS else _millis(text, place, name)
     start_millis, end_millis = values.get("start_millis"), values.get("end_millis")
     if start_millis is not None and end_millis is not None and start_millis > end_millis:
         (_, start, _), (_, end, _) = names[-2:]
         allowed = f"at most {place(end).rpartition(' ')[2]}, {end_millis}"
         raise refusal(place(start), str(start_millis), allowed)
     return values
+
+
+def _millis(text: str, place: Callable[[str], str], name: str) -> int:
+    if not MILLIS_MIN <= int(text) <= MILLIS_MAX:
+        raise refusal(place(name), text, MILLIS.allowed)
+    return int(text)
