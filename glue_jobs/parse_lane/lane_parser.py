@@ -162,7 +162,8 @@ class LaneParser:
             outcome = self._halt.outcome(record, result, outcome)
         parked = self._parked(record, result, message) if outcome is Outcome.PARKED else None
         if outcome is Outcome.PARKED and parked is None:
-            deferred = result.deferred(Deferral.PAYLOAD_UNAVAILABLE)
+            deferral = Deferral.PAYLOAD_UNAVAILABLE
+            deferred = AttemptResult(choice=result.choice, deferral=deferral)
             yield from self._rerouted(record, message, deferred)
             return
         if parked is not None:
@@ -223,11 +224,11 @@ class LaneParser:
             parser=result.parser,
             revision=message.revision,
             instead_of=result.instead_of,
-            events=result.events,
-            parse_us=result.parse_us,
+            events=result.attempt.events,
+            parse_us=result.attempt.parse_us,
             inflated_bytes=result.body_bytes,
-            first_event_ms=result.first_event_ms,
-            last_event_ms=result.last_event_ms,
+            first_event_ms=result.attempt.first_event_ms,
+            last_event_ms=result.attempt.last_event_ms,
             received_ms=message.arrival_millis,
             parsed_ms=self._now_ms(),
         )

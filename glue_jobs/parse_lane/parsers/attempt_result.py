@@ -8,7 +8,7 @@ from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import SLOW_TRIES_MAX, Lane
 from fleetlane.events.metadata import Deferral, Outcome
 from fleetlane.parsers.sandbox.results import Attempt, Verdict
-from glue_jobs.parse_lane.parsers.choices import ChosenParser, NoParser
+from glue_jobs.parse_lane.parsers.choices import Choice, ChosenParser, NoParser
 
 MAY_PASS_NEXT_TIME: Final = frozenset(
     {ParkedReason.TIMEOUT, ParkedReason.PARSER_FAILED, ParkedReason.MEMORY, ParkedReason.CRASHED}
@@ -22,14 +22,14 @@ _DEFERRALS: Final = {
     Verdict.TOO_LARGE_FOR_LANE: Deferral.TOO_LARGE_FOR_LANE,
     Verdict.SHARE_USED_UP: Deferral.SHARE_USED_UP,
 }
+_NONE: Final = Attempt(Verdict.OK)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptResult:
-    """What came of an attempt; ``parser`` is ``name@version``, where one was chosen.
+    """What came of an attempt, with what was chosen for the message; nothing looks that up again.
 
-    ``flow`` is the one that the parser was chosen by, ``None`` where the message has none; nothing
-    looks it up again. ``instead_of`` is the parser that it names, where that is unavailable.
+    Without a ``choice`` the record is no message at all.
 
     With ``deferral`` the attempt was deferred: nothing is held against the message. Its payload
     could not be fetched, or not be copied to where nothing expires; its flow is not known, and may
@@ -37,45 +37,44 @@ class AttemptResult:
     that does not count as a try.
     """
 
+    choice: Choice | None = None
     reason: ParkedReason | None = None
     detail: str = ""
-    parser: str | None = None
-    instead_of: str | None = None
-    body_bytes: int = 0
-    events: int = 0
-    parse_us: int = 0
-    first_event_ms: int | None = None
-    last_event_ms: int | None = None
     deferral: Deferral | None = None
-    flow: Flow | None = None
+    attempt: Attempt = _NONE
+    body_bytes: int = 0
 
     @classmethod
     def by_parser(cls, attempt: Attempt, *, chosen: ChosenParser, body_bytes: int) -> Self:
         return cls(
+            choice=chosen,
             reason=attempt.verdict.reason,
             detail=attempt.detail,
-            parser=chosen.assignment.parser,
-            flow=chosen.assignment.flow,
-            instead_of=chosen.instead_of,
-            body_bytes=body_bytes,
-            events=attempt.events,
-            parse_us=attempt.parse_us,
-            first_event_ms=attempt.first_event_ms,
-            last_event_ms=attempt.last_event_ms,
             deferral=_DEFERRALS.get(attempt.verdict),
+            attempt=attempt,
+            body_bytes=body_bytes,
         )
 
     @classmethod
     def without_parser(cls, problem: NoParser) -> Self:
         if problem.reason is None:
-            return cls(deferral=problem.deferral, flow=problem.flow)
-        return cls(reason=problem.reason, detail=problem.problem, flow=problem.flow)
+            return cls(choice=problem, deferral=problem.deferral)
+        return cls(choice=problem, reason=problem.reason, detail=problem.problem)
 
-    def deferred(self, deferral: Deferral) -> Self:
-        """The same attempt as one that never was, because its outcome could not be kept."""
-        return type(self)(
-            parser=self.parser, instead_of=self.instead_of, flow=self.flow, deferral=deferral
-        )
+    @property
+    def flow(self) -> Flow | None:
+        """The one that the choice was made by, ``None`` where the message has none."""
+        return None if self.choice is None else self.choice.flow
+
+    @property
+    def parser(self) -> str | None:
+        """``name@version``, where one was chosen."""
+        return self.choice.assignment.parser if isinstance(self.choice, ChosenParser) else None
+
+    @property
+    def instead_of(self) -> str | None:
+        """The parser that its flow names, where that is unavailable."""
+        return self.choice.instead_of if isinstance(self.choice, ChosenParser) else None
 
     def outcome(self, *, lane: Lane, slow_tries: int) -> Outcome:
         """What becomes of a message that was tried in ``lane``, after ``slow_tries`` before."""
@@ -86,4 +85,4 @@ class AttemptResult:
             return Outcome.PARKED if was_last else Outcome.DIVERTED
         if self.reason is not None:
             return Outcome.PARKED
-        return Outcome.PARSED if self.events else Outcome.EMPTY
+        return Outcome.PARSED if self.attempt.events else Outcome.EMPTY

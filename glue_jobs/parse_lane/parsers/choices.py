@@ -20,6 +20,10 @@ class ChosenParser:
     instead_of: str | None = None
     accepts_buffer: bool = False
 
+    @property
+    def flow(self) -> Flow:
+        return self.assignment.flow
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoParser:
@@ -37,4 +41,7 @@ class NoParser:
 def over_budget(chosen: ChosenParser) -> NoParser:
     """What is to be used instead of ``chosen`` for messages that exceed their flow's share."""
     problem = "its flow has had its share of this batch"
-    return NoParser(problem=problem, flow=chosen.assignment.flow, deferral=Deferral.SHARE_USED_UP)
+    return NoParser(problem=problem, flow=chosen.flow, deferral=Deferral.SHARE_USED_UP)
+
+
+type Choice = ChosenParser | NoParser

@@ -14,7 +14,7 @@ from fleetlane.events.flows.flow import Flow, ParserRule
 from fleetlane.events.lanes import PARSE_GRACE_FACTOR, BulkCause, LaneLimits
 from fleetlane.events.metadata import Deferral
 from fleetlane.parsers.sandbox.runs import Assignment
-from glue_jobs.parse_lane.parsers.choices import ChosenParser, NoParser
+from glue_jobs.parse_lane.parsers.choices import Choice, ChosenParser, NoParser
 from glue_jobs.parse_lane.parsers.programs import FoundProgram, MissingProgram, Programs
 
 CHOICES_MAX: Final = 4096
@@ -51,9 +51,6 @@ class _Kind(NamedTuple):
         if not flow.expects(self.device_type):
             return None
         return parser_rule_for(flow, device_type=self.device_type, firmware=self.firmware)
-
-
-type Choice = ChosenParser | NoParser
 
 
 class ChosenParsers:
@@ -106,8 +103,7 @@ class ChosenParsers:
         if self._of_blocking_flow or message.bulk_cause is BulkCause.REPLAYED:
             return None
         assert self._published is not None, "the flows are read before"
-        chosen = choice.flow if isinstance(choice, NoParser) else choice.assignment.flow
-        flow = self._published.by_stream.get(message.stream) or chosen
+        flow = self._published.by_stream.get(message.stream) or choice.flow
         if flow is None or not flow.blocks:
             return None
         if (flow.stream, "") not in self._logged:

@@ -1,6 +1,6 @@
 """Messages that wait for their parser, gathered into runs of one flow and parser each."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -44,8 +44,10 @@ class WaitingRun:
         return Run(
             program=self.chosen.program,
             assignment=self.chosen.assignment,
-            envelopes=self._envelopes(),
-            bodies=self._bodies(),
+            envelopes=self._column(
+                lambda: self.fast.envelopes, lambda one: envelope_of(one.message)
+            ),
+            bodies=self._column(lambda: self.batch.column("value"), lambda one: one.body),
             encodings=self._encodings(),
         )
 
@@ -59,13 +61,14 @@ class WaitingRun:
             record, message_from(record.headers, record.value), record.value or b""
         )
 
-    def _envelopes(self) -> Sequence[bytes]:
+    def _column(
+        self, fast: Callable[[], pa.Array], of_slow: Callable[[WaitingMessage], bytes]
+    ) -> Sequence[bytes]:
+        """Those of the fast path are asked for only where there are any: else they mean nothing."""
         if not self.slow:
-            return _taken(self.fast.envelopes, self.rows)
+            return _taken(fast(), self.rows)
         return [
-            envelope_of(self.slow[row].message)
-            if row in self.slow
-            else self.fast.envelopes[row].as_py()
+            of_slow(self.slow[row]) if row in self.slow else fast()[row].as_py()
             for row in self.rows.tolist()
         ]
 
@@ -76,15 +79,6 @@ class WaitingRun:
             return {}
         places = enumerate(self.rows.tolist())
         return {place: name for place, row in places if (name := encodings.get(row))}
-
-    def _bodies(self) -> Sequence[bytes]:
-        bodies = self.batch.column("value")
-        if not self.slow:
-            return _taken(bodies, self.rows)
-        return [
-            self.slow[row].body if row in self.slow else bodies[row].as_py()
-            for row in self.rows.tolist()
-        ]
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """Messages that are read one by one: by reference, encoded, or with an envelope of their own."""
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Final, NamedTuple
 
@@ -37,7 +37,6 @@ class Ready(NamedTuple):
 class Failed(NamedTuple):
     """A message that does not come to its parser, or a record that is no message at all."""
 
-    row: int
     record: RawRecord
     message: Message | None
     result: AttemptResult
@@ -79,13 +78,17 @@ class SlowPath:
                 if isinstance(one, Failed):
                     yield one
                     continue
+                row, record, message, choice = one
+                read: Ready | Failed
                 try:
-                    ready = self._ready(one, awaited.body)
+                    read = Ready(row, WaitingMessage(record, message, awaited.body()), choice)
                 except PayloadUnavailableError as problem:
                     not_given.append((one, problem))
                     continue
-                is_s3_there = is_s3_there or one.message.reference is not None
-                yield ready
+                except _BODY_ERRORS as problem:
+                    read = Failed(record, message, _result(choice, problem))
+                is_s3_there = is_s3_there or message.reference is not None
+                yield read
         yield from self._deferred(not_given, is_s3_there=is_s3_there)
 
     def _chosen(self, row: int, record: RawRecord, no_parser: NoParser | None) -> _Chosen | Failed:
@@ -93,16 +96,18 @@ class SlowPath:
             message = message_from(record.headers, record.value)
         except BadEnvelopeError as problem:
             result = AttemptResult(reason=ParkedReason.BAD_ENVELOPE, detail=str(problem))
-            return Failed(row, record, None, result)
+            return Failed(record, None, result)
         chosen = no_parser or self._parsers.chosen(message)
         if isinstance(chosen, NoParser):
-            return Failed(row, record, message, AttemptResult.without_parser(chosen))
-        if self._budgets.is_refused(chosen.assignment, message):
-            return Failed(row, record, message, _deferred(chosen, Deferral.SHARE_USED_UP))
-        if message.body_bytes <= _bytes_max(chosen):
+            result = AttemptResult.without_parser(chosen)
+        elif self._budgets.is_refused(chosen.assignment, message):
+            result = AttemptResult(choice=chosen, deferral=Deferral.SHARE_USED_UP)
+        elif message.body_bytes > _bytes_max(chosen):
+            too_large = PayloadTooLargeError(message.body_bytes, _bytes_max(chosen))
+            result = _result(chosen, too_large)
+        else:
             return _Chosen(row, record, message, chosen)
-        too_large = PayloadTooLargeError(message.body_bytes, _bytes_max(chosen))
-        return Failed(row, record, message, _result(chosen, too_large))
+        return Failed(record, message, result)
 
     def _deferred(self, not_given: Sequence[_NotGiven], *, is_s3_there: bool) -> Iterator[Failed]:
         """An object that S3 never gives is one message's trouble; an outage is everybody's."""
@@ -113,29 +118,13 @@ class SlowPath:
                 is_s3_there = self._payloads.answers(reference.key)
                 if not is_s3_there:
                     raise problem
-            result = _deferred(one.chosen, Deferral.PAYLOAD_UNAVAILABLE)
-            yield Failed(one.row, one.record, one.message, result)
-
-    def _ready(self, one: _Chosen, body: Callable[[], bytes]) -> Ready | Failed:
-        row, record, message, chosen = one
-        try:
-            return Ready(row, WaitingMessage(record, message, body()), chosen)
-        except _BODY_ERRORS as problem:
-            return Failed(row, record, message, _result(chosen, problem))
-
-
-def _deferred(chosen: ChosenParser, deferral: Deferral) -> AttemptResult:
-    assignment = chosen.assignment
-    return AttemptResult(parser=assignment.parser, flow=assignment.flow, deferral=deferral)
+            result = AttemptResult(choice=one.chosen, deferral=Deferral.PAYLOAD_UNAVAILABLE)
+            yield Failed(one.record, one.message, result)
 
 
 def _result(chosen: ChosenParser, problem: FleetlaneError) -> AttemptResult:
-    return AttemptResult(
-        reason=ParkedReason(problem.reason),
-        detail=str(problem),
-        parser=chosen.assignment.parser,
-        flow=chosen.assignment.flow,
-    )
+    reason = ParkedReason(problem.reason)
+    return AttemptResult(choice=chosen, reason=reason, detail=str(problem))
 
 
 def _bytes_max(chosen: ChosenParser) -> int:
