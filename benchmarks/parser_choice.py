@@ -8,7 +8,7 @@ from fleetlane.events.envelope import Message
 from fleetlane.events.flows.artifacts import FlowArtifact
 from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
 from fleetlane.events.lanes import LANE_LIMITS, Lane
-from fleetlane.parsers.sandbox.runs import Program
+from fleetlane.parsers.sandbox.runs import Loaded, Program
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.parsers.programs import Programs
 
@@ -53,11 +53,8 @@ class _NothingToFetch:
 
     def release_all(self) -> None: ...
 
-    def load_problem(self, program: Program) -> str | None:
-        return None
-
-    def accepts_buffer(self, program: Program) -> bool:
-        return False
+    def loaded(self, program: Program) -> Loaded:
+        return Loaded()
 
 
 def choice_us() -> float:

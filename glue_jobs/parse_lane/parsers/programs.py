@@ -92,12 +92,12 @@ class Programs:
             location=folder,
             niceness=self._limits.niceness,
         )
-        load_problem = self._sandboxes.load_problem(program)
+        loaded = self._sandboxes.loaded(program)
         return FoundProgram(
             program=program,
             parser=parser.identifier,
-            problem=load_problem,
-            accepts_buffer=load_problem is None and self._sandboxes.accepts_buffer(program),
+            problem=loaded.problem,
+            accepts_buffer=loaded.accepts_buffer,
         )
 
     def _folder_of(self, artifact: FlowArtifact) -> str | MissingProgram:

@@ -10,7 +10,7 @@ from fleetlane.events.metadata import Deferral, parsed_from
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords, Columns
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.results import Attempt, Result, Verdict
-from fleetlane.parsers.sandbox.runs import Program, Run
+from fleetlane.parsers.sandbox.runs import Loaded, Program, Run
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.lane_parser import LaneParser
@@ -43,11 +43,8 @@ class BusyParsers:
         attempts = [(place, Attempt(self._verdict)) for place in range(len(run.bodies))]
         yield Result(attempts, Columns().taken(run.assignment.topics))
 
-    def load_problem(self, program: Program) -> str | None:
-        return None
-
-    def accepts_buffer(self, program: Program) -> bool:
-        return False
+    def loaded(self, program: Program) -> Loaded:
+        return Loaded()
 
     def jail_problems(self) -> dict[str, str]:
         return {}

@@ -19,7 +19,7 @@ from fleetlane.parsers.sandbox.child.attempts import Attempts
 from fleetlane.parsers.sandbox.child.encoding import Encoder
 from fleetlane.parsers.sandbox.record_identity import with_identity
 from fleetlane.parsers.sandbox.results import Attempt, NotedAttempts, Part, Result, Verdict
-from fleetlane.parsers.sandbox.runs import Body, Program, Run, TimeAllowance, with_encodings
+from fleetlane.parsers.sandbox.runs import Body, Loaded, Program, Run, TimeAllowance, with_encodings
 from fleetlane.parsers.sandbox.time_budget import TimeBudget, run_queue_ns
 
 
@@ -43,15 +43,12 @@ class InProcess:
             yield Result(NotedAttempts(part, first=place), records)
             place += part.messages
 
-    def load_problem(self, program: Program) -> str | None:
-        """Load the program, if it is not yet, and give the problem, if there is one."""
-        loaded = self._loaded(program)
-        return loaded.detail if isinstance(loaded, Attempt) else None
-
-    def accepts_buffer(self, program: Program) -> bool:
-        """Whether the program's parser is given its messages as buffers; false if there is none."""
-        loaded = self._loaded(program)
-        return not isinstance(loaded, Attempt) and accepts_buffer(loaded)
+    def loaded(self, program: Program) -> Loaded:
+        """Load the program, if it is not yet."""
+        parser = self._loaded(program)
+        if isinstance(parser, Attempt):
+            return Loaded(parser.detail)
+        return Loaded(accepts_buffer=accepts_buffer(parser))
 
     def jail_problems(self) -> dict[str, str]:
         return {"all": "this is not Linux"}

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from fleetlane.parsers.sandbox.results import Result
-from fleetlane.parsers.sandbox.runs import Program, Run
+from fleetlane.parsers.sandbox.runs import Loaded, Program, Run
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
 
 
@@ -14,9 +14,7 @@ class ParsesRuns(Protocol):
 
     def parsed(self, run: Run, time_budget: TimeBudget) -> Iterator[Result]: ...
 
-    def load_problem(self, program: Program) -> str | None: ...
-
-    def accepts_buffer(self, program: Program) -> bool: ...
+    def loaded(self, program: Program) -> Loaded: ...
 
     def jail_problems(self) -> dict[str, str]: ...
 

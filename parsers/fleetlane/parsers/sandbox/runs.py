@@ -55,6 +55,13 @@ class Program:
     niceness: int = 0
 
 
+class Loaded(NamedTuple):
+    """What loading a program showed: a ``problem``, or how its parser takes its messages."""
+
+    problem: str | None = None
+    accepts_buffer: bool = False
+
+
 class Assignment(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """What all messages of a run have in common. ``parser`` is ``name@version``.
 

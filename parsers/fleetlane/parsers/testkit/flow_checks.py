@@ -64,6 +64,6 @@ def _parser_problems(flows: FlowSet, locate: Locate) -> Iterator[tuple[str, str]
                 except FleetlaneError as problem:
                     yield flow.stream, str(problem)
                     continue
-                refusal = sandboxes.load_problem(program)
+                refusal = sandboxes.loaded(program).problem
                 if refusal is not None:
                     yield flow.stream, f"parser {rule.use} cannot be loaded: {refusal}"

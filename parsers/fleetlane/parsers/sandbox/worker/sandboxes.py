@@ -7,7 +7,7 @@ from typing import Final
 from fleetlane.events.token_bucket import TokenBucket
 from fleetlane.parsers.sandbox.jail.entering import Part, hide_memory
 from fleetlane.parsers.sandbox.results import Result
-from fleetlane.parsers.sandbox.runs import Program, Run
+from fleetlane.parsers.sandbox.runs import Loaded, Program, Run
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.worker.children import Children, respawn_rate_limit, retry_rate_limit
 from fleetlane.parsers.sandbox.worker.feeding import Feeding
@@ -66,20 +66,12 @@ class Sandboxes:
         """
         return Feeding(run, children=self._of(run.program), time_budget=time_budget).results()
 
-    def load_problem(self, program: Program) -> str | None:
-        """Have a child load the program, if none has; why it cannot be loaded, if it cannot."""
+    def loaded(self, program: Program) -> Loaded:
+        """Have a child load the program, if none has."""
         try:
-            self._of(program).current()
+            return Loaded(accepts_buffer=self._of(program).current().accepts_buffer)
         except ParserNotLoadedError as problem:
-            return str(problem)
-        return None
-
-    def accepts_buffer(self, program: Program) -> bool:
-        """Whether the program's parser is given its messages as buffers; false if there is none."""
-        try:
-            return self._of(program).current().accepts_buffer
-        except ParserNotLoadedError:
-            return False
+            return Loaded(str(problem))
 
     def close(self) -> None:
         for children in self._children.values():
