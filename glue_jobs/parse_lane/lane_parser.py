@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import numpy as np
+import pyarrow as pa
 
 from clients.s3.payload_bucket import PayloadUnavailableError
 from fleetlane.events.envelope import Message, Parking
@@ -11,7 +12,6 @@ from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import BulkCause, Lane
 from fleetlane.events.metadata import OVER_BUDGET, Deferral, Outcome, Parsed, parsed_value
 from fleetlane.events.topics import FLEET_PARSED, RawTopic
-from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.results import Attempt, NotedAttempts
 from glue_jobs.parse_lane.budgets import FlowBudgets
@@ -24,7 +24,7 @@ from glue_jobs.parse_lane.reading.payloads import Payloads
 from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord
 from glue_jobs.parse_lane.reading.runs import WaitingMessages, WaitingRun
 from glue_jobs.parse_lane.reading.slow_path import Failed, SlowPath
-from glue_jobs.parse_lane.results.output_batches import OutputRecord, ParsedRows
+from glue_jobs.parse_lane.results.output_batches import OutputRecord, canonical_batch
 from glue_jobs.parse_lane.results.parsed_rows import ParsedBatch, good_and_others, parsed_rows
 from glue_jobs.parse_lane.results.rerouted import (
     deferred_record,
@@ -35,7 +35,8 @@ from glue_jobs.parse_lane.results.rerouted import (
     untouched_record,
 )
 
-type Output = OutputRecord | CanonicalRecords | ParsedRows
+type Output = OutputRecord | pa.RecordBatch
+"""Single records, or many as a batch of ``OUTPUT_SCHEMA``."""
 
 
 class LaneParser:
@@ -132,7 +133,7 @@ class LaneParser:
         parsed = list[ParsedBatch]()
         for waiting_run in waiting.taken(until):
             for result in self._sandboxes.parsed(waiting_run.run, self._budgets.time):
-                yield result.records
+                yield canonical_batch(result.records)
                 self._budgets.charge_output(waiting_run.chosen.assignment, result.records)
                 attempts = result.attempts
                 if isinstance(attempts, NotedAttempts):

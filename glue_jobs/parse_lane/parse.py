@@ -36,9 +36,6 @@ from glue_jobs.parse_lane.results.output_batches import (
     JoinedBatches,
     OutputBatches,
     OutputRecord,
-    ParsedRows,
-    canonical_batch,
-    parsed_batch,
 )
 
 ARTIFACT_S_MAX: Final = 30.0
@@ -75,10 +72,8 @@ def parsed_batches(
                 rows.add(output)
                 if rows.is_full:
                     yield rows.taken()
-            elif isinstance(output, ParsedRows):
-                yield from columns.add(parsed_batch(output))
             elif len(output):
-                yield from columns.add(canonical_batch(output))
+                yield from columns.add(output)
     except BlockedError:  # what stood before is not held up by it
         yield from columns.taken()
         yield rows.taken()

@@ -1,7 +1,6 @@
 """Output records gathered into Arrow batches of bounded size."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import pyarrow as pa
@@ -28,17 +27,6 @@ class OutputRecord(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: list[Header] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParsedRows:
-    """Records for ``fleet.parsed``, as columns."""
-
-    keys: pa.Array
-    values: pa.Array
-
-    def __len__(self) -> int:
-        return len(self.keys)
 
 
 class OutputBatches:
@@ -112,10 +100,10 @@ def canonical_batch(records: CanonicalRecords) -> pa.RecordBatch:
     )
 
 
-def parsed_batch(rows: ParsedRows) -> pa.RecordBatch:
-    count = len(rows)
-    topics = pa.repeat(pa.scalar(FLEET_PARSED), count)
-    columns = [topics, rows.keys, rows.values, pa.nulls(count, HEADERS)]
+def parsed_batch(keys: pa.Array, values: pa.Array) -> pa.RecordBatch:
+    """Records for ``fleet.parsed`` as a batch of ``OUTPUT_SCHEMA``."""
+    topics = pa.repeat(pa.scalar(FLEET_PARSED), len(keys))
+    columns = [topics, keys, values, pa.nulls(len(keys), HEADERS)]
     return pa.RecordBatch.from_arrays(columns, _NAMES)
 
 

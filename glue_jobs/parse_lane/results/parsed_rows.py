@@ -24,7 +24,7 @@ from fleetlane.events.metadata import Outcome, Parsed, parsed_value
 from fleetlane.parsers.sandbox.results import NO_TIME, Attempt, NotedAttempts, Verdict
 from glue_jobs.parse_lane.reading.fast_path import Rows
 from glue_jobs.parse_lane.reading.runs import WaitingRun
-from glue_jobs.parse_lane.results.output_batches import ParsedRows
+from glue_jobs.parse_lane.results.output_batches import parsed_batch
 
 _FLOWS_KEPT_MAX: Final = 1_000
 _GAP: Final = re.compile(r"<(\w+)>|\"<#(\w+)>\"")
@@ -89,7 +89,7 @@ def good_and_others(
     return GoodAttempts(attempts.first + np.flatnonzero(is_good), numbers), others
 
 
-def parsed_rows(batches: Sequence[ParsedBatch], *, lane: Lane) -> ParsedRows:
+def parsed_rows(batches: Sequence[ParsedBatch], *, lane: Lane) -> pa.RecordBatch:
     """The rows of messages of one raw batch, in any number of runs; at least one message."""
     rows = pa.array(np.concatenate([one.run.rows[one.good.places] for one in batches]))
     lengths = [len(one.good.places) for one in batches]
@@ -117,7 +117,7 @@ def parsed_rows(batches: Sequence[ParsedBatch], *, lane: Lane) -> ParsedRows:
     chosen = [(one.run.chosen.assignment, one.run.chosen.instead_of) for one in batches]
     pieces = [_pieces(by.flow.stream, lane, by.parser, before) for by, before in chosen]
     numbers = pa.array(np.repeat(np.arange(len(batches)), lengths))
-    return ParsedRows(keys=keys, values=_filled(pieces, numbers, gaps))
+    return parsed_batch(keys, _filled(pieces, numbers, gaps))
 
 
 @lru_cache(_FLOWS_KEPT_MAX)

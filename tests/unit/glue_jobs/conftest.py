@@ -18,7 +18,6 @@ from fleetlane.events.envelope import Message, PayloadReference, headers_of
 from fleetlane.events.flows.artifacts import FlowArtifact
 from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
 from fleetlane.events.lanes import LANE_LIMITS, Lane, LaneLimits
-from fleetlane.events.topics import FLEET_PARSED
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
 from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.lane_parser import LaneParser, Output
@@ -27,7 +26,7 @@ from glue_jobs.parse_lane.parsers.parser_folders import ParserFolders
 from glue_jobs.parse_lane.parsers.programs import Programs
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from glue_jobs.parse_lane.reading.raw_batches import HEADERS, RawBatch, RawRecord
-from glue_jobs.parse_lane.results.output_batches import OutputRecord, ParsedRows
+from glue_jobs.parse_lane.results.output_batches import OutputRecord
 
 ARRIVAL_MILLIS = 1_762_178_709_123
 NOW_MS = ARRIVAL_MILLIS + 500
@@ -223,20 +222,12 @@ def raw_batch(records: Iterable[RawRecord]) -> RawBatch:
     return RawBatch(pa.RecordBatch.from_pylist(rows, schema=RAW_SCHEMA))
 
 
-def parsed_records(rows: ParsedRows) -> list[OutputRecord]:
-    """Rows for ``fleet.parsed`` one by one."""
-    pairs = zip(rows.keys.to_pylist(), rows.values.to_pylist(), strict=True)
-    return [OutputRecord(FLEET_PARSED, key, value) for key, value in pairs]
-
-
 def rows_of(outputs: Iterable[Output]) -> list[OutputRecord]:
     """All rows, those of canonical records among them."""
     rows: list[OutputRecord] = []
     for output in outputs:
         if isinstance(output, OutputRecord):
             rows.append(output)
-        elif isinstance(output, ParsedRows):
-            rows.extend(parsed_records(output))
         else:
-            rows.extend(OutputRecord(*record) for record in output)
+            rows.extend(OutputRecord(**row) for row in output.to_pylist())
     return rows

@@ -7,7 +7,7 @@ import pytest
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metadata import Deferral, parsed_from
-from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords, Columns
+from fleetlane.parsers.sandbox.canonical_records import Columns
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.results import Attempt, Result, Verdict
 from fleetlane.parsers.sandbox.runs import Loaded, Program, Run
@@ -15,7 +15,7 @@ from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.lane_parser import LaneParser
 from glue_jobs.parse_lane.reading.payloads import Payloads
-from glue_jobs.parse_lane.results.output_batches import ParsedRows, canonical_batch
+from glue_jobs.parse_lane.results.output_batches import canonical_batch
 from tests.unit.glue_jobs.conftest import (
     FLOW,
     NOW_MS,
@@ -23,7 +23,6 @@ from tests.unit.glue_jobs.conftest import (
     MemoryBucket,
     chosen_parsers,
     message_of,
-    parsed_records,
     raw_batch,
     record_of,
     rows_of,
@@ -119,11 +118,10 @@ def test_messages_of_which_none_is_plain_are_parsed_like_others(sandboxes: Parse
     assert [one.outcome for one in told] == 3 * ["parsed"]
 
 
-def test_canonical_records_become_a_batch_as_they_are(sandboxes: ParsesRuns) -> None:
-    records, *_ = lane_parser_of(sandboxes).outputs_of(
-        raw_batch([record_of(message_of(b'[{"a": 1}, {"kind": "alarm"}]'))])
-    )
-    assert isinstance(records, CanonicalRecords)
+def test_canonical_records_become_a_batch_as_they_are() -> None:
+    columns = Columns()
+    columns.append_message(b"\0\1", [b"d-1/9", b"d-1/9"], [b'{"a":1}', b'{"kind":"alarm"}'])
+    records = columns.taken(("canonical.gps", "canonical.gps-alarms"))
 
     batch = canonical_batch(records)
 
@@ -142,8 +140,8 @@ def test_each_flows_messages_are_reported_by_its_own_name(sandboxes: ParsesRuns)
 
     outputs = lane_parser_of(sandboxes).outputs_of(raw_batch(records))
 
-    (told,) = (output for output in outputs if isinstance(output, ParsedRows))
-    parsed = [parsed_from(row.value or b"") for row in parsed_records(told)]
+    (told,) = (one for one in outputs if rows_of([one])[0].topic == "fleet.parsed")
+    parsed = [parsed_from(row.value or b"") for row in rows_of([told])]
     assert {one.id: one.stream for one in parsed} == streams
 
 
@@ -154,5 +152,5 @@ def test_in_the_slow_lane_a_flows_messages_are_reported_before_the_next_flows_ar
 
     outputs = lane_parser_of(sandboxes, Lane.SLOW).outputs_of(raw_batch(records))
 
-    kinds = [type(output) for output in outputs if len(output)]
-    assert kinds == 2 * [CanonicalRecords, ParsedRows]
+    topics = [rows_of([output])[0].topic for output in outputs if len(output)]
+    assert topics == ["canonical.gps", "fleet.parsed", "canonical.other", "fleet.parsed"]
