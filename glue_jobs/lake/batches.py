@@ -32,7 +32,7 @@ from glue_jobs.lake.erasure import without_erased
 from glue_jobs.lake.events import merge_events
 from glue_jobs.lake.merging import Check, Target, merge, write_days
 from glue_jobs.lake.rows import event_rows, parked_rows, parsed_rows, received_rows
-from glue_jobs.lake.summaries import ClosedHours, daily_rows, days_to_count, hourly_rows
+from glue_jobs.lake.summaries import closed_hour_ms, daily_rows, days_to_count, hourly_rows
 from glue_jobs.lake.upkeep import LeaseGuard
 
 TABLES_OF: Final[Mapping[LakeTables, tuple[LakeTable, ...]]] = MappingProxyType(
@@ -66,7 +66,7 @@ class LakeBatches:
         self._arguments, self._guard, self._deduped = arguments, guard, deduped
         self._bodies = bodies
         self._erased_until_ms = erased_until_ms
-        self._token, self._hours = 0, ClosedHours()
+        self._token = self._counted_ms = 0
         self._logs = {table: TableLog(session, table) for table in TABLES_OF[arguments.tables]}
 
     def write(self, records: DataFrame, number: int) -> None:
@@ -139,12 +139,12 @@ class LakeBatches:
         self, session: SparkSession, touched: Sequence[date], latest_ms: int, target: Target
     ) -> None:
         """Count again once another hour is over: not every batch, as it reads whole days."""
-        closed_ms = self._hours.next_after(latest_ms)
-        if closed_ms is None:
+        closed_ms = closed_hour_ms(latest_ms)
+        if closed_ms <= self._counted_ms:
             return
         days = days_to_count(touched, closed_ms=closed_ms)
         write_days(lambda: hourly_rows(*_of_days(session, days), closed_ms=closed_ms), target)
-        self._hours.counted(closed_ms)
+        self._counted_ms = closed_ms
 
     def _target(self, table: LakeTable, batch: Batch, check: Check) -> Target:
         return Target(table=table, log=self._logs[table], batch=batch, check=check)

@@ -72,21 +72,10 @@ def final_outcomes(parsed: DataFrame) -> DataFrame:
     )
 
 
-class ClosedHours:
-    """Which hours are over, as far as the batches have come, and not counted yet."""
-
-    def __init__(self) -> None:
-        self._counted_ms = 0
-
-    def next_after(self, latest_ms: int) -> int | None:
-        """The last hour that is over where a batch comes to ``latest_ms``, if it is a new one."""
-        settled_ms = latest_ms - SETTLED_AFTER_MS
-        closed_ms = settled_ms - settled_ms % HOUR_MS - HOUR_MS
-        return closed_ms if closed_ms > self._counted_ms else None
-
-    def counted(self, hour_ms: int) -> None:
-        """Take a note that it is counted, and all before it."""
-        self._counted_ms = hour_ms
+def closed_hour_ms(latest_ms: int) -> int:
+    """The last hour that is over where a batch comes to ``latest_ms``; below 0 if none is."""
+    settled_ms = latest_ms - SETTLED_AFTER_MS
+    return settled_ms - settled_ms % HOUR_MS - HOUR_MS
 
 
 def days_to_count(touched: Iterable[date], *, closed_ms: int) -> list[date]:

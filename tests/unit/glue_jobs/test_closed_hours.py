@@ -4,30 +4,19 @@ from datetime import date
 from typing import Final
 
 from fleetlane.events.times import DAY_MS, HOUR_MS
-from glue_jobs.lake.summaries import SETTLED_AFTER_MS, ClosedHours, days_to_count
+from glue_jobs.lake.summaries import SETTLED_AFTER_MS, closed_hour_ms, days_to_count
 
 MIDNIGHT_MS: Final = 20_000 * DAY_MS
 """2024-10-04T00:00:00Z."""
 
 
 def test_an_hour_is_over_once_a_batch_comes_some_minutes_past_it() -> None:
-    hours = ClosedHours()
-
-    assert hours.next_after(MIDNIGHT_MS + SETTLED_AFTER_MS) == MIDNIGHT_MS - HOUR_MS
-    assert hours.next_after(MIDNIGHT_MS + SETTLED_AFTER_MS - 1) == MIDNIGHT_MS - 2 * HOUR_MS
-
-
-def test_an_hour_that_was_counted_is_not_counted_again() -> None:
-    hours = ClosedHours()
-
-    hours.counted(MIDNIGHT_MS - HOUR_MS)
-
-    assert hours.next_after(MIDNIGHT_MS + SETTLED_AFTER_MS) is None
-    assert hours.next_after(MIDNIGHT_MS + SETTLED_AFTER_MS + HOUR_MS) == MIDNIGHT_MS
+    assert closed_hour_ms(MIDNIGHT_MS + SETTLED_AFTER_MS) == MIDNIGHT_MS - HOUR_MS
+    assert closed_hour_ms(MIDNIGHT_MS + SETTLED_AFTER_MS - 1) == MIDNIGHT_MS - 2 * HOUR_MS
 
 
 def test_a_batch_without_arrivals_closes_no_hour() -> None:
-    assert ClosedHours().next_after(0) is None
+    assert closed_hour_ms(0) < 0
 
 
 def test_the_last_hour_of_a_day_is_counted_after_midnight() -> None:
