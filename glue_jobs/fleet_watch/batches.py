@@ -146,7 +146,7 @@ class WatchBatches:
         judgement = judged(fast, present, self._rules, now_ms=now_ms)
         if judgement.alerts:
             self._context.send(judgement.alerts)
-        if judgement.changes_something:
+        if judgement.held or judgement.is_over:
             self._context.overrides.change(
                 lambda others: with_held(others, judgement.held, now_ms=now_ms), now_ms=now_ms
             )

@@ -124,10 +124,6 @@ class Judgement:
     is_over: bool = False
     left: int = 0
 
-    @property
-    def changes_something(self) -> bool:
-        return bool(self.held) or self.is_over
-
 
 def judged(
     fast: Iterable[TooFast], present: Overrides, rules: QuarantineRules, *, now_ms: int
