@@ -137,9 +137,10 @@ class LaneParser:
                 self._budgets.charge_output(waiting_run.chosen.assignment, result.records)
                 attempts = result.attempts
                 if isinstance(attempts, NotedAttempts):
-                    good, attempts = good_and_others(attempts, waiting_run)
+                    now_ms = self._now_ms()
+                    good, attempts = good_and_others(attempts, waiting_run, parsed_ms=now_ms)
                     if len(good.places):  # the slow path alone has no columns
-                        parsed.append(ParsedBatch(waiting_run, good, self._now_ms()))
+                        parsed.append(good)
                 for place, attempt in attempts:
                     yield from self._after(waiting_run, place, attempt)
             if parsed and self.is_slow:

@@ -125,10 +125,6 @@ class Awaited[T]:
     message: Message | None
     fetch: Future[bytes] | None
 
-    @property
-    def held_bytes(self) -> int:
-        return 0 if self.fetch is None or self.message is None else self.message.body_bytes
-
     def body(self) -> bytes:
         """The body; blocks until it is there, and raises what fetching it raised."""
         if self.fetch is not None:
@@ -157,13 +153,12 @@ class FetchAhead:
         try:
             while following is not None or ahead:
                 while following is not None and self._has_room(following[1], ahead, held_bytes):
-                    begun = self._begun(*following)
-                    ahead.append(begun)
-                    held_bytes += begun.held_bytes
+                    ahead.append(self._begun(*following))
+                    held_bytes += _fetched_bytes(following[1])
                     following = next(coming, None)
                 first = ahead.popleft()
                 yield first
-                held_bytes -= first.held_bytes
+                held_bytes -= _fetched_bytes(first.message)
         finally:
             for awaited in ahead:
                 if awaited.fetch is not None:
@@ -172,11 +167,8 @@ class FetchAhead:
     def _has_room[T](
         self, message: Message | None, ahead: deque[Awaited[T]], held_bytes: int
     ) -> bool:
-        if not ahead:
-            return True
-        is_fetched = message is not None and message.reference is not None
-        more_bytes = message.body_bytes if message is not None and is_fetched else 0
-        return len(ahead) < MESSAGES_AHEAD_MAX and held_bytes + more_bytes <= self._bytes_max
+        fits = held_bytes + _fetched_bytes(message) <= self._bytes_max
+        return not ahead or (fits and len(ahead) < MESSAGES_AHEAD_MAX)
 
     def _begun[T](self, it: T, message: Message | None) -> Awaited[T]:
         fetch = None
@@ -185,3 +177,7 @@ class FetchAhead:
                 self._payloads.fetched, message.reference, body_bytes=message.body_bytes
             )
         return Awaited(it=it, message=message, fetch=fetch)
+
+
+def _fetched_bytes(message: Message | None) -> int:
+    return 0 if message is None or message.reference is None else message.body_bytes

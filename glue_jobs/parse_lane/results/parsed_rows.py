@@ -56,24 +56,21 @@ _NO_MESSAGE: Final = Parsed(
 """A template: what the rows of a run share is put into it, and marks in all other fields."""
 
 
-class GoodAttempts(NamedTuple):
-    """``places`` in the run; ``numbers``: events, parse time in µs, first and last event in ms."""
-
-    places: Rows
-    numbers: Sequence[NDArray[np.int64]]
-
-
 class ParsedBatch(NamedTuple):
-    """Messages of one run that were parsed without an error, and when."""
+    """Messages of one run that were parsed without an error, by ``places`` in it, and when.
+
+    ``numbers``: events, parse time in µs, first and last event in ms.
+    """
 
     run: WaitingRun
-    good: GoodAttempts
+    places: Rows
+    numbers: Sequence[NDArray[np.int64]]
     parsed_ms: int
 
 
 def good_and_others(
-    attempts: NotedAttempts, run: WaitingRun
-) -> tuple[GoodAttempts, list[tuple[int, Attempt]]]:
+    attempts: NotedAttempts, run: WaitingRun, *, parsed_ms: int
+) -> tuple[ParsedBatch, list[tuple[int, Attempt]]]:
     """Part the attempts of the fast path that succeeded from all others."""
     notes = attempts.notes
     is_good = np.frombuffer(notes.verdicts, np.uint8) == Verdict.OK
@@ -86,15 +83,16 @@ def good_and_others(
         is_good &= ~is_slow_path
     columns = (notes.events, notes.parse_us, notes.first_event_ms, notes.last_event_ms)
     numbers = [np.asarray(column)[is_good].astype(np.int64) for column in columns]
-    return GoodAttempts(attempts.first + np.flatnonzero(is_good), numbers), others
+    places = attempts.first + np.flatnonzero(is_good)
+    return ParsedBatch(run, places, numbers, parsed_ms), others
 
 
 def parsed_rows(batches: Sequence[ParsedBatch], *, lane: Lane) -> pa.RecordBatch:
     """The rows of messages of one raw batch, in any number of runs; at least one message."""
-    rows = pa.array(np.concatenate([one.run.rows[one.good.places] for one in batches]))
-    lengths = [len(one.good.places) for one in batches]
+    rows = pa.array(np.concatenate([one.run.rows[one.places] for one in batches]))
+    lengths = [len(one.places) for one in batches]
     fast, batch = batches[0].run.fast, batches[0].run.batch
-    columns = zip(*(one.good.numbers for one in batches), strict=True)
+    columns = zip(*(one.numbers for one in batches), strict=True)
     events, parse_us, first_ms, last_ms = map(np.concatenate, columns)
     outcomes = pc.if_else(pa.array(events > 0), Outcome.PARSED.value, Outcome.EMPTY.value)
     keys = fast.device_ids.take(rows)
