@@ -34,19 +34,17 @@ def observing_arrivals(raw: DataFrame) -> DataFrame:
 
 def observing_outputs(records: DataFrame) -> DataFrame:
     """Let Spark count what came of each batch. Needs: topic string, value binary."""
-    is_row = F.col("topic") == FLEET_PARSED
-    kinds = {
-        "attempts": is_row,
-        "parked": F.col("topic") == PARKED,
-        "diverted": F.col("topic").startswith("raw."),
+    is_row, is_parked = F.col("topic") == FLEET_PARSED, F.col("topic") == PARKED
+    others = F.count_if(is_parked) + F.count_if(F.col("topic").startswith("raw."))
+    is_by_older = F.col("value").startswith(F.lit(OLDER_PARSER_PREFIX))
+    is_used_up = is_row & F.contains("value", F.lit(_CHILDREN_USED_UP))
+    counts = {
+        LaneMetric.PARSED: F.greatest(F.lit(0), F.count_if(is_row) - others),
+        LaneMetric.PARKED: F.count_if(is_parked),
+        LaneMetric.BY_OLDER_PARSER: F.count_if(is_by_older),
+        LaneMetric.CHILDREN_USED_UP: F.count_if(is_used_up),
     }
-    counts = [F.count_if(is_kind).alias(name) for name, is_kind in kinds.items()]
-    flags = {
-        "by_older_parser": F.col("value").startswith(F.lit(OLDER_PARSER_PREFIX)),
-        "used_up": is_row & F.contains("value", F.lit(_CHILDREN_USED_UP)),
-    }
-    counts += [F.count_if(is_set).alias(name) for name, is_set in flags.items()]
-    return records.observe(OUTPUTS, *counts)
+    return records.observe(OUTPUTS, *(count.alias(name) for name, count in counts.items()))
 
 
 def output_counts(topics: Sequence[str], values: Sequence[bytes | None]) -> dict[str, int]:
@@ -65,16 +63,11 @@ def output_counts(topics: Sequence[str], values: Sequence[bytes | None]) -> dict
 
 def lane_values(observed: Mapping[str, Row], *, now_ms: int) -> LaneValues:
     """The metrics of a finished batch. Without messages its lane is not late at all."""
-    arrivals = observed[ARRIVALS].asDict() if ARRIVALS in observed else {}
-    outputs = observed[OUTPUTS].asDict() if OUTPUTS in observed else {}
-    oldest_ms = arrivals.get("oldest_ms")
-    parked, rest = outputs.get("parked", 0), outputs.get("attempts", 0)
+    oldest_ms = observed[ARRIVALS].oldest_ms if ARRIVALS in observed else None
     return {
         LaneMetric.LAG_SECONDS: 0.0 if oldest_ms is None else max(0, now_ms - oldest_ms) / 1000,
-        LaneMetric.PARSED: max(0, rest - parked - outputs.get("diverted", 0)),
-        LaneMetric.PARKED: parked,
-        LaneMetric.BY_OLDER_PARSER: outputs.get("by_older_parser", 0),
-        LaneMetric.CHILDREN_USED_UP: outputs.get("used_up", 0),
+        **output_counts([], []),
+        **(observed[OUTPUTS].asDict() if OUTPUTS in observed else {}),
     }
 
 

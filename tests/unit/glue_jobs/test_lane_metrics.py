@@ -23,12 +23,12 @@ IDLE = {"LagSeconds": 0, "Parsed": 0, "Parked": 0, "ByOlderParser": 0, "Children
         (
             {
                 "arrivals": Row(oldest_ms=NOW_MS - 2_500),
-                "outputs": Row(attempts=10, parked=2, diverted=1, by_older_parser=3, used_up=1),
+                "outputs": Row(Parsed=7, Parked=2, ByOlderParser=3, ChildrenUsedUp=1),
             },
             {"LagSeconds": 2.5, "Parsed": 7, "Parked": 2, "ByOlderParser": 3, "ChildrenUsedUp": 1},
         ),
         (
-            {"arrivals": Row(oldest_ms=None), "outputs": Row(attempts=0, parked=1)},
+            {"arrivals": Row(oldest_ms=None), "outputs": Row(Parsed=0, Parked=1)},
             {**IDLE, "Parked": 1},
         ),
         ({"arrivals": Row(oldest_ms=NOW_MS + 9)}, IDLE),
