@@ -20,7 +20,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from benchmarks.kept_numbers import write_numbers
 from benchmarks.running.session import session_here
-from glue_jobs.deduplicate.main import state_kept, unique_records
+from glue_jobs.deduplicate.main import session_with_state, unique_records
 from local.checkout import ROOT
 
 BATCH_EVENTS: Final = 100_000
@@ -66,13 +66,13 @@ def _state(batch: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _batches(session: SparkSession, folder: Path) -> list[Mapping[str, Any]]:
-    with state_kept(session, partitions=PARTITIONS):
-        query = (
-            unique_records(_events(session), stream="gps", window_s=WINDOW_S)
-            .writeStream.format("noop")
-            .option("checkpointLocation", str(folder / "checkpoint"))
-            .start()
-        )
+    own = session_with_state(session, partitions=PARTITIONS)
+    query = (
+        unique_records(_events(own), stream="gps", window_s=WINDOW_S)
+        .writeStream.format("noop")
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .start()
+    )
     found: dict[int, Mapping[str, Any]] = {}
     while max(map(_keys_held, found.values()), default=0) < KEYS[-1] + BATCH_EVENTS:
         found |= {one["batchId"]: one for one in _progress(query) if one["stateOperators"]}

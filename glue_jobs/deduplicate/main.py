@@ -1,9 +1,8 @@
 """Job ``deduplicate``: canonical events to ``unique.<stream>``, for each flow that wants it."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Final
 
@@ -124,7 +123,7 @@ def started(
         PlanChangedError: Its checkpoint cannot take it.
     """
     canonical = raw_records(
-        session,
+        session_with_state(session, partitions=arguments.dedupe_state_partitions),
         arguments,
         pattern=canonical_pattern(stream),
         messages_per_batch_max=arguments.dedupe_events_per_batch_max,
@@ -132,25 +131,16 @@ def started(
     records = unique_records(canonical, stream=stream, window_s=window_s)
     trigger_ms = max(1, arguments.dedupe_trigger_ms)
     plan = QueryPlan(name=query_name(stream), trigger_ms=trigger_ms, state=STATE)
-    with state_kept(session, partitions=arguments.dedupe_state_partitions):
-        return written_to_kafka(records, arguments, plan=plan)
+    return written_to_kafka(records, arguments, plan=plan)
 
 
-@contextmanager
-def state_kept(session: SparkSession, *, partitions: int) -> Iterator[None]:
-    """What is started within keeps its state so, in so many partitions.
+@cache
+def session_with_state(session: SparkSession, *, partitions: int) -> SparkSession:
+    """A session of the same application, whose queries keep their state so, in so many partitions.
 
-    A query copies the session's settings as it starts. They are set back for the others.
+    One for all of them, however often they are started: Spark lets go of none.
     """
-    settings = {**STATE_SETTINGS, _PARTITIONS: str(partitions)}
-    before = {name: session.conf.get(name, None) for name in settings}
-    for name, value in settings.items():
-        session.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, was in before.items():
-            if was is None:
-                session.conf.unset(name)
-            else:
-                session.conf.set(name, was)
+    own = session.newSession()
+    for name, value in {**STATE_SETTINGS, _PARTITIONS: str(partitions)}.items():
+        own.conf.set(name, value)
+    return own
