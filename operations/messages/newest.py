@@ -22,7 +22,7 @@ class Topics(Protocol):
     def partitions(self, pattern: str) -> list[Partition]: ...
     def beginnings(self, partitions: Iterable[Partition]) -> Offsets: ...
     def ends(self, partitions: Iterable[Partition]) -> Offsets: ...
-    def records(self, begins: Offsets, ends: Offsets) -> Iterator[Record]: ...
+    def read_between(self, begins: Offsets, ends: Offsets) -> Iterator[Record]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,9 @@ def newest_messages(kafka: Topics, wanted: Collection[str], *, messages_max: int
     share, until_s = _RECORDS_MAX // max(1, len(partitions)), time.monotonic() + _READ_S_MAX
     newest: defaultdict[tuple[str, str, int], deque[Record]]
     newest, streams = defaultdict(lambda: deque(maxlen=messages_max)), set[str]()
-    for record in kafka.records({one: max(begins[one], ends[one] - share) for one in ends}, ends):
+    for record in kafka.read_between(
+        {one: max(begins[one], ends[one] - share) for one in ends}, ends
+    ):
         stream = dict(record.headers).get(ce.TYPE, b"").decode(errors="replace")
         streams.add(stream)
         if stream in wanted:
