@@ -1,5 +1,6 @@
 """All Spark jobs in one local application, started by the same spark-submit as on EMR."""
 
+import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from local.servers.processes import ServerProcess
 from local.spark.worker_daemon import WITHOUT_THREADS
 from operations.endpoints import FLOWS_MAX_AGE_S, LAKE_CATALOG
 
+_SCRATCH: Final = "scratch"
 _BUSY_MS: Final = 30_000
 """How long one query's commit waits for another's."""
 
@@ -154,6 +156,10 @@ class LocalJobs(ServerProcess):
             cwd=ROOT if code is None else folder,
         )
 
+    def _prepare(self) -> None:
+        """Remove what a killed JVM left: hundreds of MiB where there was a backlog."""
+        shutil.rmtree(self.log_path.parent / _SCRATCH, ignore_errors=True)
+
 
 def spark_submit(
     folder: Path, *, task_slots: int = TASK_SLOTS, jvm: SparkJvm = LAPTOP
@@ -163,7 +169,7 @@ def spark_submit(
     configuration = {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.local.dir": str(folder / "scratch"),
+        "spark.local.dir": str(folder / _SCRATCH),
         "spark.log.level": "WARN",
         **QUICK_CHECKPOINTS,
         "spark.sql.shuffle.partitions": "2",

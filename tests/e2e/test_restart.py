@@ -106,6 +106,15 @@ def test_what_is_sent_afterwards_is_parsed(running: RunningPlatform, restart: Re
     assert orjson.loads(record.value or b"")["data"] == orjson.loads(POSITION)
 
 
+def test_what_a_killed_jvm_left_is_gone_once_the_jobs_are_back(running: RunningPlatform) -> None:
+    left = running.platform.settings.folder / "jobs" / "scratch" / "blockmgr-of-one-that-was-killed"
+    left.mkdir()
+
+    stopped_and_back(running.platform.jobs, answers=lambda: True)
+
+    assert not left.exists()
+
+
 def kept(platform: Platform, device: Device) -> Kept:
     return Kept(
         addresses=(
