@@ -3,12 +3,15 @@
 A command may take a dataclass of options; typer sees each of its fields.
 """
 
+import ast
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from functools import wraps
 from importlib import import_module
+from importlib.util import find_spec
 from inspect import Parameter
+from pathlib import Path
 from typing import Any, Final
 
 import typer
@@ -72,11 +75,29 @@ class Commands(Mapping[str, Any]):
         entry = self.table[name]
         if isinstance(entry, Verb) and entry.help is not None:
             return entry.help
-        try:
+        if not isinstance(entry, Verb):
             return str(self[name].get_short_help_str(limit=100))
-        except ModuleNotFoundError as missing:
-            _check_is_of_platform(missing)
+        needed, described = _read(entry.place)
+        if any(find_spec(package) is None for package in needed):
             return "(needs fleetlane[platform])"
+        alone = _typer()
+        alone.command(name, help=described)(lambda: None)
+        return str(typer.main.get_command(alone).get_short_help_str(limit=100))
+
+
+def _read(place: str) -> tuple[set[str], str]:
+    """The platform's packages that a verb's module imports, and the verb's docstring.
+
+    Read rather than imported: help for ten verbs would load all that they need.
+    """
+    module, _, function = place.partition(":")
+    spec = find_spec(f"{_COMMANDS}.{module}")
+    assert spec is not None, f"{place} is a module of ours"
+    assert spec.origin is not None, f"{place} is a file"
+    body = ast.parse(Path(spec.origin).read_bytes()).body
+    imported = {(one.module or "").partition(".")[0] for one in body if type(one) is ast.ImportFrom}
+    (described,) = (one for one in body if type(one) is ast.FunctionDef and one.name == function)
+    return imported & _PLATFORM, ast.get_docstring(described) or ""
 
 
 def group(help_text: str, table: Mapping[str, Verb | typer.Typer]) -> typer.Typer:
