@@ -35,13 +35,14 @@ from fleetlane.events.canonical import (
     message_prefix,
 )
 from fleetlane.events.envelope import Message
+from fleetlane.events.lake.tables import DAILY
 from fleetlane.events.lanes import Lane
 from fleetlane.events.times import DAY_MS, day_of
 from local.checkout import ROOT
 from operations.fleet import devices, traffic
-from operations.fleet.fleet import HISTORY_DAYS, Fleet
+from operations.fleet.fleet import HISTORY_DAYS, QUERIED, Fleet
 from operations.fleet.questions import Question
-from operations.fleet.tables import planned_tables
+from operations.fleet.tables import day_since, planned_table
 from operations.report.page import write_report
 
 BENCH: Final = ROOT / "build" / "bench"
@@ -92,8 +93,8 @@ def main() -> None:
 
 def _file_bytes(catalog: Catalog) -> int:
     """The size of all files that a question may read."""
-    since = day_of(ASKED_AT_MS - HISTORY_DAYS * DAY_MS)
-    tables = planned_tables(catalog, since=since).values()
+    since = day_since(day_of(ASKED_AT_MS - HISTORY_DAYS * DAY_MS))
+    tables = [planned_table(catalog, one, where=None if one is DAILY else since) for one in QUERIED]
     return sum(Path(file).stat().st_size for table in tables for file in table.files)
 
 

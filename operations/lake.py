@@ -1,29 +1,43 @@
 """A platform's lake and its fleet, opened for questions.
 
-Apart from ``Platform``: what reads tables takes seconds to import, and most commands read none.
+Apart from ``Platform``, for most commands read no table; and what reads tables of AWS Glue's, or
+whole ones, is imported where it is needed: it takes seconds.
 """
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
-
-from pyiceberg.catalog import Catalog, load_catalog
+from typing import TYPE_CHECKING
 
 from clients.aws import s3_client
+from clients.lake.laptop_lake import LakeMissingError, LaptopLake
 from clients.s3.payload_bucket import PayloadBucket
 from fleetlane.events.lake.tables import CATALOG, RECEIVED
-from operations.fleet.fleet import Fleet
-from operations.fleet.tables import LakeMissingError
+from operations.fleet.fleet import Fleet, Lake
 from operations.platform import Platform
-from operations.replay.archive import ArchivedPayloads
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+
+    from operations.replay.archive import ArchivedPayloads
 
 
 @contextmanager
-def lake_of(platform: Platform) -> Iterator[Catalog]:
+def questioned_lake(platform: Platform) -> Iterator[Lake]:
+    """The lake as ``rows_of`` reads it."""
+    if platform.lake_catalog is not None:
+        yield LaptopLake(catalog=platform.lake_catalog)
+        return
+    with lake_of(platform) as catalog:
+        yield catalog
+
+
+@contextmanager
+def lake_of(platform: Platform) -> Iterator["Catalog"]:
     """The lake's catalog; raises ``LakeMissingError`` where nothing was written yet."""
+    from pyiceberg.catalog import load_catalog  # noqa: PLC0415
+
     file = platform.lake_catalog
-    if file is not None and not _has_tables(file):
+    if file is not None and not LaptopLake(catalog=file).has_tables():
         raise LakeMissingError(RECEIVED.identifier, str(file))
     with closing(
         load_catalog(CATALOG, type="glue", database=platform.resources.lake_database)
@@ -33,24 +47,20 @@ def lake_of(platform: Platform) -> Iterator[Catalog]:
         yield catalog
 
 
-def _has_tables(file: Path) -> bool:
-    """Whether a laptop's catalog is there whole: Spark makes its file first, then its tables."""
-    if not file.is_file():
-        return False
-    named = "SELECT 1 FROM sqlite_master WHERE name = 'iceberg_tables'"
-    with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as database:
-        return database.execute(named).fetchone() is not None
-
-
 @contextmanager
 def fleet_of(platform: Platform, *, asked_at_ms: int) -> Iterator[Fleet]:
-    """The fleet as of a time; raises as ``lake_of`` and ``planned_table``."""
+    """The fleet as of a time; raises as ``rows_of``."""
     registered = platform.devices.administration.all()
-    with lake_of(platform) as catalog, Fleet(catalog, registered, asked_at_ms=asked_at_ms) as fleet:
+    with (
+        questioned_lake(platform) as lake,
+        Fleet(lake, registered, asked_at_ms=asked_at_ms) as fleet,
+    ):
         yield fleet
 
 
-def archived_payloads_of(platform: Platform) -> ArchivedPayloads:
+def archived_payloads_of(platform: Platform) -> "ArchivedPayloads":
     """Bodies by reference, where they were or in the lake's archive."""
+    from operations.replay.archive import ArchivedPayloads  # noqa: PLC0415
+
     archived = PayloadBucket(s3_client(platform.aws), platform.resources.lake_bucket)
     return ArchivedPayloads(stored=platform.messages.payloads, archived=archived)

@@ -15,6 +15,7 @@ from pyiceberg.catalog import Catalog
 
 from clients.device_api import DeviceKey
 from clients.devices.canary import Canary
+from clients.lake.laptop_lake import LakeMissingError
 from fleetlane.events import canary
 from fleetlane.events.canary import CanaryMessage, messages_to_verify
 from fleetlane.events.errors import FleetlaneError
@@ -24,7 +25,7 @@ from fleetlane.events.names import audience_of
 from fleetlane.events.times import day_of
 from operations.devices.canary import canary_device
 from operations.endpoints import LAPTOP, LOCAL_STAGE
-from operations.fleet.tables import LakeMissingError, day_since, planned_table
+from operations.fleet.tables import day_since, planned_table
 from operations.lake import fleet_of, lake_of
 from operations.ledger.standing import StandingLedger, standing_ledger
 from operations.platform import Platform

@@ -3,8 +3,8 @@
 from contextlib import suppress
 from pathlib import Path
 
+from clients.lake.laptop_lake import LakeMissingError
 from fleetlane.events.times import now_ms
-from operations.fleet.tables import LakeMissingError
 from operations.lake import fleet_of, lake_of
 from operations.ledger.lake_settling import awaited
 from operations.ledger.reconciliation import Ledger, SettlingLimits

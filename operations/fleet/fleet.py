@@ -2,29 +2,35 @@
 
 import re
 from collections.abc import Iterable
-from typing import Any, Final, Self
+from datetime import date
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import duckdb
-import pyarrow as pa
-from pyiceberg.catalog import Catalog
 
 from clients.devices.registry import RegisteredDevice
+from clients.lake.laptop_lake import LaptopLake
 from fleetlane.events import canary
-from fleetlane.events.lake.tables import MADE_UP, RECEIVED
+from fleetlane.events.lake.tables import DAILY, MADE_UP, PARSED, RECEIVED, LakeTable
 from fleetlane.events.times import DAY_MS, MILLIS_MAX, MILLIS_MIN, day_of
 from operations.fleet.questions import Question, Table
-from operations.fleet.tables import planned_tables
+
+if TYPE_CHECKING:
+    from pyarrow import dataset as ds
+    from pyiceberg.catalog import Catalog
+
+type Lake = Catalog | LaptopLake
+type Rows = ds.Dataset | str
+"""A dataset, or what DuckDB reads ``from``."""
 
 HISTORY_DAYS: Final = 30
-_REGISTERED: Final = pa.schema(
-    {
-        "device_id": pa.string(),
-        "device_type": pa.string(),
-        "status": pa.string(),
-        "gateway_id": pa.string(),
-        "registered_ms": pa.int64(),
-    }
-)
+QUERIED: Final = (RECEIVED, PARSED, DAILY)
+_REGISTERED: Final = {
+    "device_id": "varchar",
+    "device_type": "varchar",
+    "status": "varchar",
+    "gateway_id": "varchar",
+    "registered_ms": "bigint",
+}
 
 _OF_FLEET: Final = f"device_id not in {canary.OWN_DEVICES}"
 """No question about the fleet sees our own devices, in whatever table."""
@@ -50,22 +56,27 @@ class Fleet:
     """
 
     def __init__(
-        self, catalog: Catalog, registered: Iterable[RegisteredDevice], *, asked_at_ms: int
+        self, lake: Lake, registered: Iterable[RegisteredDevice], *, asked_at_ms: int
     ) -> None:
-        """Plan the lake's tables for queries of up to ``HISTORY_DAYS`` before ``asked_at_ms``."""
+        """Plan ``QUERIED`` for queries of up to ``HISTORY_DAYS`` before ``asked_at_ms``."""
         since = day_of(asked_at_ms - HISTORY_DAYS * DAY_MS)
         self.asked_at_ms = asked_at_ms
         self._connection = duckdb.connect()
         self._connection.execute("set timezone = 'UTC'")
-        for name, table in planned_tables(catalog, since=since).items():
-            self._connection.register(f"all_of_{name}", table)
-            columns = _BELIEVED if name == RECEIVED.name else "*"
+        for table in QUERIED:
+            name = table.name
+            rows = rows_of(lake, table, since=None if table is DAILY else since)
+            name_rows(self._connection, f"all_of_{name}", rows)
+            columns = _BELIEVED if table is RECEIVED else "*"
             self._connection.execute(
                 f"create view {name} as select {columns} from all_of_{name} where {_OF_FLEET}"
             )
         devices = [one for one in registered if not canary.is_canary(one.device_id)]
-        rows = [{name: getattr(one, name) for name in _REGISTERED.names} for one in devices]
-        self._connection.register("registered", pa.Table.from_pylist(rows, schema=_REGISTERED))
+        lists = (f"unnest(${name}::{kind}[]) as {name}" for name, kind in _REGISTERED.items())
+        self._connection.execute(
+            f"create table registered as select {', '.join(lists)}",
+            {name: [getattr(one, name) for one in devices] for name in _REGISTERED},
+        )
 
     def ask(self, question: Question, *, days: int = HISTORY_DAYS, **given: object) -> Table:
         """Ask over ``days`` times 24 hours; ``given`` are parameters of the question."""
@@ -113,3 +124,26 @@ class Fleet:
 
     def __exit__(self, *_: object) -> None:
         self._connection.close()
+
+
+def rows_of(lake: Lake, table: LakeTable, *, since: date | None, where: str | None = None) -> Rows:
+    """A table's rows, at least those of the days from ``since`` on ``where`` a condition holds.
+
+    Raises:
+        LakeMissingError, RowsDeletedBesideError: It cannot be read.
+    """
+    if isinstance(lake, LaptopLake):
+        return lake.rows(table, since=since)
+    # Not above: pyiceberg takes seconds to import, which nobody at a laptop should wait for.
+    from operations.fleet.tables import day_since, planned_table  # noqa: PLC0415
+
+    conditions = [where, None if since is None else day_since(since)]
+    return planned_table(lake, table, where=" and ".join(filter(None, conditions)) or None)
+
+
+def name_rows(connection: duckdb.DuckDBPyConnection, name: str, rows: Rows) -> None:
+    """Let DuckDB's queries name them."""
+    if isinstance(rows, str):
+        connection.execute(f"create view {name} as from {rows}")
+    else:
+        connection.register(name, rows)

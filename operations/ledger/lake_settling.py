@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, suppress
 
 from pyiceberg.catalog import Catalog
 
-from operations.fleet.tables import LakeMissingError
+from clients.lake.laptop_lake import LakeMissingError
 from operations.ledger.evidence import Evidence
 from operations.ledger.lake_evidence import LakeEvidence
 from operations.ledger.message_results import Receipt, result_of

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 import operations.platform
 from clients.kafka.reader import KafkaReader
+from clients.lake.laptop_lake import LakeMissingError
 from clients.s3.payload_bucket import payload_key
 from fleetlane.cli.main import app
 from fleetlane.events.job_arguments import KafkaSecurity
@@ -26,7 +27,7 @@ from local.data_folder import announced, taken_data_folder
 from local.flow_activation import activation_here
 from local.platform import Platform, PlatformSettings
 from operations.endpoints import PAYLOAD_BUCKET
-from operations.fleet.tables import LakeMissingError, planned_table
+from operations.fleet.tables import planned_table
 from operations.lake import lake_of
 from operations.lanes.status import KafkaPositions
 from tests.e2e.devices import Device

@@ -15,6 +15,7 @@ from confluent_kafka.admin import AdminClient
 
 import operations.platform
 from clients.kafka.reader import KafkaReader
+from clients.lake.laptop_lake import LakeMissingError
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
 from fleetlane.events.metadata import AlertKind, received_from
 from fleetlane.events.topic_patterns import raw_pattern
@@ -22,7 +23,6 @@ from fleetlane.events.topics import FLEET_ALERTS, FLEET_RECEIVED
 from local.flow_activation import activation_here
 from local.platform import Platform, PlatformSettings
 from local.spark.jobs import JobSettings
-from operations.fleet.tables import LakeMissingError
 from operations.lake import lake_of
 from operations.ledger.message_results import Receipt
 from operations.ledger.standing import StandingLedger, standing_ledger

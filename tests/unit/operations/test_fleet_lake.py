@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.iceberg_tables import folder_catalog
+from clients.lake.laptop_lake import LaptopLake
 from fleetlane.events import canary
 from fleetlane.events.times import HOUR_MS
 from operations.fleet import devices, traffic
-from operations.fleet.fleet import Fleet
+from operations.fleet.fleet import Fleet, Lake
 from tests import slow_answers
 from tests.known_fleet import ASKED_AT_MS, KnownFleet, known_fleet, lake_of
 
@@ -26,13 +28,20 @@ def known() -> KnownFleet:
 
 
 @pytest.fixture(scope="module")
-def fleet(known: KnownFleet, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
-    all_of_it = with_canary(known)
-    with (
-        closing(lake_of(all_of_it, tmp_path_factory.mktemp("lake"))) as catalog,
-        Fleet(catalog, all_of_it.devices, asked_at_ms=ASKED_AT_MS) as fleet,
-    ):
-        yield fleet
+def folder(known: KnownFleet, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("lake")
+    lake_of(with_canary(known), folder).close()
+    return folder
+
+
+@pytest.fixture(scope="module", params=["by pyiceberg", "as a laptop's"])
+def fleet(known: KnownFleet, folder: Path, request: pytest.FixtureRequest) -> Iterator[Fleet]:
+    devices = with_canary(known).devices
+    with closing(folder_catalog(folder)) as catalog:
+        laptops = LaptopLake(catalog=folder / "catalog.db")
+        lake: Lake = catalog if request.param == "by pyiceberg" else laptops
+        with Fleet(lake, devices, asked_at_ms=ASKED_AT_MS) as fleet:
+            yield fleet
 
 
 def with_canary(known: KnownFleet) -> KnownFleet:

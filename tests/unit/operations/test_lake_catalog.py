@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from clients.lake.laptop_lake import LakeMissingError
 from operations.endpoints import LAKE_CATALOG
-from operations.fleet.tables import LakeMissingError
 from operations.lake import lake_of
 from operations.platform import Platform
 from tests.unit.cli.test_parked_commands import NOWHERE

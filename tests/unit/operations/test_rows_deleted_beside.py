@@ -1,13 +1,14 @@
 """A table with deletes beside its files: it is refused, rather than read with what is gone."""
 
 from dataclasses import dataclass
-from datetime import date
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from operations.fleet.tables import RowsDeletedBesideError, planned_tables
+from clients.lake.laptop_lake import RowsDeletedBesideError
+from fleetlane.events.lake.tables import RECEIVED
+from operations.fleet.tables import planned_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,7 @@ def test_a_table_with_deletes_beside_its_files_is_refused_with_their_number() ->
     catalog: Any = MergedOnRead(name="lake", files=5, with_deletes=2)
 
     with pytest.raises(RowsDeletedBesideError) as refused:
-        planned_tables(catalog, since=date(2025, 11, 3))
+        planned_table(catalog, RECEIVED, where="day >= '2025-11-03'")
 
     assert str(refused.value) == (
         "fleetlane.received has 2 data files with deletes beside them: compact it first"

@@ -20,8 +20,8 @@ from fleetlane.cli.output.record_text import cell
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lake.views import DataColumn, Kind, LakeView, OwnColumn, view_of
 from fleetlane.events.times import DAY_MS, day_of, now_ms
-from operations.fleet.tables import ViewRows, newest
-from operations.lake import lake_of
+from operations.fleet.newest import ViewRows, newest
+from operations.lake import questioned_lake
 from operations.platform import Platform
 
 _OWN_SHOWN: Final = ("arrived_at", "device_id", "event_at")
@@ -64,8 +64,8 @@ def view(
         return
     asked_at_ms = now_ms()
     since = day_of(asked_at_ms - days * DAY_MS)
-    with lake_of(platform) as catalog:
-        found = newest(catalog, described, since=since, rows_max=limit)
+    with questioned_lake(platform) as lake:
+        found = newest(lake, described, since=since, rows_max=limit)
     _show_rows(found, formats, asked_at_ms=asked_at_ms)
 
 
