@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from clients.alarms import StageAlarms
 from clients.aws import AwsSettings, S3Client, client_config, dynamodb_table, s3_client
-from clients.devices.canary_key import CanaryKeyParameter
 from clients.devices.overrides import OverridesStore
 from clients.devices.registry import DeviceRegistry
 from clients.devices.sightings import DeviceSightings
@@ -34,6 +33,9 @@ from operations.endpoints import (
 from operations.endpoints import FLOWS_MAX_AGE_S as LAPTOP_FLOWS_MAX_AGE_S
 from operations.flows.publisher import Activates, ActivationCall, FlowPublisher
 from operations.messages.stores import MessageStores
+
+if TYPE_CHECKING:
+    from clients.devices.canary_key import CanaryKeyParameter
 
 
 class UnknownStageError(FleetlaneError):
@@ -135,8 +137,11 @@ class Platform:
         )
 
     @property
-    def canary_key(self) -> CanaryKeyParameter:
+    def canary_key(self) -> "CanaryKeyParameter":
         """Of a deployed stage: a laptop has no Systems Manager."""
+        # Not above: what signs and sends takes half a second to import, and few commands do.
+        from clients.devices.canary_key import CanaryKeyParameter  # noqa: PLC0415
+
         ssm = boto3.client("ssm", config=client_config(), **self.aws.for_boto3())
         return CanaryKeyParameter(ssm, canary_key_name(self.resources.stage))
 

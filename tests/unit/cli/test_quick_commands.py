@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.known_fleet import ASKED_AT_MS, known_fleet, lake_of
+
+TO_SEND = {"httpx", "jwt"}
 TO_READ_TABLES = {"altair", "duckdb", "pandas", "pyarrow", "pyiceberg", "sqlalchemy"}
 SCRIPT = """
 import sys
@@ -14,6 +17,18 @@ try:
     main()
 finally:
     print(*{name.partition(".")[0] for name in sys.modules})
+"""
+
+QUESTION = """
+import sys
+from pathlib import Path
+from clients.lake.laptop_lake import LaptopLake
+from operations.fleet import devices
+from operations.fleet.fleet import Fleet
+lake = LaptopLake(catalog=Path(sys.argv[1]))
+with Fleet(lake, (), asked_at_ms=int(sys.argv[2])) as fleet:
+    assert devices.coverage(fleet).rows
+print(*{name.partition(".")[0] for name in sys.modules})
 """
 
 
@@ -47,11 +62,40 @@ def test_what_reads_no_table_loads_nothing_that_does(arguments: list[str], tmp_p
     assert loaded & TO_READ_TABLES == set()
 
 
-@pytest.mark.parametrize("arguments", [["fleet", "coverage"], ["lake", "view", "gps"], ["ledger"]])
-def test_questions_load_neither_pandas_nor_what_draws(arguments: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("arguments", [["fleet", "coverage"], ["lake", "view", "gps"]])
+def test_questions_load_duckdb_alone(arguments: list[str], tmp_path: Path) -> None:
     loaded = loaded_by(*arguments, folder=tmp_path)
 
+    assert loaded & (TO_READ_TABLES | TO_SEND) == {"duckdb"}
+
+
+def test_the_ledger_loads_neither_pandas_nor_what_draws(tmp_path: Path) -> None:
+    loaded = loaded_by("ledger", folder=tmp_path)
+
     assert loaded & {"altair", "jinja2", "pandas", "sqlalchemy"} == set()
+
+
+def test_a_laptops_tables_are_read_by_duckdb_alone(tmp_path: Path) -> None:
+    lake_of(known_fleet(seed=1, devices=20, messages=50), tmp_path).close()
+
+    done = subprocess.run(
+        [sys.executable, "-c", QUESTION, tmp_path / "catalog.db", str(ASKED_AT_MS)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert set(done.stdout.split()) & (TO_READ_TABLES | TO_SEND) == {"duckdb"}
+
+
+@pytest.mark.parametrize("group", ["device", "fleet", "flow", "lake", "parked", "parser", "team"])
+def test_help_for_a_group_loads_none_of_its_commands(group: str) -> None:
+    command = [sys.executable, "-c", SCRIPT, group, "--help"]
+
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+
+    assert {"clients", "local", "operations", "rich"} & set(done.stdout.split()) == set()
+    assert "needs fleetlane[platform]" not in done.stdout
 
 
 def test_a_parser_that_needs_pandas_gets_it() -> None:
