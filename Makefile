@@ -123,6 +123,10 @@ bench-fleet: bench-fleet-merge ## what questions about a fleet, its report, a me
 bench-lake: platform ## the lake's intake beside the standard lane, into build/bench/lake.json
 	$(bin)/python -m benchmarks.lake_intake
 
+.PHONY: bench-cli
+bench-cli: platform ## how long commands take on the demo's data, into build/bench/cli.json
+	$(bin)/python -m benchmarks.cli
+
 .PHONY: bench-fleet-merge
 bench-fleet-merge: platform ## how a merge into the lake grows with the table, into build/bench/fleet.json
 	$(bin)/python -m benchmarks.fleet_merge

@@ -1,7 +1,10 @@
 """The parser author's commands, on a folder that ``parser new`` made."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,6 +69,24 @@ def test_a_new_parser_passes_its_tests_at_once(tmp_path: Path, start_from: Start
 
     assert (made.exit_code, tested.exit_code) == (0, 0)
     assert tested.stdout.endswith(", 2 samples: ok\n")
+
+
+@pytest.mark.parametrize("on_path", [True, False], ids=["on PATH", "of a checkout"])
+def test_what_new_prints_runs_as_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, on_path: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if on_path:
+        beside = Path(sys.executable).parent
+        monkeypatch.setenv("PATH", str(beside), prepend=os.pathsep)
+    else:
+        monkeypatch.setattr("shutil.which", lambda _: None)
+
+    made = run("new", "tank", "--format", "json", "--folder", "water tanks/tank")
+
+    printed = [line.strip() for line in made.stdout.splitlines() if line.startswith("  ")]
+    ran = [subprocess.run(one, shell=True, check=False) for one in printed]  # noqa: S602
+    assert [one.returncode for one in ran] == [0, 0]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import json
 import keyword
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
@@ -13,12 +14,13 @@ from typing import Annotated, Final
 import typer
 from packaging.utils import canonicalize_name
 
-from fleetlane.cli.options.checkout import checkout_root
+from fleetlane.cli.options.checkout import checkout_root, command_here
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import NAME_PATTERN, checked_name
 from fleetlane.parsers.registry import BUILT_IN_DISTRIBUTION, installed_parsers
 
 _TEMPLATES: Final = Path(__file__).parents[2] / "parser_template"
+_SAMPLE: Final = "samples/two-readings.bin"
 _NOT_A_MODULE: Final = frozenset({"fleetlane", "tests", "flows", "samples"})
 
 
@@ -113,7 +115,11 @@ def new(
         (target / path).write_bytes(content)
     if start_from is StartFrom.PYTHON:
         _name_sources(target)
-    typer.echo(f"made {target}: try it with `fleetlane parser test {target}`")
+    command, folder_here = f"{command_here()} parser", shlex.quote(str(target))
+    sample, flow = (shlex.quote(str(target / one)) for one in (_SAMPLE, f"flows/{name}.toml"))
+    typer.echo(f"made {target}; now try:")
+    typer.echo(f"  {command} test {folder_here}")
+    typer.echo(f"  {command} try {sample} --flow {flow}")
 
 
 def _name_sources(target: Path) -> None:
