@@ -29,7 +29,7 @@ from clients.devices.registry import RegisteredDevice
 from fleetlane.events.lake.tables import CATALOG, MADE_UP, NAMESPACE, PROPERTIES, LakeTable
 from fleetlane.events.times import DAY_MS
 from local.spark.jobs import LocalLake
-from operations.fleet.tables import QUERIED
+from operations.fleet.fleet import QUERIED
 
 _ROWS: Final = Path(__file__).with_name("history.sql")
 _REGISTERED_DAYS: Final = 90

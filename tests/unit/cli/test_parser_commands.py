@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from fleetlane.cli.main import app
 from fleetlane.cli.options.checkout import uv_program
 from fleetlane.events.flows.artifacts import read_manifest
 from fleetlane.parsers.testkit.checking import ContractBrokenError, check_folder
+from local.checkout import ROOT
 
 TWO = "samples/two-readings.bin"
 RECORD = {
@@ -71,22 +73,27 @@ def test_a_new_parser_passes_its_tests_at_once(tmp_path: Path, start_from: Start
     assert tested.stdout.endswith(", 2 samples: ok\n")
 
 
-@pytest.mark.parametrize("on_path", [True, False], ids=["on PATH", "of a checkout"])
-def test_what_new_prints_runs_as_printed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, on_path: bool
-) -> None:
+def test_what_new_prints_runs_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    if on_path:
-        beside = Path(sys.executable).parent
-        monkeypatch.setenv("PATH", str(beside), prepend=os.pathsep)
-    else:
-        monkeypatch.setattr("shutil.which", lambda _: None)
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
 
     made = run("new", "tank", "--format", "json", "--folder", "water tanks/tank")
 
     printed = [line.strip() for line in made.stdout.splitlines() if line.startswith("  ")]
     ran = [subprocess.run(one, shell=True, check=False) for one in printed]  # noqa: S602
     assert [one.returncode for one in ran] == [0, 0]
+
+
+def test_new_prints_the_checkouts_own_command_where_none_is_on_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+
+    made = run("new", "tank")
+
+    command = shlex.split(made.stdout.splitlines()[1])[0]
+    assert Path(command).resolve() == ROOT / "fleetlane"
 
 
 @pytest.mark.parametrize(

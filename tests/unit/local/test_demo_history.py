@@ -8,12 +8,13 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.sql import SqlCatalog
 
 from clients.devices.registry import RegisteredDevice
+from clients.lake.laptop_lake import LakeMissingError
 from fleetlane.events.lake.tables import CATALOG, MADE_UP, PARSED, PROPERTIES, RECEIVED, LakeTable
 from local.demo.history import write_history
 from local.spark.jobs import LocalLake
 from operations.fleet import devices, traffic
-from operations.fleet.fleet import Fleet
-from operations.fleet.tables import QUERIED, LakeMissingError, planned_table
+from operations.fleet.fleet import QUERIED, Fleet
+from operations.fleet.tables import planned_table
 from operations.ledger.lake_evidence import LakeEvidence
 from operations.ledger.standing import standing_ledger
 
