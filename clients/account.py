@@ -32,6 +32,11 @@ class AwsAccount:
     def number(self) -> str:
         return str(self._asked("sts", lambda sts: sts.get_caller_identity()["Account"]))
 
+    def caller(self) -> str:
+        """Who the credentials are, such as ``assumed-role/Operator/kim``."""
+        answer = self._asked("sts", lambda sts: sts.get_caller_identity())
+        return str(answer["Arn"]).rpartition(":")[2]
+
     def zones(self) -> set[str]:
         answer = self._asked("ec2", lambda ec2: ec2.describe_availability_zones())
         return {str(zone["ZoneName"]) for zone in answer["AvailabilityZones"]}

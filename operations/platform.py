@@ -1,6 +1,8 @@
 """One platform as operators' commands see it: the one on this machine, or a deployed stage."""
 
+import getpass
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -9,6 +11,7 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 from msgspec.structs import replace
 
+from clients.account import AccountUnavailableError, AwsAccount
 from clients.alarms import StageAlarms
 from clients.aws import AwsSettings, S3Client, client_config, dynamodb_table, s3_client
 from clients.devices.overrides import OverridesStore
@@ -177,7 +180,16 @@ class Platform:
             self.resources.flows_bucket,
             self.activate or call,
             flows_max_age_s=self.flows_max_age_s,
+            published_by=self._user,
         )
+
+    def _user(self) -> str:
+        """Who acts here, for people to read; empty where that cannot be found out."""
+        with suppress(OSError, AccountUnavailableError):
+            if self.aws.endpoint_url is None:
+                return AwsAccount(self.resources.region).caller()
+            return getpass.getuser()
+        return ""
 
     @property
     def lake_tables(self) -> Sequence[LakeTables]:

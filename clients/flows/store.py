@@ -59,16 +59,18 @@ class FlowVersions:
     def __init__(self, objects: BucketObjects, prefix: str) -> None:
         self._objects, self._prefix = objects, prefix
 
-    def publish(self, flows: Iterable[Flow], artifacts: Iterable[FlowArtifact] = ()) -> str:
+    def publish(
+        self, flows: Iterable[Flow], artifacts: Iterable[FlowArtifact] = (), *, by: str = ""
+    ) -> str:
         """Store flows as a version, not yet in force, and return its name: equal for equal flows.
 
-        ``artifacts`` are those of their parsers.
+        ``artifacts`` are those of their parsers; who was the first to publish it stays.
 
         Raises:
             FlowsUnreadableError: Something else has its name.
             msgspec.MsgspecError: What has its name are no flows at all.
         """
-        published = PublishedFlows.of(flows, artifacts)
+        published = msgspec.structs.replace(PublishedFlows.of(flows, artifacts), published_by=by)
         key, body = f"{self._prefix}{published.version}.json", published.to_json()
         if self._objects.put_in_place_of(None, key, body, ContentType=_JSON) is None:
             found = self._objects.get(key)

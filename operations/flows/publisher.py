@@ -1,10 +1,8 @@
 """Flows published and put into force, with the artifacts of their parsers; and rolled back."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, Final, Self
+from contextlib import suppress
+from typing import Any, Final
 
 import boto3
 import orjson
@@ -16,11 +14,10 @@ from clients.flows.owner_flows import OwnerFlows
 from clients.flows.parser_store import ParserStore
 from clients.flows.store import FlowsNotPublishedError, FlowStore, FlowsUnreadableError
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flows.artifacts import FlowArtifact, is_of_a_team, team_rules
+from fleetlane.events.flows.artifacts import FlowArtifact, team_rules
 from fleetlane.events.flows.files import PublishedFlows, WantedVersion
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S
-from fleetlane.parsers.artifacts.writing import unpack
 
 _ANSWER_TIMEOUT_S: Final = 120
 
@@ -61,8 +58,7 @@ class ActivationCall:
         if "FunctionError" in answer:
             kind, why = said.get("errorType", "an error"), said.get("errorMessage", "")
             raise ActivationRefusedError(named, kind, why)
-        version: str = said["version"]
-        return version
+        return str(said["version"])
 
 
 class NotDeployedError(FleetlaneError):
@@ -127,7 +123,9 @@ class FlowPublisher:
         activate: Activates,
         *,
         flows_max_age_s: int = FLOWS_MAX_AGE_S,
+        published_by: Callable[[], str] = lambda: "",
     ) -> None:
+        self._published_by = published_by
         self.flows, self.parsers = FlowStore(s3, bucket), ParserStore(s3, bucket)
         self.owned, self._activate = OwnerFlows(s3, bucket), activate
         self.in_force_within_s = flows_max_age_s + 1
@@ -208,6 +206,15 @@ class FlowPublisher:
             return self.flows.published(version)
         return self.owned.of(owner).published(version)
 
+    def parts(self, version: str, owner: str | None) -> Mapping[str, PublishedFlows]:
+        """What each owner has in a version of all flows, or of its own, as it was published."""
+        flows = self.published(version, owner)
+        parts = {one: flows.of_owner(one) for one in sorted({one.owner for one in flows.flows})}
+        for one, part in parts.items():
+            with suppress(FlowsNotPublishedError):  # before each owner had a place
+                parts[one] = self.owned.of(one).published(part.version)
+        return parts
+
     def rolled_back(self, owners: Iterable[str]) -> Mapping[str, Collection[str]]:
         """The versions that each owner has gone back from, and not published again since."""
         wanted = {owner: self.owned.wanted(owner) for owner in owners}
@@ -224,8 +231,9 @@ class FlowPublisher:
     def _activated(self, flows: Mapping[str, PublishedFlows], *, is_rollback: bool = False) -> str:
         """Have it activated; where that is refused, each owner wants again what it had."""
         had = {owner: self.owned.wanted(owner) for owner in flows}
+        by = self._published_by()
         for owner, one in flows.items():
-            self.owned.of(owner).publish(one.flows, one.artifacts)
+            self.owned.of(owner).publish(one.flows, one.artifacts, by=by)
         try:
             for owner, one in flows.items():
                 wanted = WantedVersion(one.version)
@@ -239,32 +247,4 @@ class FlowPublisher:
 
 
 def _is_rolled_back(flows: PublishedFlows, rolled_back: Mapping[str, Collection[str]]) -> bool:
-    """Whether they hold a version that its owner has gone back from."""
     return any(flows.of_owner(owner).version in left for owner, left in rolled_back.items())
-
-
-class DeployedParsers:
-    """Finds parsers in artifacts. As a context, keeps their folders until it is left."""
-
-    def __init__(self, publisher: FlowPublisher) -> None:
-        self._publisher = publisher
-        self._folders = ExitStack()
-        self._known: dict[str, str] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._folders.close()
-
-    def location(self, owner: str, use: str) -> str | None:
-        """A folder with the parser in it; ``None`` for a built-in format."""
-        if not is_of_a_team(use):
-            return None
-        artifact = self._publisher.found_artifact(owner, use)
-        if artifact.sha256 not in self._known:
-            folder = Path(self._folders.enter_context(TemporaryDirectory()))
-            self._publisher.parsers.fetch(artifact, folder / "artifact.zip")
-            unpack(folder / "artifact.zip", folder / "unpacked")
-            self._known[artifact.sha256] = str(folder / "unpacked")
-        return self._known[artifact.sha256]

@@ -1,5 +1,6 @@
 """Commands about the flows and artifacts of a deployed stage, whose S3 is moto's."""
 
+import json
 import os
 import pty
 import select
@@ -14,7 +15,7 @@ from moto import mock_aws
 from typer.testing import CliRunner, Result
 
 from fleetlane.cli.main import app
-from fleetlane.events.flows.files import flow_from_toml
+from fleetlane.events.flows.files import WantedVersion, flow_from_toml
 from fleetlane.events.flows.flow import Flow
 from operations.flows.publisher import FlowPublisher
 from operations.platform import Platform
@@ -129,3 +130,38 @@ def test_on_a_terminal_nothing_is_published_without_a_yes(
 
     assert (ended, last in shown.splitlines()[-1]) == (status, True), shown
     assert publisher().flows.current().version == version
+
+
+def test_a_listed_version_names_owners_flows_parsers_and_who_published(run: Run) -> None:
+    acme = publisher().owned.of("acme")
+    acme.publish([flow("gps"), flow("tank", use="csv")], by="role/kim")
+    in_force(flow("gps"))
+    in_force(flow("gps"), flow("tank", use="csv"), flow("air", "blue"))
+
+    listed, as_json = run("flow", "list"), run("flow", "list", "--json")
+
+    lines = listed.stdout.splitlines()
+    newest = next(place for place, line in enumerate(lines) if line.endswith("Z  in force"))
+    parts = ["  acme: gps, tank (csv, json), by role/kim", "  blue: air (json)"]
+    assert lines[newest + 1 : newest + 3] == parts
+    assert "  acme: gps (json)" in lines
+    rows = [json.loads(line) for line in as_json.stdout.splitlines()]
+    assert [row["owners"][0] for row in rows if row["state"] == "in force"] == [
+        {
+            "owner": "acme",
+            "flows": ["gps", "tank"],
+            "parsers": ["csv", "json"],
+            "published_by": "role/kim",
+        }
+    ]
+
+
+def test_a_listed_version_that_was_rolled_back_says_so(run: Run) -> None:
+    first, second = in_force(flow("gps")), in_force(flow("tank"))
+    publisher().flows.make_current(first)
+    publisher().owned.want("acme", WantedVersion(first, rolled_back=(second,)))
+
+    listed = run("flow", "list", "--json")
+
+    states = {row["version"]: row["state"] for row in map(json.loads, listed.stdout.splitlines())}
+    assert states == {first: "in force", second: "rolled back"}

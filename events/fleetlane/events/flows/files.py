@@ -40,7 +40,8 @@ class PublishedFlows(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     ``artifacts`` are of the rules whose parser is no built-in format. ``before`` are the versions
     that were in force earlier, newest first. ``owners`` are each owner's version in it, and those
-    before. Only the current version lists the two.
+    before. Only the current version lists the two. ``published_by`` is for people, and no part of
+    what the version is.
     """
 
     version: str
@@ -48,6 +49,7 @@ class PublishedFlows(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     artifacts: tuple[FlowArtifact, ...] = ()
     before: tuple[str, ...] = ()
     owners: Mapping[str, tuple[str, ...]] = {}
+    published_by: str = ""
 
     @classmethod
     def of(cls, flows: Iterable[Flow], artifacts: Iterable[FlowArtifact] = ()) -> "PublishedFlows":

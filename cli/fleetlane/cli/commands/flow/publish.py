@@ -3,10 +3,10 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -15,14 +15,18 @@ from fleetlane.cli.commands.flow.preview import MESSAGES_MAX, preview_lines
 from fleetlane.cli.options.selection import BadOptionsError, DryRunOption
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.waiting import counted, effect_on_interrupt, number_of
+from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import FlowSet
 from fleetlane.events.times import rfc3339
 from fleetlane.parsers.testkit.flow_checks import checked_flows
-from operations.flows.publisher import DeployedParsers, FlowPublisher
+from operations.flows.deployed_parsers import DeployedParsers
+from operations.flows.publisher import FlowPublisher
 from operations.flows.team_policy import team_policy
 from operations.lanes.status import KafkaPositions
 from operations.messages.newest import NewestMessages, newest_messages
 from operations.platform import Platform
+
+_DETAILED_MAX: Final = 10
 
 FolderArgument = Annotated[
     Path | None,
@@ -147,21 +151,54 @@ def versions(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
     where: PlatformOptions,
 ) -> None:
-    """List the published versions, the latest first, and which is in force."""
+    """List the published versions, the latest first, and which is in force.
+
+    Of the newest that are or were in force: owners, their flows and parsers, and who published.
+    """
     publisher = where.platform().publisher
     history, published = publisher.flows.history(), publisher.flows.versions()
     if owner is not None:
         history = publisher.flows.current().owners.get(owner, ())
         published = publisher.owned.of(owner).versions()
-    states = {
-        version: f"{number_of(place, 'version')} back" for place, version in enumerate(history)
-    }
-    if history:
-        states[history[0]] = "in force"
+    parts = {version: publisher.parts(version, owner) for version in history[:_DETAILED_MAX]}
+    states = _states(history, parts, publisher)
     for version, at_ms in sorted(published, key=lambda one: one[1], reverse=True):
         state, at = states.get(version, ""), rfc3339(at_ms)
-        row = {"version": version, "published": at, "state": state}
-        typer.echo(json.dumps(row) if as_json else f"{version}  {at}  {state}".rstrip())
+        owners = [_part(name, part) for name, part in parts.get(version, {}).items()]
+        if as_json:
+            row = {"version": version, "published": at, "state": state, "owners": owners}
+            typer.echo(json.dumps(row))
+            continue
+        typer.echo(f"{version}  {at}  {state}".rstrip())
+        for one in owners:
+            by = f", by {one['published_by']}" if one["published_by"] else ""
+            flows, parsers = (", ".join(one[name]) for name in ("flows", "parsers"))
+            typer.echo(f"  {one['owner']}: {flows} ({parsers}){by}")
+
+
+def _states(
+    history: Sequence[str],
+    parts: Mapping[str, Mapping[str, PublishedFlows]],
+    publisher: FlowPublisher,
+) -> dict[str, str]:
+    """By version: in force, how many versions back, or rolled back."""
+    left = publisher.rolled_back({name for of_version in parts.values() for name in of_version})
+    states = {}
+    for place, version in enumerate(history):
+        states[version] = f"{number_of(place, 'version')} back" if place else "in force"
+        of_version = parts.get(version, {}) if place else {}
+        if any(part.version in left.get(name, ()) for name, part in of_version.items()):
+            states[version] = "rolled back"
+    return states
+
+
+def _part(owner: str, part: PublishedFlows) -> dict[str, Any]:
+    return {
+        "owner": owner,
+        "flows": [flow.stream for flow in part.flows],
+        "parsers": sorted({rule.use for flow in part.flows for rule in flow.parsers}),
+        "published_by": part.published_by,
+    }
 
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The owner in its flow files.")]
