@@ -47,7 +47,7 @@ def newest_messages(kafka: Topics, wanted: Collection[str], *, messages_max: int
     for record in kafka.read_between(
         {one: max(begins[one], ends[one] - share) for one in ends}, ends
     ):
-        stream = dict(record.headers).get(ce.TYPE, b"").decode(errors="replace")
+        stream = (dict(record.headers).get(ce.TYPE) or b"").decode(errors="replace")
         streams.add(stream)
         if stream in wanted:
             newest[stream, record.topic, record.partition].append(record)
@@ -55,7 +55,7 @@ def newest_messages(kafka: Topics, wanted: Collection[str], *, messages_max: int
             break
     found: dict[str, dict[bytes, Record]] = {stream: {} for stream in wanted}
     for (stream, *_), records in newest.items():
-        found[stream] |= {dict(one.headers).get(ce.ID, b""): one for one in records}
+        found[stream] |= {dict(one.headers).get(ce.ID) or b"": one for one in records}
     return NewestMessages(
         of_stream={
             stream: sorted(by_id.values(), key=lambda one: one.timestamp_ms)[-messages_max:]

@@ -27,7 +27,8 @@ def of(*flows: Flow) -> FlowSet:
 def land(kafka: MemoryPositions, number: int, body: bytes, stream: str = "tank") -> None:
     message = message_of(f"1{number:032x}", body, stream=stream)
     key = raw_key(ARRIVAL_MS + number)
-    kafka.write("raw.standard", key, body, headers=headers_of(message))
+    headers = [(name, value or b"") for name, value in headers_of(message)]
+    kafka.write("raw.standard", key, body, headers=headers)
 
 
 def preview(kafka: MemoryPositions, before: FlowSet, after: FlowSet) -> list[str]:
