@@ -138,7 +138,7 @@ def started(
 def session_with_state(session: SparkSession, *, partitions: int) -> SparkSession:
     """A session of the same application, whose queries keep their state so, in so many partitions.
 
-    One for all of them, however often they are started: Spark lets go of none.
+    One for all of them, however often they are started: Spark deletes none.
     """
     own = session.newSession()
     for name, value in {**STATE_SETTINGS, _PARTITIONS: str(partitions)}.items():

@@ -106,7 +106,7 @@ def translated(
 ) -> Problem:
     """The problem of an error; one that has no tag is our own, and worth another try.
 
-    Our own log is told of what the device cannot mend: that it is ``not_done``, or of a bug.
+    Our own log has what the device cannot mend: what is ``not_done``, or a bug.
     """
     tag = tags.get(type(error), ProblemTag.TRY_LATER)
     if type(error) not in tags:
