@@ -11,7 +11,9 @@ from urllib.parse import quote
 
 import httpx
 import jwt
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from jwt.algorithms import ECAlgorithm, OKPAlgorithm
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
@@ -21,22 +23,27 @@ AUDIENCE: Final = audience_of("local")
 """Of the platform on this machine."""
 
 
+type PrivateKey = Ed25519PrivateKey | ec.EllipticCurvePrivateKey
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceKey:
-    """An Ed25519 key pair. ``kid`` is the public key's thumbprint (RFC 7638)."""
+    """A key pair: Ed25519, or P-256, which older secure elements have instead.
+
+    ``kid`` is the public key's thumbprint (RFC 7638).
+    """
 
     kid: str
-    private: Ed25519PrivateKey
+    private: PrivateKey
 
     @classmethod
     def generate(cls) -> Self:
         return cls.of(Ed25519PrivateKey.generate())
 
     @classmethod
-    def of(cls, private: Ed25519PrivateKey) -> Self:
+    def of(cls, private: PrivateKey) -> Self:
         """Name a key that is there already."""
-        members = {"crv": "Ed25519", "kty": "OKP", "x": _public_text(private)}
-        return cls(kid=thumbprint(members), private=private)
+        return cls(kid=thumbprint(_unnamed_jwk(private.public_key())), private=private)
 
     @classmethod
     def from_private_jwk(cls, jwk: Mapping[str, str]) -> Self:
@@ -48,33 +55,33 @@ class DeviceKey:
     @property
     def public_jwk(self) -> dict[str, str]:
         """What the registry keeps."""
-        return {"kty": "OKP", "crv": "Ed25519", "x": _public_text(self.private), "kid": self.kid}
+        return _unnamed_jwk(self.private.public_key()) | {"kid": self.kid}
 
     @property
     def private_jwk(self) -> dict[str, str]:
         """The whole pair: for the device alone."""
-        return self.public_jwk | {"d": _base64url(self.private.private_bytes_raw())}
+        return _unnamed_jwk(self.private) | {"kid": self.kid}
 
     def token(
         self, device_id: str, *, now_s: int, lifetime_s: int, audience: str = AUDIENCE
     ) -> str:
         """Sign a token for a stage's HTTP API; more than a day is refused there."""
         claims = {"sub": device_id, "aud": audience, "iat": now_s, "exp": now_s + lifetime_s}
-        return jwt.encode(claims, self.private, algorithm="EdDSA", headers={"kid": self.kid})
+        algorithm = "EdDSA" if isinstance(self.private, Ed25519PrivateKey) else "ES256"
+        return jwt.encode(claims, self.private, algorithm=algorithm, headers={"kid": self.kid})
 
 
 def thumbprint(members: Mapping[str, Any]) -> str:
     """A public key's name by what it consists of (RFC 7638)."""
     text = json.dumps(members, sort_keys=True, separators=(",", ":"))
-    return _base64url(hashlib.sha256(text.encode()).digest())
+    digest = hashlib.sha256(text.encode()).digest()
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
-def _public_text(private: Ed25519PrivateKey) -> str:
-    return _base64url(private.public_key().public_bytes_raw())
-
-
-def _base64url(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+def _unnamed_jwk(key: PrivateKey | Ed25519PublicKey | ec.EllipticCurvePublicKey) -> dict[str, str]:
+    if isinstance(key, (Ed25519PrivateKey, Ed25519PublicKey)):
+        return OKPAlgorithm.to_jwk(key, as_dict=True)
+    return ECAlgorithm.to_jwk(key, as_dict=True)
 
 
 UPLOADED: Final = 204

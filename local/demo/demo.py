@@ -20,6 +20,7 @@ from local.data_folder import announced, taken_data_folder
 from local.demo.history import write_history
 from local.demo.report import report_written, standing_that_covers
 from local.platform import Platform, PlatformSettings
+from local.simulator.http_api import HttpApi
 from local.simulator.runaway_device import RunawayRun, run_runaway_device, runaway_id
 from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import FleetProgress, FleetRun, run_fleet
@@ -237,8 +238,9 @@ class _Demonstration:
     def _run_fleet(
         self, plan: FleetPlan, on_progress: Callable[[FleetProgress], None] = lambda _: None
     ) -> FleetRun:
-        api, registry = self._platform.endpoints.api, self._platform.registry
-        return run_fleet(plan, api_url=api, registry=registry, on_progress=on_progress)
+        registry = self._platform.registry
+        with closing(HttpApi(self._platform.endpoints.api)) as api:
+            return run_fleet(plan, api, registry=registry, on_progress=on_progress)
 
     def _on_fleet_progress(self, fleet: FleetProgress) -> None:
         self._fleet = fleet

@@ -6,22 +6,17 @@ from hashlib import sha256
 from random import Random
 from typing import Any, Final, Self
 
-import jwt
-from cryptography.hazmat.primitives.asymmetric.ec import (
-    SECP256R1,
-    EllipticCurvePrivateKey,
-    derive_private_key,
-)
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, derive_private_key
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from jwt.algorithms import ECAlgorithm
 
-from clients.device_api import AUDIENCE, UPLOADED, DeviceKey, thumbprint
+from clients.device_api import UPLOADED, DeviceKey
 from clients.devices.registry import DeviceStatus, RegisteredDevice
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lanes import Lane
 from operations.ledger.message_results import Receipt
 
-ACCEPTED = 202
+ACCEPTED: Final = 202
+_P256_EVERY: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,36 +119,6 @@ class SentMessage:
         return None
 
 
-_ES256_EVERY: Final = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Es256Key:
-    """What older secure elements have instead of Ed25519: a P-256 key pair.
-
-    ``public_jwk`` names it by its thumbprint (RFC 7638), as ``kid``.
-    """
-
-    public_jwk: dict[str, str]
-    private: EllipticCurvePrivateKey
-
-    @classmethod
-    def derived(cls, secret: int) -> Self:
-        """Make the pair of a secret number, from 1 to 2**255."""
-        private = derive_private_key(secret, SECP256R1())
-        members: dict[str, Any] = ECAlgorithm.to_jwk(private.public_key(), as_dict=True)
-        return cls(public_jwk=members | {"kid": thumbprint(members)}, private=private)
-
-    def token(self, device_id: str, *, now_s: int, lifetime_s: int) -> str:
-        """Sign a token for the HTTP API; more than a day is refused there."""
-        claims = {"sub": device_id, "aud": AUDIENCE, "iat": now_s, "exp": now_s + lifetime_s}
-        headers = {"kid": self.public_jwk["kid"]}
-        return jwt.encode(claims, self.private, algorithm="ES256", headers=headers)
-
-
-type SigningKey = DeviceKey | Es256Key
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedDevice:
     """A device. A ``status`` of ``None``: the registry does not know it.
@@ -165,7 +130,7 @@ class SimulatedDevice:
     device_type: str
     firmware: str
     status: DeviceStatus | None
-    key: SigningKey
+    key: DeviceKey
     gateway_id: str | None = None
 
     def registration(self, *, registered_ms: int) -> RegisteredDevice | None:
@@ -182,8 +147,8 @@ class SimulatedDevice:
         )
 
 
-def signing_key(number: int, random: Random) -> SigningKey:
-    """The key of device ``number``: Ed25519; of one in ten, ES256."""
-    if number % _ES256_EVERY == 0:
-        return Es256Key.derived(1 + random.getrandbits(255))
+def signing_key(number: int, random: Random) -> DeviceKey:
+    """The key of device ``number``: Ed25519; of one in ten, P-256."""
+    if number % _P256_EVERY == 0:
+        return DeviceKey.of(derive_private_key(1 + random.getrandbits(255), SECP256R1()))
     return DeviceKey.of(Ed25519PrivateKey.from_private_bytes(random.randbytes(32)))

@@ -37,7 +37,7 @@ class HttpApi:
     ``url`` is where ``/v1/…`` is, which may be below a path.
     """
 
-    def __init__(self, url: str, *, connections: int, timeout_s: float = _TIMEOUT_S) -> None:
+    def __init__(self, url: str, *, connections: int = 64, timeout_s: float = _TIMEOUT_S) -> None:
         self._server, self._timeout_s = urlsplit(url), timeout_s
         self._threads = ThreadPoolExecutor(connections, thread_name_prefix="device")
         self._of_thread = threading.local()

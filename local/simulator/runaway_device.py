@@ -2,9 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 from typing import Final
 
@@ -85,60 +85,48 @@ def run_runaway_device(
     )
     registered = device.registration(registered_ms=began_ms)
     registry.register_all(() if registered is None else (registered,))
+    token, weather = token_of(device, now_ms=began_ms), normal(_STREAM)
     with closing(HttpApi(api_url, connections=1)) as api:
-        runaway = _RunawayDevice(
-            device=device,
-            token=token_of(device, now_ms=began_ms),
-            sender=Sender(api, patience_s=patience_s),
-            random=random,
-            patience_s=patience_s,
-            is_over=is_over,
-        )
-        return asyncio.run(runaway.run())
+        sender = Sender(api, patience_s=patience_s)
+
+        async def send() -> SentMessage:
+            at = Circumstances(random=random, now_ms=now_ms(), messages=1)
+            return await sender.send(device, token, next(weather(at)))
+
+        return asyncio.run(_run(send, patience_s=patience_s, is_over=is_over))
 
 
 def runaway_id(seed: int) -> str:
     return f"runaway-{seed}"
 
 
-@dataclass(slots=True, kw_only=True)
-class _RunawayDevice:
-    """The device, and what it sent so far."""
+async def _run(
+    send: Callable[[], Awaitable[SentMessage]], *, patience_s: float, is_over: Callable[[], bool]
+) -> RunawayRun:
+    began_s, began_ms, sent = time.monotonic(), now_ms(), list[SentMessage]()
 
-    device: SimulatedDevice
-    token: str
-    sender: Sender
-    random: Random
-    patience_s: float
-    is_over: Callable[[], bool]
-    sent: list[SentMessage] = field(default_factory=list)
-
-    async def run(self) -> RunawayRun:
-        began_s, began_ms = time.monotonic(), now_ms()
-        quarantined_s, released_s = await self._landed_in(Lane.BULK, pause_s=60 / PER_MINUTE), None
-        if quarantined_s is not None:
-            until_s = time.monotonic() + _SILENT_S
-            while time.monotonic() < until_s and not self.is_over():
-                await asyncio.sleep(_POLL_INTERVAL_S)
-            released_s = await self._landed_in(Lane.STANDARD, pause_s=_CALM_PAUSE_S)
-        return RunawayRun(
-            began_ms=began_ms,
-            patience_s=self.patience_s,
-            sent=tuple(self.sent),
-            quarantined_after_s=None if quarantined_s is None else quarantined_s - began_s,
-            released_after_s=None if released_s is None else released_s - began_s,
-        )
-
-    async def _landed_in(self, lane: Lane, *, pause_s: float) -> float | None:
-        """Send at a steady rate until a message lands in ``lane``; when that was."""
+    async def landed_in(lane: Lane, *, pause_s: float) -> float | None:
+        """Send at a steady rate until a message lands in ``lane``; after how long that was."""
         first_s = time.monotonic()
-        for number in range(int(self.patience_s / pause_s)):
+        for number in range(int(patience_s / pause_s)):
             await asyncio.sleep(max(0.0, first_s + number * pause_s - time.monotonic()))
-            if time.monotonic() > first_s + self.patience_s or self.is_over():
+            if time.monotonic() > first_s + patience_s or is_over():
                 return None
-            at = Circumstances(random=self.random, now_ms=now_ms(), messages=1)
-            for message in normal(_STREAM)(at):
-                self.sent.append(await self.sender.send(self.device, self.token, message))
-            if self.sent[-1].final.lane == lane:
-                return time.monotonic()
+            sent.append(await send())
+            if sent[-1].final.lane == lane:
+                return time.monotonic() - began_s
         return None
+
+    released_s, quarantined_s = None, await landed_in(Lane.BULK, pause_s=60 / PER_MINUTE)
+    if quarantined_s is not None:
+        until_s = time.monotonic() + _SILENT_S
+        while time.monotonic() < until_s and not is_over():
+            await asyncio.sleep(_POLL_INTERVAL_S)
+        released_s = await landed_in(Lane.STANDARD, pause_s=_CALM_PAUSE_S)
+    return RunawayRun(
+        began_ms=began_ms,
+        patience_s=patience_s,
+        sent=tuple(sent),
+        quarantined_after_s=quarantined_s,
+        released_after_s=released_s,
+    )

@@ -4,8 +4,8 @@ import asyncio
 import base64
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Final, Protocol
 
@@ -38,12 +38,23 @@ class Api(Protocol):
         """Send one request; raises ``NoAnswerError``."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """What a gateway sends in one request, never part of a herd: messages, and whose they are.
+
+    Their idempotency keys are the ids of their entries.
+    """
+
+    relayed: tuple[tuple[SimulatedDevice, Outgoing], ...]
+    is_herd: bool = False
+
+
 class Sender:
     """Sends the messages of all devices, and counts receipts by where their messages landed."""
 
     def __init__(self, api: Api, *, patience_s: float, post_form: PostForm = form_answer) -> None:
         """Take the API, and what posts to S3; a message is sent again for ``patience_s``."""
-        self.api, self._post_form, self.patience_s = api, post_form, patience_s
+        self._api, self._post_form, self._patience_s = api, post_form, patience_s
         self.landed: Counter[str] = Counter()
 
     async def send(self, device: SimulatedDevice, token: str, message: Outgoing) -> SentMessage:
@@ -51,7 +62,7 @@ class Sender:
         headers = _headers(device, token, message)
         to_lose, to_repeat = message.lost_answers, message.repeats
         answers: list[Answer] = []
-        give_up_s = time.monotonic() + self.patience_s
+        give_up_s = time.monotonic() + self._patience_s
         while True:
             answer, retry_after_s = await self._answer(message, headers)
             if answer.status == ACCEPTED and to_lose:
@@ -66,17 +77,33 @@ class Sender:
             else:
                 return SentMessage.of(device.device_id, message, answers)
 
-    def count(self, answer: Answer) -> None:
-        """Count a receipt; answers without one count nothing."""
+    async def send_batch(self, token: str, batch: Batch) -> list[SentMessage]:
+        """Send a batch until each of its messages is done with, and later only what is left."""
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": _CONTENT_TYPE}
+        answers: list[list[Answer]] = [[] for _ in batch.relayed]
+        left = list(range(len(answers)))
+        give_up_s = time.monotonic() + self._patience_s
+        while True:
+            document = orjson.dumps([_entry(*batch.relayed[at]) for at in left])
+            try:
+                response = await self._api.post(_PATH, document, headers)
+            except NoAnswerError:
+                response = None
+            for at, answer in zip(left, _answers(response, len(left)), strict=True):
+                answers[at].append(self._counted(answer))
+            left = [at for at in left if answers[at][-1].status in _WORTH_ANOTHER_TRY]
+            if not left or time.monotonic() > give_up_s:
+                return [
+                    SentMessage.of(device.device_id, message, seen)
+                    for (device, message), seen in zip(batch.relayed, answers, strict=True)
+                ]
+            await asyncio.sleep(_pause_s(response))
+
+    def _counted(self, answer: Answer) -> Answer:
+        """Count its receipt, if it has one."""
         if answer.landed is not None:
             self.landed[answer.landed] += 1
-
-    @staticmethod
-    def pause_s(response: HttpAnswer | None) -> float:
-        """After how many seconds to try again; less than is asked for, if that is long."""
-        if response is None or response.retry_after_s is None:
-            return _RETRY_AFTER_S
-        return min(response.retry_after_s, _RETRY_AFTER_S_MAX)
+        return answer
 
     async def _answer(self, message: Outgoing, headers: Mapping[str, str]) -> tuple[Answer, float]:
         """Send once; gives the answer, and after how many seconds to try again."""
@@ -85,14 +112,13 @@ class Sender:
                 response = await self._uploaded(message, headers)
             else:
                 path = f"/v1/{'fast' if message.is_fast else 'streams'}/{message.stream}"
-                response = await self.api.post(path, message.body, headers)
+                response = await self._api.post(path, message.body, headers)
         except NoAnswerError:
-            return Answer(status=None), self.pause_s(None)
+            return Answer(status=None), _pause_s(None)
         if response.status not in (ACCEPTED, UPLOADED):
-            return Answer(status=response.status), self.pause_s(response)
-        answer = Answer.with_receipt(response.status, orjson.loads(response.content))
-        self.count(answer)
-        return answer, 0.0
+            return Answer(status=response.status), _pause_s(response)
+        receipt = orjson.loads(response.content)
+        return self._counted(Answer.with_receipt(response.status, receipt)), 0.0
 
     async def _uploaded(self, message: Outgoing, headers: Mapping[str, str]) -> HttpAnswer:
         """Request a form and post the body to S3; the API's refusal, or an answer with the id.
@@ -104,7 +130,7 @@ class Sender:
         declared = declaration_of(message.body, content_type=message.content_type)
         path = f"/v1/uploads/{message.stream}"
         json_headers = {**headers, "Content-Type": "application/json"}
-        answer = await self.api.post(path, orjson.dumps(declared), json_headers)
+        answer = await self._api.post(path, orjson.dumps(declared), json_headers)
         if answer.status != _CREATED:
             return answer
         form = orjson.loads(answer.content)
@@ -133,63 +159,11 @@ def _headers(device: SimulatedDevice, token: str, message: Outgoing) -> dict[str
     return headers
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RelayedMessage:
-    """A message that a gateway relays; ``key`` is the id of its entry, and its idempotency key."""
-
-    device: SimulatedDevice
-    message: Outgoing
-    key: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
-    """What a gateway sends in one request. It is never part of a herd."""
-
-    relayed: tuple[RelayedMessage, ...]
-    is_herd: bool = False
-
-
-@dataclass(slots=True)
-class _Waiting:
-    """A message that is still to be accepted, and the answers to it so far."""
-
-    relayed: RelayedMessage
-    answers: list[Answer] = field(default_factory=list)
-
-    @property
-    def is_done(self) -> bool:
-        """Whether nothing is gained by sending it again."""
-        return bool(self.answers) and self.answers[-1].status not in _WORTH_ANOTHER_TRY
-
-
-async def sent_batch(sender: Sender, token: str, batch: Batch) -> list[SentMessage]:
-    """Send a batch until each of its messages is done with, and later only what is left of it."""
-    every = [_Waiting(one) for one in batch.relayed]
-    give_up_s = time.monotonic() + sender.patience_s
-    while True:
-        left = [one for one in every if not one.is_done]
-        retry_after_s = await _send_once(sender, token, left)
-        if all(one.is_done for one in every) or time.monotonic() > give_up_s:
-            return [
-                SentMessage.of(one.relayed.device.device_id, one.relayed.message, one.answers)
-                for one in every
-            ]
-        await asyncio.sleep(retry_after_s)
-
-
-async def _send_once(sender: Sender, token: str, left: Sequence[_Waiting]) -> float:
-    """Send what is left; gives after how many seconds to try again."""
-    headers = {"Authorization": f"Bearer {token}", "Content-Type": _CONTENT_TYPE}
-    document = orjson.dumps([_entry(one.relayed) for one in left])
-    try:
-        response = await sender.api.post(_PATH, document, headers)
-    except NoAnswerError:
-        response = None
-    for one, answer in zip(left, _answers(response, len(left)), strict=True):
-        one.answers.append(answer)
-        sender.count(answer)
-    return sender.pause_s(response)
+def _pause_s(response: HttpAnswer | None) -> float:
+    """After how many seconds to try again; less than is asked for, if that is long."""
+    if response is None or response.retry_after_s is None:
+        return _RETRY_AFTER_S
+    return min(response.retry_after_s, _RETRY_AFTER_S_MAX)
 
 
 def _answers(response: HttpAnswer | None, entries: int) -> Iterator[Answer]:
@@ -202,16 +176,15 @@ def _answers(response: HttpAnswer | None, entries: int) -> Iterator[Answer]:
         yield Answer.with_receipt(status, receipt) if status == ACCEPTED else Answer(status=status)
 
 
-def _entry(one: RelayedMessage) -> dict[str, str]:
+def _entry(device: SimulatedDevice, message: Outgoing) -> dict[str, str | None]:
     """A message as a CloudEvents JSON batch holds it; bodies are always Base64."""
-    message = one.message
     entry = {
         "specversion": "1.0",
-        "id": one.key,
-        "source": f"{SOURCE_PREFIX}{one.device.device_id}",
+        "id": message.idempotency_key,
+        "source": f"{SOURCE_PREFIX}{device.device_id}",
         "type": message.stream,
         "datacontenttype": message.content_type,
         "data_base64": base64.b64encode(message.body).decode(),
-        "firmware": one.device.firmware,
+        "firmware": device.firmware,
     }
     return entry if message.end_millis is None else entry | {"endmillis": str(message.end_millis)}

@@ -10,10 +10,9 @@ from clients.devices.registry import DeviceStatus
 from local.simulator import behaviours
 from local.simulator.behaviours import Behaviour, Circumstances
 from local.simulator.device import Outgoing, SimulatedDevice, signing_key
-from local.simulator.sender import Batch, RelayedMessage, token_of
+from local.simulator.sender import Batch, token_of
 
 _FIRMWARES: Final = ("1.4.2", "2.0.0", "2.1.0")
-_KEY_BYTES: Final = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,31 +49,33 @@ _USUAL: Final = tuple(
 )
 
 
-def _unusual(behaviour: Behaviour, device_type: str, per_thousand: float, **differing: Any) -> Role:
-    """A role by its behaviour's name; ``differing`` are other fields of it."""
-    named = {"name": behaviour.__name__.replace("_", "-"), **differing}
-    return Role(device_type=device_type, behaviour=behaviour, per_thousand=per_thousand, **named)
+def _unusual(
+    name: str, behaviour: Behaviour, device_type: str, per_thousand: float, **differing: Any
+) -> Role:
+    """``differing`` are other fields of the role."""
+    named = {"name": name, "behaviour": behaviour, "device_type": device_type, **differing}
+    return Role(per_thousand=per_thousand, **named)
 
 
 UNUSUAL: Final = (
-    _unusual(behaviours.herd, "press", 100),
-    _unusual(behaviours.resends_with_key, "acme-t1", 10),
-    _unusual(behaviours.resends_without_key, "tracker", 10),
-    _unusual(behaviours.repeats_itself, "weather-station", 5),
-    _unusual(behaviours.oversize, "press", 3),
-    _unusual(behaviours.oversize_malformed, "press", 1),
-    _unusual(behaviours.uploads, "press", 0.5),
-    _unusual(behaviours.malformed, "generic", 5),
-    _unusual(behaviours.slow_to_parse, "acme-v1", 2),
-    _unusual(behaviours.endless_to_parse, "acme-v1", 0.5),
-    _unusual(behaviours.wrong_clock, "acme-t1", 5),
-    _unusual(behaviours.unknown_stream, "generic", 2),
-    _unusual(behaviours.empty_body, "acme-t1", 5),
-    _unusual(behaviours.late_backlog, "press", 5),
-    _unusual(behaviours.quarantined, "tracker", 2, status=DeviceStatus.QUARANTINED),
-    _unusual(behaviours.normal("gps"), "gateway", 2, name="gateway", behind=8),
-    _unusual(behaviours.refused(403), "tracker", 5, name="revoked", status=DeviceStatus.REVOKED),
-    _unusual(behaviours.refused(401), "tracker", 5, name="unregistered", status=None),
+    _unusual("herd", behaviours.herd, "press", 100),
+    _unusual("resends-with-key", behaviours.resends_with_key, "acme-t1", 10),
+    _unusual("resends-without-key", behaviours.resends_without_key, "tracker", 10),
+    _unusual("repeats-itself", behaviours.repeats_itself, "weather-station", 5),
+    _unusual("oversize", behaviours.oversize, "press", 3),
+    _unusual("oversize-malformed", behaviours.oversize_malformed, "press", 1),
+    _unusual("uploads", behaviours.uploads, "press", 0.5),
+    _unusual("malformed", behaviours.malformed, "generic", 5),
+    _unusual("slow-to-parse", behaviours.slow_to_parse, "acme-v1", 2),
+    _unusual("endless-to-parse", behaviours.endless_to_parse, "acme-v1", 0.5),
+    _unusual("wrong-clock", behaviours.wrong_clock, "acme-t1", 5),
+    _unusual("unknown-stream", behaviours.unknown_stream, "generic", 2),
+    _unusual("empty-body", behaviours.empty_body, "acme-t1", 5),
+    _unusual("late-backlog", behaviours.late_backlog, "press", 5),
+    _unusual("quarantined", behaviours.quarantined, "tracker", 2, status=DeviceStatus.QUARANTINED),
+    _unusual("gateway", behaviours.normal("gps", has_key=True), "gateway", 2, behind=8),
+    _unusual("revoked", behaviours.refused(403), "tracker", 5, status=DeviceStatus.REVOKED),
+    _unusual("unregistered", behaviours.refused(401), "tracker", 5, status=None),
 )
 
 
@@ -99,7 +100,6 @@ class FleetPlan:
     messages_per_device: int = 5
     seed: int = 1
     seconds: float | None = None
-    connections: int = 64
     patience_s: float = 120.0
     round_number: int = 0
 
@@ -148,16 +148,9 @@ def _gateway(
         _device(role, f"{device.device_id}-{place}", place, keys, gateway=device)
         for place in range(role.behind)
     )
-    messages = [[(one, message) for message in role.behaviour(at)] for one in (device, *behind)]
-    batches = tuple(
-        Batch(relayed=tuple(_relayed(one, message, at.random) for one, message in together))
-        for together in zip(*messages, strict=True)
-    )
+    each = [[(one, message) for message in role.behaviour(at)] for one in (device, *behind)]
+    batches = tuple(Batch(relayed=together) for together in zip(*each, strict=True))
     return Sending(device=device, token=token, parcels=batches, behind=behind)
-
-
-def _relayed(device: SimulatedDevice, message: Outgoing, random: Random) -> RelayedMessage:
-    return RelayedMessage(device=device, message=message, key=random.randbytes(_KEY_BYTES).hex())
 
 
 def _device(

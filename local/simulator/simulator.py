@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -12,8 +11,7 @@ from clients.device_api import form_answer
 from clients.devices.registry import RegisteredDevice
 from fleetlane.events.times import now_ms
 from local.simulator.device import SentMessage
-from local.simulator.http_api import HttpApi
-from local.simulator.sender import Api, Batch, PostForm, Sender, sent_batch
+from local.simulator.sender import Api, Batch, PostForm, Sender
 from local.simulator.sendings import FleetPlan, Sending, sendings_of
 from operations.ledger.message_results import Receipt
 
@@ -60,29 +58,17 @@ class FleetRun:
 
 def run_fleet(
     plan: FleetPlan,
+    api: Api,
     *,
-    api_url: str,
     registry: Registry,
     on_progress: Callable[[FleetProgress], None] = lambda _: None,
+    post_form: PostForm = form_answer,
 ) -> FleetRun:
     """Register the fleet and let it send; blocks until every device is done with its messages.
 
     ``on_progress`` is called a few times a second, in this thread, and once at the end. Raises
     ``RegistryUnavailableError`` before anything was sent.
     """
-    with closing(HttpApi(api_url, connections=plan.connections)) as api:
-        return run_fleet_on(api, plan, registry=registry, on_progress=on_progress)
-
-
-def run_fleet_on(
-    api: Api,
-    plan: FleetPlan,
-    *,
-    registry: Registry,
-    on_progress: Callable[[FleetProgress], None] = lambda _: None,
-    post_form: PostForm = form_answer,
-) -> FleetRun:
-    """Do as ``run_fleet`` does, on an open API."""
     at_ms = now_ms()
     sendings = tuple(sendings_of(plan, now_ms=at_ms))
     devices = (device for one in sendings for device in one.devices)
@@ -140,6 +126,6 @@ async def _send_all(
     for parcel, at_s in zip(sending.parcels, due_s, strict=True):
         await asyncio.sleep(max(0.0, started_s + at_s - time.monotonic()))
         if isinstance(parcel, Batch):
-            sent.extend(await sent_batch(sender, sending.token, parcel))
+            sent.extend(await sender.send_batch(sending.token, parcel))
         else:
             sent.append(await sender.send(sending.device, sending.token, parcel))

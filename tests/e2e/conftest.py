@@ -16,6 +16,7 @@ from clients.s3.payload_bucket import PayloadBucket
 from fleetlane.events.lanes import LaneTrigger
 from local.flow_activation import activation_here
 from local.platform import Platform, PlatformSettings
+from local.simulator.http_api import HttpApi
 from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import FleetRun, run_fleet
 from operations.endpoints import PARKED_BUCKET
@@ -100,8 +101,8 @@ class RunningPlatform:
         return operations.platform.Platform.on_laptop(endpoints, data, activation_here)
 
     def send(self, plan: FleetPlan) -> FleetRun:
-        platform = self.platform
-        return run_fleet(plan, api_url=platform.endpoints.api, registry=platform.registry)
+        with closing(HttpApi(self.platform.endpoints.api)) as api:
+            return run_fleet(plan, api, registry=self.platform.registry)
 
     def ledger_of(self, run: FleetRun) -> Ledger:
         """Wait until all that the fleet sent has settled, and reconcile the ledger."""

@@ -20,6 +20,7 @@ from clients.s3.payload_bucket import PayloadBucket
 from fleetlane.events.lanes import Lane
 from local.cloud.local_cloud import LocalCloud
 from local.simulator import bodies
+from local.simulator.http_api import HttpApi
 from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import run_fleet
 from operations.ledger.evidence import LEDGER_TOPICS, Evidence
@@ -107,7 +108,8 @@ def run_trial(cloud: LocalCloud, plan: FleetPlan = PLAN) -> TrialResult:
         RegistryUnavailableError: The devices could not be registered.
     """
     began_s = time.monotonic()
-    run = run_fleet(plan, api_url=cloud.api_url, registry=cloud.registry)
+    with closing(HttpApi(cloud.api_url)) as api:
+        run = run_fleet(plan, api, registry=cloud.registry)
     device = HttpsDevice.registered(cloud.api_url, cloud.registry)
     ledger = ledger_on([*run.receipts(), device.accepted()], cloud, began_s=began_s)
     return TrialResult(ledger=ledger, surprises=run.surprises())

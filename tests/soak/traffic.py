@@ -13,7 +13,7 @@ from clients.devices.registry import RegisteredDevice
 from local.simulator.device import ACCEPTED
 from local.simulator.http_api import HttpApi
 from local.simulator.sendings import FleetPlan
-from local.simulator.simulator import FleetRun, Registry, run_fleet_on
+from local.simulator.simulator import FleetRun, Registry, run_fleet
 from operations.ledger.message_results import Receipt
 
 ROUND_S: Final = 60.0
@@ -44,9 +44,7 @@ class Traffic:
 
     @classmethod
     def of(cls, api: HttpApi, registry: Registry, *, devices: int, seed: int) -> "Traffic":
-        plan = FleetPlan(
-            devices=devices, seed=seed, connections=CONNECTIONS, patience_s=_PATIENCE_S
-        )
+        plan = FleetPlan(devices=devices, seed=seed, patience_s=_PATIENCE_S)
         return cls(api=api, registry=registry, plan=plan)
 
     def as_fast_as_it_can(self, *, seconds: float) -> None:
@@ -95,4 +93,4 @@ class Traffic:
 
     def _run(self, plan: FleetPlan) -> None:
         registry: Registry = self.registry if plan.round_number == 0 else _Registered()
-        self.runs.append(run_fleet_on(self.api, plan, registry=registry))
+        self.runs.append(run_fleet(plan, self.api, registry=registry))

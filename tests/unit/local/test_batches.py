@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -12,7 +13,7 @@ from clients.devices.registry import DeviceStatus
 from fleetlane.events.names import random_raw_id
 from local.simulator.device import Expected, Outgoing, SentMessage, SimulatedDevice, signing_key
 from local.simulator.http_api import HttpAnswer
-from local.simulator.sender import Batch, RelayedMessage, Sender, sent_batch
+from local.simulator.sender import Batch, Sender
 
 
 def device(device_id: str) -> SimulatedDevice:
@@ -29,9 +30,7 @@ MESSAGE = Outgoing(
     stream="gps", body=bytes(range(256)), content_type="application/x", expected=Expected()
 )
 BATCH = Batch(
-    relayed=tuple(
-        RelayedMessage(device=device(f"d-{n}"), message=MESSAGE, key=f"k-{n}") for n in range(3)
-    )
+    relayed=tuple((device(f"d-{n}"), replace(MESSAGE, idempotency_key=f"k-{n}")) for n in range(3))
 )
 
 
@@ -63,7 +62,7 @@ def receipt(status: int) -> dict[str, object]:
 
 
 def sent(api: FakeApi) -> list[SentMessage]:
-    return asyncio.run(sent_batch(Sender(api, patience_s=10), "token", BATCH))
+    return asyncio.run(Sender(api, patience_s=10).send_batch("token", BATCH))
 
 
 def statuses(messages: list[SentMessage]) -> list[list[int | None]]:

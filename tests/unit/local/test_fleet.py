@@ -20,7 +20,7 @@ from local.simulator.device import Expected, Outgoing, SentMessage, SimulatedDev
 from local.simulator.http_api import HttpAnswer
 from local.simulator.sender import Sender
 from local.simulator.sendings import FleetPlan
-from local.simulator.simulator import FleetProgress, run_fleet_on
+from local.simulator.simulator import FleetProgress, run_fleet
 
 DEVICE = SimulatedDevice(
     device_id="d-1",
@@ -222,7 +222,7 @@ PLAN = FleetPlan(devices=40, messages_per_device=2)
 def test_every_device_of_a_fleet_is_answered_as_it_expects(
     registry: FakeRegistry, api: GatewayApi
 ) -> None:
-    run = run_fleet_on(api, PLAN, registry=registry, post_form=stored)
+    run = run_fleet(PLAN, api, registry=registry, post_form=stored)
 
     behind = {name for name, device in registry.devices.items() if device.gateway_id}
     assert run.surprises() == ()
@@ -232,7 +232,7 @@ def test_every_device_of_a_fleet_is_answered_as_it_expects(
 def test_a_fleet_has_devices_with_either_kind_of_key(
     registry: FakeRegistry, api: GatewayApi
 ) -> None:
-    run_fleet_on(api, PLAN, registry=registry, post_form=stored)
+    run_fleet(PLAN, api, registry=registry, post_form=stored)
 
     curves = {device.keys[0]["crv"] for device in registry.devices.values()}
     assert curves == {"Ed25519", "P-256"}
@@ -241,7 +241,7 @@ def test_a_fleet_has_devices_with_either_kind_of_key(
 def test_resends_with_a_key_give_equal_ids_and_without_one_others(
     registry: FakeRegistry, api: GatewayApi
 ) -> None:
-    run = run_fleet_on(api, PLAN, registry=registry, post_form=stored)
+    run = run_fleet(PLAN, api, registry=registry, post_form=stored)
 
     ids = {
         message.device_id: [answer.raw_id for answer in message.answers]
@@ -257,7 +257,7 @@ def test_resends_with_a_key_give_equal_ids_and_without_one_others(
 def test_a_gateway_brings_the_messages_of_the_devices_behind_it(
     registry: FakeRegistry, api: GatewayApi
 ) -> None:
-    run = run_fleet_on(api, PLAN, registry=registry, post_form=stored)
+    run = run_fleet(PLAN, api, registry=registry, post_form=stored)
 
     (gateway,) = {device.gateway_id for device in registry.devices.values() if device.gateway_id}
     brought = [one for one in run.sent if one.device_id.startswith(str(gateway))]
@@ -268,7 +268,7 @@ def test_a_gateway_brings_the_messages_of_the_devices_behind_it(
 def test_progress_ends_with_all_that_was_planned(registry: FakeRegistry, api: GatewayApi) -> None:
     told: list[FleetProgress] = []
 
-    run = run_fleet_on(api, PLAN, registry=registry, on_progress=told.append, post_form=stored)
+    run = run_fleet(PLAN, api, registry=registry, on_progress=told.append, post_form=stored)
 
     assert told[-1].planned == told[-1].finished == len(run.sent)
 
@@ -278,7 +278,7 @@ def test_receipts_are_counted_by_where_their_messages_landed(
 ) -> None:
     told: list[FleetProgress] = []
 
-    run = run_fleet_on(api, PLAN, registry=registry, on_progress=told.append, post_form=stored)
+    run = run_fleet(PLAN, api, registry=registry, on_progress=told.append, post_form=stored)
 
     answers = [answer for message in run.sent for answer in message.answers]
     receipts = [answer for answer in answers if answer.raw_id is not None]
@@ -291,6 +291,6 @@ def test_messages_are_spread_over_the_time_that_is_asked_for(
 ) -> None:
     plan = replace(PLAN, devices=20, seconds=0.5)
 
-    run = run_fleet_on(api, plan, registry=registry, post_form=stored)
+    run = run_fleet(plan, api, registry=registry, post_form=stored)
 
     assert 0.4 < run.seconds < 30

@@ -14,11 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clients.device_api import DeviceKey
-from local.simulator.device import Es256Key
 from operations.devices.bulk_import import BadPublicKeyError, public_jwk
 
 ED25519 = DeviceKey.generate()
-P256 = Es256Key.derived(7)
+P256 = DeviceKey.of(ec.derive_private_key(7, ec.SECP256R1()))
 
 
 def pem(public: Any) -> str:
