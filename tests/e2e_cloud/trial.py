@@ -27,7 +27,8 @@ from operations.ledger.evidence import LEDGER_TOPICS, Evidence
 from operations.ledger.message_results import Receipt
 from operations.ledger.reconciliation import Ledger, SettlingLimits, reconcile, wait_until_settled
 
-PLAN: Final = FleetPlan(devices=40, messages_per_device=2, connections=4)
+_CONNECTIONS: Final = 4
+PLAN: Final = FleetPlan(devices=40, messages_per_device=2)
 """Small: each function is as many processes as there are requests at a time."""
 
 _SETTLING_LIMITS: Final = SettlingLimits(deadline_s=240, quiet_s=90)
@@ -108,7 +109,7 @@ def run_trial(cloud: LocalCloud, plan: FleetPlan = PLAN) -> TrialResult:
         RegistryUnavailableError: The devices could not be registered.
     """
     began_s = time.monotonic()
-    with closing(HttpApi(cloud.api_url)) as api:
+    with closing(HttpApi(cloud.api_url, connections=_CONNECTIONS)) as api:
         run = run_fleet(plan, api, registry=cloud.registry)
     device = HttpsDevice.registered(cloud.api_url, cloud.registry)
     ledger = ledger_on([*run.receipts(), device.accepted()], cloud, began_s=began_s)
