@@ -11,11 +11,11 @@ from benchmarks.running.application import Machine, running
 from benchmarks.running.process_tree import pin_tree
 from benchmarks.running.services import Services
 from fleetlane.events.lanes import Lane
-from local.servers.java import QUICK_START
+from local.servers.java import SHORT_LIVED, SparkJvm
 from local.servers.processes import ServerProcess
 from local.spark.jobs import TASK_SLOTS
 
-MACHINE: Final = Machine(task_slots=TASK_SLOTS, jvm=QUICK_START)
+MACHINE: Final = Machine(task_slots=TASK_SLOTS, jvm=SparkJvm(java_options=SHORT_LIVED))
 """With all of Java's compilers the first minutes would measure the compilation."""
 
 

@@ -4,14 +4,14 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from benchmarks.running.services import BUCKET, Services
 from fleetlane.events.job_arguments import HostArguments, KafkaSecurity
 from local.checkout import ROOT
-from local.servers.java import AS_IN_AWS, SparkJvm
+from local.servers.java import SparkJvm
 from local.servers.processes import ServerProcess
 from local.spark.jobs import spark_home, spark_submit
 
@@ -39,7 +39,7 @@ class Machine:
     """What an application has; all of Java's compilers, if nothing else is said."""
 
     task_slots: int = TASK_SLOTS
-    jvm: SparkJvm = AS_IN_AWS
+    jvm: SparkJvm = field(default_factory=SparkJvm)
 
 
 def submitted(folder: Path, machine: Machine = Machine()) -> list[str]:

@@ -4,10 +4,10 @@ Used by the light gateway and, in LocalStack's own environment, by the plug-in f
 imports nothing but the standard library.
 """
 
-import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any, Final, Self
 
 REQUEST_BYTES_MAX: Final = 10 * 1024 * 1024
@@ -39,7 +39,14 @@ class AuthorizerResult:
         return cls(policy=returned["policyDocument"], context=context)
 
     def allows(self, method_arn: str) -> bool:
-        return is_allowed(self.policy, method_arn)
+        """Whether a statement allows the method, and none denies it."""
+        effects = [
+            statement["Effect"]
+            for statement in _listed(self.policy.get("Statement", []))
+            if _covers((one.lower() for one in _listed(statement.get("Action", []))), _ACTION)
+            and _covers(_listed(statement.get("Resource", [])), method_arn)
+        ]
+        return "Allow" in effects and "Deny" not in effects
 
 
 class AuthorizerCache:
@@ -66,22 +73,8 @@ class AuthorizerCache:
         self._cached[key] = (result, now_s + ttl_s)
 
 
-def is_allowed(policy: Mapping[str, Any], method_arn: str) -> bool:
-    """Whether a statement allows the method, and none denies it."""
-    effects = [
-        statement["Effect"]
-        for statement in _listed(policy.get("Statement", []))
-        if _covers(statement.get("Action", []), _ACTION, flags=re.IGNORECASE)
-        and _covers(statement.get("Resource", []), method_arn)
-    ]
-    return "Allow" in effects and "Deny" not in effects
-
-
-def _covers(patterns: str | list[str], value: str, *, flags: int = 0) -> bool:
-    expressions = (
-        re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".") for pattern in _listed(patterns)
-    )
-    return any(re.fullmatch(one, value, re.DOTALL | flags) for one in expressions)
+def _covers(patterns: Iterable[str], value: str) -> bool:
+    return any(fnmatchcase(value, pattern) for pattern in patterns)
 
 
 def _listed(value: Any) -> list[Any]:

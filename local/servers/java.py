@@ -19,17 +19,11 @@ eight minutes, and from then on all that was new to them was interpreted.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkJvm:
-    """How the JVM of an application compiles: itself, and Spark its plans."""
+    """How the JVM of an application compiles: itself, and Spark its plans; else as in AWS."""
 
     java_options: Sequence[str] = ()
     spark_settings: Mapping[str, str] = field(default_factory=dict)
 
-
-AS_IN_AWS: Final = SparkJvm()
-"""All compilers, and compiled plans."""
-
-QUICK_START: Final = SparkJvm(java_options=SHORT_LIVED)
-"""Compiled plans, by the compiler that is done soon: for a measurement of a few minutes."""
 
 LAPTOP: Final = SparkJvm(
     java_options=SHORT_LIVED,

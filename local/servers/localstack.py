@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import boto3
 from botocore.config import Config
@@ -21,11 +21,6 @@ from local.checkout import ROOT
 from local.servers.ports import remembered_port
 from local.servers.processes import ServerProcess
 from operations.endpoints import REGION, localstack_at, variables_for
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
-    from mypy_boto3_s3 import S3Client
-    from mypy_boto3_sqs import SQSClient
 
 _READY_TIMEOUT_S = 120.0
 _REPLAYED_BYTES_PER_S_MIN = 64 * 1024
@@ -109,12 +104,21 @@ class LocalAws(ServerProcess):
             raise LocalStackMissingError(self._environment)
         super().start()
         timeout_s = ready_within_s(self._folder / _JOURNAL)
-        with closing(self._s3()) as s3, closing(self._dynamodb()) as dynamodb:
-            self.wait_ready(lambda: _both_answer(s3, dynamodb), timeout_s=timeout_s)
+        with self._client("s3") as s3, self._client("dynamodb") as dynamodb:
+
+            def both_answer() -> bool:
+                try:
+                    s3.list_buckets()
+                    dynamodb.list_tables()
+                except (BotoCoreError, ClientError):
+                    return False
+                return True
+
+            self.wait_ready(both_answer, timeout_s=timeout_s)
 
     def ensure_bucket(self, name: str) -> None:
         """Make the bucket unless it is there."""
-        with closing(self._s3()) as s3:
+        with self._client("s3") as s3:
             if name not in {bucket["Name"] for bucket in s3.list_buckets()["Buckets"]}:
                 s3.create_bucket(
                     Bucket=name, CreateBucketConfiguration={"LocationConstraint": REGION}
@@ -122,7 +126,7 @@ class LocalAws(ServerProcess):
 
     def ensure_table(self, name: str, *, key: str = "device_id") -> None:
         """Make the table, with a text ``key``, unless it is there."""
-        with closing(self._dynamodb()) as dynamodb:
+        with self._client("dynamodb") as dynamodb:
             if name not in dynamodb.list_tables()["TableNames"]:
                 dynamodb.create_table(
                     TableName=name,
@@ -155,35 +159,21 @@ class LocalAws(ServerProcess):
             **self._services,
         }
 
-    def _s3(self) -> "S3Client":
-        return boto3.client("s3", config=_direct(), **self.client_settings)
-
-    def _dynamodb(self) -> "DynamoDBClient":
-        return boto3.client("dynamodb", config=_direct(), **self.client_settings)
+    def _client(self, service: Any) -> closing[Any]:
+        """One that asks once, and directly."""
+        config = Config(
+            proxies={},
+            connect_timeout=_ANSWER_TIMEOUT_S,
+            read_timeout=_ANSWER_TIMEOUT_S,
+            retries={"total_max_attempts": 1},
+        )
+        return closing(boto3.client(service, config=config, **self.client_settings))
 
 
 def ready_within_s(journal: Path) -> float:
     """How long a start may take: all that was ever changed is replayed, and days make it much."""
     journal_bytes = journal.stat().st_size if journal.exists() else 0
     return _READY_TIMEOUT_S + journal_bytes / _REPLAYED_BYTES_PER_S_MIN
-
-
-def _both_answer(s3: "S3Client", dynamodb: "DynamoDBClient") -> bool:
-    try:
-        s3.list_buckets()
-        dynamodb.list_tables()
-    except (BotoCoreError, ClientError):
-        return False
-    return True
-
-
-def _direct() -> Config:
-    return Config(
-        proxies={},
-        connect_timeout=_ANSWER_TIMEOUT_S,
-        read_timeout=_ANSWER_TIMEOUT_S,
-        retries={"total_max_attempts": 1},
-    )
 
 
 _QUEUE: Final = "fleetlane-uploads"
@@ -194,9 +184,9 @@ _RECEIVES_MAX: Final = 100
 
 def ensure_upload_queue(aws: Mapping[str, Any], bucket: str) -> str:
     """Make the queues unless they are there, let S3 notify, and return the queue's URL."""
+    redrive = {"deadLetterTargetArn": _arn(_DEAD), "maxReceiveCount": _RECEIVES_MAX}
     with closing(boto3.client("sqs", **aws)) as sqs:
-        dead_arn = _arn(sqs, sqs.create_queue(QueueName=_DEAD)["QueueUrl"])
-        redrive = {"deadLetterTargetArn": dead_arn, "maxReceiveCount": _RECEIVES_MAX}
+        sqs.create_queue(QueueName=_DEAD)
         url = sqs.create_queue(
             QueueName=_QUEUE,
             Attributes={"VisibilityTimeout": _AGAIN_AFTER_S, "RedrivePolicy": json.dumps(redrive)},
@@ -207,22 +197,16 @@ def ensure_upload_queue(aws: Mapping[str, Any], bucket: str) -> str:
 
 def notify_of_uploads(aws: Mapping[str, Any], bucket: str) -> None:
     """Let the bucket notify the queue, which exists, of every upload."""
-    with closing(boto3.client("sqs", **aws)) as sqs, closing(boto3.client("s3", **aws)) as s3:
-        queue_arn = _arn(sqs, sqs.get_queue_url(QueueName=_QUEUE)["QueueUrl"])
+    uploaded = {
+        "QueueArn": _arn(_QUEUE),
+        "Events": ["s3:ObjectCreated:*"],
+        "Filter": {"Key": {"FilterRules": [{"Name": "prefix", "Value": UPLOADS}]}},
+    }
+    with closing(boto3.client("s3", **aws)) as s3:
         s3.put_bucket_notification_configuration(
-            Bucket=bucket,
-            NotificationConfiguration={
-                "QueueConfigurations": [
-                    {
-                        "QueueArn": queue_arn,
-                        "Events": ["s3:ObjectCreated:*"],
-                        "Filter": {"Key": {"FilterRules": [{"Name": "prefix", "Value": UPLOADS}]}},
-                    }
-                ]
-            },
+            Bucket=bucket, NotificationConfiguration={"QueueConfigurations": [uploaded]}
         )
 
 
-def _arn(sqs: "SQSClient", url: str) -> str:
-    attributes = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
-    return attributes["Attributes"]["QueueArn"]
+def _arn(queue: str) -> str:
+    return f"arn:aws:sqs:{REGION}:000000000000:{queue}"

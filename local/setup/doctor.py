@@ -6,6 +6,7 @@ import dataclasses
 import errno
 import json
 import os
+import resource
 import shutil
 import socket
 import sys
@@ -73,19 +74,14 @@ def report(findings: Iterable[Finding], say: Callable[[str], None], *, as_json: 
 
 
 def system(platform: str) -> Finding:
-    if platform in ("linux", "darwin"):
-        return Finding("system", OK, platform)
-    return Finding("system", MISSING, f"{platform} is none of linux, darwin", "use Linux or macOS")
+    return _needed("system", platform in ("linux", "darwin"), platform, "use Linux or macOS")
 
 
 def programs(checkout: Checkout) -> Iterator[Finding]:
     """Programs of the system, called by name."""
     for name in ("make", "git"):
         found = shutil.which(name, path=checkout.environment.get("PATH"))
-        if found:
-            yield Finding(name, OK, found)
-        else:
-            yield Finding(name, MISSING, f"{name} is not on PATH", f"install {name}")
+        yield _needed(name, bool(found), found or f"{name} is not on PATH", f"install {name}")
 
 
 def java_found(checkout: Checkout) -> Finding:
@@ -121,26 +117,21 @@ def disk(checkout: Checkout, *, free_bytes: int) -> Finding:
     is_set_up = all(step.is_current() for step in _downloads(checkout))
     gib_min = DISK_GIB_MIN if is_set_up else DISK_GIB_MIN_BEFORE_SET_UP
     said = f"{free_bytes / GIB:.1f} GiB are free in {checkout.root}; {gib_min} are needed"
-    if free_bytes >= gib_min * GIB:
-        return Finding("disk", OK, said)
-    return Finding("disk", MISSING, said, "free some; `make clean` removes what was built")
+    remedy = "free some; `make clean` removes what was built"
+    return _needed("disk", free_bytes >= gib_min * GIB, said, remedy)
 
 
 def memory(total_bytes: int) -> Finding:
     said = f"{total_bytes / GIB:.1f} GiB; {MEMORY_GIB_MIN} are needed"
-    if total_bytes >= MEMORY_GIB_MIN * GIB:
-        return Finding("memory", OK, said)
-    return Finding("memory", MISSING, said, "use a larger machine; the checks alone need less")
+    remedy = "use a larger machine; the checks alone need less"
+    return _needed("memory", total_bytes >= MEMORY_GIB_MIN * GIB, said, remedy)
 
 
 def open_files() -> Finding:
-    import resource  # noqa: PLC0415 - not on every system; `system` says so
-
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    is_enough = soft == resource.RLIM_INFINITY or soft >= OPEN_FILES_MIN
     said = f"{soft} at once; {OPEN_FILES_MIN} are needed"
-    if soft == resource.RLIM_INFINITY or soft >= OPEN_FILES_MIN:
-        return Finding("open files", OK, said)
-    return Finding("open files", MISSING, said, "run `ulimit -n 4096` first")
+    return _needed("open files", is_enough, said, "run `ulimit -n 4096` first")
 
 
 def loopback() -> Finding:
@@ -162,9 +153,8 @@ def clock(checkout: Checkout, *, now_s: float) -> Finding:
     with tempfile.NamedTemporaryFile(dir=checkout.root, prefix=".clock-") as file:
         apart_s = Path(file.name).stat().st_mtime - now_s
     said = f"the file system's is {abs(apart_s):.1f} s {'ahead' if apart_s > 0 else 'behind'}"
-    if abs(apart_s) <= CLOCKS_APART_S_MAX:
-        return Finding("clock", OK, said)
-    return Finding("clock", MISSING, said, "set both, or use a folder on a local disk")
+    remedy = "set both, or use a folder on a local disk"
+    return _needed("clock", abs(apart_s) <= CLOCKS_APART_S_MAX, said, remedy)
 
 
 def fetched(step: Step) -> Finding:
@@ -175,6 +165,10 @@ def fetched(step: Step) -> Finding:
     is_there = step.folder.is_dir() and any(step.folder.iterdir())
     said = "is of an older checkout" if is_there else "is not there yet"
     return Finding(name, LATER, f"{step.folder} {said}", f"fetched when needed: {step.title}")
+
+
+def _needed(name: str, is_there: bool, said: str, remedy: str) -> Finding:  # noqa: FBT001 - private
+    return Finding(name, OK, said) if is_there else Finding(name, MISSING, said, remedy)
 
 
 def _downloads(checkout: Checkout) -> list[Step]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Callable
 
 from local.setup import java, packages
@@ -37,31 +36,24 @@ GOALS: Mapping[str, Callable[[Checkout], Sequence[Step]]] = {
 
 
 def cdk_step(checkout: Checkout) -> Step:
-    return Step(
-        title="the CDK's command line into build/cdk (about 8 MB)",
-        folder=checkout.build / "cdk",
-        key=key_of(_cdk_definition(checkout)),
-        make=lambda: _install_cdk(checkout, checkout.build / "cdk"),
-    )
+    """Makes build/cdk hold what ``infra/cdk/package-lock.json`` says, and nothing else."""
+    project, target = checkout.root / "infra" / "cdk", checkout.build / "cdk"
+    definition = [project / "package.json", project / "package-lock.json"]
 
+    def install() -> None:
+        shutil.rmtree(target, ignore_errors=True)
+        target.mkdir(parents=True)
+        for file in definition:
+            shutil.copy(file, target)
+        bin_folder = checkout.venv / "bin"
+        path = os.pathsep.join((str(bin_folder), checkout.environment.get("PATH", os.defpath)))
+        npm = [str(bin_folder / "npm"), "ci", "--prefix", str(target)]
+        Tool(
+            name="npm",
+            command=[*npm, "--no-audit", "--no-fund", "--no-update-notifier"],
+            environment=checkout.environment_with(PATH=path),
+            log=checkout.logs / "cdk.log",
+        ).run()
 
-def _install_cdk(checkout: Checkout, target: Path) -> None:
-    """Make the folder hold what ``infra/cdk/package-lock.json`` says, and nothing else."""
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir(parents=True)
-    for file in _cdk_definition(checkout):
-        shutil.copy(file, target)
-    bin_folder = checkout.venv / "bin"
-    path = os.pathsep.join((str(bin_folder), checkout.environment.get("PATH", os.defpath)))
-    npm = [str(bin_folder / "npm"), "ci", "--prefix", str(target)]
-    Tool(
-        name="npm",
-        command=[*npm, "--no-audit", "--no-fund", "--no-update-notifier"],
-        environment=checkout.environment_with(PATH=path),
-        log=checkout.logs / "cdk.log",
-    ).run()
-
-
-def _cdk_definition(checkout: Checkout) -> tuple[Path, Path]:
-    project = checkout.root / "infra" / "cdk"
-    return project / "package.json", project / "package-lock.json"
+    title = "the CDK's command line into build/cdk (about 8 MB)"
+    return Step(title=title, folder=target, key=key_of(definition), make=install)

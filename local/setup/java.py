@@ -69,35 +69,31 @@ CONFIGURATIONS = ("broker", "spark", "laptop", "msk", "rehearsal")
 
 
 def jars_step(checkout: Checkout) -> Step:
-    return Step(
-        title="jars of Kafka, Spark's connector and Iceberg into build/jars (about 190 MB)",
-        folder=checkout.build / "jars",
-        key=key_of([DEFINITION, SETTINGS]),
-        make=lambda: _fetch(checkout, checkout.build / "jars"),
-    )
-
-
-def _fetch(checkout: Checkout, target: Path) -> None:
-    """Fill ``target``, a folder a configuration; made beside it, so that no old jar is left.
+    """Fills build/jars, a folder a configuration; made beside it, so that no old jar is left.
 
     Ivy caches what it fetched in ~/.ivy2, for all checkouts; an interrupted fetch goes on there.
     """
-    fresh = target.with_name("jars.new")
-    pattern = f"{fresh}/[conf]/[artifact]-[revision](-[classifier]).[ext]"
-    shutil.rmtree(fresh, ignore_errors=True)
-    Tool(
-        name="Ivy",
-        command=[
-            *(str(executable(checkout) or "java"), "-jar", str(_ivy_jar(checkout))),
-            *("-settings", str(SETTINGS), "-ivy", str(DEFINITION)),
-            *("-confs", *CONFIGURATIONS, "-retrieve", pattern),
-        ],
-        environment=checkout.environment,
-        log=checkout.logs / "jars.log",
-        condense=counted(),
-    ).run()
-    shutil.rmtree(target, ignore_errors=True)
-    fresh.rename(target)
+    target, fresh = checkout.build / "jars", checkout.build / "jars.new"
+
+    def fetch() -> None:
+        shutil.rmtree(fresh, ignore_errors=True)
+        pattern = f"{fresh}/[conf]/[artifact]-[revision](-[classifier]).[ext]"
+        Tool(
+            name="Ivy",
+            command=[
+                *(str(executable(checkout) or "java"), "-jar", str(_ivy_jar(checkout))),
+                *("-settings", str(SETTINGS), "-ivy", str(DEFINITION)),
+                *("-confs", *CONFIGURATIONS, "-retrieve", pattern),
+            ],
+            environment=checkout.environment,
+            log=checkout.logs / "jars.log",
+            condense=counted(),
+        ).run()
+        shutil.rmtree(target, ignore_errors=True)
+        fresh.rename(target)
+
+    title = "jars of Kafka, Spark's connector and Iceberg into build/jars (about 190 MB)"
+    return Step(title=title, folder=target, key=key_of([DEFINITION, SETTINGS]), make=fetch)
 
 
 def counted() -> Condense:

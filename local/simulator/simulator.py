@@ -100,31 +100,23 @@ async def _run(
     try:
         async with asyncio.TaskGroup() as devices:
             for number, one in enumerate(sendings):
-                devices.create_task(_send_all(one, sender, sent, _due_s(one, number, plan)))
+                devices.create_task(_send_all(one, number, plan, sender, sent))
     finally:
         reports.cancel()
     report()
     return FleetRun(began_ms=began_ms, sent=tuple(sent), seconds=time.monotonic() - started_s)
 
 
-def _due_s(sending: Sending, number: int, plan: FleetPlan) -> tuple[float, ...]:
-    """When each of a device's parcels is due, in seconds after the start of the run."""
-    if plan.seconds is None:
-        return (0.0,) * len(sending.parcels)
-    each, offset = 1 / max(1, len(sending.parcels)), number / plan.devices
-    return tuple(
-        plan.seconds * (_HERD_AT if parcel.is_herd else (place + offset) * each)
-        for place, parcel in enumerate(sending.parcels)
-    )
-
-
 async def _send_all(
-    sending: Sending, sender: Sender, sent: list[SentMessage], due_s: tuple[float, ...]
+    sending: Sending, number: int, plan: FleetPlan, sender: Sender, sent: list[SentMessage]
 ) -> None:
-    """Send a device's messages one after another, each no earlier than it is due."""
+    """Send a device's messages one after another, spread over the plan's time."""
     started_s = time.monotonic()
-    for parcel, at_s in zip(sending.parcels, due_s, strict=True):
-        await asyncio.sleep(max(0.0, started_s + at_s - time.monotonic()))
+    for place, parcel in enumerate(sending.parcels):
+        if plan.seconds is not None:
+            part = (place + number / plan.devices) / len(sending.parcels)
+            due_s = started_s + plan.seconds * (_HERD_AT if parcel.is_herd else part)
+            await asyncio.sleep(max(0.0, due_s - time.monotonic()))
         if isinstance(parcel, Batch):
             sent.extend(await sender.send_batch(sending.token, parcel))
         else:

@@ -1,6 +1,8 @@
 """What happens as LocalStack starts."""
 
 import functools
+import os
+from pathlib import Path
 
 from localstack.runtime import hooks
 
@@ -29,20 +31,19 @@ def bind_loopback() -> None:
 def keep_state() -> None:
     """Bring S3 and DynamoDB back to where the journal left them, and note what changes from now on.
 
-    The port opens after this. Nothing is kept where no journal is named.
+    The port opens after this. Nothing is kept where ``LOCALSTACK_JOURNAL`` names no journal.
     """
     from localstack.runtime.current import get_current_runtime
 
     from localstack_hostmode import draws
     from localstack_hostmode.journal import Journal
     from localstack_hostmode.recording import Recorder, replay
-    from localstack_hostmode.settings import journal_path
 
-    path = journal_path()
-    if path is None:
+    path = os.environ.get("LOCALSTACK_JOURNAL")  # noqa: TID251 - the only setting
+    if not path:
         return
     gateway = get_current_runtime().components.gateway
     draws.install()
-    journal = Journal(path)
+    journal = Journal(Path(path))
     replay(journal, gateway)
     Recorder(journal).install(gateway)

@@ -39,10 +39,27 @@ def apigateway() -> Service:
 
 @aws_provider(api="cloudformation", name="hostmode")  # type: ignore[untyped-decorator]
 def cloudformation() -> Service:
-    """Strict without a network."""
+    """Strict: refuses a stack with a resource that nothing here makes.
+
+    To decide that, LocalStack asks an online catalog, and refuses everything without a network.
+    """
+    from localstack.services.cloudformation.engine.v2 import change_set_resource_support_checker
     from localstack.services.cloudformation.v2.provider import CloudformationProviderV2
+    from localstack.utils.catalog.catalog import AwsCatalogRuntimePlugin
+    from localstack.utils.catalog.common import (
+        CloudFormationResourcesSupportAtRuntime,
+        CloudFormationResourcesSupportInLatest,
+    )
 
-    from localstack_hostmode.cloudformation.supported_types import decide_offline
+    from localstack_hostmode.cloudformation.custom_resource import CUSTOM_RESOURCE
 
-    decide_offline()
+    class Installed(AwsCatalogRuntimePlugin):  # type: ignore[misc]
+        def get_cloudformation_resource_status(self, resource_name: str, *_: object) -> object:
+            is_custom = resource_name.startswith("Custom::")
+            name = CUSTOM_RESOURCE if is_custom else resource_name
+            if name in self._get_cfn_resources_available_at_runtime():
+                return CloudFormationResourcesSupportAtRuntime.AVAILABLE
+            return CloudFormationResourcesSupportInLatest.NOT_SUPPORTED
+
+    change_set_resource_support_checker.get_aws_catalog = Installed
     return Service.for_provider(CloudformationProviderV2())

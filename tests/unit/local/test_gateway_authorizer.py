@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from local.gateway.rest_api import AuthorizerCache, AuthorizerResult, is_allowed
+from local.gateway.rest_api import AuthorizerCache, AuthorizerResult
 from tests.unit.local.gateway_calls import (
     ARN,
     TOKEN,
@@ -108,7 +108,7 @@ def test_a_policy_allows_what_it_covers_and_does_not_deny(
 ) -> None:
     both = {"Statement": [one for part in statements for one in part["Statement"]]}
 
-    assert is_allowed(both, ARN) is is_covered
+    assert AuthorizerResult(policy=both, context={}).allows(ARN) is is_covered
 
 
 def test_expired_results_are_dropped() -> None:

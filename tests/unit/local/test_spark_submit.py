@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from local.servers.java import AS_IN_AWS, LAPTOP, QUICK_START, SparkJvm
+from local.servers.java import LAPTOP, SHORT_LIVED, SparkJvm
 from local.spark.jobs import spark_submit
 
 C1_ALONE = "-XX:TieredStopAtLevel=1"
@@ -13,7 +13,11 @@ INTERPRETED = "--conf=spark.sql.codegen.wholeStage=false"
 
 @pytest.mark.parametrize(
     ("jvm", "found"),
-    [(LAPTOP, (True, True)), (QUICK_START, (True, False)), (AS_IN_AWS, (False, False))],
+    [
+        (LAPTOP, (True, True)),
+        (SparkJvm(java_options=SHORT_LIVED), (True, False)),
+        (SparkJvm(), (False, False)),
+    ],
     ids=["laptop", "quick start", "as in AWS"],
 )
 def test_an_application_gets_the_compilers_and_plans_that_were_asked_for(

@@ -10,12 +10,8 @@ from localstack.services.cloudformation.resource_provider import (
     ResourceRequest,
 )
 
-_ARGUMENTS = {
-    "AuthorizerUri": "authorizerUri",
-    "AuthorizerCredentials": "authorizerCredentials",
-    "IdentitySource": "identitySource",
-    "AuthorizerResultTtlInSeconds": "authorizerResultTtlInSeconds",
-}
+_TTL = "authorizerResultTtlInSeconds"
+_ARGUMENTS = ("authorizerUri", "authorizerCredentials", "identitySource", _TTL)
 
 
 class AuthorizerProvider(ResourceProvider):  # type: ignore[misc]
@@ -43,20 +39,17 @@ class AuthorizerProvider(ResourceProvider):  # type: ignore[misc]
 
     def update(self, request: ResourceRequest) -> ProgressEvent:
         model = {**(request.previous_state or {}), **request.desired_state}
-        changes = [
-            {"op": "replace", "path": f"/{argument}", "value": str(value)}
-            for argument, value in _arguments(model).items()
-        ]
         request.aws_client_factory.apigateway.update_authorizer(
-            restApiId=model["RestApiId"],
-            authorizerId=model["AuthorizerId"],
-            patchOperations=changes,
+            **_ids(model),
+            patchOperations=[
+                {"op": "replace", "path": f"/{name}", "value": str(value)}
+                for name, value in _arguments(model).items()
+            ],
         )
         return _done(model)
 
     def delete(self, request: ResourceRequest) -> ProgressEvent:
-        model, client = request.desired_state, request.aws_client_factory.apigateway
-        client.delete_authorizer(restApiId=model["RestApiId"], authorizerId=model["AuthorizerId"])
+        request.aws_client_factory.apigateway.delete_authorizer(**_ids(request.desired_state))
         return _done({})
 
     def read(self, request: ResourceRequest) -> ProgressEvent:
@@ -72,16 +65,16 @@ class AuthorizerPlugin(CloudFormationResourceProviderPlugin):  # type: ignore[mi
         self.factory = AuthorizerProvider
 
 
+def _ids(model: dict[str, Any]) -> dict[str, Any]:
+    return {"restApiId": model["RestApiId"], "authorizerId": model["AuthorizerId"]}
+
+
 def _arguments(model: dict[str, Any]) -> dict[str, Any]:
     """The properties as API Gateway names them; numbers arrive as text."""
-    found = {
-        argument: model[name]
-        for name, argument in _ARGUMENTS.items()
-        if model.get(name) is not None
+    named = ((name, model.get(name[0].upper() + name[1:])) for name in _ARGUMENTS)
+    return {
+        name: int(value) if name == _TTL else value for name, value in named if value is not None
     }
-    if "authorizerResultTtlInSeconds" in found:
-        found["authorizerResultTtlInSeconds"] = int(found["authorizerResultTtlInSeconds"])
-    return found
 
 
 def _done(model: dict[str, Any]) -> ProgressEvent:

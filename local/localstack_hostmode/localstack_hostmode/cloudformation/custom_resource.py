@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from queue import Empty, SimpleQueue
 from typing import Any, ClassVar
 
 from localstack.services.cloudformation.resource_provider import (
@@ -57,16 +58,11 @@ class CustomResourcePlugin(CloudFormationResourceProviderPlugin):  # type: ignor
 
 
 class _AnswerServer(HTTPServer):
-    """Waits for one PUT, on a port of 127.0.0.1."""
+    """Waits for answers to be PUT, on a port of 127.0.0.1."""
 
     def __init__(self) -> None:
-        self.arrived = threading.Event()
-        self.answer: _Model = {}
+        self.answers: SimpleQueue[_Model] = SimpleQueue()
         super().__init__(("127.0.0.1", 0), _AnswerHandler)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/"
 
 
 class _AnswerHandler(BaseHTTPRequestHandler):
@@ -74,11 +70,11 @@ class _AnswerHandler(BaseHTTPRequestHandler):
 
     def do_PUT(self) -> None:
         """Take the answer."""
-        self.server.answer = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        answer = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.send_response(HTTPStatus.OK)
         self.send_header("Content-Length", "0")
         self.end_headers()
-        self.server.arrived.set()
+        self.server.answers.put(answer)
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
@@ -118,18 +114,19 @@ def _event(
 def _exchanged(request: ResourceRequest, event: _Model) -> _Model:
     """Call the function with a place to PUT its answer, and wait for that."""
     with _AnswerServer() as server:
+        url = f"http://127.0.0.1:{server.server_port}/"
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
             result = request.aws_client_factory.lambda_.invoke(
                 FunctionName=event["ServiceToken"],
-                Payload=json.dumps(event | {"ResponseURL": server.url}).encode(),
+                Payload=json.dumps(event | {"ResponseURL": url}).encode(),
             )
             if result.get("FunctionError"):
                 return {"Status": "FAILED", "Reason": result["Payload"].read().decode()[:500]}
-            if not server.arrived.wait(_ANSWER_TIMEOUT_S):
-                reason = f"no answer came within {_ANSWER_TIMEOUT_S:g} s"
-                return {"Status": "FAILED", "Reason": reason}
-            return server.answer
+            return server.answers.get(timeout=_ANSWER_TIMEOUT_S)
+        except Empty:
+            reason = f"no answer came within {_ANSWER_TIMEOUT_S:g} s"
+            return {"Status": "FAILED", "Reason": reason}
         finally:
             server.shutdown()
 

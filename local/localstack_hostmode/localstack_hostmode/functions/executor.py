@@ -1,5 +1,6 @@
 """What LocalStack calls to run a function: one executor for each concurrent invocation."""
 
+import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +18,6 @@ from localstack_hostmode.functions.process import (
     Invocation,
     error_json,
 )
-from localstack_hostmode.settings import function_logs_folder
 
 ANSWER_BYTES_MAX = 6 * 1024 * 1024
 _RUNTIME = "python3.13"
@@ -42,7 +42,7 @@ class ProcessExecutor(RuntimeExecutor):  # type: ignore[misc]
 
     def __init__(self, id: str, function_version: FunctionVersion) -> None:  # noqa: A002 - LocalStack's
         super().__init__(id=id, function_version=function_version)
-        folder = function_logs_folder()
+        folder = Path(os.environ["LOCALSTACK_FUNCTION_LOGS"])  # noqa: TID251 - the only setting
         folder.mkdir(parents=True, exist_ok=True)
         self._log_path: Path = folder / f"{function_version.id.function_name}-{id}.log"
         self._environment: dict[str, str] = {}
@@ -84,11 +84,7 @@ class ProcessExecutor(RuntimeExecutor):  # type: ignore[misc]
 
     @classmethod
     def prepare_version(cls, function_version: FunctionVersion) -> None:
-        """Unpack the code.
-
-        Raises:
-            UnsupportedFunctionError: It needs what is not here.
-        """
+        """Unpack the code; raises ``UnsupportedFunctionError`` where it needs what is not here."""
         settings = function_version.config
         if settings.runtime != _RUNTIME or settings.layers or settings.code is None:
             name = function_version.id.function_name
@@ -102,18 +98,17 @@ class ProcessExecutor(RuntimeExecutor):  # type: ignore[misc]
 
     def _answer(self, payload: Mapping[str, str]) -> Answer:
         timeout_s = float(self.function_version.config.timeout)
-        process = None
         try:
             process = self._running()
+        except StatusErrorException as failed:
+            return Answer(body=failed.payload, is_error=True)
+        try:
             return process.invoke(_invocation(payload, timeout_s), timeout_s=timeout_s)
         except TimeoutError:
-            if process is not None:
-                process.kill()
+            process.kill()
             request = f"RequestId: {payload['invoke-id']}"
             message = f"{request} Error: Task timed out after {timeout_s:.2f} seconds"
             return Answer(body=error_json("Sandbox.Timedout", message), is_error=True)
-        except StatusErrorException as failed:
-            return Answer(body=failed.payload, is_error=True)
 
     def _running(self) -> FunctionProcess:
         if self._process is None or not self._process.is_alive():

@@ -10,12 +10,11 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 _STOP_GRACE_S = 2.0
 
@@ -44,118 +43,14 @@ class FunctionDidNotStartError(Exception):
         self.body = body
 
 
-class RuntimeApi:
-    """A server that one process asks for work, one invocation at a time."""
+class FunctionProcess(ThreadingHTTPServer):
+    """The process, and the server that it asks for work, one invocation at a time.
 
-    def __init__(self) -> None:
-        self._work: SimpleQueue[Invocation | None] = SimpleQueue()
-        self._ready: Future[None] = Future()
-        self._lock = threading.Lock()
-        self._open: Future[Answer] | None = None
-        self._end: Answer | None = None
-        self._server = _Server(self)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    @property
-    def address(self) -> str:
-        return f"127.0.0.1:{self._server.server_port}"
-
-    def wait_ready(self) -> None:
-        """Wait until the process asks for its first invocation, or raise that it never will."""
-        self._ready.result()
-
-    def invoke(self, invocation: Invocation, *, timeout_s: float) -> Answer:
-        """Hand an invocation to the process and wait for what becomes of it.
-
-        Raises:
-            TimeoutError: Nothing came in time. The process is still at it.
-        """
-        with self._lock:
-            if self._end is not None:
-                return self._end
-            answer = self._open = Future()
-        self._work.put(invocation)
-        return answer.result(timeout_s)
-
-    def next(self) -> Invocation | None:
-        """Work for the process; blocks until there is some. None: there will be no more."""
-        with self._lock:
-            if not self._ready.done():
-                self._ready.set_result(None)
-        return self._work.get()
-
-    def take(self, answer: Answer) -> None:
-        """Give an answer to the caller that waits for it, if any."""
-        with self._lock:
-            if self._open is not None and not self._open.done():
-                self._open.set_result(answer)
-
-    def fail_start(self, body: bytes) -> None:
-        with self._lock:
-            if not self._ready.done():
-                self._ready.set_exception(FunctionDidNotStartError(body))
-
-    def close(self, end: Answer) -> None:
-        """The process is gone: callers that wait, now or later, get ``end`` as their answer."""
-        self.fail_start(end.body)
-        with self._lock:
-            self._end = end
-        self.take(end)
-        self._work.put(None)
-        self._server.shutdown()
-        self._server.server_close()
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self, api: RuntimeApi) -> None:
-        self.api = api
-        super().__init__(("127.0.0.1", 0), _Handler)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def do_GET(self) -> None:
-        """``/2018-06-01/runtime/invocation/next``."""
-        invocation = self.server.api.next()
-        if invocation is None:  # the process is gone
-            self.close_connection = True
-        else:
-            self._answer(HTTPStatus.OK, invocation.event, invocation.headers)
-
-    def do_POST(self) -> None:
-        """``…/init/error``, ``…/invocation/<id>/response`` or ``…/invocation/<id>/error``."""
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self._answer(HTTPStatus.ACCEPTED, b'{"status":"OK"}')
-        *_, subject, kind = self.path.split("/")
-        if subject == "init":
-            self.server.api.fail_start(body)
-        else:
-            self.server.api.take(Answer(body=body, is_error=kind == "error"))
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing: a line for each request helps nobody."""
-
-    def _answer(
-        self, status: HTTPStatus, body: bytes = b"", headers: dict[str, str] | None = None
-    ) -> None:
-        self.send_response(status)
-        named = {"Content-Type": "application/json", "Content-Length": str(len(body))}
-        for name, value in (named | (headers or {})).items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body)
-
-
-class FunctionProcess(RuntimeApi):
-    """Runs from the moment it is made until it is stopped, fails, or LocalStack ends.
-
-    It is in LocalStack's process group, and ends when the runtime API no longer answers.
+    Runs from the moment it is made until it is stopped, fails, or LocalStack ends. It is in
+    LocalStack's process group, and ends when the runtime API no longer answers.
     """
+
+    daemon_threads = True
 
     def __init__(
         self, folder: Path, handler: str, environment: Mapping[str, str], *, log_path: Path
@@ -164,17 +59,46 @@ class FunctionProcess(RuntimeApi):
 
         All that it prints is added to ``log_path``.
         """
-        super().__init__()
+        super().__init__(("127.0.0.1", 0), _RuntimeApi)
+        self.work: SimpleQueue[Invocation | None] = SimpleQueue()
+        self.answers: SimpleQueue[Answer] = SimpleQueue()
+        self._start_error: bytes | None = None
+        self._has_begun = threading.Event()
         with log_path.open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603 - the code that was deployed
                 [sys.executable, "-m", "awslambdaric", handler],
                 cwd=folder,
-                env=_environment(folder, environment, self.address),
+                env=_environment(folder, environment, f"127.0.0.1:{self.server_port}"),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
             )
-        threading.Thread(target=self._watch, daemon=True).start()
+        for task in (self.serve_forever, self._watch):
+            threading.Thread(target=task, daemon=True).start()
+
+    def wait_ready(self) -> None:
+        """Wait until the process asks for its first invocation, or raise that it never will."""
+        self._has_begun.wait()
+        if self._start_error is not None:
+            raise FunctionDidNotStartError(self._start_error)
+
+    def begun(self, error: bytes | None = None) -> None:
+        """Note that it asked for work, or the error that it failed with before it ever did."""
+        if not self._has_begun.is_set():
+            self._start_error = error
+            self._has_begun.set()
+
+    def invoke(self, invocation: Invocation, *, timeout_s: float) -> Answer:
+        """Hand an invocation to the process and wait for what becomes of it, or of the process.
+
+        Raises:
+            TimeoutError: Nothing came in time. The process is still at it, and of no use any more.
+        """
+        self.work.put(invocation)
+        try:
+            return self.answers.get(timeout=timeout_s)
+        except Empty:
+            raise TimeoutError from None
 
     def is_alive(self) -> bool:
         return self._process.poll() is None
@@ -194,7 +118,48 @@ class FunctionProcess(RuntimeApi):
     def _watch(self) -> None:
         status = self._process.wait()
         message = f"Error: Runtime exited with error: exit status {status}"
-        self.close(Answer(body=error_json("Runtime.ExitError", message), is_error=True))
+        end = Answer(body=error_json("Runtime.ExitError", message), is_error=True)
+        self.begun(end.body)
+        self.answers.put(end)
+        self.work.put(None)
+        self.shutdown()
+        self.server_close()
+
+
+class _RuntimeApi(BaseHTTPRequestHandler):
+    server: FunctionProcess
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_GET(self) -> None:
+        """``/2018-06-01/runtime/invocation/next``: blocks until there is work."""
+        self.server.begun()
+        invocation = self.server.work.get()
+        if invocation is None:  # the process is gone
+            self.close_connection = True
+        else:
+            self._answer(HTTPStatus.OK, invocation.event, invocation.headers)
+
+    def do_POST(self) -> None:
+        """``…/init/error``, ``…/invocation/<id>/response`` or ``…/invocation/<id>/error``."""
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self._answer(HTTPStatus.ACCEPTED, b'{"status":"OK"}', {})
+        *_, subject, kind = self.path.split("/")
+        if subject == "init":
+            self.server.begun(body)
+        else:
+            self.server.answers.put(Answer(body=body, is_error=kind == "error"))
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing: a line for each request helps nobody."""
+
+    def _answer(self, status: HTTPStatus, body: bytes, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        named = {"Content-Type": "application/json", "Content-Length": str(len(body))}
+        for name, value in (named | headers).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
 
 
 def error_json(kind: str, message: str) -> bytes:
