@@ -20,8 +20,8 @@ from infra.constructs.functions.flow_publication import (
     deployed_flows,
 )
 from infra.constructs.functions.platform_function import FunctionContext
-from infra.constructs.jobs.jobs_code import LocalJobsCode
 from infra.constructs.kafka.access import KafkaEndpoint
+from infra.constructs.stores.uploads import LocalJobsCode
 from infra.stacks.ingest import Ingest
 from infra.stacks.network import Network
 from infra.stacks.pipeline import Pipeline

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Final
 
 from aws_cdk import Duration
@@ -10,6 +11,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import Dimension, JobMetric, LaneMetric, namespace_of
+from infra.alarms.meanings import MEANINGS
 from infra.stages import Stage
 
 PUBLISHED_MINUTES: Final = 5
@@ -20,18 +22,25 @@ PUBLISHED_MINUTES: Final = 5
 class AlarmRule:
     """Alarms when ``metric`` is above ``threshold`` for ``periods`` in a row.
 
-    Or below it, where ``is_low`` is what is wrong.
-    ``meaning`` is the alarm's message: what is wrong, and the first thing to do. With
-    ``silence_alarms``, missing data alarms too.
+    Or below it, where ``is_low`` is what is wrong. With ``silence_alarms``, missing data alarms
+    too. ``of`` has what the names in ``kind`` and in its meaning stand for.
     """
 
-    name: str
-    meaning: str
+    kind: str
     metric: cloudwatch.IMetric
     threshold: float = 0
     periods: int = 1
     silence_alarms: bool = False
     is_low: bool = False
+    of: Mapping[str, object] = MappingProxyType({})
+
+    @property
+    def name(self) -> str:
+        return self.kind.format(**self.of)
+
+    @property
+    def meaning(self) -> str:
+        return MEANINGS[self.kind].format(threshold=self.threshold, **self.of)
 
 
 def metric_of(

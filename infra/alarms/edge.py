@@ -8,13 +8,7 @@ from aws_cdk import Duration
 
 from fleetlane.events.metrics import FLEET_WATCH, Dimension, FunctionMetric, JobMetric, Service
 from infra.alarms.alarm import AlarmRule, OurMetrics
-from infra.constructs.api.device_api import (
-    BATCH_ROUTE,
-    DEVICE_ROUTES,
-    FAST_ROUTE,
-    ApiMetric,
-    DeviceApi,
-)
+from infra.constructs.api import device_api
 from infra.constructs.functions.platform_function import PlatformFunction
 from infra.constructs.functions.upload_functions import UploadFunctions
 
@@ -25,14 +19,14 @@ QUEUE_AGE_S_MAX: Final = 15 * 60
 SPOOLED_S_MAX: Final = 600
 CANARY_ERRORS_MAX: Final = 3
 """Those of one minute: its call fails, and its two repetitions."""
-_ROUTE_NAMES: Final = {FAST_ROUTE: "fast", BATCH_ROUTE: "batch"}
+_ROUTE_NAMES: Final = {device_api.FAST_ROUTE: "fast", device_api.BATCH_ROUTE: "batch"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
     """What devices call, and what puts published flows into force."""
 
-    api: DeviceApi
+    api: device_api.DeviceApi
     ingest: PlatformFunction
     authorizer: PlatformFunction
     flow_activation: PlatformFunction
@@ -50,25 +44,22 @@ def edge_alarms(ours: OurMetrics, edge: Edge) -> Iterator[AlarmRule]:
         yield from _canary_alarms(ours, edge.canary)
 
 
-def _api_alarms(api: DeviceApi) -> Iterator[AlarmRule]:
+def _api_alarms(api: device_api.DeviceApi) -> Iterator[AlarmRule]:
     """The fast route is held to a quarter of the others' time, and for a shorter while."""
     yield AlarmRule(
-        name="api-fails",
-        meaning=f"More than {FAILED_PERCENT_MAX} % of requests are answered with a 5xx. "
-        "Read ingest's log for `not durable` and `failed`.",
-        metric=api.metric(ApiMetric.FAILED, "Average"),
+        kind="api-fails",
+        of={"percent": FAILED_PERCENT_MAX},
+        metric=api.metric(device_api.ApiMetric.FAILED, "Average"),
         threshold=FAILED_PERCENT_MAX / 100,
         periods=3,
     )
-    for route in DEVICE_ROUTES:
-        is_fast = route == FAST_ROUTE
-        ms_max = FAST_MS_MAX if is_fast else STANDARD_MS_MAX
+    for route in device_api.DEVICE_ROUTES:
+        is_fast = route == device_api.FAST_ROUTE
         yield AlarmRule(
-            name=f"{_ROUTE_NAMES.get(route, 'standard')}-route-is-slow",
-            meaning=f"The p99 latency of POST {route} is above {ms_max} ms. "
-            "Compare the routes on the dashboard, and check the brokers.",
-            metric=api.metric(ApiMetric.LATENCY, "p99", route=route),
-            threshold=ms_max,
+            kind="{route}-route-is-slow",
+            of={"route": _ROUTE_NAMES.get(route, "standard"), "path": route},
+            metric=api.metric(device_api.ApiMetric.LATENCY, "p99", route=route),
+            threshold=FAST_MS_MAX if is_fast else STANDARD_MS_MAX,
             periods=2 if is_fast else 5,
         )
 
@@ -79,119 +70,64 @@ def _function_alarms(edge: Edge) -> Iterator[AlarmRule]:
         "uploads": edge.uploads.issuing,
         "authorizer": edge.authorizer,
     }
-    for name, function in functions.items():
+    for name, one in functions.items():
+        throttles = one.function.metric_throttles(period=Duration.minutes(1))
         yield AlarmRule(
-            name=f"{name}-is-throttled",
-            meaning=f"Calls of the function {name} exceed its reserved concurrency and fail. "
-            "Check whether one device or site sends far more than usual.",
-            metric=function.function.metric_throttles(period=Duration.minutes(1)),
-            periods=3,
+            kind="{function}-is-throttled", of={"function": name}, metric=throttles, periods=3
         )
-    yield AlarmRule(
-        name="flow-activation-fails",
-        meaning="A published version of the flows could not be activated; the previous one stays "
-        "in force. Read the function's log for the reason.",
-        metric=edge.flow_activation.function.metric_errors(period=Duration.minutes(5)),
-    )
+    errors = edge.flow_activation.function.metric_errors(period=Duration.minutes(5))
+    yield AlarmRule(kind="flow-activation-fails", metric=errors)
 
 
 def _unavailable_alarms(ours: OurMetrics) -> Iterator[AlarmRule]:
     """A function counts that it cannot read what it decides by, and goes on without it."""
-    late = "Revoked devices may send for five more minutes. Check rights on the artifacts bucket."
-    unavailable = (
-        (
-            "flows-unavailable",
-            (Service.INGEST, FunctionMetric.FLOWS_UNAVAILABLE),
-            "Ingest cannot read the flows; messages land as those of a stream without a flow. "
-            "Check that flows/current.json exists and that ingest may read it.",
-        ),
-        (
-            "overrides-unavailable",
-            (Service.INGEST, FunctionMetric.OVERRIDES_UNAVAILABLE),
-            f"Ingest cannot read the overrides. {late}",
-        ),
-        (
-            "upload-overrides-unavailable",
-            (Service.UPLOADS, FunctionMetric.OVERRIDES_UNAVAILABLE),
-            f"Uploads cannot read the overrides. {late}",
-        ),
-        (
-            "receipts-unavailable",
-            (Service.INGEST, FunctionMetric.RECEIPTS_UNAVAILABLE),
-            "Ingest cannot read or write receipts; a repeated message lands twice. "
-            "Check the receipts table for throttling, and ingest's rights on it.",
-        ),
-    )
-    for name, (service, metric), meaning in unavailable:
-        yield AlarmRule(
-            name=name,
-            meaning=meaning,
-            metric=ours.of(metric, {Dimension.SERVICE: service}),
-            periods=5,
-        )
+    counts = FunctionMetric
+    for kind, service, metric in (
+        ("flows-unavailable", Service.INGEST, counts.FLOWS_UNAVAILABLE),
+        ("overrides-unavailable", Service.INGEST, counts.OVERRIDES_UNAVAILABLE),
+        ("upload-overrides-unavailable", Service.UPLOADS, counts.OVERRIDES_UNAVAILABLE),
+        ("receipts-unavailable", Service.INGEST, counts.RECEIPTS_UNAVAILABLE),
+    ):
+        count = ours.of(metric, {Dimension.SERVICE: service})
+        yield AlarmRule(kind=kind, metric=count, periods=5)
 
 
 def _upload_alarms(uploads: UploadFunctions) -> Iterator[AlarmRule]:
+    queue, dead_letters = uploads.queue.queue, uploads.queue.dead_letters
     yield AlarmRule(
-        name="uploads-are-late",
-        meaning=f"A notification of an upload waits for over {QUEUE_AGE_S_MAX // 60} minutes. "
-        "Read the log of upload_landing for `not landed`.",
-        metric=uploads.queue.queue.metric_approximate_age_of_oldest_message(
+        kind="uploads-are-late",
+        of={"minutes": QUEUE_AGE_S_MAX // 60},
+        metric=queue.metric_approximate_age_of_oldest_message(
             period=Duration.minutes(1), statistic="Maximum"
         ),
         threshold=QUEUE_AGE_S_MAX,
         periods=3,
     )
-    yield AlarmRule(
-        name="uploads-are-dead-letters",
-        meaning="Uploads did not land in a day of attempts; their notifications are dead letters. "
-        "Read one, and the log of upload_landing for its key.",
-        metric=uploads.queue.dead_letters.metric_approximate_number_of_messages_visible(
-            period=Duration.minutes(5), statistic="Maximum"
-        ),
+    waiting = dead_letters.metric_approximate_number_of_messages_visible(
+        period=Duration.minutes(5), statistic="Maximum"
     )
-    yield AlarmRule(
-        name="upload-sweep-fails",
-        meaning="The sweep cannot look for missed uploads, or found some that cannot land. "
-        "Read the log of upload_sweep.",
-        metric=uploads.sweep.function.metric_errors(period=Duration.minutes(15)),
-        periods=2,
-    )
+    yield AlarmRule(kind="uploads-are-dead-letters", metric=waiting)
+    errors = uploads.sweep.function.metric_errors(period=Duration.minutes(15))
+    yield AlarmRule(kind="upload-sweep-fails", metric=errors, periods=2)
 
 
 def _spool_alarms(ours: OurMetrics) -> Iterator[AlarmRule]:
     """Missing data alarms too: then respool does not run."""
     by = {Dimension.SERVICE: Service.RESPOOL}
     yield AlarmRule(
-        name="spool-is-old",
-        meaning=f"Messages have waited in the spool for over {SPOOLED_S_MAX} s, or respool does "
-        "not run. Check the brokers, then respool's log.",
+        kind="spool-is-old",
         metric=ours.of(FunctionMetric.OLDEST_SPOOLED_SECONDS, by, statistic="Maximum"),
         threshold=SPOOLED_S_MAX,
         periods=3,
         silence_alarms=True,
     )
-    yield AlarmRule(
-        name="spool-is-unreadable",
-        meaning="The spool holds an object that respool cannot read; it stays where it is. "
-        "Respool's log names it under `unreadable`.",
-        metric=ours.of(FunctionMetric.UNREADABLE_SPOOLED, by, statistic="Maximum"),
-    )
+    unreadable = ours.of(FunctionMetric.UNREADABLE_SPOOLED, by, statistic="Maximum")
+    yield AlarmRule(kind="spool-is-unreadable", metric=unreadable)
 
 
 def _canary_alarms(ours: OurMetrics, canary: PlatformFunction) -> Iterator[AlarmRule]:
     """Missing data alarms too: then nobody looks, or there was no canary for two days."""
-    yield AlarmRule(
-        name="canary-fails",
-        meaning="The canary's messages are not accepted, or it has no key. Devices may be refused "
-        "likewise. Read the function's log for `not accepted`.",
-        metric=canary.function.metric_errors(period=Duration.minutes(5)),
-        threshold=CANARY_ERRORS_MAX,
-    )
-    yield AlarmRule(
-        name="canary-is-missing",
-        meaning="A message of the canary is not in the lake in time, or nobody looks for it. "
-        "The watch's log names it: `fleetlane why` shows how far it came.",
-        metric=ours.of_job(JobMetric.CANARY_MISSING, job=FLEET_WATCH),
-        silence_alarms=True,
-    )
+    errors = canary.function.metric_errors(period=Duration.minutes(5))
+    yield AlarmRule(kind="canary-fails", metric=errors, threshold=CANARY_ERRORS_MAX)
+    missing = ours.of_job(JobMetric.CANARY_MISSING, job=FLEET_WATCH)
+    yield AlarmRule(kind="canary-is-missing", metric=missing, silence_alarms=True)

@@ -1,4 +1,7 @@
-"""Archives whose bytes depend on what goes into them and zlib alone; the packages among that."""
+"""Archives whose bytes depend on what goes into them and zlib alone; the packages among that.
+
+What is missing, or does not fit together, is a ``CannotBuildError``, here and wherever one builds.
+"""
 
 import io
 import stat
@@ -59,11 +62,7 @@ def archive_bytes(contents: Contents) -> bytes:
 
 
 def merged(*parts: Contents) -> Contents:
-    """Put contents together.
-
-    Raises:
-        CannotBuildError: Two parts bring a file of the same name, and not the same file.
-    """
+    """Put contents together, that have no two files of one name."""
     whole: dict[str, bytes] = {}
     for part in parts:
         for name, data in part.items():
@@ -85,18 +84,11 @@ def _entry(name: str) -> zipfile.ZipInfo:
 AWS_SERVICES: Final = frozenset({"s3", "dynamodb", "ssm", "sts", "cloudwatch", "glue"})
 """The services that our code calls, and the one that issues credentials. boto3 knows 400 more."""
 
-_SDKS: Final = frozenset({"boto3", "botocore"})
-
 
 def source_contents(root: Path, folder: str) -> Contents:
-    """All files of one of our folders, by their paths from ``root``.
-
-    Raises:
-        CannotBuildError: There are none.
-    """
-    contents = {
-        path.relative_to(root).as_posix(): path.read_bytes() for path in files_in(root / folder)
-    }
+    """All files of one of our folders, by their paths from ``root``."""
+    found = files_in(root / folder)
+    contents = {path.relative_to(root).as_posix(): path.read_bytes() for path in found}
     if not contents:
         raise CannotBuildError(folder, "holds no files", "run this from a whole checkout")
     return contents
@@ -114,11 +106,8 @@ def installed_contents(folder: Path) -> Contents:
 
     Licences stay. What an installer wrote is left out: it differs from one machine to the next.
     """
-    return {
-        path.as_posix(): (folder / path).read_bytes()
-        for path in (found.relative_to(folder) for found in files_in(folder))
-        if _is_needed(PurePosixPath(path))
-    }
+    paths = (PurePosixPath(found.relative_to(folder)) for found in files_in(folder))
+    return {str(path): (folder / path).read_bytes() for path in paths if _is_needed(path)}
 
 
 def files_in(folder: Path) -> Iterator[Path]:
@@ -131,13 +120,10 @@ def _is_needed(path: PurePosixPath) -> bool:
     if not is_shipped(path) or "tests" in path.parts[:-1]:
         return False
     match path.parts:
-        case (sdk, "data", service, _, *_) if sdk in _SDKS:
+        case ("boto3" | "botocore", "data", service, _, *_):
             return service in AWS_SERVICES
         case _:
             return True
-
-
-_RETRY = "mend that (`uv lock` renews a stale uv.lock) and run `make artifacts` again"
 
 
 def install(
@@ -146,9 +132,6 @@ def install(
     """Install a dependency group's packages, without our own, into ``folder``.
 
     Only wheels, by their hashes; none of the packages ``without``, which are there already.
-
-    Raises:
-        CannotBuildError: The group is missing, uv.lock is stale, or a wheel is unavailable.
     """
     subject = f"pyproject.toml, group {group}"
     not_there = [f"--no-emit-package={name}" for name in without]
@@ -161,23 +144,16 @@ def install(
 
 
 def run_uv(uv: Uv, *arguments: str, subject: str, given: str = "") -> str:
-    """Run uv, and give what it printed.
-
-    Raises:
-        CannotBuildError: It failed. ``subject`` is what it worked on.
-    """
+    """Run uv on what ``subject`` names, and give what it printed."""
     try:
         return uv.run(*arguments, given=given)
     except UvFailedError as failure:
-        raise CannotBuildError(subject, failure.problem, _RETRY) from None
+        remedy = "mend that (`uv lock` renews a stale uv.lock) and run `make artifacts` again"
+        raise CannotBuildError(subject, failure.problem, remedy) from None
 
 
 def uv_of(root: Path) -> Uv:
-    """Find the uv that the set-up uses: its own, or the one on ``PATH``.
-
-    Raises:
-        CannotBuildError: There is none.
-    """
+    """Find the uv that the set-up uses: its own, or the one on ``PATH``."""
     ours = root / "build" / "uv" / "bin" / "uv"
     try:
         return uv_for(root, ours if ours.is_file() else None)

@@ -30,12 +30,7 @@ OUR_PROJECTS: Final = ("fleetlane-events", "fleetlane-parsers", "fleetlane")
 
 
 def build_wheels(uv: Uv, *, scratch: Path, folder: Path) -> Mapping[str, Path]:
-    """Build our own wheels into ``folder``, and give them by their projects' names.
-
-    Raises:
-        CannotBuildError: One does not build.
-        ArtifactTooLargeError: One is over its limit.
-    """
+    """Build our own wheels into ``folder``, and give them by their projects' names."""
     folder.mkdir(parents=True, exist_ok=True)
     built = {name: _built(uv, name, scratch / name) for name in OUR_PROJECTS}
     return {name: Path(shutil.move(path, folder / path.name)) for name, path in built.items()}
@@ -56,11 +51,7 @@ PROJECTS: Final = MappingProxyType({"examples/acme-sensors": "acme-sensors"})
 
 
 def write_parsers(uv: Uv, *, platform: Platform, scratch: Path, folder: Path) -> Iterator[Path]:
-    """Build all projects into ``folder``, each at its key in the flows' bucket.
-
-    Raises:
-        CannotBuildError: One does not build.
-    """
+    """Build all projects into ``folder``, each at its key in the flows' bucket."""
     shutil.rmtree(folder / PARSERS, ignore_errors=True)  # of earlier versions
     for project, owner in PROJECTS.items():
         try:

@@ -43,7 +43,7 @@ class Artifacts:
     folder: Path = ROOT / "build" / "artifacts"
 
     def function(self, name: str) -> Path:
-        return _existing(self.folder / "functions" / f"{entry_of(name).code}.zip")
+        return _existing(self.folder / "functions" / f"{entry_of(name).split('.')[1]}.zip")
 
     def jobs_folder(self) -> Path:
         for file in (SCRIPT, SOURCES, PACKAGES, PACKAGES_AS_WHEELS, ENVIRONMENT):
@@ -81,30 +81,17 @@ class Artifacts:
         return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """``lambdas/<code>``, and the function in one of its modules that Lambda calls."""
-
-    code: str
-    function: str = "handle"
-    module: str = "handler"
-
-    @property
-    def path(self) -> str:
-        return f"lambdas.{self.code}.{self.module}.{self.function}"
-
-
 _ENTRIES: Final = {
-    "ingest": Entry(code="ingest", module="start"),
-    "upload_landing": Entry(code="uploads", function="land"),
-    "upload_sweep": Entry(code="uploads", function="sweep"),
+    "ingest": "ingest.start.handle",
+    "upload_landing": "uploads.handler.land",
+    "upload_sweep": "uploads.handler.sweep",
 }
 """Functions that share another function's code, or begin elsewhere than in a handler."""
 
 
-def entry_of(function: str) -> Entry:
-    """The entry of a function in AWS; by default its code has its name."""
-    return _ENTRIES.get(function, Entry(code=function))
+def entry_of(function: str) -> str:
+    """What Lambda calls of a function; by default its code has its name."""
+    return f"lambdas.{_ENTRIES.get(function, f'{function}.handler.handle')}"
 
 
 def _existing(path: Path) -> Path:

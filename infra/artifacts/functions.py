@@ -10,15 +10,7 @@ from typing import Final
 
 from fleetlane.parsers.artifacts.building import Platform, Uv
 from fleetlane.parsers.artifacts.writing import Contents
-from infra.artifacts.archive import (
-    ArtifactTooLargeError,
-    CannotBuildError,
-    install,
-    installed_contents,
-    merged,
-    source_contents,
-    write_archive,
-)
+from infra.artifacts import archive
 
 _UNCHECKED_HASH: Final = (1).to_bytes(4, "little")
 """PEP 552: valid whatever its source is, whose size and time are not even read."""
@@ -66,31 +58,24 @@ FUNCTION_BYTES_MAX: Final = 50_000_000
 def write_function(
     uv: Uv, name: str, *, platform: Platform, events: Contents, scratch: Path, path: Path
 ) -> Path:
-    """Write the zip of ``lambdas/<name>``. ``events`` is what the wheel of fleetlane-events holds.
-
-    Raises:
-        CannotBuildError: Its dependency group is missing or cannot be installed.
-        ArtifactTooLargeError: It is over its limit.
-    """
+    """Write the zip of ``lambdas/<name>``; ``events`` is what fleetlane-events' wheel holds."""
     root = uv.project
     package = {"lambdas/__init__.py": (root / "lambdas" / "__init__.py").read_bytes()}
     folders = (f"lambdas/{name}", "lambdas/http", "clients")
-    ours = merged(package, *(source_contents(root, folder) for folder in folders))
-    install(uv, name.replace("_", "-"), platform, scratch)
-    contents = with_bytecode(merged(ours, events, installed_contents(scratch)))
+    ours = archive.merged(package, *(archive.source_contents(root, folder) for folder in folders))
+    archive.install(uv, name.replace("_", "-"), platform, scratch)
+    contents = with_bytecode(archive.merged(ours, events, archive.installed_contents(scratch)))
     size_bytes = sum(map(len, contents.values()))
     if size_bytes > FUNCTION_BYTES_MAX:
-        raise ArtifactTooLargeError(path.name, size_bytes, FUNCTION_BYTES_MAX)
-    return write_archive(path, contents)
+        raise archive.ArtifactTooLargeError(path.name, size_bytes, FUNCTION_BYTES_MAX)
+    return archive.write_archive(path, contents)
 
 
 def function_names(root: Path) -> tuple[str, ...]:
-    """The functions there are: each folder of ``lambdas/`` with a handler.
-
-    Raises:
-        CannotBuildError: There are none.
-    """
+    """The functions there are: each folder of ``lambdas/`` with a handler."""
     names = sorted(handler.parent.name for handler in (root / "lambdas").glob("*/handler.py"))
     if not names:
-        raise CannotBuildError("lambdas", "holds no handler", "run this from a whole checkout")
+        raise archive.CannotBuildError(
+            "lambdas", "holds no handler", "run this from a whole checkout"
+        )
     return tuple(names)

@@ -17,16 +17,7 @@ from fleetlane.events.flows.artifacts import sha256_of_file
 from fleetlane.parsers.artifacts.building import Platform, Uv
 from fleetlane.parsers.artifacts.writing import PYTHON as VERSION
 from fleetlane.parsers.artifacts.writing import Contents
-from infra.artifacts.archive import (
-    CannotBuildError,
-    archive_bytes,
-    files_in,
-    install,
-    installed_contents,
-    merged,
-    source_contents,
-    write_archive,
-)
+from infra.artifacts import archive
 from infra.artifacts.folder import PYTHON
 
 ENGINES_BRING: Final = (
@@ -69,27 +60,24 @@ def write_jobs(
     """Write ``host.py``, ``fleetlane-jobs.zip`` and both forms of ``fleetlane-packages``.
 
     ``ours`` is what the wheels of events and parsers hold.
-
-    Raises:
-        CannotBuildError: The packages cannot be installed.
     """
-    install(uv, "jobs", platform, scratch, without=ENGINES_BRING)
+    archive.install(uv, "jobs", platform, scratch, without=ENGINES_BRING)
     folder.mkdir(parents=True, exist_ok=True)
-    code = [source_contents(uv.project, name) for name in ("glue_jobs", "clients")]
+    code = [archive.source_contents(uv.project, name) for name in ("glue_jobs", "clients")]
     return (
         Path(shutil.copyfile(uv.project / "glue_jobs" / "host.py", folder / "host.py")),
-        write_archive(folder / "fleetlane-jobs.zip", merged(ours, *code)),
-        write_archive(folder / "fleetlane-packages.zip", installed_contents(scratch)),
-        write_archive(folder / "fleetlane-packages.gluewheels.zip", _zip_of_wheels(scratch)),
+        archive.write_archive(folder / "fleetlane-jobs.zip", archive.merged(ours, *code)),
+        archive.write_archive(
+            folder / "fleetlane-packages.zip", archive.installed_contents(scratch)
+        ),
+        archive.write_archive(
+            folder / "fleetlane-packages.gluewheels.zip", _zip_of_wheels(scratch)
+        ),
     )
 
 
 def write_jars(root: Path, folder: Path) -> Iterator[Path]:
-    """Copy the jars that the set-up fetched, byte for byte; ``folder`` holds no others then.
-
-    Raises:
-        CannotBuildError: One was not fetched, or is not the one that was tested.
-    """
+    """Copy the jars that the set-up fetched, byte for byte; ``folder`` holds no others then."""
     jars = [_jar(root / "build" / "jars", name, sha256) for name, sha256 in _JARS.items()]
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -100,9 +88,11 @@ def write_jars(root: Path, folder: Path) -> Iterator[Path]:
 def _jar(fetched: Path, name: str, sha256: str) -> Path:
     jar = fetched / name
     if not jar.is_file():
-        raise CannotBuildError(name, "is missing", "run `make platform`, which fetches it")
+        raise archive.CannotBuildError(name, "is missing", "run `make platform`, which fetches it")
     if sha256_of_file(jar) != sha256:
-        raise CannotBuildError(name, f"has another SHA-256 than {sha256}", "remove build/jars")
+        raise archive.CannotBuildError(
+            name, f"has another SHA-256 than {sha256}", "remove build/jars"
+        )
     return jar
 
 
@@ -112,9 +102,9 @@ def _zip_of_wheels(folder: Path) -> Contents:
     Glue unpacks ``wheels/`` and runs pip on its ``requirements.txt``, with no other index.
     Scripts are left out, as jobs call none.
     """
-    installed, notes = installed_contents(folder), sorted(folder.glob("*.dist-info"))
+    installed, notes = archive.installed_contents(folder), sorted(folder.glob("*.dist-info"))
     wheels = {
-        f"wheels/{note.stem}-{_tags(note)}.whl": archive_bytes(_wheel(note, installed))
+        f"wheels/{note.stem}-{_tags(note)}.whl": archive.archive_bytes(_wheel(note, installed))
         for note in notes
     }
     lines = ["==".join(note.stem.rsplit("-", 1)) for note in notes]
@@ -142,9 +132,6 @@ def _tags(note: Path) -> str:
     return "-".join(".".join(sorted(set(kind))) for kind in zip(*tags, strict=True))
 
 
-_SPARKS: Final = ("pyspark", "py4j")
-"""Packages of the group that come with any Spark, and must be of its version."""
-
 _LIBRARY: Final = f"python{VERSION}"
 _LEFT_OUT: Final = ("config-", "ensurepip", "idlelib", "site-packages", "test", "tkinter", "turtle")
 
@@ -160,15 +147,12 @@ def write_environment(
     """Write all packages that the jobs import, and the CPython in ``python``, if one is given.
 
     That must be one for ``platform`` that runs wherever it is put.
-
-    Raises:
-        CannotBuildError: The packages cannot be installed.
     """
     parts: list[Contents] = [] if python is None else [_python_in(python)]
-    for group in ("jobs", "spark"):
-        install(uv, group, platform, scratch / group, without=_SPARKS)
-        parts.append(installed_contents(scratch / group))
-    return write_archive(path, merged(*parts))
+    for group in ("jobs", "spark"):  # Spark's own come with any, and must be of its version
+        archive.install(uv, group, platform, scratch / group, without=("pyspark", "py4j"))
+        parts.append(archive.installed_contents(scratch / group))
+    return archive.write_archive(path, archive.merged(*parts))
 
 
 def _python_in(folder: Path) -> Contents:
@@ -176,7 +160,7 @@ def _python_in(folder: Path) -> Contents:
     home = PurePosixPath(PYTHON).parents[1]
     return {
         str(home / path): (folder / path).read_bytes()
-        for path in (found.relative_to(folder) for found in files_in(folder))
+        for path in (found.relative_to(folder) for found in archive.files_in(folder))
         if _is_of_use(path.parts)
     }
 

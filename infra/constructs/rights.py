@@ -4,7 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from aws_cdk import Acknowledgment, Resource, Stack, Validations
+from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
 from constructs import IConstruct
 
 BASIC_LAMBDA_POLICY: Final = (
@@ -43,3 +46,62 @@ def seen_arn(owner: Resource, arn: str, *, reader: IConstruct) -> str:
         return f"<{logical_id}.Arn>"
     exported: str = stack.resolve(stack.export_value(arn))["Fn::ImportValue"]
     return exported
+
+
+READ: Final = ("s3:GetObject",)
+WRITE: Final = ("s3:PutObject", "s3:AbortMultipartUpload")
+DELETE: Final = ("s3:DeleteObject",)
+_KEYS: Final = (
+    "The objects of this prefix are named for their messages, flows, overrides or checkpoints."
+)
+
+
+def grant_objects(
+    role: iam.Role, bucket: s3.Bucket, actions: Sequence[str], *prefixes: str
+) -> None:
+    """Let ``role`` do ``actions`` with objects, those under ``prefixes`` if any are given.
+
+    It may use the bucket's key, and list the bucket too: S3 says that an object is missing only to
+    those who may.
+    """
+    for prefix in prefixes or ("",):
+        grant(role, actions, [bucket.arn_for_objects(f"{prefix}*")])
+        grant(role, ["s3:ListBucket"], [bucket.bucket_arn])
+        seen = seen_arn(bucket, bucket.bucket_arn, reader=role)
+        suppress_wildcard(role, f"{seen}/{prefix}*", _KEYS)
+    if bucket.encryption_key is not None:
+        grant_key(role, bucket.encryption_key)
+
+
+def grant_items(
+    role: iam.Role,
+    table: dynamodb.Table,
+    actions: Sequence[str],
+    *,
+    attributes: Sequence[str] | None = None,
+) -> None:
+    """Let ``role`` do ``actions`` with items; with ``attributes`` touch no others, return none."""
+    limits: Mapping[str, Mapping[str, object]] = {
+        "ForAllValues:StringEquals": {"dynamodb:Attributes": list(attributes or ())},
+        "StringEqualsIfExists": {"dynamodb:ReturnValues": "NONE"},
+    }
+    grant(role, actions, [table.table_arn], conditions=limits if attributes else None)
+    if table.encryption_key is not None:
+        grant_key(role, table.encryption_key)
+
+
+def grant_catalog(
+    role: iam.Role, actions: Sequence[str], *, database: str, tables: Sequence[str]
+) -> None:
+    """Let ``role`` do ``actions`` with tables of Glue's catalog, and what contains them."""
+    named = [("table", f"{database}/{one}") for one in tables]
+    arns = [
+        Stack.of(role).format_arn(service="glue", resource=kind, resource_name=name)
+        for kind, name in (("catalog", None), ("database", database), *named)
+    ]
+    grant(role, actions, arns)
+
+
+def grant_key(role: iam.Role, key: kms.IKey) -> None:
+    """Let ``role`` read and write what ``key`` encrypts."""
+    grant(role, ["kms:Decrypt", "kms:GenerateDataKey"], [key.key_arn])

@@ -5,13 +5,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from fleetlane.events.job_arguments import (
-    FleetMetadataArguments,
-    FleetWatchArguments,
-    JobArguments,
-    LakeArguments,
-    lake_tables,
-)
+from fleetlane.events import job_arguments
 from fleetlane.events.lake.tables import BUCKETS, TABLES
 from fleetlane.events.lanes import LANE_LIMITS, BulkCause, Lane
 from infra.cost.scenario import HOURS_A_MONTH, Scenario
@@ -45,11 +39,11 @@ def lane_jobs_usd(at: Scenario, lane: Lane) -> Mapping[str, float]:
 
 def lake_jobs_usd(at: Scenario) -> Mapping[str, float]:
     """A month of the lake's application, and of fleet_metadata's checkpoints."""
-    queries = lake_tables(at.stage.raw_archive_days)
-    lake_ms = _default(LakeArguments, "lake_trigger_ms")
+    queries = job_arguments.lake_tables(at.stage.raw_archive_days)
+    lake_ms = _default(job_arguments.LakeArguments, "lake_trigger_ms")
     triggers_ms: Iterable[int] = (
-        _default(FleetMetadataArguments, "metadata_trigger_ms"),
-        _default(FleetWatchArguments, "watch_trigger_ms"),
+        _default(job_arguments.FleetMetadataArguments, "metadata_trigger_ms"),
+        _default(job_arguments.FleetWatchArguments, "watch_trigger_ms"),
         *(lake_ms for _ in queries),
     )
     # Each batch commits to each of its tables; `hourly` is counted as if it did too, `repeats`
@@ -97,7 +91,7 @@ def workers_needed(at: Scenario, lane: Lane) -> int:
     return _DRIVER + max(1, math.ceil(busy_vcpus * at.peak / of_worker))
 
 
-def _default(arguments: type[JobArguments], name: str) -> int:
+def _default(arguments: type[job_arguments.JobArguments], name: str) -> int:
     (value,) = (one.default for one in dataclasses.fields(arguments) if one.name == name)
     assert isinstance(value, int), f"{name} has a default"
     return value

@@ -8,12 +8,11 @@ from constructs import Construct
 
 from fleetlane.events import s3_keys
 from fleetlane.events.names import audience_of
-from fleetlane.events.stage_resources import StageResources, parameter_name
+from fleetlane.events.stage_resources import StageResources, canary_key_name, parameter_name
 from infra.alarms.edge import Edge
 from infra.constructs.api.device_api import ApiFunctions
 from infra.constructs.api.http_api import HttpDeviceApi
 from infra.constructs.api.rest_api import RestDeviceApi
-from infra.constructs.functions.canary_function import canary_function
 from infra.constructs.functions.platform_function import (
     FunctionContext,
     FunctionSize,
@@ -22,7 +21,7 @@ from infra.constructs.functions.platform_function import (
 from infra.constructs.functions.upload_functions import UploadFunctions
 from infra.constructs.kafka.access import CANONICAL_TOPICS, RAW_TOPICS, UNIQUE_TOPICS
 from infra.constructs.platform_stack import PlatformStack
-from infra.constructs.stores.access import DELETE, READ, WRITE, grant_items, grant_objects
+from infra.constructs.rights import DELETE, READ, WRITE, grant, grant_items, grant_objects
 from infra.stages import Api
 
 
@@ -48,9 +47,7 @@ class Ingest(PlatformStack):
             authorizer=authorizer,
             flow_activation=self.flow_activation,
             uploads=uploads,
-            canary=canary_function(self, context=context, api_url=api.url)
-            if stage.has_canary
-            else None,
+            canary=self._canary(api.url) if stage.has_canary else None,
         )
         CfnOutput(self, "ApiUrl", value=api.url)
         CfnOutput(self, "ApiId", value=api.api_id)
@@ -177,3 +174,35 @@ class Ingest(PlatformStack):
                 )
             ],
         )
+
+    def _canary(self, api_url: str) -> PlatformFunction:
+        """It talks to the API alone, as devices do, at the beginning of each minute.
+
+        Two at most: a minute that waits for answers does not hold up the next. An event that failed
+        comes again with the same time, and sends the same messages.
+        """
+        key = canary_key_name(self.stage.name)
+        canary = PlatformFunction(
+            self,
+            "canary",
+            context=self._context,
+            size=FunctionSize(memory_mib=256, timeout_s=120, concurrency=2),
+            environment={
+                "API_URL": api_url,
+                "AUDIENCE": audience_of(self.stage.name),
+                "KEY_PARAMETER": key,
+            },
+            in_network=False,  # devices are outside too
+        )
+        # The key of Systems Manager decrypts for whoever in the account may read the parameter.
+        name = key.lstrip("/")
+        key_arn = self.format_arn(service="ssm", resource="parameter", resource_name=name)
+        grant(canary.role, ["ssm:GetParameter"], [key_arn])
+        events.Rule(
+            self,
+            "Canaries",
+            description="Sends known messages through the API in every lane",
+            schedule=events.Schedule.cron(minute="*"),  # at second 0: the event's time names it
+            targets=[targets.LambdaFunction(canary.function, max_event_age=Duration.minutes(5))],
+        )
+        return canary

@@ -11,10 +11,9 @@ from fleetlane.events import s3_keys
 from fleetlane.events.canary import VERIFIER_ID
 from fleetlane.events.lake.tables import DAILY, EVENTS, LEDGER, PARSED, RECEIVED
 from fleetlane.events.stage_resources import parameter_name
+from infra.constructs import rights
 from infra.constructs.jobs.spark_applications import LAKE_TABLES_PREFIX
 from infra.constructs.platform_stack import PlatformStack
-from infra.constructs.rights import grant, suppress_wildcard
-from infra.constructs.stores.access import READ, grant_catalog, grant_items, grant_objects
 from infra.constructs.stores.stores import Stores
 from infra.stages import Stage
 
@@ -54,7 +53,7 @@ class Pipeline(PlatformStack):
         )
         ours = f"arn:{Aws.PARTITION}:iam::{Aws.ACCOUNT_ID}:role/cdk-hnb659fds"
         where = f"role-{Aws.ACCOUNT_ID}-{self.region}"
-        grant(role, ["sts:AssumeRole"], [f"{ours}-{kind}-{where}" for kind in bootstrapped])
+        rights.grant(role, ["sts:AssumeRole"], [f"{ours}-{kind}-{where}" for kind in bootstrapped])
         CfnOutput(self, f"{name}RoleArn", value=role.role_arn)
         return role
 
@@ -62,16 +61,16 @@ class Pipeline(PlatformStack):
         """Write and remove one device of ours, and read flows, lake and alarms."""
         name = parameter_name(self.stage.name).removeprefix("/")
         parameter = self.format_arn(service="ssm", resource="parameter", resource_name=name)
-        grant(role, ["ssm:GetParameter"], [parameter])
+        rights.grant(role, ["ssm:GetParameter"], [parameter])
         ours = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [VERIFIER_ID]}}
-        grant_items(role, stores.registry, ["dynamodb:Scan"])
+        rights.grant_items(role, stores.registry, ["dynamodb:Scan"])
         changes = ["dynamodb:PutItem", "dynamodb:DeleteItem"]
-        grant(role, changes, [stores.registry.table_arn], conditions=ours)
-        grant_objects(role, stores.artifacts, READ, s3_keys.FLOWS)
-        grant_objects(role, stores.lake, READ, f"{LAKE_TABLES_PREFIX}/")
+        rights.grant(role, changes, [stores.registry.table_arn], conditions=ours)
+        rights.grant_objects(role, stores.artifacts, rights.READ, s3_keys.FLOWS)
+        rights.grant_objects(role, stores.lake, rights.READ, f"{LAKE_TABLES_PREFIX}/")
         tables = [one.name for one in (DAILY, EVENTS, LEDGER, PARSED, RECEIVED)]
         reads = ["glue:GetDatabase", "glue:GetTable"]
-        grant_catalog(role, reads, database=self.stage.lake_database, tables=tables)
-        grant(role, ["sns:ListSubscriptionsByTopic"], [alarms.topic_arn])
-        grant(role, ["cloudwatch:DescribeAlarms"], ["*"])
-        suppress_wildcard(role, "*", _ALARMS)
+        rights.grant_catalog(role, reads, database=self.stage.lake_database, tables=tables)
+        rights.grant(role, ["sns:ListSubscriptionsByTopic"], [alarms.topic_arn])
+        rights.grant(role, ["cloudwatch:DescribeAlarms"], ["*"])
+        rights.suppress_wildcard(role, "*", _ALARMS)

@@ -7,13 +7,11 @@ from infra.constructs.jobs import emr_engine, glue_engine
 from infra.constructs.jobs.application_role import ApplicationRole, EngineContext
 from infra.constructs.jobs.emr_engine import EmrEngine
 from infra.constructs.jobs.glue_engine import GlueEngine
-from infra.constructs.jobs.job_restarts import JobRestarts
-from infra.constructs.jobs.jobs_code import JobsCode
-from infra.constructs.jobs.restarts import KeptRunning
+from infra.constructs.jobs.restarts import JobRestarts, KeptRunning
 from infra.constructs.jobs.spark_applications import Places, spark_applications
 from infra.constructs.platform_stack import PlatformStack
-from infra.constructs.stores.bucket_uploads import BucketUploads
 from infra.constructs.stores.stores import Stores
+from infra.constructs.stores.uploads import BucketUploads, JobsCode
 from infra.stacks.streaming import Streaming
 from infra.stages import Engine, Stage
 

@@ -15,8 +15,7 @@ from fleetlane.events.names import LAKE_DATABASE
 from fleetlane.events.s3_keys import ARCHIVED_BODIES
 from infra.constructs.platform_stack import PlatformStack
 from infra.constructs.rights import suppress
-from infra.constructs.stores.emptied_buckets import EmptiedBuckets
-from infra.constructs.stores.stores import Stores, UploadQueue, check_payload_ttl
+from infra.constructs.stores.stores import EmptiedBuckets, Stores, UploadQueue, check_payload_ttl
 from infra.stages import Stage
 
 UNDO_DAYS: Final = 7

@@ -12,7 +12,7 @@ from aws_cdk.assertions import Template
 from botocore.exceptions import WaiterError
 
 from infra.constructs.platform_stack import PlatformStack
-from infra.constructs.stores.emptied_buckets import EmptiedBuckets
+from infra.constructs.stores.stores import EmptiedBuckets
 from infra.stages import settings_of, stage_from
 from local.cloud.local_cloud import LocalCloud
 from tests.e2e_cloud.trial import HttpsDevice

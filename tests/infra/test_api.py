@@ -9,10 +9,9 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk.assertions import Template
 
 from fleetlane.events.errors import ProblemTag
-from infra.constructs.api.device_api import ApiFunctions
+from infra.constructs.api.device_api import SHARES_PERCENT, ApiFunctions
 from infra.constructs.api.http_api import HttpDeviceApi
 from infra.constructs.api.problem_answers import PROBLEMS
-from infra.constructs.api.request_limits import SHARES_PERCENT
 from infra.constructs.api.rest_api import RestDeviceApi
 from infra.constructs.platform_stack import PlatformStack
 from infra.stages import settings_of, stage_from

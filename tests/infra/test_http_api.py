@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from infra.constructs.api.device_api import shares
 from infra.constructs.api.http_api import STAGE
-from infra.constructs.api.request_limits import shares
 from infra.stages import settings_of, stage_from
 from lambdas.authorizer.handler import authorize
 from local.gateway.event import RESOURCES

@@ -20,8 +20,8 @@ from typing import Any, Final
 from fleetlane.events.lanes import Lane
 from fleetlane.events.s3_keys import STARTED_MARKERS
 from fleetlane.events.times import now_ms
-from infra.constructs.jobs.jobs_code import JOBS_CODE
 from infra.constructs.jobs.spark_applications import APPLICATION_PREFIX
+from infra.constructs.stores.uploads import JOBS_CODE
 from local.servers.processes import ServerProcess
 from operations.ledger.message_results import Receipt
 from operations.ledger.reconciliation import Ledger

@@ -100,3 +100,27 @@ def domain_options(scope: Construct, domain: DeviceDomain) -> dict[str, Any]:
         "certificate": acm.Certificate.from_certificate_arn(scope, "Certificate", arn),
         "mtls": {"bucket": s3.Bucket.from_bucket_name(scope, "Truststore", bucket), "key": key},
     }
+
+
+SHARES_PERCENT: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "POST /v1/streams/{stream}": 69,
+        "POST /v1/fast/{stream}": 20,
+        "POST /v1/batch": 8,  # up to 500 messages each
+        "POST /v1/uploads/{stream}": 1,  # forms alone: the bodies go to S3
+        "GET /v1/health": 2,  # anybody may ask
+    }
+)
+"""They add up to 100: API Gateway throttles each route separately, and the account as a whole."""
+
+
+def shares(stage: Stage) -> dict[str, tuple[int, int]]:
+    """Give each route its share of a stage's requests a second, and of its burst.
+
+    So a burst on one leaves room for the others.
+    """
+    per_s, burst = stage.requests_per_s, stage.requests_burst
+    return {
+        route: (max(1, per_s * percent // 100), max(1, burst * percent // 100))
+        for route, percent in SHARES_PERCENT.items()
+    }

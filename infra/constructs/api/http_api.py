@@ -10,19 +10,10 @@ from aws_cdk import aws_apigatewayv2_authorizers as authorizers
 from aws_cdk import aws_apigatewayv2_integrations as integrations
 from constructs import Construct
 
-from infra.constructs.api.device_api import (
-    AUTHORIZER_TTL_S,
-    HEALTH_ROUTE,
-    PUBLIC_HEALTH,
-    ApiFunctions,
-    ApiMetric,
-    DeviceApi,
-    domain_options,
-)
-from infra.constructs.api.request_limits import shares
+from infra.constructs.api import device_api
 from infra.constructs.platform_stack import log_group
 from infra.constructs.rights import suppress
-from infra.stages import DeviceDomain, Stage
+from infra.stages import Stage
 
 STAGE: Final = "$default"
 """Any other would be part of the path, which the functions then would not know."""
@@ -41,15 +32,16 @@ ACCESS_LOG: Final = MappingProxyType(
 """As of the REST API, and what a log of failures has there: this API has none."""
 
 
-class HttpDeviceApi(DeviceApi):
+class HttpDeviceApi(device_api.DeviceApi):
     """The same handlers: events, answers and the authorizer's policies have payload format 1.0."""
 
     metric_names = MappingProxyType(
-        {one: str(one) for one in ApiMetric} | {ApiMetric.REFUSED: "4xx", ApiMetric.FAILED: "5xx"}
+        {one: str(one) for one in device_api.ApiMetric}
+        | {device_api.ApiMetric.REFUSED: "4xx", device_api.ApiMetric.FAILED: "5xx"}
     )
 
     def __init__(
-        self, scope: Construct, name: str, *, stage: Stage, functions: ApiFunctions
+        self, scope: Construct, name: str, *, stage: Stage, functions: device_api.ApiFunctions
     ) -> None:
         super().__init__(scope, name, stage=stage)
         self._http = apigatewayv2.HttpApi(
@@ -67,9 +59,12 @@ class HttpDeviceApi(DeviceApi):
         live = self._add_stage()
         live.node.add_dependency(*routes)  # it names each of them
         if stage.device_domain is not None:
-            self._add_device_domain(stage.device_domain, live)
+            tls = apigatewayv2.SecurityPolicy.TLS_1_2
+            options = device_api.domain_options(self, stage.device_domain)
+            name = apigatewayv2.DomainName(self, "Domain", **options, security_policy=tls)
+            apigatewayv2.ApiMapping(self, "Mapping", api=self._http, domain_name=name, stage=live)
 
-    def _add_routes(self, functions: ApiFunctions) -> list[apigatewayv2.HttpRoute]:
+    def _add_routes(self, functions: device_api.ApiFunctions) -> list[apigatewayv2.HttpRoute]:
         behind = {
             function: integrations.HttpLambdaIntegration(
                 f"To{name}",
@@ -84,7 +79,7 @@ class HttpDeviceApi(DeviceApi):
             functions.authorizer,
             identity_source=["$request.header.Authorization"],
             response_types=[authorizers.HttpLambdaResponseType.IAM],
-            results_cache_ttl=Duration.seconds(AUTHORIZER_TTL_S),
+            results_cache_ttl=Duration.seconds(device_api.AUTHORIZER_TTL_S),
         )
         routes = [
             route
@@ -97,11 +92,11 @@ class HttpDeviceApi(DeviceApi):
             )
         ]
         (health,) = self._http.add_routes(
-            path=HEALTH_ROUTE,
+            path=device_api.HEALTH_ROUTE,
             methods=[apigatewayv2.HttpMethod.GET],
             integration=behind[functions.ingest],
         )
-        suppress(health, "APIG4", PUBLIC_HEALTH)
+        suppress(health, "APIG4", device_api.PUBLIC_HEALTH)
         return [*routes, health]
 
     def _add_stage(self) -> apigatewayv2.HttpStage:
@@ -118,15 +113,9 @@ class HttpDeviceApi(DeviceApi):
         whole = _settings(stage.requests_per_s, stage.requests_burst)
         resource.add_property_override("DefaultRouteSettings", whole)
         resource.route_settings = {
-            route: _settings(*share) for route, share in shares(stage).items()
+            route: _settings(*share) for route, share in device_api.shares(stage).items()
         }
         return live
-
-    def _add_device_domain(self, domain: DeviceDomain, live: apigatewayv2.HttpStage) -> None:
-        tls = apigatewayv2.SecurityPolicy.TLS_1_2
-        options = domain_options(self, domain)
-        name = apigatewayv2.DomainName(self, "Domain", **options, security_policy=tls)
-        apigatewayv2.ApiMapping(self, "Mapping", api=self._http, domain_name=name, stage=live)
 
 
 def _settings(per_s: int, burst: int) -> dict[str, Any]:

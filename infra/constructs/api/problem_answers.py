@@ -8,7 +8,6 @@ from typing import Final
 from fleetlane.events.errors import ProblemTag
 
 PROBLEM_CONTENT_TYPE: Final = "application/problem+json"
-_TYPE_PREFIX: Final = "urn:fleetlane:problem:"
 RETRY_AFTER_S: Final = MappingProxyType({ProblemTag.SLOW_DOWN: 2, ProblemTag.TRY_LATER: 5})
 """Where a retry can succeed."""
 
@@ -42,11 +41,5 @@ PROBLEMS: Final = MappingProxyType(
 
 
 def problem_body(tag: ProblemTag, detail: str) -> str:
-    status = HTTPStatus(tag.status)
-    problem = {
-        "type": _TYPE_PREFIX + tag,
-        "title": status.phrase,
-        "status": int(status),
-        "detail": detail,
-    }
-    return json.dumps(problem)
+    kind, title = f"urn:fleetlane:problem:{tag}", HTTPStatus(tag.status).phrase
+    return json.dumps({"type": kind, "title": title, "status": int(tag.status), "detail": detail})

@@ -20,7 +20,7 @@ from fleetlane.events.s3_keys import FLOW_OWNERS, PARSERS, owners_version_key, w
 from infra.artifacts.folder import Artifacts
 from infra.constructs.platform_stack import log_group
 from infra.constructs.rights import seen_arn, suppress, suppress_wildcard
-from infra.constructs.stores.bucket_uploads import BucketUploads
+from infra.constructs.stores.uploads import BucketUploads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -104,7 +104,7 @@ class PlatformFunction(Construct):
             runtime=lambda_.Runtime.PYTHON_3_13,
             architecture=context.architecture,
             code=lambda_.Code.from_asset(str(context.artifacts.function(name))),
-            handler=entry_of(name).path,
+            handler=entry_of(name),
             role=self.role,
             log_group=group,
             memory_size=size.memory_mib,

@@ -15,7 +15,7 @@ from infra.constructs.functions.platform_function import (
     PlatformFunction,
 )
 from infra.constructs.kafka.access import RAW_TOPICS
-from infra.constructs.stores.access import READ, WRITE, grant_items, grant_objects
+from infra.constructs.rights import READ, WRITE, grant_items, grant_objects
 
 SWEEP_MINUTES: Final = 15
 _BATCH_MESSAGES_MAX: Final = 10

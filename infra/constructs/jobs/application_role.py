@@ -20,31 +20,17 @@ from fleetlane.events.topics import (
     FLEET_RECEIVED,
     PARKED,
 )
-from infra.constructs.jobs.jobs_code import JOBS_CODE, JobsCode
+from infra.constructs import rights
 from infra.constructs.jobs.spark_applications import (
     APPLICATION_PREFIX,
     LAKE_TABLES_PREFIX,
     Places,
     SparkApplication,
 )
-from infra.constructs.kafka.access import (
-    BLOCKING_TOPICS,
-    CANONICAL_TOPICS,
-    RAW_TOPICS,
-    UNIQUE_TOPICS,
-    KafkaAccess,
-)
+from infra.constructs.kafka import access
 from infra.constructs.network import PrivateNetwork
-from infra.constructs.rights import grant, suppress_wildcard
-from infra.constructs.stores.access import (
-    DELETE,
-    READ,
-    WRITE,
-    grant_catalog,
-    grant_items,
-    grant_objects,
-)
 from infra.constructs.stores.stores import Stores
+from infra.constructs.stores.uploads import JOBS_CODE, JobsCode
 
 _CATALOG_ACTIONS: Final = (
     "glue:CreateDatabase",
@@ -70,7 +56,7 @@ class EngineContext:
     """What all applications of a stage share, whichever engine runs them."""
 
     code: JobsCode
-    kafka: KafkaAccess
+    kafka: access.KafkaAccess
     stores: Stores
     places: Places
     network: PrivateNetwork
@@ -103,42 +89,44 @@ class ApplicationRole(Construct):
 
     def _grant_metrics(self, namespace: str) -> None:
         ours = {"StringEquals": {"cloudwatch:namespace": namespace}}
-        grant(self.role, ["cloudwatch:PutMetricData"], ["*"], conditions=ours)
+        rights.grant(self.role, ["cloudwatch:PutMetricData"], ["*"], conditions=ours)
         reason = "Metrics have no ARNs; the condition allows our namespace alone."
-        suppress_wildcard(self.role, "*", reason)
+        rights.suppress_wildcard(self.role, "*", reason)
 
     def _grant_checkpoints(self, application: SparkApplication, stores: Stores) -> None:
         """Its own, the files that stop it and say that it runs, its code, the flows: all need it.
 
         Hadoop marks a folder that became empty by an object of its name.
         """
-        every = (*READ, *WRITE, *DELETE)
-        grant_objects(self.role, stores.checkpoints, every, *application.queries)
+        every = (*rights.READ, *rights.WRITE, *rights.DELETE)
+        rights.grant_objects(self.role, stores.checkpoints, every, *application.queries)
         name = f"{APPLICATION_PREFIX}{application.name}"
         own = (f"{s3_keys.STOP_MARKERS}{name}", f"{s3_keys.STARTED_MARKERS}{name}")
         for key in (*own, s3_keys.STOP_MARKERS):
-            grant(self.role, every, [stores.checkpoints.arn_for_objects(key)])
-        grant_objects(self.role, stores.artifacts, READ, JOBS_CODE, s3_keys.FLOWS)
+            rights.grant(self.role, every, [stores.checkpoints.arn_for_objects(key)])
+        rights.grant_objects(self.role, stores.artifacts, rights.READ, JOBS_CODE, s3_keys.FLOWS)
 
     def _grant_parsing(self, stores: Stores) -> None:
         """Reads what landed or was parked, and copies the one to the other."""
-        grant_objects(self.role, stores.artifacts, READ, s3_keys.PARSERS)
-        grant_objects(self.role, stores.payloads, READ)
+        rights.grant_objects(self.role, stores.artifacts, rights.READ, s3_keys.PARSERS)
+        rights.grant_objects(self.role, stores.payloads, rights.READ)
         kept = (s3_keys.PARKED_PAYLOADS, s3_keys.BLOCKED_MESSAGES)
-        grant_objects(self.role, stores.parked, (*READ, *WRITE), *kept)
+        rights.grant_objects(self.role, stores.parked, (*rights.READ, *rights.WRITE), *kept)
 
     def _grant_lake(
-        self, stores: Stores, kafka: KafkaAccess, application: SparkApplication
+        self, stores: Stores, kafka: access.KafkaAccess, application: SparkApplication
     ) -> None:
         """Reads what is kept, and writes the lake with the bodies beside it: nobody else does."""
         stage = application.stage
-        kept = (CANONICAL_TOPICS, UNIQUE_TOPICS, PARKED, FLEET_PARSED, FLEET_RECEIVED)
-        kafka.grant_read(self.role, (*kept, RAW_TOPICS) if stage.raw_archive_days else kept)
-        kafka.grant_write(self.role, (UNIQUE_TOPICS,))
-        grant_objects(self.role, stores.payloads, READ)
+        kept = (access.CANONICAL_TOPICS, access.UNIQUE_TOPICS, PARKED, FLEET_PARSED, FLEET_RECEIVED)
+        kafka.grant_read(self.role, (*kept, access.RAW_TOPICS) if stage.raw_archive_days else kept)
+        kafka.grant_write(self.role, (access.UNIQUE_TOPICS,))
+        rights.grant_objects(self.role, stores.payloads, rights.READ)
         tables = (f"{LAKE_TABLES_PREFIX}/", s3_keys.ARCHIVED_BODIES)
-        grant_objects(self.role, stores.lake, (*READ, *WRITE, *DELETE), *tables)
-        grant_objects(self.role, stores.lake, (*READ, *WRITE), *_UPKEEP)
+        rights.grant_objects(
+            self.role, stores.lake, (*rights.READ, *rights.WRITE, *rights.DELETE), *tables
+        )
+        rights.grant_objects(self.role, stores.lake, (*rights.READ, *rights.WRITE), *_UPKEEP)
         self._grant_catalog(stage.lake_database)
         self._grant_ledger(stores, kafka)
 
@@ -146,34 +134,36 @@ class ApplicationRole(Construct):
         """Create the lake's tables and its views, commit to the one, change the other."""
         views, region = f"{VIEW_PREFIX}*", Stack.of(self).region
         tables = [*(table.name for table in TABLES), views]
-        grant_catalog(self.role, _CATALOG_ACTIONS, database=database, tables=tables)
+        rights.grant_catalog(self.role, _CATALOG_ACTIONS, database=database, tables=tables)
         seen = f"arn:aws:glue:{region}:<AWS::AccountId>:table/{database}/{views}"
-        suppress_wildcard(self.role, seen, _NEW_VIEWS)
+        rights.suppress_wildcard(self.role, seen, _NEW_VIEWS)
 
-    def _grant_ledger(self, stores: Stores, kafka: KafkaAccess) -> None:
+    def _grant_ledger(self, stores: Stores, kafka: access.KafkaAccess) -> None:
         """Sees how far queries are, what waits in the spool, and reads ingest's own counts."""
-        kafka.grant_see(self.role, (RAW_TOPICS,))
+        kafka.grant_see(self.role, (access.RAW_TOPICS,))
         kafka.grant_see_mirrored(self.role)
         kafka.grant_write(self.role, (FLEET_ALERTS,))
-        grant(self.role, ["s3:ListBucket"], [stores.spool.bucket_arn])
-        grant(self.role, ["cloudwatch:GetMetricData", "cloudwatch:ListMetrics"], ["*"])
+        rights.grant(self.role, ["s3:ListBucket"], [stores.spool.bucket_arn])
+        rights.grant(self.role, ["cloudwatch:GetMetricData", "cloudwatch:ListMetrics"], ["*"])
 
-    def _grant_watch(self, stores: Stores, kafka: KafkaAccess) -> None:
+    def _grant_watch(self, stores: Stores, kafka: access.KafkaAccess) -> None:
         """Reports runaway devices, quarantines them by overrides, and records last-seen times."""
         kafka.grant_write(self.role, (FLEET_ALERTS,))
-        grant_objects(self.role, stores.artifacts, (*READ, *WRITE), s3_keys.OVERRIDES)
+        rights.grant_objects(
+            self.role, stores.artifacts, (*rights.READ, *rights.WRITE), s3_keys.OVERRIDES
+        )
         noted = ("device_id", "last_seen_ms", "firmware")
-        grant_items(self.role, stores.registry, ["dynamodb:UpdateItem"], attributes=noted)
+        rights.grant_items(self.role, stores.registry, ["dynamodb:UpdateItem"], attributes=noted)
 
-    def _grant_topics(self, application: SparkApplication, kafka: KafkaAccess) -> None:
-        read = RAW_TOPICS if application.has_metadata else f"raw.{application.lane}*"
+    def _grant_topics(self, application: SparkApplication, kafka: access.KafkaAccess) -> None:
+        read = access.RAW_TOPICS if application.has_metadata else f"raw.{application.lane}*"
         received = (FLEET_RECEIVED,) if application.has_metadata else ()
         kafka.grant_read(self.role, (read,))
         elsewhere = () if application.lane is Lane.SLOW else (f"raw.{Lane.BULK}.{BulkCause.LARGE}",)
         if application.lane is Lane.BULK:
             elsewhere = (f"raw.{Lane.BULK}.over*",)
-        rerouted = (f"raw.{Lane.SLOW}*", *elsewhere, BLOCKING_TOPICS, PARKED)
-        kafka.grant_write(self.role, (CANONICAL_TOPICS, *rerouted, FLEET_PARSED, *received))
+        rerouted = (f"raw.{Lane.SLOW}*", *elsewhere, access.BLOCKING_TOPICS, PARKED)
+        kafka.grant_write(self.role, (access.CANONICAL_TOPICS, *rerouted, FLEET_PARSED, *received))
         if application.lane in REAL_TIME_LANES:
             kafka.grant_read(self.role, (FLEET_HEARTBEATS,))
             kafka.grant_write(self.role, (FLEET_HEARTBEATS,))

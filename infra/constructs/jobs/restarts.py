@@ -1,17 +1,29 @@
-"""Starting a streaming job, and restarting it whenever it ended."""
+"""Keeping streaming jobs running: whenever one ended, and when a deploy changed it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from aws_cdk import Duration
+from aws_cdk import Aws, CustomResource, Duration, Stack
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
 from aws_cdk import aws_stepfunctions as stepfunctions
+from aws_cdk import custom_resources as custom
 from constructs import Construct
 
+from fleetlane.events import s3_keys
+from infra.constructs import rights
+from infra.constructs.functions.platform_function import (
+    FunctionContext,
+    FunctionSize,
+    PlatformFunction,
+)
+from infra.constructs.jobs.spark_applications import APPLICATION_PREFIX
 from infra.constructs.platform_stack import log_group
-from infra.constructs.rights import suppress
+from infra.stages import Engine
 
 CHECK_MINUTES: Final = 5
 _OWN_LOGS: Final = "The delivery of a state machine's logs and traces has no resources to name."
@@ -75,5 +87,139 @@ class KeptRunning(Construct):
             tracing_enabled=True,
             logs=stepfunctions.LogOptions(destination=group, level=stepfunctions.LogLevel.ALL),
         )
-        suppress(machine.role, "IAM5[Resource::*]", _OWN_LOGS)
+        rights.suppress(machine.role, "IAM5[Resource::*]", _OWN_LOGS)
         return machine
+
+
+RESTARTED: Final = "RestartedJob"
+RESTED: Final = "RestedApplication"
+LOOK_S: Final = 10
+LIMIT_MINUTES: Final = 55
+"""CloudFormation itself waits an hour."""
+
+_BY_CDK: Final = "CDK's own functions, which forward a deploy's calls; CDK chooses their runtime."
+_WAITER: Final = "CDK's own state machine, one step that calls one function until it is done."
+_VERSIONS: Final = "All versions of one function; CDK may call any of them."
+_OURS: Final = "Only those of this stage: by their name's beginning, or by their tag."
+_LISTED: Final = "EMR lists applications without a resource name."
+
+
+class JobRestarts(Construct):
+    """Restarts jobs one after the other: the next one once the one before runs.
+
+    One that does not run fails the deploy. CloudFormation then puts back what was before, and this
+    is called once more, for what was before.
+    """
+
+    def __init__(self, scope: Construct, name: str, *, context: FunctionContext) -> None:
+        super().__init__(scope, name)
+        self._context = context
+        self._called = PlatformFunction(
+            self,
+            "job_restarts",
+            context=context,
+            size=FunctionSize(memory_mib=256, timeout_s=60),
+            environment={
+                "CHECKPOINTS_BUCKET": context.stores.checkpoints.bucket_name,
+                "ENGINE": context.stage.engine,
+            },
+            in_network=False,  # it asks AWS's own APIs alone
+        )
+        self._grant(self._called.role)
+        self._token = self._provider().service_token
+
+    def restart(self, jobs: Sequence[KeptRunning]) -> None:
+        """Have jobs restarted in this order, those that are started with something else."""
+        earlier: CustomResource | None = None
+        for kept in jobs:
+            after = self._resource(RESTARTED, kept, kept.job.started_with)
+            after.node.add_dependency(kept.machine)
+            for rule in kept.rules:  # they would start what is ended to be deleted
+                rule.node.add_dependency(after)
+            first = after
+            if kept.job.rests is not None:
+                first = self._resource(RESTED, kept, kept.job.rests_for)
+                kept.job.rests.node.add_dependency(first)
+            if earlier is not None:
+                first.node.add_dependency(earlier)
+            earlier = after
+
+    def _resource(self, kind: str, kept: KeptRunning, settings: Any) -> CustomResource:
+        return CustomResource(
+            self,
+            f"{kind}-{kept.application}",
+            service_token=self._token,
+            resource_type=f"Custom::{kind}",
+            properties={
+                "job": kept.job.name,
+                "application": f"{APPLICATION_PREFIX}{kept.application}",
+                "settings": Stack.of(self).to_json_string(settings),
+                "machine": kept.machine.state_machine_arn if kind == RESTARTED else "",
+            },
+        )
+
+    def _provider(self) -> custom.Provider:
+        group = log_group(self, "Logs")
+        called = self._called.function
+        provider = custom.Provider(
+            self,
+            "Call",
+            on_event_handler=called,
+            is_complete_handler=called,
+            query_interval=Duration.seconds(LOOK_S),
+            total_timeout=Duration.minutes(LIMIT_MINUTES),
+            framework_on_event_role=self._role_of_cdk("Asks", group),
+            framework_complete_and_timeout_role=self._role_of_cdk("Looks", group),
+            log_group=group,
+            disable_waiter_state_machine_logging=True,
+        )
+        for rule, reason in {"L1": _BY_CDK, "SF1": _WAITER, "SF2": _WAITER}.items():
+            rights.suppress(provider, rule, reason)
+        for name in ("framework-isComplete", "framework-onTimeout"):
+            framework = cast("lambda_.Function", provider.node.find_child(name))
+            self._suppress_versions(provider, framework)
+        return provider
+
+    def _role_of_cdk(self, name: str, group: logs.LogGroup) -> iam.Role:
+        role = iam.Role(self, name, assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+        group.grant_write(role)
+        self._suppress_versions(role, self._called.function)
+        return role
+
+    def _suppress_versions(self, caller: Construct, function: lambda_.Function) -> None:
+        seen = rights.seen_arn(function, function.function_arn, reader=self)
+        rights.suppress(caller, f"IAM5[Resource::{seen}:*]", _VERSIONS)
+
+    def _grant(self, role: iam.Role) -> None:
+        marks = (s3_keys.STOP_MARKERS, s3_keys.STARTED_MARKERS, s3_keys.HELD_APPLICATIONS)
+        every = (*rights.READ, *rights.WRITE, *rights.DELETE)
+        rights.grant_objects(role, self._context.stores.checkpoints, every, *marks)
+        rights.grant(role, ["cloudformation:DescribeStacks"], [Aws.STACK_ID])
+        self._grant_pattern(role, ["states:StartExecution"], "states", "stateMachine:*")
+        if self._context.stage.engine is Engine.GLUE:
+            jobs = f"job/{Stack.of(self).stack_name}-*"
+            self._grant_pattern(role, ["glue:BatchStopJobRun", "glue:GetJobRuns"], "glue", jobs)
+            return
+        ends = [
+            f"emr-serverless:{one}" for one in ("CancelJobRun", "ListJobRuns", "StopApplication")
+        ]
+        self._grant_pattern(role, ends, "emr-serverless", "/applications/*")
+        rights.grant(role, ["emr-serverless:ListApplications"], ["*"])
+        rights.suppress_wildcard(role, "*", _LISTED)
+
+    def _grant_pattern(
+        self, role: iam.Role, actions: Sequence[str], service: str, resources: str
+    ) -> None:
+        """By pattern: their own names are known only after this may be called."""
+        stage = self._context.stage
+        where = f"{service}:{stage.region}"
+        tagged = {"StringEquals": {"aws:ResourceTag/fleetlane:stage": stage.name}}
+        rights.grant(
+            role,
+            actions,
+            [f"arn:{Aws.PARTITION}:{where}:{Aws.ACCOUNT_ID}:{resources}"],
+            conditions=None if service == "glue" else tagged,
+        )
+        rights.suppress_wildcard(
+            role, f"arn:<AWS::Partition>:{where}:<AWS::AccountId>:{resources}", _OURS
+        )
