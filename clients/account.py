@@ -17,7 +17,7 @@ class AccountUnavailableError(FleetlaneError):
 
     reason = "account_unavailable"
     problem: str
-    sentence = "AWS does not say: {problem}"
+    sentence = "AWS did not answer: {problem}"
 
 
 class AwsAccount:

@@ -25,7 +25,15 @@ from local.servers.gateway_process import GATEWAY, LocalGateway
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws, ensure_upload_queue
 from local.servers.processes import ServerProcess
-from local.spark.jobs import ALL_JOBS, JOBS_WITHOUT_LAKE, JobSettings, LocalJobs, LocalLake
+from local.spark.jobs import (
+    ALL_JOBS,
+    JOBS_WITHOUT_LAKE,
+    SLOW_PARSE_MS_MAX,
+    JobSettings,
+    LocalJobs,
+    LocalLake,
+    with_slow_limit,
+)
 from operations.endpoints import (
     FLOWS_BUCKET,
     FLOWS_MAX_AGE_S,
@@ -77,6 +85,7 @@ class PlatformSettings:
     gateway_module: str = GATEWAY
     canary_interval_ms: int | None = None
     fast_trigger: LaneTrigger = LaneTrigger.MICRO_BATCHES
+    slow_parse_ms_max: int = SLOW_PARSE_MS_MAX
 
 
 class Platform:
@@ -227,7 +236,10 @@ class Platform:
             accepted_log=self.gateway.log_path,
             environment={**self.aws.client_environment, **self.settings.jobs_environment},
             fast_trigger=self.settings.fast_trigger,
-            jobs=ALL_JOBS if self.settings.has_lake else JOBS_WITHOUT_LAKE,
+            jobs=with_slow_limit(
+                ALL_JOBS if self.settings.has_lake else JOBS_WITHOUT_LAKE,
+                self.settings.slow_parse_ms_max,
+            ),
         )
 
 

@@ -64,7 +64,7 @@ class VersionTakenError(FleetlaneError):
 
     reason = "version_taken"
     key: str
-    sentence = "{key} is there with other bytes, and stays; raise the package's version"
+    sentence = "{key} already exists with other bytes, and stays; raise the package's version"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ class NotIssuedError(FleetlaneError):
 
     reason = "not_issued"
     problem: str
-    sentence = "its metadata are not ours: {problem}"
+    sentence = "its metadata were not written by Fleetlane: {problem}"
 
 
 class IssuedUpload(Sent, frozen=True, kw_only=True):

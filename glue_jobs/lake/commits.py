@@ -110,7 +110,7 @@ class OvertakenError(FleetlaneError):
     reason = "overtaken"
     table: str
     tries: int
-    sentence = "{table} was written by another each of {tries} times"
+    sentence = "{table} was changed by another writer in each of {tries} tries"
 
 
 def validated(writer: DataFrameWriterV2, base_id: int | None) -> DataFrameWriterV2:

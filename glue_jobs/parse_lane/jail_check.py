@@ -15,8 +15,8 @@ class JailOpenError(FleetlaneError):
     reason = "jail_open"
     problem: str
     sentence = (
-        "the parsers' jail is not whole: {problem}. With `sandbox = required` no parser runs here; "
-        "`available` in infra/stages.py lets them run with an alarm"
+        "the parsers' jail is incomplete: {problem}. With `sandbox = required` no parser runs here;"
+        " `available` in infra/stages.py lets them run with an alarm"
     )
 
 

@@ -93,7 +93,7 @@ class UnauthenticatedError(FleetlaneError):
     """The authorizer did not say who sends."""
 
     reason = "unauthenticated"
-    sentence = "the request carries no identity of a device"
+    sentence = "the request has no device identity"
 
 
 class RevokedError(FleetlaneError):

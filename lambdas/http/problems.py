@@ -41,6 +41,7 @@ _TITLES: Final = {
     ProblemTag.UNAUTHENTICATED: "The device did not prove who it is",
     ProblemTag.FORBIDDEN: "The device may not send",
     ProblemTag.NO_ROUTE: "There is nothing at this address",
+    ProblemTag.NO_METHOD: "This address takes another method",
     ProblemTag.TOO_LARGE: "The body is too large",
     ProblemTag.SLOW_DOWN: "Too many requests",
     ProblemTag.TRY_LATER: "The message could not be kept",
@@ -49,18 +50,24 @@ _NOTHING_ACKNOWLEDGED: Final = "Nothing was acknowledged; send the same message 
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a device is answered. ``retry_after_s`` says when to send the same again."""
+    """What a device is answered. ``retry_after_s`` says when to send the same again.
+
+    ``allow`` is the method that there is instead.
+    """
 
     status: int
     body: str
     content_type: str = "application/json"
     retry_after_s: int | None = None
+    allow: str | None = None
 
     def as_proxy(self) -> dict[str, Any]:
         """Write it as API Gateway (REST, v1) wants it."""
         headers = {"Content-Type": [self.content_type]}
         if self.retry_after_s is not None:
             headers["Retry-After"] = [str(self.retry_after_s)]
+        if self.allow is not None:
+            headers["Allow"] = [self.allow]
         return {
             "statusCode": self.status,
             "body": self.body,
@@ -71,11 +78,12 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """An answer to a request that was refused. ``retry_after_s`` says when to send it again."""
+    """An answer to a request that was refused. The rest is as in ``Answer``."""
 
     tag: ProblemTag
     detail: str
     retry_after_s: int | None = None
+    allow: str | None = None
 
     def members(self) -> dict[str, str | int]:
         return {
@@ -91,6 +99,7 @@ class Problem:
             body=json.dumps(self.members()),
             content_type=PROBLEM_CONTENT_TYPE,
             retry_after_s=self.retry_after_s,
+            allow=self.allow,
         )
 
 
@@ -114,6 +123,6 @@ def translated(
     elif tag is ProblemTag.TRY_LATER:
         logger.warning(not_done, extra={"problem": str(error)})
     if tag not in _RETRY_AFTER_S:
-        return Problem(tag=tag, detail=str(error))
+        return Problem(tag=tag, detail=str(error), allow=getattr(error, "allow", None))
     detail = str(error) if tag is ProblemTag.SLOW_DOWN else _NOTHING_ACKNOWLEDGED
     return Problem(tag=tag, detail=detail, retry_after_s=jitter(*_RETRY_AFTER_S[tag]))

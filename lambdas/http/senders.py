@@ -17,7 +17,7 @@ class NotItsGatewayError(FleetlaneError):
     reason = "not_its_gateway"
     sender_id: str
     device_id: str
-    sentence = "device {sender_id} may not speak for device {device_id}"
+    sentence = "device {sender_id} may not send for device {device_id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,7 @@ from lambdas.ingest.intake import Intake
 from lambdas.ingest.problems import (
     ACCEPTED,
     REFUSED,
+    NoSuchMethodError,
     NoSuchPathError,
     batch_answer,
     health_answer,
@@ -77,8 +78,11 @@ class Dispatcher:
                 return self._landed_batch(event)
             case "GET", "/v1/health":
                 return health_answer(self._intake.ingest.health.conditions())
+            case _, "/v1/health":
+                raise NoSuchMethodError(method, "GET")
             case _:
-                raise NoSuchPathError
+                is_known = asked is not None or path == "/v1/batch"
+                raise NoSuchMethodError(method, "POST") if is_known else NoSuchPathError()
 
     def _landed(self, event: Mapping[str, Any], stream: str, asked: Lane) -> Answer:
         inbound = inbound_from(event, stream=stream, asked=asked, arrival_millis=self._now_ms())

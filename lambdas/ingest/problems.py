@@ -81,15 +81,25 @@ logger = Logger(service="ingest")
 
 
 class NoSuchPathError(FleetlaneError):
-    """The API has no such path, or not for this method."""
+    """The API has no such path."""
 
     reason = "no_route"
-    sentence = "no such path and method"
+    sentence = "there is no such path"
+
+
+class NoSuchMethodError(FleetlaneError):
+    """The API has the path, and another method for it."""
+
+    reason = "no_method"
+    method: str
+    allow: str
+    sentence = "the method {method} is not allowed here; use {allow}"
 
 
 _TAGS: Final[Tags] = {
     **OF_REQUESTS,
     NoSuchPathError: ProblemTag.NO_ROUTE,
+    NoSuchMethodError: ProblemTag.NO_METHOD,
     BodyTooLargeError: ProblemTag.TOO_LARGE,
     BatchTooLongError: ProblemTag.TOO_LARGE,
     PayloadUnavailableError: ProblemTag.TRY_LATER,

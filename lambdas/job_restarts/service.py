@@ -33,7 +33,7 @@ class JobDidNotStartError(FleetlaneError):
     reason = "job_did_not_start"
     job: str
     problem: str
-    sentence = "job {job} does not run as deployed: {problem}; what ran before is put back"
+    sentence = "job {job} does not run as deployed: {problem}; the previous version is restored"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

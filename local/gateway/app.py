@@ -27,7 +27,7 @@ from local.gateway.event import (
     raw_path,
 )
 from local.gateway.functions import Functions, Handler
-from local.gateway.requests import RefusedError, body_of, check_headers, refused, unpacked
+from local.gateway.requests import RefusedError, body_of, check_headers, no_route, refused, unpacked
 from local.gateway.rest_api import EVENT_BYTES_MAX, AuthorizerCache, AuthorizerResult
 
 _METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
@@ -151,9 +151,10 @@ class Gateway:
 
 
 def _match_of(request: Request) -> Match:
-    match = matched(request.method, raw_path(request))
+    found = {one.resource.method: one for one in matched(raw_path(request))}
+    match = found.get(request.method)
     if match is None:
-        raise refused(ProblemTag.NO_ROUTE, "no such path and method")
+        raise no_route(request.method, allowed=found)
     return match
 
 

@@ -4,7 +4,7 @@ import base64
 import re
 import time
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -49,13 +49,12 @@ _PATTERNS: Final = tuple(
 )
 
 
-def matched(method: str, path: str) -> Match | None:
-    """Find the resource; ``path`` is as sent, not decoded."""
+def matched(path: str) -> Iterator[Match]:
+    """Find the resources at a path, of whatever method; it is as sent, not decoded."""
     for resource, pattern in _PATTERNS:
         found = pattern.fullmatch(path)
-        if found is not None and resource.method == method:
-            return Match(resource=resource, parameters=found.groupdict())
-    return None
+        if found is not None:
+            yield Match(resource=resource, parameters=found.groupdict())
 
 
 class BadAnswerError(Exception):

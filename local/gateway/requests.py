@@ -1,7 +1,7 @@
 """What API Gateway checks and changes in a request first, and how it refuses one: RFC 9457."""
 
 import zlib
-from collections.abc import AsyncIterable, Mapping
+from collections.abc import AsyncIterable, Iterable, Mapping
 from http import HTTPStatus
 from typing import Final
 
@@ -32,6 +32,17 @@ def refused(tag: ProblemTag, detail: str) -> RefusedError:
     retry_after_s = _RETRY_AFTER_S.get(tag)
     headers = {} if retry_after_s is None else {"Retry-After": str(retry_after_s)}
     return _refused(tag.status, detail, kind=_TYPE_PREFIX + tag, headers=headers)
+
+
+def no_route(method: str, *, allowed: Iterable[str]) -> RefusedError:
+    """Refuse a path that there is not (404), or a method that it does not have (405)."""
+    allow = ", ".join(allowed)
+    if not allow:
+        return refused(ProblemTag.NO_ROUTE, "there is no such path")
+    detail = f"the method {method} is not allowed here; use {allow}"
+    refusal = refused(ProblemTag.NO_METHOD, detail)
+    refusal.response.headers["Allow"] = allow
+    return refusal
 
 
 def _refused(

@@ -60,13 +60,13 @@ LEDGER_INTERVAL_S: Final = 15
 LAKE_LEASE_S: Final = 15
 """How long the lake waits after its jobs were killed, for they might still be writing."""
 
+_SLOW_LIMIT: Final = f"--parse_ms_max {SLOW_PARSE_MS_MAX}"
 JOBS_WITHOUT_LAKE: Final = "; ".join(
     (
         f"parse_lane --lane {Lane.FAST}",
         f"parse_lane --lane {Lane.STANDARD} --trigger_ms {STANDARD_TRIGGER_MS}",
         f"parse_lane --lane {Lane.BULK} --trigger_ms {SLOW_TRIGGER_MS}",
-        f"parse_lane --lane {Lane.SLOW} --trigger_ms {SLOW_TRIGGER_MS}"
-        f" --parse_ms_max {SLOW_PARSE_MS_MAX}",
+        f"parse_lane --lane {Lane.SLOW} --trigger_ms {SLOW_TRIGGER_MS} {_SLOW_LIMIT}",
         "fleet_metadata",
         "fleet_watch",
         f"deduplicate --dedupe_trigger_ms {DEDUPE_TRIGGER_MS} --dedupe_state_partitions 1",
@@ -81,6 +81,11 @@ ALL_JOBS: Final = "; ".join(
         f"standing_ledger --ledger_interval_s {LEDGER_INTERVAL_S}",
     )
 )
+
+
+def with_slow_limit(jobs: str, parse_ms_max: int) -> str:
+    """Let the slow lane allow a message so long."""
+    return jobs.replace(_SLOW_LIMIT, f"--parse_ms_max {parse_ms_max}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from clients.devices.registry import (
 )
 from clients.devices.sightings import DeviceSightings
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.names import checked_device_id, the_id
 from fleetlane.events.overrides import DeviceOverride, Restriction
 from fleetlane.events.times import DAY_MS
 
@@ -54,10 +55,19 @@ class DeviceAdministration:
         wanted = {"status": None if status is None else status.value, "device_type": device_type}
         conditions = [Attr(name).eq(value) for name, value in wanted.items() if value is not None]
         request: Any = {"FilterExpression": reduce(and_, conditions)} if conditions else {}
+        yield from map(device_from_item, self._scanned(**request))
+
+    def ids(self, beginning: str) -> Iterator[str]:
+        """Give all ids that begin so, in no order; reads the whole table."""
+        chosen = Attr("device_id").begins_with(beginning)
+        items = self._scanned(FilterExpression=chosen, ProjectionExpression="device_id")
+        yield from (item["device_id"] for item in items)
+
+    def _scanned(self, **request: Any) -> Iterator[Any]:
         pages = self._table.meta.client.get_paginator("scan")
         with reaching_dynamodb():
             for page in pages.paginate(TableName=self._table.name, **request):
-                yield from map(device_from_item, page["Items"])
+                yield from page["Items"]
 
     def is_there(self, device_id: str) -> bool:
         """Whether the registry has an item with this id, a valid device or not."""
@@ -157,6 +167,17 @@ class DeviceStores:
     administration: DeviceAdministration
     sightings: DeviceSightings
     overrides: OverridesStore
+
+    def named(self, given: str) -> str:
+        """The id of the registered device that is given, or that alone begins so; else ``given``.
+
+        Raises:
+            BadNameError: It can be no device's id.
+            AmbiguousIdError: Several begin so.
+        """
+        if self.registry.find(checked_device_id(given)) is not None:
+            return given
+        return the_id(given, self.administration.ids(given)) or given
 
     def restrict(self, device_ids: Sequence[str], restriction: Restriction, *, now_ms: int) -> None:
         """Restrict devices permanently, from when functions next read the overrides.

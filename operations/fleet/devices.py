@@ -136,6 +136,7 @@ DEVICE: Final = Question(
     """,
     columns=_SEEN_COLUMNS,
     text_columns=3,
+    empty="The device is not registered.",
 )
 """One device, silent or not; no row if it is not registered.
 
@@ -156,6 +157,7 @@ SILENT: Final = Question(
     """,
     columns=_SEEN_COLUMNS,
     text_columns=3,
+    empty="No registered device was silent for {days} days or more.",
 )
 """Registered devices that sent nothing directly.
 
@@ -201,6 +203,8 @@ DEVICE_DAYS: Final = Question(
         **numbers(parsed="parsed", empty="empty", parked="parked"),
         "last (UTC)": cell("last_ms", moment_short),
     },
+    text_columns=2,
+    empty="The device sent nothing in the last {days} days.",
 )
 """A device's messages by day (UTC) and stream, the latest first, and their outcomes."""
 
@@ -234,6 +238,7 @@ GAPS: Final = Question(
         "length": cell("length_ms", duration),
     },
     parameters={"device_id": None, "gap_min_ms": GAP_MIN_MS, "gaps_max": 1_000},
+    empty="No gaps of an hour or more were found in the data of the last {days} days.",
 )
 """The longest times without data between stated ranges, of one device or of all.
 

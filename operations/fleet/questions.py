@@ -15,7 +15,8 @@ class Table:
     """Rows of one kind. ``columns`` give the text of each cell, by heading.
 
     ``name`` is the table's key in JSON, and ``keys`` are those of its rows, in their published
-    order. The first ``text_columns`` hold words, the others numbers.
+    order. The first ``text_columns`` hold words, the others numbers. ``empty`` is the sentence that
+    is shown instead of no rows.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Table:
     keys: Sequence[str] = ()
     rows: Sequence[Row] = ()
     text_columns: int = 1
+    empty: str = ""
 
     def of(self, rows: Sequence[Row]) -> Self:
         return replace(self, rows=rows)
@@ -33,20 +35,31 @@ class Table:
 class Question(Table):
     """A table that SQL over the fleet answers: the columns of that are the published keys.
 
-    ``title`` may name the ``{days}`` that are asked about. ``parameters`` are those of the SQL that
-    may be left out.
+    ``title`` and ``empty`` may name the ``{days}`` that are asked about. ``parameters`` are those
+    of the SQL that may be left out.
     """
 
     sql: str
     parameters: Mapping[str, object] = field(default_factory=dict)
 
     def answered(self, keys: Sequence[str], rows: Sequence[Row], *, days: int) -> Table:
-        return replace(self, title=self.title.format(days=days), keys=keys, rows=rows)
+        title, empty = (text.format(days=days) for text in (self.title, self.empty))
+        return replace(self, title=title, empty=empty, keys=keys, rows=rows)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueCell:
+    """The text of one value; a dash where there is none."""
+
+    key: str
+    text: Callable[[Any], str]
+
+    def __call__(self, row: Row) -> str:
+        return NONE if row[self.key] is None else self.text(row[self.key])
 
 
 def cell(key: str, text: Callable[[Any], str] = str) -> Cell:
-    """The text of one value; a dash where there is none."""
-    return lambda row: NONE if row[key] is None else text(row[key])
+    return ValueCell(key, text)
 
 
 def numbers(**headings: str) -> dict[str, Cell]:

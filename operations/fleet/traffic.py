@@ -48,6 +48,7 @@ LATE: Final = Question(
         "messages_min": LATE_MESSAGES_MIN,
     },
     text_columns=3,
+    empty="No device was chronically late in the last {days} days.",
 )
 """Chronically late devices, the worst first: of enough messages, so many later than ``over_ms``.
 
@@ -168,6 +169,7 @@ COMPRESSION: Final = Question(
         "decompressed": cell("inflated_bytes", size),
         "ratio": cell("ratio", ratio),
     },
+    empty="No messages came in the last {days} days.",
 )
 """A stream's bytes as sent, and decompressed, in whole days (UTC); most bytes first.
 
@@ -208,6 +210,7 @@ FIRMWARE: Final = Question(
         "share": share("malformed", "messages"),
         **numbers(parked="parked, all reasons"),
     },
+    empty="No messages came in the last {days} days.",
 )
 """Messages by the firmware that they state; the highest malformed share first.
 
@@ -238,6 +241,7 @@ PARSERS: Final = Question(
         "p99": cell("p99_us", micros),
         "longest": cell("max_us", micros),
     },
+    empty="No message was parsed in the last {days} days.",
 )
 """Microseconds per attempt, of the attempts that ran the parser; the slowest p95 first.
 

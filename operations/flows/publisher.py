@@ -80,7 +80,7 @@ class StreamTakenError(FleetlaneError):
     stream: str
     owner: str
     wanted_by: str
-    sentence = "stream {stream} is {owner}'s; a flow of {wanted_by} names it too"
+    sentence = "stream {stream} belongs to {owner}; {wanted_by} has a flow for it too"
 
 
 class NoSuchFlowError(FleetlaneError):

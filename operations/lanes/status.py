@@ -15,7 +15,7 @@ from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topic_patterns import raw_pattern
 from fleetlane.events.topics import FLEET_PARSED, MIRRORED_GROUPS, seen_from, stalled_ms_from
-from operations.lanes.tally import LaneTally
+from operations.lanes.tally import LaneTally, RecentAttempts
 
 _ANSWER_S: Final = 10.0
 
@@ -129,19 +129,20 @@ class Status:
 def status_of(kafka: Positions, *, now_ms: int) -> Status:
     """Query everything once.
 
-    A query reports its position with a delay of some seconds: that much may count as waiting.
+    A query reports its position with a delay of some seconds. What has an attempt in
+    ``fleet.parsed`` by now does not wait, whatever the position says.
     """
     groups = kafka.groups(MIRRORED_GROUPS)
-    window_s, tally = _recent_attempts(kafka, now_ms)
+    window_s, tally, attempted = _recent_attempts(kafka, now_ms)
     return Status(
         at_ms=now_ms,
         window_s=window_s,
-        lanes=tuple(_lane(kafka, lane, groups, tally, window_s) for lane in Lane),
-        queries=tuple(_query(kafka, name, read) for name, read in groups.items()),
+        lanes=tuple(_lane(kafka, lane, groups, attempted, tally, window_s) for lane in Lane),
+        queries=tuple(_query(kafka, name, read, attempted) for name, read in groups.items()),
     )
 
 
-def _recent_attempts(kafka: Positions, now_ms: int) -> tuple[float, LaneTally]:
+def _recent_attempts(kafka: Positions, now_ms: int) -> tuple[float, LaneTally, RecentAttempts]:
     """Attempts of the last minute, or of a shorter window if there were very many."""
     partitions, window_s = kafka.partitions(FLEET_PARSED), WINDOW_S
     ends = kafka.ends(partitions)
@@ -150,16 +151,22 @@ def _recent_attempts(kafka: Positions, now_ms: int) -> tuple[float, LaneTally]:
     if records > WINDOW_RECORDS_MAX:
         window_s *= WINDOW_RECORDS_MAX / records
         begins = kafka.at_time(partitions, now_ms - int(window_s * 1000))
-    tally = LaneTally()
-    tally.fold(kafka.read_between(begins, ends))
-    return window_s, tally
+    tally, attempted = LaneTally(), RecentAttempts()
+    tally.fold(attempted.noted(kafka.read_between(begins, ends)))
+    return window_s, tally, attempted
 
 
 def _lane(
-    kafka: Positions, lane: Lane, groups: Groups, tally: LaneTally, window_s: float
+    kafka: Positions,
+    lane: Lane,
+    groups: Groups,
+    attempted: RecentAttempts,
+    tally: LaneTally,
+    window_s: float,
 ) -> LaneStatus:
     partitions = kafka.partitions(raw_pattern(lane))
     begins, ends = _unread(kafka, partitions, groups), kafka.ends(partitions)
+    begins = {one: attempted.first_waiting(one, begin) for one, begin in begins.items()}
     first = {one: min(begins[one] + 1, ends[one]) for one in partitions}
     keys = (record.key or b"" for record in kafka.read_between(begins, first))  # arrival times
     counts = tally.counts[lane]
@@ -168,7 +175,7 @@ def _lane(
         lane=lane,
         parsed_per_s=good / window_s,
         parked_percent=100 * counts.parked / attempts if attempts else None,
-        waiting=sum(max(0, ends[one] - begins[one]) for one in partitions),
+        waiting=sum(attempted.waiting(one, begins[one], ends[one]) for one in partitions),
         oldest_arrival_ms=min((int(key) for key in keys if key.isdigit()), default=None),
     )
 
@@ -185,13 +192,16 @@ def _unread(kafka: Positions, partitions: list[Partition], groups: Groups) -> Of
     return {one: max(read.get(one, 0), beginnings[one]) for one in partitions}
 
 
-def _query(kafka: Positions, group: str, read: Mapping[Partition, Position]) -> QueryStatus:
+def _query(
+    kafka: Positions, group: str, read: Mapping[Partition, Position], attempted: RecentAttempts
+) -> QueryStatus:
+    done = attempted if group.startswith(_PARSERS) else RecentAttempts()
     known = set(kafka.partitions("|".join({topic for topic, _ in read}).replace(".", r"\.")))
     ends = kafka.ends(known & read.keys())
     seen = [seen_ms for _, note in read.values() if (seen_ms := seen_from(note)) is not None]
     return QueryStatus(
         query=group.removeprefix(MIRRORED_GROUPS),
-        waiting=sum(max(0, end - read[one].offset) for one, end in ends.items()),
+        waiting=sum(done.waiting(one, read[one].offset, end) for one, end in ends.items()),
         seen_ms=max(seen, default=None),
         stalled_ms=max((stalled_ms_from(note) for _, note in read.values()), default=0),
     )

@@ -2,15 +2,15 @@
 
 import math
 import threading
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
-from clients.kafka.reader import KafkaReader, KafkaUnreadableError
+from clients.kafka.reader import KafkaReader, KafkaUnreadableError, Partition
 from fleetlane.events import headers as ce
 from fleetlane.events.envelope import Record
 from fleetlane.events.lanes import Lane
@@ -106,6 +106,31 @@ class LaneTally:
             )
             for lane in Lane
         }
+
+
+class RecentAttempts:
+    """Which raw records were attempted lately, by what ``fleet.parsed`` says."""
+
+    def __init__(self) -> None:
+        self._offsets: defaultdict[Partition, set[int]] = defaultdict(set)
+
+    def noted(self, records: Iterable[Record]) -> Iterator[Record]:
+        """Give records of ``fleet.parsed`` on, and note them."""
+        for record in records:
+            if (row := _attempt_in(record)) is not None:
+                self._offsets[row.source_topic, row.source_partition].add(row.source_offset)
+            yield record
+
+    def first_waiting(self, partition: Partition, begin: int) -> int:
+        """The first offset from ``begin`` on that was not attempted."""
+        while begin in self._offsets[partition]:
+            begin += 1
+        return begin
+
+    def waiting(self, partition: Partition, begin: int, end: int) -> int:
+        """How many records were not attempted, from ``begin`` to before ``end``."""
+        attempted = sum(begin <= offset < end for offset in self._offsets[partition])
+        return max(0, end - begin - attempted)
 
 
 def _attempt_in(record: Record) -> Parsed | None:

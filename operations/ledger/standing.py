@@ -72,6 +72,7 @@ _HOURS: Final = Table(
         "settled": lambda row: "yes" if row["is_settled"] else "no",
     },
     text_columns=3,
+    empty="The standing ledger has no hours yet: its job writes it once a minute.",
 )
 _MISSING: Final = Table(
     name="missing_messages",
@@ -83,4 +84,5 @@ _MISSING: Final = Table(
         **{name: cell(name) for name in ("stream", "lane", "problem")},
     },
     text_columns=5,
+    empty="No message is missing.",
 )

@@ -13,6 +13,7 @@ from fleetlane.events.envelope import (
     raw_headers,
 )
 from fleetlane.events.envelope_reading import message_from
+from fleetlane.events.names import the_id
 from fleetlane.events.times import millis_from_rfc3339
 
 
@@ -47,7 +48,8 @@ class ParkedMessage:
 class ParkedFilter:
     """Which parked messages are wanted; ``None`` is any. ``parser`` is a name, or name@version.
 
-    ``since_ms`` (inclusive) and ``until_ms`` (exclusive) are times of parking.
+    The beginning of an id in ``ids`` is enough. ``since_ms`` (inclusive) and ``until_ms``
+    (exclusive) are times of parking.
     """
 
     stream: str | None = None
@@ -68,7 +70,7 @@ class ParkedFilter:
 
     def concerns(self, parked: ParkedMessage) -> bool:
         """Whether another parked record of the same message could be taken, if this is not."""
-        is_of_ids = not self.ids or parked.identity in self.ids
+        is_of_ids = not self.ids or parked.identity.startswith(tuple(self.ids))
         return is_of_ids and self.stream in (None, parked.stream)
 
     def _takes_parser(self, parser: str | None) -> bool:
@@ -81,6 +83,9 @@ def newest_parked(records: Iterable[Record], wanted: ParkedFilter) -> list[Parke
     """The latest parked record of each wanted message, the oldest first.
 
     A message that was parked again for another reason is matched by the newer one alone.
+
+    Raises:
+        AmbiguousIdError: Several parked messages have ids that begin like one that is wanted.
     """
     newest: dict[str, ParkedMessage] = {}
     for record in records:
@@ -90,7 +95,9 @@ def newest_parked(records: Iterable[Record], wanted: ParkedFilter) -> list[Parke
         known = newest.get(parked.identity)
         if known is None or _age(known) <= _age(parked):
             newest[parked.identity] = parked
-    return sorted(filter(wanted.takes, newest.values()), key=_age)
+    named = {the_id(one, newest) for one in wanted.ids}
+    found = (one for one in newest.values() if not named or one.identity in named)
+    return sorted(filter(wanted.takes, found), key=_age)
 
 
 def parked_message(record: Record) -> ParkedMessage:

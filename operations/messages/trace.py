@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, Protocol
@@ -22,7 +22,7 @@ from fleetlane.events.metadata import (
     parsed_from,
     received_from,
 )
-from fleetlane.events.names import is_raw_id
+from fleetlane.events.names import CANDIDATES_MAX, AmbiguousIdError, is_raw_id
 from fleetlane.events.topic_patterns import raw_pattern
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED
 from operations.messages.parked import ParkedMessage, message_in, parked_message
@@ -103,9 +103,10 @@ class MessageTrace:
 
 
 def message_trace(store: RecordStore, wanted_id: str, *, since_ms: int | None) -> MessageTrace:
-    """Read all topics for a raw id, or the id of a canonical event.
+    """Read all topics for a raw id, the id of a canonical event, or the beginning of either.
 
     Raises:
+        AmbiguousIdError: Several messages have ids that begin so.
         NoTraceError: Nothing of it was found.
         KafkaUnreadableError: Kafka does not answer.
     """
@@ -152,20 +153,40 @@ def _take_all(records: Iterable[Record], trace: MessageTrace) -> None:
     trace.events.sort(key=lambda one: (one.event.revision, one.written_ms))
 
 
-def _raw_id_of(store: RecordStore, event_id: str, since_ms: int | None) -> str:
-    """The message of an event; from the event's id alone if the event itself has expired."""
-    in_bytes = event_id.encode()
-    for record in store.matching(_CANONICAL, since_ms=since_ms):
-        if in_bytes not in (record.value or b""):
-            continue
+def _raw_id_of(store: RecordStore, given: str, since_ms: int | None) -> str:
+    """The message of an event, or whose id begins so; of an event that has expired by its id.
+
+    Raises:
+        NoTraceError: None was found.
+        AmbiguousIdError: Several messages have ids that begin so.
+    """
+    ids = set[str]()
+    for record in store.matching(TRACED_TOPICS, since_ms=since_ms) if given else ():
+        for one, raw_id in _ids_in(record, given.encode()):
+            if one == given:
+                return raw_id
+            if one.startswith(given):
+                ids.add(raw_id)
+        if len(ids) > CANDIDATES_MAX:
+            break
+    if len(ids) > 1:
+        raise AmbiguousIdError(given, tuple(sorted(ids)))
+    raw_id = next(iter(ids), given.rpartition("-")[0])
+    if not is_raw_id(raw_id):
+        raise NoTraceError(given)
+    return raw_id
+
+
+def _ids_in(record: Record, given: bytes) -> Iterator[tuple[str, str]]:
+    """Ids of a message or an event, each with its message's."""
+    message = dict(record.headers).get(ce.ID)
+    if message is not None:
+        raw_id = message.decode(errors="replace")
+        yield raw_id, raw_id
+    elif record.topic.startswith("canonical.") and given in (record.value or b""):
         with suppress(msgspec.DecodeError):
             event = canonical_event_from(record.value or b"")
-            if event.id == event_id:
-                return event.rawid
-    raw_id = event_id.rpartition("-")[0]
-    if not is_raw_id(raw_id):
-        raise NoTraceError(event_id)
-    return raw_id
+            yield from ((event.id, event.rawid), (event.rawid, event.rawid))
 
 
 def _take(record: Record, trace: MessageTrace) -> None:

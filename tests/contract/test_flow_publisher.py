@@ -74,7 +74,7 @@ def test_the_artifacts_of_others_stay_named(publisher: FlowPublisher, tmp_path: 
 def test_a_stream_of_another_owner_is_not_taken(publisher: FlowPublisher) -> None:
     publisher.publish([flow("a", "red"), flow("c", "blue")])
 
-    with pytest.raises(StreamTakenError, match="stream c is blue's; a flow of red names it too"):
+    with pytest.raises(StreamTakenError, match="stream c belongs to blue; red has a flow"):
         publisher.publish_owners([flow("c", "red")])
 
     assert streams(publisher) == ["a", "c"]

@@ -46,7 +46,31 @@ class Verb:
         loaded = import_module(f"{_COMMANDS}.{module}")
         alone = _typer()
         alone.command(name)(with_single_options(getattr(loaded, function)))
-        return typer.main.get_command(alone)
+        command = typer.main.get_command(alone)
+        _describe(command.params)
+        return command
+
+
+def _describe(parameters: list[Any]) -> None:
+    """Say in words what each is: typer would name Python's types, and write ranges as ``x>=1``."""
+    for one in parameters:
+        is_number = one.type_descriptor.annotation in (int, float)
+        shown = one.metavar or ("N" if is_number else one.name.rpartition("_")[2].upper())
+        if one.param_type_name == "argument":
+            usage = shown if one.required or shown.startswith("[") else f"[{shown}]"
+            vars(one)["display_type_rich"] = lambda ctx: None
+            vars(one)["_usage_display_name"] = lambda usage=usage: usage
+        elif not one.is_flag and not one.type_descriptor.is_choice:
+            one.metavar = shown
+        limits = one.min, one.max
+        one.min = one.max = None  # these are shown alone; typer checks by its own
+        match limits:
+            case None | 0, None:
+                continue
+            case low, None:
+                one.help += f" At least {low:,}."
+            case low, high:
+                one.help += f" From {low:,} to {high:,}."
 
 
 class Commands(Mapping[str, Any]):

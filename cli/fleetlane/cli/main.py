@@ -104,10 +104,6 @@ class WithoutPandas(MetaPathFinder):
 
 
 def main() -> None:
-    """What the installed command runs."""
+    """Run the command."""
     sys.meta_path.insert(0, WithoutPandas())
     app()
-
-
-if __name__ == "__main__":
-    main()

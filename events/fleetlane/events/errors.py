@@ -67,6 +67,7 @@ class ProblemTag(StrEnum):
     UNAUTHENTICATED = "unauthenticated", 401
     FORBIDDEN = "forbidden", 403
     NO_ROUTE = "no_route", 404
+    NO_METHOD = "no_method", 405
     TOO_LARGE = "too_large", 413
     SLOW_DOWN = "slow_down", 429
     TRY_LATER = "try_later", 503

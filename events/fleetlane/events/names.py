@@ -101,6 +101,39 @@ def random_raw_id() -> str:
     return f"1{os.urandom(16).hex()}"
 
 
+CANDIDATES_MAX: Final = 10
+
+
+class AmbiguousIdError(FleetlaneError):
+    """Several ids begin like the one that was given."""
+
+    reason = "ambiguous_id"
+    given: str
+    ids: tuple[str, ...]
+
+    def __str__(self) -> str:
+        shown = ", ".join(self.ids[:CANDIDATES_MAX])
+        more = " and more" if len(self.ids) > CANDIDATES_MAX else ""
+        return f"several ids begin with {self.given!r}: {shown}{more}; give more of one"
+
+
+def the_id(given: str, known: Iterable[str]) -> str | None:
+    """The known id that is given, or else the only one that begins so; ``None`` where none does.
+
+    Raises:
+        AmbiguousIdError: Several do.
+    """
+    found = set[str]()
+    for one in known:
+        if one == given:
+            return one
+        if len(found) <= CANDIDATES_MAX and one.startswith(given):
+            found.add(one)
+    if len(found) > 1:
+        raise AmbiguousIdError(given, tuple(sorted(found)))
+    return next(iter(found), None)
+
+
 def is_raw_id(value: str) -> bool:
     return _RAW_ID.fullmatch(value) is not None
 

@@ -54,12 +54,11 @@ class ExportedRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 def record_json(record: Record) -> str:
     """Write a record as one line, without the line's end. Lossless."""
-    value = None if record.value is None else b64encode(record.value).decode()
-    return json.dumps({**record_fields(record), "value": value})
+    return json.dumps(record_fields(record))
 
 
 def record_fields(record: Record) -> Mapping[str, object]:
-    """All of a record's line save its value."""
+    """A record's line, as a mapping."""
     return {
         "topic": record.topic,
         "partition": record.partition,
@@ -67,6 +66,7 @@ def record_fields(record: Record) -> Mapping[str, object]:
         "timestamp_ms": record.timestamp_ms,
         "key": _written(record.key),
         "headers": [[name, _written(value)] for name, value in record.headers],
+        "value": None if record.value is None else b64encode(record.value).decode(),
     }
 
 

@@ -1,5 +1,6 @@
 """Every command: its help, and its errors in one line."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from docs.commands import all_commands
 from fleetlane.cli.main import app
 
 COMMANDS = [
@@ -21,6 +23,20 @@ def test_every_command_has_a_help_text(command: str) -> None:
     result = CliRunner().invoke(app, [*command.split(), "--help"])
 
     assert (result.exit_code, "Usage:" in result.stdout) == (0, True)
+
+
+@pytest.mark.parametrize("name", all_commands())
+def test_help_is_in_words_and_names_no_type(name: str) -> None:
+    shown = CliRunner().invoke(app, [*name.split()[1:], "--help"]).output
+
+    assert not re.findall(r"<[^|>]*>|[<>]=|list\[", shown)
+    assert "{" not in shown.splitlines()[0]
+
+
+def test_a_limit_that_help_names_is_held() -> None:
+    refused = CliRunner().invoke(app, ["fleet", "silent", "--days", "31"])
+
+    assert (refused.exit_code, "--days" in refused.output) == (2, True)
 
 
 def test_the_command_alone_shows_its_help() -> None:

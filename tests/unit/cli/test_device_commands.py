@@ -202,3 +202,37 @@ def test_a_file_with_a_wrong_line_registers_nothing_and_names_the_line(
     said = "line 3: the public key is neither PEM nor a JWK (JSON)"
     assert (result.exit_code, said in result.stderr) == (1, True)
     assert stores.registry.find("d-1") is None
+
+
+@pytest.mark.parametrize("command", [("show",), ("rate-limit", "--clear"), ("quarantine",)])
+def test_the_beginning_of_an_id_is_enough(
+    device: Device, key_file: Path, command: tuple[str, ...]
+) -> None:
+    added(device, "valve-north-1", key_file)
+
+    result = device(command[0], "valve-n", *command[1:])
+
+    assert (result.exit_code, "valve-north-1" in result.stdout) == (0, True)
+
+
+@pytest.mark.parametrize("verb", ["show", "quarantine"])
+def test_a_beginning_that_several_ids_have_is_an_error_that_names_them(
+    device: Device, key_file: Path, verb: str
+) -> None:
+    for name in ("valve-1", "valve-2"):
+        added(device, name, key_file)
+
+    result = device(verb, "valve")
+
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "error: several ids begin with 'valve': valve-1, valve-2; give more of one\n"
+    )
+
+
+def test_a_device_is_revoked_by_its_whole_id_alone(device: Device, key_file: Path) -> None:
+    added(device, "valve-1", key_file)
+
+    result = device("revoke", "valve")
+
+    assert (result.exit_code, "valve" in result.stderr) == (1, True), result.stderr

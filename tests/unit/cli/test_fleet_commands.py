@@ -52,9 +52,9 @@ def run(*arguments: str) -> Result:
     [
         ("coverage", "of registered"),
         ("silent", "silent for"),
-        ("late", "p50 lag"),
-        ("sizes", "ratio"),
-        ("health", "malformed"),
+        ("late", "Messages by lag"),
+        ("sizes", "largest"),
+        ("health", "No message was parsed"),
     ],
 )
 def test_each_question_is_answered_in_a_table(ask: Ask, command: str, heading: str) -> None:

@@ -64,7 +64,7 @@ def test_a_flow_that_is_there_is_not_written_over(tmp_path: Path) -> None:
 
     result = run("new", "gps", "--folder", tmp_path)
 
-    assert result.stderr == f"error: {there} is there already\n"
+    assert result.stderr == f"error: {there} already exists\n"
     assert there.read_text() == before
 
 

@@ -73,7 +73,7 @@ def test_the_list_ends_with_the_newest_one_by_one(store: FakeStore) -> None:
     last = report(store, 2)[-2:]
 
     assert [line.split()[0] for line in last] == ["1" + "00" * 16, OTHER_ID]
-    assert last[1].endswith("d-17  tank  timeout tank@1.0.0: 5 bytes; a level is 6 bytes")
+    assert last[1].endswith("d-17    tank    timeout  tank@1.0.0  5 bytes; a level is 6 bytes")
 
 
 def test_no_control_character_of_a_device_reaches_the_terminal() -> None:

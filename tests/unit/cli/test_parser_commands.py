@@ -101,7 +101,7 @@ def test_new_prints_the_checkouts_own_command_where_none_is_on_the_path(
     [
         ("Tank", "parser 'Tank' does not match"),
         ("json", "parser 'json' is a built-in format"),
-        ("taken", "taken is there already, and not empty"),
+        ("taken", "taken exists and is not empty"),
     ],
 )
 def test_a_name_that_cannot_be_is_refused(

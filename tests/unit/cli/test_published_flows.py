@@ -141,7 +141,7 @@ def test_a_listed_version_names_owners_flows_parsers_and_who_published(run: Run)
     listed, as_json = run("flow", "list"), run("flow", "list", "--json")
 
     lines = listed.stdout.splitlines()
-    newest = next(place for place, line in enumerate(lines) if line.endswith("Z  in force"))
+    newest = next(place for place, line in enumerate(lines) if line.endswith("  in force"))
     parts = ["  acme: gps, tank (csv, json), by role/kim", "  blue: air (json)"]
     assert lines[newest + 1 : newest + 3] == parts
     assert "  acme: gps (json)" in lines

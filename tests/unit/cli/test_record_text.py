@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from fleetlane.cli.output.record_text import record_line, record_text
+from fleetlane.cli.output.record_text import origin_of, record_line, record_text, value_line
 from fleetlane.events.envelope import Record
 from fleetlane.events.record_json import record_from_json
+from fleetlane.parsers.testkit.samples import NoMessageError, recorded_message
 
 CANONICAL = Record(
     topic="canonical.thermo",
@@ -118,3 +119,39 @@ def test_what_should_be_json_and_is_not_is_shown_all_the_same(value: bytes) -> N
     line = json.loads(record_line(replace(CANONICAL, value=value)))
 
     assert "json" not in line
+
+
+PARSED = replace(
+    CANONICAL, topic="fleet.parsed", value=b'{"id":"1ab","device_id":"d-17","stream":"thermo"}'
+)
+EVENT = replace(CANONICAL, value=b'{"source":"/devices/d-17","type":"thermo","data":{}}')
+HEADED = replace(RAW, headers=(("ce_source", b"/devices/d-17"), ("ce_type", b"thermo")))
+
+
+@pytest.mark.parametrize("record", [CANONICAL, RAW, PARSED, replace(RAW, value=None)])
+def test_what_is_printed_as_json_of_any_topic_is_read_back_whole(record: Record) -> None:
+    read = record_from_json(record_line(record))
+
+    names = ("topic", "partition", "offset", "timestamp_ms", "key", "headers", "value")
+    assert {name: getattr(read, name) for name in names} == {
+        name: getattr(record, name) for name in names
+    }
+
+
+@pytest.mark.parametrize("record", [EVENT, PARSED, HEADED, replace(HEADED, topic="parked")])
+def test_a_record_of_any_topic_says_whose_it_is(record: Record) -> None:
+    assert origin_of(record) == ("d-17", "thermo")
+
+
+def test_a_record_of_nobodys_belongs_to_nobody() -> None:
+    assert origin_of(replace(RAW, value=None, headers=())) == ("", "")
+
+
+def test_a_record_that_is_no_message_is_not_tried() -> None:
+    with pytest.raises(NoMessageError, match=r"canonical\.thermo has no device's bytes"):
+        recorded_message(record_from_json(record_line(CANONICAL)))
+
+
+@pytest.mark.parametrize(("value", "line"), [(b'{"a": 1}', '{"a": 1}'), (b"\xff\x00", "ff00")])
+def test_a_value_is_printed_alone(value: bytes, line: str) -> None:
+    assert value_line(replace(RAW, value=value)) == line

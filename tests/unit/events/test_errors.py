@@ -61,6 +61,7 @@ def test_the_problem_tags_and_their_statuses_are_the_designs() -> None:
         "unauthenticated": 401,
         "forbidden": 403,
         "no_route": 404,
+        "no_method": 405,
         "too_large": 413,
         "slow_down": 429,
         "try_later": 503,

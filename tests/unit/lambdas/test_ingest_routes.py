@@ -183,18 +183,29 @@ def test_a_stream_outside_the_pattern_has_no_route(
 
 
 @pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("POST", "/v1/elsewhere"),
-        ("GET", "/v1/streams/thermo"),
-        ("POST", "/"),
-        ("PUT", "/v1/health"),
-    ],
+    ("method", "path"), [("POST", "/v1/elsewhere"), ("POST", "/"), ("GET", "/v1/elsewhere/thermo")]
 )
-def test_an_unknown_path_or_method_has_no_route(routes: Dispatcher, method: str, path: str) -> None:
+def test_an_unknown_path_has_no_route(routes: Dispatcher, method: str, path: str) -> None:
     answer = send(routes, event(method, path))
 
     assert (answer.status, answer.tag) == (404, "no_route")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allow"),
+    [
+        ("GET", "/v1/fast/thermo", "POST"),
+        ("PUT", "/v1/health", "GET"),
+        ("GET", "/v1/batch", "POST"),
+    ],
+)
+def test_a_path_that_takes_another_method_says_which(
+    routes: Dispatcher, method: str, path: str, allow: str
+) -> None:
+    answer = routes.resolve(event(method, path))
+
+    assert (answer["statusCode"], answer["multiValueHeaders"]["Allow"]) == (405, [allow])
+    assert "urn:fleetlane:problem:no_method" in answer["body"]
 
 
 def test_a_slash_behind_the_stream_changes_nothing(routes: Dispatcher, kafka: FakeKafka) -> None:

@@ -69,6 +69,42 @@ def test_every_route_of_a_device_describes_the_answers_that_any_may_get() -> Non
 
 
 @pytest.mark.parametrize(
+    ("given", "is_valid"),
+    [
+        ({"data": 1}, True),
+        ({"data_base64": "AQ=="}, True),
+        ({}, True),
+        ({"data": 1, "data_base64": "AQ=="}, False),
+    ],
+)
+def test_an_entry_has_data_in_one_form_in_the_document_as_in_the_code(
+    given: dict[str, Any], *, is_valid: bool
+) -> None:
+    described = jsonschema_rs.validator_for({**SCHEMAS["Entry"], "components": COMPONENTS})
+    one = entry(**given)
+
+    answer = post_batch(routes(), one)
+
+    assert described.is_valid(one) is is_valid
+    assert answer.body["receipts"][0]["status"] == (202 if is_valid else 400)
+
+
+def test_a_start_after_its_end_is_in_the_document_and_a_clear_problem() -> None:
+    rules = [
+        SCHEMAS["Entry"]["x-data-range"],
+        COMPONENTS["parameters"]["DataStart"]["x-data-range"],
+    ]
+    headers = {rules[1]["start"]: "2", rules[1]["end"]: "1"}
+
+    single = post(routes(), headers=headers).body
+    one = entry(**{rules[0]["start"]: "2", rules[0]["end"]: "1"})
+    (of_batch,) = post_batch(routes(), one).body["receipts"]
+
+    assert (single["status"], of_batch["status"]) == (400, 400)
+    assert all("allowed: at most" in one["detail"] for one in (single, of_batch))
+
+
+@pytest.mark.parametrize(
     ("name", "values"),
     [
         ("Lane", Lane),
@@ -125,6 +161,7 @@ REAL: Mapping[str, tuple[str, Callable[[], Answer]]] = {
     "an upload": (UPLOADS, lambda: asked_for(bytes=6_000_000)),
     "an upload too large": (UPLOADS, lambda: asked_for(bytes=11_000_000)),
     "no upload": (UPLOADS, lambda: asked_for(size=1)),
+    "another method": (STREAM, lambda: send(routes(), event("GET", "/v1/streams/thermo"))),
     "no batch": (BATCH, lambda: post(routes(), BATCH, b"")),
 }
 

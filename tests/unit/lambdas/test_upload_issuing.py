@@ -201,8 +201,8 @@ def test_a_device_that_names_itself_speaks_for_nobody_else() -> None:
 @pytest.mark.parametrize(
     ("bound", "problem"),
     [
-        ((), "device gw-1 may not speak for device d-1"),
-        ([replace(BOUND, gateway_id="gw-2")], "device gw-1 may not speak for device d-1"),
+        ((), "device gw-1 may not send for device d-1"),
+        ([replace(BOUND, gateway_id="gw-2")], "device gw-1 may not send for device d-1"),
         ([replace(BOUND, status=DeviceStatus.REVOKED)], "device d-1 is revoked"),
     ],
 )

@@ -54,12 +54,24 @@ def test_an_answer_in_base64_goes_out_as_bytes(send: Send, functions: FakeFuncti
 
 @pytest.mark.parametrize(
     ("method", "path"),
-    [("POST", "/v1/streams"), ("GET", "/v1/streams/thermo"), ("POST", "/v1/streams/a/b")],
+    [("POST", "/v1/streams"), ("GET", "/v1/nowhere"), ("POST", "/v1/streams/a/b")],
 )
 def test_a_path_without_a_resource_is_no_route(send: Send, method: str, path: str) -> None:
     response = send(method, path, headers=TOKEN)
 
     assert (response.status_code, tag_of(response)) == (404, "no_route")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allow"), [("GET", "/v1/uploads/gps", "POST"), ("PUT", "/v1/health", "GET")]
+)
+def test_a_path_that_takes_another_method_says_which(
+    send: Send, method: str, path: str, allow: str
+) -> None:
+    response = send(method, path, headers=TOKEN)
+
+    assert (response.status_code, tag_of(response)) == (405, "no_method")
+    assert response.headers["allow"] == allow
 
 
 @pytest.mark.parametrize("answer", [ValueError("broken"), None, {"body": "no status"}])

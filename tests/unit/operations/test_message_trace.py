@@ -3,6 +3,7 @@
 import pytest
 
 from fleetlane.events.metadata import Outcome
+from fleetlane.events.names import AmbiguousIdError
 from operations.messages.trace import NoTraceError, message_trace
 from tests.unit.operations.stored_messages import (
     ARRIVAL_MS,
@@ -85,3 +86,24 @@ def test_an_id_in_something_else_leads_nowhere() -> None:
 
     with pytest.raises(NoTraceError):
         message_trace(store, RAW_ID, since_ms=None)
+
+
+@pytest.mark.parametrize("beginning", [RAW_ID[:4], f"{RAW_ID}-", HASHED_ID[:4]])
+def test_the_beginning_of_an_id_is_enough(store: FakeStore, beginning: str) -> None:
+    trace = message_trace(store, beginning, since_ms=None)
+
+    assert (trace.raw_id, len(trace.landings)) == (RAW_ID, 2)
+
+
+def test_a_beginning_that_several_ids_have_is_an_error_that_names_some(store: FakeStore) -> None:
+    for number in range(20):
+        store.land(message_of(f"1{number:032x}"))
+
+    with pytest.raises(AmbiguousIdError) as few:
+        message_trace(store, "1000000000000000000000000000000000000000"[:32], since_ms=None)
+    with pytest.raises(AmbiguousIdError) as many:
+        message_trace(store, "1", since_ms=None)
+
+    assert str(few.value).count(", 1") > 0
+    assert str(many.value).endswith(" and more; give more of one")
+    assert len(str(many.value)) < 500

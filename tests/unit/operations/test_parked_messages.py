@@ -3,6 +3,7 @@
 import pytest
 
 from fleetlane.events.errors import ParkedReason
+from fleetlane.events.names import AmbiguousIdError
 from operations.messages.parked import ParkedFilter, newest_parked, parked_message
 from tests.unit.operations.stored_messages import (
     ARRIVAL_MS,
@@ -85,3 +86,22 @@ def test_what_no_parser_saw_is_of_no_parser() -> None:
     parked = parked_message(FakeStore().park(message_of(), ParkedReason.NO_FLOW, parser=None))
 
     assert not ParkedFilter(parser="tank").takes(parked)
+
+
+def test_the_beginning_of_an_id_is_enough_and_a_whole_id_is_itself_alone() -> None:
+    store = FakeStore()
+    store.park(message_of())
+    for offset in (7, 70):
+        headers = (
+            ("ce_parkedreason", b"bad_envelope"),
+            ("ce_parkedfrom", b"raw.fast/1/%d" % offset),
+        )
+        store.write("parked", value=b"?", headers=headers)
+
+    def ids_of(given: str) -> list[str]:
+        found = newest_parked(store.records, ParkedFilter(ids=frozenset({given})))
+        return [one.identity for one in found]
+
+    assert (ids_of(RAW_ID[:5]), ids_of("raw.fast/1/7")) == ([RAW_ID], ["raw.fast/1/7"])
+    with pytest.raises(AmbiguousIdError, match=r"raw\.fast/1/7, raw\.fast/1/70"):
+        ids_of("raw.fast")

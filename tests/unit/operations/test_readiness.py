@@ -89,13 +89,13 @@ def test_an_account_that_has_all_lacks_nothing() -> None:
         (Account(at_once=900), "functions", "915 of 900 functions at once, 100 left free"),
         (Account(rate=500), "requests", "8000 of 500 requests/s"),
         (Account(units=16), "Glue DPUs", "26 of 16 Glue DPUs"),
-        (Account(refused="glue"), "Glue DPUs", "AWS does not say: AccessDenied"),
+        (Account(refused="glue"), "Glue DPUs", "AWS did not answer: AccessDenied"),
         (
             Account(certificate="PENDING_VALIDATION"),
             "certificate",
             "arn:aws:acm:eu-central-1:123456789012:certificate/a is PENDING_VALIDATION",
         ),
-        (Account(refused=NEEDS.files[0]), "truststore", "AWS does not say: Not Found"),
+        (Account(refused=NEEDS.files[0]), "truststore", "AWS did not answer: Not Found"),
     ],
 )
 def test_what_is_lacking_is_named_with_what_is_needed(
@@ -137,5 +137,5 @@ def test_an_account_is_asked_by_awss_own_api(aws: AwsAccount) -> None:
 def test_what_is_not_there_and_what_is_not_answered_are_told_apart(aws: AwsAccount) -> None:
     assert not aws.is_bootstrapped()
 
-    with pytest.raises(AccountUnavailableError, match="AWS does not say"):
+    with pytest.raises(AccountUnavailableError, match="AWS did not answer"):
         aws.read("s3://nowhere/devices.pem")

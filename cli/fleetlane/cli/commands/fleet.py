@@ -9,7 +9,6 @@ from fleetlane.cli.options.selection import DaysOption, DeviceId
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.fleet_tables import FormatOptions
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.names import checked_device_id
 from fleetlane.events.times import now_ms
 from operations.fleet import devices, traffic
 from operations.fleet.fleet import Fleet
@@ -89,8 +88,9 @@ def device(
     device_id: DeviceId, *, days: DaysOption = 30, formats: FormatOptions, where: PlatformOptions
 ) -> None:
     """What one device sent by day, and the gaps in its data's times."""
-    checked_device_id(device_id)
-    with _fleet(where) as fleet:
+    platform = where.platform()
+    device_id = platform.devices.named(device_id)
+    with fleet_of(platform, asked_at_ms=now_ms()) as fleet:
         questions = (devices.DEVICE_DAYS, devices.GAPS, devices.DEVICE)
         found = [fleet.ask(one, days=days, device_id=device_id) for one in questions]
         if not any(table.rows for table in found):

@@ -7,8 +7,6 @@ from typing import Annotated, Final, Literal
 from uuid import uuid4
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from clients.flows.store import FlowStore
 from clients.lake.view_sql import Engine, create_view
@@ -16,10 +14,11 @@ from clients.s3.upkeep_requests import Upkeep, UpkeepRequest, UpkeepRequests
 from fleetlane.cli.options.selection import DaysOption
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.fleet_tables import FormatOptions, JsonOption, write_csv
-from fleetlane.cli.output.record_text import cell
+from fleetlane.cli.output.tables import print_table
+from fleetlane.cli.output.times import TimeOptions
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lake.views import DataColumn, Kind, LakeView, OwnColumn, view_of
-from fleetlane.events.times import DAY_MS, day_of, now_ms
+from fleetlane.events.times import DAY_MS, day_of, millis_from_rfc3339, now_ms
 from operations.fleet.newest import ViewRows, newest
 from operations.lake import questioned_lake
 from operations.platform import Platform
@@ -46,9 +45,10 @@ def view(
     days: DaysOption = 7,
     as_json: JsonOption = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="The events as CSV.")] = False,
+    times: TimeOptions,
     sql: Annotated[
         Literal["athena", "duckdb"] | None,
-        typer.Option(help="Print the statement that makes the view, and ask nothing."),
+        typer.Option(help="Print the SQL that creates the view, and exit."),
     ] = None,
     where: PlatformOptions,
 ) -> None:
@@ -56,7 +56,7 @@ def view(
 
     A value that does not fit its column's type is left out; ``data`` in the table has it.
     """
-    formats = FormatOptions(as_json=as_json, as_csv=as_csv)
+    formats = FormatOptions(as_json=as_json, as_csv=as_csv, utc=times.utc)
     platform = where.platform()
     described = _view(stream, platform.publisher.flows)
     if sql is not None:
@@ -87,7 +87,7 @@ def _show_rows(found: ViewRows, formats: FormatOptions, *, asked_at_ms: int) -> 
     elif formats.as_csv:
         write_csv(names, records)
     else:
-        _print_table(found, records)
+        _print_table(found, records, formats, asked_at_ms)
 
 
 def _plain(value: object) -> object:
@@ -96,18 +96,26 @@ def _plain(value: object) -> object:
     return value.isoformat() if isinstance(value, date) else value
 
 
-def _print_table(found: ViewRows, records: list[dict[str, object]]) -> None:
+def _print_table(
+    found: ViewRows, records: list[dict[str, object]], times: TimeOptions, now_ms: int
+) -> None:
     own = {column.name: column for column in found.view.own}
     columns: list[OwnColumn | DataColumn] = [*(own[name] for name in _OWN_SHOWN), *found.view.data]
-    title = f"{found.view.stream}, by arrival, the newest first"
-    table = Table(title=title, title_justify="left", title_style="bold")
-    for column in columns:
-        justify: Literal["left", "right"] = "right" if column.kind in _TO_THE_RIGHT else "left"
-        table.add_column(cell(column.name), justify=justify, overflow="fold")
-    for record in records:
-        values = (record[column.name] for column in columns)
-        table.add_row(*(cell("" if one is None else str(one)) for one in values))
-    Console().print(table)
+
+    def shown(column: OwnColumn | DataColumn, value: object) -> str:
+        at_ms = millis_from_rfc3339(str(value)) if column.kind is Kind.TIME else None
+        if at_ms is None:
+            return "" if value is None else str(value)
+        is_arrival = column.name == _OWN_SHOWN[0]
+        return times.ago(at_ms, now_ms) if is_arrival else times.exact(at_ms, "seconds")
+
+    print_table(
+        [column.name for column in columns],
+        [[shown(one, record[one.name]) for one in columns] for record in records],
+        right=[column.name for column in columns if column.kind in _TO_THE_RIGHT],
+        title=f"{found.view.stream}, by arrival, the newest first",
+        empty=f"{found.view.stream} has no events in these days: --days goes further back.",
+    )
 
 
 _POLL_INTERVAL_S = 0.5

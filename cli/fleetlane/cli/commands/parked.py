@@ -11,13 +11,15 @@ import typer
 
 from fleetlane.cli.options.selection import BadOptionsError, LimitOption, SinceOption, UntilOption
 from fleetlane.cli.options.stage import PlatformOptions
-from fleetlane.cli.output.record_text import escaped, fields_of, record_line, record_text
+from fleetlane.cli.output.record_text import fields_of, record_line, record_text
+from fleetlane.cli.output.tables import table_lines
+from fleetlane.cli.output.times import EXACT, TimeOptions
 from fleetlane.cli.output.waiting import counted
 from fleetlane.events.envelope import Record
 from fleetlane.events.errors import FleetlaneError, ParkedReason
 from fleetlane.events.names import checked_name
 from fleetlane.events.record_json import record_json
-from fleetlane.events.times import rfc3339
+from fleetlane.events.times import now_ms
 from fleetlane.events.topics import PARKED
 from operations.messages.parked import ParkedFilter, ParkedMessage, newest_parked, parked_message
 from operations.messages.stores import MessageStores, records_at
@@ -25,7 +27,10 @@ from operations.replay.landing import TooManyMessagesError
 from operations.replay.plans import read_since
 
 Ids = Annotated[
-    list[str] | None, typer.Argument(metavar="[ID]...", help="Raw ids; without any, all messages.")
+    list[str] | None,
+    typer.Argument(
+        metavar="[ID]...", help="Raw ids, or their beginnings; all messages if none is given."
+    ),
 ]
 
 
@@ -58,7 +63,8 @@ class ParkedOptions:
 _FIELDS: Final = (
     "stream device_id reason detail parser parked_ms parked_from body_bytes attempt revision"
 )
-_ROW: Final = "{:>8}  {:<16} {:<16} {:<20} {:<24}  {}"
+_GROUPS: Final = ("messages", "stream", "reason", "parser", "newest", "its detail")
+_NEWEST: Final = ("id", "parked", "device", "stream", "reason", "parser", "detail")
 
 
 class NotParkedError(FleetlaneError):
@@ -79,6 +85,7 @@ def list_parked(
     as_json: Annotated[
         bool, typer.Option("--json", help="All messages, one JSON object a line.")
     ] = False,
+    times: TimeOptions,
     where: PlatformOptions,
 ) -> None:
     """Count parked messages by stream, reason and parser, and show the newest.
@@ -88,22 +95,25 @@ def list_parked(
     """
     stores = where.platform().messages
     found = found_parked(stores, chosen.filter(ids))
-    for line in map(_line, found) if as_json else report(found, newest):
+    for line in map(_line, found) if as_json else report(found, newest, times):
         typer.echo(line)
 
 
 def show(
-    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Raw ids.")],
+    ids: Annotated[
+        list[str], typer.Argument(metavar="ID...", help="Raw ids, or their beginnings.")
+    ],
     *,
     as_json: Annotated[bool, typer.Option("--json", help="A line of JSON each.")] = False,
+    times: TimeOptions,
     where: PlatformOptions,
 ) -> None:
     """Print parked records whole: headers, reason and bytes."""
     stores = where.platform().messages
     found = found_parked(stores, ParkedOptions().filter(ids))
-    missing = set(ids) - {one.identity for one in found}
+    missing = {given for given in ids if not any(one.identity.startswith(given) for one in found)}
     for record in parked_records(stores, found):
-        typer.echo(record_line(record) if as_json else record_text(record) + "\n")
+        typer.echo(record_line(record) if as_json else record_text(record, times) + "\n")
     if missing:
         raise NotParkedError(tuple(sorted(missing)))
 
@@ -123,21 +133,31 @@ def parked_records(stores: MessageStores, found: Sequence[ParkedMessage]) -> Ite
             yield from records_at(stores.records(on_read), PARKED, positions)
 
 
-def report(found: Sequence[ParkedMessage], newest: int) -> Iterator[str]:
-    groups: defaultdict[tuple[str, str, str], list[ParkedMessage]] = defaultdict(list)
+def report(
+    found: Sequence[ParkedMessage], newest: int, times: TimeOptions = EXACT
+) -> Iterator[str]:
+    """Lines for people: messages that have a cause in common, and the newest one by one."""
+    if not found:
+        yield "No message is parked that fits."
+        return
+    at_ms, groups = now_ms(), defaultdict[tuple[str, str, str], list[ParkedMessage]](list)
     for one in found:
         groups[one.stream or "-", one.reason, one.parser or "-"].append(one)
-    yield _ROW.format("messages", "stream", "reason", "parser", "newest", "its detail").rstrip()
-    for key, group in sorted(groups.items(), key=lambda item: -len(item[1])):
-        last = group[-1]
-        row = (len(group), *map(escaped, key), rfc3339(last.parked_ms), escaped(last.detail))
-        yield _ROW.format(*row).rstrip()
-    if found and newest:
-        yield ""
-    for one in reversed(found[-newest:] if newest else ()):
-        parser = "" if one.parser is None else f" {one.parser}"
-        line = f"{one.identity}  {rfc3339(one.parked_ms)}  {one.device_id or '-'}"
-        yield escaped(f"{line}  {one.stream or '-'}  {one.reason}{parser}: {one.detail}")
+    ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
+    rows = [
+        (str(len(group)), *key, times.ago(group[-1].parked_ms, at_ms), group[-1].detail)
+        for key, group in ordered
+    ]
+    yield from table_lines(_GROUPS, rows, right=_GROUPS[:1])
+    if newest:
+        shown = [_row(one, times, at_ms) for one in reversed(found[-newest:])]
+        yield from ("", *table_lines(_NEWEST, shown))
+
+
+def _row(one: ParkedMessage, times: TimeOptions, at_ms: int) -> tuple[str, ...]:
+    parked, names = times.ago(one.parked_ms, at_ms), (one.device_id, one.stream)
+    what = (one.reason, one.parser or "-", one.detail)
+    return one.identity, parked, *(name or "-" for name in names), *what
 
 
 def _line(one: ParkedMessage) -> str:

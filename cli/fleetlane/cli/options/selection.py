@@ -36,7 +36,10 @@ def moment(text: str) -> int:
     return found
 
 
-DeviceId = Annotated[str, typer.Argument(metavar="ID", help=f"Its id: {DEVICE_ID_PATTERN}")]
+WholeDeviceId = Annotated[str, typer.Argument(metavar="ID", help=f"Its id: {DEVICE_ID_PATTERN}")]
+DeviceId = Annotated[
+    str, typer.Argument(metavar="ID", help="The device's id; its beginning is enough.")
+]
 SinceOption = Annotated[
     int | None,
     typer.Option(
@@ -44,7 +47,7 @@ SinceOption = Annotated[
     ),
 ]
 UntilOption = Annotated[
-    int | None, typer.Option(metavar="WHEN", parser=moment, help="Likewise; exclusive.")
+    int | None, typer.Option(metavar="WHEN", parser=moment, help="The end, itself excluded.")
 ]
 DaysOption = Annotated[int, typer.Option(min=1, max=30, help="The last days, of 24 hours each.")]
 LimitOption = Annotated[int, typer.Option(min=1, help="Refuse to handle more messages than this.")]

@@ -9,23 +9,25 @@ from datetime import date
 from typing import Annotated, Final
 
 import typer
-from rich.console import Console
-from rich.table import Table as RichTable
 
 from fleetlane.cli.options.selection import BadOptionsError
-from fleetlane.cli.output.record_text import cell
-from operations.fleet.questions import Row, Table
+from fleetlane.cli.output.tables import print_table
+from fleetlane.cli.output.times import TimeOptions
+from operations.fleet.questions import Cell, Row, Table, ValueCell
+from operations.fleet.wording import moment_short
 
 _FORMULA_BEGINS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 _PUBLISHED_KEYS: Final = {"reported": "heard"}
 """Of columns that are called otherwise here."""
 
+_LAST: Final = ("last_ms", "gateway_ms")
+
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document, with all answers.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FormatOptions:
+class FormatOptions(TimeOptions):
     """Raises ``BadOptionsError`` where both are wanted; a table for people where none is."""
 
     as_json: JsonOption = False
@@ -44,7 +46,25 @@ class FormatOptions:
             write_csv(_published(dict.fromkeys(tables[0].keys)), map(_published, tables[0].rows))
         else:
             for one in tables:
-                _print_table(one)
+                self._print(one, asked_at_ms)
+
+    def _print(self, shown: Table, asked_at_ms: int) -> None:
+        columns = dict(self._column(*one, asked_at_ms) for one in shown.columns.items())
+        print_table(
+            list(columns),
+            [[text(row) for text in columns.values()] for row in shown.rows],
+            right=list(columns)[shown.text_columns :],
+            title=shown.title,
+            empty=shown.empty,
+        )
+
+    def _column(self, heading: str, text: Cell, asked_at_ms: int) -> tuple[str, Cell]:
+        """Moments as ``TimeOptions`` has them: when something was last, as how long ago."""
+        if not (isinstance(text, ValueCell) and text.text is moment_short):
+            return heading, text
+        key, now_ms = text.key, asked_at_ms if text.key in _LAST else 0
+        heading = heading if self.utc else heading.removesuffix(" (UTC)")
+        return heading, lambda row: self.ago(row[key], now_ms)
 
 
 def _published(row: Row) -> Row:
@@ -63,12 +83,3 @@ def _unexecuted(value: object) -> object:
     """Text that a spreadsheet would take for a formula gets an apostrophe before it."""
     is_formula = isinstance(value, str) and value.startswith(_FORMULA_BEGINS)
     return f"'{value}" if is_formula else value
-
-
-def _print_table(shown: Table) -> None:
-    table = RichTable(title=shown.title, title_justify="left", title_style="bold")
-    for place, heading in enumerate(shown.columns):
-        table.add_column(heading, justify="left" if place == 0 else "right", no_wrap=place == 0)
-    for row in shown.rows:
-        table.add_row(*(cell(text(row)) for text in shown.columns.values()))
-    Console().print(table)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fleetlane.cli.output.record_text import escaped
+from fleetlane.cli.output.tables import escaped
 from fleetlane.cli.output.waiting import number_of
 from fleetlane.events.metadata import Outcome, Parsed
 from fleetlane.events.times import time_text

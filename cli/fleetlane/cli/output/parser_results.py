@@ -5,10 +5,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+import typer
 
+from fleetlane.cli.output.tables import print_table
 from fleetlane.cli.output.waiting import number_of
 from fleetlane.parsers.testkit.differences import Difference, EventChange, Kind
 from fleetlane.parsers.testkit.parser_process import has_sandbox
@@ -20,19 +19,17 @@ _COLUMNS_MAX: Final = 8
 
 def print_outcome(outcome: Outcome, subject: Subject) -> None:
     """Print a parsed message's events. No control character of a device's reaches the terminal."""
-    console, table = Console(), Table(box=None, pad_edge=False)
     columns = _columns(outcome.events)
-    for heading in ("#", "time", *columns):
-        table.add_column(Text(printable(heading)), overflow="fold")
-    for number, event in enumerate(outcome.events[:ROWS_MAX]):
-        cells = [str(number), _time(event), *_cells(event, columns)]
-        table.add_row(*map(Text, cells))
-    if outcome.events:
-        console.print(table)
+    rows = [
+        (str(number), _time(event), *_cells(event, columns))
+        for number, event in enumerate(outcome.events[:ROWS_MAX])
+    ]
+    if rows:
+        print_table(("#", "time", *columns), rows)
     more = len(outcome.events) - ROWS_MAX
     if more > 0:
-        console.print(f"… {more} more events: --json shows them all")
-    console.print(_summary(outcome, subject), highlight=False, markup=False, soft_wrap=True)
+        typer.echo(f"… {number_of(more, 'more event')}: --json shows them all")
+    typer.echo(_summary(outcome, subject))
 
 
 def printable(text: str) -> str:

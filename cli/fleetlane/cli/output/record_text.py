@@ -4,37 +4,54 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from rich.text import Text
-
+from fleetlane.cli.output.tables import escaped
+from fleetlane.cli.output.times import EXACT, TimeOptions
+from fleetlane.events import headers as ce
 from fleetlane.events.envelope import Record
-from fleetlane.events.record_json import record_fields, record_json
-from fleetlane.events.times import time_text
+from fleetlane.events.record_json import record_fields
 from fleetlane.events.topics import PARKED
-from operations.fleet.wording import NARROW_SPACE
 
 _HEX_BYTES_MAX: Final = 256
 
 
-def record_text(record: Record) -> str:
-    """Where a record stands, its headers, and its value.
+def record_text(record: Record, times: TimeOptions = EXACT) -> str:
+    """The record's position, its headers, and its value.
 
     Our own JSON is laid out over several lines; a device's bytes are shown as they came if they
     are text, else as hex, cut. No control character of a device's reaches the terminal.
     """
-    lines = [_head(record), *_header_lines(record), *_value_lines(record)]
+    lines = [_head(record, times), *_header_lines(record), *_value_lines(record)]
     return "\n".join(lines)
 
 
 def record_line(record: Record) -> str:
-    """One line of JSON: as ``fleetlane.events.record_json`` has it, and our own JSON as itself."""
+    """One line of JSON: as ``fleetlane.events.record_json`` has it, and our own JSON beside it."""
     found = None if record.value is None else _our_json(record.topic, record.value)
-    if found is None:
-        return record_json(record)
-    return json.dumps({**record_fields(record), "json": found})
+    return json.dumps({**record_fields(record), **({} if found is None else {"json": found})})
 
 
-def _head(record: Record) -> str:
-    when = time_text(record.timestamp_ms) if record.timestamp_ms >= 0 else "no time"
+def value_line(record: Record) -> str:
+    """The value alone: text as it came, other bytes as hexadecimal."""
+    value = record.value or b""
+    text = _text(value)
+    return value.hex() if text is None else text
+
+
+def origin_of(record: Record) -> tuple[str, str]:
+    """The device and the stream of a record of any topic of ours; empty where it names none."""
+    found = _our_json(record.topic, record.value or b"")
+    if isinstance(found, dict):
+        source, stream = found.get("source"), found.get("type")
+        device, stream = found.get("device_id", source), found.get("stream", stream)
+    else:
+        headers = dict(record.headers)
+        names = (headers.get(ce.SOURCE), headers.get(ce.TYPE))
+        device, stream = (name and name.decode(errors="replace") for name in names)
+    return str(device or "").removeprefix("/devices/"), str(stream or "")
+
+
+def _head(record: Record, times: TimeOptions) -> str:
+    when = times.exact(record.timestamp_ms) if record.timestamp_ms >= 0 else "no time"
     key = "no key" if record.key is None else f"key {_shown(record.key)}"
     return f"{record.topic}/{record.partition}/{record.offset}  {when}  {key}"
 
@@ -90,19 +107,6 @@ def _cut_hex(value: bytes) -> str:
 
 def _shown(value: bytes) -> str:
     return escaped(value.decode(errors="backslashreplace"))
-
-
-def escaped(text: str) -> str:
-    """Text of a device's, without what a terminal would obey."""
-    return "".join(
-        one if one.isprintable() or one == NARROW_SPACE else one.encode("unicode_escape").decode()
-        for one in text
-    )
-
-
-def cell(text: str) -> Text:
-    """The same for a table: square brackets are a device's text too, and no markup of Rich's."""
-    return Text(escaped(text))
 
 
 def fields_of(found: object, names: str) -> dict[str, Any]:

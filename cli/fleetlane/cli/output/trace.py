@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from fleetlane.cli.output.record_text import escaped, fields_of
+from fleetlane.cli.output.record_text import fields_of
+from fleetlane.cli.output.tables import escaped
+from fleetlane.cli.output.times import EXACT, TimeOptions
+from fleetlane.cli.output.waiting import number_of
 from fleetlane.events.envelope import Message
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.metadata import Parsed
-from fleetlane.events.times import time_text
 from operations.messages.trace import MessageTrace
 
 _HEAD_BYTES: Final = 64
@@ -30,15 +32,18 @@ type _Step = tuple[int, int, str]
 
 
 def trace_lines(
-    trace: MessageTrace, body: bytes | None, problem: FleetlaneError | None
+    trace: MessageTrace,
+    body: bytes | None,
+    problem: FleetlaneError | None,
+    times: TimeOptions = EXACT,
 ) -> Iterator[str]:
     """One screen for people; ``problem`` is why there is no ``body``."""
     yield f"message {trace.raw_id}"
     if trace.message is not None:
-        yield from _about(trace.message)
+        yield from _about(trace.message, times)
     yield ""
     for at_ms, _, text in sorted(_steps(trace)):
-        yield f"{time_text(at_ms)}  {escaped(text)}"
+        yield f"{times.exact(at_ms)}  {escaped(text)}"
     yield ""
     yield f"outcome: {outcome_of(trace)}"
     yield from _event_lines(trace)
@@ -48,14 +53,16 @@ def trace_lines(
         yield from _hex_lines(body)
 
 
-def _about(message: Message) -> Iterator[str]:
+def _about(message: Message, times: TimeOptions) -> Iterator[str]:
     device = " ".join(filter(None, (message.device_type, message.firmware)))
     via = f" via {message.via}" if message.via else ""
     yield escaped(f"device  {message.device_id}{f' ({device})' if device else ''}{via}")
     yield f"stream  {message.stream}, {message.lane} lane"
     where = "" if message.reference is None else f", in the bucket as {message.reference.key}"
-    yield escaped(f"body    {message.body_bytes} bytes of {message.content_type}{where}")
-    yield f"arrived {time_text(message.arrival_millis)}"
+    yield escaped(
+        f"body    {number_of(message.body_bytes, 'byte')} of {message.content_type}{where}"
+    )
+    yield f"arrived {times.exact(message.arrival_millis)}"
 
 
 def _steps(trace: MessageTrace) -> Iterator[_Step]:

@@ -65,7 +65,7 @@ def arbitrary_findings(
         around=tuple(samples),
     )
     if body is not None:
-        sentence = _wrong(body, process.outcome(body)) or f"{shown(body)} fail now and then"
+        sentence = _wrong(body, process.outcome(body)) or f"{shown(body)} fail intermittently"
         yield Finding(check="arbitrary bytes", sentence=sentence, body=body)
 
 

@@ -17,6 +17,7 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import parser_rule_for
 from fleetlane.events.lanes import PAYLOAD_BYTES_MAX
 from fleetlane.events.record_json import ExportedRecord, record_from_json
+from fleetlane.events.topics import PARKED
 from fleetlane.parsers.body_encoding import decoded_body
 from fleetlane.parsers.testkit.differences import changed_fields
 from fleetlane.parsers.testkit.sites import Project
@@ -30,6 +31,14 @@ class BodyElsewhereError(FleetlaneError):
     raw_id: str
     key: str
     sentence = "message {raw_id} has its body in the bucket, as {key}: fetch that file"
+
+
+class NoMessageError(FleetlaneError):
+    """A record is of a topic that holds no devices' messages."""
+
+    reason = "no_message"
+    topic: str
+    sentence = "a record of {topic} has no device's bytes: give one of a raw topic, or of parked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +57,11 @@ def recorded_message(record: Record | ExportedRecord) -> RecordedMessage:
     Raises:
         BadEnvelopeError: Its headers are no message's.
         BodyElsewhereError: Its body is by reference.
+        NoMessageError: It is of another topic than raw ones and ``parked``.
         FleetlaneError: The body cannot be inflated.
     """
+    if not (record.topic or PARKED).startswith(("raw.", PARKED)):
+        raise NoMessageError(str(record.topic))
     message = message_from(raw_headers(record.headers), record.value)
     return RecordedMessage(
         trial=Trial(

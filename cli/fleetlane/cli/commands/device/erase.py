@@ -6,9 +6,9 @@ import typer
 
 from clients.s3.upkeep_requests import Upkeep
 from fleetlane.cli.commands.lake import PatienceOption, ask_lake
-from fleetlane.cli.options.selection import DeviceId
+from fleetlane.cli.options.selection import WholeDeviceId
 from fleetlane.cli.options.stage import PlatformOptions
-from fleetlane.cli.output.waiting import counted
+from fleetlane.cli.output.waiting import counted, number_of
 from fleetlane.events.names import checked_device_id
 from fleetlane.events.overrides import DeviceOverride, Overrides, Restriction
 from fleetlane.events.times import DAY_MS, now_ms
@@ -25,7 +25,7 @@ from operations.messages.stores import MessageStores
 
 
 def erase(
-    device_id: DeviceId,
+    device_id: WholeDeviceId,
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Erase; without this, only list.")] = False,
     wait: PatienceOption = 600,
@@ -58,9 +58,10 @@ def _show_found(device_id: str, devices: DeviceStores, traces: DeviceTraces) -> 
     overrides = devices.overrides.read()
     is_overridden = device_id in overrides.devices or device_id in overrides.device_rate_limits
     typer.echo(f"overrides: {'some' if is_overridden else 'none'}")
-    typer.echo(f"bodies in S3: up to {len(traces.landed) + len(traces.parked)} objects")
+    bodies = len(traces.landed) + len(traces.parked)
+    typer.echo(f"bodies in S3: at most {number_of(bodies, 'object')}")
     for topic, records in traces.records.items():
-        typer.echo(f"{topic}: {records} records")
+        typer.echo(f"{topic}: {number_of(records, 'record')}")
 
 
 def _erase_device(device_id: str, devices: DeviceStores) -> None:
@@ -95,9 +96,11 @@ def _show_remaining(traces: DeviceTraces) -> None:
         days = topic_settings(topic).retention_ms // DAY_MS
         typer.echo(f"  {topic}: up to {days} days, then Kafka drops it")
     if parked:
-        typer.echo(f"  {PARKED}: {parked} records, for as long as there is the topic")
+        typer.echo(f"  {PARKED}: {number_of(parked, 'record')}, kept as long as the topic exists")
     typer.echo("  receipts: hashes without its id, up to 7 days")
-    typer.echo("  the lake's past: five days and a hundred commits; see docs/lake.md")
     typer.echo(
-        "  the spool, and what is not parsed yet: lands in topics, so erase once more in a day"
+        "  older versions of the lake's tables: five days, a hundred commits; see docs/lake.md"
+    )
+    typer.echo(
+        "  what is in the spool or not parsed yet reaches the topics later: erase again in a day"
     )

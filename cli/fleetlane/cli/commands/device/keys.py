@@ -6,7 +6,7 @@ from pathlib import Path
 
 from clients.device_api import DeviceKey
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.names import audience_of, checked_device_id
+from fleetlane.events.names import audience_of, checked_device_id, the_id
 from operations.endpoints import LOCAL_STAGE
 
 
@@ -55,6 +55,11 @@ class DeviceKeys:
             raise NoDeviceKeyError(device_id, path) from None
 
     def token(self, device_id: str, *, lifetime_s: int) -> str:
-        """A token of the device's for the platform's HTTP API; raises as ``read``."""
+        """A token of the device's for the platform's HTTP API; raises as ``read``.
+
+        The beginning of an id is enough where only one of the keys' has it.
+        """
+        kept = (path.stem for path in self._folder.glob("*.json"))
+        device_id = the_id(checked_device_id(device_id), kept) or device_id
         key, now_s = self.read(device_id), int(time.time())
         return key.token(device_id, now_s=now_s, lifetime_s=lifetime_s, audience=self._audience)

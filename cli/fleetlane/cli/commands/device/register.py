@@ -8,7 +8,7 @@ import typer
 from clients.device_api import DeviceKey
 from clients.devices.registry import RegisteredDevice
 from fleetlane.cli.commands.device.keys import DeviceKeys
-from fleetlane.cli.options.selection import BadOptionsError, DeviceId
+from fleetlane.cli.options.selection import BadOptionsError, DeviceId, WholeDeviceId
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events import canary
 from fleetlane.events.errors import FleetlaneError
@@ -25,7 +25,8 @@ PublicKeyOption = Annotated[
         metavar="FILE",
         exists=True,
         dir_okay=False,
-        help="The device's own public key, as PEM or JWK: P-256 or Ed25519.",
+        help="The device's own public key, as PEM or JWK: P-256 or Ed25519. Tokens name it by its"
+        " kid: the JWK's own, else its RFC 7638 thumbprint.",
     ),
 ]
 
@@ -39,14 +40,14 @@ class DeviceExistsError(FleetlaneError):
 
 
 def add(
-    device_id: DeviceId,
+    device_id: WholeDeviceId,
     *,
     device_type: Annotated[
         str, typer.Option("--type", metavar="TYPE", help=f"Its device type: {NAME_PATTERN}")
     ] = "generic",
     public_key: PublicKeyOption = None,
     gateway: Annotated[
-        str | None, typer.Option(metavar="ID", help="The device that may speak for it.")
+        str | None, typer.Option(metavar="ID", help="The gateway that may send its messages.")
     ] = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace a device that exists, and its keys.")
@@ -106,8 +107,8 @@ def rotate(
     Then remove the old one: --remove KID. Without --public-key a key pair is made, and its
     private key replaces the one that is stored here.
     """
-    checked_device_id(device_id)
     stores = where.platform().devices
+    device_id = stores.named(device_id)
     if remove is not None:
         device = stores.administration.remove_key(device_id, remove)
         typer.echo(_keys_line(device))

@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime
+from itertools import batched, chain
 from typing import Annotated, Any
 
 import typer
@@ -9,13 +10,13 @@ import typer
 from clients.devices.registry import DeviceStatus, RegisteredDevice, UnknownDeviceError
 from fleetlane.cli.options.selection import DeviceId
 from fleetlane.cli.options.stage import PlatformOptions
-from fleetlane.cli.output.record_text import escaped
-from fleetlane.events.names import checked_device_id
+from fleetlane.cli.output.tables import escaped, print_table
+from fleetlane.cli.output.times import TimeOptions
 from fleetlane.events.overrides import Overrides
-from fleetlane.events.times import MILLIS_MAX, MILLIS_MIN, now_ms, time_text
+from fleetlane.events.times import MILLIS_MAX, MILLIS_MIN, millis_from_rfc3339, now_ms, time_text
 
-_COLUMNS = "{:<24} {:<20} {:<12} {:>4}  {}"
-
+_HEADINGS = ("id", "type", "status", "keys", "registered")
+_ROWS_AT_ONCE = 1_000
 
 JsonOption = Annotated[bool, typer.Option("--json", help="JSON, one document a line.")]
 
@@ -29,29 +30,36 @@ def list_devices(
         str | None, typer.Option("--type", metavar="TYPE", help="Only devices of this type.")
     ] = None,
     as_json: JsonOption = False,
+    times: TimeOptions,
     where: PlatformOptions,
 ) -> None:
     """Print the registered devices, in no particular order."""
-    stores = where.platform().devices
-
-    if not as_json:
-        typer.echo(_COLUMNS.format("id", "type", "status", "keys", "registered"))
-    for device in stores.administration.all(status=status, device_type=device_type):
-        if as_json:
+    devices = where.platform().devices.administration.all(status=status, device_type=device_type)
+    if as_json:
+        for device in devices:
             typer.echo(json.dumps(_facts(device)))
-            continue
-        registered = _time_text(device.registered_ms)
-        names = (device.device_id, device.device_type, device.status.value)
-        typer.echo(_COLUMNS.format(*names, len(device.keys), registered))
+        return
+    batches = batched(devices, _ROWS_AT_ONCE, strict=False)
+    for some in chain([next(batches, ())], batches):
+        rows = [_row(device, times) for device in some]
+        print_table(_HEADINGS, rows, right=["keys"], empty="No such device is registered.")
 
 
-def show(device_id: DeviceId, *, as_json: JsonOption = False, where: PlatformOptions) -> None:
+def _row(device: RegisteredDevice, times: TimeOptions) -> tuple[str, ...]:
+    registered = times.ago(device.registered_ms, now_ms())
+    names = (device.device_id, device.device_type, device.status.value)
+    return *names, str(len(device.keys)), registered
+
+
+def show(
+    device_id: DeviceId, *, as_json: JsonOption = False, times: TimeOptions, where: PlatformOptions
+) -> None:
     """Print a device: its keys, its status, when it was last seen, and its overrides.
 
     "Last seen" is noted at most once a day (UTC), and not for messages that a gateway relays.
     """
-    checked_device_id(device_id)
     stores = where.platform().devices
+    device_id = stores.named(device_id)
 
     device = stores.registry.find(device_id)
     if device is None:
@@ -67,9 +75,13 @@ def show(device_id: DeviceId, *, as_json: JsonOption = False, where: PlatformOpt
         typer.echo(json.dumps(facts))
         return
     for name, value in facts.items():
-        shown = "-" if value is None else value
+        at_ms = millis_from_rfc3339(value) if name in _TIMES and value else None
+        shown = "-" if value is None else value if at_ms is None else times.exact(at_ms, "seconds")
         text = json.dumps(shown) if isinstance(shown, dict) else escaped(str(shown))
         typer.echo(f"{name:<14} {text}")
+
+
+_TIMES = ("last_seen", "override_until", "registered")
 
 
 def _facts(device: RegisteredDevice) -> dict[str, Any]:

@@ -16,26 +16,32 @@ from fleetlane.events.overrides import (
     Restriction,
 )
 from fleetlane.events.times import now_ms
-from operations.platform import Platform
+from operations.devices.stores import DeviceStores
 
 DeviceIds = Annotated[list[str], typer.Argument(metavar="ID...", help="One or more ids.")]
 
 
 def quarantine(device_ids: DeviceIds, *, where: PlatformOptions) -> None:
     """Divert these devices' messages to the bulk lane, within 15 seconds."""
-    _restrict(device_ids, Restriction.QUARANTINED, where.platform())
+    stores = where.platform().devices
+    _restrict([stores.named(one) for one in device_ids], Restriction.QUARANTINED, stores)
 
 
 def revoke(device_ids: DeviceIds, *, where: PlatformOptions) -> None:
-    """Refuse these devices' messages, within 15 seconds, whatever their tokens."""
-    _restrict(device_ids, Restriction.REVOKED, where.platform())
+    """Refuse these devices' messages, within 15 seconds, whatever their tokens.
+
+    Ids are given whole here: a beginning could be another device's.
+    """
+    checked = [checked_device_id(one) for one in device_ids]
+    _restrict(checked, Restriction.REVOKED, where.platform().devices)
 
 
 def release(device_ids: DeviceIds, *, where: PlatformOptions) -> None:
     """Lift quarantine and revocation; a refused token is accepted after five more minutes."""
     stores = where.platform().devices
-    stores.release(_checked(device_ids), now_ms=now_ms())
-    typer.echo(f"released: {', '.join(device_ids)}")
+    named = [stores.named(one) for one in device_ids]
+    stores.release(named, now_ms=now_ms())
+    typer.echo(f"released: {', '.join(named)}")
 
 
 def rate_limit(
@@ -68,14 +74,14 @@ def rate_limit(
             rate_limits, soft_bytes_per_minute=soft_bytes, hard_bytes_per_minute=hard_bytes
         )
     stores = where.platform().devices
-    of = None if device_id is None else checked_device_id(device_id)
+    of = None if device_id is None else stores.named(device_id)
 
     def changed(present: Overrides) -> Overrides:
         return present.with_rate_limits(rate_limits, device_id=of)
 
     stores.overrides.change(changed, now_ms=now_ms())
     what = "none of its own" if rate_limits is None else f"{soft} (soft), {hard} (hard) a minute"
-    typer.echo(f"rate limits of {device_id or 'all devices'}: {what}")
+    typer.echo(f"rate limits of {of or 'all devices'}: {what}")
 
 
 def _rate_limits(soft: int | None, hard: int | None, *, is_cleared: bool) -> RateLimits | None:
@@ -88,10 +94,6 @@ def _rate_limits(soft: int | None, hard: int | None, *, is_cleared: bool) -> Rat
     return RateLimits(soft_per_minute=soft, hard_per_minute=hard)
 
 
-def _restrict(device_ids: list[str], restriction: Restriction, platform: Platform) -> None:
-    platform.devices.restrict(_checked(device_ids), restriction, now_ms=now_ms())
+def _restrict(device_ids: list[str], restriction: Restriction, stores: DeviceStores) -> None:
+    stores.restrict(device_ids, restriction, now_ms=now_ms())
     typer.echo(f"{restriction}: {', '.join(device_ids)}")
-
-
-def _checked(device_ids: list[str]) -> list[str]:
-    return [checked_device_id(device_id) for device_id in device_ids]

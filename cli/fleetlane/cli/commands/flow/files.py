@@ -23,7 +23,7 @@ class FlowThereError(FleetlaneError):
 
     reason = "flow_there"
     path: Path
-    sentence = "{path} is there already"
+    sentence = "{path} already exists"
 
 
 def new(
@@ -35,7 +35,7 @@ def new(
     owner: Annotated[str, typer.Option(metavar="TEAM", help="The team it belongs to.")] = "my-team",
     folder: Annotated[Path, typer.Option(metavar="DIR", help="Where to.")] = Path("flows"),
 ) -> None:
-    """Make the flow file of a stream: it takes it, parses it, and says no more."""
+    """Create a stream's flow file, with nothing but its parser."""
     path = folder / f"{checked_name(stream, kind='stream')}.toml"
     checked_name(owner, kind="owner")
     text = f'stream = "{stream}"\nowner = "{owner}"\n\n[[parsers]]\nuse = "{parser}"\n'
@@ -44,7 +44,7 @@ def new(
         raise FlowThereError(path)
     folder.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    typer.echo(f"made {path}; docs/flows.md says what else it may hold")
+    typer.echo(f"created {path}; docs/flows.md lists what else it may have")
 
 
 FolderArgument = Annotated[

@@ -14,10 +14,11 @@ from fleetlane.cli.commands.flow.files import flows_of, show
 from fleetlane.cli.commands.flow.preview import MESSAGES_MAX, preview_lines
 from fleetlane.cli.options.selection import BadOptionsError, DryRunOption
 from fleetlane.cli.options.stage import PlatformOptions
+from fleetlane.cli.output.times import TimeOptions
 from fleetlane.cli.output.waiting import counted, effect_on_interrupt, number_of
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import FlowSet
-from fleetlane.events.times import rfc3339
+from fleetlane.events.times import now_ms, rfc3339
 from fleetlane.parsers.testkit.flow_checks import checked_flows
 from operations.flows.deployed_parsers import DeployedParsers
 from operations.flows.publisher import FlowPublisher
@@ -149,6 +150,7 @@ def versions(
     *,
     owner: OwnerOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    times: TimeOptions,
     where: PlatformOptions,
 ) -> None:
     """List the published versions, the latest first, and which is in force.
@@ -162,14 +164,22 @@ def versions(
         published = publisher.owned.of(owner).versions()
     parts = {version: publisher.parts(version, owner) for version in history[:_DETAILED_MAX]}
     states = _states(history, parts, publisher)
-    for version, at_ms in sorted(published, key=lambda one: one[1], reverse=True):
-        state, at = states.get(version, ""), rfc3339(at_ms)
+    rows, asked_ms = sorted(published, key=lambda one: one[1], reverse=True), now_ms()
+    if not (rows or as_json):
+        typer.echo("No flows were published yet.")
+    for version, at_ms in rows:
+        state = states.get(version, "")
         owners = [_part(name, part) for name, part in parts.get(version, {}).items()]
         if as_json:
-            row = {"version": version, "published": at, "state": state, "owners": owners}
+            row = {
+                "version": version,
+                "published": rfc3339(at_ms),
+                "state": state,
+                "owners": owners,
+            }
             typer.echo(json.dumps(row))
             continue
-        typer.echo(f"{version}  {at}  {state}".rstrip())
+        typer.echo(f"{version}  {times.ago(at_ms, asked_ms)}  {state}".rstrip())
         for one in owners:
             by = f", by {one['published_by']}" if one["published_by"] else ""
             flows, parsers = (", ".join(one[name]) for name in ("flows", "parsers"))
@@ -205,8 +215,8 @@ NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The owner in 
 
 
 def policy(name: NameArgument, *, where: PlatformOptions) -> None:
-    """Print the IAM policy of a team that publishes flows and parsers.
+    """Print the IAM policy for a team that publishes flows and parsers.
 
-    With it alone it can change nothing of another team.
+    It allows no change to another team's.
     """
     typer.echo(json.dumps(team_policy(name, where.platform().resources), indent=2))

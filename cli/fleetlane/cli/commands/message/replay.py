@@ -42,7 +42,7 @@ class RecordsExpiredError(FleetlaneError):
     reason = "records_expired"
     planned: int
     landed: int
-    sentence = "{planned} messages were found, {landed} replayed: the others expired"
+    sentence = "found: {planned}, replayed: {landed}; the records of the others have expired"
 
 
 def carry_out(
@@ -138,7 +138,7 @@ def replay(
         ),
     ],
     to_ms: Annotated[
-        int, typer.Option("--to", metavar="WHEN", parser=moment, help="Likewise; exclusive.")
+        int, typer.Option("--to", metavar="WHEN", parser=moment, help="The end, itself excluded.")
     ],
     dry_run: DryRunOption = False,
     limit: LimitOption = REPLAYED_MAX,

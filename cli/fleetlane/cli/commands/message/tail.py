@@ -1,13 +1,16 @@
 """``fleetlane tail``: a topic's records as they come."""
 
 import contextlib
+from enum import StrEnum
 from itertools import islice
 from typing import Annotated
 
 import typer
 
 from fleetlane.cli.options.stage import PlatformOptions
-from fleetlane.cli.output.record_text import record_line, record_text
+from fleetlane.cli.output.record_text import origin_of, record_line, record_text, value_line
+from fleetlane.cli.output.times import TimeOptions
+from fleetlane.events.envelope import Record
 from fleetlane.events.errors import FleetlaneError
 from operations.messages.stores import tail as tail_of_topic
 
@@ -21,6 +24,14 @@ class TooFewRecordsError(FleetlaneError):
     wanted: int
     silence_s: float
     sentence = "{topic}: no record for {silence_s:g} s after {seen} of {wanted} records"
+
+
+class Form(StrEnum):
+    """How a record is printed. What is printed as JSON, ``parser try --record`` reads."""
+
+    TEXT = "text"
+    JSON = "json"
+    VALUE = "value"
 
 
 def tail(
@@ -38,9 +49,17 @@ def tail(
         float | None,
         typer.Option(min=0, help="Stop after this long without a record.", show_default="never"),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One line of JSON a record, its value whole.")
-    ] = False,
+    device: Annotated[
+        str | None, typer.Option(metavar="ID", help="Only records of this device.")
+    ] = None,
+    stream: Annotated[
+        str | None, typer.Option(metavar="STREAM", help="Only records of this stream.")
+    ] = None,
+    form: Annotated[
+        Form, typer.Option("--format", help="With headers; a line of JSON; or the value alone.")
+    ] = Form.TEXT,
+    as_json: Annotated[bool, typer.Option("--json", help="As --format json.")] = False,
+    times: TimeOptions,
     where: PlatformOptions,
 ) -> None:
     """Print a topic's records as they come, headers and all. Ctrl-C ends it.
@@ -57,8 +76,25 @@ def tail(
     )
     seen = 0
     with contextlib.suppress(KeyboardInterrupt), contextlib.closing(records):
-        for record in islice(records, limit):
-            typer.echo(record_line(record) if as_json else record_text(record) + "\n")
+        for record in islice((one for one in records if _takes(one, device, stream)), limit):
+            typer.echo(_shown(record, Form.JSON if as_json else form, times))
             seen += 1
         if limit is not None and timeout_s is not None and seen < limit:
             raise TooFewRecordsError(topic, seen, limit, timeout_s)
+
+
+def _takes(record: Record, device: str | None, stream: str | None) -> bool:
+    if device is None and stream is None:
+        return True
+    of_device, of_stream = origin_of(record)
+    return device in (None, of_device) and stream in (None, of_stream)
+
+
+def _shown(record: Record, form: Form, times: TimeOptions) -> str:
+    match form:
+        case Form.TEXT:
+            return record_text(record, times) + "\n"
+        case Form.JSON:
+            return record_line(record)
+        case Form.VALUE:
+            return value_line(record)

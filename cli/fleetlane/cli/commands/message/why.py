@@ -7,6 +7,7 @@ import typer
 
 from fleetlane.cli.options.selection import SinceOption
 from fleetlane.cli.options.stage import PlatformOptions
+from fleetlane.cli.output.times import TimeOptions
 from fleetlane.cli.output.trace import trace_json, trace_lines
 from fleetlane.cli.output.waiting import counted
 from fleetlane.events.errors import FleetlaneError
@@ -20,7 +21,11 @@ _OF_A_STAGE_MS: Final = DAY_MS
 
 def why(
     wanted_id: Annotated[
-        str, typer.Argument(metavar="ID", help="A raw id, from the 202; or the id of an event.")
+        str,
+        typer.Argument(
+            metavar="ID",
+            help="A raw id, from the 202, or the id of an event; its beginning is enough.",
+        ),
     ],
     *,
     bytes_to: Annotated[
@@ -31,11 +36,12 @@ def why(
     ] = None,
     since: SinceOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+    times: TimeOptions,
     where: PlatformOptions,
 ) -> None:
     """Show a message's full history: landings, attempts, parsers, events, parking, bytes.
 
-    Without --since all of the topics is read; of a deployed stage, the last day.
+    Without --since the topics are read whole; of a deployed stage, the last day.
     """
     platform = where.platform()
     stores = platform.messages
@@ -48,7 +54,7 @@ def why(
     if as_json:
         typer.echo(trace_json(trace, body))
     else:
-        for line in trace_lines(trace, body, problem):
+        for line in trace_lines(trace, body, problem, times):
             typer.echo(line)
     if bytes_to is not None:
         if problem is not None:

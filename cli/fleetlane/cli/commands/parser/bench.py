@@ -70,12 +70,12 @@ def _trial(path: Path) -> Trial:
 
 
 def _line(path: Path, timing: Timing) -> str:
-    size = f"{printable(str(path))}: {timing.body_bytes} bytes"
+    size = f"{printable(str(path))}: {number_of(timing.body_bytes, 'byte')}"
     if timing.reason is not None and timing.rounds == 1:
         return f"{size}, {timing.reason}: {printable(timing.detail)}"
     share = timing.p99_us / timing.limit_ms / 10
     outcome = number_of(timing.events, "event") if timing.reason is None else timing.reason
     return (
         f"{size}, {outcome}: median {timing.median_us} µs, p99 {timing.p99_us} µs, "
-        f"{share:.2g} % of the limit ({timing.rounds} rounds)"
+        f"{share:.2g} % of the limit ({number_of(timing.rounds, 'round')})"
     )

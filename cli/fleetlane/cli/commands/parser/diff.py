@@ -170,7 +170,7 @@ def diff(
     old: Annotated[
         str, typer.Argument(metavar="OLD", help="name==version, an artifact (.zip), or a folder.")
     ],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="Likewise.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The new version, given the same way.")],
     more_files: MoreFilesArgument = None,
     *,
     sources: SourcesOption,

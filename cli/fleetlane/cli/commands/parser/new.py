@@ -109,7 +109,7 @@ def new(
         raise CannotBeginError(f"parser {name!r}", "is a built-in format: choose another name")
     target = Path(name) if folder is None else folder
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise CannotBeginError(str(target), "is there already, and not empty")
+        raise CannotBeginError(str(target), "exists and is not empty")
     for path, content in new_parser_files(name, owner, start_from).items():
         (target / path).parent.mkdir(parents=True, exist_ok=True)
         (target / path).write_bytes(content)

@@ -54,7 +54,7 @@ def try_message(
         bool, typer.Option("--hex", help="FILE holds hexadecimal text, not bytes.")
     ] = False,
     is_record: Annotated[
-        bool, typer.Option("--record", help="FILE is a record, from `tail parked --json`.")
+        bool, typer.Option("--record", help="FILE is a record, as `tail --json` prints one.")
     ] = False,
     device_type: DeviceTypeOption = None,
     firmware: FirmwareOption = None,

@@ -10,9 +10,10 @@ from typing import Annotated, Final, Self
 import typer
 from rich.console import Console
 from rich.live import Live
-from rich.table import Table
+from rich.text import Text
 
 from fleetlane.cli.commands.platform.up import sigterm_as_ctrl_c
+from fleetlane.cli.output.tables import table_lines
 from fleetlane.cli.output.waiting import StepsShown
 from local.demo.demo import DemoEvents, DemoProgress, DemoResult, DemoSettings, run_demo
 from operations.lanes.tally import Delays, LaneCounts
@@ -21,13 +22,13 @@ from operations.ledger.reconciliation import Ledger
 _LINE_EVERY_S: Final = 3.0
 _MEANINGS: Final = {
     "accepted": "202s that devices saw",
-    "parsed": "to canonical events, all of them there",
-    "empty": "to no event, as their parser says",
+    "parsed": "became canonical events, and all are there",
+    "empty": "valid, but their parser gives no event",
     "parked": "with a reason, bytes untouched",
-    "duplicate": "202s for a message that was there already",
-    "unanswered": "landed, though the device saw no 202",
-    "lost": "accepted, and not to be found",
-    "invented": "found, and never sent",
+    "duplicate": "202s for messages that had been sent before",
+    "unanswered": "stored, though the device saw no 202",
+    "lost": "accepted, but not found",
+    "invented": "found, but never sent",
 }
 
 
@@ -44,7 +45,7 @@ class ProgressShown:
     def __call__(self, progress: DemoProgress) -> None:
         if self._live is not None:
             self._live.start()  # where it was not
-            self._live.update(progress_table(progress), refresh=True)
+            self._live.update(Text(progress_table(progress)), refresh=True)
         elif self._monotonic() >= self._next_line_s:
             self._console.print(progress_line(progress), soft_wrap=True)
             self._next_line_s = self._monotonic() + _LINE_EVERY_S
@@ -57,15 +58,14 @@ class ProgressShown:
             self._live.stop()
 
 
-def progress_table(progress: DemoProgress) -> Table:
+def progress_table(progress: DemoProgress) -> str:
     """A row a lane, what the devices did above it."""
-    table = Table(title=_summary(progress), title_justify="left", title_style="bold")
-    table.add_column("lane")
-    for name in _numbers(next(iter(progress.lanes.values()))):
-        table.add_column(name, justify="right", min_width=8)
-    for lane, counts in progress.lanes.items():
-        table.add_row(lane.value, *(f"{number:,}" for number in _numbers(counts).values()))
-    return table
+    headings = ("lane", *_numbers(next(iter(progress.lanes.values()))))
+    rows = [
+        (lane.value, *(f"{number:,}" for number in _numbers(counts).values()))
+        for lane, counts in progress.lanes.items()
+    ]
+    return "\n".join([_summary(progress), *table_lines(headings, rows, right=headings[1:])])
 
 
 def progress_line(progress: DemoProgress) -> str:
@@ -78,17 +78,12 @@ def progress_line(progress: DemoProgress) -> str:
     return " | ".join(parts)
 
 
-def ledger_table(ledger: Ledger) -> Table:
+def ledger_table(ledger: Ledger) -> str:
     """The ledger's numbers, and what each of them means."""
-    table = Table(title=f"The ledger, after {ledger.seconds:.0f} s", title_justify="left")
-    table.add_column("messages")
-    table.add_column("", justify="right")
-    table.add_column("")
-    for name, meaning in _MEANINGS.items():
-        number: int = getattr(ledger, name)
-        is_bad = number > 0 and name in {"lost", "invented"}
-        table.add_row(name, f"{number:,}", meaning, style="bold red" if is_bad else None)
-    return table
+    counts = {name: int(getattr(ledger, name)) for name in _MEANINGS}
+    rows = [(name, f"{counts[name]:,}", meaning) for name, meaning in _MEANINGS.items()]
+    lines = table_lines(("outcome", "messages", "meaning"), rows, right=["messages"])
+    return "\n".join([f"The ledger, after {ledger.seconds:.0f} s", *lines])
 
 
 def _summary(progress: DemoProgress) -> str:
@@ -141,7 +136,7 @@ def _run(settings: DemoSettings) -> DemoResult:
             shown(progress)
 
         def on_restart(name: str) -> None:
-            notes.print(f"{name} died; it is started again")
+            notes.print(f"{name} died; it is restarted")
 
         events = DemoEvents(on_step=steps, on_progress=on_progress, on_restart=on_restart)
         return run_demo(settings, events)
@@ -150,7 +145,7 @@ def _run(settings: DemoSettings) -> DemoResult:
 def _show(result: DemoResult, settings: DemoSettings) -> None:
     for line in (*result.surprises, *result.ledger.findings.lines()):
         typer.echo(line, err=True)
-    Console().print(ledger_table(result.ledger))
+    typer.echo(ledger_table(result.ledger))
     typer.echo(result.runaway.line())
     typer.echo(f"others, arrival to parsed: before it {_shown(result.others_before)};")
     typer.echo(f"  until it was quarantined {_shown(result.others_during)}")

@@ -11,7 +11,7 @@ from operations.ledger.standing import standing_ledger
 def ledger(*, since: SinceOption = None, formats: FormatOptions, where: PlatformOptions) -> None:
     """Show the standing ledger by hour of arrival, stream and lane, and name missing messages.
 
-    Of the last day, unless told otherwise. The job ``standing_ledger`` writes it once a minute.
+    Without --since it shows the last day. The job ``standing_ledger`` writes it once a minute.
     """
     asked_at_ms = now_ms()
     since_ms = asked_at_ms - DAY_MS if since is None else since

@@ -11,7 +11,9 @@ from rich.console import Console
 
 from clients.kafka.reader import KafkaUnreadableError
 from fleetlane.cli.options.stage import PlatformOptions
-from fleetlane.events.times import now_ms, rfc3339
+from fleetlane.cli.output.tables import table_lines
+from fleetlane.cli.output.times import EXACT, TimeOptions
+from fleetlane.events.times import now_ms
 from operations.lanes.status import (
     KafkaPositions,
     LaneStatus,
@@ -22,8 +24,8 @@ from operations.lanes.status import (
 )
 
 _WATCH_EVERY_S: Final = 2.0
-_LANES: Final = "{:<10}{:>10}{:>9}{:>10}  {}"
-_QUERIES: Final = "{:<24}{:>15}  {}"
+_LANES: Final = ("lane", "parsed/s", "parked", "waiting", "oldest waiting")
+_QUERIES: Final = ("query", "records behind", "last seen")
 
 
 def status(
@@ -32,6 +34,7 @@ def status(
     watch: Annotated[
         bool, typer.Option("--watch", help="Again every two seconds, until Ctrl-C.")
     ] = False,
+    times: TimeOptions,
     where: PlatformOptions,
 ) -> None:
     """Show each lane's throughput and backlog, and how far behind each query is."""
@@ -40,17 +43,23 @@ def status(
 
     with closing(positions):
         if watch:
-            watch_status(positions, as_json=as_json)
+            watch_status(positions, as_json=as_json, times=times)
         else:
-            typer.echo(_shown(positions, as_json=as_json))
+            typer.echo(_shown(positions, times, as_json=as_json))
 
 
-def watch_status(positions: Positions, *, as_json: bool, every_s: float = _WATCH_EVERY_S) -> None:
+def watch_status(
+    positions: Positions,
+    *,
+    as_json: bool,
+    times: TimeOptions = EXACT,
+    every_s: float = _WATCH_EVERY_S,
+) -> None:
     """Show the state, on a terminal in the same place, until Ctrl-C; an outage does not end it."""
     with suppress(KeyboardInterrupt):
         while True:
             try:
-                shown = _shown(positions, as_json=as_json)
+                shown = _shown(positions, times, as_json=as_json)
             except KafkaUnreadableError as outage:
                 typer.echo(f"error: {outage}", err=True)
             else:
@@ -60,32 +69,27 @@ def watch_status(positions: Positions, *, as_json: bool, every_s: float = _WATCH
             time.sleep(every_s)
 
 
-def _shown(positions: Positions, *, as_json: bool) -> str:
+def _shown(positions: Positions, times: TimeOptions, *, as_json: bool) -> str:
     found = status_of(positions, now_ms=now_ms())
-    return json.dumps(dataclasses.asdict(found)) if as_json else status_text(found)
+    return json.dumps(dataclasses.asdict(found)) if as_json else status_text(found, times)
 
 
-def status_text(found: Status) -> str:
-    """A line a lane, and a line a query."""
-    lines = [_LANES.format("lane", "parsed/s", "parked", "waiting", "oldest waiting")]
-    lines += [_lane_line(lane, found.at_ms) for lane in found.lanes]
-    lines += ["", _QUERIES.format("query", "records behind", "last seen")]
-    lines += [_query_line(query, found.at_ms) for query in found.queries]
-    return "\n".join(lines)
+def status_text(found: Status, times: TimeOptions = EXACT) -> str:
+    """A table of the lanes, and one of the queries."""
+    lanes = [_lane_row(lane, times, found.at_ms) for lane in found.lanes]
+    queries = [_query_row(query, times, found.at_ms) for query in found.queries]
+    lines = table_lines(_LANES, lanes, right=_LANES[1:4])
+    return "\n".join([*lines, "", *table_lines(_QUERIES, queries, right=_QUERIES[1:2])])
 
 
-def _lane_line(lane: LaneStatus, now_ms: int) -> str:
+def _lane_row(lane: LaneStatus, times: TimeOptions, now_ms: int) -> tuple[str, ...]:
     parked = "-" if lane.parked_percent is None else f"{lane.parked_percent:.1f} %"
-    oldest = "-" if lane.oldest_arrival_ms is None else _when(lane.oldest_arrival_ms, now_ms)
-    return _LANES.format(lane.lane, f"{lane.parsed_per_s:.1f}", parked, lane.waiting, oldest)
+    oldest = "-" if lane.oldest_arrival_ms is None else times.ago(lane.oldest_arrival_ms, now_ms)
+    return lane.lane, f"{lane.parsed_per_s:.1f}", parked, str(lane.waiting), oldest
 
 
-def _query_line(query: QueryStatus, now_ms: int) -> str:
-    seen = "never" if query.seen_ms is None else _when(query.seen_ms, now_ms)
+def _query_row(query: QueryStatus, times: TimeOptions, now_ms: int) -> tuple[str, ...]:
+    seen = "never" if query.seen_ms is None else times.ago(query.seen_ms, now_ms)
     if query.stalled_ms:
         seen = f"stalled for {query.stalled_ms / 1000:.0f} s ({seen})"
-    return _QUERIES.format(query.query, query.waiting, seen)
-
-
-def _when(time_ms: int, now_ms: int) -> str:
-    return f"{rfc3339(time_ms)}, {max(0, now_ms - time_ms) / 1000:.0f} s ago"
+    return query.query, str(query.waiting), seen

@@ -21,6 +21,7 @@ from fleetlane.events.lanes import LaneTrigger
 from fleetlane.events.times import now_ms, rfc3339
 from local.data_folder import announced, taken_data_folder
 from local.platform import Platform, PlatformSettings
+from local.spark.jobs import SLOW_PARSE_MS_MAX
 from operations.endpoints import Endpoints
 
 
@@ -31,6 +32,10 @@ def up(
     real_time: Annotated[
         bool, typer.Option("--real-time", help="Parse the fast lane's messages one by one.")
     ] = False,
+    slow_parse_seconds: Annotated[
+        float,
+        typer.Option(min=0.1, max=60, help="How long the slow lane allows a message; 60 in AWS."),
+    ] = SLOW_PARSE_MS_MAX / 1000,
 ) -> None:
     """Start the platform and stay; Ctrl-C stops it.
 
@@ -41,7 +46,12 @@ def up(
     folder = data_folder(data)
 
     trigger = LaneTrigger.REAL_TIME if real_time else LaneTrigger.MICRO_BATCHES
-    settings = PlatformSettings(folder=folder, canary_interval_ms=INTERVAL_MS, fast_trigger=trigger)
+    settings = PlatformSettings(
+        folder=folder,
+        canary_interval_ms=INTERVAL_MS,
+        fast_trigger=trigger,
+        slow_parse_ms_max=round(slow_parse_seconds * 1000),
+    )
     with taken_data_folder(folder, fresh=fresh), sigterm_as_ctrl_c():
         try:
             with Platform(settings) as platform:
@@ -72,14 +82,20 @@ def _run(platform: Platform, data: Path | None) -> None:
         typer.echo("\nTry, in another terminal:")
         for command in commands:
             typer.echo(f"  {command}")
-        typer.echo("\nThe first message takes longest: Spark is still waking up. Ctrl-C stops it.")
+        typer.echo(f"\n{slow_lane_line(platform.settings.slow_parse_ms_max)}")
+        typer.echo("The first message takes longest: Spark is still starting. Ctrl-C stops it.")
         try:
             platform.keep_running(
                 until=threading.Event(),
-                on_restart=lambda name: notes.print(f"{name} died; it is started again"),
+                on_restart=lambda name: notes.print(f"{name} died; it is restarted"),
             )
         finally:
             notes.print("stopping …")
+
+
+def slow_lane_line(parse_ms_max: int) -> str:
+    limit = f"{parse_ms_max / 1000:g} s"
+    return f"The slow lane allows a message {limit} (60 s in AWS); --slow-parse-seconds changes it."
 
 
 def addresses(endpoints: Endpoints) -> str:

@@ -44,7 +44,7 @@ class ZygoteGoneError(FleetlaneError):
 
     reason = "zygote_gone"
     pid: int
-    sentence = "the zygote, process {pid}, has ended"
+    sentence = "the process that starts parsers ({pid}) has ended"
 
 
 class Ending(NamedTuple):

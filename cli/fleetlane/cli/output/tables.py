@@ -1,0 +1,121 @@
+"""Tables for people, laid out in one place: each fits its terminal, and nothing is cut off.
+
+Text folds within its column. Columns that still do not fit, which are the last, follow under each
+row. A file or a pipe has room for everything.
+"""
+
+import shutil
+import textwrap
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Final
+
+import typer
+from rich.cells import cell_len, chop_cells
+
+_GAP: Final = "  "
+_UNDER: Final = "    "
+_TEXT_COLUMNS_MIN: Final = 16
+"""How narrow a column of text may become before it moves under its row."""
+
+_PIPE_COLUMNS: Final = 10_000
+_NARROW_SPACE: Final = "\N{NARROW NO-BREAK SPACE}"
+_NOTHING: Final = ("", "-", "\N{EN DASH}")
+
+
+def print_table(
+    headings: Sequence[str],
+    rows: Iterable[Iterable[str]],
+    *,
+    right: Collection[str] = (),
+    title: str = "",
+    empty: str = "",
+) -> None:
+    """Print as ``table_lines`` lays out, below a title; ``empty`` instead if there are no rows."""
+    head, *lines = table_lines(headings, rows, right=right)
+    if not lines and empty:
+        typer.echo(empty)
+        return
+    if title:
+        typer.echo(typer.style(title, bold=True))
+    typer.echo(typer.style(head, bold=True))
+    for line in lines:
+        typer.echo(line)
+
+
+def table_lines(
+    headings: Sequence[str],
+    rows: Iterable[Iterable[str]],
+    *,
+    right: Collection[str] = (),
+    width: int | None = None,
+) -> list[str]:
+    """The headings, of one or more lines, then each row's lines. No terminal obeys a cell.
+
+    Columns in ``right`` hold numbers, which never fold. ``width`` is the terminal's.
+    """
+    headings, cells = list(map(escaped, headings)), [list(map(escaped, row)) for row in rows]
+    width = width or shutil.get_terminal_size((_PIPE_COLUMNS, 1)).columns
+    widths = _widths(headings, cells, right, width)
+    aligned = [name in right for name in headings]
+    head = "\n".join(_laid_out(headings, widths, aligned))
+    return [head, *(line for row in cells for line in _row(headings, row, widths, aligned, width))]
+
+
+def _widths(
+    headings: Sequence[str], cells: list[list[str]], right: Collection[str], width: int
+) -> list[int]:
+    """Of the columns that fit, the first in any case."""
+    needs, wants = [], []
+    for place, heading in enumerate(headings):
+        longest = max((cell_len(row[place]) for row in cells), default=0)
+        least = longest if heading in right else min(longest, _TEXT_COLUMNS_MIN)
+        needs.append(max(least, *(len(word) for word in heading.split(" "))))
+        wants.append(max(longest, len(heading)))
+    while len(needs) > 1 and sum(needs) + len(_GAP) * (len(needs) - 1) > width:
+        needs.pop()
+    spare = width - sum(needs) - len(_GAP) * (len(needs) - 1)
+    for place, need in enumerate(needs):
+        more = min(spare, wants[place] - need)
+        needs[place], spare = need + more, spare - more
+    return needs
+
+
+def _row(
+    headings: Sequence[str],
+    row: Sequence[str],
+    widths: Sequence[int],
+    aligned: Sequence[bool],
+    width: int,
+) -> Iterator[str]:
+    yield from _laid_out(row, widths, aligned)
+    under = list(zip(headings, row, strict=True))[len(widths) :]
+    text = ", ".join(f"{name}: {cell}" for name, cell in under if cell not in _NOTHING)
+    for line in _folded(text, width - len(_UNDER)):
+        yield _UNDER + line
+
+
+def _laid_out(
+    cells: Sequence[str], widths: Sequence[int], aligned: Sequence[bool]
+) -> Iterator[str]:
+    columns = [_folded(text, width) for text, width in zip(cells, widths, strict=False)]
+    for place in range(max(map(len, columns))):
+        pieces = []
+        for lines, width, is_right in zip(columns, widths, aligned, strict=False):
+            text = lines[place] if place < len(lines) else ""
+            padding = " " * (width - cell_len(text))
+            pieces.append(padding + text if is_right else text + padding)
+        yield _GAP.join(pieces).rstrip()
+
+
+def _folded(text: str, width: int) -> list[str]:
+    if cell_len(text) <= width:
+        return [text] if text else []
+    return textwrap.wrap(text, width) if text.isascii() else chop_cells(text, width)
+
+
+def escaped(text: str) -> str:
+    """Text of a device's, without what a terminal would obey."""
+    return "".join(
+        one if one.isprintable() or one == _NARROW_SPACE else one.encode("unicode_escape").decode()
+        for one in text
+    )
