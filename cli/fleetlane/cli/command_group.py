@@ -54,17 +54,19 @@ class Verb:
 def _describe(parameters: list[Any]) -> None:
     """Say in words what each is: typer would name Python's types, and write ranges as ``x>=1``."""
     for one in parameters:
-        is_number = one.type_descriptor.annotation in (int, float)
+        kind = one.type
+        is_number = kind.name.startswith(("integer", "float"))
         shown = one.metavar or ("N" if is_number else one.name.rpartition("_")[2].upper())
         if one.param_type_name == "argument":
             usage = shown if one.required or shown.startswith("[") else f"[{shown}]"
-            vars(one)["display_type_rich"] = lambda ctx: None
-            vars(one)["_usage_display_name"] = lambda usage=usage: usage
-        elif not one.is_flag and not one.type_descriptor.is_choice:
+            names = {False: shown, True: usage}
+            vars(one)["make_metavar"] = lambda ctx, usage=False, names=names: names[usage]
+        elif not one.is_flag and kind.name != "choice":
             one.metavar = shown
-        limits = one.min, one.max
-        one.min = one.max = None  # these are shown alone; typer checks by its own
-        match limits:
+        if not kind.name.endswith("range"):
+            continue
+        vars(kind)["_describe_range"] = lambda: ""
+        match kind.min, kind.max:
             case None | 0, None:
                 continue
             case low, None:

@@ -53,7 +53,7 @@ def tail(
         str | None, typer.Option(metavar="ID", help="Only records of this device.")
     ] = None,
     stream: Annotated[
-        str | None, typer.Option(metavar="STREAM", help="Only records of this stream.")
+        str | None, typer.Option("--stream", metavar="STREAM", help="Only records of this stream.")
     ] = None,
     form: Annotated[
         Form, typer.Option("--format", help="With headers; a line of JSON; or the value alone.")

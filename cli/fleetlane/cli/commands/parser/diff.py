@@ -162,7 +162,9 @@ ComparedParserOption = Annotated[
 ]
 OnlyStreamOption = Annotated[
     str | None,
-    typer.Option(metavar="STREAM", help="Only records of this stream.", show_default="the flow's"),
+    typer.Option(
+        "--stream", metavar="STREAM", help="Only records of this stream.", show_default="the flow's"
+    ),
 ]
 
 
