@@ -23,6 +23,7 @@ from tests.spark.real_time import (
     fast_lane,
     odd_and_plain,
     open_pulses,
+    own_broker,
     prepared,
     wait_until,
 )
@@ -37,6 +38,11 @@ TIMES = frozenset({"parsed_ms", "parse_us"})
 """In a row of ``fleet.parsed``: when an attempt was made, and how long it took."""
 
 REAL_TIME, BATCHES = LaneTrigger.REAL_TIME, LaneTrigger.MICRO_BATCHES
+
+
+@pytest.fixture(scope="module")
+def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+    yield from own_broker(tmp_path_factory.mktemp("kafka"))
 
 
 @pytest.fixture
@@ -121,6 +127,7 @@ def is_worker(pid: int) -> bool:
         return False
 
 
+@pytest.mark.full_length
 @pytest.mark.faults
 def test_nothing_is_lost_when_modes_change_and_parts_are_killed(
     settings: JobSettings, fleet: Pulses, kafka_broker: KafkaBroker

@@ -14,12 +14,17 @@ from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
 from local.spark.jobs import JobSettings
 from tests.spark.killed_jobs import running_job
-from tests.spark.real_time import Pulses, fast_lane, open_pulses, prepared, wait_until
+from tests.spark.real_time import Pulses, fast_lane, open_pulses, own_broker, prepared, wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack]
 
 SLOTS: Final = 3
 NEW_TOPIC: Final = "raw.fast.stream.later"
+
+
+@pytest.fixture(scope="module")
+def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+    yield from own_broker(tmp_path_factory.mktemp("kafka"))
 
 
 @pytest.fixture
@@ -42,6 +47,7 @@ def later_topic(kafka_broker: KafkaBroker) -> Iterator[Callable[[], object]]:
     admin.delete_topics([NEW_TOPIC])[NEW_TOPIC].result()
 
 
+@pytest.mark.full_length
 def test_a_topic_more_than_there_are_slots_for_has_the_lane_go_on_in_micro_batches(
     settings: JobSettings, fleet: Pulses, later_topic: Callable[[], object]
 ) -> None:

@@ -90,7 +90,7 @@ def test_names_in_commands_are_those_that_a_deploy_makes() -> None:
 
     assert parameter_name("$STAGE") in PAGE
     assert "fleetlane-$STAGE-canary-is-missing" in PAGE
-    assert 'alarm_name=f"fleetlane-{self._stage.name}-{rule.name}"' in watching
+    assert 'alarm_name=f"fleetlane-{self.stage.name}-{rule.name}"' in watching
     assert "stack_name" in engine
     assert f"at least {len(flows_in(FLOWS))} flows" in PAGE
 
