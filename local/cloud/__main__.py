@@ -8,7 +8,7 @@ import argparse
 import signal
 import sys
 import time
-from typing import Final, NoReturn
+from typing import Final
 
 from fleetlane.events.errors import FleetlaneError
 from local.cloud.local_cloud import LocalCloud
@@ -63,18 +63,13 @@ def _run(*, keep: bool) -> int:
                 sys.stdout.write(f"{line}\n")
                 sys.stdout.flush()
             if keep:
-                _stay(cloud)
+                sys.stdout.write(_HOW_TO_USE.format(api_url=cloud.api_url))
+                sys.stdout.flush()
+            while keep:
+                signal.pause()
         finally:
             ENDPOINT_FILE.unlink()
     return 0
-
-
-def _stay(cloud: LocalCloud) -> NoReturn:
-    """Say where the stage is, and wait for Ctrl-C."""
-    sys.stdout.write(_HOW_TO_USE.format(api_url=cloud.api_url))
-    sys.stdout.flush()
-    while True:
-        signal.pause()
 
 
 if __name__ == "__main__":

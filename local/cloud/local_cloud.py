@@ -45,12 +45,6 @@ class OutputMissingError(FleetlaneError):
     sentence = "no stack of the local stage has an output {name}"
 
 
-def api_path(outputs: Outputs) -> str:
-    """Where the API is on LocalStack's own address; raises ``OutputMissingError``."""
-    api_stage = urlsplit(_output(outputs, "ApiUrl")).path.strip("/")
-    return f"/_aws/execute-api/{_output(outputs, 'ApiId')}/{api_stage}"
-
-
 def fetched_job_code(outputs: Outputs, s3: S3Client, folder: Path) -> DeployedCode:
     """Fetch the jobs' code from where the deploy put it; the packages are unpacked."""
 
@@ -106,16 +100,19 @@ class LocalCloud:
         """
         flows = flows_in(FLOWS)
         on_step("artifacts for this machine; Kafka broker; LocalStack, and cdk bootstrap")
+        platforms = Targets(functions=Platform.HOST, jobs=Platform.HOST)
         with ThreadPoolExecutor(3) as pool:
+            built = pool.submit(lambda: list(build(ROOT, ARTIFACTS, platforms)))
             broker = pool.submit(self._start_part, self._broker)
-            for step in (pool.submit(_build), broker, pool.submit(self._start_aws)):
+            for step in (built, broker, pool.submit(self._start_aws)):
                 step.result()
         on_step("cdk deploy")
         self.deploy()
         outputs = self._cdk.outputs()
         aws = localstack_at(self._aws.endpoint_url)
         self.resources = deployed_resources(LOCAL_STAGE, aws)
-        self.api_url = self._aws.endpoint_url + api_path(outputs)
+        api_id, path = _output(outputs, "ApiId"), urlsplit(_output(outputs, "ApiUrl")).path
+        self.api_url = f"{self._aws.endpoint_url}/_aws/execute-api/{api_id}/{path.strip('/')}"
         on_step("parsers and flows, by the function that was deployed")
         activate = ActivationCall(aws, self.resources.flow_activation_function)
         self.publisher = FlowPublisher(self.s3, self.resources.flows_bucket, activate)
@@ -183,8 +180,3 @@ class LocalCloud:
             environment=self._aws.client_environment,
             jobs=ALL_JOBS if self._has_lake else JOBS_WITHOUT_LAKE,
         )
-
-
-def _build() -> None:
-    for _ in build(ROOT, ARTIFACTS, Targets(functions=Platform.HOST, jobs=Platform.HOST)):
-        pass

@@ -3,7 +3,6 @@
 Each row is marked as made up, so that no ledger, no hour and no alarm counts it.
 """
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Final
@@ -61,7 +60,16 @@ def write_history(lake: LocalLake, *, now_ms: int) -> tuple[RegisteredDevice, ..
         for table in QUERIED:
             _write(catalog, table, connection.table(table.name).to_arrow_table())
         devices = connection.sql("select device_id, stream, gateway_id from device").fetchall()
-    return tuple(_registered(devices, registered_ms=now_ms - _REGISTERED_DAYS * DAY_MS))
+    return tuple(  # without keys: none of them can send
+        RegisteredDevice(
+            device_id=device_id,
+            device_type=device_type,
+            keys=(),
+            gateway_id=gateway_id,
+            registered_ms=now_ms - _REGISTERED_DAYS * DAY_MS,
+        )
+        for device_id, device_type, gateway_id in devices
+    )
 
 
 def _write(catalog: SqlCatalog, table: LakeTable, rows: pa.Table) -> None:
@@ -83,17 +91,3 @@ def _write(catalog: SqlCatalog, table: LakeTable, rows: pa.Table) -> None:
         for field in arrow
     ]
     made.append(pa.table(columns, schema=arrow))
-
-
-def _registered(
-    devices: list[tuple[str, str, str | None]], *, registered_ms: int
-) -> Iterator[RegisteredDevice]:
-    """Without keys: none of them can send."""
-    for device_id, device_type, gateway_id in devices:
-        yield RegisteredDevice(
-            device_id=device_id,
-            device_type=device_type,
-            keys=(),
-            gateway_id=gateway_id,
-            registered_ms=registered_ms,
-        )

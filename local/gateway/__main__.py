@@ -16,12 +16,6 @@ from lambdas.uploads import handler as uploads
 from local.gateway.app import Gateway, GatewaySettings
 from local.gateway.functions import Handler, QueueSource, Schedule
 
-_GRACE_S = 5
-_RESPOOL_EVERY_S = 1.0
-"""In AWS it is a minute; here a person is watching."""
-_SWEEP_EVERY_S = 5.0
-"""In AWS it is a quarter of an hour."""
-
 
 def main(handle_ingest: Handler = ingest.handle) -> None:
     parser = argparse.ArgumentParser(prog="python -m local.gateway")
@@ -35,8 +29,8 @@ def main(handle_ingest: Handler = ingest.handle) -> None:
         settings=GatewaySettings(),
     )
     sources = (
-        Schedule(respool.handle, name="respool", every_s=_RESPOOL_EVERY_S),
-        Schedule(uploads.sweep, name="sweep", every_s=_SWEEP_EVERY_S),
+        Schedule(respool.handle, name="respool", every_s=1),  # in AWS it is a minute
+        Schedule(uploads.sweep, name="sweep", every_s=5),  # and a quarter of an hour
         QueueSource(uploads.land, boto3.client("sqs"), url=arguments.upload_queue, name="uploads"),
     )
     for source in sources:
@@ -47,7 +41,7 @@ def main(handle_ingest: Handler = ingest.handle) -> None:
         port=arguments.port,
         access_log=False,
         log_level="warning",
-        timeout_graceful_shutdown=_GRACE_S,
+        timeout_graceful_shutdown=5,
     )
     for source in sources:
         source.stop()

@@ -53,8 +53,8 @@ def _unusual(
     name: str, behaviour: Behaviour, device_type: str, per_thousand: float, **differing: Any
 ) -> Role:
     """``differing`` are other fields of the role."""
-    named = {"name": name, "behaviour": behaviour, "device_type": device_type, **differing}
-    return Role(per_thousand=per_thousand, **named)
+    named: dict[str, Any] = {"name": name, "device_type": device_type, **differing}
+    return Role(behaviour=behaviour, per_thousand=per_thousand, **named)
 
 
 UNUSUAL: Final = (

@@ -15,7 +15,6 @@ from localstack_hostmode.functions.process import (
     Answer,
     FunctionDidNotStartError,
     FunctionProcess,
-    Invocation,
     error_json,
 )
 
@@ -102,8 +101,14 @@ class ProcessExecutor(RuntimeExecutor):  # type: ignore[misc]
             process = self._running()
         except StatusErrorException as failed:
             return Answer(body=failed.payload, is_error=True)
+        headers = {
+            "Lambda-Runtime-Aws-Request-Id": payload["invoke-id"],
+            "Lambda-Runtime-Deadline-Ms": str(int((time.time() + timeout_s) * 1000)),
+            "Lambda-Runtime-Invoked-Function-Arn": payload["invoked-function-arn"],
+            "Lambda-Runtime-Trace-Id": payload["trace-id"],
+        }
         try:
-            return process.invoke(_invocation(payload, timeout_s), timeout_s=timeout_s)
+            return process.invoke((payload["payload"].encode(), headers), timeout_s=timeout_s)
         except TimeoutError:
             process.kill()
             request = f"RequestId: {payload['invoke-id']}"
@@ -125,16 +130,6 @@ class ProcessExecutor(RuntimeExecutor):  # type: ignore[misc]
                 message = "the function did not start"
                 raise StatusErrorException(message, payload=error.body) from error
         return self._process
-
-
-def _invocation(payload: Mapping[str, str], timeout_s: float) -> Invocation:
-    headers = {
-        "Lambda-Runtime-Aws-Request-Id": payload["invoke-id"],
-        "Lambda-Runtime-Deadline-Ms": str(int((time.time() + timeout_s) * 1000)),
-        "Lambda-Runtime-Invoked-Function-Arn": payload["invoked-function-arn"],
-        "Lambda-Runtime-Trace-Id": payload["trace-id"],
-    }
-    return Invocation(event=payload["payload"].encode(), headers=headers)
 
 
 def _limited(answer: Answer) -> Answer:

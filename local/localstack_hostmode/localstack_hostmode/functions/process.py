@@ -19,12 +19,8 @@ from queue import Empty, SimpleQueue
 _STOP_GRACE_S = 2.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Invocation:
-    """What a function is called with; ``headers`` are the Runtime API's, about the request."""
-
-    event: bytes
-    headers: dict[str, str]
+type Invocation = tuple[bytes, dict[str, str]]
+"""The event, and the Runtime API's headers about the request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +134,7 @@ class _RuntimeApi(BaseHTTPRequestHandler):
         if invocation is None:  # the process is gone
             self.close_connection = True
         else:
-            self._answer(HTTPStatus.OK, invocation.event, invocation.headers)
+            self._answer(HTTPStatus.OK, *invocation)
 
     def do_POST(self) -> None:
         """``…/init/error``, ``…/invocation/<id>/response`` or ``…/invocation/<id>/error``."""
